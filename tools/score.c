@@ -29,8 +29,8 @@ static json_t *token_scores(const struct clf_score *score)
     return array;
 }
 
-static int print_json(const struct stream *stream, const struct clf_score *score,
-                      const struct clf_line *target)
+static clf_status write_json(FILE *file, const struct stream *stream, const struct clf_score *score,
+                             const struct clf_line *target)
 {
     json_t *total = score->status == CLF_OK ? result_number(score->log_probability) : json_null();
     json_t *object =
@@ -38,33 +38,35 @@ static int print_json(const struct stream *stream, const struct clf_score *score
                   result_tokens(stream->setup.model, score->ids, score->count), "ids",
                   result_ids(score->ids, score->count), "score", total, "log_probability", total,
                   "token_log_probabilities", token_scores(score));
-    return result_print(
-        result_remarks(object, score->cut_from, score->status != CLF_OK ? score->problem : NULL));
+    return result_write(
+        file, result_remarks(object, score->cut_from, score->status != CLF_OK ? score->problem : NULL));
 }
 
-static clf_status score_window(struct stream *stream)
+static clf_status write_score(const struct stream *stream, const struct clf_score *score,
+                              const struct clf_line *target, struct answers *answers)
 {
-    const struct window *windows = stream->windows;
-    int count = windows[SOURCE].count;
+    if (stream->flags.json) {
+        CLF__TRY(write_json(answers->file, stream, score, target));
+    } else if (score->status == CLF_OK) {
+        fprintf(answers->file, "%.9g\n", score->log_probability);
+    } else {
+        fprintf(answers->file, "\n");
+    }
+    return answers_add(answers, score->status, score->problem,
+                       (struct line_cut){score->cut_from, score->cut_is_target});
+}
+
+static clf_status score_lines(struct stream *stream, const struct batch *batch, struct answers *answers)
+{
     struct clf_score *scores;
-    clf_status status =
-        clf_score(&scores, stream->translator, windows[SOURCE].lines, windows[TARGET].lines, count);
-    if (status != CLF_OK) {
-        return status;
+    clf_status status = CLF_OK;
+    CLF__TRY(
+        clf_score(&scores, stream->translator, batch->lines[SOURCE], batch->lines[TARGET], batch->count));
+    for (int i = 0; i < batch->count && status == CLF_OK; i++) {
+        status = write_score(stream, &scores[i], &batch->lines[TARGET][i], answers);
     }
-    for (int i = 0; i < count && !output_failed(); i++) {
-        stream_report_line(stream, i, scores[i].status, scores[i].problem,
-                           (struct stream_cut){scores[i].cut_from, scores[i].cut_is_target});
-        if (stream->flags.json) {
-            stream->failed_lines += print_json(stream, &scores[i], &windows[TARGET].lines[i]) != EXIT_DONE;
-        } else if (scores[i].status == CLF_OK) {
-            printf("%.9g\n", scores[i].log_probability);
-        } else {
-            printf("\n");
-        }
-    }
-    clf_scores_free(scores, count);
-    return CLF_OK;
+    clf_scores_free(scores, batch->count);
+    return status;
 }
 
 static int open_sides(struct stream *stream)
@@ -87,17 +89,18 @@ static int open_sides(struct stream *stream)
 int verb_score(int argc, char **argv)
 {
     struct stream stream = {.sides = STREAM_SIDES};
-    int status =
-        flags_parse(&stream.flags, argc, argv, TAKES_MODEL | TAKES_DEVICES | TAKES_LINES | TAKES_JSON, help);
+    int takes = TAKES_MODEL | TAKES_DEVICES | TAKES_LINES | TAKES_JSON;
+    int status = flags_parse(&stream.flags, argc, argv, takes, help);
     if (status < 0) {
         status = flags_operands(&stream.flags, 2, 2, "score takes two files, SOURCE and TARGET");
     }
     if (status >= 0) {
         return status;
     }
-    status = open_sides(&stream);
+    status = stream_join(&stream);
     if (status == EXIT_DONE) {
-        status = stream_run(&stream, score_window);
+        status = stream_run(&stream, score_lines, takes,
+                            stream_is_first(&stream) ? open_sides(&stream) : EXIT_DONE);
     }
     stream_free(&stream);
     return status;

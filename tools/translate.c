@@ -74,7 +74,8 @@ static json_t *n_best_array(const struct clf_model *model, const struct clf_tran
     return all;
 }
 
-static int print_json(const struct stream *stream, const struct clf_translation *translation)
+static clf_status write_json(FILE *file, const struct stream *stream,
+                             const struct clf_translation *translation)
 {
     json_t *object;
     if (translation->count > 0) {
@@ -91,61 +92,60 @@ static int print_json(const struct stream *stream, const struct clf_translation 
         json_decref(object);
         object = NULL;
     }
-    return result_print(result_remarks(object, translation->cut_from,
-                                       translation->status != CLF_OK ? translation->problem : NULL));
+    return result_write(file, result_remarks(object, translation->cut_from,
+                                             translation->status != CLF_OK ? translation->problem : NULL));
 }
 
 /* A translation is one line, whatever the model made of it. */
-static void print_one_line(const char *text)
+static void print_one_line(FILE *file, const char *text)
 {
     for (; *text != '\0'; text++) {
-        putchar(*text == '\n' || *text == '\r' ? ' ' : *text);
+        putc(*text == '\n' || *text == '\r' ? ' ' : *text, file);
     }
 }
 
 /* The links of a translation behind a tab, as Pharaoh writes them: source and target token, each counted from
  * 0 among those that are text. NULL, or without an alignment: nothing. */
-static void print_alignment(const struct clf_hypothesis *hypothesis)
+static void print_alignment(FILE *file, const struct clf_hypothesis *hypothesis)
 {
     int target = 0;
     if (hypothesis == NULL || hypothesis->alignment == NULL) {
         return;
     }
-    putchar('\t');
+    putc('\t', file);
     for (int i = 0; i < hypothesis->count; i++) {
         if (hypothesis->alignment[i] >= 0) {
-            printf("%s%d-%d", target > 0 ? " " : "", hypothesis->alignment[i], target);
+            fprintf(file, "%s%d-%d", target > 0 ? " " : "", hypothesis->alignment[i], target);
             target++;
         }
     }
 }
 
-static void print_text(const struct clf_translation *translation, int n_best, long long number)
+static void print_text(FILE *file, const struct clf_translation *translation, int n_best, long long number)
 {
     if (n_best == 1) {
         const struct clf_hypothesis *only = translation->count > 0 ? &translation->hypotheses[0] : NULL;
-        print_one_line(only != NULL ? only->text : "");
-        print_alignment(only);
-        putchar('\n');
+        print_one_line(file, only != NULL ? only->text : "");
+        print_alignment(file, only);
+        putc('\n', file);
         return;
     }
     if (translation->count == 0) {
-        printf("%lld\t\t\n", number);
+        fprintf(file, "%lld\t\t\n", number);
     }
     for (int i = 0; i < translation->count; i++) {
         const struct clf_hypothesis *hypothesis = &translation->hypotheses[i];
-        printf("%lld\t%.9g\t", number, (double)hypothesis->score);
-        print_one_line(hypothesis->text);
-        print_alignment(hypothesis);
-        putchar('\n');
+        fprintf(file, "%lld\t%.9g\t", number, (double)hypothesis->score);
+        print_one_line(file, hypothesis->text);
+        print_alignment(file, hypothesis);
+        putc('\n', file);
     }
 }
 
-/* The one prefix for every line of a window; 0 without memory. */
-static int repeat_prefix(struct clf_line **prefixes, const struct stream *stream)
+/* The one prefix for every line of a batch; 0 without memory. */
+static int repeat_prefix(struct clf_line **prefixes, const struct stream *stream, int count)
 {
     const char *prefix = stream->flags.target_prefix;
-    int count = stream->windows[0].count;
     *prefixes = malloc((size_t)count * sizeof **prefixes);
     for (int i = 0; *prefixes != NULL && i < count; i++) {
         (*prefixes)[i] = (struct clf_line){prefix, strlen(prefix)};
@@ -165,55 +165,55 @@ static void show(void *user, int line, const char *text, size_t size)
 }
 
 /* Line by line, so that nothing waits for others. */
-static clf_status show_window(struct stream *stream)
+static clf_status show_lines(struct stream *stream, const struct batch *batch, struct answers *answers)
 {
-    const struct window *window = &stream->windows[0];
     const char *all = stream->flags.target_prefix;
-    for (int i = 0; i < window->count && !output_failed(); i++) {
+    for (int i = 0; i < batch->count && !output_failed(); i++) {
         struct clf_line prefix = {all != NULL ? all : "", all != NULL ? strlen(all) : 0};
         struct clf_translation *translation;
-        CLF__TRY(clf_translate_prefixed(&translation, stream->translator, &window->lines[i],
-                                        stream->sides > 1 ? &stream->windows[1].lines[i] : &prefix, 1));
-        print_alignment(translation->count > 0 ? &translation->hypotheses[0] : NULL);
-        putchar('\n');
-        fflush(stdout);
-        stream_report_line(stream, i, translation->status, translation->problem,
-                           (struct stream_cut){translation->cut_from, 0});
+        CLF__TRY(clf_translate_prefixed(&translation, stream->translator, &batch->lines[0][i],
+                                        stream->sides > 1 ? &batch->lines[1][i] : &prefix, 1));
+        print_alignment(answers->file, translation->count > 0 ? &translation->hypotheses[0] : NULL);
+        putc('\n', answers->file);
+        clf_status status = answers_add(answers, translation->status, translation->problem,
+                                        (struct line_cut){translation->cut_from, 0});
         clf_translations_free(translation, 1);
+        CLF__TRY(status);
     }
     return CLF_OK;
 }
 
-static clf_status translate_window(struct stream *stream)
+static clf_status write_translation(const struct stream *stream, const struct clf_translation *translation,
+                                    long long number, struct answers *answers)
 {
-    const struct window *window = &stream->windows[0];
+    if (!stream->flags.json) {
+        print_text(answers->file, translation, translations_wanted(stream), number);
+    } else {
+        CLF__TRY(write_json(answers->file, stream, translation));
+    }
+    return answers_add(answers, translation->status, translation->problem,
+                       (struct line_cut){translation->cut_from, 0});
+}
+
+static clf_status translate_lines(struct stream *stream, const struct batch *batch, struct answers *answers)
+{
     struct clf_translation *translations;
     struct clf_line *prefixes = NULL;
     if (stream->flags.stream) {
-        return show_window(stream);
+        return show_lines(stream, batch, answers);
     }
-    if (stream->flags.target_prefix != NULL && !repeat_prefix(&prefixes, stream)) {
+    if (stream->flags.target_prefix != NULL && !repeat_prefix(&prefixes, stream, batch->count)) {
         return clf__fail(CLF_OUT_OF_MEMORY, "no memory left for the target prefixes");
     }
-    clf_status status =
-        clf_translate_prefixed(&translations, stream->translator, window->lines,
-                               stream->sides > 1 ? stream->windows[1].lines : prefixes, window->count);
+    clf_status status = clf_translate_prefixed(&translations, stream->translator, batch->lines[0],
+                                               stream->sides > 1 ? batch->lines[1] : prefixes, batch->count);
     free(prefixes);
-    if (status != CLF_OK) {
-        return status;
+    CLF__TRY(status);
+    for (int i = 0; i < batch->count && status == CLF_OK; i++) {
+        status = write_translation(stream, &translations[i], batch->numbers[i], answers);
     }
-    for (int i = 0; i < window->count && !output_failed(); i++) {
-        const struct clf_translation *translation = &translations[i];
-        stream_report_line(stream, i, translation->status, translation->problem,
-                           (struct stream_cut){translation->cut_from, 0});
-        if (!stream->flags.json) {
-            print_text(translation, translations_wanted(stream), window->first_number + i);
-        } else if (print_json(stream, translation) != EXIT_DONE) {
-            stream->failed_lines++;
-        }
-    }
-    clf_translations_free(translations, window->count);
-    return CLF_OK;
+    clf_translations_free(translations, batch->count);
+    return status;
 }
 
 int verb_translate(int argc, char **argv)
@@ -234,17 +234,20 @@ int verb_translate(int argc, char **argv)
     if (status < 0 && stream.flags.stream && stream.flags.json) {
         status = report_wrong_call("--stream shows text, and --json objects of whole lines: choose one");
     }
+    if (status < 0 && stream.flags.stream) {
+        status = ranks_refuse("--stream shows translations as they grow, which one process does: start one");
+    }
     if (status >= 0) {
         return status;
     }
     stream.streamed = stream.flags.stream ? show : NULL;
-    status = EXIT_DONE;
-    if (stream.flags.target_prefix_file != NULL) {
-        stream.sides = 2;
-        status = line_reader_open(&stream.readers[1], stream.flags.target_prefix_file);
-    }
+    stream.sides = stream.flags.target_prefix_file != NULL ? 2 : 1;
+    status = stream_join(&stream);
     if (status == EXIT_DONE) {
-        status = stream_run(&stream, translate_window);
+        int opens = stream.sides > 1 && stream_is_first(&stream);
+        status = stream_run(&stream, translate_lines, takes,
+                            opens ? line_reader_open(&stream.readers[1], stream.flags.target_prefix_file)
+                                  : EXIT_DONE);
     }
     stream_free(&stream);
     return status;

@@ -4,8 +4,8 @@
  *     s[t] = scale * q[r] . k[t] + what the masks add
  *     y[r] = sum_t exp(s[t] - m) v[t] / sum_t exp(s[t] - m), m = max_t s[t]; zeros where every s[t] is -inf
  *
- * attention_step: row r's own key and value go to row cache_rows[r] * positions_total + positions[r] of the cache; then
- * its key t is the cache's row table[cache_rows[r]][t] * positions_total + t, t = 0 .. positions[r], in tiles of 64
+ * attention_step: row r's own key and value go to row cache_rows[r] * positions_total + positions[r] of the cache, unless
+ * own_k is null and they are there; then its key t is the cache's row table[cache_rows[r]][t] * positions_total + t, t = 0 .. positions[r], in tiles of 64
  * from the first one on. A row whose cache row or position lies outside the cache gets zeros. attention_rows, of the
  * GPU form alone: queries and keys of a ragged batch as in attention.cl, with its masks. A row's result depends on
  * nothing but its own keys.
@@ -17,7 +17,7 @@
 
 #define TILE 64 /* keys between two looks at the running maximum */
 
-/* own_k and own_v (rows, as q); keys beyond a row's position are never read. */
+/* own_k and own_v (rows, as q), or both null; keys beyond a row's position are never read. */
 #define STEP_ARGUMENTS                                                                                                 \
     __global float *y, const __global float *q, const __global float *own_k, const __global float *own_v,              \
         __global float *k, __global float *v, const __global int *table, const __global int *cache_rows,               \
@@ -177,7 +177,7 @@ static inline void step_task(int task, STEP_ARGUMENTS)
     int cache_row = cache_rows[sizes.cache_rows.offset + row], position = positions[sizes.positions.offset + row];
     int keys = count_keys(cache_row, position, sizes.cache_rows_total, sizes.positions_total);
     const __global int *lookup = ROW(table, cache_row);
-    if (keys > 0) {
+    if (keys > 0 && own_k) {
         size_t own = (size_t)cache_row * sizes.positions_total + position;
         copy_row(ROW(k, own) + head * KEY_WIDTH, ROW(own_k, row) + head * KEY_WIDTH, KEY_WIDTH);
         copy_row(ROW(v, own) + head * VALUE_WIDTH, ROW(own_v, row) + head * VALUE_WIDTH, VALUE_WIDTH);
@@ -296,10 +296,10 @@ GPU_KERNEL void attention_step_gpu(STEP_ARGUMENTS)
         int keys = count_keys(cache_row, position, sizes.cache_rows_total, sizes.positions_total);
         const __global int *lookup = ROW(table, cache_row);
         size_t own = (size_t)cache_row * sizes.positions_total + position;
-        for (int d = lane; keys > 0 && d < KEY_WIDTH; d += GROUP) {
+        for (int d = lane; keys > 0 && own_k && d < KEY_WIDTH; d += GROUP) {
             ROW(k, own)[head * KEY_WIDTH + d] = ROW(own_k, row)[head * KEY_WIDTH + d];
         }
-        for (int d = lane; keys > 0 && d < VALUE_WIDTH; d += GROUP) {
+        for (int d = lane; keys > 0 && own_k && d < VALUE_WIDTH; d += GROUP) {
             ROW(v, own)[head * VALUE_WIDTH + d] = ROW(own_v, row)[head * VALUE_WIDTH + d];
         }
         barrier(CLK_GLOBAL_MEM_FENCE);

@@ -1,7 +1,8 @@
 /* y[t][c * width + k] = x[t * step + k - width / 2][c], zeros where x has no such row: y (N, width * C), x (M, C). A row
- * of y is what a convolution over time looks at for one of its rows, in the order in which its weight is stored.
+ * of y is what a convolution over time looks at for one of its rows, in the order in which its weight is stored. The
+ * gradient: dx[m][c] = the sum of dy[t][c * width + k] where t * step + k - width / 2 = m, in the order of k.
  *
- * CPU form: a group takes whole rows. GPU form: a group takes a row, work-item i its columns i, then GROUP further on. No
+ * CPU forms: a group takes whole rows. GPU forms: a group takes a row, work-item i its columns i, then GROUP further on. No
  * macros are needed. */
 
 CPU_KERNEL void unfold_forward_cpu(__global float *y, int y_offset, int y_stride, const __global float *x, int x_offset,
@@ -31,6 +32,51 @@ GPU_KERNEL void unfold_forward_gpu(__global float *y, int y_offset, int y_stride
             int is_row = row >= 0 && row < x_rows;
             const __global float *in = x + x_offset + (size_t)(is_row ? row : 0) * x_stride;
             out[j] = is_row ? in[j / width] : 0.0f;
+        }
+    }
+}
+
+/* Which row of y looks at row m as its neighbour k; -1: none. */
+static inline int row_that_sees(int m, int k, int width, int step, int rows)
+{
+    int place = m + width / 2 - k;
+    return place >= 0 && place % step == 0 && place / step < rows ? place / step : -1;
+}
+
+CPU_KERNEL void unfold_backward_cpu(__global float *dx, int dx_offset, int dx_stride, const __global float *dy,
+                                    int dy_offset, int dy_stride, int rows, int columns, int dy_rows, int width,
+                                    int step)
+{
+    for (int m = (int)get_group_id(0); m < rows; m += (int)get_num_groups(0)) {
+        __global float *out = dx + dx_offset + (size_t)m * dx_stride;
+        for (int c = 0; c < columns; c++) {
+            out[c] = 0.0f;
+        }
+        for (int k = 0; k < width; k++) {
+            int t = row_that_sees(m, k, width, step, dy_rows);
+            const __global float *in = dy + dy_offset + (size_t)(t < 0 ? 0 : t) * dy_stride;
+            for (int c = 0; c < columns && t >= 0; c++) {
+                out[c] += in[c * width + k];
+            }
+        }
+    }
+}
+
+GPU_KERNEL void unfold_backward_gpu(__global float *dx, int dx_offset, int dx_stride, const __global float *dy,
+                                    int dy_offset, int dy_stride, int rows, int columns, int dy_rows, int width,
+                                    int step)
+{
+    for (int m = (int)get_group_id(0); m < rows; m += (int)get_num_groups(0)) {
+        __global float *out = dx + dx_offset + (size_t)m * dx_stride;
+        for (int c = (int)get_local_id(0); c < columns; c += GROUP) {
+            float sum = 0.0f;
+            for (int k = 0; k < width; k++) {
+                int t = row_that_sees(m, k, width, step, dy_rows);
+                if (t >= 0) {
+                    sum += dy[dy_offset + (size_t)t * dy_stride + c * width + k];
+                }
+            }
+            out[c] = sum;
         }
     }
 }

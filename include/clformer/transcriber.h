@@ -17,16 +17,24 @@ extern "C" {
 /* A Whisper model with working memory for one recording at a time. */
 struct clf_transcriber;
 
+/* A word, with the signs that belong to it, and when it was spoken. */
+struct clf_word {
+    char *text; /* as the model has it, mostly with a space before it */
+    double start, end;
+    double probability; /* the mean of its tokens' */
+};
+
 /* What is said from one time to another, in seconds of the recording. */
 struct clf_segment {
     int id;       /* from 0 */
     int64_t seek; /* where its window begins, in hundredths of a second */
     double start, end;
-    char *text;      /* as the model has it, mostly with a space before it */
-    int32_t *tokens; /* (token_count) text and times; none where there is no text */
-    int token_count;
+    char *text;             /* as the model has it, mostly with a space before it */
+    int32_t *tokens;        /* (token_count) text and times; none where there is no text */
+    struct clf_word *words; /* (word_count) where they are asked for; none where there is no text */
+    int token_count, word_count;
     /* Of its window: */
-    double temperature;
+    double temperature;       /* at which it was decoded last */
     double avg_logprob;       /* mean log-probability of its tokens, the end token included */
     double compression_ratio; /* bytes of its text by what zlib makes of them; NaN: built without zlib */
     double no_speech_prob;    /* the probability that nobody speaks */
@@ -38,10 +46,11 @@ struct clf_transcript {
     char *language; /* "en" where the model knows English alone */
     struct clf_segment *segments;
     int count;
+    int has_words; /* they were asked for */
 };
 
 /* How to transcribe; start from clf_transcribe_options_init(). The defaults are those of openai/whisper's
- * command, but for the temperature, which is 0: no window is decoded again at another one. */
+ * command. */
 struct clf_transcribe_options {
     size_t size;           /* of this struct: see clformer.h */
     int beam;              /* 5; 1: greedy */
@@ -67,6 +76,25 @@ struct clf_transcribe_options {
     /* Told how many seconds of how many are done, in each window. May be NULL. */
     void (*progress)(void *user, double seconds, double of);
     void *user;
+    /* 1: segments have words with their times, and where the last word ends the next window begins. */
+    int word_timestamps;
+    int reserved;
+    /* 0: all is kept. Else, with the times of words: what has more than so many seconds of silence on both
+     * sides, and words such as the model invents, is left out. */
+    double hallucination_silence_threshold;
+    const char *prepend_punctuations; /* signs that belong to the word behind them; NULL: "'“¿([{- */
+    const char *append_punctuations;  /* and to the word before them; NULL: "'.。,，!！?？:：”)]}、 */
+    /* A window is decoded at one temperature after the other, until its compression_ratio is no more than the
+     * threshold and its avg_logprob no less than log_probability_threshold, or it is silence: less than that
+     * with a no_speech_prob above no_speech_threshold. The last one stands. At 0 a window is searched with
+     * beams, above it samples are drawn; what came of more than 0.5 is no prompt of the next window. NULL: 0,
+     * 0.2, 0.4, 0.6, 0.8, 1. */
+    const double *temperatures;
+    int temperature_count;
+    int best_of;                        /* 5: samples that are drawn, of which the likeliest counts */
+    double compression_ratio_threshold; /* 2.4; NaN: none, as where clformer was built without zlib */
+    uint64_t seed;                      /* 0: another one draws others; the same draws the same, whatever is
+                                           transcribed beside it */
 };
 
 /** Fills the `size` bytes of options with the defaults. */
@@ -116,13 +144,34 @@ typedef enum clf_transcript_format {
     CLF_TRANSCRIPT_JSON, /* everything, in one line without its end */
 } clf_transcript_format;
 
+/* How the subtitles of a transcript with words are laid out; start from clf_transcript_options_init(). 0, the
+ * default of each: as far as the next. */
+struct clf_transcript_options {
+    size_t size;            /* of this struct: see clformer.h */
+    int highlight_words;    /* 1: each word is a cue of its own, in which it is underlined among the others */
+    int max_line_width;     /* characters of a line; 0: 1,000 */
+    int max_line_count;     /* lines of a cue; with a width it may go beyond segments. 0: any number */
+    int max_words_per_line; /* words of a cue, where it does not go beyond segments; 0: 1,000 */
+};
+
+/** Fills the `size` bytes of options with the defaults. */
+void clf_transcript_options_init_sized(struct clf_transcript_options *options, size_t size);
+
+/** The same for the struct that the caller was compiled with. */
+static inline void clf_transcript_options_init(struct clf_transcript_options *options)
+{
+    clf_transcript_options_init_sized(options, sizeof *options);
+}
+
 /**
  * Writes a transcript into a string.
  *
- * @param out receives it, ending in NUL; the caller frees it with clf_string_free().
+ * @param out     receives it, ending in NUL; the caller frees it with clf_string_free().
+ * @param options of subtitles; NULL: the defaults. Those of a transcript without words take none.
+ * @return CLF_BAD_ARGUMENT naming the option that is wrong.
  */
 clf_status clf_transcript_write(char **out, const struct clf_transcript *transcript,
-                                clf_transcript_format format);
+                                clf_transcript_format format, const struct clf_transcript_options *options);
 
 #ifdef __cplusplus
 }

@@ -148,7 +148,8 @@ struct clf_translate_options {
     double diversity_penalty;
 };
 
-/** Fills the `size` bytes of options with the model's own values. */
+/** Fills the `size` bytes of options with the model's own values; with zeros, which no translator takes,
+ * where model is NULL. */
 void clf_translate_options_init_sized(struct clf_translate_options *options, size_t size,
                                       const struct clf_model *model);
 

@@ -65,6 +65,7 @@ struct clf__pass_side {
 struct clf__pass {
     struct clf__pass_side sides[2]; /* by enum clf__side */
     struct clf__sequence_ranges cross;
+    const struct clf__sequences *sources; /* whose frames may be more than the encoder's rows */
     struct clf__tensor labels;
     int64_t counted; /* labels that count */
     int is_training; /* 0: no dropout, no gradients */
@@ -102,10 +103,13 @@ struct clf__training {
     struct clf__tensor dencoded;                    /* (N, D) the gradient of the encoder's output */
     struct clf__gradient_workspace workspace;
     struct clf__attention_scratch scratch;
+    int source_rows;   /* of the encoder, at most */
+    int *source_first; /* (sequences + 1) the rows of a batch's sources */
     struct clf__tensor frames;
-    struct clf__tensor logits; /* (rows of a chunk, V), then their gradient */
-    struct clf__tensor losses; /* (target tokens, 2) */
-    struct clf__tensor parts;  /* (1, n) sums of squares */
+    struct clf__tensor front_record; /* (1, n) what a front end of convolutions keeps; else buffer NULL */
+    struct clf__tensor logits;       /* (rows of a chunk, V), then their gradient */
+    struct clf__tensor losses;       /* (target tokens, 2) */
+    struct clf__tensor parts;        /* (1, n) sums of squares */
     struct clf__upload upload;
     struct clf__pass pass; /* that goes on */
     float *host;           /* what is read of losses and parts */

@@ -94,9 +94,13 @@ static struct clf__embedder_training embedder_training(const struct clf__trainin
 {
     const struct clf__config *config = &training->transformer->config;
     const struct clf__pass_side *its = &pass->sides[side];
+    const struct clf__sequences *sources = pass->sources;
     return (struct clf__embedder_training){
         .input = {.ids = its->views.ids,
-                  .frames = cut(training->frames, pass->sides[CLF__ENCODER].rows),
+                  .frames = cut(training->frames, sources->first[sources->count]),
+                  .count = sources->count,
+                  .first = sources->first,
+                  .record = training->front_record,
                   .id_groups = its->ids},
         .positions = its->views.positions,
         .position_groups = its->positions,

@@ -16,6 +16,20 @@ static int trains_logits_bias(const struct clf__training *training)
     return training->transformer->config.logits_bias && last->is_trained;
 }
 
+static const struct clf__front_end_kind *front_end_of(const struct clf__training *training)
+{
+    return training->transformer->encoder.embedder.front_end.kind;
+}
+
+/* Those of each source may be rounded up. */
+static int most_source_rows(const struct clf__training *training)
+{
+    const struct clf__training_limits *limits = &training->limits;
+    int rows = front_end_of(training)->rows(limits->source_tokens);
+    return clf__smaller(limits->source_tokens,
+                        rows + clf__smaller(limits->sequences, limits->source_tokens - rows));
+}
+
 /* What the sums over any number of rows up to `rows` need: fewer rows may be cut into more parts. */
 static size_t row_sums_scratch(int rows, int columns, size_t (*needed)(int, int))
 {
@@ -42,8 +56,8 @@ static struct clf__gradient_sizes gradient_sizes(const struct clf__training *tra
     struct clf__heads decoder = clf__config_heads(config, CLF__DECODER);
     struct clf__gradient_sizes sizes = {
         .widths = clf__stacks_widths(config),
-        .rows = clf__larger(limits->source_tokens, limits->target_tokens),
-        .source_rows = limits->source_tokens,
+        .rows = clf__larger(training->source_rows, limits->target_tokens),
+        .source_rows = training->source_rows,
         .activated = clf__larger(config->encoder_ffn, config->decoder_ffn),
         .memory = clf__memory_projection_width(&decoder),
     };
@@ -52,13 +66,18 @@ static struct clf__gradient_sizes gradient_sizes(const struct clf__training *tra
     sizes.scratch =
         clf__larger_size(row_sums_scratch(sizes.rows, widest, clf__bias_backward_scratch),
                          row_sums_scratch(sizes.rows, sizes.widths.d_model, clf__layernorm_backward_scratch));
+    if (front_end_of(training)->record != NULL) {
+        sizes.scratch =
+            clf__larger_size(sizes.scratch, row_sums_scratch(limits->source_tokens, sizes.widths.d_model,
+                                                             clf__bias_backward_scratch));
+    }
     if (trains_logits_bias(training)) {
         sizes.scratch = clf__larger_size(sizes.scratch, row_sums_scratch(clf__training_logits_rows(training),
                                                                          config->target_vocabulary,
                                                                          clf__bias_backward_scratch));
     }
     sizes.scratch =
-        clf__larger_size(sizes.scratch, attention_scratch(training, CLF__ENCODER, limits->source_tokens));
+        clf__larger_size(sizes.scratch, attention_scratch(training, CLF__ENCODER, training->source_rows));
     sizes.scratch =
         clf__larger_size(sizes.scratch, attention_scratch(training, CLF__DECODER, limits->target_tokens));
     return sizes;
@@ -83,7 +102,7 @@ static clf_status reserve_activations(struct clf__training *training, enum clf__
     CLF__TRY(clf__allocate(&its->layers, (size_t)stack->layer_count, sizeof *its->layers));
     for (int i = 0; i < stack->layer_count; i++) {
         CLF__TRY(clf__layer_record_reserve(&its->layers[i], arena, &stack->layers[i], rows,
-                                           training->limits.source_tokens));
+                                           training->source_rows));
     }
     return CLF_OK;
 }
@@ -97,9 +116,25 @@ static clf_status reserve_attention(struct clf__training *training)
         return CLF_OK;
     }
     struct clf__heads largest = clf__config_largest_heads(config);
-    int longest = clf__larger(limits->source_length, limits->target_length);
+    int longest = clf__larger(front_end_of(training)->rows(limits->source_length), limits->target_length);
     return clf__attention_scratch_reserve(&training->scratch, &training->arena, limits->sequences, &largest,
                                           longest, longest);
+}
+
+static clf_status reserve_frames(struct clf__training *training)
+{
+    const struct clf__config *config = &training->transformer->config;
+    const struct clf__front_end_kind *kind = front_end_of(training);
+    int frames = training->limits.source_tokens;
+    if (config->feature_size > 0) {
+        CLF__TRY(clf__arena_reserve(&training->arena, &training->frames, CLF__F32, frames,
+                                    config->feature_size, "the frames"));
+    }
+    return kind->record == NULL ? CLF_OK
+                                : clf__arena_reserve(&training->arena, &training->front_record, CLF__F32, 1,
+                                                     kind->record(config->d_model, config->feature_size,
+                                                                  frames, training->source_rows),
+                                                     "what convolutions look at");
 }
 
 static clf_status reserve(struct clf__training *training)
@@ -107,16 +142,16 @@ static clf_status reserve(struct clf__training *training)
     const struct clf__training_limits *limits = &training->limits;
     const struct clf__config *config = &training->transformer->config;
     struct clf__arena *arena = &training->arena;
+    training->source_rows = most_source_rows(training);
+    CLF__TRY(clf__allocate(&training->source_first, (size_t)limits->sequences + 1,
+                           sizeof *training->source_first));
     struct clf__gradient_sizes sizes = gradient_sizes(training);
-    CLF__TRY(reserve_activations(training, CLF__ENCODER, limits->source_tokens));
+    CLF__TRY(reserve_activations(training, CLF__ENCODER, training->source_rows));
     CLF__TRY(reserve_activations(training, CLF__DECODER, limits->target_tokens));
     CLF__TRY(clf__gradient_workspace_reserve(&training->workspace, arena, &sizes));
-    CLF__TRY(clf__arena_reserve(arena, &training->dencoded, CLF__F32, limits->source_tokens, config->d_model,
+    CLF__TRY(clf__arena_reserve(arena, &training->dencoded, CLF__F32, training->source_rows, config->d_model,
                                 "the gradient of the encoder's output"));
-    if (config->feature_size > 0) {
-        CLF__TRY(clf__arena_reserve(arena, &training->frames, CLF__F32, limits->source_tokens,
-                                    config->feature_size, "the frames"));
-    }
+    CLF__TRY(reserve_frames(training));
     CLF__TRY(clf__arena_reserve(arena, &training->logits, CLF__F32, clf__training_logits_rows(training),
                                 config->target_vocabulary, "the logits"));
     CLF__TRY(clf__arena_reserve(arena, &training->losses, CLF__F32, limits->target_tokens, 2, "the losses"));
@@ -257,6 +292,7 @@ void clf__training_free(struct clf__training *training)
     clf__free(training->activations[CLF__ENCODER].layers);
     clf__free(training->activations[CLF__DECODER].layers);
     clf__free(training->upload.staging);
+    clf__free(training->source_first);
     clf__free(training->host);
     clf__free(training);
 }

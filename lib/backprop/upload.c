@@ -71,22 +71,37 @@ static void take_cross(struct clf__sequence_ranges *out, struct clf__upload *upl
     clf__ranges_count(out, ranges, 0);
 }
 
+/* The sources as the rows that their front end makes of them. */
+static struct clf__sequences rows_of(const struct clf__training *training,
+                                     const struct clf__sequences *sources)
+{
+    const struct clf__front_end *front_end = &training->transformer->encoder.embedder.front_end;
+    int *first = training->source_first;
+    for (int b = 0; b < sources->count; b++) {
+        first[b + 1] = first[b] + front_end->kind->rows(sources->first[b + 1] - sources->first[b]);
+    }
+    return (struct clf__sequences){.count = sources->count, .first = first, .ids = sources->ids};
+}
+
 clf_status clf__training_upload(struct clf__training *training, struct clf__pass *pass,
                                 const struct clf__training_batch *batch)
 {
     const struct clf__config *config = &training->transformer->config;
-    const struct clf__sequences *sources = &batch->sources, *inputs = &batch->inputs;
+    const struct clf__sequences *given = &batch->sources, *inputs = &batch->inputs;
     struct clf__upload *upload = &training->upload;
     struct clf__pass_side *encoder = &pass->sides[CLF__ENCODER], *decoder = &pass->sides[CLF__DECODER];
-    encoder->rows = sources->first[sources->count];
+    int tokens = given->first[given->count];
+    assert(given->count == inputs->count && inputs->count <= training->limits.sequences);
+    assert(tokens <= training->limits.source_tokens);
+    struct clf__sequences sources = rows_of(training, given);
+    pass->sources = given;
+    encoder->rows = sources.first[sources.count];
     decoder->rows = inputs->first[inputs->count];
-    assert(sources->count == inputs->count && inputs->count <= training->limits.sequences);
-    assert(encoder->rows <= training->limits.source_tokens &&
-           decoder->rows <= training->limits.target_tokens);
+    assert(encoder->rows <= training->source_rows && decoder->rows <= training->limits.target_tokens);
     upload->count = 0;
-    clf__upload_take_sequences(&encoder->views, upload, config, sources, CLF__ENCODER);
+    clf__upload_take_sequences(&encoder->views, upload, config, &sources, CLF__ENCODER);
     clf__upload_take_sequences(&decoder->views, upload, config, inputs, CLF__DECODER);
-    take_cross(&pass->cross, upload, sources, inputs);
+    take_cross(&pass->cross, upload, &sources, inputs);
     int32_t *labels;
     pass->labels = clf__upload_take(upload, decoder->rows, &labels);
     memcpy(labels, batch->labels, (size_t)decoder->rows * sizeof *labels);
@@ -97,10 +112,10 @@ clf_status clf__training_upload(struct clf__training *training, struct clf__pass
         }
         pass->counted += labels[i] >= 0;
     }
-    CLF__TRY(take_both_groups(encoder, upload, config, CLF__ENCODER, sources));
+    CLF__TRY(take_both_groups(encoder, upload, config, CLF__ENCODER, &sources));
     CLF__TRY(take_both_groups(decoder, upload, config, CLF__DECODER, inputs));
-    if (sources->frames != NULL) {
-        CLF__TRY(clf__tensor_write(clf__tensor_rows(training->frames, 0, encoder->rows), sources->frames));
+    if (given->frames != NULL) {
+        CLF__TRY(clf__tensor_write(clf__tensor_rows(training->frames, 0, tokens), given->frames));
     }
     return clf__upload_send(upload);
 }

@@ -1,4 +1,4 @@
-/* Ranks: processes that train one model together, and what they say to each other. Nobody else calls the
+/* Ranks: processes that work together, and what they say to each other. Nobody else calls the
  * network: another way to reach the ranks is another table of these functions. */
 #ifndef CLF_CLUSTER_COMMUNICATOR_H
 #define CLF_CLUSTER_COMMUNICATOR_H
@@ -32,6 +32,13 @@ struct clf__communicator {
     /* CLF_OK where every rank brings that; else each of them fails as the first that did, with its sentence.
      */
     clf_status (*agree)(const struct clf__communicator *communicator, clf_status status);
+    /* A message to one other rank, fewer than 2^31 bytes; those that come meanwhile are kept. These two are
+     * calls of one rank alone: who uses them sees to it that every message is received before the ranks make
+     * their next call together. */
+    clf_status (*send)(const struct clf__communicator *communicator, int to, const void *bytes, size_t count);
+    /* The next message that came, with who sent it; the caller frees *bytes, which is NULL where none did. */
+    clf_status (*receive)(const struct clf__communicator *communicator, int *from, void **bytes,
+                          size_t *count);
 
     /* Begins such a sum of floats; fewer than 2^31. */
     clf_status (*begin_sum)(const struct clf__communicator *communicator, int ticket, float *values,

@@ -14,6 +14,8 @@
 #include "base/clock.h"
 #include "base/memory.h"
 
+enum { MESSAGE_TAG = 1 };
+
 /* What was begun under one ticket. */
 struct operation {
     MPI_Request request; /* MPI_REQUEST_NULL: nothing, or it has ended */
@@ -29,6 +31,15 @@ struct mpi {
     double waited; /* seconds */
     struct operation operations[CLF__TICKETS];
     char host[MPI_MAX_PROCESSOR_NAME];
+    struct message *first; /* of those that came and were not received yet */
+};
+
+/* What came from another rank. */
+struct message {
+    struct message *next;
+    void *bytes;
+    size_t count;
+    int from;
 };
 
 static clf_status check(struct mpi *mpi, int error, const char *doing)
@@ -245,8 +256,89 @@ const char *clf__mpi_library(void)
     return version;
 }
 
+/* Takes in one message, where one has come, behind those that are there. */
+static clf_status take_in(struct mpi *mpi, int *has_come)
+{
+    MPI_Status about;
+    MPI_Message handle;
+    struct message *message, **end = &mpi->first;
+    int count = 0;
+    CLF__TRY(check(mpi, MPI_Improbe(MPI_ANY_SOURCE, MESSAGE_TAG, mpi->ranks, has_come, &handle, &about),
+                   "looking for a message"));
+    if (!*has_come) {
+        return CLF_OK;
+    }
+    CLF__TRY(check(mpi, MPI_Get_count(&about, MPI_BYTE, &count), "looking at a message"));
+    CLF__TRY(clf__allocate(&message, 1, sizeof *message));
+    message->from = about.MPI_SOURCE;
+    message->count = (size_t)count;
+    clf_status status = clf__allocate(&message->bytes, (size_t)count + 1, 1);
+    if (status == CLF_OK) {
+        status = check(mpi, MPI_Mrecv(message->bytes, count, MPI_BYTE, &handle, MPI_STATUS_IGNORE),
+                       "receiving a message");
+    }
+    if (status != CLF_OK) {
+        clf__free(message->bytes);
+        clf__free(message);
+        return status;
+    }
+    while (*end != NULL) {
+        end = &(*end)->next;
+    }
+    *end = message;
+    return CLF_OK;
+}
+
+/* Who it goes to may itself be sending, to this rank: what comes is taken in meanwhile. */
+static clf_status send(const struct clf__communicator *communicator, int to, const void *bytes, size_t count)
+{
+    struct mpi *mpi = communicator->context;
+    MPI_Request request;
+    int is_done = 0, has_come = 0;
+    if (count > INT_MAX) {
+        return clf__fail(CLF_UNSUPPORTED, "%zu bytes are more than MPI sends at once", count);
+    }
+    CLF__TRY(check(mpi, MPI_Isend(bytes, (int)count, MPI_BYTE, to, MESSAGE_TAG, mpi->ranks, &request),
+                   "sending a message"));
+    for (;;) {
+        CLF__TRY(check(mpi, MPI_Test(&request, &is_done, MPI_STATUS_IGNORE), "sending a message"));
+        if (is_done) {
+            return CLF_OK;
+        }
+        CLF__TRY(take_in(mpi, &has_come));
+        if (!has_come) {
+            nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+        }
+    }
+}
+
+static clf_status receive(const struct clf__communicator *communicator, int *from, void **bytes,
+                          size_t *count)
+{
+    struct mpi *mpi = communicator->context;
+    int has_come = 1;
+    *bytes = NULL;
+    while (has_come) {
+        CLF__TRY(take_in(mpi, &has_come));
+    }
+    struct message *message = mpi->first;
+    if (message != NULL) {
+        *from = message->from;
+        *bytes = message->bytes;
+        *count = message->count;
+        mpi->first = message->next;
+        clf__free(message);
+    }
+    return CLF_OK;
+}
+
 static void free_mpi(struct mpi *mpi)
 {
+    for (struct message *next, *message = mpi->first; message != NULL; message = next) {
+        next = message->next;
+        clf__free(message->bytes);
+        clf__free(message);
+    }
     for (int i = 0; i < 4 * CLF__TICKETS; i++) {
         clf__free(mpi->operations[i / 4].counts[i % 4]);
     }
@@ -305,6 +397,8 @@ clf_status clf__mpi_join(struct clf__communicator *out, int started)
         .sum_integers = sum_integers,
         .broadcast = broadcast,
         .agree = agree,
+        .send = send,
+        .receive = receive,
         .begin_sum = begin_sum,
         .begin_exchange = begin_exchange,
         .begin_gather = begin_gather,

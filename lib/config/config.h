@@ -19,7 +19,8 @@
     X(JADORE, jadore)                                                                                        \
     X(ANNOTATED, annotated)                                                                                  \
     X(SPEECH, speech)                                                                                        \
-    X(ILLUSTRATED, illustrated)
+    X(ILLUSTRATED, illustrated)                                                                              \
+    X(WHISPER, whisper)
 #define CLF__SYSTEM_LIST(X)                                                                                  \
     CLF__PRESET_LIST(X)                                                                                      \
     X(BART, bart)                                                                                            \
@@ -31,7 +32,6 @@
     X(T5, t5)                                                                                                \
     X(MT5, mt5)                                                                                              \
     X(UMT5, umt5)                                                                                            \
-    X(WHISPER, whisper)                                                                                      \
     X(TRANSFORMER, transformer)                                                                              \
     X(MARIAN_NMT, marian_nmt)
 

@@ -13,14 +13,16 @@ enum clf__role {
     CLF__RELATIVE_BIAS,
     CLF__BIAS,
     CLF__GAIN,
-    CLF__SHIFT
+    CLF__SHIFT,
+    CLF__SINUSOIDS /* positions that are stored, and never trained */
 };
 
 /* The values that a parameter has before training. */
 enum clf__initial_kind {
     CLF__INITIAL_CONSTANT, /* `size` everywhere */
     CLF__INITIAL_NORMAL,   /* of mean 0 and standard deviation `size` */
-    CLF__INITIAL_UNIFORM   /* in [-size, size) */
+    CLF__INITIAL_UNIFORM,  /* in [-size, size) */
+    CLF__INITIAL_SINUSOIDS /* halves, by the last one (ops/positions.h) */
 };
 struct clf__initial {
     enum clf__initial_kind kind;

@@ -74,6 +74,8 @@ const struct clf__config_key clf__config_keys[] = {
      FIELDS(encoder_max_positions, decoder_max_positions), 1, MAX_POSITIONS, NULL},
     ID("vocab_size", source_vocabulary),
     ID("decoder_vocab_size", target_vocabulary),
+    KEY("max_source_positions", WHOLE, SWITCH, encoder_max_positions, 1, MAX_POSITIONS, NULL, OURS),
+    KEY("max_target_positions", WHOLE, SWITCH, decoder_max_positions, 1, MAX_POSITIONS, NULL, OURS),
     KEY("feature_size", WHOLE, SWITCH, feature_size, 1, MAX_WIDTH, NULL, OURS | SHOWN),
     ALONE("d_k", OURS),
     ALONE("d_v", OURS),

@@ -32,8 +32,9 @@ static void set_sizes(struct draft *draft)
     struct clf__config preset;
     clf__config_preset(&preset, draft->system);
     for (const struct clf__config_key *key = clf__config_keys; key->name != NULL; key++) {
-        if (key->stage == CLF__KEY_SIZE) {
-            set(draft, draft->config, key->name, clf__config_key_value(&preset, key));
+        const char *name = clf__family_key_name(clf__family_of(draft->system), key->name, NULL);
+        if (key->stage == CLF__KEY_SIZE && name != NULL) {
+            set(draft, draft->config, name, clf__config_key_value(&preset, key));
         }
     }
 }
@@ -42,12 +43,14 @@ static void set_ids(struct draft *draft)
 {
     const struct clf__model_description *description = draft->description;
     int has_source = description->source_vocabulary > 0;
-    int first =
-        clf__family_of(draft->system)->has_no_start_token ? description->pad_id : description->start_id;
+    const struct clf__family *family = clf__family_of(draft->system);
+    int first = family->has_no_start_token ? description->pad_id : description->start_id;
+    int is_only_one = !has_source && family->hugging_face;
     if (has_source) {
         set(draft, draft->config, "vocab_size", json_integer(description->source_vocabulary));
     }
-    set(draft, draft->config, "decoder_vocab_size", json_integer(description->target_vocabulary));
+    set(draft, draft->config, is_only_one ? "vocab_size" : "decoder_vocab_size",
+        json_integer(description->target_vocabulary));
     json_t *const both[] = {draft->config, draft->generation};
     for (int i = 0; i < 2; i++) {
         set(draft, both[i], "pad_token_id", id_or_null(description->pad_id));
@@ -77,6 +80,15 @@ int clf__model_has_key(const char *key, size_t length)
     return find_choice(key, length) != NULL;
 }
 
+/* "KEY=VALUE" under the name that the family's folders have for the key. */
+static void set_choice(struct draft *draft, json_t *object, const char *name, const char *word)
+{
+    char *renamed = NULL;
+    clf_status status = clf__format(&renamed, "%s%s", name, word + strcspn(word, "="));
+    draft->failed |= status != CLF_OK || clf__json_set_pair(object, renamed);
+    clf__free(renamed);
+}
+
 static clf_status take_choice(struct draft *draft, const char *word)
 {
     size_t length = strcspn(word, "=");
@@ -85,13 +97,16 @@ static clf_status take_choice(struct draft *draft, const char *word)
         return clf__fail(CLF_BAD_ARGUMENT, "\"%.*s\" is no key of config.json that can be chosen",
                          length < 64 ? (int)length : 64, word);
     }
-    if (clf__family_of(draft->system)->hugging_face && !(key->uses & CLF__KEY_EVERY)) {
+    const struct clf__family *family = clf__family_of(draft->system);
+    const char *name = clf__family_key_name(family, key->name, NULL);
+    int is_fixed = !(key->uses & CLF__KEY_EVERY) && !clf__family_has_key(family, key->name);
+    if (family->hugging_face && (is_fixed || name == NULL)) {
         return clf__fail(CLF_BAD_ARGUMENT,
                          "\"%s\" cannot be chosen for the preset %s, whose arrangement fixes it", key->name,
                          clf__system_word(draft->system));
     }
     json_t *object = key->uses & CLF__KEY_GENERATION ? draft->generation : draft->config;
-    draft->failed |= clf__json_set_pair(object, word);
+    set_choice(draft, object, name, word);
     return CLF_OK;
 }
 

@@ -110,6 +110,11 @@ struct clf__decoder_maps {
 clf_status clf__session_run_decoder(struct clf__session *session, int rows,
                                     const struct clf__layer_call *call, const struct clf__decoder_maps *maps);
 
+/* The tokens that are given before a step's own (given.c). */
+clf_status clf__session_give(struct clf__session *session, const struct clf__step *step);
+/* Integers of its upload. */
+int64_t clf__given_upload(const struct clf__session_limits *limits);
+
 /* The decoder over given inputs, of each source that is remembered, or of the one at *slot; maps may be NULL.
  */
 clf_status clf__session_force(struct clf__session *session, const struct clf__sequences *inputs,

@@ -39,7 +39,8 @@ static int most_source_rows(const struct clf__session *session)
 static int most_rows(const struct clf__session *session)
 {
     const struct clf__session_limits *limits = &session->limits;
-    return clf__larger(session->source_rows, clf__larger(limits->cache_rows, limits->target_tokens));
+    int decoded = clf__larger(clf__larger(limits->cache_rows, limits->given), limits->target_tokens);
+    return clf__larger(session->source_rows, decoded);
 }
 
 /* Of a product: convolutions go over the frames of one source. */
@@ -83,7 +84,8 @@ static clf_status reserve_attention(struct clf__session *session)
     struct clf__heads largest = clf__config_largest_heads(config);
     int beams = limits->sources > 0 ? limits->cache_rows / limits->sources : 0;
     int source_rows = clf__session_source_rows(session, limits->source_length);
-    int queries = clf__larger(clf__larger(source_rows, limits->target_length), beams);
+    int queries =
+        clf__larger(clf__larger(source_rows, limits->target_length), clf__larger(beams, limits->given));
     int keys = clf__larger(source_rows, limits->target_length);
     CLF__TRY(clf__attention_scratch_reserve(&session->scratch, &session->arena, limits->sources, &largest,
                                             queries, keys));
@@ -146,7 +148,8 @@ static clf_status reserve_decoder(struct clf__session *session)
         7 * (int64_t)limits->cache_rows + 1 + 4 * sources + limits->banned + clf__narrowing_upload(limits);
     step += 2 * (int64_t)limits->cache_rows * limits->ranges;
     int64_t force = (4 + 2 * (int64_t)limits->ranges) * limits->target_tokens + 8 * sources;
-    return clf__upload_reserve(&session->target, arena, clf__larger_int64(step, force));
+    return clf__upload_reserve(&session->target, arena,
+                               clf__larger_int64(clf__larger_int64(step, force), clf__given_upload(limits)));
 }
 
 static clf_status reserve_slots(struct clf__session *session)

@@ -17,6 +17,7 @@ struct clf__session_limits {
     int cache_rows;    /* hypotheses that are kept at a time: sources * beams; 0: no steps */
     int positions;     /* generated tokens a hypothesis, at most */
     int candidates;    /* k of a step */
+    int given;         /* tokens that are given before those of a step, all rows together; 0: none are */
     int banned;        /* banned ids of a step, all rows together */
     int ranges;        /* ranges of ids that a row of a step looks at; 0: none, and none where steps narrow */
     int target_tokens; /* of given targets, all together; 0: none are given */

@@ -263,6 +263,9 @@ static clf_status run_step(struct clf__session *session, struct clf__step *step)
     assert(step->ranges_each <= session->limits.ranges && step->ranges_before <= step->ranges_each);
     assert(step->ranges_each == 0 || session->narrowing.weight.buffer == NULL);
     struct step_views views;
+    if (step->given_offsets != NULL) {
+        CLF__TRY(clf__session_give(session, step));
+    }
     CLF__TRY(upload_step(session, &views, step));
     session->turn = !session->turn;
     const struct clf__mixer_step mixer_step = {

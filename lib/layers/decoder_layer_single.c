@@ -117,7 +117,8 @@ clf_status clf__decoder_layers_store_addresses(struct clf__tensor *addresses, co
 /* Whether this call of the layer goes in one launch with others, and gains by it. */
 static int is_single(const struct clf__layer *layer, int rows, const struct clf__layer_call *call)
 {
-    if (call->addresses.buffer == NULL || call->step == NULL || rows == 0) {
+    if (call->addresses.buffer == NULL || call->step == NULL || call->step->places.buffer != NULL ||
+        rows == 0) {
         return 0;
     }
     const struct clf__caps *caps = clf__device_caps(clf__buffer_device(call->addresses.buffer));

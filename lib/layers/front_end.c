@@ -24,7 +24,8 @@ static clf_status tokens_backward(const struct clf__front_end *gradient, struct 
     return clf__embedding_backward(gradient->tokens, dy, &input->id_groups, front_end->scale);
 }
 
-const struct clf__front_end_kind clf__tokens_front_end = {as_many, NULL, tokens_forward, tokens_backward};
+const struct clf__front_end_kind clf__tokens_front_end = {
+    .rows = as_many, .forward = tokens_forward, .backward = tokens_backward};
 
 static clf_status frames_forward(struct clf__tensor y, const struct clf__front_end *front_end,
                                  const struct clf__front_end_input *input, struct clf__tensor table,
@@ -42,7 +43,8 @@ static clf_status frames_backward(const struct clf__front_end *gradient, struct 
                                 CLF__NO_TENSOR, scratch);
 }
 
-const struct clf__front_end_kind clf__frames_front_end = {as_many, NULL, frames_forward, frames_backward};
+const struct clf__front_end_kind clf__frames_front_end = {
+    .rows = as_many, .forward = frames_forward, .backward = frames_backward};
 
 static int half_as_many(int count)
 {
@@ -64,9 +66,8 @@ static clf_status convolve(struct clf__tensor y, struct clf__tensor x, const str
     return clf__linear_forward(y, seen, convolution, CLF__GELU_ERF, CLF__NO_TENSOR);
 }
 
-static clf_status convolutions_forward(struct clf__tensor y, const struct clf__front_end *front_end,
-                                       const struct clf__front_end_input *input, struct clf__tensor table,
-                                       struct clf__tensor positions)
+static clf_status convolve_each(struct clf__tensor y, const struct clf__front_end *front_end,
+                                const struct clf__front_end_input *input)
 {
     for (int b = 0, row = 0; b < input->count; b++) {
         int frames = input->first[b + 1] - input->first[b], rows = half_as_many(frames);
@@ -78,8 +79,20 @@ static clf_status convolutions_forward(struct clf__tensor y, const struct clf__f
         CLF__TRY(convolve(clf__tensor_rows(y, row, rows), hidden, &front_end->convolutions[1], room, 2));
         row += rows;
     }
+    return CLF_OK;
+}
+
+static clf_status convolutions_forward(struct clf__tensor y, const struct clf__front_end *front_end,
+                                       const struct clf__front_end_input *input, struct clf__tensor table,
+                                       struct clf__tensor positions)
+{
+    CLF__TRY(input->record.buffer != NULL ? clf__convolutions_train(y, front_end, input)
+                                          : convolve_each(y, front_end, input));
     return table.buffer != NULL ? clf__positions_forward(y, y, table, positions) : CLF_OK;
 }
 
-const struct clf__front_end_kind clf__convolutions_front_end = {half_as_many, convolutions_scratch,
-                                                                convolutions_forward, NULL};
+const struct clf__front_end_kind clf__convolutions_front_end = {.rows = half_as_many,
+                                                                .scratch = convolutions_scratch,
+                                                                .record = clf__convolutions_record,
+                                                                .forward = convolutions_forward,
+                                                                .backward = clf__convolutions_backward};

@@ -27,6 +27,7 @@ struct clf__front_end_input {
     const int *first;                /* (count + 1) */
     struct clf__tensor scratch;      /* (1, n): as the kind's scratch() says */
     struct clf__id_groups id_groups; /* of the ids, in training */
+    struct clf__tensor record;       /* (1, n): as the kind's record() says, in training; else buffer NULL */
 };
 
 struct clf__front_end_kind {
@@ -34,12 +35,15 @@ struct clf__front_end_kind {
     int (*rows)(int count);
     /* Floats that it works in, for sequences of at most so many frames. NULL: none. */
     int64_t (*scratch)(int d_model, int feature_size, int frames);
+    /* Floats that training keeps from a forward pass to its backward pass and works in, for frames that
+     * become so many rows. NULL: none. */
+    int64_t (*record)(int d_model, int feature_size, int frames, int rows);
     /* y = FrontEnd(input) + table[positions]; table.buffer NULL: nothing is added. */
     clf_status (*forward)(struct clf__tensor y, /* (N, D) */
                           const struct clf__front_end *front_end, const struct clf__front_end_input *input,
                           struct clf__tensor table,      /* (P, D) */
                           struct clf__tensor positions); /* (1, N) i32 */
-    /* Adds to the gradients of its parameters. NULL: it is not trained. */
+    /* Adds to the gradients of its parameters; dy is overwritten. */
     clf_status (*backward)(const struct clf__front_end *gradient, struct clf__tensor dy, /* (N, D) */
                            const struct clf__front_end *front_end, const struct clf__front_end_input *input,
                            struct clf__tensor scratch); /* (1, n): as clf__bias_backward_scratch() says */
@@ -51,5 +55,13 @@ struct clf__front_end_kind {
  */
 extern const struct clf__front_end_kind clf__tokens_front_end, clf__frames_front_end,
     clf__convolutions_front_end;
+
+/* The same convolutions over all sequences at once, in training: into and from the record. */
+int64_t clf__convolutions_record(int d_model, int feature_size, int frames, int rows);
+clf_status clf__convolutions_train(struct clf__tensor y, const struct clf__front_end *front_end,
+                                   const struct clf__front_end_input *input);
+clf_status clf__convolutions_backward(const struct clf__front_end *gradient, struct clf__tensor dy,
+                                      const struct clf__front_end *front_end,
+                                      const struct clf__front_end_input *input, struct clf__tensor scratch);
 
 #endif

@@ -44,7 +44,10 @@ struct clf__mixer_step {
     struct clf__tensor relative;   /* (H, 2 R + 1) as in clf__mask; buffer NULL: none */
     const struct clf__mixer_state *shared; /* of all layers */
     int turn;                              /* 1, 0, 1, ..., from a session's first step on */
-    double pairs; /* of a row and a row that it sees, for the profile; 0: not counted */
+    double pairs;              /* of a row and a row that it sees, for the profile; 0: not counted */
+    struct clf__tensor places; /* (1, R) i32: cache row times positions, plus the position, of rows that are
+                                  given together, several to a hypothesis one behind the other; buffer NULL:
+                                  one to each */
 };
 
 /* Where whole targets lie, and what of them is hidden, is said by an attention call. */
@@ -56,6 +59,10 @@ struct clf__mixer_kind {
                                  int positions);
     /* What all layers share follows the parents; called before the layers. */
     clf_status (*follow)(const struct clf__mixer_step *step);
+    /* In its place, of rows that are given together: what all layers share knows of those at positions first
+     * .. first + count - 1 of one cache row, of which there are `count` copies at cache_rows. NULL: the kind
+     * takes rows one by one. */
+    clf_status (*expect)(const struct clf__mixer_step *step, const int32_t *cache_rows, int first, int count);
     /* y = Mixer(x) + residual, of a step, and over whole targets. */
     clf_status (*step)(struct clf__tensor y,        /* (R, D) */
                        struct clf__tensor x,        /* (R, D) */

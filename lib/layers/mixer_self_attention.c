@@ -31,6 +31,13 @@ static clf_status follow(const struct clf__mixer_step *step)
                              step->positions);
 }
 
+static clf_status expect(const struct clf__mixer_step *step, const int32_t *cache_rows, int first, int count)
+{
+    struct clf__tensor table = step->shared->parts[step->turn];
+    return clf__tensor_write(clf__tensor_columns(clf__tensor_rows(table, cache_rows[0], 1), first, count),
+                             cache_rows);
+}
+
 struct clf__attention_history clf__self_attention_history(const struct clf__mixer_step *step,
                                                           const struct clf__mixer_state *state)
 {
@@ -80,6 +87,11 @@ static clf_status step_forward(struct clf__tensor y, struct clf__tensor x, struc
         clf__tensor_columns(workspace->context, 0, heads->count * heads->value_width);
     struct clf__projected projected;
     CLF__TRY(project(&projected, x, layer, workspace->projected));
+    if (step->places.buffer != NULL) { /* rows look at each other's keys: all of them come first */
+        CLF__TRY(clf__cache_place(history.keys, projected.key, step->places));
+        CLF__TRY(clf__cache_place(history.values, projected.value, step->places));
+        projected.key = projected.value = CLF__NO_TENSOR;
+    }
     CLF__TRY(clf__attention_step_forward(context, projected.query, projected.key, projected.value, heads,
                                          &history));
     return clf__linear_forward(y, context, &layer->output, CLF__IDENTITY, residual);
@@ -134,6 +146,7 @@ const struct clf__mixer_kind clf__self_attention_mixer = {
     .reserve_state = reserve_state,
     .reserve_shared = reserve_shared,
     .follow = follow,
+    .expect = expect,
     .step = step_forward,
     .forward = forward,
     .reserve_record = reserve_record,

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "model/save.h"
+#include "ops/positions.h"
 
 struct drawing {
     const struct clf__parameter_list *list;
@@ -59,6 +60,9 @@ static clf_status draw(void *user, int index, float *target)
     size_t columns = (size_t)parameter->columns, count = (size_t)parameter->rows * columns;
     if (initial->kind == CLF__INITIAL_CONSTANT) {
         fill_constant(target, count, initial->size);
+    } else if (initial->kind == CLF__INITIAL_SINUSOIDS) {
+        clf__sinusoid_table(target, 0, parameter->rows, parameter->columns, CLF__SINUSOID_HALVES,
+                            CLF__SINUSOID_BY_LAST);
     } else {
         for (size_t i = 0; i < count; i += 2) {
             double values[2];

@@ -19,6 +19,9 @@ static struct clf__initial initial_of(const struct clf__config *config, enum clf
     if (role == CLF__GAIN || role == CLF__SHIFT) {
         return clf__initial_constant(role == CLF__GAIN ? 1.0f : 0.0f);
     }
+    if (role == CLF__SINUSOIDS) {
+        return (struct clf__initial){CLF__INITIAL_SINUSOIDS, 0, -1};
+    }
     const struct clf__family *family = clf__family_of(config->system);
     return family->initial ? family->initial(config, role, shape) : clf__initial_constant(0.0f);
 }
@@ -36,7 +39,7 @@ static struct clf__parameter *add(struct writer *writer, enum clf__role role, co
     item->columns = shape->columns;
     item->initial = initial_of(writer->config, role, shape);
     item->decays = role <= CLF__VALUE_OR_OUTPUT;
-    item->is_trained = 1;
+    item->is_trained = role != CLF__SINUSOIDS;
     return item;
 }
 

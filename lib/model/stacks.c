@@ -341,6 +341,10 @@ static clf_status zero_module(void *context, const struct clf__module *module)
     case CLF__MODULE_NORM:
         return clf__norm_reserve_zero(out, zeroing->pool, like, what);
     case CLF__MODULE_TABLE:
+        if (module->parts[0].role == CLF__SINUSOIDS) {
+            *(struct clf__tensor *)out = CLF__NO_TENSOR;
+            return CLF_OK;
+        }
         return zero_table(out, like, zeroing, module->side, what);
     case CLF__MODULE_WEIGHT:
         break;

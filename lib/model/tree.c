@@ -321,9 +321,10 @@ static clf_status visit_stack(struct walk *walk, enum clf__side side)
     walk->side = side;
     CLF__TRY(visit_front_end(walk));
     if (clf__config_positions(config, side) == CLF__POSITIONS_LEARNED) {
+        int are_fixed = side == CLF__ENCODER && clf__family_of(config->system)->stores_source_sinusoids;
         CLF__TRY(visit_one(walk, CLF__MODULE_TABLE, OFFSET(embedder.positions), "embed_positions",
-                           CLF__EMBEDDING, clf__config_max_positions(config, side) + config->position_offset,
-                           width));
+                           are_fixed ? CLF__SINUSOIDS : CLF__EMBEDDING,
+                           clf__config_max_positions(config, side) + config->position_offset, width));
     }
     if (clf__config_positions(config, side) == CLF__POSITIONS_RELATIVE && !config->relative_each_layer) {
         CLF__TRY(visit_one(walk, CLF__MODULE_TABLE, OFFSET(embedder.relative.by_bucket),

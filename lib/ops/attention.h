@@ -130,8 +130,9 @@ struct clf__cost clf__attention_cost(const struct clf__heads *heads, double quer
 
 /* Row r's key and value go into its history, as row cache_rows[r] * positions_total + positions[r]; then its
  * query looks at all of it: key t is keys[table[cache_rows[r]][t] * positions_total + t]. Of the keys that
- * this call adds a row may look at its own alone. A row whose cache row or position lies outside the history
- * adds nothing and gets zeros. */
+ * this call adds a row may look at its own alone. With k and v without buffers they are in the history
+ * already, and rows may look at each other's. A row whose cache row or position lies outside the history adds
+ * nothing and gets zeros. */
 clf_status clf__attention_step_forward(struct clf__tensor y, /* (R, H * value_width) */
                                        struct clf__tensor q, /* (R, H * K) */
                                        struct clf__tensor k, /* (R, H * K) */

@@ -31,7 +31,7 @@ clf_status clf__attention_step_forward(struct clf__tensor y, struct clf__tensor 
 {
     assert(q.columns == heads->count * heads->key_width && history->keys.columns == q.columns);
     assert(y.columns == heads->count * heads->value_width && history->values.columns == y.columns);
-    assert(k.columns == q.columns && v.columns == y.columns);
+    assert(k.buffer == NULL || (k.columns == q.columns && v.columns == y.columns));
     if (q.rows == 0) {
         return CLF_OK;
     }

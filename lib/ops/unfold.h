@@ -9,4 +9,10 @@ clf_status clf__unfold_forward(struct clf__tensor y, /* (N, width * C) */
                                struct clf__tensor x, /* (M, C) */
                                int width, int step);
 
+/* dx[m][c] = the sum of dy[t][c * width + k] where t * step + k - width / 2 = m, k ascending: the gradient of
+ * x. dx may not be dy. */
+clf_status clf__unfold_backward(struct clf__tensor dx, /* (M, C) */
+                                struct clf__tensor dy, /* (N, width * C) */
+                                int width, int step);
+
 #endif

@@ -1,6 +1,7 @@
 /* The search for what is said in one window of a recording, as openai/whisper's decoding.py defines it
- * (Radford et al. 2022, 4.5): greedy or beam search under the rules of timestamps. It asks the model for
- * ranges of ids in place of all logits.
+ * (Radford et al. 2022, 4.5): greedy or beam search under the rules of timestamps, or above the temperature 0
+ * samples, of which the best one counts. It asks the model for ranges of ids in place of all logits, and for
+ * these too where it draws.
  *
  *     clf__passage_create(&passage, &limits)
  *     clf__passage_begin(passage, &rules, prompt, count, slot)
@@ -28,6 +29,8 @@ struct clf__passage_rules {
     int most_tokens;       /* generated, the end token included */
     double patience;       /* the search ends with beams * patience finished hypotheses, rounded */
     double length_penalty; /* scores are divided by ((5 + length) / 6)^penalty; below 0: by the length */
+    double temperature;    /* 0: beams; above: samples of softmax(logits / temperature) */
+    uint64_t random_key;   /* of what is drawn: the same one draws the same, whatever else is searched */
 };
 
 struct clf__passage;
@@ -36,13 +39,16 @@ enum { CLF__PASSAGE_RANGES = 4 }; /* of a step's row */
 
 /* What a search has room for. */
 struct clf__passage_limits {
-    int beams;     /* 1: greedy; < CLF__SEARCH_BEAMS_LIMIT */
-    int positions; /* of the decoder */
-    int finished;  /* hypotheses that are set aside: at least beams, and beams * patience */
-    int banned;    /* ids of a row */
+    int beams;      /* 1: greedy; < CLF__SEARCH_BEAMS_LIMIT */
+    int samples;    /* at temperatures above 0; 0: there are none */
+    int vocabulary; /* where there are samples */
+    int positions;  /* of the decoder */
+    int finished;   /* hypotheses that are set aside: at least beams, beams * patience, and samples */
+    int banned;     /* ids of a row */
 };
 
-/* Candidates of a row. */
+/* Rows of a step, and candidates of a row. */
+int clf__passage_rows(const struct clf__passage_limits *limits);
 int clf__passage_candidates(const struct clf__passage_limits *limits);
 
 /* Everything is allocated here. */
@@ -73,11 +79,31 @@ enum { CLF__RANGE_NO_SPEECH, CLF__RANGE_TEXT, CLF__RANGE_SPECIAL, CLF__RANGE_TIM
 /* ranges (CLF__PASSAGE_RANGES, 2) of what may follow `count` generated ids. */
 void clf__timestamps_ranges(int32_t *ranges, const struct clf__passage_rules *rules, const int32_t *ids,
                             int count);
+/* What the model's answer leaves of a row: its ranges from `first` on, and log sum exp(x) of them. values and
+ * range_ids are (CLF__PASSAGE_RANGES, k), statistics (CLF__PASSAGE_RANGES, 2). */
+struct clf__allowed {
+    int first;
+    double normaliser;
+};
+struct clf__allowed clf__timestamps_allowed(const struct clf__passage_rules *rules, const float *values,
+                                            const int32_t *range_ids, const float *statistics, int k);
 /* Candidates of one row, best first, at most k: ids, and their log-probabilities among what is allowed.
- * Returns how many there are. values and range_ids are (CLF__PASSAGE_RANGES, k), statistics
- * (CLF__PASSAGE_RANGES, 2). */
+ * Returns how many there are. */
 int clf__timestamps_candidates(int32_t *ids, double *log_probabilities,
                                const struct clf__passage_rules *rules, const float *values,
                                const int32_t *range_ids, const float *statistics, int k);
+
+/* draws.c: drawing among what a row may go on with. */
+
+/* The key of a window's draws: which window of a recording, and which try at it. */
+uint64_t clf__draws_key(uint64_t seed, int64_t window, int attempt);
+/* A number in [0, 1) for the token behind `count` generated ones of a sample. */
+double clf__draws_unit(uint64_t key, int count, int sample);
+/* Writes exp((x - largest) / temperature) of the ids in ranges `first` to the last, 0 of what is banned, and
+ * returns their sum. weights, logits (V); ranges (CLF__PASSAGE_RANGES, 2); banned (count) ascending. */
+double clf__draws_weigh(float *weights, const float *logits, const int32_t *ranges, int first,
+                        const int32_t *banned, int count, double largest, double temperature);
+/* The id at `place`, in [0, the sum), of these weights one after the other; -1 where all are 0. */
+int32_t clf__draws_take(const float *weights, const int32_t *ranges, int first, double place);
 
 #endif

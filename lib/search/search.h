@@ -145,10 +145,15 @@ struct clf__step {
     const int32_t *slots;          /* (rows) */
     const int32_t *banned;         /* concatenated ids; ascending in each row, none twice */
     const int32_t *banned_offsets; /* (rows + 1) */
-    int candidates;                /* k wanted a row: the most that a source under search wants */
-    int both_statistics;           /* the statistics before the bans are wanted too, by one of them */
-    int wants_logits;              /* the logits are wanted too, by one of them */
-    int wants_attention;           /* so is where rows look */
+    /* Tokens that are given before a row's own, at the positions before it, and of which nothing is wanted:
+     * row r's are given[given_offsets[r]] .. given[given_offsets[r + 1] - 1]; they continue the history of
+     * its own cache row. given_offsets NULL: none. */
+    const int32_t *given;
+    const int32_t *given_offsets; /* (rows + 1) */
+    int candidates;               /* k wanted a row: the most that a source under search wants */
+    int both_statistics;          /* the statistics before the bans are wanted too, by one of them */
+    int wants_logits;             /* the logits are wanted too, by one of them */
+    int wants_attention;          /* so is where rows look */
     /* Ranges of each row's ids, where kinds of tokens are told apart by them: the k best and the statistics
      * of each are wanted too. The first `ranges_before` of a row are looked at before its bans. */
     int ranges_each;       /* of a row; 0: none */

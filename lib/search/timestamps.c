@@ -57,12 +57,11 @@ static double add_logs(double a, double b)
     return larger == -INFINITY ? larger : larger + log1p(exp(fmin(a, b) - larger));
 }
 
-int clf__timestamps_candidates(int32_t *ids, double *log_probabilities,
-                               const struct clf__passage_rules *rules, const float *values,
-                               const int32_t *range_ids, const float *statistics, int k)
+struct clf__allowed clf__timestamps_allowed(const struct clf__passage_rules *rules, const float *values,
+                                            const int32_t *range_ids, const float *statistics, int k)
 {
-    double sums[CLF__PASSAGE_RANGES], best_other = -INFINITY, normaliser = -INFINITY;
-    int next[CLF__PASSAGE_RANGES] = {0}, count = 0, first = CLF__RANGE_TEXT;
+    struct clf__allowed allowed = {CLF__RANGE_TEXT, -INFINITY};
+    double sums[CLF__PASSAGE_RANGES], best_other = -INFINITY;
     for (int r = CLF__RANGE_TEXT; r < CLF__PASSAGE_RANGES; r++) {
         int is_empty = range_ids[r * k] < 0;
         sums[r] = is_empty ? -INFINITY : (double)statistics[2 * r] + (double)statistics[2 * r + 1];
@@ -71,14 +70,23 @@ int clf__timestamps_candidates(int32_t *ids, double *log_probabilities,
         }
     }
     if (rules->has_timestamps && sums[CLF__RANGE_TIMES] > best_other) {
-        first = CLF__RANGE_TIMES; /* a time is more probable than any one other token */
+        allowed.first = CLF__RANGE_TIMES; /* a time is more probable than any one other token */
     }
-    for (int r = first; r < CLF__PASSAGE_RANGES; r++) {
-        normaliser = add_logs(normaliser, sums[r]);
+    for (int r = allowed.first; r < CLF__PASSAGE_RANGES; r++) {
+        allowed.normaliser = add_logs(allowed.normaliser, sums[r]);
     }
+    return allowed;
+}
+
+int clf__timestamps_candidates(int32_t *ids, double *log_probabilities,
+                               const struct clf__passage_rules *rules, const float *values,
+                               const int32_t *range_ids, const float *statistics, int k)
+{
+    struct clf__allowed allowed = clf__timestamps_allowed(rules, values, range_ids, statistics, k);
+    int next[CLF__PASSAGE_RANGES] = {0}, count = 0;
     while (count < k) {
         int from = -1;
-        for (int r = first; r < CLF__PASSAGE_RANGES; r++) {
+        for (int r = allowed.first; r < CLF__PASSAGE_RANGES; r++) {
             int is_left = next[r] < k && range_ids[r * k + next[r]] >= 0;
             if (is_left && (from < 0 || values[r * k + next[r]] > values[from * k + next[from]])) {
                 from = r;
@@ -88,7 +96,7 @@ int clf__timestamps_candidates(int32_t *ids, double *log_probabilities,
             break;
         }
         ids[count] = range_ids[from * k + next[from]];
-        log_probabilities[count++] = (double)values[from * k + next[from]++] - normaliser;
+        log_probabilities[count++] = (double)values[from * k + next[from]++] - allowed.normaliser;
     }
     return count;
 }

@@ -218,7 +218,9 @@ clf_status clf__shortlist_read_text(struct clf__shortlist_lists *out, const char
         status = clf__allocate(&out->listed, entries.count + 1, sizeof *out->listed);
     }
     if (status == CLF_OK) {
-        qsort(entries.items, entries.count, sizeof *entries.items, by_words);
+        if (entries.count > 0) { /* of none there are no items to point to */
+            qsort(entries.items, entries.count, sizeof *entries.items, by_words);
+        }
         out->first = clf__smaller(cut->first, words->target);
         list_all(out, &entries, words->source, cut);
     }

@@ -22,8 +22,10 @@ struct loading {
     struct clf__dataset_report *report;
     struct clf__corpus corpus;
     struct clf__ids source, target; /* of the line at hand */
-    char *path;                     /* of its frames */
+    struct clf__frame_source frame_source;
+    struct clf__recording recording; /* that is the source */
     int frames;
+    int made_anew; /* recordings whose frames do not stay */
 };
 
 /* path: the file at fault; NULL: the pair is. */
@@ -43,17 +45,31 @@ static void leave_out(struct loading *loading, enum clf__left_out kind, int line
              reason);
 }
 
-/* All of the file is read, though only its length is kept: a broken one is to be found before training. */
+static clf_status measure_recording(struct loading *loading)
+{
+    CLF__TRY(clf__recording_read(&loading->recording, loading->frame_source.path,
+                                 loading->options->max_source_length));
+    loading->frames = loading->recording.frames < INT_MAX ? (int)loading->recording.frames : INT_MAX;
+    return CLF_OK;
+}
+
+/* All of the file is read: a broken one is to be found before training. */
 static clf_status measure_frames(struct loading *loading, struct clf__corpus_text name)
 {
+    struct clf__frame_source *source = &loading->frame_source;
     float *values = NULL;
+    int is_stored;
     loading->frames = 0;
     if (name.size == 0) {
         return CLF_OK;
     }
-    CLF__TRY(clf__corpus_path(&loading->path, &loading->corpus, name));
-    clf_status status =
-        clf__npy_read(&values, &loading->frames, loading->path, loading->config->feature_size);
+    CLF__TRY(clf__corpus_path(&source->path, &loading->corpus, name));
+    CLF__TRY(clf__frames_are_stored(&is_stored, source->path));
+    source->is_recording = !is_stored;
+    if (source->is_recording) {
+        return measure_recording(loading);
+    }
+    clf_status status = clf__npy_read(&values, &loading->frames, source->path, loading->config->feature_size);
     clf__free(values);
     return status;
 }
@@ -113,6 +129,26 @@ static clf_status append_ids(struct clf__dataset *dataset, const struct clf__ids
     return CLF_OK;
 }
 
+/* Has the frames of the recording at hand made, where they may stay. */
+static clf_status keep_frames(struct loading *loading)
+{
+    struct clf__dataset *dataset = loading->dataset;
+    struct clf__frame_source *source = &loading->frame_source;
+    size_t count = (size_t)loading->frames * (size_t)dataset->feature_size;
+    int64_t bytes = (int64_t)(count * sizeof *source->kept);
+    if (dataset->maker == NULL) {
+        CLF__TRY(clf__frame_maker_create(&dataset->maker, loading->options->device, dataset->feature_size));
+    }
+    if (bytes > loading->options->kept_bytes - dataset->kept_bytes) {
+        loading->made_anew++;
+        return CLF_OK;
+    }
+    CLF__TRY(clf__allocate(&source->kept, count, sizeof *source->kept));
+    dataset->kept_bytes += bytes;
+    return clf__frame_maker_add(dataset->maker, source->kept, loading->frames, loading->recording.samples,
+                                loading->recording.count);
+}
+
 static clf_status append(struct loading *loading)
 {
     struct clf__dataset *dataset = loading->dataset;
@@ -121,7 +157,7 @@ static clf_status append(struct loading *loading)
         int capacity = dataset->capacity > lines / 2 ? lines : 2 * dataset->capacity + 1;
         CLF__TRY(clf__resize(&dataset->pairs, (size_t)capacity, sizeof *dataset->pairs));
         if (dataset->feature_size > 0) {
-            CLF__TRY(clf__resize(&dataset->paths, (size_t)capacity, sizeof *dataset->paths));
+            CLF__TRY(clf__resize(&dataset->frame_sources, (size_t)capacity, sizeof *dataset->frame_sources));
         }
         dataset->capacity = capacity;
     }
@@ -130,9 +166,12 @@ static clf_status append(struct loading *loading)
         CLF__TRY(append_ids(dataset, &loading->source));
     }
     CLF__TRY(append_ids(dataset, &loading->target));
+    if (loading->frame_source.is_recording) {
+        CLF__TRY(keep_frames(loading));
+    }
     if (dataset->feature_size > 0) {
-        dataset->paths[dataset->count] = loading->path;
-        loading->path = NULL;
+        dataset->frame_sources[dataset->count] = loading->frame_source;
+        loading->frame_source = (struct clf__frame_source){.path = NULL};
     }
     dataset->pairs[dataset->count++] = pair;
     return CLF_OK;
@@ -146,6 +185,9 @@ static clf_status take_pair(struct loading *loading, const struct clf__corpus_pa
     if (status == CLF_TEXT || status == CLF_FILE || status == CLF_FORMAT) {
         leave_out(loading, CLF__BROKEN, pair->line, path, clf_last_error());
         return CLF_OK;
+    }
+    if (status == CLF_UNSUPPORTED) { /* a recording, where none can be read */
+        return clf__fail_in(status, "%s: line %d", options->source_path, pair->line);
     }
     CLF__TRY(status);
     const char *emptiness = find_emptiness(loading);
@@ -196,6 +238,32 @@ static clf_status fail_empty(const struct loading *loading)
         first->reason);
 }
 
+static void free_source(struct clf__frame_source *source)
+{
+    clf__free(source->path);
+    clf__free(source->kept);
+    *source = (struct clf__frame_source){.path = NULL};
+}
+
+/* Ends what has been made of recordings; the device's room for it goes where no frames are made anew. */
+static clf_status finish_frames(struct loading *loading)
+{
+    struct clf__dataset *dataset = loading->dataset;
+    if (dataset->maker == NULL) {
+        return CLF_OK;
+    }
+    CLF__TRY(clf__frame_maker_finish(dataset->maker));
+    if (loading->made_anew == 0) {
+        clf__frame_maker_free(dataset->maker);
+        dataset->maker = NULL;
+    } else {
+        clf__log(CLF_LOG_INFO,
+                 "%s: the frames of %d recordings are made anew for each batch, as %lld MiB stay",
+                 loading->options->source_path, loading->made_anew, (long long)(dataset->kept_bytes >> 20));
+    }
+    return CLF_OK;
+}
+
 static clf_status take_all(struct loading *loading)
 {
     struct clf__corpus_pair pair;
@@ -207,11 +275,12 @@ static clf_status take_all(struct loading *loading)
     }
     while (clf__corpus_next(&status, &loading->corpus, &pair)) {
         status = take_pair(loading, &pair);
-        clf__free(loading->path);
-        loading->path = NULL;
+        free_source(&loading->frame_source);
+        clf__recording_free(&loading->recording);
         CLF__TRY(status);
     }
     CLF__TRY(status);
+    CLF__TRY(finish_frames(loading));
     struct clf__dataset_report *report = loading->report;
     report->lines = loading->corpus.lines;
     CLF__TRY(clf__corpus_checksum(&report->checksum, &loading->corpus));
@@ -263,10 +332,11 @@ void clf__dataset_free(struct clf__dataset *dataset)
     if (!dataset) {
         return;
     }
-    for (int i = 0; dataset->paths && i < dataset->count; i++) {
-        clf__free(dataset->paths[i]);
+    for (int i = 0; dataset->frame_sources && i < dataset->count; i++) {
+        free_source(&dataset->frame_sources[i]);
     }
-    clf__free(dataset->paths);
+    clf__free(dataset->frame_sources);
+    clf__frame_maker_free(dataset->maker);
     clf__free(dataset->pairs);
     clf__free(dataset->ids);
     clf__dataset_forget_plan(dataset);

@@ -8,8 +8,10 @@
 
 struct clf__dataset_options {
     const char *source_path; /* text, one line a sentence; or with target_path NULL: source, tab, target a
-                              * line; for speech the path of a .npy file, tab, transcript */
+                              * line; for speech the path of a recording or of a .npy file, tab, transcript */
     const char *target_path;
+    struct clf_device *device; /* that makes the frames of recordings; NULL where there are none */
+    int64_t kept_bytes;    /* of these, at most, that stay in memory: the others are made anew each time */
     int pieces;            /* lines are pieces between white space */
     int max_source_length; /* ids, the end token included; longer pairs are left out */
     int max_target_length;

@@ -2,12 +2,20 @@
 #ifndef CLF_TRAIN_DATASET_INTERNAL_H
 #define CLF_TRAIN_DATASET_INTERNAL_H
 
+#include "frames/frames.h"
 #include "train/dataset.h"
 
 /* One pair: source ids, then target ids, end token included. Frames: the target's alone. */
 struct clf__pair {
     size_t first;       /* in the ids */
     int source, target; /* lengths */
+};
+
+/* Where the frames of a pair come from. */
+struct clf__frame_source {
+    char *path;
+    int is_recording;
+    float *kept; /* (source, feature size) its frames, or NULL: they are read or made anew for each batch */
 };
 
 /* Pairs order[first] .. order[first + count - 1] of a plan. */
@@ -22,7 +30,9 @@ struct clf__dataset {
     size_t id_count, id_capacity;
     struct clf__pair *pairs;
     int count, capacity;
-    char **paths; /* (count) of the .npy files; NULL for tokens */
+    struct clf__frame_source *frame_sources; /* (count); NULL for tokens */
+    struct clf__frame_maker *maker;          /* NULL: no recording's frames are made */
+    int64_t kept_bytes;                      /* of frames, so far */
     /* The plan. */
     int *order; /* (count) */
     struct clf__planned_batch *batches;

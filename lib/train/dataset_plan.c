@@ -179,20 +179,50 @@ int clf__dataset_batches(const struct clf__dataset *dataset)
 }
 
 /* A file may have changed since it was measured. */
-static clf_status copy_frames(struct clf__dataset *dataset, int pair, int first)
+static clf_status check_frames(const char *path, int64_t rows, int expected)
 {
-    size_t width = (size_t)dataset->feature_size;
+    return rows == expected ? CLF_OK
+                            : clf__fail(CLF_FILE, "%s: has %lld frames, it had %d when training began", path,
+                                        (long long)rows, expected);
+}
+
+static clf_status read_frames(float *target, const char *path, int rows, int width)
+{
     float *values = NULL;
-    int rows = 0;
-    CLF__TRY(clf__npy_read(&values, &rows, dataset->paths[pair], dataset->feature_size));
-    int is_same = rows == dataset->pairs[pair].source;
-    if (is_same) {
-        memcpy(dataset->frames + (size_t)first * width, values, (size_t)rows * width * sizeof *values);
+    int there = 0;
+    CLF__TRY(clf__npy_read(&values, &there, path, width));
+    clf_status status = check_frames(path, there, rows);
+    if (status == CLF_OK) {
+        memcpy(target, values, (size_t)rows * (size_t)width * sizeof *values);
     }
     clf__free(values);
-    return is_same ? CLF_OK
-                   : clf__fail(CLF_FILE, "%s: has %d frames, it had %d when training began",
-                               dataset->paths[pair], rows, dataset->pairs[pair].source);
+    return status;
+}
+
+/* They are there once the maker has finished the batch. */
+static clf_status make_frames(float *target, struct clf__frame_maker *maker, const char *path, int rows)
+{
+    struct clf__recording recording;
+    CLF__TRY(clf__recording_read(&recording, path, rows));
+    clf_status status = check_frames(path, recording.frames, rows);
+    if (status == CLF_OK) {
+        status = clf__frame_maker_add(maker, target, rows, recording.samples, recording.count);
+    }
+    clf__recording_free(&recording);
+    return status;
+}
+
+static clf_status copy_frames(struct clf__dataset *dataset, int pair, int first)
+{
+    const struct clf__frame_source *source = &dataset->frame_sources[pair];
+    int rows = dataset->pairs[pair].source, width = dataset->feature_size;
+    float *target = dataset->frames + (size_t)first * (size_t)width;
+    if (source->kept != NULL) {
+        memcpy(target, source->kept, (size_t)rows * (size_t)width * sizeof *target);
+        return CLF_OK;
+    }
+    return source->is_recording ? make_frames(target, dataset->maker, source->path, rows)
+                                : read_frames(target, source->path, rows, width);
 }
 
 static clf_status copy_pair(struct clf__dataset *dataset, int index, int place)
@@ -221,6 +251,7 @@ clf_status clf__dataset_batch(struct clf__dataset *dataset, int index, struct cl
     for (int i = 0; i < batch->count; i++) {
         CLF__TRY(copy_pair(dataset, dataset->order[batch->first + i], i));
     }
+    CLF__TRY(dataset->maker != NULL ? clf__frame_maker_finish(dataset->maker) : CLF_OK);
     *out = (struct clf__training_batch){
         .sources = {batch->count, dataset->source_first, dataset->source_ids, dataset->frames},
         .inputs = {batch->count, dataset->input_first, dataset->input_ids, NULL},

@@ -6,34 +6,17 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
+#include "cluster/compare.h"
 #include "train/run.h"
-
-/* One thing that is compared: a text that can be shown, or what nobody could read. */
-struct fact {
-    char what[64], value[256];
-};
 
 static clf_status compare(const struct clf__run *run, const char *what, const char *value)
 {
-    const struct clf__communicator *ranks = run->communicator;
-    struct fact own = {{0}, {0}}, first;
-    snprintf(own.what, sizeof own.what, "%s", what);
-    snprintf(own.value, sizeof own.value, "%s", value);
-    first = own;
-    CLF__TRY(ranks->broadcast(ranks, &first, sizeof first));
-    clf_status status = CLF_OK;
-    if (memcmp(&own, &first, sizeof own) != 0) {
-        status = clf__fail(CLF_BAD_ARGUMENT, "%s is %s, but %s on rank 0; it must be the same on all ranks",
-                           what, own.value, first.value);
-    }
-    return ranks->agree(ranks, status);
+    return clf__ranks_compare(run->communicator, what, value);
 }
 
 static clf_status compare_hash(const struct clf__run *run, const char *what, uint64_t hash)
 {
-    char text[32];
-    snprintf(text, sizeof text, "%016llx", (unsigned long long)hash);
-    return compare(run, what, text);
+    return clf__ranks_compare_hash(run->communicator, what, hash);
 }
 
 static clf_status compare_recipe(const struct clf__run *run)
@@ -42,7 +25,7 @@ static clf_status compare_recipe(const struct clf__run *run)
     const struct clf_recipe_key *keys = clf_recipe_keys(&count);
     for (int i = 0; i < count; i++) {
         struct clf__texts words = clf__recipe_words(run->recipe, i);
-        char text[sizeof((struct fact *)0)->value] = "";
+        char text[CLF__FACT_BYTES] = "";
         size_t used = 0;
         uint64_t hash = CLF__FNV_BEGIN;
         for (int k = 0; k < words.count; k++) {

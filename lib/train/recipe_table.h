@@ -15,7 +15,7 @@ KEY(CLF__TEXT, "from", "FOLDER", MODEL, from, 0, 0, NULL, FIXED,
 
 KEY(CLF__TEXTS, "train", "FILE [FILE]", DATA, train, 0, 0, NULL, FIXED,
     "source and target text, one sentence a line; or one file with a tab between them; for speech lines "
-    "of .npy path, tab and transcript (needed)")
+    "of a recording's path (or that of a .npy file of frames), tab and transcript (needed)")
 KEY(CLF__TEXTS, "valid", "FILE [FILE]", DATA, valid, 0, 0, NULL, FIXED, "the same for validation (none)")
 KEY(CLF__SWITCH, "tokens", NULL, DATA, tokens, 0, 0, "false", FIXED,
     "lines are tokens already, with white space between them (false)")
@@ -34,7 +34,7 @@ KEY(CLF__TEXT, "source-language", "CODE", DATA, source_language, 0, 0, NULL, FIX
 KEY(CLF__TEXT, "target-language", "CODE", DATA, target_language, 0, 0, NULL, FIXED,
     "the same for the target (none)")
 KEY(CLF__WHOLE_NUMBER, "max-source-length", "N", DATA, max_source_length, 1, MANY, "200", FIXED,
-    "pairs with more source tokens or frames are left out (200; speech 3000)")
+    "pairs with more source tokens or frames are left out (200; speech and whisper 3000)")
 KEY(CLF__WHOLE_NUMBER, "max-target-length", "N", DATA, max_target_length, 1, MANY, "200", FIXED,
     "pairs with more target tokens are left out (200)")
 
@@ -67,7 +67,7 @@ KEY(CLF__WORD, "loss", "cross-entropy|kl", OPTIMIZER, loss, 0, 0, "cross-entropy
 KEY(CLF__WORD, "normalize", "labels|none", OPTIMIZER, normalize, 0, 0, "labels", FIXED,
     "whether the loss of an update is divided by the number of its labels (labels; jadore none)")
 KEY(CLF__NUMBER, "label-smoothing", "X", OPTIMIZER, label_smoothing, 0, 0.999, "0.1", FIXED,
-    "probability that goes from the label to the other words (0.1; speech 0)")
+    "probability that goes from the label to the other words (0.1; speech and whisper 0)")
 KEY(CLF__WORD, "optimizer", "adam|adamw", OPTIMIZER, optimizer, 0, 0, "adam", FIXED,
     "where decay goes: into Adam's gradient, or directly to the weights (adam)")
 KEY(CLF__NUMBER, "beta1", "X", OPTIMIZER, beta1, 0, 0.999999, "0.9", FIXED, "of the first moment (0.9)")
@@ -83,7 +83,7 @@ KEY(CLF__WHOLE_NUMBER, "bad-updates", "N", OPTIMIZER, bad_updates, 1, FEW, "10",
     "so many updates in a row without finite gradients end the run (10)")
 
 KEY(CLF__WORD, "schedule", "noam|inverse-sqrt|linear|constant", SCHEDULE, schedule, 0, 0, "noam", FIXED,
-    "of the learning rate, after a linear warm-up (noam; marian and speech inverse-sqrt)")
+    "of the learning rate, after a linear warm-up (noam; marian, speech and whisper inverse-sqrt)")
 KEY(CLF__NUMBER, "learning-rate", "X", SCHEDULE, learning_rate, 0, 1e3, "0.0005", FIXED,
     "its peak, at the end of the warm-up; not for noam (0.0005)")
 KEY(CLF__NUMBER, "initial-learning-rate", "X", SCHEDULE, initial_learning_rate, 0, 1e3, "0", FIXED,

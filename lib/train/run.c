@@ -65,6 +65,9 @@ static void say_left_out(const struct clf__dataset_report *report, const struct 
     }
 }
 
+/* Frames of recordings that stay in memory: nine hours of 80 bands. */
+static const int64_t KEPT_BYTES = 1 << 30;
+
 static clf_status load_text(struct clf__dataset **out, struct clf__dataset_report *report,
                             const struct clf__run *run, const struct clf__texts *texts)
 {
@@ -72,6 +75,8 @@ static clf_status load_text(struct clf__dataset **out, struct clf__dataset_repor
     struct clf__dataset_options options = {
         .source_path = texts->items[0],
         .target_path = texts->count > 1 ? texts->items[1] : NULL,
+        .device = run->device,
+        .kept_bytes = KEPT_BYTES,
         .pieces = run->settings.tokens,
         .max_source_length =
             (int)fmin((double)run->settings.max_source_length, clf__config_longest_source(config)),

@@ -8,6 +8,11 @@
 
 #include <zlib.h>
 
+int clf__compression_is_known(void)
+{
+    return 1;
+}
+
 double clf__compression_ratio(const char *text, size_t size)
 {
     uLongf compressed = compressBound((uLong)size);
@@ -22,6 +27,11 @@ double clf__compression_ratio(const char *text, size_t size)
 }
 
 #else
+
+int clf__compression_is_known(void)
+{
+    return 0;
+}
 
 double clf__compression_ratio(const char *text, size_t size)
 {

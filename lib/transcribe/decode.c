@@ -52,6 +52,19 @@ static clf_status append(struct clf__ids *prompt, const struct clf__ids *ids, in
     return CLF_OK;
 }
 
+clf_status clf__append_start(struct clf__ids *ids, const struct clf_transcriber *transcriber,
+                             int32_t language)
+{
+    const struct clf__speech_tokens *tokens = &transcriber->tokens;
+    CLF__TRY(clf__ids_append(ids, tokens->start));
+    if (transcriber->is_multilingual) {
+        CLF__TRY(clf__ids_append(ids, language));
+        CLF__TRY(
+            clf__ids_append(ids, transcriber->options.translate ? tokens->translate : tokens->transcribe));
+    }
+    return CLF_OK;
+}
+
 /* What stands before the text: what was said before, then the language, the task and what the window begins
  * with. */
 static clf_status make_prompt(struct clf__ids *prompt, const struct clf_transcriber *transcriber,
@@ -64,11 +77,7 @@ static clf_status make_prompt(struct clf__ids *prompt, const struct clf_transcri
         CLF__TRY(clf__ids_append(prompt, tokens->start_of_previous));
         CLF__TRY(append(prompt, previous, previous->count - most));
     }
-    CLF__TRY(clf__ids_append(prompt, tokens->start));
-    if (transcriber->is_multilingual) {
-        CLF__TRY(clf__ids_append(prompt, language));
-        CLF__TRY(clf__ids_append(prompt, options->translate ? tokens->translate : tokens->transcribe));
-    }
+    CLF__TRY(clf__append_start(prompt, transcriber, language));
     if (!options->timestamps) {
         CLF__TRY(clf__ids_append(prompt, tokens->no_timestamps));
     }
@@ -80,7 +89,8 @@ static clf_status make_prompt(struct clf__ids *prompt, const struct clf_transcri
     return CLF_OK;
 }
 
-static struct clf__passage_rules make_rules(const struct clf_transcriber *transcriber)
+static struct clf__passage_rules make_rules(const struct clf_transcriber *transcriber,
+                                            const struct clf__attempt *attempt)
 {
     const struct clf__config *config = &transcriber->model->transformer->config;
     const struct clf__speech_tokens *tokens = &transcriber->tokens;
@@ -101,6 +111,8 @@ static struct clf__passage_rules make_rules(const struct clf_transcriber *transc
         .most_tokens = config->decoder_max_positions / 2,
         .patience = options->patience,
         .length_penalty = options->length_penalty,
+        .temperature = attempt->temperature,
+        .random_key = clf__draws_key(options->seed, attempt->window, attempt->number),
     };
 }
 
@@ -136,15 +148,19 @@ static clf_status describe(struct clf__decoded *out, const struct clf_transcribe
     return CLF_OK;
 }
 
-clf_status clf__decode_window(struct clf__decoded *out, struct clf_transcriber *transcriber, int32_t language,
-                              const struct clf__ids *previous)
+clf_status clf__decode_window(struct clf__decoded *out, struct clf_transcriber *transcriber,
+                              const struct clf__attempt *attempt)
 {
-    struct clf__passage_rules rules = make_rules(transcriber);
+    struct clf__passage_rules rules = make_rules(transcriber, attempt);
     struct clf__ids prompt = {0};
-    clf_status status = make_prompt(&prompt, transcriber, language, previous);
+    clf_status status = make_prompt(&prompt, transcriber, attempt->language, attempt->previous);
     if (status == CLF_OK) {
         status = search(transcriber, &rules, &prompt);
     }
+    if (status == CLF_OK) {
+        status = describe(out, transcriber);
+        out->temperature = rules.temperature;
+    }
     clf__ids_free(&prompt);
-    return status == CLF_OK ? describe(out, transcriber) : status;
+    return status;
 }

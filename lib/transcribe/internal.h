@@ -8,10 +8,12 @@
 #include "ops/log_mel.h"
 #include "search/passage.h"
 #include "text/speech.h"
+#include "transcribe/timed_words.h"
 #include "translate/internal.h"
 
 enum {
-    CLF__WINDOW_FRAMES = 3000,                   /* 30 s */
+    CLF__WINDOW_SECONDS = 30,
+    CLF__WINDOW_FRAMES = 3000,
     CLF__FRAME_SAMPLES = CLF__LOG_MEL_HOP,       /* from one frame to the next */
     CLF__FRAME_CONTEXT = CLF__LOG_MEL_FRAME / 2, /* samples that it looks at on either side */
     CLF__WINDOW_SAMPLES = CLF__WINDOW_FRAMES * CLF__FRAME_SAMPLES, /* of a window */
@@ -65,17 +67,63 @@ struct clf_transcriber {
 struct clf__decoded {
     const int32_t *ids; /* the passage's */
     int count;
+    double temperature; /* at which it was decoded last */
     double avg_logprob, no_speech, compression_ratio;
 };
-/* previous: ids of what was said before. */
-clf_status clf__decode_window(struct clf__decoded *out, struct clf_transcriber *transcriber, int32_t language,
-                              const struct clf__ids *previous);
+/* What a window is decoded with. */
+struct clf__attempt {
+    int32_t language;
+    const struct clf__ids *previous; /* ids of what was said before */
+    int64_t window;                  /* the frame that it begins at, which tells its draws from others' */
+    int number;                      /* of the temperature, from 0 */
+    double temperature;
+};
+clf_status clf__decode_window(struct clf__decoded *out, struct clf_transcriber *transcriber,
+                              const struct clf__attempt *attempt);
+/* At one temperature after the other, which are the attempt's last fields, until one gives a result that
+ * passes the thresholds, or silence. */
+clf_status clf__decode_with_fallback(struct clf__decoded *out, struct clf_transcriber *transcriber,
+                                     const struct clf__attempt *first);
+/* How many temperatures there are, and one of them. */
+int clf__temperature_count(const struct clf_transcribe_options *options);
+double clf__temperature(const struct clf_transcribe_options *options, int number);
+/* CLF_BAD_ARGUMENT where one of them, or what belongs to them, makes no sense. */
+clf_status clf__temperatures_check(const struct clf_transcribe_options *options);
 /* Encodes the window whose frames lie in the session, at slot 0. */
 clf_status clf__encode_window(struct clf_transcriber *transcriber);
+/* What stands before text: the start token, and where there are several languages, the language and the task.
+ */
+clf_status clf__append_start(struct clf__ids *ids, const struct clf_transcriber *transcriber,
+                             int32_t language);
 /* The language of the window that was encoded: its id. */
 clf_status clf__detect_language(int32_t *out, struct clf_transcriber *transcriber);
 
-/* Bytes of a text by those that zlib makes of it, or NaN. */
+/* The words that text ids of the encoded window make up, and when its first `frames` say that they were
+ * spoken; code: the language's. *out is set on failure too. */
+clf_status clf__window_words(struct clf__timed_words *out, struct clf_transcriber *transcriber,
+                             int32_t language, const char *code, const int32_t *ids, int count, int frames);
+/* How many ids the decoder goes over for that at most: up to four before the text, and one behind it. */
+static inline int clf__words_most_inputs(const struct clf__config *config)
+{
+    return config->decoder_max_positions / 2 + 5;
+}
+
+/* In seconds of the recording. */
+struct clf__window_times {
+    double start, end; /* end: of what is heard of it */
+    double spoken;     /* where words before it ended */
+    double recording;  /* where the recording ends */
+    double silence;    /* how much of it makes odd words doubtful */
+};
+/* Whether a segment's words are such as models invent. */
+int clf__segment_is_odd(const struct clf_segment *segment);
+/* How many of a window's segments to keep, with *seek, in frames, moved where it is not all of them; -1: the
+ * window begins again at *seek. */
+int clf__segments_keep(const struct clf_segment *segments, int count, const struct clf__window_times *window,
+                       int64_t *seek);
+
+/* Bytes of a text by those that zlib makes of it, or NaN; whether there is zlib. */
+int clf__compression_is_known(void);
 double clf__compression_ratio(const char *text, size_t size);
 
 /* CLF_INTERRUPTED where the caller asks to stop. */

@@ -8,6 +8,11 @@
 #include "base/memory.h"
 #include "transcribe/internal.h"
 
+static const char PREPENDED[] = "\"'“¿([{-", APPENDED[] = "\"'.。,，!！?？:：”)]}、";
+
+/* What was decoded above this temperature is no prompt for what follows. */
+static const double MISLEADING = 0.5;
+
 struct work {
     struct clf_transcriber *transcriber;
     struct clf_transcript *transcript;
@@ -15,6 +20,7 @@ struct work {
     int forgotten;        /* so many of them are no longer a prompt */
     int capacity;         /* of segments */
     int32_t language;
+    double spoken; /* where the last words ended, in seconds */
     /* The window. */
     int64_t seek; /* frames */
     int size;     /* likewise */
@@ -33,6 +39,7 @@ static clf_status add_segment(struct work *work, struct clf_segment **out)
     *segment = (struct clf_segment){
         .id = transcript->count,
         .seek = work->seek,
+        .temperature = work->decoded.temperature,
         .avg_logprob = work->decoded.avg_logprob,
         .compression_ratio = work->decoded.compression_ratio,
         .no_speech_prob = work->decoded.no_speech,
@@ -42,33 +49,58 @@ static clf_status add_segment(struct work *work, struct clf_segment **out)
     return CLF_OK;
 }
 
+static void free_words(struct clf_segment *segment)
+{
+    for (int i = 0; i < segment->word_count; i++) {
+        clf__free(segment->words[i].text);
+    }
+    clf__free(segment->words);
+    segment->words = NULL;
+    segment->word_count = 0;
+}
+
+static void free_segment(struct clf_segment *segment)
+{
+    clf__free(segment->text);
+    clf__free(segment->tokens);
+    free_words(segment);
+}
+
 /* A segment that takes no time, or has no text, stays without its tokens. */
 static clf_status empty_segment(struct clf_segment *segment)
 {
+    char *text;
+    CLF__TRY(clf__copy_string(&text, ""));
     clf__free(segment->text);
-    segment->text = NULL;
+    segment->text = text;
     segment->token_count = 0;
-    return clf__copy_string(&segment->text, "");
+    free_words(segment);
+    return CLF_OK;
 }
 
 /* Ids first .. end - 1 of the window, between two times in seconds. */
 static clf_status cut_segment(struct work *work, int first, int end, double start, double stop)
 {
     const struct clf_transcriber *transcriber = work->transcriber;
-    const struct clf_transcribe_options *options = &transcriber->options;
     struct clf_segment *segment;
     const int32_t *ids = work->decoded.ids + first;
-    size_t size;
     CLF__TRY(add_segment(work, &segment));
     segment->start = start;
     segment->end = stop;
     segment->token_count = end - first;
     CLF__TRY(clf__allocate(&segment->tokens, (size_t)(end - first), sizeof *segment->tokens));
     memcpy(segment->tokens, ids, (size_t)(end - first) * sizeof *ids);
-    CLF__TRY(clf__speech_text(&segment->text, &transcriber->tokens, transcriber->model->tokenizer, ids,
-                              end - first));
+    return clf__speech_text(&segment->text, &transcriber->tokens, transcriber->model->tokenizer, ids,
+                            end - first);
+}
+
+/* What follows once a segment is as it stays. */
+static clf_status finish_segment(struct work *work, struct clf_segment *segment)
+{
+    const struct clf_transcribe_options *options = &work->transcriber->options;
+    size_t size;
     clf__speech_strip(&size, segment->text);
-    if (start == stop || size == 0) {
+    if (segment->start == segment->end || size == 0) {
         CLF__TRY(empty_segment(segment));
     }
     for (int i = 0; i < segment->token_count; i++) {
@@ -139,17 +171,108 @@ static clf_status cut_whole(struct work *work)
     return cut_segment(work, 0, work->decoded.count, window_start(work), window_start(work) + length);
 }
 
+/* The words of the segments from `first` on, which are the window's. */
+static clf_status find_words(struct work *work, int first)
+{
+    struct clf_transcript *transcript = work->transcript;
+    const struct clf_transcribe_options *options = &work->transcriber->options;
+    struct clf_segment *segments = transcript->segments + first;
+    int count = transcript->count - first, *counts;
+    struct clf__timed_words words = {0};
+    struct clf__ids ids = {0};
+    CLF__TRY(clf__allocate(&counts, (size_t)count, sizeof *counts));
+    clf_status status = CLF_OK;
+    for (int i = 0; i < count; i++) {
+        int before = ids.count;
+        for (int k = 0; k < segments[i].token_count && status == CLF_OK; k++) {
+            if (segments[i].tokens[k] < work->transcriber->tokens.end) {
+                status = clf__ids_append(&ids, segments[i].tokens[k]);
+            }
+        }
+        counts[i] = ids.count - before;
+    }
+    if (status == CLF_OK) {
+        status = clf__window_words(&words, work->transcriber, work->language, transcript->language, ids.data,
+                                   ids.count, work->size);
+    }
+    if (status == CLF_OK) {
+        const char *prepend = options->prepend_punctuations, *append = options->append_punctuations;
+        status = clf__timed_words_settle(&words, prepend != NULL ? prepend : PREPENDED,
+                                         append != NULL ? append : APPENDED);
+    }
+    if (status == CLF_OK) {
+        status = clf__timed_words_share(segments, counts, count, &words, window_start(work), work->spoken);
+    }
+    clf__timed_words_free(&words);
+    clf__ids_free(&ids);
+    clf__free(counts);
+    return status;
+}
+
+/* Where the words of the segments from `first` on end. */
+static double words_end(const struct work *work, int first)
+{
+    const struct clf_transcript *transcript = work->transcript;
+    for (int i = transcript->count - 1; i >= first; i--) {
+        const struct clf_segment *segment = &transcript->segments[i];
+        if (segment->word_count > 0) {
+            return segment->words[segment->word_count - 1].end;
+        }
+    }
+    return transcript->segments[transcript->count - 1].end;
+}
+
+/* Gives the window's segments their words, and lets these tell where the next window begins. */
+static clf_status time_words(struct work *work, int first, int64_t *seek)
+{
+    const struct clf_transcribe_options *options = &work->transcriber->options;
+    struct clf_transcript *transcript = work->transcript;
+    struct clf__window_times times = {
+        .start = window_start(work),
+        .end = window_start(work) + (double)work->size / CLF__FRAMES_A_SECOND,
+        .spoken = work->spoken,
+        .recording = (double)work->transcriber->windows.frames / CLF__FRAMES_A_SECOND,
+        .silence = options->hallucination_silence_threshold,
+    };
+    CLF__TRY(find_words(work, first));
+    double end = words_end(work, first);
+    if (!ends_with_time(work) && end > times.start) {
+        int is_rest_silent = times.silence > 0.0 && times.start + CLF__WINDOW_SECONDS - end <= times.silence;
+        *seek = is_rest_silent ? work->seek + work->size : llrint(end * CLF__FRAMES_A_SECOND);
+    }
+    int count = transcript->count - first, kept = count;
+    if (times.silence > 0.0) {
+        kept = clf__segments_keep(transcript->segments + first, count, &times, seek);
+    }
+    while (transcript->count > first + (kept > 0 ? kept : 0)) {
+        free_segment(&transcript->segments[--transcript->count]);
+    }
+    if (kept > 0) {
+        work->spoken = words_end(work, first);
+    }
+    return CLF_OK;
+}
+
 /* Cuts what was said into segments, and goes on behind the last of them. */
 static clf_status cut_window(struct work *work)
 {
-    int done;
+    struct clf_transcript *transcript = work->transcript;
+    int done, first = transcript->count;
     CLF__TRY(cut_pairs(work, &done));
     if (done == 0) {
         CLF__TRY(cut_whole(work));
     }
-    work->seek +=
-        done == 0 || ends_with_time(work) ? work->size : steps_at(work, done - 1) * CLF__FRAMES_A_TIMESTAMP;
-    if (!work->transcriber->options.condition_on_previous) {
+    int64_t seek =
+        work->seek +
+        (done == 0 || ends_with_time(work) ? work->size : steps_at(work, done - 1) * CLF__FRAMES_A_TIMESTAMP);
+    if (work->transcriber->options.word_timestamps) {
+        CLF__TRY(time_words(work, first, &seek));
+    }
+    for (int i = first; i < transcript->count; i++) {
+        CLF__TRY(finish_segment(work, &transcript->segments[i]));
+    }
+    work->seek = seek;
+    if (!work->transcriber->options.condition_on_previous || work->decoded.temperature > MISLEADING) {
         work->forgotten = work->said.count;
     }
     return CLF_OK;
@@ -177,7 +300,9 @@ static clf_status do_window(struct work *work)
     CLF__TRY(clf__transcriber_go_on(transcriber));
     CLF__TRY(take_window(work));
     CLF__TRY(clf__encode_window(transcriber));
-    CLF__TRY(clf__decode_window(&work->decoded, transcriber, work->language, &previous));
+    const struct clf__attempt first = {
+        .language = work->language, .previous = &previous, .window = work->seek};
+    CLF__TRY(clf__decode_with_fallback(&work->decoded, transcriber, &first));
     int64_t begun = work->seek;
     if (is_silent(work)) {
         work->seek += work->size;
@@ -279,6 +404,7 @@ clf_status clf_transcribe(struct clf_transcript **out, struct clf_transcriber *t
     }
     struct work work = {.transcriber = transcriber};
     CLF__TRY(clf__allocate(&work.transcript, 1, sizeof *work.transcript));
+    work.transcript->has_words = transcriber->options.word_timestamps;
     transcriber->is_working = 1;
     clf_status status = transcribe(&work, audio);
     transcriber->is_working = 0;
@@ -297,8 +423,7 @@ void clf_transcript_free(struct clf_transcript *transcript)
         return;
     }
     for (int i = 0; i < transcript->count; i++) {
-        clf__free(transcript->segments[i].text);
-        clf__free(transcript->segments[i].tokens);
+        free_segment(&transcript->segments[i]);
     }
     clf__free(transcript->segments);
     clf__free(transcript->text);

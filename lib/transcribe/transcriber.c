@@ -12,7 +12,9 @@
 #include "config/sides.h"
 #include "transcribe/internal.h"
 
-enum { DEFAULT_BEAM = 5, MOST_BEAMS = 64, MOST_PATIENCE = 8, ALL_LANGUAGES = 51865 };
+enum { DEFAULT_BEAM = 5, DEFAULT_SAMPLES = 5, MOST_BEAMS = 64, MOST_PATIENCE = 8, ALL_LANGUAGES = 51865 };
+
+static const double DEFAULT_RATIO = 2.4;
 
 void clf_transcribe_options_init_sized(struct clf_transcribe_options *options, size_t size)
 {
@@ -26,6 +28,8 @@ void clf_transcribe_options_init_sized(struct clf_transcribe_options *options, s
         .max_initial_timestamp = 1,
         .no_speech_threshold = 0.6,
         .log_probability_threshold = -1,
+        .best_of = DEFAULT_SAMPLES,
+        .compression_ratio_threshold = clf__compression_is_known() ? DEFAULT_RATIO : NAN,
     };
     memset(options, 0, size);
     memcpy(options, &own, clf__smaller_size(size, sizeof own));
@@ -62,6 +66,14 @@ static clf_status check_options(const struct clf_transcribe_options *options)
     CLF__TRY(check_range("patience", options->patience, 0.01, MOST_PATIENCE));
     CLF__TRY(check_range("length penalty", options->length_penalty, -1, 1));
     CLF__TRY(check_range("latest first timestamp", options->max_initial_timestamp, 0, 30));
+    double silence = options->hallucination_silence_threshold;
+    CLF__TRY(check_range("silence around what may be invented", silence, 0, 1e9));
+    if (silence > 0 && !options->word_timestamps) {
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "what may be invented is told by the times of words, which are not "
+                         "asked for");
+    }
+    CLF__TRY(clf__temperatures_check(options));
     return check_clips(options);
 }
 
@@ -160,26 +172,46 @@ static clf_status choose_language(struct clf_transcriber *transcriber)
     return CLF_OK;
 }
 
+/* At temperatures above 0; 0 where there are none. */
+static int count_samples(const struct clf_transcribe_options *options)
+{
+    int samples = 0;
+    for (int i = 0; i < clf__temperature_count(options); i++) {
+        samples = clf__temperature(options, i) > 0 ? options->best_of : samples;
+    }
+    return samples;
+}
+
 static clf_status create_memory(struct clf_transcriber *transcriber)
 {
     const struct clf__config *config = &transcriber->model->transformer->config;
-    int beams = transcriber->options.beam;
+    int beams = transcriber->options.beam, samples = count_samples(&transcriber->options);
     struct clf__passage_limits search = {
         .beams = beams,
+        .samples = samples,
+        .vocabulary = config->target_vocabulary,
         .positions = config->decoder_max_positions,
-        .finished = clf__larger(beams, (int)ceil(beams * transcriber->options.patience)),
+        .finished =
+            clf__larger(clf__larger(beams, samples), (int)ceil(beams * transcriber->options.patience)),
         .banned = transcriber->suppressed_first.count,
     };
+    int rows = clf__passage_rows(&search);
     struct clf__session_limits limits = {
         .sources = 1,
         .source_tokens = CLF__WINDOW_FRAMES,
         .source_length = CLF__WINDOW_FRAMES,
-        .cache_rows = beams,
+        .cache_rows = rows,
         .positions = config->decoder_max_positions,
         .candidates = clf__passage_candidates(&search),
-        .banned = beams * search.banned,
+        .given = config->decoder_max_positions,
+        .banned = rows * search.banned,
         .ranges = CLF__PASSAGE_RANGES,
+        .logits = samples > 0,
     };
+    if (transcriber->options.word_timestamps) {
+        limits.target_tokens = limits.target_length = clf__words_most_inputs(config);
+        limits.aligns = 1;
+    }
     CLF__TRY(clf__passage_create(&transcriber->passage, &search));
     CLF__TRY(clf__session_create(&transcriber->session, transcriber->model->transformer, &limits));
     return clf__windows_create(&transcriber->windows, transcriber->model->transformer->device,
@@ -210,6 +242,11 @@ static clf_status prepare(struct clf_transcriber *transcriber)
                          model->folder);
     }
     CLF__TRY(check_options(&transcriber->options));
+    if (transcriber->options.word_timestamps &&
+        clf__words_most_inputs(config) > config->decoder_max_positions) {
+        return clf__fail(CLF_UNSUPPORTED, "%s: a decoder of %d positions has no room for the times of words",
+                         model->folder, config->decoder_max_positions);
+    }
     CLF__TRY(clf__speech_tokens_find(&transcriber->tokens, model->tokenizer, model->folder));
     CLF__TRY(find_kind(transcriber));
     CLF__TRY(choose_language(transcriber));

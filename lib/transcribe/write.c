@@ -1,6 +1,7 @@
 /* Transcripts as text, subtitles, tables and JSON: byte for byte what openai/whisper's utils.py writes. */
 #include <clformer/transcriber.h>
 
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,7 +11,9 @@
 #include <unicode/utf8.h>
 
 #include "base/memory.h"
+#include "base/options.h"
 #include "text/speech.h"
+#include "transcribe/cues.h"
 
 enum { SHORT = 128 };
 
@@ -54,32 +57,21 @@ static clf_status add_format(struct text *text, const char *format, ...)
     return add(text, bytes);
 }
 
-/* A segment's text without white space around it, and each `from` in it replaced. */
-static clf_status add_stripped(struct text *text, const struct clf_segment *segment, const char *from,
-                               const char *to)
+/* A segment's text without white space around it, and tabs in it as spaces. */
+static clf_status add_stripped(struct text *text, const struct clf_segment *segment, int has_tabs)
 {
-    size_t size, length = strlen(from);
+    size_t size, first = text->size;
     const char *bytes = clf__speech_strip(&size, segment->text);
-    for (size_t i = 0; i < size;) {
-        if (length > 0 && size - i >= length && memcmp(bytes + i, from, length) == 0) {
-            CLF__TRY(add(text, to));
-            i += length;
-        } else {
-            CLF__TRY(add_bytes(text, bytes + i++, 1));
-        }
+    CLF__TRY(add_bytes(text, bytes, size));
+    for (size_t i = first; i < text->size; i++) {
+        text->bytes[i] = text->bytes[i] == '\t' && !has_tabs ? ' ' : text->bytes[i];
     }
     return CLF_OK;
 }
 
-/* Half a millisecond goes to the even one. */
-static long long milliseconds(double seconds)
+static clf_status add_time(struct text *text, long long all, int is_srt)
 {
-    return llrint(seconds * 1000.0);
-}
-
-static clf_status add_time(struct text *text, double seconds, int is_srt)
-{
-    long long all = milliseconds(seconds), hours = all / 3600000;
+    long long hours = all / 3600000;
     if (is_srt || hours > 0) {
         CLF__TRY(add_format(text, "%02lld:", hours));
     }
@@ -87,50 +79,70 @@ static clf_status add_time(struct text *text, double seconds, int is_srt)
                       all % 1000);
 }
 
-static clf_status write_text(struct text *text, const struct clf_transcript *transcript)
+typedef clf_status writer(struct text *text, const struct clf_transcript *transcript,
+                          const struct clf_transcript_options *options);
+
+static clf_status write_text(struct text *text, const struct clf_transcript *transcript,
+                             const struct clf_transcript_options *options)
 {
+    (void)options;
     for (int i = 0; i < transcript->count; i++) {
-        CLF__TRY(add_stripped(text, &transcript->segments[i], "", ""));
+        CLF__TRY(add_stripped(text, &transcript->segments[i], 1));
         CLF__TRY(add(text, "\n"));
     }
     return CLF_OK;
 }
 
-static clf_status write_subtitles(struct text *text, const struct clf_transcript *transcript, int is_srt)
+static clf_status write_cues(struct text *text, const struct clf__cues *cues, int is_srt)
 {
-    for (int i = 0; i < transcript->count; i++) {
-        const struct clf_segment *segment = &transcript->segments[i];
+    for (int i = 0; i < cues->count; i++) {
+        const struct clf__cue *cue = &cues->data[i];
         if (is_srt) {
             CLF__TRY(add_format(text, "%d\n", i + 1));
         }
-        CLF__TRY(add_time(text, segment->start, is_srt));
+        CLF__TRY(add_time(text, cue->start, is_srt));
         CLF__TRY(add(text, " --> "));
-        CLF__TRY(add_time(text, segment->end, is_srt));
+        CLF__TRY(add_time(text, cue->end, is_srt));
         CLF__TRY(add(text, "\n"));
-        CLF__TRY(add_stripped(text, segment, "-->", "->"));
+        CLF__TRY(add(text, cue->text));
         CLF__TRY(add(text, "\n\n"));
     }
     return CLF_OK;
 }
 
-static clf_status write_srt(struct text *text, const struct clf_transcript *transcript)
+static clf_status write_subtitles(struct text *text, const struct clf_transcript *transcript,
+                                  const struct clf_transcript_options *options, int is_srt)
 {
-    return write_subtitles(text, transcript, 1);
+    struct clf__cues cues;
+    clf_status status = clf__cues_make(&cues, transcript, options);
+    status = status == CLF_OK ? write_cues(text, &cues, is_srt) : status;
+    clf__cues_free(&cues);
+    return status;
 }
 
-static clf_status write_vtt(struct text *text, const struct clf_transcript *transcript)
+static clf_status write_srt(struct text *text, const struct clf_transcript *transcript,
+                            const struct clf_transcript_options *options)
+{
+    return write_subtitles(text, transcript, options, 1);
+}
+
+static clf_status write_vtt(struct text *text, const struct clf_transcript *transcript,
+                            const struct clf_transcript_options *options)
 {
     CLF__TRY(add(text, "WEBVTT\n\n"));
-    return write_subtitles(text, transcript, 0);
+    return write_subtitles(text, transcript, options, 0);
 }
 
-static clf_status write_tsv(struct text *text, const struct clf_transcript *transcript)
+static clf_status write_tsv(struct text *text, const struct clf_transcript *transcript,
+                            const struct clf_transcript_options *options)
 {
+    (void)options;
     CLF__TRY(add(text, "start\tend\ttext\n"));
     for (int i = 0; i < transcript->count; i++) {
         const struct clf_segment *segment = &transcript->segments[i];
-        CLF__TRY(add_format(text, "%lld\t%lld\t", milliseconds(segment->start), milliseconds(segment->end)));
-        CLF__TRY(add_stripped(text, segment, "\t", " "));
+        CLF__TRY(add_format(text, "%lld\t%lld\t", clf__milliseconds(segment->start),
+                            clf__milliseconds(segment->end)));
+        CLF__TRY(add_stripped(text, segment, 0));
         CLF__TRY(add(text, "\n"));
     }
     return CLF_OK;
@@ -189,7 +201,22 @@ static clf_status add_field(struct text *text, const char *name, double number)
     return add_number(text, number);
 }
 
-static clf_status add_segment(struct text *text, const struct clf_segment *segment)
+static clf_status add_words(struct text *text, const struct clf_segment *segment)
+{
+    CLF__TRY(add(text, ", \"words\": ["));
+    for (int i = 0; i < segment->word_count; i++) {
+        const struct clf_word *word = &segment->words[i];
+        CLF__TRY(add(text, i > 0 ? ", {\"word\": " : "{\"word\": "));
+        CLF__TRY(add_string(text, word->text));
+        CLF__TRY(add_field(text, "start", word->start));
+        CLF__TRY(add_field(text, "end", word->end));
+        CLF__TRY(add_field(text, "probability", word->probability));
+        CLF__TRY(add(text, "}"));
+    }
+    return add(text, "]");
+}
+
+static clf_status add_segment(struct text *text, const struct clf_segment *segment, int has_words)
 {
     CLF__TRY(add_format(text, "{\"id\": %d, \"seek\": %lld", segment->id, (long long)segment->seek));
     CLF__TRY(add_field(text, "start", segment->start));
@@ -205,38 +232,80 @@ static clf_status add_segment(struct text *text, const struct clf_segment *segme
     CLF__TRY(add_field(text, "avg_logprob", segment->avg_logprob));
     CLF__TRY(add_field(text, "compression_ratio", segment->compression_ratio));
     CLF__TRY(add_field(text, "no_speech_prob", segment->no_speech_prob));
+    if (has_words) {
+        CLF__TRY(add_words(text, segment));
+    }
     return add(text, "}");
 }
 
-static clf_status write_json(struct text *text, const struct clf_transcript *transcript)
+static clf_status write_json(struct text *text, const struct clf_transcript *transcript,
+                             const struct clf_transcript_options *options)
 {
+    (void)options;
     CLF__TRY(add(text, "{\"text\": "));
     CLF__TRY(add_string(text, transcript->text));
     CLF__TRY(add(text, ", \"segments\": ["));
     for (int i = 0; i < transcript->count; i++) {
         CLF__TRY(add(text, i > 0 ? ", " : ""));
-        CLF__TRY(add_segment(text, &transcript->segments[i]));
+        CLF__TRY(add_segment(text, &transcript->segments[i], transcript->has_words));
     }
     CLF__TRY(add(text, "], \"language\": "));
     CLF__TRY(add_string(text, transcript->language));
     return add(text, "}");
 }
 
-clf_status clf_transcript_write(char **out, const struct clf_transcript *transcript,
-                                clf_transcript_format format)
+void clf_transcript_options_init_sized(struct clf_transcript_options *options, size_t size)
 {
-    static clf_status (*const writers[])(struct text * text, const struct clf_transcript *transcript) = {
+    memset(options, 0, size);
+    options->size = size;
+}
+
+static clf_status check_options(const struct clf_transcript_options *options,
+                                const struct clf_transcript *transcript)
+{
+    const struct {
+        const char *name;
+        int value, most;
+    } values[] = {
+        {"highlighting of words", options->highlight_words, 1},
+        {"width of lines", options->max_line_width, INT_MAX},
+        {"count of lines", options->max_line_count, INT_MAX},
+        {"count of words a line", options->max_words_per_line, INT_MAX},
+    };
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        if (values[i].value < 0 || values[i].value > values[i].most) {
+            return clf__fail(CLF_BAD_ARGUMENT, "%s is %d: must be 0 or more%s", values[i].name,
+                             values[i].value, values[i].most == 1 ? ", 1 at most" : "");
+        }
+        if (values[i].value > 0 && !transcript->has_words) {
+            return clf__fail(CLF_BAD_ARGUMENT,
+                             "%s is for the times of words, which the transcript does not have",
+                             values[i].name);
+        }
+    }
+    return CLF_OK;
+}
+
+clf_status clf_transcript_write(char **out, const struct clf_transcript *transcript,
+                                clf_transcript_format format, const struct clf_transcript_options *options)
+{
+    static writer *const writers[] = {
         [CLF_TRANSCRIPT_TEXT] = write_text, [CLF_TRANSCRIPT_SRT] = write_srt,
         [CLF_TRANSCRIPT_VTT] = write_vtt,   [CLF_TRANSCRIPT_TSV] = write_tsv,
         [CLF_TRANSCRIPT_JSON] = write_json,
     };
     struct text text = {0};
+    struct clf_transcript_options own;
     *out = NULL;
     if ((unsigned)format >= sizeof writers / sizeof *writers) {
         return clf__fail(CLF_BAD_ARGUMENT, "format %d of a transcript is unknown", (int)format);
     }
+    clf_transcript_options_init(&own);
+    CLF__TRY(clf__options_take(&own, sizeof own, options, "clf_transcript_options",
+                               "clf_transcript_options_init()"));
+    CLF__TRY(check_options(&own, transcript));
     clf_status status = add(&text, "");
-    status = status == CLF_OK ? writers[format](&text, transcript) : status;
+    status = status == CLF_OK ? writers[format](&text, transcript, &own) : status;
     if (status != CLF_OK) {
         clf__free(text.bytes);
         return status;

@@ -50,7 +50,8 @@ struct clf_translator {
     struct clf__session *force_session;   /* for scoring; made at the first score */
     struct clf__session *align_session;   /* for alignments; made for the lengths that come */
     struct clf__session_limits align_limits;
-    struct clf_translator *starts; /* gives the first tokens of alternatives; NULL: none are wanted */
+    struct clf__frame_maker *frame_maker; /* of sources that are recordings; NULL: sources are text */
+    struct clf_translator *starts;        /* gives the first tokens of alternatives; NULL: none are wanted */
     struct clf_stage_times times;
     struct clf_stage_times all_times; /* of the first of several: its own and those of all beside it */
     struct clf__sentence_rules *sentence_rules; /* NULL: lines are not split */
@@ -171,6 +172,9 @@ clf_status clf__translator_check_lines(const struct clf_line *lines, int count);
 clf_status clf__translator_go_on(const struct clf_translator *translator);
 /* CLF_INTERRUPTED where the caller asks to stop; on the caller's thread alone. */
 clf_status clf__translator_ask(const struct clf_translator *translator);
+
+/* Adds every member. */
+void clf__times_add(struct clf_stage_times *sum, const struct clf_stage_times *times);
 
 /* Fills all_times of the first of several. */
 void clf__translator_sum_times(struct clf_translator *first);

@@ -58,7 +58,11 @@ static void fill_options(struct clf_translate_options *options, size_t size, con
 void clf_translate_options_init_sized(struct clf_translate_options *options, size_t size,
                                       const struct clf_model *model)
 {
-    fill_options(options, size, &model->transformer->config, NULL);
+    if (model != NULL) {
+        fill_options(options, size, &model->transformer->config, NULL);
+    } else {
+        memset(options, 0, size); /* no translator takes that, with any model */
+    }
 }
 
 clf_status clf_translate_options_init_task_sized(struct clf_translate_options *options, size_t size,

@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "text/npy.h"
+#include "frames/frames.h"
 #include "translate/internal.h"
 
 void clf__source_free(struct clf__source *source)
@@ -41,17 +41,16 @@ static int is_blank(const struct clf_line *line)
     return 1;
 }
 
-static clf_status read_frames(struct clf__source *out, const struct clf_model *model,
+static clf_status read_frames(struct clf__source *out, const struct clf_translator *translator,
                               const struct clf_line *line)
 {
     char *path;
+    int whole = 0;
     CLF__TRY(clf__copy_bytes(&path, line->text, line->size));
-    clf_status status = clf__npy_read(&out->frames, &out->length, path, model->info.feature_size);
+    clf_status status = clf__frames_read(&out->frames, &out->length, &whole, translator->frame_maker, path,
+                                         translator->model->info.max_source_length);
     clf__free(path);
-    if (status == CLF_OK && out->length > model->info.max_source_length) {
-        out->cut_from = out->length;
-        out->length = model->info.max_source_length;
-    }
+    out->cut_from = whole > out->length ? whole : 0;
     return status;
 }
 
@@ -106,7 +105,7 @@ clf_status clf__source_read(struct clf__source *out, const struct clf_translator
     }
     int takes_frames = translator->model->info.feature_size > 0;
     clf_status status =
-        takes_frames ? read_frames(out, translator->model, line) : read_tokens(out, translator, line);
+        takes_frames ? read_frames(out, translator, line) : read_tokens(out, translator, line);
     if (status != CLF_OK) {
         clf__source_free(out);
     }

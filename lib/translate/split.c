@@ -38,10 +38,13 @@ static clf_status is_too_long(int *out, const struct split *split, const char *t
     struct clf__source source;
     const struct clf_line line = {text, size};
     *out = 0;
-    if (size < (size_t)split->translator->model->info.max_source_length / TOKENS_A_BYTE) {
+    const struct clf_translator *translator = split->translator;
+    size_t prefix = translator->source_prefix != NULL ? strlen(translator->source_prefix) : 0;
+    size_t most = TOKENS_A_BYTE * (prefix + size) + (size_t)clf__framing_count(&translator->framing);
+    if (most <= (size_t)translator->model->info.max_source_length) {
         return CLF_OK;
     }
-    clf_status status = clf__source_read(&source, split->translator, &line);
+    clf_status status = clf__source_read(&source, translator, &line);
     if (status == CLF_OK) {
         *out = source.cut_from > 0;
         clf__source_free(&source);

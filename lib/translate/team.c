@@ -206,7 +206,7 @@ static void stop(struct clf__team *team, const struct clf__failure *failure)
     pthread_cond_broadcast(&team->changed);
 }
 
-static void add(struct clf_stage_times *sum, const struct clf_stage_times *times)
+void clf__times_add(struct clf_stage_times *sum, const struct clf_stage_times *times)
 {
     sum->tokenize += times->tokenize;
     sum->encode += times->encode;
@@ -225,7 +225,7 @@ void clf__translator_sum_times(struct clf_translator *first)
 {
     first->all_times = (struct clf_stage_times){.lines = 0};
     for (const struct clf_translator *each = first; each != NULL; each = each->beside) {
-        add(&first->all_times, each->member != NULL ? &each->member->times : &each->times);
+        clf__times_add(&first->all_times, each->member != NULL ? &each->member->times : &each->times);
     }
 }
 

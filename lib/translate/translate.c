@@ -42,6 +42,13 @@ static clf_status read_prefix(struct clf__work *work, int line, const struct clf
     if (request->prefixes != NULL) {
         CLF__TRY(clf__prefix_read(&work->prefixes[line], translator, &request->prefixes[line]));
     }
+    if (starts && ids->count == 0 && request->prefixes != NULL) { /* the fault of this line alone */
+        return work->sources[line].length == 0
+                   ? CLF_OK
+                   : clf__fail(CLF_TEXT,
+                               "the target prefix is empty, and its first token is the one that the "
+                               "model's decoder starts with");
+    }
     if (starts && ids->count == 0) {
         return clf__translator_check_start(translator);
     }

@@ -12,6 +12,7 @@
 #include "config/task.h"
 #include "device/caps.h"
 #include "formats/format.h"
+#include "frames/frames.h"
 #include "text/sentences.h"
 #include "translate/internal.h"
 
@@ -343,6 +344,14 @@ static clf_status list_suppressed(int32_t **out, int *count, const struct clf_tr
     return CLF_OK;
 }
 
+static clf_status take_frames(struct clf_translator *translator)
+{
+    const struct clf_model *model = translator->model;
+    int bands = model->info.feature_size;
+    return bands > 0 ? clf__frame_maker_create(&translator->frame_maker, model->transformer->device, bands)
+                     : CLF_OK;
+}
+
 /* What takes the one step that finds alternatives. */
 static clf_status make_starts(struct clf_translator *translator)
 {
@@ -400,6 +409,9 @@ clf_status clf_translator_create(struct clf_translator **out, struct clf_model *
     if (status == CLF_OK) {
         status = choose_max_lines(translator);
     }
+    if (status == CLF_OK) {
+        status = take_frames(translator);
+    }
     if (status == CLF_OK && translator->options.alternatives > 0) {
         status = make_starts(translator);
     }
@@ -428,6 +440,7 @@ static void free_one(struct clf_translator *translator)
     clf__session_free(translator->force_session);
     clf__session_free(translator->align_session);
     clf__free((void *)translator->search.suppressed);
+    clf__frame_maker_free(translator->frame_maker);
     clf__free(translator->source_prefix);
     clf__config_free(&translator->task_config);
     clf__sentence_rules_free(translator->sentence_rules);

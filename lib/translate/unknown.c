@@ -17,8 +17,16 @@ static struct clf__gaze choose_gaze(const struct clf_translator *translator)
     return (struct clf__gaze){layers > 1 ? layers - 1 : layers, 0};
 }
 
+/* Which of the whole source's tokens it is that the model took as number `link`: of one that was cut the last
+ * one is kept. */
+static int place_in_whole(const struct clf__source *source, int link)
+{
+    return source->cut_from > 0 && link == source->length - 1 ? source->cut_from - 1 : link;
+}
+
 static clf_status write_text(struct clf_hypothesis *hypothesis, const struct clf_translator *translator,
-                             const struct clf__pieces *tokens, const int *links)
+                             const struct clf__source *source, const struct clf__pieces *tokens,
+                             const int *links)
 {
     const struct clf__tokenizer *tokenizer = translator->model->tokenizer;
     const char **given;
@@ -26,7 +34,7 @@ static clf_status write_text(struct clf_hypothesis *hypothesis, const struct clf
     CLF__TRY(clf__allocate(&given, (size_t)hypothesis->count, sizeof *given));
     for (int i = 0; i < hypothesis->count; i++) {
         int is_unknown = hypothesis->ids[i] == clf__tokenizer_unknown(tokenizer);
-        given[i] = is_unknown ? clf__pieces_at(tokens, links[i]) : NULL;
+        given[i] = is_unknown ? clf__pieces_at(tokens, place_in_whole(source, links[i])) : NULL;
     }
     clf_status status = clf__tokenizer_decode_given(tokenizer, &text, hypothesis->ids, hypothesis->count,
                                                     given, translator->options.pieces);
@@ -74,7 +82,7 @@ clf_status clf__unknown_replace(struct clf_hypothesis *hypothesis, struct clf_tr
         status = read_tokens(&tokens, translator, line);
     }
     if (status == CLF_OK) {
-        status = write_text(hypothesis, translator, &tokens, links);
+        status = write_text(hypothesis, translator, source, &tokens, links);
     }
     clf__pieces_free(&tokens);
     clf__free(links);

@@ -270,7 +270,7 @@ static void test_unknown_systems(void **state)
     expect_bad_config(
         "\"model_type\": \"gpt2\"", "", NULL, CLF_UNSUPPORTED,
         "\"gpt2\", a model of a decoder alone; supported are the encoder-decoders clformer, as "
-        "`clformer train` writes it, and of Hugging Face marian, bart, mbart, m2m_100, pegasus, ");
+        "`clformer train` writes it, and of Hugging Face marian, whisper, bart, mbart, m2m_100, pegasus, ");
     expect_bad_config("\"model_type\": \"nllb-moe\"", "", NULL, CLF_UNSUPPORTED, "a mixture of experts;");
     expect_bad_config("\"model_type\": \"mystery\"", "", NULL, CLF_UNSUPPORTED, "\"mystery\"; supported");
     expect_bad_config("\"model_type\": \"t5\"", "\"architectures\": [\"T5EncoderModel\"]", NULL,
@@ -286,7 +286,7 @@ static void test_unknown_systems(void **state)
     expect_bad_config("\"model_type\": 7", "", NULL, CLF_FORMAT, "model_type");
     expect_bad_config("\"model_type\": \"clformer\"", "", NULL, CLF_FORMAT, "preset");
     expect_bad_config("\"model_type\": \"clformer\"", "\"preset\": \"big\"", NULL, CLF_UNSUPPORTED,
-                      "marian, paper, jadore, annotated, speech, illustrated");
+                      "marian, paper, jadore, annotated, speech, illustrated, whisper");
     expect_bad_config(marian_config, "\"activation_function\": \"tanh\"", NULL, CLF_UNSUPPORTED,
                       "activation_function");
 }

@@ -184,7 +184,8 @@ static void test_no_start(void **state)
     struct clf_translator *translator;
     assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO), folder_of("given-start"), NULL));
     assert_ok(clf_translator_create(&translator, model, NULL));
-    struct clf_line line = {"s1 s2", 5}, prefixes[] = {{"", 0}, {"s3", 2}}, lines[] = {line, line};
+    struct clf_line line = {"s1 s2", 5}, none = {"", 0};
+    struct clf_line prefixes[] = {none, {"s3", 2}, none}, lines[] = {line, line, none};
     struct clf_translation *translations;
     assert_fails(
         clf_translate(&translations, translator, &line, 1), CLF_BAD_ARGUMENT,
@@ -192,10 +193,13 @@ static void test_no_start(void **state)
     struct clf_score *scores;
     assert_fails(clf_score(&scores, translator, &line, &line, 1), CLF_BAD_ARGUMENT,
                  "does not say which token");
-    assert_fails(clf_translate_prefixed(&translations, translator, lines, prefixes, 2), CLF_BAD_ARGUMENT,
-                 "does not say which token");
-    assert_ok(clf_translate_prefixed(&translations, translator, lines, prefixes + 1, 1));
-    clf_translations_free(translations, 1);
+    /* A prefix that is missing is the fault of its line alone; an empty line needs none. */
+    assert_ok(clf_translate_prefixed(&translations, translator, lines, prefixes, 3));
+    assert_int_equal(translations[0].status, CLF_TEXT);
+    assert_non_null(strstr(translations[0].problem, "the target prefix is empty"));
+    assert_true(translations[1].status == CLF_OK && translations[1].count > 0);
+    assert_int_equal(translations[2].status, CLF_OK);
+    clf_translations_free(translations, 3);
     clf_translator_free(translator);
     clf_model_free(model);
 }

@@ -116,6 +116,10 @@ static void check_initial(const struct clf__parameters *parameters, const struct
         assert_true(fabs(about.deviation - size) < 5 * size / sqrt(count));
         assert_true(about.most < 6 * size && about.least > -6 * size);
         break;
+    case CLF__INITIAL_SINUSOIDS: /* the squares of a sine and its cosine sum to 1 */
+        assert_true(about.least >= -1 && about.most == 1);
+        assert_true(fabs(about.deviation * about.deviation + about.mean * about.mean - 0.5) < 1e-6);
+        break;
     }
 }
 

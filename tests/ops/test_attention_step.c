@@ -180,6 +180,57 @@ static void check(struct attention_shape shape, int steps)
     support_free_all();
 }
 
+/* Rows that are given together, their keys and values in the history already, get what each got in its own
+ * step. */
+static void test_together(void **state)
+{
+    (void)state;
+    enum { COUNT = 70, HEADS = 2, KEYS = HEADS * 20, VALUES = HEADS * 16, CACHE_ROW = 1 };
+    struct support_random random = {9};
+    const float *q = support_uniform_array(&random, COUNT * KEYS, 1.0f);
+    const float *k = support_uniform_array(&random, COUNT * KEYS, 1.0f);
+    const float *v = support_uniform_array(&random, COUNT * VALUES, 1.0f);
+    struct clf__heads heads = {HEADS, KEYS / HEADS, VALUES / HEADS, 0.25f};
+    int32_t positions[COUNT], rows[COUNT], places[COUNT], table[2 * COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        positions[i] = i;
+        rows[i] = table[i] = table[COUNT + i] = CACHE_ROW;
+        places[i] = CACHE_ROW * COUNT + i;
+    }
+    FOR_EACH_FORM(device)
+    {
+        struct operands x = {.q = support_tensor(device, CLF__F32, COUNT, KEYS, q),
+                             .k = support_tensor(device, CLF__F32, COUNT, KEYS, k),
+                             .v = support_tensor(device, CLF__F32, COUNT, VALUES, v)};
+        struct clf__tensor y = support_tensor(device, CLF__F32, COUNT, VALUES, NULL);
+        struct clf__tensor at = support_tensor(device, CLF__I32, 1, COUNT, places);
+        struct clf__attention_history history = {
+            .keys = support_tensor(device, CLF__F32, 2 * COUNT, KEYS, NULL),
+            .values = support_tensor(device, CLF__F32, 2 * COUNT, VALUES, NULL),
+            .table = support_tensor(device, CLF__I32, 2, COUNT, table),
+            .cache_rows = support_tensor(device, CLF__I32, 1, COUNT, rows),
+            .positions = support_tensor(device, CLF__I32, 1, COUNT, positions),
+            .cache_rows_total = 2,
+        };
+        struct clf__attention_history one = history;
+        one.keys = support_tensor(device, CLF__F32, 2 * COUNT, KEYS, NULL);
+        one.values = support_tensor(device, CLF__F32, 2 * COUNT, VALUES, NULL);
+        assert_ok(clf__cache_place(history.keys, x.k, at));
+        assert_ok(clf__cache_place(history.values, x.v, at));
+        assert_ok(clf__attention_step_forward(y, x.q, CLF__NO_TENSOR, CLF__NO_TENSOR, &heads, &history));
+        const float *together = support_read(y);
+        for (int i = 0; i < COUNT; i++) {
+            struct clf__tensor row = support_tensor(device, CLF__F32, 1, VALUES, NULL);
+            one.cache_rows = clf__tensor_columns(history.cache_rows, i, 1);
+            one.positions = clf__tensor_columns(history.positions, i, 1);
+            assert_ok(clf__attention_step_forward(row, clf__tensor_rows(x.q, i, 1),
+                                                  clf__tensor_rows(x.k, i, 1), clf__tensor_rows(x.v, i, 1),
+                                                  &heads, &one));
+            assert_memory_equal(support_read(row), together + i * VALUES, VALUES * sizeof *together);
+        }
+    }
+}
+
 static void test_lengths(void **state)
 {
     (void)state;
@@ -259,6 +310,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_lengths, support_teardown),
         cmocka_unit_test_teardown(test_widths, support_teardown),
+        cmocka_unit_test_teardown(test_together, support_teardown),
         cmocka_unit_test_teardown(test_out_of_range, support_teardown),
         cmocka_unit_test_teardown(test_no_rows, support_teardown),
     };

@@ -27,6 +27,31 @@ static void check(struct clf_device *device, int in_rows, int columns, int width
     support_view_check(&out);
 }
 
+/* The gradient is what each row of x gave, added up. */
+static void check_backward(struct clf_device *device, int in_rows, int columns, int width, int step)
+{
+    struct support_random random = {(uint64_t)(columns * 100 + in_rows)};
+    int out_rows = (in_rows + step - 1) / step, wide = columns * width;
+    float *dy = support_uniform_array(&random, (size_t)out_rows * (size_t)wide, 1.0f);
+    size_t count = (size_t)in_rows * (size_t)columns;
+    float *expected = support_array(count, sizeof *expected);
+    for (int m = 0; m < in_rows; m++) {
+        for (int c = 0; c < columns; c++) {
+            for (int k = 0; k < width; k++) {
+                for (int t = 0; t < out_rows; t++) {
+                    int is_seen = t * step + k - width / 2 == m;
+                    expected[m * columns + c] += is_seen ? dy[t * wide + c * width + k] : 0.0f;
+                }
+            }
+        }
+    }
+    struct support_view in = support_view(device, out_rows, wide, dy);
+    struct support_view out = support_view(device, in_rows, columns, NULL);
+    assert_ok(clf__unfold_backward(out.tensor, in.tensor, width, step));
+    assert_memory_equal(support_read(out.tensor), expected, count * sizeof(float));
+    support_view_check(&out);
+}
+
 static void test_unfold(void **state)
 {
     (void)state;
@@ -36,9 +61,13 @@ static void test_unfold(void **state)
             for (int rows = 1; rows <= MOST_ROWS; rows += i % 2 + 1) {
                 check(device, rows, channels[i], 3, 1);
                 check(device, rows, channels[i], 3, 2);
+                check_backward(device, rows, channels[i], 3, 1);
+                check_backward(device, rows, channels[i], 3, 2);
             }
             check(device, MOST_ROWS, channels[i], 1, 3);
             check(device, MOST_ROWS, channels[i], 5, 2);
+            check_backward(device, MOST_ROWS, channels[i], 1, 3);
+            check_backward(device, MOST_ROWS, channels[i], 5, 2);
         }
     }
 }

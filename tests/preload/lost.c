@@ -1,15 +1,34 @@
 /* Loses a device while it works, to be preloaded (LD_PRELOAD): from the n-th launch of the process on, n
  * being $LOST_AFTER, the queue that makes it takes nothing more, as that of a card that fell off its bus.
- * With $LOST_ALL no other queue does either. */
+ * With $LOST_ALL no other queue does either. With $LOST_RANK only that rank of MPI loses its device; with
+ * $LOST_KILLS the process is killed instead. */
 #define _GNU_SOURCE
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 static atomic_long launches;
 static _Atomic(cl_command_queue) lost;
+
+/* As Open MPI's or MPICH's launcher says. */
+static int is_here(void)
+{
+    const char *wanted = getenv("LOST_RANK"), *rank = getenv("OMPI_COMM_WORLD_RANK");
+    rank = rank != NULL ? rank : getenv("PMI_RANK");
+    return wanted == NULL || (rank != NULL && strcmp(wanted, rank) == 0);
+}
+
+static void lose(cl_command_queue queue)
+{
+    if (getenv("LOST_KILLS") != NULL) {
+        raise(SIGKILL);
+    }
+    atomic_store(&lost, queue);
+}
 
 static int is_lost(cl_command_queue queue)
 {
@@ -23,8 +42,8 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
     cl_int (*launch)(cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *, const size_t *,
                      cl_uint, const cl_event *, cl_event *);
     const char *after = getenv("LOST_AFTER");
-    if (after != NULL && atomic_fetch_add(&launches, 1) + 1 == atol(after)) {
-        atomic_store(&lost, queue);
+    if (after != NULL && is_here() && atomic_fetch_add(&launches, 1) + 1 == atol(after)) {
+        lose(queue);
     }
     *(void **)&launch = dlsym(RTLD_NEXT, "clEnqueueNDRangeKernel");
     return is_lost(queue) ? CL_OUT_OF_RESOURCES

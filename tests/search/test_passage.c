@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "base/memory.h"
@@ -73,6 +74,9 @@ static void fill_row(struct clf__step *step, const struct toy *toy, int r)
     float logits[V];
     int k = step->candidates, each = step->ranges_each;
     compute_logits(logits, toy, &toy->next[r]);
+    if (step->wants_logits) {
+        memcpy(step->logits + (size_t)r * V, logits, sizeof logits);
+    }
     look(step->values + r * k, step->ids + r * k, step->statistics + r * 4, logits, 0, V, k);
     for (int m = 0; m < each; m++) {
         int at = r * each + m;
@@ -91,8 +95,13 @@ static void fill(struct clf__step *step, struct toy *toy)
     assert_in_range(step->rows, 1, MOST_ROWS);
     for (int r = 0; r < step->rows; r++) {
         toy->next[r] = toy->rows[step->parents[r]];
-        if (step->positions[r] == 0) {
+        int given = step->given_offsets != NULL ? step->given_offsets[r] : 0;
+        int given_end = step->given_offsets != NULL ? step->given_offsets[r + 1] : 0;
+        if (step->positions[r] == given_end - given) {
             toy->next[r].count = 0;
+        }
+        for (; given < given_end; given++) {
+            toy->next[r].ids[toy->next[r].count++] = step->given[given];
         }
         assert_int_equal(step->positions[r], toy->next[r].count);
         assert_int_equal(step->cache_rows[r], r);
@@ -142,9 +151,18 @@ static void check_case(const json_t *one)
         .most_tokens = integer_of(one, "most"),
         .patience = json_number_value(json_object_get(one, "patience")),
         .length_penalty = json_is_null(penalty) ? -1 : json_number_value(penalty),
+        .temperature = json_number_value(json_object_get(one, "temperature")),
+        .random_key = clf__draws_key((uint64_t)integer_of(one, "seed"), ((int64_t)1 << 33) + 7, 3),
     };
+    int is_drawn = rules.temperature > 0, rows = integer_of(one, "beams");
     struct clf__passage_limits limits = {
-        .beams = integer_of(one, "beams"), .positions = POSITIONS, .finished = 2 * MOST_ROWS, .banned = 7};
+        .beams = is_drawn ? 2 : rows, /* another number than of samples */
+        .samples = is_drawn ? rows : 0,
+        .vocabulary = V,
+        .positions = POSITIONS,
+        .finished = 2 * MOST_ROWS,
+        .banned = 7,
+    };
     struct toy toy = {.seed = integer_of(one, "seed")};
     struct clf__passage *passage;
     struct clf__step *step;
@@ -171,7 +189,7 @@ static void test_recorded(void **state)
 {
     (void)state;
     json_t *cases = json_load_file(support_fixture("speech/passages.json"), 0, NULL);
-    assert_true(json_array_size(cases) >= 40);
+    assert_true(json_array_size(cases) >= 70);
     for (size_t i = 0; i < json_array_size(cases); i++) {
         check_case(json_array_get(cases, i));
     }
@@ -181,7 +199,8 @@ static void test_recorded(void **state)
 static void test_no_memory(void **state)
 {
     (void)state;
-    struct clf__passage_limits limits = {.beams = 2, .positions = 9, .finished = 2, .banned = 3};
+    struct clf__passage_limits limits = {
+        .beams = 2, .samples = 3, .vocabulary = V, .positions = 9, .finished = 3, .banned = 3};
     struct clf__passage *passage = NULL;
     int failures = 0;
     for (uint64_t n = 1; passage == NULL; n++, failures++) {

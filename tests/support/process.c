@@ -259,9 +259,13 @@ struct process_result run_clformer(const char *input, const char *arguments)
 
 struct coprocess coprocess_start(const char *arguments)
 {
+    return coprocess_start_by(&(struct process){.input = NULL}, arguments);
+}
+
+struct coprocess coprocess_start_by(const struct process *process, const char *arguments)
+{
     char *argv[MAX_ARGUMENTS];
-    const struct process process = {.input = NULL};
-    split(argv, &process, arguments);
+    split(argv, process, arguments);
     int in[2], out[2];
     open_pipe(in, 1);
     open_pipe(out, 1);
@@ -269,7 +273,7 @@ struct coprocess coprocess_start(const char *arguments)
     int descriptors[3] = {in[0], out[1], fileno(says)};
     pid_t child = fork();
     if (child == 0) {
-        become(&process, argv, descriptors);
+        become(process, argv, descriptors);
     }
     assert_true(child > 0);
     close_end(&in[0]);

@@ -47,6 +47,8 @@ struct coprocess {
     char *errors; /* the same, once it has ended */
 };
 struct coprocess coprocess_start(const char *arguments);
+/* The same with a program, a launcher and an environment of its own. */
+struct coprocess coprocess_start_by(const struct process *process, const char *arguments);
 void coprocess_say(struct coprocess *coprocess, const char *text);
 /* The next line, with its newline; fails where none comes within five minutes. Freed by support_free_all().
  */

@@ -51,12 +51,23 @@ static const char *without_leaks(void)
     return process_format("ASAN_OPTIONS=%s%sdetect_leaks=0", options ? options : "", options ? ":" : "");
 }
 
+struct process_result ranks_run_process(int count, struct process process, const char *arguments)
+{
+    process.launcher = process_format("mpirun -n %d", count);
+    process.environment = without_leaks();
+    return process_run(&process, arguments);
+}
+
 struct process_result ranks_run(int count, const char *program, const char *arguments)
 {
-    struct process process = {.program = program,
-                              .launcher = process_format("mpirun -n %d", count),
+    return ranks_run_process(count, (struct process){.program = program}, arguments);
+}
+
+struct coprocess ranks_start(int count, const char *arguments)
+{
+    struct process process = {.launcher = process_format("mpirun -n %d", count),
                               .environment = without_leaks()};
-    return process_run(&process, arguments);
+    return coprocess_start_by(&process, arguments);
 }
 
 struct process_result ranks_run_unlike(const char *program, const char *first, const char *second)

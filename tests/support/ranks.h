@@ -11,6 +11,12 @@ void ranks_need(void);
 /* mpirun with `count` ranks of `program` (NULL: build/clformer). */
 struct process_result ranks_run(int count, const char *program, const char *arguments);
 
+/* The same of build/clformer as `process` says, whose launcher and environment are set here. */
+struct process_result ranks_run_process(int count, struct process process, const char *arguments);
+
+/* A command that runs beside the test, as one of coprocess_start(). */
+struct coprocess ranks_start(int count, const char *arguments);
+
 /* The same with two ranks whose arguments differ. */
 struct process_result ranks_run_unlike(const char *program, const char *first, const char *second);
 

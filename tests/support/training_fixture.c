@@ -7,8 +7,9 @@
 
 #include "support/support.h"
 
-const char *const training_fixtures[] = {"annotated",     "illustrated", "jadore",   "learned", "marian",
-                                         "marian-untied", "paper",       "relative", "speech",  NULL};
+const char *const training_fixtures[] = {"annotated", "illustrated",   "jadore", "learned",
+                                         "marian",    "marian-untied", "paper",  "relative",
+                                         "speech",    "whisper",       NULL};
 
 static int count_rows(int *first, const json_t *lists)
 {

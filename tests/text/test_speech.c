@@ -1,6 +1,6 @@
 /* Whisper's tokens: fixtures/speech/speech.json holds what openai-whisper's rules and Python give with the
  * tokenizer of fixtures/speech/tiny. */
-#include "text/speech.h"
+#include "text/speech_words.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -131,6 +131,40 @@ static void test_other_tokenizer(void **state)
     clf__tokenizer_free(tokenizer);
 }
 
+/* timing.json holds what openai/whisper's tokenizer.py makes of bytes, some of which are no characters. */
+static void test_words(void **state)
+{
+    (void)state;
+    struct clf__tokenizer *tokenizer = load("speech/tiny");
+    struct clf__speech_tokens tokens;
+    json_t *json = json_load_file(support_fixture("speech/timing.json"), 0, NULL);
+    const json_t *cases = json_object_get(json, "split");
+    assert_ok(clf__speech_tokens_find(&tokens, tokenizer, "tiny"));
+    assert_true(json_array_size(cases) > 0);
+    for (size_t i = 0; i < json_array_size(cases); i++) {
+        const json_t *one = json_array_get(cases, i), *list = json_object_get(one, "ids");
+        const json_t *expected = json_object_get(one, "words");
+        struct clf__speech_words words;
+        int32_t ids[64];
+        int count = (int)json_array_size(list);
+        for (int n = 0; n < count; n++) {
+            ids[n] = (int32_t)json_integer_value(json_array_get(list, (size_t)n));
+        }
+        assert_ok(clf__speech_words_split(&words, &tokens, tokenizer, ids, count,
+                                          json_is_true(json_object_get(one, "is_spaceless"))));
+        assert_int_equal(words.count, json_array_size(expected));
+        for (int n = 0; n < words.count; n++) {
+            const json_t *word = json_array_get(expected, (size_t)n);
+            assert_string_equal(words.data[n].text, json_string_value(json_array_get(word, 0)));
+            assert_int_equal(words.data[n].ids, json_integer_value(json_array_get(word, 1)));
+        }
+        clf__speech_words_free(&words);
+    }
+    assert_true(clf__speech_is_spaceless("yue") && !clf__speech_is_spaceless("en"));
+    json_decref(json);
+    clf__tokenizer_free(tokenizer);
+}
+
 static void check_strip(const char *text, const char *expected)
 {
     size_t size;
@@ -157,6 +191,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_tokens, support_teardown),
         cmocka_unit_test_teardown(test_text, support_teardown),
+        cmocka_unit_test_teardown(test_words, support_teardown),
         cmocka_unit_test_teardown(test_other_tokenizer, support_teardown),
         cmocka_unit_test_teardown(test_strip, support_teardown),
     };

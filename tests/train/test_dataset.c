@@ -2,6 +2,7 @@
  * for the same seed. */
 #include "train/files.h"
 
+#include <clformer/audio.h>
 #include <clformer/log.h>
 
 #include "base/memory.h"
@@ -210,6 +211,65 @@ static void test_frames(void **state)
     write_frames(folder, "one.npy", 4, 80);
     assert_fails(clf__dataset_batch(loaded.dataset, 0, &batch), CLF_FILE, "has 4 frames, it had 5");
     unload(&loaded);
+}
+
+/* A tone of 16-bit samples at 16 kHz, as a WAV file. */
+static void write_tone(const char *folder, const char *name, int samples)
+{
+    enum { HEADER = 44 };
+    uint32_t data = 2 * (uint32_t)samples, whole = data + HEADER - 8;
+    char *bytes = support_array(HEADER + data, 1);
+    memcpy(bytes, "RIFF....WAVEfmt \x10\0\0\0\1\0\1\0\x80\x3e\0\0\0\x7d\0\0\2\0\x10\0data....", HEADER);
+    memcpy(bytes + 4, &whole, sizeof whole);
+    memcpy(bytes + 40, &data, sizeof data);
+    for (int i = 0; i < samples; i++) {
+        int16_t sample = (int16_t)(8000 * ((i / 20) % 2) - 4000 + i % 7 * 100);
+        memcpy(bytes + HEADER + 2 * i, &sample, sizeof sample);
+    }
+    write_bytes(folder, name, bytes, HEADER + data);
+}
+
+/* Frames that stay and frames that are made anew have the same bits; what is no recording is left out. */
+static void test_recordings(void **state)
+{
+    (void)state;
+    if (!clf_audio_reads_files()) {
+        skip();
+    }
+    const char *folder = support_temporary_folder();
+    float *frames[2];
+    write_tone(folder, "one.wav", 5 * 160 + 70);
+    write_tone(folder, "two.wav", 3 * 160);
+    write_tone(folder, "long.wav", 7 * 160);
+    write_tone(folder, "short.wav", 159);
+    write_text(folder, "text.wav", "this is no recording");
+    for (int keeps = 0; keeps < 2; keeps++) {
+        struct loaded loaded;
+        load_tokenizer(&loaded, CLF__SPEECH, folder);
+        loaded.options.source_path =
+            write_text(folder, "table",
+                       "one.wav\ta b\ntwo.wav\tc\nlong.wav\ta\nshort.wav\ta\ntext.wav\ta\nnone.wav\ta\n");
+        loaded.options.device = support_device(CLF_FORM_AUTO);
+        loaded.options.kept_bytes = keeps ? 1 << 20 : 0;
+        assert_ok(load(&loaded));
+        assert_int_equal(loaded.report.pairs, 2);
+        assert_ints(loaded.report.left_out, 1, 1, 2);
+        assert_named(&loaded.report, 4, 3, 5);
+        assert_ok(clf__dataset_plan(loaded.dataset, &roomy, 1, -1));
+        struct clf__training_batch batch;
+        assert_ok(clf__dataset_batch(loaded.dataset, 0, &batch));
+        assert_ints(batch.sources.first, 0, 3, 8);
+        frames[keeps] = support_array(8 * 80, sizeof(float));
+        memcpy(frames[keeps], batch.sources.frames, 8 * 80 * sizeof(float));
+        if (!keeps) { /* a file that changes under a run */
+            write_tone(folder, "two.wav", 4 * 160);
+            assert_fails(clf__dataset_batch(loaded.dataset, 0, &batch), CLF_FILE, "has 4 frames, it had 3");
+            write_tone(folder, "two.wav", 3 * 160);
+        }
+        unload(&loaded);
+    }
+    assert_memory_equal(frames[0], frames[1], 8 * 80 * sizeof(float));
+    assert_true(frames[0][0] != frames[0][40]);
 }
 
 static void test_files_that_cannot_be(void **state)
@@ -446,6 +506,7 @@ int main(void)
         cmocka_unit_test_teardown(test_what_is_left_out, support_teardown),
         cmocka_unit_test_teardown(test_tables, support_teardown),
         cmocka_unit_test_teardown(test_frames, support_teardown),
+        cmocka_unit_test_teardown(test_recordings, support_teardown),
         cmocka_unit_test_teardown(test_files_that_cannot_be, support_teardown),
         cmocka_unit_test_teardown(test_plans, support_teardown),
         cmocka_unit_test_teardown(test_little_padding, support_teardown),

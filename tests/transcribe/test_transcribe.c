@@ -134,6 +134,148 @@ static void test_options(void **state)
     clf_model_free(model);
 }
 
+/* Words make up their segments' text, and have their times in them. */
+static void test_words(void **state)
+{
+    (void)state;
+    struct clf_model *model = load_model();
+    const float *samples = make_samples(COUNT);
+    for (int variant = 0; variant < 3; variant++) {
+        struct clf_transcript *transcript;
+        struct clf_transcribe_options options;
+        int words = 0;
+        clf_transcribe_options_init(&options);
+        options.beam = 1;
+        options.no_speech_threshold = NAN;
+        options.word_timestamps = 1;
+        options.timestamps = variant != 1;
+        options.language = "pt";
+        options.hallucination_silence_threshold = variant == 2 ? 1 : 0;
+        assert_ok(transcribe(&transcript, model, &options, samples, COUNT));
+        assert_true(transcript->has_words);
+        for (int i = 0; i < transcript->count; i++) {
+            const struct clf_segment *segment = &transcript->segments[i];
+            for (int k = 0; k < segment->word_count; k++) {
+                const struct clf_word *word = &segment->words[k];
+                assert_true(word->start >= 0 && word->start <= word->end && word->end <= SECONDS + 30);
+                assert_true(word->probability >= 0 && word->probability <= 1);
+                assert_true(word->text[0] != '\0');
+                words++;
+            }
+            assert_true(segment->word_count == 0 || segment->text[0] != '\0');
+        }
+        assert_true(words > 0 || variant > 0); /* times without rules are anywhere, and all may be invented */
+        clf_transcript_free(transcript);
+    }
+    clf_model_free(model);
+}
+
+static void assert_same(const struct clf_transcript *one, const struct clf_transcript *other)
+{
+    assert_int_equal(one->count, other->count);
+    assert_string_equal(one->text, other->text);
+    for (int i = 0; i < one->count; i++) {
+        const struct clf_segment *a = &one->segments[i], *b = &other->segments[i];
+        assert_true(a->seek == b->seek && a->start == b->start && a->end == b->end);
+        assert_true(a->avg_logprob == b->avg_logprob && a->no_speech_prob == b->no_speech_prob);
+        assert_true(a->temperature == b->temperature);
+        assert_int_equal(a->token_count, b->token_count);
+        assert_memory_equal(a->tokens, b->tokens, (size_t)a->token_count * sizeof *a->tokens);
+    }
+}
+
+/* A recording at these temperatures, where no try is good enough. */
+static struct clf_transcript *never_sure(struct clf_model *model, const double *temperatures, int count,
+                                         uint64_t seed, int conditions)
+{
+    struct clf_transcript *transcript;
+    struct clf_transcribe_options options;
+    clf_transcribe_options_init(&options);
+    options.language = "pt";
+    options.beam = 2;
+    options.best_of = 3;
+    options.no_speech_threshold = NAN;
+    options.log_probability_threshold = 0;
+    options.temperatures = temperatures;
+    options.temperature_count = count;
+    options.seed = seed;
+    options.condition_on_previous = conditions;
+    assert_ok(transcribe(&transcript, model, &options, make_samples(COUNT), COUNT));
+    for (int i = 0; i < transcript->count; i++) {
+        assert_true(transcript->segments[i].temperature == temperatures[count - 1]);
+    }
+    assert_true(transcript->count > 0 && transcript->segments[transcript->count - 1].seek > 0);
+    return transcript;
+}
+
+static int is_other(const struct clf_transcript *one, const struct clf_transcript *other)
+{
+    return strcmp(one->text, other->text) != 0;
+}
+
+static void test_fallback(void **state)
+{
+    (void)state;
+    struct clf_model *model = load_model();
+    static const double rising[] = {0, 0.3, 0.5, 0.8}, other_rising[] = {0.2, 0.3, 0.5, 0.8};
+    struct clf_transcript *cold = never_sure(model, rising, 1, 0, 1);
+    struct clf_transcript *warm = never_sure(model, rising, 3, 0, 1);
+    struct clf_transcript *hot = never_sure(model, rising, 4, 0, 1);
+    struct clf_transcript *hot_again = never_sure(model, other_rising, 4, 0, 1);
+    struct clf_transcript *hot_other = never_sure(model, rising, 4, 1, 1);
+    struct clf_transcript *hot_apart = never_sure(model, rising, 4, 0, 0);
+    struct clf_transcript *warm_apart = never_sure(model, rising, 3, 0, 0);
+    assert_true(is_other(cold, warm) && is_other(warm, hot) && is_other(hot, hot_other));
+    assert_same(hot, hot_again);
+    assert_same(hot, hot_apart); /* above 0.5 there is no prompt in any case */
+    assert_true(is_other(warm, warm_apart));
+    struct clf_transcript *const all[] = {cold, warm, hot, hot_again, hot_other, hot_apart, warm_apart};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        clf_transcript_free(all[i]);
+    }
+    clf_model_free(model);
+}
+
+/* Which try stands: the first that passes, or silence. */
+static void test_thresholds(void **state)
+{
+    (void)state;
+    struct clf_model *model = load_model();
+    static const double temperatures[] = {0, 0.4, 0.8};
+    const struct {
+        double ratio, log_probability, no_speech, expected;
+    } cases[] = {
+        {NAN, -1000, NAN, 0}, {NAN, NAN, NAN, 0},
+        {0, NAN, NAN, 0.8},   {0, -1000, 0, 0.8}, /* what repeats itself is sure enough: no silence */
+        {0, 0, 0, -1},                            /* silence, whatever it repeats */
+        {NAN, 0, 1, 0.8},                         /* unsure, and no silence */
+        {NAN, 0, NAN, 0.8},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct clf_transcript *transcript;
+        struct clf_transcribe_options options;
+        clf_transcribe_options_init(&options);
+        options.beam = 1;
+        options.best_of = 1;
+        options.language = "pt";
+        options.temperatures = temperatures;
+        options.temperature_count = 3;
+        options.compression_ratio_threshold = cases[i].ratio;
+        options.log_probability_threshold = cases[i].log_probability;
+        options.no_speech_threshold = cases[i].no_speech;
+        if (!isnan(cases[i].ratio) && !clf__compression_is_known()) {
+            continue;
+        }
+        assert_ok(transcribe(&transcript, model, &options, make_samples(COUNT), COUNT));
+        assert_true((cases[i].expected < 0) == (transcript->count == 0));
+        for (int k = 0; k < transcript->count; k++) {
+            assert_true(transcript->segments[k].temperature == cases[i].expected);
+        }
+        clf_transcript_free(transcript);
+    }
+    clf_model_free(model);
+}
+
 static void test_clips(void **state)
 {
     (void)state;
@@ -184,7 +326,7 @@ static void test_refused(void **state)
     struct clf_transcript *transcript;
     struct heard heard = {.stop_at = 9};
     struct clf_transcribe_options options;
-    const double falling[] = {3, 2};
+    const double falling[] = {3, 2}, out_of_range = 101;
     clf_transcribe_options_init(&options);
     options.language = "xx";
     assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT,
@@ -202,6 +344,24 @@ static void test_refused(void **state)
     assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT, "clip 2");
     assert_null(transcriber);
     options.clip_count = 0;
+    options.hallucination_silence_threshold = 2;
+    assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT, "times of words");
+    options.hallucination_silence_threshold = 0;
+    options.temperatures = falling;
+    assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT, "0 temperatures");
+    options.temperatures = &out_of_range;
+    options.temperature_count = 1;
+    assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT,
+                 "temperature is 101: must be 0 to 100");
+    options.temperatures = NULL;
+    options.best_of = 0;
+    assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT, "best of 0");
+    options.best_of = 5;
+    options.compression_ratio_threshold = 2;
+    if (!clf__compression_is_known()) {
+        assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_UNSUPPORTED, "without zlib");
+    }
+    options.compression_ratio_threshold = NAN;
     options.interrupted = ask;
     options.user = &heard;
     assert_fails(transcribe(&transcript, model, &options, samples, COUNT), CLF_INTERRUPTED, "asked to stop");
@@ -279,8 +439,24 @@ static void test_command(void **state)
     json_t *object = json_loads(json.output, 0, NULL);
     assert_true(json_array_size(json_object_get(object, "segments")) > 0);
     json_decref(object);
+    struct process_result words = run_clformer(
+        NULL, process_format("%s --word-timestamps --format vtt --highlight-words %s", always, path));
+    assert_int_equal(words.status, 0);
+    assert_non_null(strstr(words.output, "<u>"));
+    struct process_result lines =
+        run_clformer(NULL, process_format("%s --max-line-width 9 %s", always, path));
+    assert_refused(lines, 2, "need --word-timestamps and --format srt or vtt");
     struct process_result clip = run_clformer(NULL, process_format("%s --clip 1,x %s", always, path));
     assert_refused(clip, 2, "--clip takes seconds with commas between");
+    const char *hot =
+        process_format("%s --format json --log-probability-threshold 0 --best-of 2 %s", always, path);
+    struct process_result drawn = run_clformer(
+        NULL, process_format("%s --temperature 0.3 --temperature-increment-on-fallback 0.5", hot));
+    assert_non_null(strstr(drawn.output, "\"temperature\": 0.8"));
+    drawn = run_clformer(NULL, process_format("%s --temperature 0.3,0.7", hot));
+    assert_non_null(strstr(drawn.output, "\"temperature\": 0.7"));
+    struct process_result cut = run_clformer(NULL, process_format("%s --temperature 0.3,", hot));
+    assert_refused(cut, 2, "--temperature takes numbers with commas between");
     struct process_result none = run_clformer(NULL, always);
     assert_refused(none, 2, "transcribe takes one or more recordings");
     struct process process = {.input = "\1\2\3\4", .input_size = 4};
@@ -300,6 +476,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_options, support_teardown),
+        cmocka_unit_test_teardown(test_words, support_teardown),
+        cmocka_unit_test_teardown(test_fallback, support_teardown),
+        cmocka_unit_test_teardown(test_thresholds, support_teardown),
         cmocka_unit_test_teardown(test_clips, support_teardown),
         cmocka_unit_test_teardown(test_short, support_teardown),
         cmocka_unit_test_teardown(test_refused, support_teardown),

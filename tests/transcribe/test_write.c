@@ -61,7 +61,7 @@ static void test_recorded(void **state)
         size_t size;
         snprintf(path, sizeof path, "speech/%s", names[format]);
         assert_ok(clf__file_read(&expected, &size, support_fixture(path), 1 << 20));
-        assert_ok(clf_transcript_write(&actual, &transcript, (clf_transcript_format)format));
+        assert_ok(clf_transcript_write(&actual, &transcript, (clf_transcript_format)format, NULL));
         assert_string_equal(actual, expected);
         clf_string_free(actual);
         clf__free(expected);
@@ -69,12 +69,87 @@ static void test_recorded(void **state)
     json_decref(json);
 }
 
+static void read_words(struct clf_segment *segment, const json_t *list)
+{
+    segment->word_count = (int)json_array_size(list);
+    segment->words = support_array((size_t)segment->word_count + 1, sizeof *segment->words);
+    for (int i = 0; i < segment->word_count; i++) {
+        const json_t *one = json_array_get(list, (size_t)i);
+        segment->words[i] = (struct clf_word){.text = (char *)json_string_value(json_object_get(one, "word")),
+                                              .start = number_of(one, "start"),
+                                              .end = number_of(one, "end"),
+                                              .probability = number_of(one, "probability")};
+    }
+}
+
+/* words42x2.* and highlight.* are openai/whisper's, of the words in words.json. */
+static void test_words(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"words42x2.srt", "words42x2.vtt", "highlight.srt", "highlight.vtt"};
+    json_t *json = json_load_file(support_fixture("speech/words.json"), 0, NULL);
+    const json_t *list = json_object_get(json, "segments");
+    int count = (int)json_array_size(list);
+    struct clf_segment *segments = support_array((size_t)count + 1, sizeof *segments);
+    for (int i = 0; i < count; i++) {
+        segments[i] = read_segment(json_array_get(list, (size_t)i));
+        read_words(&segments[i], json_object_get(json_array_get(list, (size_t)i), "words"));
+    }
+    assert_true(count > 1 && segments[0].word_count > 1);
+    struct clf_transcript transcript = {
+        .text = "", .language = "en", .segments = segments, .count = count, .has_words = 1};
+    for (int i = 0; i < 4; i++) {
+        struct clf_transcript_options options;
+        char path[64], *expected, *actual;
+        size_t size;
+        clf_transcript_options_init(&options);
+        options.highlight_words = i >= 2;
+        options.max_line_width = i >= 2 ? 0 : 42;
+        options.max_line_count = i >= 2 ? 0 : 2;
+        snprintf(path, sizeof path, "speech/%s", names[i]);
+        assert_ok(clf__file_read(&expected, &size, support_fixture(path), 1 << 20));
+        assert_ok(clf_transcript_write(&actual, &transcript, i % 2 ? CLF_TRANSCRIPT_VTT : CLF_TRANSCRIPT_SRT,
+                                       &options));
+        assert_string_equal(actual, expected);
+        clf_string_free(actual);
+        clf__free(expected);
+    }
+    json_decref(json);
+}
+
+static void test_layout(void **state)
+{
+    (void)state;
+    struct clf_word words[] = {{" a-->", 0, 1, 0.5}, {" b", 1, 2, 0.25}, {" c", 2.5, 3, 1}};
+    struct clf_segment segment = {.text = " a--> b c", .words = words, .word_count = 3};
+    struct clf_transcript transcript = {
+        .text = "", .language = "en", .segments = &segment, .count = 1, .has_words = 1};
+    struct clf_transcript_options options;
+    char *text;
+    clf_transcript_options_init(&options);
+    options.max_words_per_line = 2;
+    assert_ok(clf_transcript_write(&text, &transcript, CLF_TRANSCRIPT_VTT, &options));
+    assert_string_equal(text, "WEBVTT\n\n00:00.000 --> 00:02.000\na--> b\n\n00:02.500 --> 00:03.000\nc\n\n");
+    clf_string_free(text);
+    assert_ok(clf_transcript_write(&text, &transcript, CLF_TRANSCRIPT_JSON, NULL));
+    assert_non_null(strstr(text, "\"words\": [{\"word\": \" a-->\", \"start\": 0.0, \"end\": 1.0, "
+                                 "\"probability\": 0.5}, {\"word\": \" b\""));
+    clf_string_free(text);
+    options.max_line_width = -1;
+    assert_fails(clf_transcript_write(&text, &transcript, CLF_TRANSCRIPT_VTT, &options), CLF_BAD_ARGUMENT,
+                 "width of lines is -1");
+    options.max_line_width = 0;
+    transcript.has_words = 0;
+    assert_fails(clf_transcript_write(&text, &transcript, CLF_TRANSCRIPT_VTT, &options), CLF_BAD_ARGUMENT,
+                 "count of words a line is for the times of words");
+}
+
 static void check_one(const struct clf_segment *segment, clf_transcript_format format, const char *expected)
 {
     struct clf_segment own = *segment;
     struct clf_transcript transcript = {.text = own.text, .language = "pt", .segments = &own, .count = 1};
     char *actual;
-    assert_ok(clf_transcript_write(&actual, &transcript, format));
+    assert_ok(clf_transcript_write(&actual, &transcript, format, NULL));
     assert_string_equal(actual, expected);
     clf_string_free(actual);
 }
@@ -123,11 +198,11 @@ static void test_nothing(void **state)
                                            "{\"text\": \"\", \"segments\": [], \"language\": \"en\"}"};
     char *actual;
     for (int format = CLF_TRANSCRIPT_TEXT; format <= CLF_TRANSCRIPT_JSON; format++) {
-        assert_ok(clf_transcript_write(&actual, &transcript, (clf_transcript_format)format));
+        assert_ok(clf_transcript_write(&actual, &transcript, (clf_transcript_format)format, NULL));
         assert_string_equal(actual, expected[format]);
         clf_string_free(actual);
     }
-    assert_fails(clf_transcript_write(&actual, &transcript, (clf_transcript_format)9), CLF_BAD_ARGUMENT,
+    assert_fails(clf_transcript_write(&actual, &transcript, (clf_transcript_format)9, NULL), CLF_BAD_ARGUMENT,
                  "format 9 of a transcript is unknown");
     clf_transcript_free(NULL);
 }
@@ -141,7 +216,7 @@ static void test_no_memory(void **state)
     int failures = 0;
     for (uint64_t n = 1; text == NULL; n++, failures++) {
         clf__memory_fail_at(n);
-        clf_status status = clf_transcript_write(&text, &transcript, CLF_TRANSCRIPT_JSON);
+        clf_status status = clf_transcript_write(&text, &transcript, CLF_TRANSCRIPT_JSON, NULL);
         clf__memory_fail_at(0);
         assert_true(status == CLF_OK || (status == CLF_OUT_OF_MEMORY && text == NULL));
     }
@@ -153,6 +228,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_recorded, support_teardown),
+        cmocka_unit_test_teardown(test_words, support_teardown),
+        cmocka_unit_test_teardown(test_layout, support_teardown),
         cmocka_unit_test_teardown(test_rare, support_teardown),
         cmocka_unit_test_teardown(test_nothing, support_teardown),
         cmocka_unit_test_teardown(test_no_memory, support_teardown),

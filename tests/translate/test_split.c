@@ -107,6 +107,8 @@ static void test_refused(void **state)
     (void)state;
     struct clf_translate_options options;
     struct clf_translator *translator;
+    clf_translate_options_init(&options, NULL);
+    assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT, "");
     clf_translate_options_init(&options, model);
     options.split_sentences = options.pieces = 1;
     assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT,

@@ -68,10 +68,14 @@ struct flags {
     /* train */
     const char *log, *recipe;
     /* transcribe */
-    const char *language, *initial_prompt, *prefix, *clips;
-    int speech_task, timestamps, format, conditions, raw_rate;
-    double patience, max_initial_timestamp, no_speech_threshold,
-        log_probability_threshold; /* NaN: not given */
+    const char *language, *initial_prompt, *prefix, *clips, *temperatures;
+    int speech_task, timestamps, format, conditions, raw_rate, best_of;
+    const char *prepend_punctuations, *append_punctuations;
+    int word_timestamps;
+    struct clf_transcript_options subtitles; /* its size is set by who uses it */
+    double patience, max_initial_timestamp, no_speech_threshold, log_probability_threshold,
+        hallucination_silence_threshold, temperature_increment,
+        compression_ratio_threshold; /* NaN: not given */
     /* bleu */
     int words, lower_case;
     /* What is left. */
@@ -109,6 +113,9 @@ int flags_parse(struct flags *flags, int argc, char **argv, int takes, const cha
 void help_print_flag(FILE *file, char letter, const char *name, const char *value, const char *meaning);
 /* The word that a flag of choices takes for a number. Returns 0 where there is none. */
 int flags_choice(char *word, size_t size, const char *name, int index);
+/* Shows `visit` the name and the value, as text, of every flag that a verb takes, until it fails. */
+typedef clf_status flags_visit(void *user, const char *name, const char *value);
+clf_status flags_each(const struct flags *flags, int takes, flags_visit *visit, void *user);
 /* Fails with a sentence that names the number of operands wanted. */
 int flags_operands(const struct flags *flags, int least, int most, const char *wanted);
 

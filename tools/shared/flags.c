@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "base/status.h"
 #include "config/config.h"
 #include "shared/command.h"
 #include "tuning/levels.h"
@@ -59,8 +60,27 @@ static const struct flag table[] = {
      "that is spoken, such as en (that of the first 30 s)"},
     {"task", 0, TAKES_SPEECH, FLAG_CHOICE, FIELD(speech_task), "transcribe|translate",
      "translate: into English (transcribe)"},
-    {"timestamps", 0, TAKES_SPEECH, FLAG_CHOICE, FIELD(timestamps), "none|segment",
-     "whose times are told: those of windows of 30 s, or of segments (segment)"},
+    {"timestamps", 0, TAKES_SPEECH, FLAG_CHOICE, FIELD(timestamps), "none|segment|word",
+     "whose times are told: those of windows of 30 s, of segments, or of words too (segment)"},
+    {"word-timestamps", 0, TAKES_SPEECH, FLAG_SWITCH, FIELD(word_timestamps), NULL,
+     "the times of words: in JSON, and subtitles are made of them"},
+    {"highlight-words", 0, TAKES_SPEECH, FLAG_SWITCH, FIELD(subtitles.highlight_words), NULL,
+     "of subtitles with times of words: each word is underlined while it is spoken"},
+    {"max-line-width", 0, TAKES_SPEECH, FLAG_COUNT, FIELD(subtitles.max_line_width), "N",
+     "of such subtitles: characters a line (1000)"},
+    {"max-line-count", 0, TAKES_SPEECH, FLAG_COUNT, FIELD(subtitles.max_line_count), "N",
+     "of such subtitles with --max-line-width: lines at a time, which then go on from segment to segment "
+     "(a segment at a time)"},
+    {"max-words-per-line", 0, TAKES_SPEECH, FLAG_COUNT, FIELD(subtitles.max_words_per_line), "N",
+     "of such subtitles without --max-line-count: words at a time (1000)"},
+    {"prepend-punctuations", 0, TAKES_SPEECH, FLAG_TEXT, FIELD(prepend_punctuations), "SIGNS",
+     "that belong to the word behind them (\"'“¿([{-)"},
+    {"append-punctuations", 0, TAKES_SPEECH, FLAG_TEXT, FIELD(append_punctuations), "SIGNS",
+     "that belong to the word before them (\"'.。,，!！?？:：”)]}、)"},
+    {"hallucination-silence-threshold", 0, TAKES_SPEECH, FLAG_FACTOR, FIELD(hallucination_silence_threshold),
+     "X",
+     "with times of words: what has more than X seconds of silence around it is left out where its words "
+     "are such as models invent (nothing is)"},
     {"clip", 0, TAKES_SPEECH, FLAG_TEXT, FIELD(clips), "FROM,TO,...",
      "only these parts, in seconds; without the last TO up to the end (all)"},
     {"initial-prompt", 0, TAKES_SPEECH, FLAG_TEXT, FIELD(initial_prompt), "TEXT",
@@ -71,12 +91,24 @@ static const struct flag table[] = {
     {"beam", 0, TAKES_SPEECH, FLAG_COUNT, FIELD(beam), "N", "beams; 1 is greedy (5)"},
     {"patience", 0, TAKES_SPEECH, FLAG_FACTOR, FIELD(patience), "X",
      "a search ends with N * X hypotheses, X up to 8 (1)"},
+    {"temperature", 0, TAKES_SPEECH, FLAG_TEXT, FIELD(temperatures), "X,X,...",
+     "at which a window is decoded, one after the other until one passes the thresholds; above 0 samples are "
+     "drawn; X alone goes on by the increment up to 1 (0)"},
+    {"temperature-increment-on-fallback", 0, TAKES_SPEECH, FLAG_SHARE, FIELD(temperature_increment), "X",
+     "from one temperature to the next; 0: there is no next one (0.2)"},
+    {"best-of", 0, TAKES_SPEECH, FLAG_COUNT, FIELD(best_of), "N",
+     "samples above the temperature 0, of which the likeliest counts (5)"},
+    {"seed", 0, TAKES_SPEECH, FLAG_COUNT, FIELD(seed), "N",
+     "another seed draws other samples; the same one draws the same (0)"},
+    {"compression-ratio-threshold", 0, TAKES_SPEECH, FLAG_FACTOR, FIELD(compression_ratio_threshold), "X",
+     "a text that zlib makes more than X times smaller repeats itself: its window is decoded again (2.4)"},
     {"max-initial-timestamp", 0, TAKES_SPEECH, FLAG_REAL, FIELD(max_initial_timestamp), "X",
      "seconds at most before a window's first text (1)"},
     {"no-speech-threshold", 0, TAKES_SPEECH, FLAG_REAL, FIELD(no_speech_threshold), "X",
      "windows are left out that more probably than X hold no speech (0.6)"},
     {"log-probability-threshold", 0, TAKES_SPEECH, FLAG_REAL, FIELD(log_probability_threshold), "X",
-     "but those stay whose tokens' mean log-probability is above X (-1)"},
+     "but those stay whose tokens' mean log-probability is above X; what is below it is decoded again, but "
+     "for windows without speech (-1)"},
     {"recipe", 0, TAKES_TRAIN, FLAG_TEXT, FIELD(recipe), "FILE",
      "choices as JSON, such as the recipe.json of another run; flags override them (none)"},
     {"log", 0, TAKES_TRAIN, FLAG_TEXT, FIELD(log), "FILE",
@@ -372,10 +404,14 @@ static void set_defaults(struct flags *flags)
         .timestamps = -1,
         .conditions = -1,
         .raw_rate = -1,
+        .best_of = -1,
+        .temperature_increment = NAN,
+        .compression_ratio_threshold = NAN,
         .patience = NAN,
         .max_initial_timestamp = NAN,
         .no_speech_threshold = NAN,
         .log_probability_threshold = NAN,
+        .hallucination_silence_threshold = NAN,
         .stage = -1,
         .repeats = -1,
     };
@@ -485,4 +521,33 @@ int flags_operands(const struct flags *flags, int least, int most, const char *w
                                  flags->operand_count == 1 ? "" : "s");
     }
     return -1;
+}
+
+static void write_value(char *text, size_t size, const struct flags *flags, const struct flag *flag)
+{
+    const char *field = (const char *)flags + flag->offset, *word;
+    double real;
+    int number;
+    if (flag->kind == FLAG_TEXT) {
+        memcpy(&word, field, sizeof word);
+        snprintf(text, size, "%s", word != NULL ? word : "not given");
+    } else if (flag->kind >= FLAG_REAL) {
+        memcpy(&real, field, sizeof real);
+        snprintf(text, size, "%.17g", real); /* one that was not given is no number */
+    } else {
+        memcpy(&number, field, sizeof number);
+        snprintf(text, size, "%d", number);
+    }
+}
+
+clf_status flags_each(const struct flags *flags, int takes, flags_visit *visit, void *user)
+{
+    for (int i = 0; i < FLAG_TOTAL; i++) {
+        char value[512];
+        if (is_taken(&table[i], takes)) {
+            write_value(value, sizeof value, flags, &table[i]);
+            CLF__TRY(visit(user, table[i].name, value));
+        }
+    }
+    return CLF_OK;
 }

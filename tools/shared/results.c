@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/status.h"
 #include "shared/command.h"
 
 json_t *result_number(double value)
@@ -68,14 +69,19 @@ json_t *result_remarks(json_t *object, int cut_from, const char *problem)
     return object;
 }
 
-int result_print(json_t *object)
+clf_status result_write(FILE *file, json_t *object)
 {
     if (object == NULL) {
-        fprintf(stderr, "clformer: no memory left to write a result as JSON\n");
-        return EXIT_FAILED;
+        return clf__fail(CLF_OUT_OF_MEMORY, "no memory left to write a result as JSON");
     }
-    json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
-    putchar('\n');
+    json_dumpf(object, file, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    putc('\n', file);
     json_decref(object);
-    return EXIT_DONE;
+    return CLF_OK;
+}
+
+int result_print(json_t *object)
+{
+    clf_status status = result_write(stdout, object);
+    return status == CLF_OK ? EXIT_DONE : report_failure(status);
 }

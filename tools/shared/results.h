@@ -2,6 +2,8 @@
 #ifndef CLF_TOOLS_RESULTS_H
 #define CLF_TOOLS_RESULTS_H
 
+#include <stdio.h>
+
 #include <jansson.h>
 
 #include <clformer/clformer.h>
@@ -18,8 +20,9 @@ json_t *result_tokens(const struct clf_model *model, const int32_t *ids, int cou
 /* Adds how long a line was before it was cut (0: it was not) and what its problem is (NULL: none); of NULL,
  * NULL. */
 json_t *result_remarks(json_t *object, int cut_from, const char *problem);
-/* Prints one object as a line and releases it. NULL means that memory ran
- * out, and says so. Returns an exit status. */
+/* Writes one object as a line and releases it. NULL means that memory ran out. */
+clf_status result_write(FILE *file, json_t *object);
+/* The same to standard output; a failure is reported. Returns an exit status. */
 int result_print(json_t *object);
 
 #endif

@@ -1,16 +1,20 @@
 #include "shared/stream.h"
 
+#include "base/status.h"
+#include "cluster/ranks.h"
+#include "translate/internal.h"
+
 /* Lines are sorted by length inside a window. The first one is small, so that there is something to see soon.
  */
 enum { FIRST_WINDOW_LINES = 512, WINDOW_LINES = 4096, FRAMES_WINDOW_LINES = 128, WINDOW_BYTES = 1 << 23 };
 
 static long long lines_done(const struct stream *stream)
 {
-    return clf_translator_times(stream->translator)->lines;
+    return clf_translator_times(stream->translator)->lines + deal_lines_elsewhere(&stream->deal);
 }
 
-/* For clf_translate_options, with the stream as user: keeps the progress line moving, and tells an interrupt.
- */
+/* For clf_translate_options, with the stream as user: keeps the progress line moving and the other ranks at
+ * work, and tells an interrupt. */
 static int is_interrupted(void *user)
 {
     struct stream *stream = user;
@@ -22,39 +26,86 @@ static int is_interrupted(void *user)
         share = share < 1 ? share : 1; /* sentences count as lines until theirs is whole */
         bytes -= (unsigned long long)((1.0 - share) * (double)window->size);
     }
-    progress_update(&stream->progress, lines, bytes);
-    return signals_interrupted(NULL);
+    if (stream_is_first(stream)) {
+        progress_update(&stream->progress, lines, bytes);
+    }
+    return deal_attend(&stream->deal) || signals_interrupted(NULL);
 }
 
-/* Opens the model and makes the translator, told of interrupts. Returns an exit status. */
-static int begin(struct stream *stream)
+int stream_is_first(const struct stream *stream)
+{
+    return clf_ranks_rank(stream->ranks) == 0;
+}
+
+int stream_join(struct stream *stream)
+{
+    stream->is_quiet = stream->flags.quiet;
+    return ranks_join(&stream->ranks, &stream->flags);
+}
+
+static clf_status work(void *user, const struct batch *batch, struct answers *answers)
+{
+    struct stream *stream = user;
+    return stream->work(stream, batch, answers);
+}
+
+static const struct clf_stage_times *times(const void *user)
+{
+    return clf_translator_times(((const struct stream *)user)->translator);
+}
+
+/* Makes the translator, told of interrupts, and what deals the lines out. Returns an exit status. */
+static int make_translator(struct stream *stream)
 {
     struct flags *flags = &stream->flags;
-    int status = setup_open_several(&stream->setup, flags);
-    if (status == EXIT_DONE) {
-        status = flags_apply(flags, stream->setup.model);
-    }
+    int status = flags_apply(flags, stream->setup.model);
     if (status >= 0) {
         return status;
     }
     flags->translate.interrupted = is_interrupted;
     flags->translate.user = stream;
     flags->translate.streamed = stream->streamed;
+    stream->deal = (struct deal){.ranks = clf__ranks_communicator(stream->ranks),
+                                 .work = work,
+                                 .user = stream,
+                                 .times = times,
+                                 .sides = stream->sides};
     clf_status created = setup_translator(&stream->translator, &stream->setup, flags);
-    if (created != CLF_OK) {
-        return report_failure(created);
+    created = created == CLF_OK ? deal_begin(&stream->deal) : created;
+    return created == CLF_OK ? EXIT_DONE : report_failure(created);
+}
+
+/* Opens the model and makes the translator. Returns an exit status: EXIT_DONE where every rank is ready. */
+static int begin(struct stream *stream, int takes, int status)
+{
+    struct flags *flags = &stream->flags;
+    status = ranks_open_device(stream->ranks, &stream->setup, flags, status);
+    if (status != EXIT_DONE) {
+        return status;
+    }
+    clf_status checked = ranks_check(stream->ranks, flags, takes);
+    if (checked != CLF_OK) {
+        return ranks_report(stream->ranks, checked);
+    }
+    status = make_translator(stream);
+    clf_status own = status == EXIT_DONE ? CLF_OK : clf__fail(CLF_BAD_ARGUMENT, "the flags do not fit");
+    clf_status all = clf_ranks_agree(stream->ranks, own);
+    if (own == CLF_OK && all != CLF_OK) {
+        return ranks_report(stream->ranks, all);
     }
     for (int side = 0; side < STREAM_SIDES; side++) {
         stream->readers[side].quiet = flags->quiet;
     }
-    return EXIT_DONE;
+    flags->quiet = stream->is_quiet; /* what is said of lines is said by whoever has them */
+    return status;
 }
 
-void stream_report_line(struct stream *stream, int index, clf_status status, const char *problem,
-                        struct stream_cut cut)
+/* Says on stderr what became of a line: why it could not be used, or that it was cut. */
+static void report_line(struct stream *stream, long long number, const struct answer *answer,
+                        const char *problem)
 {
-    long long number = stream->windows[0].first_number + index;
-    if (status != CLF_OK) {
+    struct line_cut cut = answer->cut;
+    if (answer->has_failed) {
         progress_clear(&stream->progress);
         fprintf(stderr, "clformer: line %lld: %s\n", number, problem);
         stream->failed_lines++;
@@ -71,25 +122,33 @@ void stream_report_line(struct stream *stream, int index, clf_status status, con
     }
 }
 
-static int work_on_window(struct stream *stream, stream_function *work)
+static int work_on_window(struct stream *stream)
 {
-    clf_status status = work(stream);
+    const struct window *window = &stream->windows[0];
+    clf_status status = deal_window(&stream->deal, stream->windows);
     if (status != CLF_OK && signals_interrupted(NULL)) {
         return EXIT_DONE; /* told by the loop below */
     }
     if (status != CLF_OK) {
-        progress_clear(&stream->progress);
-        return report_failure(status);
+        stream->failure = clf__failure_keep(status);
+        return EXIT_FAILED;
     }
-    stream->lines_printed += stream->windows[0].count;
+    for (int i = 0; i < window->count && !output_failed(); i++) {
+        const struct dealt *line = &stream->deal.lines[i];
+        report_line(stream, window->first_number + i, line->answer, line->text + line->answer->text_size);
+        fwrite(line->text, 1, line->answer->text_size, stdout);
+    }
+    stream->lines_printed += window->count;
     fflush(stdout);
     return output_failed() ? EXIT_FAILED : EXIT_DONE;
 }
 
-/* Of frames, which are large, windows are small. */
+/* Of frames, which are large, windows are small; what is shown as it grows comes line by line. Every rank is
+ * to have as many as one alone has. */
 static int window_lines(const struct stream *stream, int usual)
 {
-    return clf_model_describe(stream->setup.model)->feature_size > 0 ? FRAMES_WINDOW_LINES : usual;
+    int lines = clf_model_describe(stream->setup.model)->feature_size > 0 ? FRAMES_WINDOW_LINES : usual;
+    return stream->flags.stream ? 1 : lines * clf_ranks_size(stream->ranks);
 }
 
 /* What a status of several thousand lines stands for is said last, where it is seen. */
@@ -102,7 +161,7 @@ static int report_incomplete(const struct stream *stream)
     return stream->failed_lines > 0 ? EXIT_FAILED : stream->cut_lines > 0 ? EXIT_CUT : EXIT_DONE;
 }
 
-static int run_windows(struct stream *stream, stream_function *work)
+static int run_windows(struct stream *stream)
 {
     struct line_reader *first = &stream->readers[0];
     struct window_limits limits = {window_lines(stream, FIRST_WINDOW_LINES), WINDOW_BYTES, 0};
@@ -113,7 +172,7 @@ static int run_windows(struct stream *stream, stream_function *work)
             status = windows_read(stream->windows, stream->readers, stream->sides, &limits);
         }
         if (status == EXIT_DONE && stream->windows[0].count > 0 && !signals_interrupted(NULL)) {
-            status = work_on_window(stream, work);
+            status = work_on_window(stream);
         }
         if (status == EXIT_DONE && signals_interrupted(NULL)) {
             progress_clear(&stream->progress);
@@ -129,25 +188,51 @@ static int run_windows(struct stream *stream, stream_function *work)
 
 static void print_times(const struct stream *stream)
 {
-    const struct clf_stage_times *times = clf_translator_times(stream->translator);
+    struct clf_stage_times times = *clf_translator_times(stream->translator);
     double elapsed = seconds_now() - stream->progress.start;
+    int size = clf_ranks_size(stream->ranks);
+    for (int rank = 1; rank < size; rank++) {
+        clf__times_add(&times, &stream->deal.others[rank]);
+    }
     fprintf(
         stderr,
         "clformer: %lld lines, %lld source and %lld target tokens in %.3f s: %.1f lines/s, %.1f tokens/s\n",
-        (long long)times->lines, (long long)times->source_tokens, (long long)times->target_tokens, elapsed,
-        (double)times->lines / elapsed, (double)times->target_tokens / elapsed);
-    print_stage_times(times);
-    fprintf(stderr, "; %lld batches\n", (long long)times->batches);
+        (long long)times.lines, (long long)times.source_tokens, (long long)times.target_tokens, elapsed,
+        (double)times.lines / elapsed, (double)times.target_tokens / elapsed);
+    print_stage_times(&times);
+    fprintf(stderr, "; %lld batches\n", (long long)times.batches);
+    for (int rank = 0; size > 1 && rank < size; rank++) {
+        const struct clf_stage_times *its =
+            rank == 0 ? clf_translator_times(stream->translator) : &stream->deal.others[rank];
+        fprintf(stderr, "clformer: rank %d: %lld lines, %lld source and %lld target tokens in %lld batches\n",
+                rank, (long long)its->lines, (long long)its->source_tokens, (long long)its->target_tokens,
+                (long long)its->batches);
+    }
     print_device_shares(&stream->setup, stream->translator);
 }
 
-int stream_run(struct stream *stream, stream_function *work)
+/* What this rank does until there is no more to do; then all agree on how it ended. */
+static int run_rank(struct stream *stream)
 {
-    int status = begin(stream);
+    int status = EXIT_DONE;
+    if (stream_is_first(stream)) {
+        status = run_windows(stream);
+    } else {
+        stream->failure = clf__failure_keep(deal_serve(&stream->deal));
+    }
+    clf_status ended = deal_end(&stream->deal, clf__failure_again(&stream->failure));
+    stream->failure = clf__failure_keep(ended);
+    return ended != CLF_OK && !signals_interrupted(NULL) ? ranks_report(stream->ranks, ended) : status;
+}
+
+int stream_run(struct stream *stream, stream_function *function, int takes, int status)
+{
+    stream->work = function;
+    status = begin(stream, takes, status);
     if (status != EXIT_DONE) {
         return status;
     }
-    status = run_windows(stream, work);
+    status = run_rank(stream);
     if (stream->flags.verbose) {
         print_times(stream);
     }
@@ -163,4 +248,6 @@ void stream_free(struct stream *stream)
     }
     flags_release(&stream->flags);
     setup_close(&stream->setup);
+    deal_free(&stream->deal);
+    clf_ranks_leave(stream->ranks, stream->failure.status);
 }

@@ -3,10 +3,16 @@
 #define CLF_TOOLS_STREAM_H
 
 #include "shared/command.h"
-#include "shared/lines.h"
+#include "shared/deal.h"
 #include "shared/progress.h"
+#include "shared/ranks.h"
 
-enum { STREAM_SIDES = 2 };
+enum { STREAM_SIDES = BATCH_SIDES };
+
+struct stream;
+
+/* Works on lines: writes to answers->file what is to be printed of each, and answers_add(). */
+typedef clf_status stream_function(struct stream *stream, const struct batch *batch, struct answers *answers);
 
 struct stream {
     struct flags flags;
@@ -19,23 +25,24 @@ struct stream {
     struct progress progress;
     long long failed_lines, cut_lines; /* that could not be used, or only a part of them */
     long long lines_printed;
+    struct clf_ranks *ranks;
+    struct deal deal;
+    stream_function *work;
+    int is_quiet; /* by the flags, on every rank */
+    struct clf__failure failure;
 };
 
-/* Works on the windows that were read and prints their results in order. */
-typedef clf_status stream_function(struct stream *stream);
+/* Joins the other ranks, once the flags are known. Returns an exit status. */
+int stream_join(struct stream *stream);
+/* Whether this rank is the one that reads and prints: the readers are its affair. */
+int stream_is_first(const struct stream *stream);
 
-/* Opens what the flags name, then reads and works until the end, an interrupt, or a failure, which it
- * reports. With --verbose it tells the time of each stage, and of each kernel. Returns an exit status: failed
- * where a line could not be used, EXIT_CUT where all could but a line was cut. */
-int stream_run(struct stream *stream, stream_function *work);
+/* Opens what the flags name, which `takes` says, where `status`, an exit status, says that the readers are
+ * open; then reads and works until the end, an interrupt, or a failure, which it reports. Ranks share the
+ * lines, and rank 0 prints the results in order. With --verbose it tells the time of each stage, and of each
+ * kernel. Returns an exit status: failed where a line could not be used, EXIT_CUT where all could but a line
+ * was cut. */
+int stream_run(struct stream *stream, stream_function *work, int takes, int status);
 void stream_free(struct stream *stream); /* with the readers, the flags and what was opened */
-
-/* What was cut off a line: of so many tokens or frames (0: nothing) of its source or target. */
-struct stream_cut {
-    int from, is_target;
-};
-/* Says on stderr what became of a line: why it could not be used, or that it was cut. */
-void stream_report_line(struct stream *stream, int index, clf_status status, const char *problem,
-                        struct stream_cut cut);
 
 #endif

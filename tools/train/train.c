@@ -9,11 +9,11 @@
 #include "base/json.h"
 #include "shared/command.h"
 #include "shared/page.h"
+#include "shared/ranks.h"
 #include "train/arguments.h"
 #include "train/history.h"
 #include "train/log.h"
 #include "train/page.h"
-#include "train/ranks.h"
 #include "train/terminal.h"
 
 struct job {
@@ -299,6 +299,10 @@ static int open_all(struct job *job)
     int status = ranks_join(&job->ranks, &job->flags);
     if (status != EXIT_DONE) {
         return status;
+    }
+    if (clf_ranks_rank(job->ranks) > 0) { /* rank 0 alone writes */
+        job->flags.log = job->flags.html = NULL;
+        job->flags.json = 0;
     }
     terminal_begin(&job->terminal, job->flags.quiet);
     status = open_files(job);

@@ -1,12 +1,11 @@
 /* Whisper (Radford et al. 2022), as Hugging Face's folders have it. */
 #include "config/family/family.h"
-
-enum { MOST_POSITIONS = 1 << 20 };
+#include "config/write.h"
 
 static const struct clf__name_rule rules[] = {
     {"lm_head.weight", "proj_out.weight"},
-    {"model.*", "*"},
     {"*", "*"},
+    {"model.*", "*"},
 };
 
 static const char *const frozen[] = {NULL};
@@ -15,6 +14,8 @@ static const struct clf__tensor_names names = {rules, sizeof rules / sizeof *rul
 
 static const struct clf__family_key keys[] = {
     {"max_position_embeddings", NULL, 0}, /* each side has its own */
+    {"max_source_positions", "max_source_positions", 0},
+    {"max_target_positions", "max_target_positions", 0},
     {"feature_size", "num_mel_bins", 0},
     {NULL, NULL, 0},
 };
@@ -44,9 +45,34 @@ static void start(struct clf__config *config, struct clf__config_choices *choice
 static clf_status read(struct clf__config *config, struct clf__config_choices *choices,
                        const struct clf__json *json)
 {
+    (void)config;
+    (void)json;
     choices->scale = CLF__SCALE_NONE; /* transformers reads "scale_embedding" and scales nothing */
-    CLF__TRY(clf__json_int(json, "max_source_positions", 1, MOST_POSITIONS, &config->encoder_max_positions));
-    return clf__json_int(json, "max_target_positions", 1, MOST_POSITIONS, &config->decoder_max_positions);
+    return CLF_OK;
+}
+
+/* What transformers needs to know, and where its own defaults would be wrong: its lists of suppressed ids are
+ * those of OpenAI's vocabulary. */
+static int describe(json_t *config, json_t *generation, const struct clf__model_description *description)
+{
+    (void)generation;
+    (void)description;
+    return json_object_update_new(
+        config, json_pack("{ss s[s] sb ss sb sb sf sf sf ss si si si sn sn}", "model_type", "whisper",
+                          "architectures", "WhisperForConditionalGeneration", "is_encoder_decoder", 1,
+                          "activation_function", "gelu", "scale_embedding", 0, "tie_word_embeddings", 1,
+                          "dropout", 0.1, "attention_dropout", 0.0, "activation_dropout", 0.0, "dtype",
+                          "float32", "num_mel_bins", 80, "max_source_positions", 1500, "max_target_positions",
+                          448, "suppress_tokens", "begin_suppress_tokens"));
+}
+
+/* As transformers begins it. */
+static struct clf__initial initial(const struct clf__config *config, enum clf__role role,
+                                   const struct clf__shape *shape)
+{
+    (void)config;
+    (void)shape;
+    return role == CLF__BIAS ? clf__initial_constant(0.0f) : clf__initial_normal(0.02);
 }
 
 const struct clf__family clf__family_whisper = {
@@ -54,7 +80,15 @@ const struct clf__family clf__family_whisper = {
     .start = start,
     .keys = keys,
     .read = read,
+    .describe = describe,
+    .initial = initial,
     .names = &names,
+    .specials = CLF__BART_SPECIALS,
     .takes_frames = 1,
     .searches_all_positions = 1,
+    .stores_source_sinusoids = 1,
+    .recipe = {{"label-smoothing", "0"},
+               {"schedule", "inverse-sqrt"},
+               {"max-source-length", "3000"},
+               {"vocabulary", "0"}},
 };

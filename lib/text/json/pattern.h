@@ -22,7 +22,9 @@ void clf__pattern_free(struct clf__pattern *pattern);
 struct clf__pattern_match {
     size_t start, end;
 };
-/* Goes through the matches of a text, from the left. A match that takes too long is CLF_TEXT. */
+/* Goes through the matches of a text, from the left. A match that takes too long is CLF_TEXT; but an
+ * expression that looks ahead to the end of the line at every place, such as a(?=.*), takes time by the
+ * square of it. */
 struct clf__pattern_search {
     const struct clf__pattern *pattern;
     void *data, *context;

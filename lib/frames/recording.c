@@ -1,0 +1,68 @@
+#include <string.h>
+
+#include <clformer/audio.h>
+
+#include "base/file.h"
+#include "base/larger.h"
+#include "base/memory.h"
+#include "frames/frames.h"
+#include "ops/log_mel.h"
+
+clf_status clf__frames_are_stored(int *out, const char *path)
+{
+    static const char magic[] = "\x93NUMPY", ending[] = ".npy";
+    enum { MAGIC = sizeof magic - 1, ENDING = sizeof ending - 1 };
+    struct clf__file file;
+    char bytes[MAGIC];
+    size_t length = strlen(path);
+    clf_status status = CLF_OK;
+    CLF__TRY(clf__file_open(&file, path));
+    *out = length >= ENDING && strcmp(path + length - ENDING, ending) == 0;
+    if (!*out && file.size >= MAGIC) {
+        status = clf__file_read_at(&file, 0, bytes, MAGIC);
+        *out = status == CLF_OK && memcmp(bytes, magic, MAGIC) == 0;
+    }
+    clf__file_close(&file);
+    return status;
+}
+
+static clf_status read_samples(struct clf__recording *recording, struct clf_audio *audio, int most)
+{
+    enum { FIRST = 1 << 16 };
+    int capacity = 0;
+    size_t read = 0;
+    do {
+        if (recording->count == capacity) {
+            int room = capacity < most / 2 ? clf__larger(2 * capacity, FIRST) : most;
+            capacity = room < most ? room : most;
+            CLF__TRY(clf__resize(&recording->samples, (size_t)capacity, sizeof *recording->samples));
+        }
+        size_t wanted = (size_t)(capacity - recording->count);
+        CLF__TRY(clf_audio_read(audio, recording->samples + recording->count, wanted, &read));
+        recording->count += (int)read;
+    } while (recording->count == capacity && capacity < most);
+    int64_t there =
+        clf__larger_int64(recording->count, recording->count == most ? clf_audio_length(audio) : 0);
+    recording->frames = there / CLF__LOG_MEL_HOP;
+    return CLF_OK;
+}
+
+clf_status clf__recording_read(struct clf__recording *out, const char *path, int most_frames)
+{
+    struct clf_audio *audio;
+    *out = (struct clf__recording){.samples = NULL};
+    CLF__TRY(clf_audio_open(&audio, path));
+    int most = most_frames < INT32_MAX / CLF__LOG_MEL_HOP ? (most_frames + 1) * CLF__LOG_MEL_HOP : INT32_MAX;
+    clf_status status = read_samples(out, audio, most);
+    clf_audio_free(audio);
+    if (status != CLF_OK) {
+        clf__recording_free(out);
+    }
+    return status;
+}
+
+void clf__recording_free(struct clf__recording *recording)
+{
+    clf__free(recording->samples);
+    *recording = (struct clf__recording){.samples = NULL};
+}

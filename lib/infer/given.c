@@ -1,0 +1,129 @@
+/* Tokens that are given before those of a step: the decoder sees all of them at once, and steps find of them
+ * what steps of their own would have left, with native products bit for bit. */
+#include <assert.h>
+
+#include "config/sides.h"
+#include "infer/internal.h"
+
+/* A row a given token. */
+struct given_views {
+    struct clf__tensor ids, positions, position_rows, cache_rows, places;
+    struct clf__sequence_ranges cross; /* one a row of the step */
+    double pairs;                      /* as a step's */
+    const int32_t *host_cache_rows;
+};
+
+int64_t clf__given_upload(const struct clf__session_limits *limits)
+{
+    return 5 * (int64_t)limits->given + 4 * (int64_t)limits->cache_rows;
+}
+
+static int count_given(const struct clf__step *step, int row)
+{
+    return step->given_offsets[row + 1] - step->given_offsets[row];
+}
+
+/* Where the given tokens of each row of the step look. */
+static void take_cross_ranges(struct clf__sequence_ranges *cross, struct clf__session *session,
+                              const struct clf__step *step)
+{
+    int32_t *ranges;
+    *cross = clf__upload_take_ranges(&session->target, step->rows, &ranges);
+    for (int r = 0; r < step->rows; r++) {
+        const struct clf__session_slot *slot = &session->slots[step->slots[r]];
+        int count = count_given(step, r);
+        assert(slot->first >= 0);
+        ranges[4 * r] = step->given_offsets[r];
+        ranges[4 * r + 1] = count;
+        ranges[4 * r + 2] = slot->first;
+        ranges[4 * r + 3] = slot->length;
+        cross->max_queries = count > cross->max_queries ? count : cross->max_queries;
+        cross->max_keys = slot->length > cross->max_keys ? slot->length : cross->max_keys;
+    }
+    clf__ranges_count(cross, ranges, 0);
+}
+
+static clf_status upload_given(struct clf__session *session, struct given_views *views,
+                               const struct clf__step *step)
+{
+    const struct clf__config *config = &session->transformer->config;
+    struct clf__upload *upload = &session->target;
+    struct clf__position_rows table = clf__position_rows(config, CLF__DECODER);
+    int count = step->given_offsets[step->rows];
+    int32_t *ids, *positions, *position_rows, *cache_rows, *places;
+    upload->count = 0;
+    views->ids = clf__upload_take(upload, count, &ids);
+    views->positions = clf__upload_take(upload, count, &positions);
+    views->position_rows = clf__upload_take(upload, count, &position_rows);
+    views->cache_rows = clf__upload_take(upload, count, &cache_rows);
+    views->places = clf__upload_take(upload, count, &places);
+    views->host_cache_rows = cache_rows;
+    views->pairs = 0.0;
+    for (int r = 0; r < step->rows; r++) {
+        for (int i = step->given_offsets[r]; i < step->given_offsets[r + 1]; i++) {
+            int position = step->positions[r] - (step->given_offsets[r + 1] - i);
+            int is_pad = config->position_padding_aware && step->given[i] == config->pad_id;
+            assert(position >= 0 && position < session->limits.positions);
+            ids[i] = step->given[i];
+            positions[i] = position;
+            position_rows[i] = is_pad ? table.pad : table.first + position;
+            cache_rows[i] = step->cache_rows[r];
+            places[i] = step->cache_rows[r] * session->limits.positions + position;
+            views->pairs += position + 1;
+        }
+    }
+    take_cross_ranges(&views->cross, session, step);
+    return clf__upload_send(upload);
+}
+
+/* The next step's parents have them in their history. */
+static clf_status expect_given(const struct clf__session *session, const struct clf__mixer_step *mixer_step,
+                               const struct given_views *views, const struct clf__step *step)
+{
+    const struct clf__mixer_kind *kind = clf__session_mixer(session);
+    assert(kind->expect != NULL);
+    for (int r = 0; r < step->rows; r++) {
+        int count = count_given(step, r);
+        if (count > 0) {
+            assert(step->parents[r] == step->cache_rows[r]);
+            CLF__TRY(kind->expect(mixer_step, views->host_cache_rows + step->given_offsets[r],
+                                  step->positions[r] - count, count));
+        }
+    }
+    return CLF_OK;
+}
+
+clf_status clf__session_give(struct clf__session *session, const struct clf__step *step)
+{
+    const struct clf__stack *decoder = &session->transformer->decoder;
+    int rows = step->given_offsets[step->rows];
+    struct given_views views;
+    assert(rows <= session->limits.given);
+    if (rows == 0) {
+        return CLF_OK;
+    }
+    CLF__TRY(upload_given(session, &views, step));
+    const struct clf__mixer_step mixer_step = {
+        .cache_rows = views.cache_rows,
+        .positions = views.positions,
+        .relative = decoder->embedder.relative.table,
+        .shared = &session->shared_state,
+        .turn = session->turn, /* that of the last step: what the next one follows */
+        .pairs = views.pairs,
+        .places = views.places,
+    };
+    struct clf__attention_call cross = {
+        .heads = clf__config_heads(&session->transformer->config, CLF__DECODER),
+        .ranges = views.cross,
+        .mask = {.hidden_keys = session->hidden_sources},
+        .scratch = &session->scratch,
+        .few_queries = 1, /* the bits of a step */
+    };
+    const struct clf__front_end_input input = {.ids = views.ids};
+    const struct clf__layer_call call = {
+        .step = &mixer_step, .cross_call = &cross, .counters = session->counters};
+    CLF__TRY(expect_given(session, &mixer_step, &views, step));
+    CLF__TRY(clf__embedder_forward(clf__tensor_rows(session->workspace.x, 0, rows), &decoder->embedder,
+                                   &input, views.position_rows));
+    return clf__session_run_decoder(session, rows, &call, NULL);
+}

@@ -1,0 +1,171 @@
+#include "transcribe/alignment.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+enum {
+    REACH = 3, /* of the median, on either side */
+    WIDTH = 2 * REACH + 1,
+    BLOCK = 64, /* columns that are normalised at a time */
+};
+
+/* The part of each row that counts, as a distribution. */
+static void cut_rows(float *weights, int rows, int stride, int columns)
+{
+    for (int r = 0; r < rows; r++) {
+        float *row = weights + (size_t)r * (size_t)stride;
+        double sum = 0.0;
+        for (int c = 0; c < columns; c++) {
+            sum += (double)row[c];
+        }
+        for (int c = 0; c < columns; c++) {
+            row[c] = sum > 0.0 ? (float)((double)row[c] / sum) : 1.0F / (float)columns;
+        }
+    }
+}
+
+/* At most BLOCK columns, each less its mean over rows, by its deviation; 0 where all rows are the same, which
+ * says nothing. */
+static void normalise(float *weights, int rows, int stride, int columns)
+{
+    double mean[BLOCK] = {0}, squares[BLOCK] = {0};
+    for (int r = 0; r < rows; r++) {
+        for (int c = 0; c < columns; c++) {
+            mean[c] += (double)weights[(size_t)r * (size_t)stride + (size_t)c] / rows;
+        }
+    }
+    for (int r = 0; r < rows; r++) {
+        for (int c = 0; c < columns; c++) {
+            double value = (double)weights[(size_t)r * (size_t)stride + (size_t)c] - mean[c];
+            squares[c] += value * value / rows;
+        }
+    }
+    for (int r = 0; r < rows; r++) {
+        float *row = weights + (size_t)r * (size_t)stride;
+        for (int c = 0; c < columns; c++) {
+            float deviation = (float)sqrt(squares[c]);
+            row[c] = deviation > 0.0F ? (row[c] - (float)mean[c]) / deviation : 0.0F;
+        }
+    }
+}
+
+static void order(float *low, float *high)
+{
+    float less = *low < *high ? *low : *high, more = *low < *high ? *high : *low;
+    *low = less;
+    *high = more;
+}
+
+/* The fourth of seven, by a network that leaves the rest unsorted. */
+static float median(const float *values)
+{
+    static const unsigned char network[][2] = {{0, 5}, {0, 3}, {1, 6}, {2, 4}, {0, 1}, {3, 5}, {2, 6},
+                                               {2, 3}, {3, 6}, {4, 5}, {1, 4}, {1, 3}, {3, 4}};
+    float own[WIDTH];
+    memcpy(own, values, sizeof own);
+    for (size_t i = 0; i < sizeof network / sizeof *network; i++) {
+        order(&own[network[i][0]], &own[network[i][1]]);
+    }
+    return own[REACH];
+}
+
+/* Index c of `columns`, mirrored at either edge. */
+static int mirror(int c, int columns)
+{
+    int from = c < 0 ? -c : c;
+    return from < columns ? from : 2 * (columns - 1) - from;
+}
+
+/* Adds the medians of a row. */
+static void add_medians(float *sum, const float *row, int columns)
+{
+    for (int c = 0; c < columns; c++) {
+        float edge[WIDTH];
+        const float *values = row + c - REACH;
+        if (c < REACH || c + REACH >= columns) {
+            for (int i = 0; i < WIDTH; i++) {
+                edge[i] = row[mirror(c - REACH + i, columns)];
+            }
+            values = edge;
+        }
+        sum[c] += median(values);
+    }
+}
+
+void clf__alignment_add_head(float *sum, float *weights, int rows, int stride, int columns)
+{
+    cut_rows(weights, rows, stride, columns);
+    for (int c = 0; c < columns; c += BLOCK) {
+        normalise(weights + c, rows, stride, columns - c < BLOCK ? columns - c : BLOCK);
+    }
+    for (int r = 0; r < rows; r++) {
+        float *row = weights + (size_t)r * (size_t)stride, *into = sum + (size_t)r * (size_t)columns;
+        if (columns > REACH) {
+            add_medians(into, row, columns);
+            continue;
+        }
+        for (int c = 0; c < columns; c++) {
+            into[c] += row[c];
+        }
+    }
+}
+
+/* How a cell is come to. */
+enum move { BOTH, NEXT_ROW, NEXT_COLUMN };
+
+/* One row of costs from the one before; both have a cell before their first column. */
+static void cost_row(uint8_t *moves, float *costs, const float *before, const float *matrix, int columns)
+{
+    costs[0] = INFINITY;
+    for (int c = 0; c < columns; c++) {
+        float both = before[c], row = before[c + 1], column = costs[c], least = column;
+        moves[c] = NEXT_COLUMN;
+        if (both < row && both < column) {
+            least = both;
+            moves[c] = BOTH;
+        } else if (row < both && row < column) {
+            least = row;
+            moves[c] = NEXT_ROW;
+        }
+        costs[c + 1] = least - matrix[c];
+    }
+}
+
+/* From the last cell back to the first one. */
+static void trace_back(int *first, const uint8_t *moves, int rows, int columns)
+{
+    int c = columns - 1;
+    for (int r = rows - 1; r >= 0; r--) {
+        const uint8_t *row = moves + (size_t)r * (size_t)columns;
+        while (c > 0 && (r == 0 || row[c] == NEXT_COLUMN)) {
+            c--;
+        }
+        first[r] = c > 0 ? c : 0;
+        c -= c > 0 && row[c] == BOTH;
+    }
+}
+
+clf_status clf__alignment_warp(int *first, const float *matrix, int rows, int columns)
+{
+    size_t width = (size_t)columns + 1;
+    float *costs = NULL;
+    uint8_t *moves = NULL;
+    CLF__TRY(clf__allocate(&costs, 2 * width, sizeof *costs));
+    clf_status status = clf__allocate(&moves, (size_t)rows * (size_t)columns, sizeof *moves);
+    for (size_t c = 1; c < width; c++) {
+        costs[c] = INFINITY;
+    }
+    for (int r = 0; r < rows && status == CLF_OK; r++) {
+        cost_row(moves + (size_t)r * (size_t)columns, costs + (size_t)((r + 1) % 2) * width,
+                 costs + (size_t)(r % 2) * width, matrix + (size_t)r * (size_t)columns, columns);
+    }
+    if (status == CLF_OK) {
+        trace_back(first, moves, rows, columns);
+    }
+    clf__free(costs);
+    clf__free(moves);
+    return status;
+}

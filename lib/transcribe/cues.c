@@ -1,0 +1,236 @@
+#include "transcribe/cues.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "text/speech.h"
+
+/* openai/whisper's, where none is asked for. */
+enum { DEFAULT_WIDTH = 1000, DEFAULT_WORDS = 1000 };
+
+static const double LONG_PAUSE = 3.0; /* seconds from the beginning of a word to that of the next */
+
+/* A word where it stands: with a space, a newline or nothing before it. */
+struct placed {
+    char *text; /* owned */
+    long long start, end;
+    int begins_cue;
+};
+
+/* Words that are placed one after the other. */
+struct layout {
+    const struct clf_transcript_options *options;
+    struct placed *words;
+    int count;
+    int in_cue;      /* so many of them are in the last cue */
+    int lines;       /* of that */
+    int line_length; /* of the last one, in characters */
+    double last;     /* when the last word began */
+};
+
+static int count_characters(const char *text)
+{
+    int count = 0;
+    for (; *text != '\0'; text++) {
+        count += ((unsigned char)*text & 0xc0) != 0x80;
+    }
+    return count;
+}
+
+/* A word that begins a line, and a cue where there is no room for another line or `breaks` asks for it. */
+static clf_status begin_line(struct layout *layout, struct placed *placed, const struct clf_word *word,
+                             int is_paused, int breaks)
+{
+    int most = layout->options->max_line_count;
+    size_t size;
+    const char *stripped = clf__speech_strip(&size, word->text);
+    int is_full = layout->in_cue > 0 && most > 0 && (is_paused || layout->lines >= most);
+    int is_below = !is_full && !breaks && layout->line_length > 0;
+    CLF__TRY(clf__format(&placed->text, "%s%.*s", is_below ? "\n" : "", (int)size, stripped));
+    if (is_full || breaks) {
+        placed->begins_cue = 1;
+        layout->in_cue = 0;
+        layout->lines = 1;
+    }
+    layout->lines += is_below;
+    layout->line_length = count_characters(placed->text) - is_below;
+    return CLF_OK;
+}
+
+/* is_first: of its segment, or of a part of it. */
+static clf_status place_word(struct layout *layout, const struct clf_word *word, int is_first)
+{
+    const struct clf_transcript_options *options = layout->options;
+    int keeps_segments = options->max_line_count == 0 || options->max_line_width == 0;
+    int width = options->max_line_width > 0 ? options->max_line_width : DEFAULT_WIDTH;
+    int length = count_characters(word->text);
+    int is_paused = !keeps_segments && word->start - layout->last > LONG_PAUSE;
+    int breaks = is_first && layout->in_cue > 0 && keeps_segments;
+    struct placed *placed = &layout->words[layout->count];
+    *placed = (struct placed){.start = clf__milliseconds(word->start),
+                              .end = clf__milliseconds(word->end),
+                              .begins_cue = layout->count == 0};
+    if (layout->line_length > 0 && layout->line_length + length <= width && !is_paused && !breaks) {
+        CLF__TRY(clf__copy_string(&placed->text, word->text));
+        layout->line_length += length;
+    } else {
+        CLF__TRY(begin_line(layout, placed, word, is_paused, breaks));
+    }
+    layout->count++;
+    layout->in_cue++;
+    layout->last = word->start;
+    return CLF_OK;
+}
+
+static clf_status place_words(struct layout *layout, const struct clf_transcript *transcript)
+{
+    int most = layout->options->max_words_per_line > 0 ? layout->options->max_words_per_line : DEFAULT_WORDS;
+    size_t total = 0;
+    for (int i = transcript->count - 1; i >= 0; i--) {
+        const struct clf_segment *segment = &transcript->segments[i];
+        total += (size_t)segment->word_count;
+        layout->last = segment->word_count > 0 ? segment->words[0].start : layout->last;
+    }
+    CLF__TRY(clf__allocate(&layout->words, total, sizeof *layout->words));
+    for (int i = 0; i < transcript->count; i++) {
+        const struct clf_segment *segment = &transcript->segments[i];
+        for (int k = 0; k < segment->word_count; k++) {
+            CLF__TRY(place_word(layout, &segment->words[k], k % most == 0));
+        }
+    }
+    return CLF_OK;
+}
+
+/* Takes `text` over. */
+static clf_status add_cue(struct clf__cues *cues, long long start, long long end, char *text)
+{
+    if (cues->count == cues->capacity) {
+        int capacity = cues->capacity > 0 ? 2 * cues->capacity : 64;
+        clf_status status = clf__resize(&cues->data, (size_t)capacity, sizeof *cues->data);
+        if (status != CLF_OK) {
+            clf__free(text);
+            return status;
+        }
+        cues->capacity = capacity;
+    }
+    cues->data[cues->count++] = (struct clf__cue){start, end, text};
+    return CLF_OK;
+}
+
+/* Adds a word between <u> and </u>, the space before it outside; one that goes over lines stays as it is. */
+static clf_status append_underlined(char **text, const char *word)
+{
+    size_t size, space = 0, all = strlen(word);
+    const char *start = clf__speech_strip(&size, word);
+    space = size > 0 ? (size_t)(start - word) : all;
+    const char *newline = strchr(word + space, '\n');
+    size_t end = newline != NULL ? (size_t)(newline - word) : all;
+    return end + 1 < all ? clf__append(text, "%s", word)
+                         : clf__append(text, "%.*s<u>%.*s</u>%s", (int)space, word, (int)(end - space),
+                                       word + space, word + end);
+}
+
+/* The text of a cue, with word `underlined` of it so, or -1. */
+static clf_status join_words(char **text, const struct placed *words, int count, int underlined)
+{
+    *text = NULL;
+    CLF__TRY(clf__copy_string(text, ""));
+    for (int i = 0; i < count; i++) {
+        clf_status status =
+            i == underlined ? append_underlined(text, words[i].text) : clf__append(text, "%s", words[i].text);
+        if (status != CLF_OK) {
+            clf__free(*text);
+            return status;
+        }
+    }
+    return CLF_OK;
+}
+
+static clf_status add_words(struct clf__cues *cues, const struct placed *words, int count, int underlined,
+                            long long start, long long end)
+{
+    char *text;
+    CLF__TRY(join_words(&text, words, count, underlined));
+    return add_cue(cues, start, end, text);
+}
+
+/* One cue for each word, and one for each gap before it. */
+static clf_status add_highlighted(struct clf__cues *cues, const struct placed *words, int count)
+{
+    long long last = words[0].start;
+    for (int i = 0; i < count; i++) {
+        if (words[i].start != last) {
+            CLF__TRY(add_words(cues, words, count, -1, last, words[i].start));
+        }
+        CLF__TRY(add_words(cues, words, count, i, words[i].start, words[i].end));
+        last = words[i].end;
+    }
+    return CLF_OK;
+}
+
+static clf_status add_placed(struct clf__cues *cues, const struct layout *layout)
+{
+    for (int first = 0, end; first < layout->count; first = end) {
+        const struct placed *words = layout->words + first;
+        end = first + 1;
+        while (end < layout->count && !layout->words[end].begins_cue) {
+            end++;
+        }
+        int count = end - first;
+        CLF__TRY(layout->options->highlight_words
+                     ? add_highlighted(cues, words, count)
+                     : add_words(cues, words, count, -1, words[0].start, words[count - 1].end));
+    }
+    return CLF_OK;
+}
+
+static clf_status make_of_words(struct clf__cues *cues, const struct clf_transcript *transcript,
+                                const struct clf_transcript_options *options)
+{
+    struct layout layout = {.options = options, .lines = 1};
+    clf_status status = place_words(&layout, transcript);
+    status = status == CLF_OK ? add_placed(cues, &layout) : status;
+    for (int i = 0; i < layout.count; i++) {
+        clf__free(layout.words[i].text);
+    }
+    clf__free(layout.words);
+    return status;
+}
+
+/* A segment's text, in which nothing looks like the times of a cue. */
+static clf_status make_of_segment(struct clf__cues *cues, const struct clf_segment *segment)
+{
+    size_t size;
+    const char *from = clf__speech_strip(&size, segment->text), *end = from + size;
+    char *text, *to;
+    CLF__TRY(clf__copy_bytes(&text, from, size));
+    for (to = text; from < end; from++) {
+        int is_arrow = end - from >= 3 && memcmp(from, "-->", 3) == 0;
+        from += is_arrow;
+        *to++ = *from;
+    }
+    *to = '\0';
+    return add_cue(cues, clf__milliseconds(segment->start), clf__milliseconds(segment->end), text);
+}
+
+clf_status clf__cues_make(struct clf__cues *out, const struct clf_transcript *transcript,
+                          const struct clf_transcript_options *options)
+{
+    *out = (struct clf__cues){0};
+    if (transcript->has_words) {
+        return make_of_words(out, transcript, options);
+    }
+    for (int i = 0; i < transcript->count; i++) {
+        CLF__TRY(make_of_segment(out, &transcript->segments[i]));
+    }
+    return CLF_OK;
+}
+
+void clf__cues_free(struct clf__cues *cues)
+{
+    for (int i = 0; i < cues->count; i++) {
+        clf__free(cues->data[i].text);
+    }
+    clf__free(cues->data);
+    *cues = (struct clf__cues){0};
+}

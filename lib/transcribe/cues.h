@@ -1,0 +1,29 @@
+/* What a subtitle shows from when to when (openai/whisper, utils.py). */
+#ifndef CLF_TRANSCRIBE_CUES_H
+#define CLF_TRANSCRIBE_CUES_H
+
+#include <math.h>
+
+#include <clformer/transcriber.h>
+
+struct clf__cues {
+    struct clf__cue {
+        long long start, end; /* milliseconds */
+        char *text;           /* owned */
+    } * data;
+    int count, capacity;
+};
+
+/* Half a millisecond goes to the even one. */
+static inline long long clf__milliseconds(double seconds)
+{
+    return llrint(seconds * 1000.0);
+}
+
+/* One cue a segment, or of a transcript with words, as the options lay these out. *out is set on failure too.
+ */
+clf_status clf__cues_make(struct clf__cues *out, const struct clf_transcript *transcript,
+                          const struct clf_transcript_options *options);
+void clf__cues_free(struct clf__cues *cues);
+
+#endif

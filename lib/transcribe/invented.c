@@ -1,0 +1,85 @@
+/* Segments that a model may have invented where nobody speaks (openai/whisper, transcribe.py,
+ * hallucination_silence_threshold): words that are too short, too long or improbable, with silence around. */
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "transcribe/internal.h"
+
+enum { FIRST_WORDS = 8 }; /* of a segment, which tell whether it is odd */
+
+static const double IMPROBABLE = 0.15, SHORT = 0.133, LONG = 2.0; /* a word's probability, and seconds */
+static const double SHORT_WEIGHT = 15.0, ODD = 3.0, NEARLY = 0.01;
+static const double EDGE = 2.0; /* seconds, at either end of a window */
+/* As it is joined to words; a word that is a part of it is no word. */
+static const char SIGNS[] = "\"'“¿([{-\"'.。,，!！?？:：”)]}、";
+
+static double oddness(const struct clf_word *word)
+{
+    double length = word->end - word->start;
+    return (word->probability < IMPROBABLE ? 1.0 : 0.0) +
+           (length < SHORT ? (SHORT - length) * SHORT_WEIGHT : 0.0) + (length > LONG ? length - LONG : 0.0);
+}
+
+int clf__segment_is_odd(const struct clf_segment *segment)
+{
+    double score = 0.0;
+    int count = 0;
+    for (int i = 0; i < segment->word_count && count < FIRST_WORDS; i++) {
+        if (strstr(SIGNS, segment->words[i].text) == NULL) {
+            score += oddness(&segment->words[i]);
+            count++;
+        }
+    }
+    return segment->word_count > 0 && (score >= ODD || score + NEARLY >= count);
+}
+
+/* The first segment with words from `i` on, or `count`. */
+static int next_spoken(const struct clf_segment *segments, int count, int i)
+{
+    while (i < count && segments[i].word_count == 0) {
+        i++;
+    }
+    return i;
+}
+
+/* Whether silence, or what is odd too, is on both sides of an odd segment. */
+static int is_alone(const struct clf_segment *segments, int count, int i, double spoken,
+                    const struct clf__window_times *window)
+{
+    const struct clf_segment *segment = &segments[i];
+    int next = next_spoken(segments, count, i + 1);
+    double follows = next < count ? segments[next].words[0].start : window->end;
+    int is_before = segment->start - spoken > window->silence || segment->start < window->silence ||
+                    segment->start - window->start < EDGE;
+    int is_behind = follows - segment->end > window->silence ||
+                    (next < count && clf__segment_is_odd(&segments[next])) ||
+                    window->start + CLF__WINDOW_SECONDS - segment->end < EDGE;
+    return is_before && is_behind;
+}
+
+int clf__segments_keep(const struct clf_segment *segments, int count, const struct clf__window_times *window,
+                       int64_t *seek)
+{
+    double spoken = window->spoken;
+    int first = next_spoken(segments, count, 0);
+    if (first < count && clf__segment_is_odd(&segments[first])) {
+        double gap = segments[first].start - window->start;
+        if (gap > window->silence) { /* it is heard once more without the silence before it */
+            *seek = llrint(window->start * CLF__FRAMES_A_SECOND) + llrint(gap * CLF__FRAMES_A_SECOND);
+            return -1;
+        }
+    }
+    for (int i = first; i < count; i = next_spoken(segments, count, i + 1)) {
+        const struct clf_segment *segment = &segments[i];
+        if (clf__segment_is_odd(segment) && is_alone(segments, count, i, spoken, window)) {
+            *seek = llrint(fmax(window->start + 1.0, segment->start) * CLF__FRAMES_A_SECOND);
+            if (window->recording - segment->end < window->silence) {
+                *seek = llrint(window->recording * CLF__FRAMES_A_SECOND);
+            }
+            return i;
+        }
+        spoken = segment->end;
+    }
+    return count;
+}

@@ -1,0 +1,441 @@
+#include "shared/deal.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/memory.h"
+#include "shared/command.h"
+#include "text/batch.h"
+
+/* Lines that are dealt out together at least, and letters that a rank has at a time: while it works on one it
+ * does not wait for the next. */
+enum { LEAST_LINES = 4, LETTERS_HELD = 2, PAUSE_NANOSECONDS = 200000 };
+
+static void pause_a_little(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = PAUSE_NANOSECONDS}, NULL);
+}
+
+clf_status deal_begin(struct deal *deal)
+{
+    size_t size = (size_t)deal->ranks->size;
+    CLF__TRY(clf__allocate(&deal->held, size, sizeof *deal->held));
+    return clf__allocate(&deal->others, size, sizeof *deal->others);
+}
+
+static void drop_letters(struct deal *deal)
+{
+    for (int i = 0; i < deal->letter_count; i++) {
+        clf__free(deal->letters[i]);
+    }
+    deal->letter_count = 0;
+}
+
+void deal_free(struct deal *deal)
+{
+    drop_letters(deal);
+    for (int i = 0; i < deal->inbox_count; i++) {
+        clf__free(deal->inbox[i]);
+    }
+    clf__free(deal->letters);
+    clf__free(deal->order);
+    clf__free(deal->lines);
+    clf__free(deal->held);
+    clf__free(deal->others);
+    *deal = (struct deal){.ranks = NULL};
+}
+
+/* Takes the letter in any case. */
+static clf_status send(struct deal *deal, int to, struct letter *letter)
+{
+    if (letter->kind != LETTER_WORK && deal->ranks->rank > 0) {
+        letter->times = *deal->times(deal->user);
+    }
+    clf_status status = deal->ranks->send(deal->ranks, to, letter, letter->size);
+    clf__free(letter);
+    return status;
+}
+
+static clf_status send_word(struct deal *deal, int to, enum letter_kind kind)
+{
+    struct letter *letter;
+    CLF__TRY(letter_write_word(&letter, kind));
+    return send(deal, to, letter);
+}
+
+/* NULL where none has come. */
+static clf_status receive(struct deal *deal, struct letter **out, int *from)
+{
+    void *bytes;
+    size_t size;
+    *out = NULL;
+    CLF__TRY(deal->ranks->receive(deal->ranks, from, &bytes, &size));
+    *out = bytes;
+    return CLF_OK;
+}
+
+static void fail(struct deal *deal, const struct clf__failure *failure)
+{
+    if (deal->failure.status == CLF_OK) {
+        deal->failure = *failure;
+    }
+}
+
+/* --- Rank 0. --- */
+
+/* The answers are known by where the lines were in the order. */
+static clf_status keep_answers(struct deal *deal, struct letter *letter)
+{
+    if (deal->letter_count == deal->letter_capacity) {
+        int capacity = 2 * deal->letter_capacity + 16;
+        struct letter **grown;
+        CLF__TRY(clf__allocate(&grown, (size_t)capacity, sizeof *grown));
+        for (int i = 0; i < deal->letter_count; i++) {
+            grown[i] = deal->letters[i];
+        }
+        clf__free(deal->letters);
+        deal->letters = grown;
+        deal->letter_capacity = capacity;
+    }
+    deal->letters[deal->letter_count++] = letter;
+    const char *bytes;
+    const struct answer *answers = letter_answers(letter, &bytes);
+    for (int i = 0; i < letter->count; i++) {
+        deal->lines[deal->order[letter->first + i]] = (struct dealt){&answers[i], bytes};
+        bytes += answers[i].text_size + answers[i].problem_size;
+    }
+    deal->answered += letter->count;
+    return CLF_OK;
+}
+
+/* Takes the letter in any case. */
+static clf_status read_letter(struct deal *deal, struct letter *letter, int from)
+{
+    clf_status status = CLF_OK;
+    deal->others[from] = letter->times;
+    if (letter->kind == LETTER_ANSWERS && !deal->has_ended) {
+        deal->held[from]--;
+        status = keep_answers(deal, letter);
+        letter = status == CLF_OK ? NULL : letter;
+    } else if (letter->kind == LETTER_FAILURE) {
+        deal->is_theirs |= deal->failure.status == CLF_OK;
+        fail(deal, letter_failure(letter));
+    } else if (letter->kind == LETTER_BYE) {
+        deal->said_bye++;
+    }
+    clf__free(letter);
+    return status;
+}
+
+static clf_status read_letters(struct deal *deal, int *has_come)
+{
+    struct letter *letter;
+    int from;
+    for (;;) {
+        CLF__TRY(receive(deal, &letter, &from));
+        if (letter == NULL) {
+            return CLF_OK;
+        }
+        *has_come = 1;
+        CLF__TRY(read_letter(deal, letter, from));
+    }
+}
+
+static size_t cost_of(const struct deal *deal, int line)
+{
+    size_t cost = 1;
+    for (int side = 0; side < deal->sides; side++) {
+        cost += deal->windows[side].lines[line].size;
+    }
+    return cost;
+}
+
+/* The next lines for somebody: half of what everybody would get of those that are left, so that all end at
+ * one time whoever is how fast; of one rank alone all. */
+static clf_status take(struct deal *deal, struct batch *out)
+{
+    int size = deal->ranks->size, count = 0, left = deal->count - deal->next;
+    size_t share = size > 1 ? deal->left / (2 * (size_t)size) : deal->left, cost = 0;
+    while (count < left && (count < LEAST_LINES || cost < share)) {
+        cost += cost_of(deal, deal->order[deal->next + count++]);
+    }
+    CLF__TRY(batch_create(out, count, deal->sides));
+    for (int i = 0; i < count; i++) {
+        int line = deal->order[deal->next + i];
+        out->numbers[i] = deal->windows[0].first_number + line;
+        for (int side = 0; side < deal->sides; side++) {
+            out->lines[side][i] = deal->windows[side].lines[line];
+        }
+    }
+    deal->next += count;
+    deal->left -= cost;
+    return CLF_OK;
+}
+
+static clf_status deal_to(struct deal *deal, int rank)
+{
+    struct batch batch;
+    struct letter *letter = NULL;
+    int first = deal->next;
+    clf_status status = take(deal, &batch);
+    if (status == CLF_OK) {
+        status = letter_write_batch(&letter, &batch, deal->sides, first);
+    }
+    batch_free(&batch);
+    CLF__TRY(status);
+    deal->held[rank]++;
+    return send(deal, rank, letter);
+}
+
+/* Those that have least first. */
+static clf_status hand_out(struct deal *deal)
+{
+    for (int held = 0; held < LETTERS_HELD; held++) {
+        for (int rank = 1; rank < deal->ranks->size; rank++) {
+            if (deal->next < deal->count && deal->held[rank] == held) {
+                CLF__TRY(deal_to(deal, rank));
+            }
+        }
+    }
+    return CLF_OK;
+}
+
+/* Rank 0 takes its own share before it hands out: a line that comes alone takes no way. */
+static clf_status work_here(struct deal *deal)
+{
+    struct batch batch;
+    struct answers answers = {.count = 0};
+    struct letter *letter = NULL;
+    int first = deal->next;
+    clf_status status = take(deal, &batch);
+    if (status == CLF_OK) {
+        status = hand_out(deal);
+    }
+    if (status == CLF_OK) {
+        status = answers_begin(&answers, batch.count);
+    }
+    if (status == CLF_OK) {
+        status = deal->work(deal->user, &batch, &answers);
+    }
+    if (status == CLF_OK) {
+        status = letter_write_answers(&letter, &answers, first);
+    }
+    if (status == CLF_OK && (status = keep_answers(deal, letter)) != CLF_OK) {
+        clf__free(letter);
+    }
+    answers_free(&answers);
+    batch_free(&batch);
+    return deal->failure.status != CLF_OK ? clf__failure_again(&deal->failure) : status;
+}
+
+static clf_status sort(struct deal *deal)
+{
+    int *costs, sorted;
+    if (deal->ranks->size == 1) { /* who works on all of them sorts them by their tokens */
+        return CLF_OK;
+    }
+    CLF__TRY(clf__allocate(&costs, (size_t)deal->count, sizeof *costs));
+    for (int i = 0; i < deal->count; i++) {
+        costs[i] = (int)cost_of(deal, i);
+    }
+    clf_status status = clf__lines_sort(deal->order, &sorted, costs, deal->count);
+    clf__free(costs);
+    return status;
+}
+
+static clf_status begin_window(struct deal *deal, const struct window *windows)
+{
+    drop_letters(deal);
+    deal->windows = windows;
+    deal->count = windows[0].count;
+    deal->next = deal->answered = 0;
+    deal->left = 0;
+    if (deal->count > deal->capacity) {
+        clf__free(deal->order);
+        clf__free(deal->lines);
+        deal->order = NULL;
+        deal->lines = NULL;
+        deal->capacity = 0;
+        CLF__TRY(clf__allocate(&deal->order, (size_t)deal->count, sizeof *deal->order));
+        CLF__TRY(clf__allocate(&deal->lines, (size_t)deal->count, sizeof *deal->lines));
+        deal->capacity = deal->count;
+    }
+    for (int i = 0; i < deal->count; i++) {
+        deal->order[i] = i;
+        deal->left += cost_of(deal, i);
+    }
+    return sort(deal);
+}
+
+clf_status deal_window(struct deal *deal, const struct window *windows)
+{
+    CLF__TRY(begin_window(deal, windows));
+    while (deal->answered < deal->count) {
+        int has_come = 0;
+        CLF__TRY(deal->next < deal->count ? work_here(deal) : CLF_OK);
+        CLF__TRY(read_letters(deal, &has_come));
+        CLF__TRY(clf__failure_again(&deal->failure));
+        if (signals_interrupted(NULL)) {
+            return clf__fail(CLF_INTERRUPTED, "interrupted");
+        }
+        if (!has_come && deal->answered < deal->count) {
+            pause_a_little();
+        }
+    }
+    return CLF_OK;
+}
+
+static clf_status attend_first(struct deal *deal)
+{
+    int has_come = 0;
+    CLF__TRY(read_letters(deal, &has_come));
+    return has_come && deal->failure.status == CLF_OK ? hand_out(deal) : CLF_OK;
+}
+
+/* All others say that they are done. */
+static clf_status dismiss(struct deal *deal)
+{
+    int has_come;
+    deal->has_ended = 1;
+    for (int rank = 1; rank < deal->ranks->size; rank++) {
+        CLF__TRY(send_word(deal, rank, LETTER_END));
+    }
+    while (deal->said_bye < deal->ranks->size - 1) {
+        has_come = 0;
+        CLF__TRY(read_letters(deal, &has_come));
+        if (!has_come) {
+            pause_a_little();
+        }
+    }
+    return CLF_OK;
+}
+
+/* --- The others. --- */
+
+static clf_status look(struct deal *deal)
+{
+    enum { MOST = sizeof deal->inbox / sizeof *deal->inbox };
+    struct letter *letter;
+    int from;
+    while (deal->inbox_count < MOST) {
+        CLF__TRY(receive(deal, &letter, &from));
+        if (letter == NULL) {
+            break;
+        }
+        deal->has_ended |= letter->kind == LETTER_END;
+        deal->inbox[deal->inbox_count++] = letter;
+    }
+    return CLF_OK;
+}
+
+static struct letter *next_letter(struct deal *deal)
+{
+    struct letter *letter = deal->inbox_count > 0 ? deal->inbox[0] : NULL;
+    for (int i = 1; i < deal->inbox_count; i++) {
+        deal->inbox[i - 1] = deal->inbox[i];
+    }
+    deal->inbox_count -= letter != NULL;
+    return letter;
+}
+
+static clf_status answer(struct deal *deal, struct letter *letter)
+{
+    struct batch batch;
+    struct answers answers = {.count = 0};
+    struct letter *reply = NULL;
+    clf_status status = letter_read_batch(&batch, letter);
+    if (status == CLF_OK) {
+        status = answers_begin(&answers, batch.count);
+    }
+    if (status == CLF_OK) {
+        status = deal->work(deal->user, &batch, &answers);
+    }
+    if (status == CLF_OK) {
+        status = letter_write_answers(&reply, &answers, letter->first);
+    }
+    answers_free(&answers);
+    batch_free(&batch);
+    CLF__TRY(clf__failure_again(&deal->failure));
+    CLF__TRY(status);
+    return send(deal, 0, reply);
+}
+
+/* What this rank fails of, before it is told that all is over. */
+static clf_status work_until_end(struct deal *deal)
+{
+    while (!deal->has_ended) {
+        CLF__TRY(look(deal));
+        struct letter *letter = deal->has_ended ? NULL : next_letter(deal);
+        if (letter != NULL) {
+            clf_status status = answer(deal, letter);
+            clf__free(letter);
+            CLF__TRY(deal->has_ended ? CLF_OK : status);
+        } else if (!deal->has_ended) {
+            pause_a_little();
+        }
+        if (signals_interrupted(NULL)) {
+            return clf__fail(CLF_INTERRUPTED, "interrupted");
+        }
+    }
+    return CLF_OK;
+}
+
+/* Says why it fails, and waits to be told that all is over. */
+static clf_status say_failure(struct deal *deal, clf_status status)
+{
+    struct clf__failure failure = clf__failure_keep(status);
+    struct letter *letter;
+    CLF__TRY(letter_write_failure(&letter, &failure));
+    CLF__TRY(send(deal, 0, letter));
+    while (!deal->has_ended) {
+        CLF__TRY(look(deal));
+        clf__free(deal->has_ended ? NULL : next_letter(deal));
+        pause_a_little();
+    }
+    return clf__failure_again(&failure);
+}
+
+clf_status deal_serve(struct deal *deal)
+{
+    clf_status status = work_until_end(deal);
+    if (status != CLF_OK && status != CLF_NETWORK) {
+        status = say_failure(deal, status);
+    }
+    struct clf__failure failure = clf__failure_keep(status);
+    if (status != CLF_NETWORK) {
+        CLF__TRY(send_word(deal, 0, LETTER_BYE));
+    }
+    return clf__failure_again(&failure);
+}
+
+/* --- All. --- */
+
+int deal_attend(struct deal *deal)
+{
+    if (deal->ranks->size > 1 && deal->failure.status == CLF_OK) {
+        clf_status status = deal->ranks->rank == 0 ? attend_first(deal) : look(deal);
+        if (status != CLF_OK) {
+            struct clf__failure failure = clf__failure_keep(status);
+            fail(deal, &failure);
+        }
+    }
+    return deal->failure.status != CLF_OK || deal->has_ended;
+}
+
+clf_status deal_end(struct deal *deal, clf_status status)
+{
+    struct clf__failure own = clf__failure_keep(status);
+    if (deal->ranks->size > 1 && deal->ranks->rank == 0 && status != CLF_NETWORK) {
+        CLF__TRY(dismiss(deal));
+    }
+    return deal->ranks->agree(deal->ranks, deal->is_theirs ? CLF_OK : clf__failure_again(&own));
+}
+
+long long deal_lines_elsewhere(const struct deal *deal)
+{
+    long long lines = 0;
+    for (int rank = 1; deal->others != NULL && rank < deal->ranks->size; rank++) {
+        lines += deal->others[rank].lines;
+    }
+    return lines;
+}

@@ -1,0 +1,62 @@
+/* Dealing the lines of a window out to the ranks, each of which works on some at a time; rank 0 among them.
+ */
+#ifndef CLF_TOOLS_DEAL_H
+#define CLF_TOOLS_DEAL_H
+
+#include "cluster/communicator.h"
+#include "shared/letters.h"
+#include "shared/lines.h"
+
+/* Works on lines; `user` is the deal's. */
+typedef clf_status deal_work(void *user, const struct batch *batch, struct answers *answers);
+
+/* What became of a line of the window. */
+struct dealt {
+    const struct answer *answer;
+    const char *text; /* answer->text_size bytes, then the problem */
+};
+
+struct deal {
+    const struct clf__communicator *ranks;
+    deal_work *work;
+    void *user;
+    const struct clf_stage_times *(*times)(const void *user); /* of this rank's work */
+    int sides;
+    /* Rank 0: the window that is dealt out. */
+    const struct window *windows; /* (sides) */
+    int *order;                   /* (capacity) its lines, the longest first where there are several ranks */
+    struct dealt *lines;          /* (capacity) */
+    int capacity, count, next, answered;
+    size_t left;             /* cost of those that are not dealt out yet */
+    struct letter **letters; /* (letter_count) with the answers */
+    int letter_count, letter_capacity;
+    int *held;                      /* (size) letters that a rank has and did not answer */
+    struct clf_stage_times *others; /* (size) what each rank did until its last letter */
+    int said_bye;                   /* ranks that did */
+    struct clf__failure failure;    /* of messages, or of another rank */
+    int is_theirs;                  /* the latter: that rank tells it when all agree */
+    /* The others: letters that came while they worked. */
+    struct letter *inbox[8];
+    int inbox_count;
+    int has_ended;
+};
+
+/* Room for all ranks; freed by deal_free(), also after a failure. */
+clf_status deal_begin(struct deal *deal);
+void deal_free(struct deal *deal);
+
+/* Rank 0: has all lines of a window worked on; deal->lines says what became of each, until the next call. */
+clf_status deal_window(struct deal *deal, const struct window *windows);
+/* The others: work on what comes until there is no more. */
+clf_status deal_serve(struct deal *deal);
+/* All ranks, at the end, each with its own status: no letter is on its way any more, and all fail as the one
+ * that did. */
+clf_status deal_end(struct deal *deal, clf_status status);
+
+/* For whoever is asked while work goes on whether it should stop: sees to the letters, and says whether. */
+int deal_attend(struct deal *deal);
+
+/* Lines that other ranks did. */
+long long deal_lines_elsewhere(const struct deal *deal);
+
+#endif
