@@ -25,6 +25,7 @@ static const struct verb verbs[] = {
     {"average", "a model whose weights are the mean of others'", verb_average, 1},
     {"convert", "a model with its weights as they are loaded: smaller, sooner there", verb_convert, 1},
     {"bleu", "the BLEU of translations, as sacreBLEU counts it", verb_bleu, 0},
+    {"wer", "the word error rate of transcripts", verb_wer, 0},
     {"tune", "find what is fastest on a device, and keep it", verb_tune, 1},
 };
 enum { VERB_COUNT = sizeof verbs / sizeof *verbs };
