@@ -17,7 +17,7 @@
  *   clf_stage_times, clf_attention_maps, and what clf_train_hooks are given) may get fields at their end,
  *   too: read them where they are.
  * - Structs that come in arrays (clf_line, clf_translation, clf_hypothesis, clf_score, clf_kernel_time,
- *   clf_recipe_key, clf_train_sample), and clf_bleu, do not change.
+ *   clf_recipe_key, clf_train_sample), clf_bleu and clf_wer do not change.
  *
  * What clf_inspect() and the command write as JSON may get keys. Sentences of errors and logs are for people
  * and may change at any time.
@@ -37,5 +37,6 @@
 #include <clformer/train.h>
 #include <clformer/transcriber.h>
 #include <clformer/translator.h>
+#include <clformer/wer.h>
 
 #endif

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/utf8.h"
 #include "train/bleu_words.h"
 
 enum { ORDERS = 4 };
@@ -119,18 +118,6 @@ static clf_status add_words(struct counts *counts, const struct clf__words *hypo
     return status;
 }
 
-static clf_status check_line(const char *const *lines, int index, const char *which)
-{
-    if (lines == NULL || lines[index] == NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT, "line %d of the %s is not given", index + 1, which);
-    }
-    const char *line = lines[index];
-    size_t size = strlen(line), valid = clf__utf8_valid_prefix(line, size);
-    return valid == size ? CLF_OK
-                         : clf__fail(CLF_TEXT, "line %d of the %s: its byte at offset %zu is not UTF-8",
-                                     index + 1, which, valid);
-}
-
 static clf_status add_pair(struct counts *counts, const char *hypothesis, const char *reference,
                            clf_bleu_words words, int lower_case)
 {
@@ -191,8 +178,8 @@ clf_status clf_bleu_corpus(struct clf_bleu *out, const char *const *hypotheses, 
     }
     struct counts counts = {{0}, {0}, 0, 0};
     for (int i = 0; i < count; i++) {
-        CLF__TRY(check_line(hypotheses, i, "hypotheses"));
-        CLF__TRY(check_line(references, i, "references"));
+        CLF__TRY(clf__words_check(hypotheses, i, "hypotheses"));
+        CLF__TRY(clf__words_check(references, i, "references"));
         CLF__TRY(add_pair(&counts, hypotheses[i], references[i], words, lower_case));
     }
     score(out, &counts);

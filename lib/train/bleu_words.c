@@ -11,6 +11,7 @@
 #include <unicode/ucasemap.h>
 
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "text/clean_up.h"
 
 static int is_digit(char c)
@@ -161,6 +162,18 @@ clf_status clf__lower_case(char **out, const char *text)
         return clf__fail(CLF_OUT_OF_MEMORY, "no lower case of a line: ICU says %s", u_errorName(error));
     }
     return CLF_OK;
+}
+
+clf_status clf__words_check(const char *const *lines, int index, const char *which)
+{
+    if (lines == NULL || lines[index] == NULL) {
+        return clf__fail(CLF_BAD_ARGUMENT, "line %d of the %s is not given", index + 1, which);
+    }
+    const char *line = lines[index];
+    size_t size = strlen(line), valid = clf__utf8_valid_prefix(line, size);
+    return valid == size ? CLF_OK
+                         : clf__fail(CLF_TEXT, "line %d of the %s: its byte at offset %zu is not UTF-8",
+                                     index + 1, which, valid);
 }
 
 clf_status clf__words_cut(struct clf__words *out, const char *line, clf_bleu_words words, int lower_case)

@@ -1,7 +1,10 @@
 /* What `from` decides: its folder says what the model is. */
 #include <string.h>
 
+#include "base/file.h"
+#include "base/memory.h"
 #include "config/config.h"
+#include "config/family/family.h"
 #include "train/recipe.h"
 
 clf_status clf__recipe_check_from(const struct clf_recipe *recipe, const struct clf__texts *config)
@@ -38,6 +41,21 @@ static clf_status take(struct clf_recipe *recipe, const char *preset, const char
     return clf__recipe_take(recipe, index, &preset, 1);
 }
 
+/* A model of speech is trained to write characters; one with pieces of words has its tokenizer in this file,
+ * and a prompt of its own in front of each transcript. */
+static clf_status check_characters(const char *folder)
+{
+    char *pieces;
+    CLF__TRY(clf__path_join(&pieces, folder, "tokenizer.json"));
+    int is_there = clf__file_exists(pieces);
+    clf__free(pieces);
+    return is_there ? clf__fail(CLF_UNSUPPORTED,
+                                "from: %s writes pieces of words (tokenizer.json), and models of speech are "
+                                "trained with characters alone; take a folder that train made",
+                                folder)
+                    : CLF_OK;
+}
+
 clf_status clf__recipe_take_preset(struct clf_recipe *recipe)
 {
     struct clf__texts folder = clf__recipe_words(recipe, clf__recipe_find("from"));
@@ -51,11 +69,13 @@ clf_status clf__recipe_take_preset(struct clf_recipe *recipe)
     }
     const char *preset = clf__system_word(config.system);
     int is_trained = clf__system_is_preset(config.system);
+    int takes_frames = clf__family_of(config.system)->takes_frames;
     clf__config_free(&config);
     if (!is_trained) {
         return clf__fail(CLF_UNSUPPORTED, "from: %s is a model of %s, which runs but is not trained yet",
                          folder.items[0], preset);
     }
+    CLF__TRY(takes_frames ? check_characters(folder.items[0]) : CLF_OK);
     return take(recipe, preset, folder.items[0]);
 }
 

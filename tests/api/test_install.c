@@ -74,8 +74,9 @@ static void test_cmake(void **state)
 static void test_manual_and_completion(void **state)
 {
     (void)state;
-    static const char *const verbs[] = {"devices", "translate", "score",   "attend",  "inspect", "selftest",
-                                        "bench",   "curves",    "average", "convert", "bleu",    "tune"};
+    static const char *const verbs[] = {"devices",  "translate", "score",  "attend",  "inspect",
+                                        "selftest", "bench",     "curves", "average", "convert",
+                                        "bleu",     "wer",       "tune"};
     size_t size;
     char *manual = process_read(prefix, "share/man/man1/clformer.1", &size);
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
@@ -113,7 +114,7 @@ static void test_completion_of_values(void **state)
     static const char script[] =
         "export PATH='%s/bin':$PATH; share='%s/share'; source "
         "\"$share/bash-completion/completions/clformer\"\n"
-        "for verb in translate score bench tune average convert bleu train; do\n"
+        "for verb in translate score bench tune average convert bleu wer train; do\n"
         "  while read -r flag choices; do\n"
         "    wanted=$(tr '|' '\\n' <<<\"$choices\" | grep '^[a-z0-9-]*$' | sort | tr '\\n' ' ')\n"
         "    COMP_WORDS=(clformer $verb $flag '') COMP_CWORD=3; _clformer\n"

@@ -91,12 +91,25 @@ static void test_going_on_without_the_folder(void **state)
     assert_fails(digits_train(output, task.logs), CLF_BAD_ARGUMENT, "is a model of marian, but the run was");
 }
 
+/* OpenAI's models write pieces of words behind a prompt, which training does not know. */
+static void test_speech_of_pieces(void **state)
+{
+    (void)state;
+    const char *from = digits_output();
+    tune(from, "1");
+    assert_ok(clf__folder_create(from));
+    process_write(from, "config.json", "{\"model_type\": \"whisper\"}", 25);
+    process_write(from, "tokenizer.json", "{}", 2);
+    assert_fails(digits_train(digits_output(), task.logs), CLF_UNSUPPORTED, "take a folder that train made");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, digits_setup, digits_teardown)
     const struct CMUnitTest tests[] = {
         TEST(test_fine_tuning),
         TEST(test_going_on_without_the_folder),
+        TEST(test_speech_of_pieces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

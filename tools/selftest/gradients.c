@@ -10,6 +10,7 @@
 #include "ops/embedding.h"
 #include "ops/layernorm.h"
 #include "ops/positions.h"
+#include "ops/unfold.h"
 #include "reference/adam.h"
 #include "reference/philox.h"
 #include "selftest/selftest.h"
@@ -416,6 +417,34 @@ static void optimizer(struct trial *trial)
     trial_compare(trial, second, v);
 }
 
+/* ---- convolutions ---- */
+
+struct unfold {
+    struct clf__tensor y, x;
+    int width, step;
+};
+
+static void unfold_forward(struct trial *trial, const void *op)
+{
+    const struct unfold *u = op;
+    RUN(trial, clf__unfold_forward(u->y, u->x, u->width, u->step));
+}
+
+/* Of an odd number of rows, so that the last one that a convolution makes looks behind the end. */
+static void convolutions(struct trial *trial)
+{
+    enum { R = 7, C = 19, W = 3 };
+    for (int step = 1; step <= 2; step++) {
+        int rows = (R + step - 1) / step;
+        struct unfold u = {zero_tensor(trial, rows, W * C), uniform_tensor(trial, R, C, 1.0f), W, step};
+        struct function function = function_of(trial, unfold_forward, &u, u.y);
+        struct clf__tensor dx = trial_floats(trial, R, C, NULL);
+        RUN(trial, clf__unfold_backward(dx, function.dy, W, step));
+        compare_gradient(trial, &function, tensor_operand(u.x), tensor_operand(dx));
+        trial_release(trial);
+    }
+}
+
 /* The differences' own error is about 1e-5. */
 const struct check selftest_gradient_checks[] = {
     {"gradients: norms", 0, CLF_PRECISION_FP32, 1e-3, norms},
@@ -423,6 +452,7 @@ const struct check selftest_gradient_checks[] = {
     {"gradients: products", USES_GEMM, CLF_PRECISION_FP32, 1e-3, products},
     {"gradients: embeddings", USES_GEMM, CLF_PRECISION_FP32, 1e-3, embeddings},
     {"gradients: attention", 0, CLF_PRECISION_FP32, 1e-3, attention},
+    {"gradients: convolutions", 0, CLF_PRECISION_FP32, 1e-3, convolutions},
     {"gradients: loss", 0, CLF_PRECISION_FP32, 1e-3, loss},
     {"dropout", 0, CLF_PRECISION_FP32, 1e-6, dropout},
     {"optimizer", 0, CLF_PRECISION_FP32, 1e-6, optimizer},

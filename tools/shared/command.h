@@ -39,6 +39,7 @@ int verb_curves(int argc, char **argv);
 int verb_average(int argc, char **argv);
 int verb_convert(int argc, char **argv);
 int verb_bleu(int argc, char **argv);
+int verb_wer(int argc, char **argv);
 
 /* Flags that mean the same in every verb. */
 struct flags {
@@ -85,7 +86,7 @@ struct flags {
     double patience, max_initial_timestamp, no_speech_threshold, log_probability_threshold,
         hallucination_silence_threshold, temperature_increment,
         compression_ratio_threshold; /* NaN: not given */
-    /* bleu */
+    /* bleu, wer */
     int words, lower_case;
     /* What is left. */
     char **operands;
@@ -112,6 +113,7 @@ enum {
     TAKES_DEVICES = 32768, /* as TAKES_DEVICE, several of them */
     TAKES_SPEECH = 1 << 16,
     TAKES_RESULTS = 1 << 17, /* -o, a file of lines */
+    TAKES_REFERENCES = 1 << 18, /* to compare lines with */
 };
 
 /* Parses a verb's arguments. Returns -1 to go on, or the exit status to end with (after --help, or a wrong

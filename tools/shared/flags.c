@@ -262,7 +262,7 @@ static const struct flag table[] = {
      "lines are pieces with white space between them, not text"},
     {"words", 0, TAKES_BLEU, FLAG_CHOICE, FIELD(words), "13a|spaces",
      "how lines become words: mteval-v13a's rules, or what white space separates (13a)"},
-    {"lower-case", 0, TAKES_BLEU, FLAG_SWITCH, FIELD(lower_case), NULL, "both sides in lower case"},
+    {"lower-case", 0, TAKES_REFERENCES, FLAG_SWITCH, FIELD(lower_case), NULL, "both sides in lower case"},
     {"json", 0, TAKES_JSON, FLAG_SWITCH, FIELD(json), NULL, "one JSON object a line"},
     {"quiet", 'q', 0, FLAG_SWITCH, FIELD(quiet), NULL, "no warnings, no progress"},
     {"verbose", 'v', 0, FLAG_SWITCH, FIELD(verbose), NULL, "say what is chosen and where time goes"},

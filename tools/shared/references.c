@@ -1,0 +1,81 @@
+#include "shared/references.h"
+
+#include <limits.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/lines.h"
+
+enum { LINES, REFERENCES, SIDES };
+
+/* The lines of a window as strings, which stand in one block after their addresses; NULL where memory ran
+ * out.
+ */
+static char **strings_of(const struct window *window)
+{
+    size_t addresses = (size_t)window->count * sizeof(char *);
+    char **strings = malloc(addresses + window->size + (size_t)window->count + 1);
+    char *next = (char *)strings + addresses;
+    for (int i = 0; strings != NULL && i < window->count; i++) {
+        const struct clf_line *line = &window->lines[i];
+        strings[i] = next;
+        memcpy(next, line->text, line->size);
+        next[line->size] = '\0';
+        next += line->size + 1;
+    }
+    return strings;
+}
+
+/* Strings end at a NUL byte: a line that holds one cannot be taken. */
+static int check_lines(const struct window *window, const char *name)
+{
+    for (int i = 0; i < window->count; i++) {
+        if (memchr(window->lines[i].text, '\0', window->lines[i].size) != NULL) {
+            fprintf(stderr, "clformer: %s, line %d: it holds a NUL byte\n", name, i + 1);
+            return EXIT_FAILED;
+        }
+    }
+    return EXIT_DONE;
+}
+
+static int compare_windows(const struct window *windows, const struct flags *flags, compare_lines *compare)
+{
+    char **lines = strings_of(&windows[LINES]), **references = strings_of(&windows[REFERENCES]);
+    int status = EXIT_FAILED;
+    if (lines == NULL || references == NULL) {
+        fprintf(stderr, "clformer: no memory left for the lines\n");
+    } else {
+        status = compare((const char *const *)lines, (const char *const *)references, windows->count, flags);
+    }
+    free(lines);
+    free(references);
+    return status;
+}
+
+int with_references(const struct flags *flags, compare_lines *compare)
+{
+    const char *path = flags->operands[0];
+    struct line_reader readers[SIDES] = {{.quiet = flags->quiet}, {.quiet = flags->quiet}};
+    line_reader_use_stdin(&readers[LINES]);
+    if (line_reader_open(&readers[REFERENCES], path) != EXIT_DONE) {
+        return EXIT_FAILED;
+    }
+    struct window windows[SIDES] = {{.bytes = NULL}, {.bytes = NULL}};
+    int status = windows_read(windows, readers, SIDES, &(struct window_limits){INT_MAX, SIZE_MAX, 1});
+    for (int side = 0; side < SIDES && status == EXIT_DONE; side++) {
+        status = check_lines(&windows[side], readers[side].name);
+    }
+    if (status == EXIT_DONE && windows->count == 0) {
+        fprintf(stderr, "clformer: %s and standard input hold no line\n", path);
+        status = EXIT_FAILED;
+    }
+    if (status == EXIT_DONE) {
+        status = compare_windows(windows, flags, compare);
+    }
+    for (int side = 0; side < SIDES; side++) {
+        window_free(&windows[side]);
+        line_reader_close(&readers[side]);
+    }
+    return status;
+}
