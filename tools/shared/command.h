@@ -112,7 +112,7 @@ enum {
     TAKES_CONVERT = 16384,
     TAKES_DEVICES = 32768, /* as TAKES_DEVICE, several of them */
     TAKES_SPEECH = 1 << 16,
-    TAKES_RESULTS = 1 << 17, /* -o, a file of lines */
+    TAKES_RESULTS = 1 << 17,    /* -o, a file of lines */
     TAKES_REFERENCES = 1 << 18, /* to compare lines with */
 };
 
