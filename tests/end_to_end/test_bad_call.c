@@ -53,7 +53,7 @@ static void test_flags(void **state)
     refuse_call("train --warmup 3", "did you mean --warm-up?"); /* a key of the recipe */
     refuse_call("devices --beem 3", "devices has no flag --beem; `clformer devices"); /* not one of its own */
     refuse_call(TRANSLATE "--json=1", "--json");
-    refuse_call(TRANSLATE "--output page", "--output");
+    refuse_call("inspect --output page", "--output");
     refuse_call("devices --beam 3", "--beam");
     refuse_call(TRANSLATE "--beam", "--beam");
     refuse_call(TRANSLATE "--beam 2x", "--beam");
