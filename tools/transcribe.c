@@ -23,6 +23,8 @@ static const char help[] =
     "cannot be read is said on standard error, the others are transcribed, and the exit status is 1. A\n"
     "pipe is read to its end first.\n";
 
+enum { MOST_TEMPERATURES = 1000 };
+
 struct job {
     struct flags flags;
     struct clf_transcribe_options options;
@@ -66,7 +68,10 @@ static int parse_temperatures(struct job *job)
     }
     if (count == 1 && step > 0) {
         double first = job->temperatures[0];
-        int steps = first < 1 ? (int)ceil((1 + 1e-6 - first) / step) : 1;
+        double steps = first < 1 ? ceil((1 + 1e-6 - first) / step) : 1;
+        if (!(steps <= MOST_TEMPERATURES)) {
+            return report_wrong_call("from %g to 1 by %g are too many temperatures", first, step);
+        }
         free(job->temperatures);
         job->temperatures = calloc((size_t)steps, sizeof *job->temperatures);
         if (job->temperatures == NULL) {

@@ -3,6 +3,7 @@
 #define CLF_BACKPROP_INTERNAL_H
 
 #include "backprop/training.h"
+#include "config/sides.h"
 #include "layers/workspace.h"
 #include "model/upload.h"
 
@@ -178,5 +179,11 @@ clf_status clf__training_read_losses(struct clf__training *training, const struc
                                      struct clf__training_loss *loss);
 /* Rows of a chunk. */
 int clf__training_logits_rows(const struct clf__training *training);
+
+/* Whether the host completes gradients of relative biases. Every configuration has a number of buckets. */
+static inline int clf__training_has_relative(const struct clf__training *training)
+{
+    return clf__config_has_positions(&training->transformer->config, CLF__POSITIONS_RELATIVE);
+}
 
 #endif

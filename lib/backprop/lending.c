@@ -6,7 +6,7 @@
 #include "config/sides.h"
 
 enum {
-    LEAST_LOAN = 1 << 18, /* floats: smaller layers go together */
+    LEAST_LOAN = 1 << 14, /* floats: smaller layers go together */
     STRETCH = 1 << 18     /* some for each of many ranks, and they stay in a cache */
 };
 
@@ -29,7 +29,7 @@ static size_t complete_from(const struct clf__training *training, int stage, siz
     if (stage == clf__lending_stage(config, CLF__ENCODER, -1)) {
         return 0;
     }
-    for (int i = 0; i < training->trained_count && config->relative_buckets == 0; i++) {
+    for (int i = 0; i < training->trained_count && !clf__training_has_relative(training); i++) {
         const struct clf__trained *trained = &training->trained[i];
         place = trained->stage == stage ? clf__smaller_size(place, trained->place) : place;
     }
@@ -141,7 +141,7 @@ void clf__lending_free(struct clf__training *training)
 {
     struct clf__lending *lending = &training->lending;
     for (int i = 0; i < lending->count; i++) {
-        if (lending->loans[i].event != NULL) { /* after a failure, whose sentence stays */
+        if (lending->loans[i].memory != NULL) { /* after a failure, whose sentence stays */
             struct clf__failure failure = clf__failure_keep(CLF_DEVICE);
             (void)clf__pool_take_back(&training->gradients.pool, &lending->loans[i]);
             (void)clf__failure_again(&failure);

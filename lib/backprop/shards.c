@@ -60,8 +60,8 @@ static clf_status take_share(struct clf__training *training, int index)
         struct clf__piece piece;
         if (find_part(&piece, training, i, own[0], own[1])) {
             piece.stretch = index;
-            CLF__TRY(reserve_moments(training, &piece));
-            clf_status status = add_piece(training, &piece);
+            clf_status status = reserve_moments(training, &piece);
+            status = status == CLF_OK ? add_piece(training, &piece) : status;
             if (status != CLF_OK) {
                 clf__buffer_free(piece.moments[0].buffer);
                 clf__buffer_free(piece.moments[1].buffer);

@@ -36,11 +36,6 @@ static clf_status run(struct clf__training *training, const struct clf__training
     return pass->is_training ? clf__training_stacks_backward(training, pass) : CLF_OK;
 }
 
-static int has_relative(const struct clf__training *training)
-{
-    return training->transformer->config.relative_buckets > 0;
-}
-
 /* What the host does to a gradient as a whole comes before it is lent, or, where it makes zeros, after it was
  * added up, and need not wait for the device. */
 clf_status clf__training_backward_begin(struct clf__training *training,
@@ -52,16 +47,21 @@ clf_status clf__training_backward_begin(struct clf__training *training,
     lending->is_on = lends;
     lending->begun = 0;
     CLF__TRY(run(training, batch));
-    if (has_relative(training)) {
+    if (clf__training_has_relative(training)) {
         CLF__TRY(finish_gradients(training));
     }
     return clf__lending_reach(training, INT_MAX);
 }
 
+clf_status clf__training_complete_sums(struct clf__training *training)
+{
+    return clf__training_has_relative(training) ? CLF_OK : finish_gradients(training);
+}
+
 clf_status clf__training_backward_end(struct clf__training *training, struct clf__training_loss *loss)
 {
     CLF__TRY(clf__training_read_losses(training, &training->pass, loss));
-    return has_relative(training) ? CLF_OK : finish_gradients(training);
+    return clf__training_complete_sums(training);
 }
 
 clf_status clf__training_backward(struct clf__training *training, const struct clf__training_batch *batch,

@@ -66,6 +66,10 @@ clf_status clf__training_backward_begin(struct clf__training *training,
                                         uint32_t pass, int lends);
 clf_status clf__training_backward_end(struct clf__training *training, struct clf__training_loss *loss);
 
+/* What the second half does to gradients that were added up over ranks, for a rank that had no pass of its
+ * own: zeros where nothing is trained. */
+clf_status clf__training_complete_sums(struct clf__training *training);
+
 /* Forward alone, without dropout. */
 clf_status clf__training_evaluate(struct clf__training *training, const struct clf__training_batch *batch,
                                   struct clf__training_loss *loss);

@@ -472,6 +472,7 @@ static clf_status give(struct clf__pickle_machine *machine, const struct clf__pi
         if (machine->nodes[key].kind == CLF__PICKLE_TEXT && machine->nodes[value].kind == CLF__PICKLE_DICT &&
             value != state) {
             CLF__TRY(give_numbers(machine, value, machine->nodes[key].as.text, functions));
+            machine->nodes[value].first = -1; /* once, under however many keys it stands */
         }
     }
     return give_tensors(machine, state, functions);

@@ -259,6 +259,31 @@ const char *clf__mpi_library(void)
     return version;
 }
 
+static void free_message(struct message *message)
+{
+    if (message != NULL) {
+        clf__free(message->bytes);
+        clf__free(message);
+    }
+}
+
+/* Without memory the message is lost, and somebody counts on it: nobody can go on. */
+static clf_status make_message(struct message **out, struct mpi *mpi, size_t count)
+{
+    struct message *message;
+    clf_status status = clf__allocate(&message, 1, sizeof *message);
+    *out = status == CLF_OK ? message : NULL;
+    if (status == CLF_OK) {
+        message->count = count;
+        status = clf__allocate(&message->bytes, count + 1, 1);
+    }
+    if (status != CLF_OK) {
+        mpi->has_failed = 1;
+        return clf__fail_in(CLF_NETWORK, "rank %d on %s", mpi->rank, mpi->host);
+    }
+    return CLF_OK;
+}
+
 /* Takes in one message, where one has come, behind those that are there. */
 static clf_status take_in(struct mpi *mpi, int *has_come)
 {
@@ -272,17 +297,14 @@ static clf_status take_in(struct mpi *mpi, int *has_come)
         return CLF_OK;
     }
     CLF__TRY(check(mpi, MPI_Get_count(&about, MPI_BYTE, &count), "looking at a message"));
-    CLF__TRY(clf__allocate(&message, 1, sizeof *message));
-    message->from = about.MPI_SOURCE;
-    message->count = (size_t)count;
-    clf_status status = clf__allocate(&message->bytes, (size_t)count + 1, 1);
+    clf_status status = make_message(&message, mpi, (size_t)count);
     if (status == CLF_OK) {
+        message->from = about.MPI_SOURCE;
         status = check(mpi, MPI_Mrecv(message->bytes, count, MPI_BYTE, &handle, MPI_STATUS_IGNORE),
                        "receiving a message");
     }
     if (status != CLF_OK) {
-        clf__free(message->bytes);
-        clf__free(message);
+        free_message(message);
         return status;
     }
     while (*end != NULL) {
@@ -339,8 +361,7 @@ static void free_mpi(struct mpi *mpi)
 {
     for (struct message *next, *message = mpi->first; message != NULL; message = next) {
         next = message->next;
-        clf__free(message->bytes);
-        clf__free(message);
+        free_message(message);
     }
     for (int i = 0; i < 4 * CLF__TICKETS; i++) {
         clf__free(mpi->operations[i / 4].counts[i % 4]);
@@ -390,6 +411,7 @@ clf_status clf__mpi_join(struct clf__communicator *out, int started)
 {
     struct mpi *mpi;
     CLF__TRY(clf__allocate(&mpi, 1, sizeof *mpi));
+    mpi->ranks = MPI_COMM_NULL;
     for (int i = 0; i < CLF__TICKETS; i++) {
         mpi->operations[i].request = MPI_REQUEST_NULL;
     }

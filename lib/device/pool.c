@@ -96,22 +96,28 @@ size_t clf__pool_place(const struct clf__pool *pool, const struct clf__buffer *b
     return place;
 }
 
+/* What is mapped may have no part that a kernel writes meanwhile (OpenCL 1.2, 5.4.3): hence a part of its
+ * own. */
 clf_status clf__pool_lend_later(const struct clf__pool *pool, struct clf__loan *loan)
 {
     const struct clf__buffer *whole = pool->chunks[loan->chunk]->whole;
     const struct clf_device *device = whole->device;
+    const cl_buffer_region region = {loan->first * sizeof(float), loan->count * sizeof(float)};
     cl_event event = NULL;
     cl_int error = CL_SUCCESS;
-    loan->values =
-        CLF__CL_CREATE(&error, clEnqueueMapBuffer(device->queue, whole->memory, CL_FALSE,
-                                                  CL_MAP_READ | CL_MAP_WRITE, loan->first * sizeof(float),
-                                                  loan->count * sizeof(float), 0, NULL, &event, &error));
-    loan->event = event;
+    loan->memory = CLF__CL_CREATE(&error, clCreateSubBuffer(whole->memory, CL_MEM_READ_WRITE,
+                                                            CL_BUFFER_CREATE_TYPE_REGION, &region, &error));
+    if (error == CL_SUCCESS) {
+        loan->values = CLF__CL_CREATE(&error, clEnqueueMapBuffer(device->queue, loan->memory, CL_FALSE,
+                                                                 CL_MAP_READ | CL_MAP_WRITE, 0, region.size,
+                                                                 0, NULL, &event, &error));
+        loan->event = event;
+    }
     if (error == CL_SUCCESS) {
         error = CLF__CL(clFlush(device->queue));
     }
-    return clf__opencl_check(error, "mapping %zu bytes of %s on device %s", loan->count * sizeof(float),
-                             whole->what, device->label);
+    return clf__opencl_check(error, "mapping %zu bytes of %s on device %s", region.size, whole->what,
+                             device->label);
 }
 
 clf_status clf__pool_has_lent(int *out, const struct clf__pool *pool, const struct clf__loan *loan)
@@ -122,6 +128,10 @@ clf_status clf__pool_has_lent(int *out, const struct clf__pool *pool, const stru
         CLF__CL(clGetEventInfo(loan->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL));
     *out = error == CL_SUCCESS && state == CL_COMPLETE;
     error = error == CL_SUCCESS && state < 0 ? state : error;
+    if (*out) { /* asking makes nothing visible to the host */
+        cl_event event = loan->event;
+        error = CLF__CL(clWaitForEvents(1, &event));
+    }
     return clf__opencl_check(error, "waiting for gradients on device %s", device->label);
 }
 
@@ -130,11 +140,15 @@ clf_status clf__pool_take_back(const struct clf__pool *pool, struct clf__loan *l
     const struct clf__buffer *whole = pool->chunks[loan->chunk]->whole;
     cl_int error = CL_SUCCESS;
     if (loan->values != NULL) {
-        error = clEnqueueUnmapMemObject(whole->device->queue, whole->memory, loan->values, 0, NULL, NULL);
+        error = clEnqueueUnmapMemObject(whole->device->queue, loan->memory, loan->values, 0, NULL, NULL);
     }
     if (loan->event != NULL) {
         clReleaseEvent(loan->event);
     }
+    if (loan->memory != NULL) {
+        clReleaseMemObject(loan->memory);
+    }
+    loan->memory = NULL;
     loan->values = NULL;
     loan->event = NULL;
     return clf__opencl_check(error, "unmapping %s on device %s", whole->what, whole->device->label);

@@ -38,8 +38,9 @@ size_t clf__pool_place(const struct clf__pool *pool, const struct clf__buffer *b
 struct clf__loan {
     int chunk;
     size_t first, count; /* floats of the chunk, from its start */
-    float *values;       /* NULL: not lent */
-    void *event;         /* an OpenCL event: they are there */
+    void *memory;        /* of these floats alone, for kernels go on with others; NULL: not lent */
+    float *values;
+    void *event; /* an OpenCL event: they are there */
 };
 
 /* Lends them as soon as what was enqueued before is done, and does not wait for that. Nothing on the device

@@ -155,6 +155,13 @@ void clf__passage_begin(struct clf__passage *passage, const struct clf__passage_
     assert(search->wanted <= passage->limits.finished);
 }
 
+void clf__passage_forget(struct clf__passage *passage)
+{
+    for (int slot = 0; slot < passage->limits.slots; slot++) {
+        passage->searches[slot].rules = NULL;
+    }
+}
+
 static int is_under_way(const struct clf__passage_search *search)
 {
     return search->rules != NULL && !search->is_over;

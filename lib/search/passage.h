@@ -60,6 +60,8 @@ void clf__passage_free(struct clf__passage *passage);
  * which start_id comes; rules and prompt stay the caller's, and as they are, until the result is read. */
 void clf__passage_begin(struct clf__passage *passage, const struct clf__passage_rules *rules,
                         const int32_t *prompt, int count, int slot);
+/* No search is under way any more, such as those of a call that failed. */
+void clf__passage_forget(struct clf__passage *passage);
 /* What the model is asked next; NULL: all searches are over. */
 struct clf__step *clf__passage_prepare(struct clf__passage *passage);
 void clf__passage_advance(struct clf__passage *passage);

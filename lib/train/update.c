@@ -93,6 +93,7 @@ static clf_status run_batches(struct clf__run *run, const struct plan *plan, str
     }
     if (plan->own.count == 0) {
         CLF__TRY(clf__gradient_sums_finish(run->sums, -1, plan->micro_batches));
+        CLF__TRY(clf__training_complete_sums(run->training));
     }
     struct clf__batch_loss sum;
     CLF__TRY(clf__run_sum_losses(&sum, run, losses, plan->count));

@@ -100,7 +100,8 @@ static clf_status make_prompt(struct clf__ids *prompt, const struct clf_transcri
     }
     CLF__TRY(append(prompt, &transcriber->prefix, 0, transcriber->prefix.count));
     if (prompt->count >= transcriber->model->transformer->config.decoder_max_positions) {
-        return clf__fail(CLF_TEXT, "prompt and prefix are %d tokens, which leaves no room for others",
+        return clf__fail(CLF_TEXT,
+                         "prompt, hot words and prefix are %d tokens, which leaves no room for others",
                          prompt->count);
     }
     return CLF_OK;
@@ -160,6 +161,12 @@ clf_status clf__decode_end(struct clf_transcriber *transcriber, const struct clf
     struct clf__passage_result result = clf__passage_result(transcriber->passage, attempt->slot);
     char *text = NULL;
     size_t size;
+    if (result.ids == NULL) { /* not even the end */
+        return clf__fail(CLF_FORMAT,
+                         "%s: the model says nothing that may follow: its numbers are not finite, or every "
+                         "token is suppressed",
+                         transcriber->model->folder);
+    }
     CLF__TRY(clf__speech_text(&text, &transcriber->tokens, transcriber->model->tokenizer, result.ids,
                               result.count));
     const char *stripped = clf__speech_strip(&size, text);

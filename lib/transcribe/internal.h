@@ -45,7 +45,8 @@ clf_status clf__windows_create(struct clf__windows *windows, struct clf_device *
 void clf__windows_free(struct clf__windows *windows);
 /* Reads a recording from its beginning to its end: how long and how loud it is. y: room for the frames of a
  * window. */
-clf_status clf__windows_measure(struct clf__windows *windows, struct clf_audio *audio, struct clf__tensor y);
+clf_status clf__windows_measure(struct clf__windows *windows, struct clf_audio *audio, struct clf__tensor y,
+                                const struct clf_transcriber *transcriber);
 /* Frames first .. first + count - 1 of the recording into y (CLF__WINDOW_FRAMES, bands), zeros behind them. A
  * window that begins before the last one reads the recording anew. */
 clf_status clf__windows_take(struct clf__windows *windows, struct clf__tensor y, int64_t first, int count);
@@ -142,6 +143,12 @@ int clf__compression_is_known(void);
 double clf__compression_ratio(const char *text, size_t size);
 
 /* CLF_INTERRUPTED where the caller asks to stop. */
-clf_status clf__transcriber_go_on(const struct clf_transcriber *transcriber);
+static inline clf_status clf__transcriber_go_on(const struct clf_transcriber *transcriber)
+{
+    const struct clf_transcribe_options *options = &transcriber->options;
+    return options->interrupted != NULL && options->interrupted(options->user) != 0
+               ? clf__fail(CLF_INTERRUPTED, "the caller asked to stop")
+               : CLF_OK;
+}
 
 #endif

@@ -206,8 +206,9 @@ static double words_end(const struct clf__work *work, int first)
     return transcript->segments[transcript->count - 1].end;
 }
 
-/* Gives the window's segments their words, and lets these tell where the next window begins. */
-static clf_status time_words(struct clf__work *work, int first, int64_t *seek)
+/* Gives the window's segments their words, and lets these tell where the next window begins; *again: it is
+ * this one, at another place. */
+static clf_status time_words(struct clf__work *work, int first, int64_t *seek, int *again)
 {
     const struct clf_transcribe_options *options = &work->transcriber->options;
     struct clf_transcript *transcript = work->transcript;
@@ -228,6 +229,7 @@ static clf_status time_words(struct clf__work *work, int first, int64_t *seek)
     if (times.silence > 0.0) {
         kept = clf__segments_keep(transcript->segments + first, count, &times, seek);
     }
+    *again = kept < 0;
     while (transcript->count > first + (kept > 0 ? kept : 0)) {
         clf__segment_free(&transcript->segments[--transcript->count]);
     }
@@ -240,7 +242,7 @@ static clf_status time_words(struct clf__work *work, int first, int64_t *seek)
 clf_status clf__work_cut(struct clf__work *work)
 {
     struct clf_transcript *transcript = work->transcript;
-    int done, first = transcript->count;
+    int done, again = 0, first = transcript->count;
     CLF__TRY(cut_pairs(work, &done));
     if (done == 0) {
         CLF__TRY(cut_whole(work));
@@ -249,13 +251,15 @@ clf_status clf__work_cut(struct clf__work *work)
         work->seek +
         (done == 0 || ends_with_time(work) ? work->size : steps_at(work, done - 1) * CLF__FRAMES_A_TIMESTAMP);
     if (work->transcriber->options.word_timestamps) {
-        CLF__TRY(time_words(work, first, &seek));
+        CLF__TRY(time_words(work, first, &seek, &again));
     }
     for (int i = first; i < transcript->count; i++) {
         CLF__TRY(finish_segment(work, &transcript->segments[i]));
     }
     work->seek = seek;
-    if (!work->transcriber->options.condition_on_previous || work->decoded.temperature > MISLEADING) {
+    int is_misled =
+        !work->transcriber->options.condition_on_previous || work->decoded.temperature > MISLEADING;
+    if (is_misled && !again) {
         work->forgotten = work->said.count;
     }
     return CLF_OK;

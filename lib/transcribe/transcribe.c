@@ -37,13 +37,16 @@ static clf_status begin_next(struct run *run, struct clf__work *work, struct clf
 {
     while (work->transcript == NULL && run->next < run->recordings.count) {
         struct clf_audio *audio = NULL;
+        CLF__TRY(clf__transcriber_go_on(run->transcriber));
         int index = run->next++;
         *work = (struct clf__work){.transcriber = run->transcriber,
                                    .recordings = &run->recordings,
                                    .index = index,
                                    .windows = windows};
-        clf_status status = clf__transcriber_go_on(run->transcriber);
-        status = status == CLF_OK ? run->recordings.open(run->recordings.user, index, &audio) : status;
+        clf_status status = run->recordings.open(run->recordings.user, index, &audio);
+        if (status == CLF_OK && audio == NULL) {
+            status = clf__fail(CLF_BAD_ARGUMENT, "recording %d was opened, and is none", index);
+        }
         status = status == CLF_OK ? clf__work_begin(work, audio) : status;
         if (status != CLF_OK) {
             put_away(run, work, status);

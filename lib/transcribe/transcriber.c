@@ -155,6 +155,11 @@ static clf_status encode_prompt(struct clf__ids *ids, const struct clf_transcrib
     const char *stripped = clf__speech_strip(&size, text);
     CLF__TRY(clf__format(&spaced, " %.*s", (int)size, stripped));
     clf_status status = clf__speech_encode(ids, transcriber->model->tokenizer, spaced);
+    for (int i = 0; i < ids->count && status == CLF_OK; i++) {
+        if (ids->data[i] >= transcriber->tokens.end) {
+            status = clf__fail(CLF_TEXT, "\"%.80s\": a prompt is text alone, without special tokens", text);
+        }
+    }
     clf__free(spaced);
     return status;
 }
@@ -272,6 +277,10 @@ static clf_status prepare(struct clf_transcriber *transcriber)
         return clf__fail(CLF_UNSUPPORTED, "%s: is no Whisper model, which hears 30 s at a time",
                          model->folder);
     }
+    if (config->feature_size > CLF__LOG_MEL_MOST_BANDS) {
+        return clf__fail(CLF_UNSUPPORTED, "%s: hears %d bands; recordings are heard in up to %d",
+                         model->folder, config->feature_size, CLF__LOG_MEL_MOST_BANDS);
+    }
     CLF__TRY(check_options(&transcriber->options));
     if (transcriber->options.word_timestamps &&
         clf__words_most_inputs(config) > config->decoder_max_positions) {
@@ -337,12 +346,4 @@ void clf_transcriber_free(struct clf_transcriber *transcriber)
     clf__free(transcriber->windows);
     clf__free(transcriber->decodings);
     clf__free(transcriber);
-}
-
-clf_status clf__transcriber_go_on(const struct clf_transcriber *transcriber)
-{
-    const struct clf_transcribe_options *options = &transcriber->options;
-    return options->interrupted != NULL && options->interrupted(options->user) != 0
-               ? clf__fail(CLF_INTERRUPTED, "the caller asked to stop")
-               : CLF_OK;
 }

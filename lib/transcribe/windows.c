@@ -80,7 +80,8 @@ static clf_status compute(struct clf__windows *windows, struct clf__tensor y, in
                                 windows->piece, (int)(middle - from), &windows->log_mel);
 }
 
-clf_status clf__windows_measure(struct clf__windows *windows, struct clf_audio *audio, struct clf__tensor y)
+clf_status clf__windows_measure(struct clf__windows *windows, struct clf_audio *audio, struct clf__tensor y,
+                                const struct clf_transcriber *transcriber)
 {
     float peak = -INFINITY;
     CLF__TRY(begin(windows, audio));
@@ -88,6 +89,7 @@ clf_status clf__windows_measure(struct clf__windows *windows, struct clf_audio *
     for (int64_t first = 0;
          !windows->ended || first * CLF__FRAME_SAMPLES < windows->total + CLF__FRAME_CONTEXT;
          first += CLF__WINDOW_FRAMES) {
+        CLF__TRY(clf__transcriber_go_on(transcriber));
         CLF__TRY(compute(windows, y, first, CLF__WINDOW_FRAMES));
         CLF__TRY(clf__tensor_read(windows->peaks, windows->peaks_host));
         for (int i = 0; i < CLF__WINDOW_FRAMES; i++) {

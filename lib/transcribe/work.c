@@ -99,7 +99,7 @@ clf_status clf__work_begin(struct clf__work *work, struct clf_audio *audio)
     work->transcript->has_words = transcriber->options.word_timestamps;
     CLF__TRY(clf__windows_measure(
         work->windows, audio,
-        clf__tensor_rows(clf__session_frames(transcriber->session), 0, CLF__WINDOW_FRAMES)));
+        clf__tensor_rows(clf__session_frames(transcriber->session), 0, CLF__WINDOW_FRAMES), transcriber));
     CLF__TRY(find_language(work));
     for (int i = 0; i < transcriber->prompt.count; i++) {
         CLF__TRY(clf__ids_append(&work->said, transcriber->prompt.data[i]));

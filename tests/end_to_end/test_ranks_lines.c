@@ -254,7 +254,9 @@ static void check_file(const char *lines, const char *command)
     const char *folder = support_temporary_folder();
     struct process_result alone = run_clformer(lines, command),
                           result = run(3, lines, process_format("%s -o %s/out", command, folder));
-    assert_int_equal(result.status, 0);
+    if (result.status != alone.status) {
+        fail_msg("%s: status %d, and it says %s", command, result.status, result.errors);
+    }
     assert_string_equal(result.output, "");
     assert_string_equal(process_read(folder, "out", &size), alone.output);
 }

@@ -280,7 +280,8 @@ static void test_windows(void **state)
     struct clf__tensor y = support_tensor(device, CLF__F32, CLF__WINDOW_FRAMES, BANDS, NULL);
     assert_ok(clf_audio_open_samples(&audio, make_samples(COUNT), COUNT));
     assert_ok(clf__windows_create(&windows, device, BANDS));
-    assert_ok(clf__windows_measure(&windows, audio, y));
+    const struct clf_transcriber nobody = {.options = {.interrupted = NULL}};
+    assert_ok(clf__windows_measure(&windows, audio, y, &nobody));
     assert_int_equal(windows.frames, SECONDS * 100);
     assert_ok(clf__windows_take(&windows, y, 0, CLF__WINDOW_FRAMES));
     const float *first = support_read(y);

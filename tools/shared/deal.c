@@ -3,13 +3,18 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/larger.h"
 #include "base/memory.h"
 #include "shared/command.h"
 #include "text/batch.h"
 
-/* Lines that are dealt out together at least, and letters that a rank has at a time: while it works on one it
- * does not wait for the next. */
-enum { LEAST_LINES = 4, LETTERS_HELD = 2, PAUSE_NANOSECONDS = 200000 };
+enum {
+    LEAST_LINES = 4,   /* that are dealt out together */
+    LETTERS_HELD = 2,  /* by a rank: while it works on one it does not wait for the next */
+    LONG_ROUNDS = 4,   /* that are left: towards the end a second letter would wait where others are idle */
+    BYTES_A_TOKEN = 4, /* until some lines were answered */
+    PAUSE_NANOSECONDS = 200000
+};
 
 static void pause_a_little(void)
 {
@@ -19,6 +24,7 @@ static void pause_a_little(void)
 clf_status deal_begin(struct deal *deal)
 {
     size_t size = (size_t)deal->ranks->size;
+    deal->batch_cost = (size_t)deal->sides * BYTES_A_TOKEN * (size_t)deal->batch_tokens;
     CLF__TRY(clf__allocate(&deal->held, size, sizeof *deal->held));
     return clf__allocate(&deal->others, size, sizeof *deal->others);
 }
@@ -83,6 +89,28 @@ static void fail(struct deal *deal, const struct clf__failure *failure)
 
 /* --- Rank 0. --- */
 
+static size_t cost_of(const struct deal *deal, int line)
+{
+    size_t cost = 1;
+    for (int side = 0; side < deal->sides; side++) {
+        cost += deal->windows[side].lines[line].size;
+    }
+    return cost;
+}
+
+/* By what was answered: it is about, for a part of the tokens may be those of lines that are worked on. */
+static void judge_batch_cost(struct deal *deal)
+{
+    int64_t tokens = deal->times(deal->user)->source_tokens;
+    for (int rank = 1; rank < deal->ranks->size; rank++) {
+        tokens += deal->others[rank].source_tokens;
+    }
+    if (tokens > 0) {
+        deal->batch_cost =
+            (size_t)((double)deal->answered_cost / (double)tokens * (double)deal->batch_tokens);
+    }
+}
+
 /* The answers are known by where the lines were in the order. */
 static clf_status keep_answers(struct deal *deal, struct letter *letter)
 {
@@ -103,8 +131,10 @@ static clf_status keep_answers(struct deal *deal, struct letter *letter)
     for (int i = 0; i < letter->count; i++) {
         deal->lines[deal->order[letter->first + i]] = (struct dealt){&answers[i], bytes};
         bytes += answers[i].text_size + answers[i].problem_size;
+        deal->answered_cost += cost_of(deal, deal->order[letter->first + i]);
     }
     deal->answered += letter->count;
+    judge_batch_cost(deal);
     return CLF_OK;
 }
 
@@ -141,21 +171,31 @@ static clf_status read_letters(struct deal *deal, int *has_come)
     }
 }
 
-static size_t cost_of(const struct deal *deal, int line)
+/* Half of what everybody would get of what is left, so that all end at one time whoever is how fast; but as
+ * much as fills a device, for every step of the decoder reads all weights. What does not fill all of them is
+ * parted equally. Of one rank alone all. */
+static size_t next_share(struct deal *deal)
 {
-    size_t cost = 1;
-    for (int side = 0; side < deal->sides; side++) {
-        cost += deal->windows[side].lines[line].size;
+    size_t size = (size_t)deal->ranks->size;
+    if (size == 1) {
+        return deal->left;
     }
-    return cost;
+    if (deal->parts == 0 && deal->left <= size * deal->batch_cost) {
+        deal->parts = deal->ranks->size;
+    }
+    if (deal->parts == 0) {
+        return clf__larger_size(deal->left / (2 * size), deal->batch_cost);
+    }
+    size_t share = deal->left / (size_t)deal->parts;
+    deal->parts -= deal->parts > 1;
+    return share;
 }
 
-/* The next lines for somebody: half of what everybody would get of those that are left, so that all end at
- * one time whoever is how fast; of one rank alone all. */
+/* The next lines for somebody. */
 static clf_status take(struct deal *deal, struct batch *out)
 {
-    int size = deal->ranks->size, count = 0, left = deal->count - deal->next;
-    size_t share = size > 1 ? deal->left / (2 * (size_t)size) : deal->left, cost = 0;
+    int count = 0, left = deal->count - deal->next;
+    size_t share = next_share(deal), cost = 0;
     while (count < left && (count < LEAST_LINES || cost < share)) {
         cost += cost_of(deal, deal->order[deal->next + count++]);
     }
@@ -187,12 +227,18 @@ static clf_status deal_to(struct deal *deal, int rank)
     return send(deal, rank, letter);
 }
 
+static int letters_to_hold(const struct deal *deal)
+{
+    size_t round = (size_t)deal->ranks->size * deal->batch_cost;
+    return deal->left > LONG_ROUNDS * round ? LETTERS_HELD : deal->next < deal->count;
+}
+
 /* Those that have least first. */
 static clf_status hand_out(struct deal *deal)
 {
     for (int held = 0; held < LETTERS_HELD; held++) {
         for (int rank = 1; rank < deal->ranks->size; rank++) {
-            if (deal->next < deal->count && deal->held[rank] == held) {
+            if (held < letters_to_hold(deal) && deal->held[rank] == held) {
                 CLF__TRY(deal_to(deal, rank));
             }
         }
@@ -248,7 +294,7 @@ static clf_status begin_window(struct deal *deal, const struct window *windows)
     drop_letters(deal);
     deal->windows = windows;
     deal->count = windows[0].count;
-    deal->next = deal->answered = 0;
+    deal->next = deal->answered = deal->parts = 0;
     deal->left = 0;
     if (deal->count > deal->capacity) {
         clf__free(deal->order);
@@ -275,6 +321,9 @@ clf_status deal_window(struct deal *deal, const struct window *windows)
         CLF__TRY(deal->next < deal->count ? work_here(deal) : CLF_OK);
         CLF__TRY(read_letters(deal, &has_come));
         CLF__TRY(clf__failure_again(&deal->failure));
+        if (deal->said_bye > 0) { /* it had no memory to say why */
+            return clf__fail(CLF_OUT_OF_MEMORY, "another rank has left without its answers");
+        }
         if (signals_interrupted(NULL)) {
             return clf__fail(CLF_INTERRUPTED, "interrupted");
         }

@@ -22,12 +22,16 @@ struct deal {
     void *user;
     const struct clf_stage_times *(*times)(const void *user); /* of this rank's work */
     int sides;
+    int batch_tokens; /* that a device works on at a time */
     /* Rank 0: the window that is dealt out. */
     const struct window *windows; /* (sides) */
     int *order;                   /* (capacity) its lines, the longest first where there are several ranks */
     struct dealt *lines;          /* (capacity) */
     int capacity, count, next, answered;
     size_t left;             /* cost of those that are not dealt out yet */
+    size_t batch_cost;       /* of lines that fill a device, about */
+    size_t answered_cost;    /* of all windows */
+    int parts;               /* of what is left, where that no longer fills all devices; 0: it does */
     struct letter **letters; /* (letter_count) with the answers */
     int letter_count, letter_capacity;
     int *held;                      /* (size) letters that a rank has and did not answer */

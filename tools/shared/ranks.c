@@ -114,15 +114,13 @@ static clf_status hash_model(uint64_t *hash, const char *path)
     }
     CLF__TRY(clf__folder_list(&names, path));
     for (int i = 0; i < names.count && status == CLF_OK; i++) {
-        char *joined;
+        char *joined = NULL;
         status = clf__path_join(&joined, path, names.items[i]);
         if (status == CLF_OK && !clf__folder_exists(joined)) {
             *hash = clf__fnv(*hash, names.items[i], strlen(names.items[i]) + 1);
             status = add_file(hash, joined);
         }
-        if (status == CLF_OK) {
-            clf__free(joined);
-        }
+        clf__free(joined);
     }
     clf__names_free(&names);
     return status;

@@ -69,7 +69,8 @@ static int make_translator(struct stream *stream)
                                  .work = work,
                                  .user = stream,
                                  .times = times,
-                                 .sides = stream->sides};
+                                 .sides = stream->sides,
+                                 .batch_tokens = flags->translate.batch_tokens};
     clf_status created = setup_translator(&stream->translator, &stream->setup, flags);
     created = created == CLF_OK ? deal_begin(&stream->deal) : created;
     return created == CLF_OK ? EXIT_DONE : report_failure(created);

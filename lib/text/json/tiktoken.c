@@ -163,6 +163,10 @@ static clf_status make(json_t **out, const struct reading *reading, int rows)
                      ? CLF_OK
                      : clf__fail(CLF_OUT_OF_MEMORY, "%s: no host memory left to read it", reading->path);
     }
+    if (status != CLF_OK) {
+        json_decref(*out);
+        *out = NULL;
+    }
     clf__pieces_free(&specials);
     return status;
 }
