@@ -6,6 +6,7 @@
 #include "backprop/sums.h"
 #include "device/caps.h"
 #include "opencl/testing.h"
+#include "support/process.h"
 #include "support/support.h"
 #include "support/training_fixture.h"
 
@@ -239,12 +240,35 @@ static void test_every_gradient_is_lent(void **state)
     }
 }
 
+/* Each layer of a model goes out as soon as it is complete, the decoder's last one first. */
+static void test_layers_are_lent_from_the_top(void **state)
+{
+    (void)state;
+    struct clf_device *device = support_device(CLF_FORM_AUTO);
+    struct training_fixture fixture = training_fixture_load("marian");
+    struct clf__communicator ranks = clf__communicator_null;
+    ranks.size = 2;
+    snprintf(fixture.folder, sizeof fixture.folder, "%s", DEMO_MODEL); /* whose layers are large enough */
+    struct subject subject =
+        open_subject(device, &fixture, clf__device_caps(device)->max_buffer_bytes, &ranks);
+    const struct clf__lending *lending = &subject.training->lending;
+    const struct clf__config *config = &subject.transformer->config;
+    int last = -1;
+    for (int i = 0; i < lending->count; i++) {
+        assert_true(lending->stages[i] == last || lending->stages[i] == last + 1);
+        last = lending->stages[i];
+    }
+    assert_int_equal(last, config->decoder_layers + config->encoder_layers);
+    close_subject(&subject);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_sums, support_teardown),
         cmocka_unit_test_teardown(test_alone, support_teardown),
         cmocka_unit_test_teardown(test_every_gradient_is_lent, support_teardown),
+        cmocka_unit_test_teardown(test_layers_are_lent_from_the_top, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
