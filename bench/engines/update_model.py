@@ -6,7 +6,8 @@ the other; then the ranks add up their gradients, and each takes the step for it
 import dataclasses
 import math
 
-STRETCH = 1 << 20  # bytes that clformer's tree adds up at a time: lib/cluster/tree.c
+# Bytes that clformer's tree adds up at a time, and a rank's share of them at least: lib/backprop/lending.c
+STRETCH, LEAST_SHARE = 1 << 20, 1 << 16
 
 
 @dataclasses.dataclass
@@ -23,10 +24,11 @@ class Work:
     step: float         # norm and Adam
     bytes: int          # of gradients
     late_bytes: int = 0  # of those that are known only when the backward pass ends: the embeddings
+    loans: int = 1      # they are sent in so many parts at least: a layer's as soon as it is complete
     backward: float = 2 / 3  # of a micro-batch, the share behind which gradients can travel
 
 
-def ring(ranks, count, link):
+def ring(ranks, count, link, loans=1):  # as many messages in any case
     """A ring's all-reduce: each rank sends 2 (N - 1) pieces of count / N bytes, and adds up half of them."""
     if ranks == 1:
         return 0.0
@@ -34,15 +36,16 @@ def ring(ranks, count, link):
     return steps * (link.latency + piece / link.rate) + steps / 2 * piece / link.add_rate
 
 
-def tree(ranks, count, link):
+def tree(ranks, count, link, loans=1):
     """clformer's fixed tree: each stretch is packed, dealt out, added up by the ranks, a share each, and gathered.
 
-    As many bytes as a ring's; before each of the two exchanges all ranks agree, in log2(N) messages. One node of the tree a
-    rank, as where M / N is a power of two.
+    As many bytes as a ring's, in 2 (N - 1) messages of a stretch. One node of the tree a rank, as where M / N is a power of
+    two.
     """
     if ranks == 1:
         return 0.0
-    messages = math.ceil(count / STRETCH) * (2 * (ranks - 1) + 2 * math.ceil(math.log2(ranks)))
+    stretches = max(loans, math.ceil(count / max(STRETCH, ranks * LEAST_SHARE)))
+    messages = stretches * 2 * (ranks - 1)
     moved = 2 * (ranks - 1) / ranks * count
     return messages * link.latency + moved / link.rate + (1 + (ranks - 1) / ranks) * count / link.add_rate
 
@@ -50,7 +53,7 @@ def tree(ranks, count, link):
 def update(work, micro_batches, ranks, link, reduce=tree, overlaps=False, cores=0):
     """Seconds of an update. Where ranks share `cores` cores, fewer than there are ranks, they take turns."""
     passes = math.ceil(micro_batches / ranks) * work.micro_batch
-    spoken = reduce(ranks, work.bytes, link)
+    spoken = reduce(ranks, work.bytes, link, work.loans)
     if overlaps:  # the last micro-batch's backward pass hides what is known before its end
         hidden = work.backward * work.micro_batch
         spoken = max(spoken - hidden, reduce(ranks, work.late_bytes, link))

@@ -6,8 +6,9 @@
 #include "config/sides.h"
 
 enum {
-    LEAST_LOAN = 1 << 14, /* floats: smaller layers go together */
-    STRETCH = 1 << 18     /* some for each of many ranks, and they stay in a cache */
+    LEAST_LOAN = 1 << 14,  /* floats: smaller layers go together */
+    STRETCH = 1 << 18,     /* of which each rank adds up a share: they stay in a cache */
+    LEAST_SHARE = 1 << 14, /* so that a message of many ranks takes longer than its latency */
 };
 
 /* Decoder layers from the top down, then the encoder's, then the rest. */
@@ -86,8 +87,9 @@ static clf_status add_stretches(struct clf__training *training, int loan, size_t
 {
     struct clf__lending *lending = &training->lending;
     size_t end = place + lending->loans[loan].count, start = place;
+    size_t length = clf__larger_size(STRETCH, (size_t)LEAST_SHARE * (size_t)training->ranks->size);
     while (place < end) {
-        size_t to = place + STRETCH < end ? cut_before(training, place + STRETCH) : end;
+        size_t to = place + length < end ? cut_before(training, place + length) : end;
         CLF__TRY(
             clf__resize(&lending->stretches, (size_t)lending->stretch_count + 1, sizeof *lending->stretches));
         lending->stretches[lending->stretch_count++] =
