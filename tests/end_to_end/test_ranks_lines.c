@@ -14,6 +14,8 @@
 #define SCORE     "score -m " DEMO_MODEL " --gemm native "
 
 /* The model's lines several times, some of which cannot be translated, are empty, or too long. */
+enum { BATCHES_OF_WORK = 12 };
+
 static const char *read_lines(int with_bad)
 {
     size_t size;
@@ -221,13 +223,13 @@ static void check_old(const char *folder, int is_alone)
 }
 
 /* A run that fails so, with an output that was there before. */
-static struct process_result run_failing(int rank, const char *instead, const char *lines,
+static struct process_result run_failing(int rank, int launch, const char *instead, const char *lines,
                                          const char *command)
 {
     const char *folder = support_temporary_folder();
     process_write(folder, "out", "old\n", 4);
     struct process_result result =
-        run_losing(rank, 80, instead, lines, process_format("%s -o %s/out", command, folder));
+        run_losing(rank, launch, instead, lines, process_format("%s -o %s/out", command, folder));
     check_old(folder, instead == NULL || strcmp(instead, "LOST_KILLS") != 0);
     return result;
 }
@@ -235,15 +237,16 @@ static struct process_result run_failing(int rank, const char *instead, const ch
 static void check_failures(const char *lines, const char *command)
 {
     for (int rank = 0; rank < 3; rank++) {
-        struct process_result lost = run_failing(rank, NULL, lines, command);
+        struct process_result lost = run_failing(rank, 80, NULL, lines, command);
         check_said(&lost, 1, process_format("clformer: rank %d on ", rank));
-        struct process_result killed = run_failing(rank, "LOST_KILLS", lines, command);
+        struct process_result killed = run_failing(rank, 80, "LOST_KILLS", lines, command);
         if (strstr(clf_ranks_library(), "Open MPI") != NULL &&
             strstr(killed.errors, process_format("rank %d with PID", rank)) == NULL) {
             fail_msg("rank %d was killed, and mpirun says %s", rank, killed.errors);
         }
     }
-    struct process_result full = run_failing(0, "LOST_DISK", lines, command);
+    /* Later: what the disk holds no more may be kernels, before the first step of the decoder. */
+    struct process_result full = run_failing(0, 100, "LOST_DISK", lines, command);
     check_said(&full, 1, "clformer: rank 0 on ");
     check_said(&full, 1, "/out: cannot be written: ");
 }
@@ -267,7 +270,12 @@ static void test_a_rank_fails(void **state)
 {
     (void)state;
     ranks_need();
-    const char *lines = read_lines(0), *folder = support_temporary_folder();
+    size_t size;
+    const char *folder = support_temporary_folder(), *work = process_read(DEMO_MODEL, "work.txt", &size);
+    char *lines = support_array(BATCHES_OF_WORK * size + 1, 1); /* several batches a rank */
+    for (int i = 0; i < BATCHES_OF_WORK; i++) {
+        strcat(lines, work);
+    }
     process_write(folder, "fr", lines, strlen(lines));
     const char *score = process_format(SCORE "- %s/fr", folder);
     check_file(lines, TRANSLATE "--beam 4");
