@@ -32,6 +32,14 @@ static void note_start(void *user, const struct clf_train_start *start)
     fprintf(child->notes, "begins at %d with %d ranks\n", (int)start->first_update, start->ranks);
 }
 
+static void fill_disk(void)
+{
+    struct rlimit little = {20000,
+                            RLIM_INFINITY}; /* less than the weights, and than a share of the moments */
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
+}
+
 static void note_update(void *user, const struct clf_train_update *update)
 {
     struct child *child = user;
@@ -39,10 +47,8 @@ static void note_update(void *user, const struct clf_train_update *update)
     fprintf(child->notes, "update %d %a %a %a %d %d\n", (int)update->update, update->loss, update->nll,
             update->gradient_norm, (int)update->source_tokens, (int)update->target_tokens);
     fflush(child->notes);
-    if (child->updates == 8 && strcmp(child->trouble, "disk") == 0) { /* which is saved next */
-        struct rlimit little = {20000, RLIM_INFINITY};                /* less than the weights */
-        signal(SIGXFSZ, SIG_IGN);
-        assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
+    if (child->updates == 8 && child->at == 0 && strcmp(child->trouble, "disk") == 0) { /* saved next */
+        fill_disk();
     }
 }
 
@@ -62,6 +68,9 @@ static int make_trouble(void *user)
     int is_time = done == 5 && rank == child->at;
     if (is_time && strcmp(child->trouble, "killed") == 0) {
         raise(SIGKILL);
+    }
+    if (is_time && rank > 0 && strcmp(child->trouble, "disk") == 0) { /* rank 0 alone is told of updates */
+        fill_disk();
     }
     if (is_time && strcmp(child->trouble, "device") == 0) {
         clf__device_fail_at(20);
@@ -332,19 +341,20 @@ static void test_fast_reduce(void **state)
     }
 }
 
+static const char alone[] = "micro-batches=6", sharded[] = "micro-batches=6 shard-optimizer=true";
+
 /* Whichever rank fails, all of them say the same sentence; no half-written checkpoint is left, and the same
  * command goes on to the same bits. */
-static void check_trouble(const char *trouble, int at, const char *sentence)
+static void check_trouble(const char *trouble, int at, const char *sentence, const char *choices)
 {
     struct place place = make_place();
     run(&place, 1, "one", "micro-batches=6");
-    struct process_result result =
-        ranks_run(3, program, arguments_of(&place, "torn", trouble, at, "micro-batches=6"));
+    struct process_result result = ranks_run(3, program, arguments_of(&place, "torn", trouble, at, choices));
     if (process_count(result.output, " ends: ") != 3 || process_count(result.output, sentence) != 3) {
         fail_msg("%s at %d: status %d, %s%s", trouble, at, result.status, result.output, result.errors);
     }
     assert_int_equal(count_files(&place, "torn", ".tmp"), 0);
-    run(&place, 2, "torn", "micro-batches=6");
+    run(&place, 2, "torn", choices);
     check_same_run(&place, "torn", "one");
 }
 
@@ -352,22 +362,26 @@ static void test_a_device_is_lost(void **state)
 {
     (void)state;
     ranks_need();
-    check_trouble("device", 0, "ends: rank 0 on ");
-    check_trouble("device", 2, "ends: rank 2 on ");
+    check_trouble("device", 0, "ends: rank 0 on ", alone);
+    check_trouble("device", 2, "ends: rank 2 on ", alone);
+    check_trouble("device", 1, "ends: rank 1 on ", sharded);
 }
 
 static void test_the_disk_is_full(void **state)
 {
     (void)state;
     ranks_need();
-    check_trouble("disk", 0, "is not saved, the last checkpoint is");
+    check_trouble("disk", 0, "is not saved, the last checkpoint is", alone);
+    check_trouble("disk", 0, ": rank 0 on ", sharded);
+    check_trouble("disk", 1, ": rank 1 on ", sharded);
 }
 
 static void test_one_rank_is_interrupted(void **state)
 {
     (void)state;
     ranks_need();
-    check_trouble("interrupted", 1, "training was interrupted after update 5; the same command goes on");
+    check_trouble("interrupted", 1, "training was interrupted after update 5; the same command goes on",
+                  alone);
 }
 
 /* mpirun names rank and host, and ends the others. */
@@ -388,8 +402,8 @@ static void test_a_rank_is_killed(void **state)
         assert_true(count_files(&place, "torn", "update-") > 0);
         assert_ok(clf__folder_remove(process_format("%s/torn", place.folder)));
     }
-    ranks_run(3, program, arguments_of(&place, "torn", "killed", 2, "micro-batches=6"));
-    run(&place, 3, "torn", "micro-batches=6");
+    ranks_run(3, program, arguments_of(&place, "torn", "killed", 2, sharded));
+    run(&place, 3, "torn", sharded);
     check_same_run(&place, "torn", "one");
 }
 
