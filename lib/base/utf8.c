@@ -71,3 +71,12 @@ size_t clf__utf8_cut(const char *text, size_t size)
     }
     return size;
 }
+
+size_t clf__utf8_count(const char *text, size_t size)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < size; i++) {
+        count += !is_continuation((uint8_t)text[i]);
+    }
+    return count;
+}

@@ -9,6 +9,9 @@
  * U+10FFFF), or size when all is valid. */
 size_t clf__utf8_valid_prefix(const char *text, size_t size);
 
+/* How many code points begin in the first `size` bytes of valid UTF-8. */
+size_t clf__utf8_count(const char *text, size_t size);
+
 /* The longest length <= size at which text can be cut without splitting a code point. */
 size_t clf__utf8_cut(const char *text, size_t size);
 

@@ -12,12 +12,10 @@
 #include "formats/copy.h"
 #include "formats/format.h"
 #include "text/json/tiktoken.h"
+#include "text/speech_tokens.h"
 
 /* The weights of a folder that `clformer convert` wrote. */
 static const char converted[] = "model.openai.safetensors";
-
-/* From as many ids on a model knows more than English. */
-enum { ALL_LANGUAGES = 51865 };
 
 static int is_file(const char *path)
 {
@@ -49,11 +47,12 @@ static clf_status folder_of(char **out, const char *path)
                           : clf__copy_bytes(out, path, stroke == path ? 1 : (size_t)(stroke - path));
 }
 
-/* *name: the file of a model with so many ids, which is there. The caller frees *folder. */
+/* Finds the tokenizer's file for a model with so many ids, by folder and name; fails where there is none. The
+ * caller frees *folder. */
 static clf_status find_tokens(char **folder, const char **name, const char *path, int vocabulary)
 {
     int found;
-    *name = vocabulary >= ALL_LANGUAGES ? "multilingual.tiktoken" : "gpt2.tiktoken";
+    *name = vocabulary >= CLF__SPEECH_MULTILINGUAL ? "multilingual.tiktoken" : "gpt2.tiktoken";
     CLF__TRY(folder_of(folder, path));
     clf_status status = clf__file_find(&found, *folder, *name);
     if (status == CLF_OK && !found) {

@@ -1,6 +1,5 @@
 /* Drawing what a window's samples say. */
 #include <math.h>
-#include <string.h>
 
 #include "base/random.h"
 #include "search/internal.h"

@@ -4,7 +4,10 @@
 
 #include "text/pieces.h"
 
-enum { CLF__SPEECH_LANGUAGES = 100 };
+enum {
+    CLF__SPEECH_LANGUAGES = 100,
+    CLF__SPEECH_MULTILINGUAL = 51865 /* from as many ids on a model knows more than English */
+};
 
 /* How many languages a model of `rows` ids has whose special tokens begin at `first`; it may be none, or
  * less. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/utf8.h"
 
 static const char BROKEN[] = "\xef\xbf\xbd"; /* U+FFFD, in place of bytes that are no character */
 static const char SIGNS[] = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
@@ -18,18 +19,8 @@ int clf__speech_is_spaceless(const char *language)
     return 0;
 }
 
-/* How many characters the first `size` bytes are. */
-static int count_characters(const char *text, size_t size)
-{
-    int count = 0;
-    for (size_t i = 0; i < size; i++) {
-        count += ((unsigned char)text[i] & 0xc0) != 0x80;
-    }
-    return count;
-}
-
 /* The character behind `count` others, or the end of the text. */
-static const char *skip_characters(const char *text, int count)
+static const char *skip_characters(const char *text, size_t count)
 {
     for (; count > 0 && *text != '\0'; count--) {
         text++;
@@ -48,7 +39,7 @@ static int is_whole(const char *text, const char *rest)
     if (broken == NULL) {
         return 1;
     }
-    const char *same = skip_characters(rest, count_characters(text, (size_t)(broken - text)));
+    const char *same = skip_characters(rest, clf__utf8_count(text, (size_t)(broken - text)));
     return strncmp(same, BROKEN, strlen(BROKEN)) == 0;
 }
 
@@ -82,7 +73,7 @@ static clf_status split_characters(struct clf__speech_words *words, const struct
             clf__free(text);
             continue;
         }
-        rest = skip_characters(rest, count_characters(text, strlen(text)));
+        rest = skip_characters(rest, clf__utf8_count(text, strlen(text)));
         CLF__TRY(add_word(words, text, i + 1 - first));
         first = i + 1;
     }
@@ -115,12 +106,8 @@ static clf_status join_parts(struct clf__speech_words *words)
             continue;
         }
         struct clf__speech_word *word = &words->data[kept - 1];
-        size_t size = strlen(word->text), more = strlen(part.text);
-        status = clf__resize(&word->text, size + more + 1, 1);
-        if (status == CLF_OK) {
-            memcpy(word->text + size, part.text, more + 1);
-            word->ids += part.ids;
-        }
+        status = clf__append(&word->text, "%s", part.text);
+        word->ids += part.ids;
         clf__free(part.text);
     }
     words->count = kept;

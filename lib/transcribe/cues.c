@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "text/speech.h"
 
 /* openai/whisper's, where none is asked for. */
@@ -30,11 +31,7 @@ struct layout {
 
 static int count_characters(const char *text)
 {
-    int count = 0;
-    for (; *text != '\0'; text++) {
-        count += ((unsigned char)*text & 0xc0) != 0x80;
-    }
-    return count;
+    return (int)clf__utf8_count(text, strlen(text));
 }
 
 /* A word that begins a line, and a cue where there is no room for another line or `breaks` asks for it. */

@@ -23,6 +23,10 @@ enum {
     CLF__MOST_RECORDINGS = 64, /* side by side */
 };
 
+/* Signs that are joined to the word that follows, and to the word before (openai/whisper's). */
+#define CLF__PREPENDED "\"'“¿([{-"
+#define CLF__APPENDED  "\"'.。,，!！?？:：”)]}、"
+
 /* A recording that is read window by window. */
 struct clf__windows {
     struct clf_audio *audio;

@@ -12,7 +12,7 @@ static const double IMPROBABLE = 0.15, SHORT = 0.133, LONG = 2.0; /* a word's pr
 static const double SHORT_WEIGHT = 15.0, ODD = 3.0, NEARLY = 0.01;
 static const double EDGE = 2.0; /* seconds, at either end of a window */
 /* As it is joined to words; a word that is a part of it is no word. */
-static const char SIGNS[] = "\"'“¿([{-\"'.。,，!！?？:：”)]}、";
+static const char SIGNS[] = CLF__PREPENDED CLF__APPENDED;
 
 static double oddness(const struct clf_word *word)
 {

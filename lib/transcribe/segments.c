@@ -6,8 +6,6 @@
 #include "base/memory.h"
 #include "transcribe/work.h"
 
-static const char PREPENDED[] = "\"'“¿([{-", APPENDED[] = "\"'.。,，!！?？:：”)]}、";
-
 /* What was decoded above this temperature is no prompt for what follows. */
 static const double MISLEADING = 0.5;
 
@@ -181,8 +179,8 @@ static clf_status find_words(struct clf__work *work, int first)
     }
     if (status == CLF_OK) {
         const char *prepend = options->prepend_punctuations, *append = options->append_punctuations;
-        status = clf__timed_words_settle(&words, prepend != NULL ? prepend : PREPENDED,
-                                         append != NULL ? append : APPENDED);
+        status = clf__timed_words_settle(&words, prepend != NULL ? prepend : CLF__PREPENDED,
+                                         append != NULL ? append : CLF__APPENDED);
     }
     if (status == CLF_OK) {
         status = clf__timed_words_share(segments, counts, count, &words, window_start(work), work->spoken);

@@ -17,18 +17,13 @@ struct run {
     int next;                      /* recording to be opened */
 };
 
-static void tell_done(struct run *run, int index, clf_status status, struct clf_transcript *transcript)
-{
-    run->recordings.done(run->recordings.user, index, status, transcript);
-}
-
 /* Work that failed, or has come to its end. */
 static void put_away(struct run *run, struct clf__work *work, clf_status status)
 {
     struct clf_transcript *transcript = NULL;
     status = status == CLF_OK ? clf__work_end(work, &transcript) : status;
     clf__work_free(work);
-    tell_done(run, work->index, status, transcript);
+    run->recordings.done(run->recordings.user, work->index, status, transcript);
 }
 
 /* Begins the next recording that can be read at a free place, if there is another one. CLF_INTERRUPTED alone
@@ -122,11 +117,12 @@ static clf_status do_windows(struct run *run, int count)
 
 static int is_at_work(const struct run *run)
 {
-    int count = 0;
     for (int i = 0; i < run->transcriber->slots; i++) {
-        count += run->works[i].transcript != NULL;
+        if (run->works[i].transcript != NULL) {
+            return 1;
+        }
     }
-    return count > 0;
+    return 0;
 }
 
 static clf_status transcribe(struct run *run)

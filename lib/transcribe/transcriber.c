@@ -10,9 +10,10 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "config/sides.h"
+#include "text/speech_tokens.h"
 #include "transcribe/internal.h"
 
-enum { DEFAULT_BEAM = 5, DEFAULT_SAMPLES = 5, MOST_BEAMS = 64, MOST_PATIENCE = 8, ALL_LANGUAGES = 51865 };
+enum { DEFAULT_BEAM = 5, DEFAULT_SAMPLES = 5, MOST_BEAMS = 64, MOST_PATIENCE = 8 };
 
 static const double DEFAULT_RATIO = 2.4;
 
@@ -168,7 +169,8 @@ static clf_status encode_prompt(struct clf__ids *ids, const struct clf_transcrib
 static clf_status find_kind(struct clf_transcriber *transcriber)
 {
     struct clf__json json;
-    transcriber->is_multilingual = transcriber->model->transformer->config.target_vocabulary >= ALL_LANGUAGES;
+    transcriber->is_multilingual =
+        transcriber->model->transformer->config.target_vocabulary >= CLF__SPEECH_MULTILINGUAL;
     CLF__TRY(clf__json_find_in(&json, transcriber->model->folder, "generation_config.json"));
     if (json.root != NULL) {
         clf_status status = clf__json_bool(&json, "is_multilingual", &transcriber->is_multilingual);

@@ -117,12 +117,21 @@ static void test_cut(void **state)
     assert_int_equal(clf__utf8_cut("\x80\x80", 2), 2);
 }
 
+static void test_count(void **state)
+{
+    (void)state;
+    assert_int_equal(clf__utf8_count("", 0), 0);
+    assert_int_equal(clf__utf8_count("abc", 2), 2);
+    assert_int_equal(clf__utf8_count("\xc3\xa9\xe2\x82\xac\xf0\x9f\x99\x82!", 10), 4); /* é, €, a smile, ! */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_every_code_point),
         cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
