@@ -30,32 +30,14 @@ static size_t complete_from(const struct clf__training *training, int stage, siz
     if (stage == clf__lending_stage(config, CLF__ENCODER, -1)) {
         return 0;
     }
-    for (int i = 0; i < training->trained_count && !clf__training_has_relative(training); i++) {
+    if (clf__training_has_relative(training)) {
+        return before;
+    }
+    for (int i = 0; i < training->trained_count; i++) {
         const struct clf__trained *trained = &training->trained[i];
         place = trained->stage == stage ? clf__smaller_size(place, trained->place) : place;
     }
     return place;
-}
-
-/* What lies from `first` to `end`, in each chunk of the pool. */
-static clf_status add_loans(struct clf__lending *lending, const struct clf__pool *pool, int stage,
-                            size_t first, size_t end)
-{
-    size_t chunk_end = clf__pool_floats(pool);
-    for (int chunk = pool->chunk_count - 1; chunk >= 0; chunk--) {
-        size_t start = chunk_end - clf__pool_chunk_floats(pool, chunk);
-        size_t from = clf__larger_size(start, first), to = clf__smaller_size(chunk_end, end);
-        if (from < to) {
-            size_t count = (size_t)lending->count + 1;
-            CLF__TRY(clf__resize(&lending->loans, count, sizeof *lending->loans));
-            CLF__TRY(clf__resize(&lending->stages, count, sizeof *lending->stages));
-            lending->stages[lending->count] = stage;
-            lending->loans[lending->count++] =
-                (struct clf__loan){.chunk = chunk, .first = from - start, .count = to - from};
-        }
-        chunk_end = start;
-    }
-    return CLF_OK;
 }
 
 /* The last place up to here at which an array can be parted: see CLF__ADAM_STRETCH. */
@@ -100,6 +82,29 @@ static clf_status add_stretches(struct clf__training *training, int loan, size_t
     return CLF_OK;
 }
 
+/* What lies from `first` to `end`, in each chunk of the pool. */
+static clf_status add_loans(struct clf__training *training, int stage, size_t first, size_t end)
+{
+    struct clf__lending *lending = &training->lending;
+    const struct clf__pool *pool = &training->gradients.pool;
+    size_t chunk_end = clf__pool_floats(pool);
+    for (int chunk = pool->chunk_count - 1; chunk >= 0; chunk--) {
+        size_t start = chunk_end - clf__pool_chunk_floats(pool, chunk);
+        size_t from = clf__larger_size(start, first), to = clf__smaller_size(chunk_end, end);
+        if (from < to) {
+            size_t count = (size_t)lending->count + 1;
+            CLF__TRY(clf__resize(&lending->loans, count, sizeof *lending->loans));
+            CLF__TRY(clf__resize(&lending->stages, count, sizeof *lending->stages));
+            lending->stages[lending->count] = stage;
+            lending->loans[lending->count++] =
+                (struct clf__loan){.chunk = chunk, .first = from - start, .count = to - from};
+            CLF__TRY(add_stretches(training, lending->count - 1, from));
+        }
+        chunk_end = start;
+    }
+    return CLF_OK;
+}
+
 static clf_status make_shares(struct clf__training *training)
 {
     struct clf__lending *lending = &training->lending;
@@ -118,23 +123,14 @@ static clf_status make_shares(struct clf__training *training)
 
 clf_status clf__lending_create(struct clf__training *training)
 {
-    struct clf__lending *lending = &training->lending;
-    const struct clf__pool *pool = &training->gradients.pool;
     int last = clf__lending_stage(&training->transformer->config, CLF__ENCODER, -1);
-    size_t end = clf__pool_floats(pool);
+    size_t end = clf__pool_floats(&training->gradients.pool);
     for (int stage = 0; stage <= last; stage++) {
         size_t first = complete_from(training, stage, end);
         if (stage == last || end - first >= LEAST_LOAN) {
-            CLF__TRY(add_loans(lending, pool, stage, first, end));
+            CLF__TRY(add_loans(training, stage, first, end));
             end = first;
         }
-    }
-    for (int i = 0; i < lending->count; i++) {
-        size_t place = lending->loans[i].first;
-        for (int chunk = 0; chunk < lending->loans[i].chunk; chunk++) {
-            place += clf__pool_chunk_floats(pool, chunk);
-        }
-        CLF__TRY(add_stretches(training, i, place));
     }
     return make_shares(training);
 }

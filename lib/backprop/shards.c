@@ -3,6 +3,7 @@
 #include "backprop/internal.h"
 #include "base/larger.h"
 #include "base/memory.h"
+#include "cluster/tree.h"
 
 static struct clf__tensor part_of(struct clf__tensor array, size_t first, size_t count)
 {
@@ -27,10 +28,7 @@ static int find_part(struct clf__piece *out, const struct clf__training *trainin
 /* Where this rank's share of a stretch begins and ends among all gradients. */
 static void find_own(size_t own[2], const struct clf__training *training, const struct clf__stretch *stretch)
 {
-    own[0] = stretch->place;
-    for (int i = 0; i < training->ranks->rank; i++) {
-        own[0] += stretch->shares[i];
-    }
+    own[0] = stretch->place + clf__tree_shares_before(stretch->shares, training->ranks->rank);
     own[1] = own[0] + stretch->shares[training->ranks->rank];
 }
 
@@ -169,27 +167,22 @@ static clf_status write_others(const struct gathering *gathering, int index, con
     return write_range(gathering, index, stretch, own[1], its->place + its->count);
 }
 
-/* The first failure counts; a rank that has one sends on, for the others wait for it. */
-static void note(clf_status *out, clf_status status)
-{
-    *out = *out == CLF_OK ? status : *out;
-}
-
 static clf_status gather(struct gathering *gathering)
 {
     const struct clf__training *training = gathering->training;
     const struct clf__communicator *ranks = training->ranks;
     const struct clf__lending *lending = &training->lending;
-    clf_status status = CLF_OK;
+    clf_status status =
+        CLF_OK; /* the first failure; after it the rank sends on, for the others wait for it */
     for (int i = 0; i < lending->stretch_count + CLF__TICKETS; i++) {
         int ticket = i % CLF__TICKETS;
         float *stretch = training->gathered[ticket];
         if (i >= CLF__TICKETS && i - CLF__TICKETS < lending->stretch_count) {
             CLF__TRY(ranks->finish(ranks, ticket));
-            note(&status, status == CLF_OK ? write_others(gathering, i - CLF__TICKETS, stretch) : status);
+            status = status == CLF_OK ? write_others(gathering, i - CLF__TICKETS, stretch) : status;
         }
         if (i < lending->stretch_count) {
-            note(&status, status == CLF_OK ? read_own(gathering, i, stretch) : status);
+            status = status == CLF_OK ? read_own(gathering, i, stretch) : status;
             CLF__TRY(
                 ranks->begin_gather(ranks, ticket, sizeof *stretch, stretch, lending->stretches[i].shares));
         }

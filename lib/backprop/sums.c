@@ -169,12 +169,6 @@ static clf_status wait_for(struct clf__gradient_sums *sums, const struct clf__lo
     }
 }
 
-/* The first failure counts. */
-static void note(clf_status *out, clf_status status)
-{
-    *out = *out == CLF_OK ? status : *out;
-}
-
 /* One update's sums. */
 struct update {
     struct clf__gradient_sums *sums;
@@ -189,10 +183,11 @@ struct update {
 static void take_back(struct update *update, int64_t ended)
 {
     struct clf__lending *lending = &update->sums->training->lending;
+    const struct clf__pool *pool = &update->sums->training->gradients.pool;
     int end = ended < lending->stretch_count ? lending->stretches[ended].loan : lending->count;
     for (; update->taken_back < end; update->taken_back++) {
-        note(&update->status, clf__pool_take_back(&update->sums->training->gradients.pool,
-                                                  &lending->loans[update->taken_back]));
+        clf_status status = clf__pool_take_back(pool, &lending->loans[update->taken_back]);
+        update->status = update->status == CLF_OK ? status : update->status;
     }
 }
 
@@ -236,7 +231,7 @@ static clf_status push_loan(struct update *update, int index, int *next)
     const struct clf__lending *lending = &sums->training->lending;
     const struct clf__loan *loan = &lending->loans[index];
     if (update->status == CLF_OK) {
-        note(&update->status, wait_for(sums, loan));
+        update->status = wait_for(sums, loan);
     }
     for (; *next < lending->stretch_count && lending->stretches[*next].loan == index; ++*next) {
         const struct clf__stretch *stretch = &lending->stretches[*next];

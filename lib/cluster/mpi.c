@@ -15,6 +15,7 @@
 #include "base/memory.h"
 
 enum { MESSAGE_TAG = 1 };
+
 /* What was begun under one ticket. */
 struct operation {
     MPI_Request request; /* MPI_REQUEST_NULL: nothing, or it has ended */
@@ -89,11 +90,16 @@ static clf_status find_failed(int *out, const struct clf__communicator *communic
     return settle(mpi, error, &request, "waiting for the others");
 }
 
+static clf_status fail_parted(void)
+{
+    return clf__fail(CLF_NETWORK, "the ranks have parted after a failure");
+}
+
 static clf_status agree(const struct clf__communicator *communicator, clf_status status)
 {
     struct mpi *mpi = communicator->context;
     if (mpi->has_failed) {
-        return status != CLF_OK ? status : clf__fail(CLF_NETWORK, "the ranks have parted after a failure");
+        return status != CLF_OK ? status : fail_parted();
     }
     struct clf__failure failure = clf__failure_keep(status);
     int first;
@@ -176,7 +182,7 @@ static clf_status take_ticket(struct operation **out, const struct clf__communic
 {
     struct mpi *mpi = communicator->context;
     *out = &mpi->operations[ticket];
-    return mpi->has_failed ? clf__fail(CLF_NETWORK, "the ranks have parted after a failure") : CLF_OK;
+    return mpi->has_failed ? fail_parted() : CLF_OK;
 }
 
 static MPI_Datatype type_of(size_t width)

@@ -198,14 +198,13 @@ static void pack(const struct clf__tree_sum *sum, const struct clf__tree_flight 
     }
 }
 
-/* Where a rank's share begins; at `size`, the length of the stretch. */
-static size_t place_of(const struct clf__tree_flight *flight, int rank)
+size_t clf__tree_shares_before(const size_t *shares, int rank)
 {
-    size_t place = 0;
+    size_t count = 0;
     for (int i = 0; i < rank; i++) {
-        place += flight->shares[i];
+        count += shares[i];
     }
-    return place;
+    return count;
 }
 
 static struct clf__tree_flight *flight_of(struct clf__tree_sum *sum, int64_t stretch, int *ticket)
@@ -243,7 +242,7 @@ static clf_status add(struct clf__tree_sum *sum, int64_t stretch)
     int ticket;
     struct clf__tree_flight *flight = flight_of(sum, stretch, &ticket);
     CLF__TRY(ranks->finish(ranks, ticket));
-    size_t share = flight->shares[ranks->rank], own = place_of(flight, ranks->rank);
+    size_t share = flight->shares[ranks->rank], own = clf__tree_shares_before(flight->shares, ranks->rank);
     float *parts = sum->options.is_bf16 ? sum->floats : flight->parts;
     if (sum->options.is_bf16) {
         unpack_bf16(parts, flight->parts, (size_t)sum->node_count * share);
@@ -270,7 +269,7 @@ static clf_status end(struct clf__tree_sum *sum)
     }
     CLF__TRY(ranks->finish(ranks, ticket + 1));
     if (sum->options.is_bf16) {
-        unpack_bf16(flight->total, flight->packed, place_of(flight, ranks->size));
+        unpack_bf16(flight->total, flight->packed, clf__tree_shares_before(flight->shares, ranks->size));
     }
     return CLF_OK;
 }

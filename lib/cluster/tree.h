@@ -44,6 +44,9 @@ struct clf__tree_options {
     size_t stretch, share; /* the most floats of a stretch, and of a rank's share of one */
 };
 
+/* How many floats are the shares of the ranks before one; of all ranks: the length of a stretch. */
+size_t clf__tree_shares_before(const size_t *shares, int rank);
+
 /* As they count with is_bf16. */
 void clf__tree_round(float *values, size_t count);
 /* The sum of two halves of a node: into[i] += from[i]. */
