@@ -87,6 +87,21 @@ static void fail(struct deal *deal, const struct clf__failure *failure)
     }
 }
 
+/* Works on a batch whose lines are from `first` on in the order; *reply is its answers. */
+static clf_status work_on(struct deal *deal, const struct batch *batch, int first, struct letter **reply)
+{
+    struct answers answers;
+    clf_status status = answers_begin(&answers, batch->count);
+    if (status == CLF_OK) {
+        status = deal->work(deal->user, batch, &answers);
+    }
+    if (status == CLF_OK) {
+        status = letter_write_answers(reply, &answers, first);
+    }
+    answers_free(&answers);
+    return status;
+}
+
 /* --- Rank 0. --- */
 
 static size_t cost_of(const struct deal *deal, int line)
@@ -116,13 +131,7 @@ static clf_status keep_answers(struct deal *deal, struct letter *letter)
 {
     if (deal->letter_count == deal->letter_capacity) {
         int capacity = 2 * deal->letter_capacity + 16;
-        struct letter **grown;
-        CLF__TRY(clf__allocate(&grown, (size_t)capacity, sizeof *grown));
-        for (int i = 0; i < deal->letter_count; i++) {
-            grown[i] = deal->letters[i];
-        }
-        clf__free(deal->letters);
-        deal->letters = grown;
+        CLF__TRY(clf__resize(&deal->letters, (size_t)capacity, sizeof(struct letter *)));
         deal->letter_capacity = capacity;
     }
     deal->letters[deal->letter_count++] = letter;
@@ -250,7 +259,6 @@ static clf_status hand_out(struct deal *deal)
 static clf_status work_here(struct deal *deal)
 {
     struct batch batch;
-    struct answers answers = {.count = 0};
     struct letter *letter = NULL;
     int first = deal->next;
     clf_status status = take(deal, &batch);
@@ -258,18 +266,11 @@ static clf_status work_here(struct deal *deal)
         status = hand_out(deal);
     }
     if (status == CLF_OK) {
-        status = answers_begin(&answers, batch.count);
-    }
-    if (status == CLF_OK) {
-        status = deal->work(deal->user, &batch, &answers);
-    }
-    if (status == CLF_OK) {
-        status = letter_write_answers(&letter, &answers, first);
+        status = work_on(deal, &batch, first, &letter);
     }
     if (status == CLF_OK && (status = keep_answers(deal, letter)) != CLF_OK) {
         clf__free(letter);
     }
-    answers_free(&answers);
     batch_free(&batch);
     return deal->failure.status != CLF_OK ? clf__failure_again(&deal->failure) : status;
 }
@@ -390,19 +391,11 @@ static struct letter *next_letter(struct deal *deal)
 static clf_status answer(struct deal *deal, struct letter *letter)
 {
     struct batch batch;
-    struct answers answers = {.count = 0};
     struct letter *reply = NULL;
     clf_status status = letter_read_batch(&batch, letter);
     if (status == CLF_OK) {
-        status = answers_begin(&answers, batch.count);
+        status = work_on(deal, &batch, letter->first, &reply);
     }
-    if (status == CLF_OK) {
-        status = deal->work(deal->user, &batch, &answers);
-    }
-    if (status == CLF_OK) {
-        status = letter_write_answers(&reply, &answers, letter->first);
-    }
-    answers_free(&answers);
     batch_free(&batch);
     CLF__TRY(clf__failure_again(&deal->failure));
     CLF__TRY(status);
