@@ -2,6 +2,7 @@
 #ifndef CLF_INFER_INTERNAL_H
 #define CLF_INFER_INTERNAL_H
 
+#include "config/sides.h"
 #include "infer/session.h"
 #include "layers/workspace.h"
 #include "ops/attention.h"
@@ -109,6 +110,18 @@ struct clf__decoder_maps {
 /* Runs the decoder's layers and final norm over the first `rows` rows of the workspace; maps may be NULL. */
 clf_status clf__session_run_decoder(struct clf__session *session, int rows,
                                     const struct clf__layer_call *call, const struct clf__decoder_maps *maps);
+
+/* How the decoder's rows look at the sources, by these ranges. */
+static inline struct clf__attention_call clf__session_cross(struct clf__session *session,
+                                                            struct clf__sequence_ranges ranges)
+{
+    return (struct clf__attention_call){
+        .heads = clf__config_heads(&session->transformer->config, CLF__DECODER),
+        .ranges = ranges,
+        .mask = {.hidden_keys = session->hidden_sources},
+        .scratch = &session->scratch,
+    };
+}
 
 /* The tokens that are given before a step's own (given.c). */
 clf_status clf__session_give(struct clf__session *session, const struct clf__step *step);

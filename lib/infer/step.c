@@ -283,15 +283,10 @@ static clf_status run_step(struct clf__session *session, struct clf__step *step)
         .table = decoder->embedder.positions,
         .positions = views.position_rows,
     };
-    struct clf__attention_call cross = {
-        .heads = clf__config_heads(&session->transformer->config, CLF__DECODER),
-        .ranges = views.cross,
-        .mask = {.hidden_keys = session->hidden_sources},
-        .scratch = &session->scratch,
-        .weights = looks_of(session, step, views.cross.max_keys),
-        .weight_heads = session->limits.attention_heads,
-        .few_queries = 1,
-    };
+    struct clf__attention_call cross = clf__session_cross(session, views.cross);
+    cross.weights = looks_of(session, step, views.cross.max_keys);
+    cross.weight_heads = session->limits.attention_heads;
+    cross.few_queries = 1;
     struct clf__layer_call call = {.step = &mixer_step, .cross_call = &cross, .counters = session->counters};
     CLF__TRY(start_step(session, &call, &start, step->rows));
     CLF__TRY(clf__session_run_decoder(session, step->rows, &call, NULL));

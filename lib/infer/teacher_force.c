@@ -52,12 +52,7 @@ clf_status clf__session_force(struct clf__session *session, const struct clf__se
                  .relative = decoder->embedder.relative.table},
         .scratch = &session->scratch,
     };
-    struct clf__attention_call cross = {
-        .heads = heads,
-        .ranges = views.cross,
-        .mask = {.hidden_keys = session->hidden_sources},
-        .scratch = &session->scratch,
-    };
+    struct clf__attention_call cross = clf__session_cross(session, views.cross);
     if (maps != NULL) {
         int keys = session->slots[slot != NULL ? *slot : 0].length;
         cross.maps = clf__tensor_packed(session->maps[1], heads.count * rows, keys);
