@@ -1,0 +1,37 @@
+"""What benches keep of their rows in a file of JSON, with the setting that it was measured in."""
+import datetime
+import json
+import os
+import sys
+
+
+def processor():
+    for line in open("/proc/cpuinfo", encoding="utf8"):
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return os.uname().machine
+
+
+def read_kept(bench, path, setting, take):
+    """What `take` makes of the file's content; None where there is no file."""
+    if not path or not os.path.exists(path):
+        return None
+    try:
+        with open(path, encoding="utf8") as file:
+            kept = json.load(file)
+        other = [key for key, value in setting.items() if kept[key] != value]
+        taken = take(kept)
+    except (ValueError, KeyError, TypeError) as error:
+        sys.exit(f"{bench}: {path} is not what --json writes ({error!r}); move it away")
+    if other:
+        sys.exit(f"{bench}: what {path} keeps was measured with another {' and '.join(other)}; name another file")
+    return taken
+
+
+def keep(path, setting, **content):
+    """Writes the file anew; no path: nothing."""
+    if path:
+        date = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+        with open(f"{path}.part", "w", encoding="utf8") as file:
+            json.dump({"date": date, **setting, **content}, file, ensure_ascii=False, indent=1)
+        os.replace(f"{path}.part", path)
