@@ -4,9 +4,9 @@
  *     s[t] = scale * q[r] . k[t] + what the masks add
  *     y[r] = sum_t exp(s[t] - m) v[t] / sum_t exp(s[t] - m), m = max_t s[t]; zeros where every s[t] is -inf
  *
- * attention_step: row r's own key and value go to row cache_rows[r] * positions_total + positions[r] of the cache, unless
- * own_k is null and they are there; then its key t is the cache's row table[cache_rows[r]][t] * positions_total + t, t = 0 .. positions[r], in tiles of 64
- * from the first one on. A row whose cache row or position lies outside the cache gets zeros. attention_rows, of the
+ * attention_step: row r's own key and value go to row cache_rows[r] * positions_total + positions[r] of the cache,
+ * unless own_k is null and they are there; then its key t is the cache's row table[cache_rows[r]][t] * positions_total
+ * + t, t = 0 .. positions[r], in tiles of 64 from the first one on. A row whose cache row or position lies outside the cache gets zeros. attention_rows, of the
  * GPU form alone: queries and keys of a ragged batch as in attention.cl, with its masks. A row's result depends on
  * nothing but its own keys.
  *

@@ -80,10 +80,10 @@ struct clf_transcribe_options {
     /* 1: segments have words with their times, and where the last word ends the next window begins. */
     int word_timestamps;
     int reserved;
-    /* 0: all is kept. Else, with the times of words: what has more than so many seconds of silence on both
-     * sides, and words such as the model invents, is left out. */
+    /* 0: everything is kept. Above 0, which needs the times of words, a segment is left out where its words
+     * look invented and more than so many seconds of silence lie on both sides of it. */
     double hallucination_silence_threshold;
-    const char *prepend_punctuations; /* signs that belong to the word behind them; NULL: "'“¿([{- */
+    const char *prepend_punctuations; /* signs that are joined to the word that follows; NULL: "'“¿([{- */
     const char *append_punctuations;  /* and to the word before them; NULL: "'.。,，!！?？:：”)]}、 */
     /* A window is decoded at one temperature after the other, until its compression_ratio is no more than the
      * threshold and its avg_logprob no less than log_probability_threshold, or it is silence: less than that

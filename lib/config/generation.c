@@ -196,7 +196,7 @@ static int is_same(const struct sequences *sequences, size_t a, size_t b)
                   (size_t)length * sizeof *sequences->ids) == 0;
 }
 
-/* In the place of a sequence that is left out come those behind it. */
+/* Leaves out one sequence; those after it move up. */
 static void drop_sequence(struct sequences *sequences, size_t i)
 {
     int length = sequence_length(sequences, i), total = sequences->offsets[sequences->count];
