@@ -46,7 +46,7 @@ clf_status clf__file_read(char **out, size_t *size, const char *path, size_t max
 /* The same of one that is open. */
 clf_status clf__file_read_open(char **out, size_t *size, const struct clf__file *file, size_t max_bytes);
 
-/* Writes to a temporary file beside path and renames it. */
+/* Writes to a temporary file in the folder of path and renames it. */
 clf_status clf__file_write(const char *path, const void *bytes, size_t size);
 /* The same for a file that nobody else may read or write. */
 clf_status clf__file_write_owned(const char *path, const void *bytes, size_t size);
@@ -55,9 +55,10 @@ clf_status clf__file_write_owned(const char *path, const void *bytes, size_t siz
  * the same path. The caller frees *out. */
 clf_status clf__temporary_path(char **out, const char *path);
 
-/* The same piece by piece. */
+/* The same piece by piece. Where the file system has files without names, it is one until it ends: a process
+ * that is killed leaves nothing. */
 struct clf__file_writer {
-    char *path, *temporary;
+    char *path, *temporary; /* temporary NULL: without a name */
     int descriptor;
 };
 clf_status clf__file_writer_open(struct clf__file_writer *out, const char *path);

@@ -1,5 +1,5 @@
 /* Writing files and naming folders, so that they are whole or not there. */
-#define _XOPEN_SOURCE 700 /* sync() */
+#define _GNU_SOURCE /* O_TMPFILE, and sync() */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,20 +18,72 @@ clf_status clf__temporary_path(char **out, const char *path)
     return clf__format(out, "%s.%ld-%u.tmp", path, (long)getpid(), atomic_fetch_add(&made, 1));
 }
 
-/* A name that is taken is another machine's or container's, or was left by a process that was killed. */
-static clf_status create_temporary(struct clf__file_writer *writer, mode_t mode)
+/* The folder that holds a path. The caller frees *out. */
+static clf_status parent_of(char **out, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return clf__copy_bytes(out, slash ? path : ".", slash ? (size_t)(slash - path) + 1 : 1);
+}
+
+/* Where the system shows a file that is open, and links to it lead. */
+struct shown {
+    char path[32];
+};
+
+static struct shown shown_at(int descriptor)
+{
+    struct shown shown;
+    snprintf(shown.path, sizeof shown.path, "/proc/self/fd/%d", descriptor);
+    return shown;
+}
+
+/* A file without a name goes with its process, however that ends. Not every system and file system has them:
+ * the descriptor stays -1 there. */
+static clf_status create_nameless(struct clf__file_writer *writer, mode_t mode)
+{
+#ifdef O_TMPFILE
+    char *folder = NULL;
+    CLF__TRY(parent_of(&folder, writer->path));
+    writer->descriptor = open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
+    clf__free(folder);
+    if (writer->descriptor >= 0 && access(shown_at(writer->descriptor).path, F_OK) != 0) { /* no /proc */
+        close(writer->descriptor);
+        writer->descriptor = -1;
+    }
+#else
+    (void)writer, (void)mode;
+#endif
+    return CLF_OK;
+}
+
+/* Gives the file that is open its temporary name, or makes one of that name. A name that is taken is another
+ * machine's or container's, or was left by a process that was killed. */
+static clf_status take_temporary(struct clf__file_writer *writer, mode_t mode)
 {
     enum { MOST_TRIES = 1000 };
-    for (int i = 0; i < MOST_TRIES && writer->descriptor < 0; i++) {
+    int is_open = writer->descriptor >= 0, has_name = 0;
+    for (int i = 0; i < MOST_TRIES && !has_name; i++) {
         clf__free(writer->temporary);
         writer->temporary = NULL;
         CLF__TRY(clf__temporary_path(&writer->temporary, writer->path));
-        writer->descriptor = open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-        if (writer->descriptor < 0 && errno != EEXIST) {
+        if (is_open) {
+            has_name = linkat(AT_FDCWD, shown_at(writer->descriptor).path, AT_FDCWD, writer->temporary,
+                              AT_SYMLINK_FOLLOW) == 0;
+        } else {
+            writer->descriptor = open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+            has_name = writer->descriptor >= 0;
+        }
+        if (!has_name && errno != EEXIST) {
             break;
         }
     }
-    return writer->descriptor >= 0 ? CLF_OK : clf__file_fail(writer->path, "created");
+    if (!has_name) {
+        clf_status status = clf__file_fail(writer->path, "created");
+        clf__free(writer->temporary); /* somebody else's */
+        writer->temporary = NULL;
+        return status;
+    }
+    return CLF_OK;
 }
 
 static void free_writer(struct clf__file_writer *writer)
@@ -46,7 +98,10 @@ static clf_status open_writer(struct clf__file_writer *out, const char *path, mo
     *out = (struct clf__file_writer){.descriptor = -1};
     clf_status status = clf__copy_string(&out->path, path);
     if (status == CLF_OK) {
-        status = create_temporary(out, mode);
+        status = create_nameless(out, mode);
+    }
+    if (status == CLF_OK && out->descriptor < 0) {
+        status = take_temporary(out, mode);
     }
     if (status != CLF_OK) {
         free_writer(out);
@@ -79,9 +134,8 @@ clf_status clf__file_writer_write(struct clf__file_writer *writer, const void *b
 /* The folder that holds a path, onto the disk: until then a rename may be forgotten. */
 static clf_status sync_parent(const char *path)
 {
-    const char *slash = strrchr(path, '/');
     char *folder = NULL;
-    CLF__TRY(clf__copy_bytes(&folder, slash ? path : ".", slash ? (size_t)(slash - path) + 1 : 1));
+    CLF__TRY(parent_of(&folder, path));
     clf_status status = CLF_OK;
     int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor < 0) {
@@ -106,15 +160,18 @@ clf_status clf__file_writer_close(struct clf__file_writer *writer, clf_status st
     if (status == CLF_OK && fsync(writer->descriptor) != 0 && errno != EINVAL) {
         status = clf__file_fail(writer->path, "written");
     }
+    if (status == CLF_OK && writer->temporary == NULL) {
+        status = take_temporary(writer, 0);
+    }
     if (close(writer->descriptor) != 0 && status == CLF_OK) {
         status = clf__file_fail(writer->path, "written");
     }
     if (status == CLF_OK && rename(writer->temporary, writer->path) != 0) {
         status = clf__file_fail(writer->path, "written");
     }
-    if (status != CLF_OK) {
+    if (status != CLF_OK && writer->temporary != NULL) {
         unlink(writer->temporary);
-    } else {
+    } else if (status == CLF_OK) {
         status = sync_parent(writer->path);
     }
     free_writer(writer);
