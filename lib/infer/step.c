@@ -298,7 +298,8 @@ clf_status clf__session_step(struct clf__session *session, struct clf__step *ste
 {
     clf_status status = run_step(session, step);
     if (status != CLF_OK) {
-        clf__device_settle(session->transformer->device); /* which may still read what was uploaded */
+        /* It may still read what was uploaded, and weights and caches by their addresses. */
+        clf__device_settle(session->transformer->device);
     }
     return status;
 }

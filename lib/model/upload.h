@@ -29,7 +29,8 @@ struct clf__tensor clf__upload_take(struct clf__upload *upload, int count, int32
 struct clf__sequence_ranges clf__upload_take_ranges(struct clf__upload *upload, int sequences,
                                                     int32_t **target);
 clf_status clf__upload_send(const struct clf__upload *upload);
-/* Without waiting: what was collected stays until the device is waited for. */
+/* Without waiting: what was collected stays until the device is waited for, after a failure by
+ * clf__device_settle(). */
 clf_status clf__upload_send_later(const struct clf__upload *upload);
 
 /* What an embedder and self-attention need of sequences: ids (zeros for frames), rows of the table of

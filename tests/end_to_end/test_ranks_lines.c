@@ -207,7 +207,10 @@ static struct process_result run_losing(int rank, int launch, const char *instea
         unsetenv(settings[i][0]);
     }
     assert_true(result.status != 0);
-    assert_string_equal(result.output, "");
+    /* MPICH's launcher tells there of a process that was killed. */
+    int is_launchers =
+        strncmp(result.output, "\n=====", 6) == 0 && strstr(result.output, "(signal 9)") != NULL;
+    assert_true(*result.output == '\0' || is_launchers);
     return result;
 }
 

@@ -151,6 +151,29 @@ static void test_lost(void **state)
     assert_int_equal(process_count(none.errors, "\n"), 2);
 }
 
+/* The only one, in the middle of work that leaves nothing to go on with: what was enqueued may still run
+ * while everything is given back. */
+static void test_lost_alone(void **state)
+{
+    (void)state;
+    size_t size;
+    const char *folder = support_temporary_folder(), *lines = process_read(DEMO_MODEL, "work.txt", &size);
+    process_write(folder, "fr", lines, size);
+    const char *const calls[] = {
+        process_format(SCORE "%s/fr %s/fr", folder, folder),
+        process_format(
+            "train --from " DEMO_MODEL
+            " --train %s/fr %s/fr --batch-tokens 300 --micro-batches 2 --max-updates 3 -o %s/model",
+            folder, folder, folder)};
+    for (int i = 0; i < 2; i++) {
+        for (int launch = 15; launch <= 45; launch += 15) {
+            struct process_result result = run_losing(NULL, launch, calls[i]);
+            assert_int_equal(result.status, 1);
+            assert_int_equal(process_count(result.errors, "clformer: running kernel "), 1);
+        }
+    }
+}
+
 static void test_bench(void **state)
 {
     (void)state;
@@ -188,6 +211,7 @@ int main(void)
         cmocka_unit_test_teardown(test_stream, support_teardown),
         cmocka_unit_test_teardown(test_score, support_teardown),
         cmocka_unit_test_teardown(test_lost, support_teardown),
+        cmocka_unit_test_teardown(test_lost_alone, support_teardown),
         cmocka_unit_test_teardown(test_bench, support_teardown),
         cmocka_unit_test_teardown(test_wrong_lists, support_teardown),
     };
