@@ -411,7 +411,8 @@ static inline void fetch_following(const struct following *following, int row, i
 }
 
 /* A block of queries of one head of one sequence; there may be none. The blocks of a head, the late ones, which are long
- * when causal, come first; while a tile is worked on, the next one, or that of the next head, is fetched. */
+ * when causal, come first. While the first block works on a tile, the next one is fetched, and while the last block does, the
+ * next head's. */
 static inline void attention_task(struct attention_work *work, int task, ATTENTION_ARGUMENTS)
 {
     int blocks = (sizes.max_queries + sizes.block_queries - 1) / sizes.block_queries;
@@ -434,6 +435,7 @@ static inline void attention_task(struct attention_work *work, int task, ATTENTI
     int tile = 0;
     do { /* once even without keys: it starts the sums */
         int width = clamp(end - tile, 0, TILE_KEYS), next = tile + TILE_KEYS < end ? tile + TILE_KEYS : 0;
+        int fetches = next > 0 ? queries - first <= sizes.block_queries : first == 0; /* once for all blocks of a head */
         struct following following = find_following(sequence, head, next, k, v, ranges, sizes);
         pack_rows(&work->keys[0][0], ROW(k, first_key + tile) + head * KEY_WIDTH, sizes.k.stride, width, KEY_WIDTH,
                   sizes.scale * M_LOG2E_F);
@@ -442,7 +444,9 @@ static inline void attention_task(struct attention_work *work, int task, ATTENTI
             rows = rows_together(count - row);
             int seen = causal ? clamp(last + row + rows - tile, 0, width) : width; /* by some of these queries */
             int vectors = VECTORS(seen);
-            fetch_following(&following, row, rows, count, block_q, sizes);
+            if (fetches) {
+                fetch_following(&following, row, rows, count, block_q, sizes);
+            }
             score_rows(work, block_q + (size_t)row * sizes.q.stride, sizes.q.stride, rows, vectors);
             if (vectors * LANES > seen || hidden || bias || terms || (causal && tile + seen - 1 > last + row)) {
                 mask_rows(work->scores, work->unseen, first + row, rows, tile, vectors, keys, last + row, causal, bias,
