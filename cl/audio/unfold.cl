@@ -11,6 +11,16 @@ CPU_KERNEL void unfold_forward_cpu(__global float *y, int y_offset, int y_stride
     int channels = columns / width;
     for (int t = (int)get_group_id(0); t < rows; t += (int)get_num_groups(0)) {
         __global float *out = y + y_offset + (size_t)t * y_stride;
+        long first = (long)t * step - width / 2;
+        if (width == 3 && first >= 0 && first + 2 < x_rows) { /* Whisper's, where it has all its rows */
+            const __global float *in = x + x_offset + (size_t)first * x_stride;
+            for (int c = 0; c < channels; c++) {
+                out[3 * c] = in[c];
+                out[3 * c + 1] = in[x_stride + c];
+                out[3 * c + 2] = in[2 * (size_t)x_stride + c];
+            }
+            continue;
+        }
         for (int k = 0; k < width; k++) {
             long row = (long)t * step + k - width / 2;
             int is_row = row >= 0 && row < x_rows;

@@ -28,7 +28,7 @@
 #define LANES          16
 #define VECTORS(width) (((width) + LANES - 1) / LANES)
 #define TILE_KEYS      128 /* keys between two looks at the running maximum */
-#define MOST_QUERIES   64  /* of a work-item */
+#define MOST_QUERIES   256 /* of a work-item */
 #define MOST_ROWS      8   /* queries that are taken together */
 
 /* How many vectors of scores, and of sums, each of ROWS queries has in registers: all together at most sixteen of 512 bits,
@@ -202,12 +202,13 @@ static inline struct wide wide_pair_sums(struct wide a, struct wide b)
 #define REDUCE(pair, v) pair(pair(pair(v[0], v[1]), pair(v[2], v[3])), pair(pair(v[4], v[5]), pair(v[6], v[7])))
 
 /* Scores to weights, below the larger of their maximum and the one before; the rows' maxima, totals and factors. */
-static inline void weigh_rows(struct attention_work *work, int row, int rows, int vectors, int is_first)
+static inline void weigh(struct attention_work *work, int row, int rows, int vectors, int is_first)
 {
     float16 largest[MOST_ROWS];
 #pragma unroll
     for (int i = 0; i < MOST_ROWS; i++) {
         largest[i] = -INFINITY;
+#pragma unroll
         for (int vector = 0; i < rows && vector < vectors; vector++) {
             float16 score = work->scores[i][vector];
             largest[i] = score > largest[i] ? score : largest[i];
@@ -223,14 +224,26 @@ static inline void weigh_rows(struct attention_work *work, int row, int rows, in
     vstore8(exp2_16((float16)(before - subtracted, before - subtracted)).lo, 0, work->factors);
     float offsets[MOST_ROWS];
     vstore8(subtracted, 0, offsets);
+#pragma unroll 1
     for (int i = 0; i < rows; i++) {
         float16 total = is_first ? (float16)(0.0f) : work->totals[row + i] * work->factors[i];
+#pragma unroll
         for (int vector = 0; vector < vectors; vector++) {
             float16 weight = exp2_16(work->scores[i][vector] - offsets[i]);
             total += weight;
             work->scores[i][vector] = weight;
         }
         work->totals[row + i] = total;
+    }
+}
+
+/* In long sequences nearly all are whole: loops of known length are unrolled. */
+static inline void weigh_rows(struct attention_work *work, int row, int rows, int vectors, int is_first)
+{
+    if (rows == MOST_ROWS && vectors == VECTORS(TILE_KEYS)) {
+        weigh(work, row, MOST_ROWS, VECTORS(TILE_KEYS), is_first);
+    } else {
+        weigh(work, row, rows, vectors, is_first);
     }
 }
 
@@ -398,7 +411,8 @@ static inline void fetch_following(const struct following *following, int row, i
 }
 
 /* A block of queries of one head of one sequence; there may be none. The blocks of a head, the late ones, which are long
- * when causal, come first; while a tile is worked on, the next one, or that of the next head, is fetched. */
+ * when causal, come first. While the first block works on a tile, the next one is fetched, and while the last block does, the
+ * next head's. */
 static inline void attention_task(struct attention_work *work, int task, ATTENTION_ARGUMENTS)
 {
     int blocks = (sizes.max_queries + sizes.block_queries - 1) / sizes.block_queries;
@@ -421,6 +435,7 @@ static inline void attention_task(struct attention_work *work, int task, ATTENTI
     int tile = 0;
     do { /* once even without keys: it starts the sums */
         int width = clamp(end - tile, 0, TILE_KEYS), next = tile + TILE_KEYS < end ? tile + TILE_KEYS : 0;
+        int fetches = next > 0 ? queries - first <= sizes.block_queries : first == 0; /* once for all blocks of a head */
         struct following following = find_following(sequence, head, next, k, v, ranges, sizes);
         pack_rows(&work->keys[0][0], ROW(k, first_key + tile) + head * KEY_WIDTH, sizes.k.stride, width, KEY_WIDTH,
                   sizes.scale * M_LOG2E_F);
@@ -429,7 +444,9 @@ static inline void attention_task(struct attention_work *work, int task, ATTENTI
             rows = rows_together(count - row);
             int seen = causal ? clamp(last + row + rows - tile, 0, width) : width; /* by some of these queries */
             int vectors = VECTORS(seen);
-            fetch_following(&following, row, rows, count, block_q, sizes);
+            if (fetches) {
+                fetch_following(&following, row, rows, count, block_q, sizes);
+            }
             score_rows(work, block_q + (size_t)row * sizes.q.stride, sizes.q.stride, rows, vectors);
             if (vectors * LANES > seen || hidden || bias || terms || (causal && tile + seen - 1 > last + row)) {
                 mask_rows(work->scores, work->unseen, first + row, rows, tile, vectors, keys, last + row, causal, bias,

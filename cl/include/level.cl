@@ -55,18 +55,36 @@ static inline struct wide wide_fabs(struct wide a)
 #define convert_float16(a)   __builtin_convertvector(a, float16)
 #define convert_int16(a)     __builtin_convertvector(a, int16)
 #define convert_ushort16(a)  __builtin_convertvector(a, ushort16)
-#define vstore16(value, i, p)                                                                                          \
-    do {                                                                                                               \
-        __typeof__(+(value)) whole = (value); /* + leaves out where it lies */                                         \
-        vstore8(__builtin_shufflevector(whole, whole, 0, 1, 2, 3, 4, 5, 6, 7), 2 * (i), p);                            \
-        vstore8(__builtin_shufflevector(whole, whole, 8, 9, 10, 11, 12, 13, 14, 15), 2 * (i) + 1, p);                  \
-    } while (0)
 #else
 #define fma16  fma
 #define fmax16 fmax
 #define exp16  exp
 #define sqrt16 sqrt
 #define fabs16 fabs
+#endif
+
+/* Whole vectors anywhere in memory. PoCL's vstore8 and vstore16 are stores of 16 bytes each, for which a load of the whole
+ * then waits. */
+#if defined(__x86_64__) && defined(__clang__)
+#define DEFINE_PLACES(T, SPACE)                                                                                        \
+    typedef T##8 loose_##T##8 __attribute__((aligned(4)));                                                             \
+    typedef T##16 loose_##T##16 __attribute__((aligned(4)));                                                           \
+    static inline SPACE loose_##T##8 *__attribute__((overloadable)) places8(SPACE T *p)                                \
+    {                                                                                                                  \
+        return (SPACE loose_##T##8 *)p;                                                                                \
+    }                                                                                                                  \
+    static inline SPACE loose_##T##16 *__attribute__((overloadable)) places16(SPACE T *p)                              \
+    {                                                                                                                  \
+        return (SPACE loose_##T##16 *)p;                                                                               \
+    }
+DEFINE_PLACES(float, __global)
+DEFINE_PLACES(float, __private)
+DEFINE_PLACES(int, __global)
+DEFINE_PLACES(int, __private)
+DEFINE_PLACES(uint, __global)
+DEFINE_PLACES(uint, __private)
+#define vstore8(value, i, p)  (places8(p)[i] = (value))
+#define vstore16(value, i, p) (places16(p)[i] = (value))
 #endif
 
 /* One register of the level: the vectors of register blocks. */

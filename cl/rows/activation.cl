@@ -20,7 +20,7 @@
 #define SLOPE(T)                                                                                                       \
     v = CLAMPED(T, v, 16.0f);                                                                                          \
     NORMAL_TAIL(T)                                                                                                     \
-    v = fma_##T(0.398942280f * v, density, v < (T)(0.0f) ? tail : 1.0f - tail);
+    v = fma_##T(0.398942280f * v, exp_##T(-0.5f * v * v), v < (T)(0.0f) ? tail : 1.0f - tail);
 #elif ACTIVATION == 3 /* of v s, s = 1 / (1 + e), e = exp(-2u): s + 2u' v e s² */
 #define SLOPE(T)                                                                                                       \
     v = CLAMPED(T, v, 10.0f);                                                                                          \

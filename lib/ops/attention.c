@@ -18,7 +18,7 @@ static size_t count_private(const struct clf__heads *heads, int is_fused, int is
     if (is_trained) {
         return 1792 * key + 1152 * value + OTHERS;
     }
-    return is_fused ? 512 * key + 256 * value + OTHERS : STEP * (key + value) + OTHERS;
+    return is_fused ? 512 * key + 1024 * value + OTHERS : STEP * (key + value) + OTHERS;
 }
 
 struct clf__attention_room clf__attention_room(const struct clf_device *device,
@@ -66,7 +66,7 @@ static int takes_rows(const struct clf__attention_call *call, const struct clf__
  * where groups would not do for the processors. It decides who takes a query, not what comes out. */
 static int choose_block(const struct clf__attention_call *call, const struct clf__caps *caps)
 {
-    enum { GPU_BLOCK = 32, MOST_CPU_BLOCK = 64, LEAST_CPU_BLOCK = 8, GROUPS_A_PROCESSOR = 4 };
+    enum { GPU_BLOCK = 32, MOST_CPU_BLOCK = 256, LEAST_CPU_BLOCK = 8, GROUPS_A_PROCESSOR = 4 };
     if (caps->form == CLF_FORM_GPU) {
         return takes_rows(call, caps) ? 1 : GPU_BLOCK;
     }

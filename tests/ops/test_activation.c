@@ -55,6 +55,30 @@ static void test_activations(void **state)
     }
 }
 
+/* GELU is as near as what prelude.cl says, wherever its polynomial is looked at. */
+static void test_gelu_error(void **state)
+{
+    (void)state;
+    enum { ROWS_OF = 16, C = 1000 };
+    float x[ROWS_OF * C];
+    for (int i = 0; i < ROWS_OF * C; i++) {
+        x[i] = 20.0f * (float)i / (ROWS_OF * C) - 10.0f;
+    }
+    FOR_EACH_FORM(device)
+    {
+        struct clf__tensor out = support_tensor(device, CLF__F32, ROWS_OF, C, NULL);
+        struct clf__tensor in = support_tensor(device, CLF__F32, ROWS_OF, C, x);
+        assert_ok(clf__activation_forward(out, in, CLF__GELU_ERF));
+        float *y = support_read(out);
+        for (int i = 0; i < ROWS_OF * C; i++) {
+            int row = i / C, column = i % C;
+            double error = (double)y[row * out.stride + column] -
+                           reference_activation(CLF__GELU_ERF, (double)x[row * C + column]);
+            assert_true(fabs(error) <= 2e-7 * fmax(1.0, fabs((double)x[row * C + column])));
+        }
+    }
+}
+
 /* Far out every kind is 0 or x; NaN stays NaN, so that a broken model is seen. */
 static void test_special_values(void **state)
 {
@@ -235,6 +259,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_activations, support_teardown),
+        cmocka_unit_test_teardown(test_gelu_error, support_teardown),
         cmocka_unit_test_teardown(test_special_values, support_teardown),
         cmocka_unit_test_teardown(test_backward, support_teardown),
         cmocka_unit_test_teardown(test_special_slopes, support_teardown),
