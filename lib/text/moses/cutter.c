@@ -100,26 +100,30 @@ void clf__moses_cutter_close(struct clf__moses_cutter *cutter)
 
 static const char one_dot[] = "DOT", dots_end[] = "MULTI";
 
+/* So many dots, with spaces around unless the text ends there. */
+static clf_status put_dots(struct clf__moses_text *text, size_t count, int is_end)
+{
+    if (count < 2) {
+        return clf__moses_put(text, ".", count);
+    }
+    CLF__TRY(clf__moses_put(text, " ", 1));
+    for (size_t i = 0; i < count; i++) {
+        CLF__TRY(clf__moses_put(text, one_dot, strlen(one_dot)));
+    }
+    CLF__TRY(clf__moses_put(text, dots_end, strlen(dots_end)));
+    return clf__moses_put(text, " ", !is_end);
+}
+
 static clf_status spell_dots(struct clf__moses_work *work)
 {
     const char *text = work->text.bytes, *end = text + work->text.size;
     while (text < end) {
-        const char *dot = memchr(text, '.', (size_t)(end - text)), *stop = dot;
+        const char *dot = memchr(text, '.', (size_t)(end - text));
         dot = dot != NULL ? dot : end;
         CLF__TRY(clf__moses_put(&work->other, text, (size_t)(dot - text)));
-        for (stop = dot; stop < end && *stop == '.'; stop++) {
+        for (text = dot; text < end && *text == '.'; text++) {
         }
-        if (stop - dot == 1) {
-            CLF__TRY(clf__moses_put(&work->other, ".", 1));
-        } else if (stop > dot) {
-            CLF__TRY(clf__moses_put(&work->other, " ", 1));
-            for (; dot < stop; dot++) {
-                CLF__TRY(clf__moses_put(&work->other, one_dot, strlen(one_dot)));
-            }
-            CLF__TRY(clf__moses_put(&work->other, dots_end, strlen(dots_end)));
-            CLF__TRY(clf__moses_put(&work->other, " ", stop < end));
-        }
-        text = stop;
+        CLF__TRY(put_dots(&work->other, (size_t)(text - dot), text == end));
     }
     clf__moses_work_turn(work);
     return CLF_OK;
