@@ -42,6 +42,11 @@ const char *clf__environment_temporary_folder(void)
     return folder != NULL ? folder : "/tmp";
 }
 
+const char *clf__environment_abbreviations_folder(void)
+{
+    return clf__environment_value("CLFORMER_ABBREVIATIONS");
+}
+
 clf_status clf__environment_cache_bytes(uint64_t *out)
 {
     const char *value = clf__environment_value("CLFORMER_CACHE_BYTES");

@@ -20,6 +20,9 @@ clf_status clf__environment_cache_folder(char **out);
 /* Where files lie for a while: $TMPDIR, or /tmp. */
 const char *clf__environment_temporary_folder(void);
 
+/* Where Moses' lists of abbreviations are: $CLFORMER_ABBREVIATIONS, or NULL. */
+const char *clf__environment_abbreviations_folder(void);
+
 /* How many bytes of compiled programs are kept: $CLFORMER_CACHE_BYTES, 0 for none; missing: 256 MiB, some
  * hundred models and precisions. */
 clf_status clf__environment_cache_bytes(uint64_t *out);

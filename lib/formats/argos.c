@@ -1,5 +1,5 @@
-/* Packages of Argos Translate, unpacked: a CTranslate2 folder model/, its SentencePiece model, and
- * metadata.json (its package.py, translate.py). */
+/* Packages of Argos Translate, unpacked: a CTranslate2 folder model/, its SentencePiece model or its pairs of
+ * characters, and metadata.json (its package.py, translate.py, tokenizer.py). */
 #include <string.h>
 
 #include "base/file.h"
@@ -33,19 +33,30 @@ static clf_status check_metadata(const struct clf__json *metadata)
                            type);
 }
 
-/* Text of bpe.model goes through Moses' punctuation, tokenizer and detokenizer as sacremoses has them, with
- * its own tables of characters and, by language, Moses' lists of abbreviations, which do not ship with us: a
- * source that is cut otherwise is another one, so such packages are refused. */
-static clf_status check_package(const char *folder)
+/* How its text is cut: by SentencePiece, or as Moses does by language. Of both files the first counts. */
+static const char sentencepiece[] = "sentencepiece.model", pairs[] = "bpe.model";
+
+static clf_status find_pairs(int *out, const char *folder)
 {
-    int has_other, has_model;
-    CLF__TRY(clf__file_exists_in(&has_model, folder, "sentencepiece.model"));
-    CLF__TRY(clf__file_exists_in(&has_other, folder, "bpe.model"));
-    return has_model
+    int has_other;
+    CLF__TRY(clf__file_exists_in(&has_other, folder, sentencepiece));
+    CLF__TRY(clf__file_exists_in(out, folder, pairs));
+    *out = *out && !has_other;
+    return *out || has_other ? CLF_OK
+                             : clf__fail(CLF_FILE, "%s: has neither %s nor %s; unpack the package again",
+                                         folder, sentencepiece, pairs);
+}
+
+/* The code of a language; NULL: it has none. */
+static clf_status read_language(const char **out, const struct clf__json *metadata, const char *key,
+                                int is_needed)
+{
+    CLF__TRY(clf__json_string(metadata, key, out));
+    return *out != NULL || !is_needed
                ? CLF_OK
-               : clf__fail(has_other ? CLF_UNSUPPORTED : CLF_FILE, "%s: has no sentencepiece.model%s", folder,
-                           has_other ? "; text that is cut by bpe.model is not supported"
-                                     : "; unpack the package again");
+               : clf__fail(CLF_FORMAT,
+                           "%s: has no \"%s\", by which the text of %s is cut; download the package again",
+                           metadata->path, key, pairs);
 }
 
 /* "target_prefix": one token that every translation begins with. No text shows it; lengths count it. */
@@ -80,7 +91,8 @@ static clf_status read_config(struct clf__config *out, const char *folder)
     char *model;
     struct clf__json metadata;
     CLF__TRY(clf__json_load_in(&metadata, folder, "metadata.json"));
-    clf_status status = check_package(folder);
+    int has_pairs;
+    clf_status status = find_pairs(&has_pairs, folder);
     if (status == CLF_OK) {
         status = clf__path_join(&model, folder, "model");
     }
@@ -101,22 +113,31 @@ static clf_status open_weights(struct clf__checkpoint **out, const char *folder)
     return status;
 }
 
+/* Fills in what is known of the text; the strings are the metadata's. */
+static clf_status read_text(struct clf__ctranslate2_text *out, const struct clf__json *metadata)
+{
+    int has_pairs;
+    CLF__TRY(find_pairs(&has_pairs, out->model_folder));
+    CLF__TRY(read_language(&out->language, metadata, "from_code", has_pairs));
+    CLF__TRY(read_language(&out->target_language, metadata, "to_code", has_pairs));
+    out->segmenter = has_pairs ? &clf__segmenter_moses : NULL;
+    out->model = has_pairs ? pairs : NULL;
+    return CLF_OK;
+}
+
 static clf_status load_tokenizer(struct clf__tokenizer **out, const char *folder,
                                  const struct clf__config *config)
 {
     char *model;
     struct clf__json metadata;
-    const char *language = NULL;
     CLF__TRY(clf__json_load_in(&metadata, folder, "metadata.json"));
-    clf_status status = clf__json_string(&metadata, "from_code", &language);
+    struct clf__ctranslate2_text text = {.model_folder = folder, .hidden = config->forced_first};
+    clf_status status = read_text(&text, &metadata);
     if (status == CLF_OK) {
         status = clf__path_join(&model, folder, "model");
     }
     if (status == CLF_OK) {
-        const struct clf__ctranslate2_text text = {.vocabulary_folder = model,
-                                                   .model_folder = folder,
-                                                   .language = language,
-                                                   .hidden = config->forced_first};
+        text.vocabulary_folder = model;
         status = clf__ctranslate2_load_tokenizer(out, &text, config);
         clf__free(model);
     }

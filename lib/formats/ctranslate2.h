@@ -3,6 +3,7 @@
 #define CLF_FORMATS_CTRANSLATE2_H
 
 #include "formats/format.h"
+#include "text/segmenters/segmenter.h"
 #include "text/vocabulary.h"
 
 /* The weights of a folder that `clformer convert` wrote, in model.bin's place. */
@@ -70,6 +71,10 @@ struct clf__ctranslate2_text {
     const char *vocabulary_folder, *model_folder;
     const char *language; /* of a source, or NULL */
     int32_t hidden;       /* the id of a token that a target's text does not show, or -1 */
+    /* How text is cut, and by which model and to which language, where the format knows; NULL: by what lies
+     * beside the weights. */
+    const struct clf__segmenter *segmenter;
+    const char *model, *target_language;
 };
 clf_status clf__ctranslate2_load_tokenizer(struct clf__tokenizer **out,
                                            const struct clf__ctranslate2_text *text,

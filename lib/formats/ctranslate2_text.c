@@ -360,12 +360,14 @@ static clf_status make_tokenizer(struct clf__tokenizer **out, struct clf__tokeni
     CLF__TRY(
         check_size(&material->source, source_rows > 0 ? source_rows : material->options.target_vocabulary));
     CLF__TRY(check_size(target, material->options.target_vocabulary));
-    int has_own;
-    CLF__TRY(has_own_tokenizer(&has_own, material));
-    if (has_own) {
-        return load_own_tokenizer(out, material);
+    if (material->segmenter == NULL) {
+        int has_own;
+        CLF__TRY(has_own_tokenizer(&has_own, material));
+        if (has_own) {
+            return load_own_tokenizer(out, material);
+        }
+        CLF__TRY(find_model(material));
     }
-    CLF__TRY(find_model(material));
     hide(material, material->options.start_id);
     hide(material, hidden);
     material->options.start_id = -1;
@@ -412,7 +414,11 @@ clf_status clf__ctranslate2_load_tokenizer(struct clf__tokenizer **out,
     clf_status status = clf__ctranslate2_load_vocabulary(&vocabulary, text->vocabulary_folder, unknown);
     if (status == CLF_OK) {
         struct clf__tokenizer_material material = {.options = clf__tokenizer_options_of(config),
-                                                   .folder = {.path = text->model_folder},
+                                                   .folder = {.path = text->model_folder,
+                                                              .model = text->model,
+                                                              .source_language = text->language,
+                                                              .target_language = text->target_language},
+                                                   .segmenter = text->segmenter,
                                                    .source = vocabulary.source,
                                                    .target = vocabulary.target,
                                                    .unknown = unknown,

@@ -82,7 +82,7 @@ static clf_status find_top(struct package *package)
 static const char *wanted_name(const struct package *package, const struct clf__zip_entry *entry)
 {
     static const char *const files[] = {"metadata.json", "sentencepiece.model", "bpe.model"};
-    static const char below[] = "model/";
+    static const char below[] = "model/", list[] = "nonbreaking_prefix.";
     const char *name = entry->name + package->top_length;
     if (strncmp(entry->name, package->top, package->top_length) != 0) {
         return NULL;
@@ -92,9 +92,14 @@ static const char *wanted_name(const struct package *package, const struct clf__
             return name;
         }
     }
-    const char *file = name + strlen(below);
-    return strncmp(name, below, strlen(below)) == 0 && *file != '\0' && strchr(file, '/') == NULL ? name
-                                                                                                  : NULL;
+    for (size_t i = 0; i < 2; i++) { /* files alone, no folders in it */
+        const char *start = i == 0 ? below : list;
+        size_t length = strlen(start);
+        if (strncmp(name, start, length) == 0 && name[length] != '\0' && strchr(name + length, '/') == NULL) {
+            return name;
+        }
+    }
+    return NULL;
 }
 
 /* Whether what it says of its sizes can be, and has room. */

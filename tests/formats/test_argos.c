@@ -106,6 +106,30 @@ static void test_texts(void **state)
     json_decref(cases);
 }
 
+/* Text that is cut by pairs of characters, with Moses' words, and lists of abbreviations in the package. */
+static void test_pairs(void **state)
+{
+    (void)state;
+    const char *folder = use_temporary_folder();
+    json_t *cases = json_load_file(support_fixture("formats/argos-pairs/expected.json"), 0, NULL);
+    const char *package = support_fixture("formats/argos-pairs/pairs.argosmodel");
+    check_package(package, cases);
+    assert_int_equal(count_files(folder), 0);
+    struct clf__unpacked unpacked;
+    assert_ok(clf__unpack(&unpacked, package));
+    assert_int_equal(count_files(unpacked.folder), 5);
+    check_package(unpacked.folder, cases);
+    char *converted = support_temporary_path("converted");
+    assert_ok(clf_convert(converted, package, CLF_PRECISION_FP32));
+    check_package(converted, cases);
+    json_decref(cases);
+    struct clf_model *model;
+    process_write(unpacked.folder, "metadata.json", "{\"from_code\": \"en\"}", 19);
+    assert_fails(clf_model_load(&model, support_device(CLF_FORM_AUTO), unpacked.folder, NULL), CLF_FORMAT,
+                 "metadata.json: has no \"to_code\", by which the text of bpe.model is cut");
+    assert_ok(clf__unpacked_close(&unpacked, package, CLF_OK));
+}
+
 static void test_inspect(void **state)
 {
     (void)state;
@@ -178,7 +202,7 @@ static void test_damaged(void **state)
     }
     struct clf_model *model;
     assert_fails(clf_model_load(&model, support_device(CLF_FORM_AUTO), package_of("damaged/good"), NULL),
-                 CLF_FILE, "good.argosmodel: has no sentencepiece.model");
+                 CLF_FILE, "good.argosmodel: has neither sentencepiece.model nor bpe.model");
     assert_int_equal(count_files(folder), 0);
     setenv("TMPDIR", "/no/such/folder", 1);
     assert_fails(clf_model_load(&model, support_device(CLF_FORM_AUTO), package_of("damaged/good"), NULL),
@@ -307,6 +331,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_texts, support_teardown),
+        cmocka_unit_test_teardown(test_pairs, support_teardown),
         cmocka_unit_test_teardown(test_inspect, support_teardown),
         cmocka_unit_test_teardown(test_names, support_teardown),
         cmocka_unit_test_teardown(test_damaged, support_teardown),

@@ -378,8 +378,9 @@ static void test_argos(void **state)
     assert_ok(clf_inspect(&json, folder));
     assert_non_null(strstr(json, "\"format\":\"Argos Translate\""));
     clf_string_free(json);
-    check_refused(pack("{}", "bpe.model"), CLF_UNSUPPORTED, "text that is cut by bpe.model is not supported");
-    check_refused(pack("{}", NULL), CLF_FILE, "has no sentencepiece.model; unpack");
+    check_refused(pack("{}", "bpe.model"), CLF_FORMAT,
+                  "has no \"from_code\", by which the text of bpe.model is cut");
+    check_refused(pack("{}", NULL), CLF_FILE, "has neither sentencepiece.model nor bpe.model; unpack");
     check_refused(pack("{\"type\": \"sbd\"}", "sentencepiece.model"), CLF_UNSUPPORTED, "\"type\" is \"sbd\"");
     check_refused(pack("{\"target_prefix\": \"__pt__\"}", "sentencepiece.model"), CLF_FORMAT,
                   "\"target_prefix\" is \"__pt__\", which the model's vocabulary does not have");

@@ -6,6 +6,9 @@
 
 static const uint64_t empty_slot = UINT64_MAX;
 
+/* Steps for each symbol: a merge, of which a word has less than symbols, plans two more. */
+enum { HEAP_TIMES = 3 };
+
 static struct clf__merge *find_slot(const struct clf__merges *merges, uint64_t pair)
 {
     uint32_t mask = merges->slot_count - 1, slot = (uint32_t)(pair * 0x9E3779B97F4A7C15u >> 32) & mask;
@@ -106,13 +109,30 @@ static void plan(const struct clf__merges *merges, struct clf__merge_work *work,
     }
 }
 
-/* What two symbols become, or -1. Where others than those that were planned become the same, that will do: so
- * Hugging Face's tokenizers have it. */
-static int32_t result_of(const struct clf__merges *merges, int32_t left, int32_t right)
+/* Whether what was planned can be made yet. Where others than those that were planned become the same, that
+ * will do: so Hugging Face's tokenizers have it. At once it must be the same two. */
+static int can_be_made(const struct clf__merges *merges, const struct clf__merge_work *work,
+                       const struct clf__merge_step *step)
 {
-    uint64_t pair = pair_of(left, right);
+    const struct clf__merge_link *left = &work->links[step->at];
+    if (left->symbol < 0 || left->next < 0) {
+        return 0;
+    }
+    uint64_t pair = pair_of(left->symbol, work->links[left->next].symbol);
     const struct clf__merge *merge = find_slot(merges, pair);
-    return merge->pair == pair ? merge->result : -1;
+    return merge->pair == pair &&
+           (merges->at_once ? merge->rank == step->rank : merge->result == step->result);
+}
+
+static void merge_at(struct clf__merge_work *work, const struct clf__merge_step *step)
+{
+    struct clf__merge_link *links = work->links, *left = &links[step->at], *right = &links[left->next];
+    left->symbol = step->result;
+    right->symbol = -1;
+    left->next = right->next;
+    if (left->next >= 0) {
+        links[left->next].before = step->at;
+    }
 }
 
 clf_status clf__merge_begin(struct clf__merge_work *work, size_t most)
@@ -122,8 +142,7 @@ clf_status clf__merge_begin(struct clf__merge_work *work, size_t most)
     }
     if ((int)most > work->capacity) {
         CLF__TRY(clf__resize(&work->links, 2 * most, sizeof *work->links));
-        /* A merge, of which a word has less than symbols, plans two more. */
-        CLF__TRY(clf__resize(&work->heap, 6 * most, sizeof *work->heap));
+        CLF__TRY(clf__resize(&work->heap, 2 * most * HEAP_TIMES, sizeof *work->heap));
         work->capacity = 2 * (int)most;
     }
     work->count = 0;
@@ -141,27 +160,25 @@ void clf__merge_symbol(struct clf__merge_work *work, int32_t symbol)
 
 void clf__merge_all(const struct clf__merges *merges, struct clf__merge_work *work)
 {
-    int count = work->count;
-    struct clf__merge_link *links = work->links;
-    int planned = 0;
+    int count = work->count, planned = 0, made = 0;
+    struct clf__merge_step *end = work->heap + (size_t)HEAP_TIMES * (size_t)work->capacity;
     for (int i = 0; i + 1 < count; i++) {
         plan(merges, work, &planned, i);
     }
     while (planned > 0) {
         struct clf__merge_step step = heap_take(work->heap, &planned);
-        struct clf__merge_link *left = &links[step.at];
-        if (left->symbol < 0 || left->next < 0 ||
-            result_of(merges, left->symbol, links[left->next].symbol) != step.result) {
-            continue; /* one of the two was merged with its other neighbour */
+        if (can_be_made(merges, work, &step)) {
+            merge_at(work, &step);
+            made++;
+            end[-made] = step; /* at the other end of the heap's room */
         }
-        struct clf__merge_link *right = &links[left->next];
-        left->symbol = step.result;
-        right->symbol = -1;
-        left->next = right->next;
-        if (left->next >= 0) {
-            links[left->next].before = step.at;
+        if (merges->at_once && planned > 0 && work->heap[0].rank == step.rank) {
+            continue;
         }
-        plan(merges, work, &planned, left->before);
-        plan(merges, work, &planned, step.at);
+        for (; made > 0; made--) {
+            int at = end[-made].at;
+            plan(merges, work, &planned, work->links[at].before);
+            plan(merges, work, &planned, at);
+        }
     }
 }

@@ -17,6 +17,9 @@ struct clf__merge {
 struct clf__merges {
     struct clf__merge *slots; /* a hash table with open addressing */
     uint32_t slot_count;      /* a power of two */
+    /* All places of a pair are merged before the next pair is looked for, as Sennrich's own program has it:
+     * what one place becomes takes nothing from the places that follow. */
+    int at_once;
 };
 
 /* Room for `count` merges; of a pair that is added twice the first stays, or with `replaces` the last. */
@@ -42,7 +45,8 @@ void clf__merge_work_free(struct clf__merge_work *work);
 /* Begins a word of at most so many symbols, which are then added one by one. */
 clf_status clf__merge_begin(struct clf__merge_work *work, size_t most);
 void clf__merge_symbol(struct clf__merge_work *work, int32_t symbol);
-/* The pair of the lowest rank is merged first, the leftmost where there are several. */
+/* The pair of the lowest rank is merged first, the leftmost place where there are several; then what is there
+ * by now is looked at again, with `at_once` when no place of the pair is left. */
 void clf__merge_all(const struct clf__merges *merges, struct clf__merge_work *work);
 
 #endif

@@ -25,6 +25,7 @@ struct clf__segmenter_folder {
     const char *word_delimiter;           /* word_delimiter_token, or NULL */
     const char *model;                    /* the file for both sides; NULL: source.spm and target.spm */
     int joins_plainly, adds_prefix_space; /* what clf__tokenizer_class says */
+    const char *source_language, *target_language; /* codes, where text is cut by language; or NULL */
 };
 
 struct clf__segmenter {
@@ -63,6 +64,9 @@ extern const struct clf__segmenter clf__segmenter_byte_level;
 
 /* Pairs of characters of merges.txt, in lower case: pieces that do not end a word end with @@. */
 extern const struct clf__segmenter clf__segmenter_subwords;
+
+/* The same of the words of Moses' tokenizer, by language. */
+extern const struct clf__segmenter clf__segmenter_moses;
 
 /* Which one a folder has: choose.c. First what its tokenizer_config.json says, which the folder borrows. */
 clf_status clf__segmenter_read_config(struct clf__segmenter_folder *folder, const struct clf__json *config);

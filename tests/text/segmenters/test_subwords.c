@@ -50,6 +50,19 @@ static void test_cut(void **state)
     clf__segmenter_subwords.free(side);
 }
 
+/* All places of a pair become one before another pair is looked for. */
+static void test_cut_at_once(void **state)
+{
+    (void)state;
+    static const char pairs[] = "v\nb c\nabc a\na bc\n", text[] = "abcabcx";
+    void *side;
+    char found[512] = "";
+    assert_ok(open_pairs(&side, pairs, strlen(pairs)));
+    assert_ok(clf__segmenter_subwords.segment(side, text, strlen(text), keep, found));
+    assert_string_equal(found, "|abc@@|abc@@|x");
+    clf__segmenter_subwords.free(side);
+}
+
 static void test_join(void **state)
 {
     (void)state;
@@ -84,6 +97,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_cut, support_teardown),
+        cmocka_unit_test_teardown(test_cut_at_once, support_teardown),
         cmocka_unit_test_teardown(test_join, support_teardown),
         cmocka_unit_test_teardown(test_damage, support_teardown),
     };
