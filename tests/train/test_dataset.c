@@ -213,22 +213,6 @@ static void test_frames(void **state)
     unload(&loaded);
 }
 
-/* A tone of 16-bit samples at 16 kHz, as a WAV file. */
-static void write_tone(const char *folder, const char *name, int samples)
-{
-    enum { HEADER = 44 };
-    uint32_t data = 2 * (uint32_t)samples, whole = data + HEADER - 8;
-    char *bytes = support_array(HEADER + data, 1);
-    memcpy(bytes, "RIFF....WAVEfmt \x10\0\0\0\1\0\1\0\x80\x3e\0\0\0\x7d\0\0\2\0\x10\0data....", HEADER);
-    memcpy(bytes + 4, &whole, sizeof whole);
-    memcpy(bytes + 40, &data, sizeof data);
-    for (int i = 0; i < samples; i++) {
-        int16_t sample = (int16_t)(8000 * ((i / 20) % 2) - 4000 + i % 7 * 100);
-        memcpy(bytes + HEADER + 2 * i, &sample, sizeof sample);
-    }
-    write_bytes(folder, name, bytes, HEADER + data);
-}
-
 /* Frames that stay and frames that are made anew have the same bits; what is no recording is left out. */
 static void test_recordings(void **state)
 {
@@ -238,10 +222,10 @@ static void test_recordings(void **state)
     }
     const char *folder = support_temporary_folder();
     float *frames[2];
-    write_tone(folder, "one.wav", 5 * 160 + 70);
-    write_tone(folder, "two.wav", 3 * 160);
-    write_tone(folder, "long.wav", 7 * 160);
-    write_tone(folder, "short.wav", 159);
+    write_tone(folder, "one.wav", 5 * 160 + 70, 20);
+    write_tone(folder, "two.wav", 3 * 160, 20);
+    write_tone(folder, "long.wav", 7 * 160, 20);
+    write_tone(folder, "short.wav", 159, 20);
     write_text(folder, "text.wav", "this is no recording");
     for (int keeps = 0; keeps < 2; keeps++) {
         struct loaded loaded;
@@ -262,9 +246,9 @@ static void test_recordings(void **state)
         frames[keeps] = support_array(8 * 80, sizeof(float));
         memcpy(frames[keeps], batch.sources.frames, 8 * 80 * sizeof(float));
         if (!keeps) { /* a file that changes under a run */
-            write_tone(folder, "two.wav", 4 * 160);
+            write_tone(folder, "two.wav", 4 * 160, 20);
             assert_fails(clf__dataset_batch(loaded.dataset, 0, &batch), CLF_FILE, "has 4 frames, it had 3");
-            write_tone(folder, "two.wav", 3 * 160);
+            write_tone(folder, "two.wav", 3 * 160, 20);
         }
         unload(&loaded);
     }
