@@ -1,8 +1,6 @@
 /* What `from` decides: its folder says what the model is. */
 #include <string.h>
 
-#include "base/file.h"
-#include "base/memory.h"
 #include "config/config.h"
 #include "config/family/family.h"
 #include "train/recipe.h"
@@ -41,19 +39,18 @@ static clf_status take(struct clf_recipe *recipe, const char *preset, const char
     return clf__recipe_take(recipe, index, &preset, 1);
 }
 
-/* A model of speech is trained to write characters; one with pieces of words has its tokenizer in this file,
- * and a prompt of its own in front of each transcript. */
-static clf_status check_characters(const char *folder)
+/* A model of speech is trained to write transcripts behind the start token. OpenAI's begin with a prompt,
+ * whose first token is another, and write pieces of words behind it. */
+static clf_status check_start(const struct clf__config *config, const char *folder)
 {
-    char *pieces;
-    CLF__TRY(clf__path_join(&pieces, folder, "tokenizer.json"));
-    int is_there = clf__file_exists(pieces);
-    clf__free(pieces);
-    return is_there ? clf__fail(CLF_UNSUPPORTED,
-                                "from: %s writes pieces of words (tokenizer.json), and models of speech are "
-                                "trained with characters alone; take a folder that train made",
-                                folder)
-                    : CLF_OK;
+    return config->decoder_start_id == config->start_id
+               ? CLF_OK
+               : clf__fail(
+                     CLF_UNSUPPORTED,
+                     "from: %s begins with a prompt (\"decoder_start_token_id\" %d is not "
+                     "\"bos_token_id\" %d), and models of speech are trained without one; take a folder "
+                     "that train made",
+                     folder, config->decoder_start_id, config->start_id);
 }
 
 clf_status clf__recipe_take_preset(struct clf_recipe *recipe)
@@ -70,13 +67,13 @@ clf_status clf__recipe_take_preset(struct clf_recipe *recipe)
     const char *preset = clf__system_word(config.system);
     int is_trained = clf__system_is_preset(config.system);
     int takes_frames = clf__family_of(config.system)->takes_frames;
+    clf_status start = takes_frames ? check_start(&config, folder.items[0]) : CLF_OK;
     clf__config_free(&config);
     if (!is_trained) {
         return clf__fail(CLF_UNSUPPORTED, "from: %s is a model of %s, which runs but is not trained yet",
                          folder.items[0], preset);
     }
-    CLF__TRY(takes_frames ? check_characters(folder.items[0]) : CLF_OK);
-    return take(recipe, preset, folder.items[0]);
+    return start != CLF_OK ? start : take(recipe, preset, folder.items[0]);
 }
 
 clf_status clf__recipe_take_preset_begun(struct clf_recipe *recipe, const char *path)

@@ -56,21 +56,28 @@ static clf_status append(struct clf__ids *prompt, const struct clf__ids *ids, in
     return CLF_OK;
 }
 
-/* Hot words, then the latest of what was said before: no more than half of the positions each, and of the
- * latter so much less that a quarter is left for what the window says. */
+struct clf__room clf__room_before(const struct clf_transcriber *transcriber)
+{
+    int positions = transcriber->model->transformer->config.decoder_max_positions;
+    int half = clf__larger(positions / 2 - 1, 0);
+    int given = clf__smaller(transcriber->hotwords.count, half);
+    return (struct clf__room){
+        .hotwords = given,
+        .previous = given > 0 ? clf__smaller(half, positions - positions / 4 - given) : half,
+    };
+}
+
+/* Hot words, then the latest of what was said before. */
 static clf_status append_before(struct clf__ids *prompt, const struct clf_transcriber *transcriber,
                                 const struct clf__ids *previous)
 {
-    const struct clf__ids *hotwords = &transcriber->hotwords;
-    int positions = transcriber->model->transformer->config.decoder_max_positions, half = positions / 2 - 1;
-    int given = clf__smaller(hotwords->count, half);
-    int room = given > 0 ? clf__smaller(half, positions - positions / 4 - given) : half;
-    if (given == 0 && previous->count == 0) {
+    struct clf__room room = clf__room_before(transcriber);
+    if (room.hotwords == 0 && previous->count == 0) {
         return CLF_OK;
     }
     CLF__TRY(clf__ids_append(prompt, transcriber->tokens.start_of_previous));
-    CLF__TRY(append(prompt, hotwords, 0, given));
-    return append(prompt, previous, previous->count - room, previous->count);
+    CLF__TRY(append(prompt, &transcriber->hotwords, 0, room.hotwords));
+    return append(prompt, previous, previous->count - room.previous, previous->count);
 }
 
 clf_status clf__append_start(struct clf__ids *ids, const struct clf_transcriber *transcriber,
@@ -98,13 +105,7 @@ static clf_status make_prompt(struct clf__ids *prompt, const struct clf_transcri
     if (!options->timestamps) {
         CLF__TRY(clf__ids_append(prompt, tokens->no_timestamps));
     }
-    CLF__TRY(append(prompt, &transcriber->prefix, 0, transcriber->prefix.count));
-    if (prompt->count >= transcriber->model->transformer->config.decoder_max_positions) {
-        return clf__fail(CLF_TEXT,
-                         "prompt, hot words and prefix are %d tokens, which leaves no room for others",
-                         prompt->count);
-    }
-    return CLF_OK;
+    return append(prompt, &transcriber->prefix, 0, transcriber->prefix.count);
 }
 
 static struct clf__passage_rules make_rules(const struct clf_transcriber *transcriber,

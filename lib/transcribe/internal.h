@@ -95,6 +95,13 @@ struct clf__attempt {
     double temperature;
     int is_over; /* no other one is tried */
 };
+/* How many hot words stand before a window's text, and how many tokens of what was said before at most: no
+ * more than half of the positions each, and of the latter so much less that a quarter is left for what the
+ * window says. */
+struct clf__room {
+    int hotwords, previous;
+};
+struct clf__room clf__room_before(const struct clf_transcriber *transcriber);
 /* Begins a search that clf__decode_all() carries out with the others; what it found is read before its slot
  * begins again. */
 clf_status clf__decode_begin(struct clf_transcriber *transcriber, const struct clf__attempt *attempt);

@@ -256,19 +256,23 @@ static clf_status create_memory(struct clf_transcriber *transcriber)
     return CLF_OK;
 }
 
-/* Whether a prefix leaves room for what a window says, also where what was said before stands in front of it.
- */
-static clf_status check_prefix(const struct clf_transcriber *transcriber)
+/* Whether all that may stand before a window's text leaves room for it. */
+static clf_status check_room(const struct clf_transcriber *transcriber)
 {
     const struct clf_transcribe_options *options = &transcriber->options;
     int positions = transcriber->model->transformer->config.decoder_max_positions;
+    struct clf__room room = clf__room_before(transcriber);
     int has_previous = options->condition_on_previous || transcriber->prompt.count > 0;
-    int before = has_previous ? positions / 2 : 0;
+    int before = has_previous || room.hotwords > 0;
+    before += room.hotwords + (has_previous ? room.previous : 0);
     int own = 1 + 2 * transcriber->is_multilingual + !options->timestamps + transcriber->prefix.count;
     return before + own < positions
                ? CLF_OK
-               : clf__fail(CLF_TEXT, "the prefix is %d tokens, which leaves no room for others",
-                           transcriber->prefix.count);
+               : clf__fail(
+                     CLF_TEXT,
+                     "prompt, hot words and prefix may be %d tokens, which leaves no room for others: the "
+                     "decoder has %d positions",
+                     before + own, positions);
 }
 
 static clf_status prepare(struct clf_transcriber *transcriber)
@@ -296,7 +300,7 @@ static clf_status prepare(struct clf_transcriber *transcriber)
     CLF__TRY(encode_prompt(&transcriber->prompt, transcriber, transcriber->options.initial_prompt));
     CLF__TRY(encode_prompt(&transcriber->prefix, transcriber, transcriber->options.prefix));
     CLF__TRY(encode_prompt(&transcriber->hotwords, transcriber, transcriber->options.hotwords));
-    CLF__TRY(check_prefix(transcriber));
+    CLF__TRY(check_room(transcriber));
     return create_memory(transcriber);
 }
 

@@ -48,6 +48,22 @@ static inline char *write_frames(const char *folder, const char *name, int rows,
     return write_bytes(folder, name, bytes, sizeof header + values * sizeof(float));
 }
 
+/* A WAV file of 16 bits, CLF_AUDIO_RATE samples a second: a tone whose half wave is so many samples long. */
+static inline char *write_tone(const char *folder, const char *name, int samples, int half_wave)
+{
+    enum { HEADER = 44 };
+    uint32_t data = 2 * (uint32_t)samples, whole = data + HEADER - 8;
+    char *bytes = support_array(HEADER + data, 1);
+    memcpy(bytes, "RIFF....WAVEfmt \x10\0\0\0\1\0\1\0\x80\x3e\0\0\0\x7d\0\0\2\0\x10\0data....", HEADER);
+    memcpy(bytes + 4, &whole, sizeof whole);
+    memcpy(bytes + 40, &data, sizeof data);
+    for (int i = 0; i < samples; i++) {
+        int16_t sample = (int16_t)(8000 * ((i / half_wave) % 2) - 4000 + i % 7 * 100);
+        memcpy(bytes + HEADER + 2 * i, &sample, sizeof sample);
+    }
+    return write_bytes(folder, name, bytes, HEADER + data);
+}
+
 /* The files of a recipe's `train`; target NULL: one. There until the next call. */
 static inline struct clf__texts train_on(const char *source, const char *target)
 {

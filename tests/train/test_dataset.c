@@ -222,10 +222,10 @@ static void test_recordings(void **state)
     }
     const char *folder = support_temporary_folder();
     float *frames[2];
-    write_tone(folder, "one.wav", 5 * 160 + 70);
-    write_tone(folder, "two.wav", 3 * 160);
-    write_tone(folder, "long.wav", 7 * 160);
-    write_tone(folder, "short.wav", 159);
+    write_tone(folder, "one.wav", 5 * 160 + 70, 20);
+    write_tone(folder, "two.wav", 3 * 160, 20);
+    write_tone(folder, "long.wav", 7 * 160, 20);
+    write_tone(folder, "short.wav", 159, 20);
     write_text(folder, "text.wav", "this is no recording");
     for (int keeps = 0; keeps < 2; keeps++) {
         struct loaded loaded;
@@ -246,9 +246,9 @@ static void test_recordings(void **state)
         frames[keeps] = support_array(8 * 80, sizeof(float));
         memcpy(frames[keeps], batch.sources.frames, 8 * 80 * sizeof(float));
         if (!keeps) { /* a file that changes under a run */
-            write_tone(folder, "two.wav", 4 * 160);
+            write_tone(folder, "two.wav", 4 * 160, 20);
             assert_fails(clf__dataset_batch(loaded.dataset, 0, &batch), CLF_FILE, "has 4 frames, it had 3");
-            write_tone(folder, "two.wav", 3 * 160);
+            write_tone(folder, "two.wav", 3 * 160, 20);
         }
         unload(&loaded);
     }

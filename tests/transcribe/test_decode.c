@@ -1,5 +1,6 @@
 /* How windows are decoded, with a model of random weights: which try stands, and what is before and banned.
  */
+#include "support/process.h"
 #include "transcribe/recording.h"
 
 /* A recording at these temperatures, where no try is good enough. */
@@ -140,6 +141,40 @@ static void test_hotwords(void **state)
     clf_model_free(model);
 }
 
+/* A decoder of few positions has room for hot words, or for them and for what was said before, or it is said
+ * at once. */
+static void test_room(void **state)
+{
+    (void)state;
+    static const struct {
+        int positions, previous, timestamps, fits;
+    } cases[] = {{20, 1, 1, 1}, {20, 1, 0, 0}, {16, 1, 1, 0}, {16, 0, 1, 1}, {4, 0, 1, 0}};
+    struct clf_model *model = load_model();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct clf_transcript *transcript;
+        struct clf_transcriber *transcriber;
+        struct clf_transcribe_options options;
+        clf_transcribe_options_init(&options);
+        options.language = "pt";
+        options.beam = 1;
+        options.temperature_count = 0;
+        options.hotwords = "bread and butter";
+        options.initial_prompt = cases[i].previous ? "jam and tea and milk" : NULL;
+        options.condition_on_previous = cases[i].previous;
+        options.timestamps = cases[i].timestamps;
+        model->transformer->config.decoder_max_positions = cases[i].positions;
+        if (cases[i].fits) {
+            assert_ok(transcribe(&transcript, model, &options, make_samples(COUNT), COUNT));
+            clf_transcript_free(transcript);
+        } else {
+            assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_TEXT,
+                         process_format("leaves no room for others: the decoder has %d positions",
+                                        cases[i].positions));
+        }
+    }
+    clf_model_free(model);
+}
+
 static int count_of(const struct clf_transcript *transcript, int32_t id)
 {
     int count = 0;
@@ -196,6 +231,7 @@ int main(void)
         cmocka_unit_test_teardown(test_fallback, support_teardown),
         cmocka_unit_test_teardown(test_thresholds, support_teardown),
         cmocka_unit_test_teardown(test_hotwords, support_teardown),
+        cmocka_unit_test_teardown(test_room, support_teardown),
         cmocka_unit_test_teardown(test_suppressed, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
