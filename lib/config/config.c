@@ -62,6 +62,21 @@ static clf_status check_ids(const struct clf__config *config, const struct clf__
     return check_start(config, json, config->decoder_start_id);
 }
 
+static clf_status check_frames(const struct clf__config *config, const struct clf__json *json)
+{
+    int is_stacked = config->frame_stack > 1 || config->frame_step > 1;
+    if (is_stacked && (config->feature_size == 0 || config->convolves_frames)) {
+        return clf__fail(CLF_FORMAT,
+                         "%s: \"frame_stack\" and \"frame_step\" are of models whose positions are frames as "
+                         "they come",
+                         json->path);
+    }
+    return config->feature_size % config->frame_stack == 0
+               ? CLF_OK
+               : clf__fail(CLF_FORMAT, "%s: \"feature_size\" %d is no multiple of \"frame_stack\" %d",
+                           json->path, config->feature_size, config->frame_stack);
+}
+
 static clf_status check(const struct clf__config *config, const struct clf__json *json)
 {
     CLF__TRY(check_width(config, json, "encoder_attention_heads", config->encoder_heads,
@@ -69,6 +84,7 @@ static clf_status check(const struct clf__config *config, const struct clf__json
     CLF__TRY(check_width(config, json, "decoder_attention_heads", config->decoder_heads,
                          config->decoder_key_width, config->decoder_value_width));
     CLF__TRY(check_ids(config, json));
+    CLF__TRY(check_frames(config, json));
     if (clf__config_has_positions(config, CLF__POSITIONS_RELATIVE) &&
         (config->relative_buckets % 2 != 0 || config->relative_distance <= config->relative_buckets / 2)) {
         return clf__fail(CLF_FORMAT,

@@ -8,7 +8,7 @@
 #include "text/vocabulary.h"
 
 enum { MAX_LAYERS = 4096, MAX_HEADS = 4096, MAX_WIDTH = CLF__CONFIG_MOST_WIDTH };
-enum { MAX_FFN = 1 << 20, MAX_POSITIONS = 1 << 20 };
+enum { MAX_FFN = 1 << 20, MAX_POSITIONS = 1 << 20, MAX_STACK = 100 };
 enum { MAX_SCALE = 1000000, MAX_TOKENS = CLF__CONFIG_MOST_TOKENS };
 
 #define LEAST_PENALTY 1e-6 /* a penalty is above 0 */
@@ -77,6 +77,8 @@ const struct clf__config_key clf__config_keys[] = {
     KEY("max_source_positions", WHOLE, SWITCH, encoder_max_positions, 1, MAX_POSITIONS, NULL, OURS),
     KEY("max_target_positions", WHOLE, SWITCH, decoder_max_positions, 1, MAX_POSITIONS, NULL, OURS),
     KEY("feature_size", WHOLE, SWITCH, feature_size, 1, MAX_WIDTH, NULL, OURS | SHOWN),
+    KEY("frame_stack", WHOLE, SWITCH, frame_stack, 1, MAX_STACK, NULL, OURS | SHOWN | CLF__KEY_OF_FRAMES),
+    KEY("frame_step", WHOLE, SWITCH, frame_step, 1, MAX_STACK, NULL, OURS | SHOWN | CLF__KEY_OF_FRAMES),
     ALONE("d_k", OURS),
     ALONE("d_v", OURS),
     {"position_embedding_type", CLF__KEY_WORD, CLF__KEY_SWITCH, OURS | SHOWN,

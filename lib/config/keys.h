@@ -32,7 +32,8 @@ enum {
     CLF__KEY_GENERATION = 4,   /* it is written to generation_config.json */
     CLF__KEY_SHOWN = 8,        /* inspect shows its field */
     CLF__KEY_OF_SINUSOID = 16, /* but only where positions are of this kind */
-    CLF__KEY_OF_RELATIVE = 32
+    CLF__KEY_OF_RELATIVE = 32,
+    CLF__KEY_OF_FRAMES = 64 /* where the source is frames, one a position */
 };
 
 struct clf__config_key {

@@ -28,6 +28,8 @@ static void start_paper(struct clf__config *config, struct clf__config_choices *
         .relative_distance = 128,
         .norm = CLF__NORM_LAYER,
         .norm_epsilon = 1e-6f,
+        .frame_stack = 1,
+        .frame_step = 1,
         .attention_scaled = 1,
         .activation = CLF__RELU,
         .ffn_bias = 1,

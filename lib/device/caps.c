@@ -1,5 +1,7 @@
 #include "device/caps.h"
 
+#include <stdio.h>
+
 #include "base/memory.h"
 #include "device/device.h"
 
@@ -50,14 +52,18 @@ clf_status clf__caps_build_options(char **out, const struct clf__listed_device *
      * the compiler makes of the code around it. -w, since some drivers send their compiler's warnings to
      * standard error; an error's log is kept whole. */
     int needs_3 = info->has_subgroups || info->has_integer_dot_product || device->has_device_atomics;
+    char apart[32] = "";
+    if (caps->apart > 0) {
+        snprintf(apart, sizeof apart, " -DAPART=%d", caps->apart);
+    }
     return clf__format(
-        out, "-w -cl-std=%s -DFORM_%s%s%s%s%s -DVECTOR_LANES=%d -DBLOCK_ROWS=%d -DINT8_BYTES=%d%s%s",
+        out, "-w -cl-std=%s -DFORM_%s%s%s%s%s -DVECTOR_LANES=%d -DBLOCK_ROWS=%d -DINT8_BYTES=%d%s%s%s",
         needs_3 ? "CL3.0" : "CL1.2", caps->form == CLF_FORM_CPU ? "CPU" : "GPU",
         info->has_fp16 ? " -DHAS_FP16" : "", info->has_subgroups ? " -DHAS_SUBGROUPS" : "",
         caps->has_integer_dot_product ? " -DHAS_INTEGER_DOT_PRODUCT" : "",
         caps->has_device_atomics ? " -DHAS_DEVICE_ATOMICS" : "", caps->level->lanes, caps->level->block_rows,
         caps->level->int8_bytes, caps->level->instructions & CLF__DOT_INT8_ANY ? " -DHAS_DOT_INT8" : "",
-        caps->level->instructions & CLF__DOT_BF16 ? " -DHAS_DOT_BF16" : "");
+        caps->level->instructions & CLF__DOT_BF16 ? " -DHAS_DOT_BF16" : "", apart);
 }
 
 const struct clf__caps *clf__device_caps(const struct clf_device *device)

@@ -27,6 +27,7 @@ struct clf_device {
     struct clf__buffer *packed;     /* scratch of gemm/activations.c, NULL until it is needed */
     struct clf__buffer *transposed; /* scratch of gemm/native_gradient.c, likewise */
     struct clf__slab *slab;         /* of slab.c, the last one; NULL: none, or all in it are gone */
+    struct clf_device *next_apart;  /* of opening/apart.c */
     int has_no_slabs;               /* one could not be made, and no other is tried */
 };
 

@@ -20,27 +20,29 @@ static const float RANGE = 8.0F; /* powers of ten below the loudest: what is qui
  * end, of which none is wanted, but which may be the loudest. */
 struct waiting {
     float *target;
+    int rows;                  /* of the target */
     int first_sample, samples; /* with the silence */
-    int first_row, rows, wanted;
+    int first_frame, frames, wanted;
 };
 
 struct clf__frame_maker {
     struct clf_device *device;
-    int bands;
+    struct clf__frame_layout layout;
     struct clf__log_mel log_mel;
     struct clf__arena arena;
     struct clf__tensor samples, frames, peaks; /* (1, room), (rows, bands), (1, rows) */
     float *samples_host, *frames_host, *peaks_host;
     struct waiting *waiting;
     int count, capacity;
-    int used_samples, used_rows;
+    int used_samples, used_frames;
 };
 
-clf_status clf__frame_maker_create(struct clf__frame_maker **out, struct clf_device *device, int bands)
+clf_status clf__frame_maker_create(struct clf__frame_maker **out, struct clf_device *device,
+                                   struct clf__frame_layout layout)
 {
     CLF__TRY(clf__allocate(out, 1, sizeof **out));
     (*out)->device = device;
-    (*out)->bands = bands;
+    (*out)->layout = layout;
     clf__arena_init(&(*out)->arena, device);
     return CLF_OK;
 }
@@ -67,14 +69,14 @@ void clf__frame_maker_free(struct clf__frame_maker *maker)
 
 static clf_status make_tables(struct clf__frame_maker *maker)
 {
-    if (maker->bands > CLF__LOG_MEL_MOST_BANDS) {
+    if (maker->layout.bands > CLF__LOG_MEL_MOST_BANDS) {
         return clf__fail(CLF_UNSUPPORTED,
                          "recordings become log-mel frames of %d bands at most, and this model takes %d "
                          "(\"feature_size\"); give it frames in .npy files",
-                         CLF__LOG_MEL_MOST_BANDS, maker->bands);
+                         CLF__LOG_MEL_MOST_BANDS, maker->layout.bands);
     }
     return maker->log_mel.tables.buffer == NULL
-               ? clf__log_mel_create(&maker->log_mel, maker->device, maker->bands)
+               ? clf__log_mel_create(&maker->log_mel, maker->device, maker->layout.bands)
                : CLF_OK;
 }
 
@@ -82,12 +84,12 @@ static clf_status make_tables(struct clf__frame_maker *maker)
 static clf_status allocate_room(struct clf__frame_maker *maker, int samples, int rows)
 {
     CLF__TRY(clf__allocate(&maker->samples_host, (size_t)samples, sizeof *maker->samples_host));
-    CLF__TRY(
-        clf__allocate(&maker->frames_host, (size_t)rows * (size_t)maker->bands, sizeof *maker->frames_host));
+    CLF__TRY(clf__allocate(&maker->frames_host, (size_t)rows * (size_t)maker->layout.bands,
+                           sizeof *maker->frames_host));
     CLF__TRY(clf__allocate(&maker->peaks_host, (size_t)rows, sizeof *maker->peaks_host));
     CLF__TRY(clf__arena_reserve(&maker->arena, &maker->samples, CLF__F32, 1, samples, "samples"));
-    CLF__TRY(
-        clf__arena_reserve(&maker->arena, &maker->frames, CLF__F32, rows, maker->bands, "log-mel frames"));
+    CLF__TRY(clf__arena_reserve(&maker->arena, &maker->frames, CLF__F32, rows, maker->layout.bands,
+                                "log-mel frames"));
     CLF__TRY(clf__arena_reserve(&maker->arena, &maker->peaks, CLF__F32, 1, rows, "their peaks"));
     return clf__arena_allocate(&maker->arena);
 }
@@ -96,7 +98,7 @@ static clf_status allocate_room(struct clf__frame_maker *maker, int samples, int
 static clf_status make_room(struct clf__frame_maker *maker, int samples, int rows)
 {
     if (samples <= maker->samples.columns - maker->used_samples &&
-        rows <= maker->frames.rows - maker->used_rows) {
+        rows <= maker->frames.rows - maker->used_frames) {
         return CLF_OK;
     }
     CLF__TRY(clf__frame_maker_finish(maker));
@@ -121,22 +123,25 @@ static clf_status wait_for(struct clf__frame_maker *maker, const struct waiting 
     }
     maker->waiting[maker->count++] = *waiting;
     maker->used_samples += waiting->samples;
-    maker->used_rows += waiting->rows;
+    maker->used_frames += waiting->frames;
     return CLF_OK;
 }
 
-clf_status clf__frame_maker_add(struct clf__frame_maker *maker, float *target, int frames,
-                                const float *samples, int count)
+clf_status clf__frame_maker_add(struct clf__frame_maker *maker, float *target, int rows, const float *samples,
+                                int count)
 {
-    int rows = (count + CONTEXT + HOP - 1) / HOP; /* the last one still looks at the recording */
+    const struct clf__frame_layout *layout = &maker->layout;
+    int frames = (count + CONTEXT + HOP - 1) / HOP; /* the last one still looks at the recording */
+    int seen = (rows - 1) * layout->step + layout->stack;
     CLF__TRY(make_tables(maker));
-    CLF__TRY(make_room(maker, count + SILENCE, rows));
+    CLF__TRY(make_room(maker, count + SILENCE, frames));
     const struct waiting waiting = {.target = target,
+                                    .rows = rows,
                                     .first_sample = maker->used_samples,
                                     .samples = count + SILENCE,
-                                    .first_row = maker->used_rows,
-                                    .rows = rows,
-                                    .wanted = frames};
+                                    .first_frame = maker->used_frames,
+                                    .frames = frames,
+                                    .wanted = clf__smaller(seen, count / HOP)};
     CLF__TRY(wait_for(maker, &waiting));
     float *room = maker->samples_host + waiting.first_sample;
     memcpy(room, samples, (size_t)count * sizeof *room);
@@ -150,12 +155,12 @@ static clf_status compute(const struct clf__frame_maker *maker)
         clf__tensor_write(clf__tensor_columns(maker->samples, 0, maker->used_samples), maker->samples_host));
     for (int i = 0; i < maker->count; i++) {
         const struct waiting *its = &maker->waiting[i];
-        CLF__TRY(clf__log_mel_forward(clf__tensor_rows(maker->frames, its->first_row, its->rows),
-                                      clf__tensor_columns(maker->peaks, its->first_row, its->rows),
+        CLF__TRY(clf__log_mel_forward(clf__tensor_rows(maker->frames, its->first_frame, its->frames),
+                                      clf__tensor_columns(maker->peaks, its->first_frame, its->frames),
                                       clf__tensor_columns(maker->samples, its->first_sample, its->samples), 0,
                                       &maker->log_mel));
     }
-    return clf__tensor_read(clf__tensor_columns(maker->peaks, 0, maker->used_rows), maker->peaks_host);
+    return clf__tensor_read(clf__tensor_columns(maker->peaks, 0, maker->used_frames), maker->peaks_host);
 }
 
 static clf_status scale(const struct clf__frame_maker *maker)
@@ -163,13 +168,28 @@ static clf_status scale(const struct clf__frame_maker *maker)
     for (int i = 0; i < maker->count; i++) {
         const struct waiting *its = &maker->waiting[i];
         float peak = -INFINITY;
-        for (int row = its->first_row; row < its->first_row + its->rows; row++) {
+        for (int row = its->first_frame; row < its->first_frame + its->frames; row++) {
             peak = fmaxf(peak, maker->peaks_host[row]);
         }
         CLF__TRY(
-            clf__log_mel_scale(clf__tensor_rows(maker->frames, its->first_row, its->wanted), peak - RANGE));
+            clf__log_mel_scale(clf__tensor_rows(maker->frames, its->first_frame, its->wanted), peak - RANGE));
     }
-    return clf__tensor_read(clf__tensor_rows(maker->frames, 0, maker->used_rows), maker->frames_host);
+    return clf__tensor_read(clf__tensor_rows(maker->frames, 0, maker->used_frames), maker->frames_host);
+}
+
+static void copy_rows(const struct clf__frame_maker *maker, const struct waiting *its)
+{
+    const struct clf__frame_layout *layout = &maker->layout;
+    const float *frames = maker->frames_host + (size_t)its->first_frame * (size_t)layout->bands;
+    float *target = its->target;
+    for (int row = 0; row < its->rows; row++) {
+        for (int i = 0; i < layout->stack; i++) {
+            int frame = clf__smaller(row * layout->step + i, its->wanted - 1);
+            memcpy(target, frames + (size_t)frame * (size_t)layout->bands,
+                   (size_t)layout->bands * sizeof *target);
+            target += layout->bands;
+        }
+    }
 }
 
 clf_status clf__frame_maker_finish(struct clf__frame_maker *maker)
@@ -179,42 +199,41 @@ clf_status clf__frame_maker_finish(struct clf__frame_maker *maker)
         status = scale(maker);
     }
     for (int i = 0; i < maker->count && status == CLF_OK; i++) {
-        const struct waiting *its = &maker->waiting[i];
-        size_t width = (size_t)maker->bands;
-        memcpy(its->target, maker->frames_host + (size_t)its->first_row * width,
-               (size_t)its->wanted * width * sizeof *its->target);
+        copy_rows(maker, &maker->waiting[i]);
     }
-    maker->count = maker->used_samples = maker->used_rows = 0;
+    maker->count = maker->used_samples = maker->used_frames = 0;
     return status;
 }
 
-static clf_status read_recording(float **values, int *frames, int *whole, struct clf__frame_maker *maker,
+static clf_status read_recording(float **values, int *rows, int *whole, struct clf__frame_maker *maker,
                                  const char *path, int most)
 {
+    const struct clf__frame_layout *layout = &maker->layout;
     struct clf__recording recording;
-    CLF__TRY(clf__recording_read(&recording, path, most));
-    *whole = recording.frames < INT_MAX ? (int)recording.frames : INT_MAX;
-    *frames = *whole < most ? *whole : most;
-    clf_status status = clf__allocate(values, (size_t)*frames * (size_t)maker->bands, sizeof **values);
-    if (status == CLF_OK && *frames > 0) {
-        status = clf__frame_maker_add(maker, *values, *frames, recording.samples, recording.count);
+    CLF__TRY(clf__recording_read(&recording, layout, path, most));
+    *whole = recording.rows < INT_MAX ? (int)recording.rows : INT_MAX;
+    *rows = *whole < most ? *whole : most;
+    clf_status status =
+        clf__allocate(values, (size_t)*rows * (size_t)(layout->stack * layout->bands), sizeof **values);
+    if (status == CLF_OK && *rows > 0) {
+        status = clf__frame_maker_add(maker, *values, *rows, recording.samples, recording.count);
     }
     clf__recording_free(&recording);
     return status == CLF_OK ? clf__frame_maker_finish(maker) : status;
 }
 
-clf_status clf__frames_read(float **values, int *frames, int *whole, struct clf__frame_maker *maker,
+clf_status clf__frames_read(float **values, int *rows, int *whole, struct clf__frame_maker *maker,
                             const char *path, int most)
 {
     int is_stored;
     *values = NULL;
     CLF__TRY(clf__frames_are_stored(&is_stored, path));
     if (is_stored) {
-        CLF__TRY(clf__npy_read(values, whole, path, maker->bands));
-        *frames = *whole < most ? *whole : most;
+        CLF__TRY(clf__npy_read(values, whole, path, maker->layout.stack * maker->layout.bands));
+        *rows = *whole < most ? *whole : most;
         return CLF_OK;
     }
-    clf_status status = read_recording(values, frames, whole, maker, path, most);
+    clf_status status = read_recording(values, rows, whole, maker, path, most);
     if (status != CLF_OK) {
         clf__free(*values);
         *values = NULL;

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/larger.h"
 #include "base/memory.h"
+#include "config/config.h"
 #include "frames/frames.h"
 #include "ops/log_mel.h"
 
@@ -26,7 +27,14 @@ clf_status clf__frames_are_stored(int *out, const char *path)
     return status;
 }
 
-static clf_status read_samples(struct clf__recording *recording, struct clf_audio *audio, int most)
+struct clf__frame_layout clf__frame_layout_of(const struct clf__config *config)
+{
+    return (struct clf__frame_layout){.bands = config->feature_size / config->frame_stack,
+                                      .stack = config->frame_stack,
+                                      .step = config->frame_step};
+}
+
+static clf_status read_samples(struct clf__recording *recording, struct clf_audio *audio, int most, int step)
 {
     enum { FIRST = 1 << 16 };
     int capacity = 0;
@@ -43,17 +51,21 @@ static clf_status read_samples(struct clf__recording *recording, struct clf_audi
     } while (recording->count == capacity && capacity < most);
     int64_t there =
         clf__larger_int64(recording->count, recording->count == most ? clf_audio_length(audio) : 0);
-    recording->frames = there / CLF__LOG_MEL_HOP;
+    int64_t frames = there / CLF__LOG_MEL_HOP;
+    recording->rows = (frames + step - 1) / step;
     return CLF_OK;
 }
 
-clf_status clf__recording_read(struct clf__recording *out, const char *path, int most_frames)
+clf_status clf__recording_read(struct clf__recording *out, const struct clf__frame_layout *layout,
+                               const char *path, int most_rows)
 {
     struct clf_audio *audio;
     *out = (struct clf__recording){.samples = NULL};
     CLF__TRY(clf_audio_open(&audio, path));
-    int most = most_frames < INT32_MAX / CLF__LOG_MEL_HOP ? (most_frames + 1) * CLF__LOG_MEL_HOP : INT32_MAX;
-    clf_status status = read_samples(out, audio, most);
+    /* One frame more than the last row's, and than those that the next row begins behind. */
+    int64_t frames = (int64_t)most_rows * layout->step + layout->stack;
+    int most = frames < INT32_MAX / CLF__LOG_MEL_HOP ? (int)frames * CLF__LOG_MEL_HOP : INT32_MAX;
+    clf_status status = read_samples(out, audio, most, layout->step);
     clf_audio_free(audio);
     if (status != CLF_OK) {
         clf__recording_free(out);

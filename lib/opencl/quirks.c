@@ -18,6 +18,16 @@ int clf__quirk_is_pocl(const struct clf_device_info *info)
            names_pocl(info->platform_version) || names_pocl(info->version);
 }
 
+/* Why: PoCL 3.1 counts who runs a kernel's code by the hash of its program and the size of its groups alone.
+ * Where a queue runs it over fewer groups than another one that has just begun to, both have code of their
+ * own, and the end of the one is counted with the other: with three queues PoCL aborts ("ref_count > 0").
+ * Nothing that a device reports tells it; what the hash covers is the program's text, its options and the
+ * device. */
+int clf__quirk_mixes_up_kernels(const struct clf_device_info *info)
+{
+    return clf__quirk_is_pocl(info);
+}
+
 /* Why: these two hide their devices behind something that the user can change, and OpenCL has no way to say
  * it. */
 const char *clf__quirk_no_devices(const char *platform_name, const char *platform_vendor,

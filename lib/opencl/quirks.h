@@ -8,6 +8,10 @@
 /* Whether a device is PoCL's. */
 int clf__quirk_is_pocl(const struct clf_device_info *info);
 
+/* Whether this driver mixes up the kernels of one program in several queues of a process, unless each queue's
+ * programs are built with other options. */
+int clf__quirk_mixes_up_kernels(const struct clf_device_info *info);
+
 /* Why a platform that is installed may show no device, and what to do; "" where nothing is known. */
 const char *clf__quirk_no_devices(const char *platform_name, const char *platform_vendor,
                                   const char *platform_version);

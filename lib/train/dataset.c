@@ -47,9 +47,10 @@ static void leave_out(struct loading *loading, enum clf__left_out kind, int line
 
 static clf_status measure_recording(struct loading *loading)
 {
-    CLF__TRY(clf__recording_read(&loading->recording, loading->frame_source.path,
+    struct clf__frame_layout layout = clf__frame_layout_of(loading->config);
+    CLF__TRY(clf__recording_read(&loading->recording, &layout, loading->frame_source.path,
                                  loading->options->max_source_length));
-    loading->frames = loading->recording.frames < INT_MAX ? (int)loading->recording.frames : INT_MAX;
+    loading->frames = loading->recording.rows < INT_MAX ? (int)loading->recording.rows : INT_MAX;
     return CLF_OK;
 }
 
@@ -137,7 +138,7 @@ static clf_status keep_frames(struct loading *loading)
     size_t count = (size_t)loading->frames * (size_t)dataset->feature_size;
     int64_t bytes = (int64_t)(count * sizeof *source->kept);
     if (dataset->maker == NULL) {
-        CLF__TRY(clf__frame_maker_create(&dataset->maker, loading->options->device, dataset->feature_size));
+        CLF__TRY(clf__frame_maker_create(&dataset->maker, loading->options->device, dataset->layout));
     }
     if (bytes > loading->options->kept_bytes - dataset->kept_bytes) {
         loading->made_anew++;
@@ -315,6 +316,7 @@ clf_status clf__dataset_load(struct clf__dataset **out, const struct clf__config
     struct clf__dataset *dataset = NULL;
     CLF__TRY(clf__allocate(&dataset, 1, sizeof *dataset));
     dataset->feature_size = config->feature_size;
+    dataset->layout = clf__frame_layout_of(config);
     dataset->decoder_start_id = config->decoder_start_id;
     struct loading loading = {
         .dataset = dataset, .config = config, .tokenizer = tokenizer, .options = options, .report = report};

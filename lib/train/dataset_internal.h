@@ -24,7 +24,8 @@ struct clf__planned_batch {
 };
 
 struct clf__dataset {
-    int feature_size; /* 0: tokens */
+    int feature_size;                /* 0: tokens */
+    struct clf__frame_layout layout; /* of recordings */
     int decoder_start_id;
     int32_t *ids;
     size_t id_count, id_capacity;

@@ -200,13 +200,13 @@ static clf_status read_frames(float *target, const char *path, int rows, int wid
 }
 
 /* They are there once the maker has finished the batch. */
-static clf_status make_frames(float *target, struct clf__frame_maker *maker, const char *path, int rows)
+static clf_status make_frames(float *target, const struct clf__dataset *dataset, const char *path, int rows)
 {
     struct clf__recording recording;
-    CLF__TRY(clf__recording_read(&recording, path, rows));
-    clf_status status = check_frames(path, recording.frames, rows);
+    CLF__TRY(clf__recording_read(&recording, &dataset->layout, path, rows));
+    clf_status status = check_frames(path, recording.rows, rows);
     if (status == CLF_OK) {
-        status = clf__frame_maker_add(maker, target, rows, recording.samples, recording.count);
+        status = clf__frame_maker_add(dataset->maker, target, rows, recording.samples, recording.count);
     }
     clf__recording_free(&recording);
     return status;
@@ -221,7 +221,7 @@ static clf_status copy_frames(struct clf__dataset *dataset, int pair, int first)
         memcpy(target, source->kept, (size_t)rows * (size_t)width * sizeof *target);
         return CLF_OK;
     }
-    return source->is_recording ? make_frames(target, dataset->maker, source->path, rows)
+    return source->is_recording ? make_frames(target, dataset, source->path, rows)
                                 : read_frames(target, source->path, rows, width);
 }
 

@@ -13,7 +13,8 @@ static int is_in_use(const struct clf__config *config, const struct clf__config_
            (!(key->uses & CLF__KEY_OF_SINUSOID) ||
             clf__config_has_positions(config, CLF__POSITIONS_SINUSOID)) &&
            (!(key->uses & CLF__KEY_OF_RELATIVE) ||
-            clf__config_has_positions(config, CLF__POSITIONS_RELATIVE));
+            clf__config_has_positions(config, CLF__POSITIONS_RELATIVE)) &&
+           (!(key->uses & CLF__KEY_OF_FRAMES) || (config->feature_size > 0 && !config->convolves_frames));
 }
 
 /* What no key says as it is. */

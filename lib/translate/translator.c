@@ -344,9 +344,11 @@ static clf_status list_suppressed(int32_t **out, int *count, const struct clf_tr
 static clf_status take_frames(struct clf_translator *translator)
 {
     const struct clf_model *model = translator->model;
-    int bands = model->info.feature_size;
-    return bands > 0 ? clf__frame_maker_create(&translator->frame_maker, model->transformer->device, bands)
-                     : CLF_OK;
+    const struct clf__config *config = &model->transformer->config;
+    return config->feature_size > 0
+               ? clf__frame_maker_create(&translator->frame_maker, model->transformer->device,
+                                         clf__frame_layout_of(config))
+               : CLF_OK;
 }
 
 /* What takes the one step that finds alternatives. */

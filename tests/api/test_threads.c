@@ -9,7 +9,7 @@
 
 #include "support/support.h"
 
-enum { THREADS = 4, PROCESSES = 6 };
+enum { THREADS = 3, PROCESSES = 6 };
 
 /* PoCL's LLVM gives the first thread that it meets a stack for signals, which AddressSanitizer would take for
  * its own when that thread ends. */

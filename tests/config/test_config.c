@@ -203,6 +203,10 @@ static void test_switches(void **state)
     assert_true(c.feature_size == 13 && c.source_vocabulary == 0 && c.target_vocabulary == 30);
     assert_true(c.encoder_positions == CLF__POSITIONS_LEARNED && c.decoder_positions == c.encoder_positions);
     clf__config_free(&c);
+    c = load_config("\"model_type\": \"clformer\", \"preset\": \"speech\"",
+                    "\"feature_size\": 320, \"frame_stack\": 4, \"frame_step\": 3", NULL);
+    assert_true(c.feature_size == 320 && c.frame_stack == 4 && c.frame_step == 3);
+    clf__config_free(&c);
     /* A MarianMT folder keeps what its family fixes. */
     c = load_config(marian_config,
                     "\"normalize_before\": true, \"add_bias_logits\": false, \"norm\": \"rms\"", NULL);
@@ -327,6 +331,15 @@ static void test_bad_sizes(void **state)
         expect_bad_config("\"model_type\": \"clformer\", \"preset\": \"paper\"", ours[i], NULL, CLF_FORMAT,
                           NULL);
     }
+    expect_bad_config("\"model_type\": \"clformer\", \"preset\": \"speech\"", "\"frame_stack\": 3", NULL,
+                      CLF_FORMAT, "\"feature_size\" 80 is no multiple of \"frame_stack\" 3");
+    expect_bad_config("\"model_type\": \"clformer\", \"preset\": \"speech\"", "\"frame_step\": 0", NULL,
+                      CLF_FORMAT, "frame_step");
+    expect_bad_config("\"model_type\": \"clformer\", \"preset\": \"paper\"", "\"frame_step\": 2", NULL,
+                      CLF_FORMAT, "are of models whose positions are frames");
+    expect_bad_config("\"model_type\": \"clformer\", \"preset\": \"whisper\"",
+                      "\"share_encoder_decoder_embeddings\": false, \"frame_stack\": 2", NULL, CLF_FORMAT,
+                      "are of models whose positions are frames");
     expect_bad_config("\"model_type\": \"marian\"", "\"d_model\": 30, \"encoder_attention_heads\": 4", NULL,
                       CLF_FORMAT, "encoder_attention_heads");
     expect_bad_config("\"model_type\": \"marian\"", "\"d_model\": 32, \"decoder_attention_heads\": 5", NULL,
