@@ -236,5 +236,5 @@ int verb_transcribe(int argc, char **argv)
     free(job.clips);
     free(job.temperatures);
     free(job.suppressed);
-    return output_finish(status);
+    return status;
 }

@@ -253,6 +253,27 @@ static void rewind_sentences(void *user)
     sentences->has_target = 0;
 }
 
+/* Says of which text SentencePiece failed, and the first line that it was not given, as it is not UTF-8: that
+ * may be why. */
+static clf_status explain_text(clf_status status, struct sentences *sentences, const struct names *names)
+{
+    struct clf__failure failure = clf__failure_keep(status);
+    const char *text;
+    size_t size;
+    rewind_sentences(sentences);
+    while (next_sentence(sentences, &text, &size)) {
+        if (clf__utf8_valid_prefix(text, size) != size) {
+            const struct clf__corpus *corpus = &sentences->corpus;
+            int is_target = text == sentences->pair.target.text && corpus->target_path != NULL;
+            return clf__fail(status, "%s%s%s: %s: line %d of %s is not UTF-8", names->first, names->and,
+                             names->second, failure.sentence, sentences->pair.line,
+                             is_target ? corpus->target_path : corpus->source_path);
+        }
+    }
+    status = clf__failure_again(&failure);
+    return clf__fail_in(status, "%s%s%s", names->first, names->and, names->second);
+}
+
 static clf_status train_model(const struct making *making, const struct side *side, const char *path)
 {
     int special = count_specials(&making->specials), asked = (int)making->settings->vocabulary;
@@ -281,11 +302,13 @@ static clf_status train_model(const struct making *making, const struct side *si
         .interrupted_user = making->user,
     };
     clf_status status = clf__sentencepiece_train(&training);
-    clf__corpus_close(&sentences.corpus);
     if (status != CLF_INTERRUPTED && sentences.reading.status != CLF_OK) {
-        return clf__failure_again(&sentences.reading); /* what was learned of a part is no use */
+        status = clf__failure_again(&sentences.reading); /* what was learned of a part is no use */
+    } else if (status == CLF_TEXT) {
+        status = explain_text(status, &sentences, &names);
     }
-    return status == CLF_TEXT ? clf__fail_in(status, "%s%s%s", names.first, names.and, names.second) : status;
+    clf__corpus_close(&sentences.corpus);
+    return status;
 }
 
 static clf_status read_model(struct clf__piece_counts *counts, const char *path)

@@ -303,7 +303,8 @@ static void test_text_without_pieces(void **state)
         {"abcdef\n", "a vocabulary of 5 cannot hold the characters of the text; 10 can", 5, CLF__MARIAN},
         {"", "no text to learn pieces from", 300, CLF__MARIAN},
         {"\n \n", "no text to learn pieces from", 300, CLF__MARIAN},
-        {"\u3000\u200b\u2581\n\u2585\n\xff\n", "no text to learn pieces from", 300, CLF__MARIAN},
+        {"\u3000\u200b\u2581\n\u2585\n\xff\n", "no text to learn pieces from: line 3 of ", 300, CLF__MARIAN},
+        {"ab\n\xe9\n", "there can be 6 at most: line 2 of ", 300, CLF__MARIAN},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct clf__settings making = {.preset = cases[i].system, .vocabulary = cases[i].size};

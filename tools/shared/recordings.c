@@ -141,6 +141,12 @@ static clf_status write_output(struct work *work, int index, const char *text)
     return status;
 }
 
+/* The library says what a caller has asked, whom nobody knows here. */
+static int report(clf_status status)
+{
+    return status == CLF_INTERRUPTED ? report_interrupted() : report_failure(status);
+}
+
 static clf_status open_recording(void *user, int index, struct clf_audio **out)
 {
     struct work *work = user;
@@ -169,7 +175,7 @@ static void end_recording(void *user, int index, clf_status status, struct clf_t
         clf_string_free(text);
     }
     if (status != CLF_OK && !(status == CLF_INTERRUPTED && output_failed())) {
-        work->result = report_failure(status);
+        work->result = report(status);
     }
     clf_transcript_free(transcript);
     clf_audio_free(item->audio);
@@ -202,7 +208,7 @@ int recordings_transcribe(struct clf_transcriber *transcriber, const struct flag
     recordings.user = &work;
     clf_status status = clf_transcribe_several(transcriber, &recordings);
     if (status != CLF_OK && work.result == EXIT_DONE && !output_failed()) {
-        work.result = report_failure(status);
+        work.result = report(status);
     }
     for (int i = 0; i < flags->operand_count; i++) {
         free(work.items[i].held);

@@ -1,0 +1,55 @@
+/* `clformer transcribe`: what goes wrong is said once. */
+#include <signal.h>
+#include <string.h>
+
+#include "support/process.h"
+
+/* A call for two seconds of a sound without a header, which every build reads. */
+static const char *call(const char *folder, const char *flags)
+{
+    char sound[2 * 2 * 16000];
+    for (size_t i = 0; i < sizeof sound; i++) {
+        sound[i] = (char)(i * i % 251);
+    }
+    process_write(folder, "sound", sound, sizeof sound);
+    return process_format("transcribe -m %s --beam 1 --temperature 0 --raw 16000 %s %s/sound",
+                          support_fixture("speech/tiny"), flags, folder);
+}
+
+static void test_full_disk(void **state)
+{
+    (void)state;
+    struct process full = {.output_path = "/dev/full"};
+    const char *folder = support_temporary_folder();
+    struct process_result result = process_run(&full, call(folder, "--format json"));
+    assert_refused(result, 1, "clformer: standard output cannot be written: No space left on device");
+}
+
+/* Wherever it comes, as in the other verbs. */
+static void test_interrupt(void **state)
+{
+    (void)state;
+    struct process stopped = {.signal_when_started = SIGINT};
+    struct process_result result = process_run(&stopped, call(support_temporary_folder(), "--verbose"));
+    assert_int_equal(result.status, 128 + SIGINT);
+    assert_null(strstr(result.errors, "asked to stop"));
+}
+
+static void test_output_is_a_file(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    const char *flags = process_format("-o %s/sound", folder);
+    struct process_result result = run_clformer(NULL, call(folder, flags));
+    assert_refused(result, 1, "/sound: is no folder, where one is to be");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_full_disk, support_teardown),
+        cmocka_unit_test_teardown(test_interrupt, support_teardown),
+        cmocka_unit_test_teardown(test_output_is_a_file, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
