@@ -17,9 +17,9 @@ static const char help[] = "Usage: clformer devices [--json]\n\n"
                            "promise more arithmetic. -d of the other verbs takes an index, gpu, cpu, a PCI\n"
                            "address, a UUID (8 digits of it are enough) or a part of a name.\n\n"
                            "Example:\n"
-                           "  clformer devices\n"
-                           "  clformer translate -m MODEL -d 1 < lines\n"
-                           "  clformer translate -m MODEL -d 03:00.0 < lines\n";
+                           "  $ clformer devices\n"
+                           "  $ clformer translate -m MODEL -d 1 < lines\n"
+                           "  $ clformer translate -m MODEL -d 03:00.0 < lines\n";
 
 static const char *kind_word(clf_device_kind kind)
 {

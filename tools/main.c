@@ -147,7 +147,7 @@ int main(int argc, char **argv)
         return EXIT_WRONG_CALL;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
-        return argc > 2 ? help_of_verb(argv[2]) : help_of_all();
+        return argc > 2 && strcmp(argv[2], "help") != 0 ? help_of_verb(argv[2]) : help_of_all();
     }
     if (strcmp(argv[1], "--version") == 0) {
         const char *library = clf_ranks_library();

@@ -247,10 +247,10 @@ static clf_status fail_to_fit(const struct clf_device_list *list, const char *se
     char *there = NULL;
     clf_status status = list_devices(&there, &count, list, NULL, NULL);
     if (status == CLF_OK) {
-        status = clf__fail(CLF_NO_DEVICE,
-                           "no OpenCL device fits \"%s\"%s; there is %s%s; see `clformer "
-                           "devices`",
-                           selector, is_list ? ", a list, where one is wanted" : "", there, list->silent);
+        status = clf__fail(CLF_NO_DEVICE, "%s \"%s\"; there is %s%s; see `clformer devices`",
+                           is_list ? "one OpenCL device is wanted here, and no list such as"
+                                   : "no OpenCL device fits",
+                           selector, there, list->silent);
     }
     clf__free(there);
     return status;

@@ -23,6 +23,9 @@ static void test_verbs(void **state)
     assert_int_equal(result.status, 2);
     assert_int_equal(result.output_size, 0);
     assert_int_equal(process_count(result.errors, "Usage: clformer"), 1);
+    result = run_clformer(NULL, "help help");
+    assert_int_equal(result.status, 0);
+    assert_int_equal(process_count(result.output, "Usage: clformer VERB"), 1);
 }
 
 static void test_operands(void **state)

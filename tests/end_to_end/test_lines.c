@@ -190,7 +190,7 @@ static void test_long_line(void **state)
     assert_int_equal(process_count(result.output, "\n"), 2);
     assert_int_equal(process_count(result.output, "\nThanks.\n"), 1);
     assert_int_equal(process_count(result.errors, "\n"), 2);
-    assert_non_null(strstr(result.errors, "\nclformer: 1 of 2 lines were cut to the model's limit\n"));
+    assert_non_null(strstr(result.errors, "\nclformer: 1 of 2 lines was cut to the model's limit\n"));
     assert_non_null(strstr(result.errors, "warning: line 1: the source's "));
     assert_non_null(strstr(result.errors, " tokens were cut to the model's limit of 256\n"));
     result = run_clformer(input, TRANSLATE "--beam 1 --quiet");

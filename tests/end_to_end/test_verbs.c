@@ -148,7 +148,7 @@ static void test_cut_scores(void **state)
     struct process_result result =
         run_clformer(NULL, process_format("score -m " DEMO_MODEL " %s/long %s/short", folder, folder));
     assert_int_equal(result.status, 3);
-    assert_non_null(strstr(result.errors, "clformer: 1 of 1 lines were cut to the model's limit\n"));
+    assert_non_null(strstr(result.errors, "clformer: 1 of 1 lines was cut to the model's limit\n"));
     assert_non_null(
         strstr(result.errors, "line 1: the source's 401 tokens were cut to the model's limit of 256\n"));
     result = run_clformer(NULL, process_format("score -m " DEMO_MODEL " %s/short %s/long", folder, folder));

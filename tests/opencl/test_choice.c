@@ -270,8 +270,8 @@ static void test_several(void **state)
     assert_fails(clf__choice_select_several(indices, &count, &list, "0, "), CLF_NO_DEVICE, "an empty place");
     assert_fails(clf__choice_select_several(indices, &count, &list, "0,8"), CLF_NO_DEVICE, "\"8\"; there is");
     assert_fails(clf__choice_select_several(indices, &count, &list, "0,old*"), CLF_NO_DEVICE, "\"old\"");
-    assert_fails(clf__choice_select(&count, &list, "0,1"), CLF_NO_DEVICE, "a list, where one is wanted");
-    assert_fails(clf__choice_select(&count, &list, "all"), CLF_NO_DEVICE, "a list, where one is wanted");
+    assert_fails(clf__choice_select(&count, &list, "0,1"), CLF_NO_DEVICE, "no list such as");
+    assert_fails(clf__choice_select(&count, &list, "all"), CLF_NO_DEVICE, "no list such as");
     struct clf_device_list empty = {.silent = ""};
     assert_fails(clf__choice_select_several(indices, &count, &empty, "all"), CLF_NO_DEVICE,
                  "pocl-opencl-icd");

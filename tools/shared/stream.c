@@ -156,8 +156,8 @@ static int window_lines(const struct stream *stream, int usual)
 static int report_incomplete(const struct stream *stream)
 {
     if (stream->cut_lines > 0 && !stream->flags.quiet) {
-        fprintf(stderr, "clformer: %lld of %lld lines were cut to the model's limit\n", stream->cut_lines,
-                stream->lines_printed);
+        fprintf(stderr, "clformer: %lld of %lld lines %s cut to the model's limit\n", stream->cut_lines,
+                stream->lines_printed, stream->cut_lines == 1 ? "was" : "were");
     }
     return stream->failed_lines > 0 ? EXIT_FAILED : stream->cut_lines > 0 ? EXIT_CUT : EXIT_DONE;
 }

@@ -155,7 +155,7 @@ static int read_line(struct reading *reading, const char *text, size_t size, con
     json_error_t error;
     json_t *line = json_loadb(text, size, 0, &error);
     if (line == NULL) {
-        fprintf(stderr, "clformer: %s: %s\n", place, error.text);
+        fprintf(stderr, "clformer: %s: %s: this is no log of `clformer train`\n", place, error.text);
         return EXIT_FAILED;
     }
     struct train_history *run = find_run(reading, line);

@@ -70,8 +70,9 @@ void terminal_started(struct terminal *terminal, const struct clf_train_start *s
         return;
     }
     terminal_clear(terminal);
-    fprintf(stderr, "%d pairs of %d lines, %d pairs for validation; %s parameters; %.0f MiB on %s",
-            start->pairs, start->lines, start->validation_pairs, format_count(parameters, start->parameters),
+    fprintf(stderr, "%d pair%s of %d lines, %d pair%s for validation; %s parameters; %.0f MiB on %s",
+            start->pairs, start->pairs == 1 ? "" : "s", start->lines, start->validation_pairs,
+            start->validation_pairs == 1 ? "" : "s", format_count(parameters, start->parameters),
             (double)start->device_bytes / 1048576, device);
     if (start->host_bytes > 0) {
         fprintf(stderr, " and %.0f MiB for sums of gradients", (double)start->host_bytes / 1048576);
