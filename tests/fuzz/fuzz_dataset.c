@@ -1,39 +1,25 @@
 /* Any bytes as a table of pairs: a vocabulary is made of them and read again, and a dataset has every line
  * either as a pair, whole in a plan, or counted as left out. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/file.h"
+#include "fuzz/files.h"
 #include "train/dataset.h"
 #include "train/tokenizer_files.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(int holds)
-{
-    if (!holds) {
-        abort();
-    }
-}
 
 static void check_plan(struct clf__dataset *dataset, int pairs, int epoch)
 {
     static const struct clf__batching batching = {.tokens = 20, .count_padding = 1};
     struct clf__training_limits limits;
     clf__dataset_limits(&limits, dataset, &batching);
-    check(clf__dataset_plan(dataset, &batching, 1, epoch) == CLF_OK);
+    fuzz_check(clf__dataset_plan(dataset, &batching, 1, epoch) == CLF_OK);
     int planned = 0;
     for (int b = 0; b < clf__dataset_batches(dataset); b++) {
         struct clf__training_batch batch;
-        check(clf__dataset_batch(dataset, b, &batch) == CLF_OK);
-        check(batch.sources.count <= limits.sequences);
-        check(batch.sources.first[batch.sources.count] <= limits.source_tokens);
-        check(batch.inputs.first[batch.inputs.count] <= limits.target_tokens);
+        fuzz_check(clf__dataset_batch(dataset, b, &batch) == CLF_OK);
+        fuzz_check(batch.sources.count <= limits.sequences);
+        fuzz_check(batch.sources.first[batch.sources.count] <= limits.source_tokens);
+        fuzz_check(batch.inputs.first[batch.inputs.count] <= limits.target_tokens);
         planned += batch.sources.count;
     }
-    check(planned == pairs);
+    fuzz_check(planned == pairs);
 }
 
 static void check_dataset(const struct clf__tokenizer *tokenizer, const struct clf__config *config,
@@ -48,10 +34,10 @@ static void check_dataset(const struct clf__tokenizer *tokenizer, const struct c
     for (int i = 0; i < CLF__LEFT_OUT_KINDS; i++) {
         left_out += report.left_out[i];
         int first = report.named_lines[i][0];
-        check((report.left_out[i] > 0) == (first > 0) && first <= report.lines);
+        fuzz_check((report.left_out[i] > 0) == (first > 0) && first <= report.lines);
     }
-    check(report.pairs + left_out == report.lines);
-    check(status == CLF_OK ? report.pairs > 0 : status == CLF_FORMAT && report.pairs == 0);
+    fuzz_check(report.pairs + left_out == report.lines);
+    fuzz_check(status == CLF_OK ? report.pairs > 0 : status == CLF_FORMAT && report.pairs == 0);
     if (status == CLF_OK) {
         check_plan(dataset, report.pairs, -1);
         check_plan(dataset, report.pairs, 3);
@@ -79,26 +65,22 @@ static clf_status make_tokenizer(struct clf__tokenizer **out, struct clf__config
         .end_id = description.end_id,
     };
     clf_status status = clf__tokenizer_load(out, folder, &options);
-    check(status == CLF_OK);
+    fuzz_check(status == CLF_OK);
     return status;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char folder[] = "/tmp/fuzz_dataset.XXXXXX", path[64];
-    check(mkdtemp(folder) != NULL);
-    snprintf(path, sizeof path, "%s/table", folder);
-    check(clf__file_write(path, data, size) == CLF_OK);
+    const char *path = fuzz_file("table", data, size);
     struct clf__config config;
     struct clf__tokenizer *tokenizer;
-    clf_status status = make_tokenizer(&tokenizer, &config, folder, path);
+    clf_status status = make_tokenizer(&tokenizer, &config, fuzz_folder(), path);
     /* CLF_FORMAT: what git-lfs has not fetched. */
-    check(status == CLF_OK || status == CLF_TEXT ||
-          (status == CLF_FORMAT && strstr(clf_last_error(), path) != NULL));
+    fuzz_check(status == CLF_OK || status == CLF_TEXT ||
+               (status == CLF_FORMAT && strstr(clf_last_error(), path) != NULL));
     if (status == CLF_OK) {
         check_dataset(tokenizer, &config, path);
         clf__tokenizer_free(tokenizer);
     }
-    check(clf__folder_remove(folder) == CLF_OK);
     return 0;
 }

@@ -4,8 +4,6 @@
 
 #include "formats/format.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 enum { FILES = 4 };
 static const char *const layouts[][FILES] = {
     {"model.bin", "config.json", "shared_vocabulary.json", NULL},
@@ -27,14 +25,12 @@ static size_t part_size(const uint8_t *data, size_t size)
     return size;
 }
 
-static void write_files(const char *folder, const char *const *names, const uint8_t *data, size_t size)
+static void write_files(const char *const *names, const uint8_t *data, size_t size)
 {
     for (int i = 0; i < FILES && names[i] != NULL; i++) {
-        char path[96];
         size_t part = part_size(data, size);
         size_t taken = part + SEPARATOR_BYTES < size ? part + SEPARATOR_BYTES : size;
-        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        fuzz_write_file(path, data, part);
+        fuzz_file(names[i], data, part);
         data += taken;
         size -= taken;
     }
@@ -67,21 +63,14 @@ static void use(const char *folder)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char folder[] = "/tmp/fuzz_formats.XXXXXX";
     if (size == 0) {
         return 0;
     }
-    if (!mkdtemp(folder)) {
-        abort();
-    }
     const char *const *names = layouts[data[0] % (sizeof layouts / sizeof *layouts)];
-    write_files(folder, names, data + 1, size - 1);
-    use(folder);
+    write_files(names, data + 1, size - 1);
+    use(fuzz_folder());
     for (int i = 0; i < FILES && names[i] != NULL; i++) {
-        char path[96];
-        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        unlink(path);
+        fuzz_remove_file(names[i]);
     }
-    rmdir(folder);
     return 0;
 }

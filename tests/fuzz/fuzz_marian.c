@@ -3,8 +3,6 @@
 
 #include "checkpoint/marian.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static void check_failure(clf_status status, const char *path)
 {
     if ((status != CLF_FORMAT && status != CLF_UNSUPPORTED) || strstr(clf_last_error(), path) == NULL) {
@@ -14,12 +12,7 @@ static void check_failure(clf_status status, const char *path)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char folder[] = "/tmp/fuzz_marian.XXXXXX", path[64];
-    if (!mkdtemp(folder)) {
-        abort();
-    }
-    snprintf(path, sizeof path, "%s/model.bin", folder);
-    fuzz_write_file(path, data, size);
+    const char *path = fuzz_file("model.bin", data, size);
     struct clf__checkpoint *checkpoint;
     clf_status status = clf__checkpoint_open_marian(&checkpoint, path);
     if (status != CLF_OK) {
@@ -42,7 +35,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     }
     json_decref(options);
-    unlink(path);
-    rmdir(folder);
     return 0;
 }

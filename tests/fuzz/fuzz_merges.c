@@ -1,14 +1,8 @@
 /* Any bytes as merges.txt: a failure that names the file, or pairs that cut a text into pieces which join to
  * it again, or, as subwords, to what is left of it without white space. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "base/memory.h"
+#include "fuzz/files.h"
 #include "text/segmenters/segmenter.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { MAX_PIECES = 256 };
 
@@ -82,16 +76,8 @@ static void check_subwords(const struct clf__segmenter_folder *folder, const cha
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char folder[] = "/tmp/fuzz_merges.XXXXXX", path[64];
-    if (!mkdtemp(folder)) {
-        abort();
-    }
-    snprintf(path, sizeof path, "%s/merges.txt", folder);
-    FILE *file = fopen(path, "wb");
-    if (!file || fwrite(data, 1, size, file) != size || fclose(file) != 0) {
-        abort();
-    }
-    struct clf__segmenter_folder settings = {.path = folder, .model = "merges.txt"};
+    const char *path = fuzz_file("merges.txt", data, size);
+    struct clf__segmenter_folder settings = {.path = fuzz_folder(), .model = "merges.txt"};
     void *state;
     clf_status status = clf__segmenter_byte_level.open(&state, &settings, 0);
     if (status == CLF_OK) {
@@ -101,7 +87,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     }
     check_subwords(&settings, path);
-    unlink(path);
-    rmdir(folder);
     return 0;
 }

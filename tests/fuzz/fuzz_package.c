@@ -1,22 +1,17 @@
 /* Any bytes as a package of Argos Translate: a failure that names the file, or a folder whose files are all
  * from it; and nothing is left of either. */
-#include "fuzz/weights.h"
+#include <sys/stat.h>
 
-#include "base/file.h"
 #include "checkpoint/zip.h"
 #include "formats/unpack.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz/files.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char folder[] = "/tmp/fuzz_package.XXXXXX", path[64];
-    if (!mkdtemp(folder)) {
-        abort();
-    }
-    setenv("TMPDIR", folder, 1);
-    snprintf(path, sizeof path, "%s/x.argosmodel", folder);
-    fuzz_write_file(path, data, size);
+    char unpacks[96];
+    snprintf(unpacks, sizeof unpacks, "%s", fuzz_path("unpacked"));
+    fuzz_check(mkdir(unpacks, 0700) == 0 && setenv("TMPDIR", unpacks, 1) == 0);
+    const char *path = fuzz_file("x.argosmodel", data, size);
     struct clf__unpacked unpacked;
     clf_status status = clf__unpack(&unpacked, path);
     if (status != CLF_OK && ((status != CLF_FORMAT && status != CLF_UNSUPPORTED && status != CLF_FILE) ||
@@ -27,9 +22,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     }
     clf__unpacked_close(&unpacked, path, CLF_OK);
-    unlink(path);
-    if (rmdir(folder) != 0) { /* anything else in it? */
-        abort();
-    }
+    fuzz_check(rmdir(unpacks) == 0); /* anything left in it? */
     return 0;
 }

@@ -1,8 +1,6 @@
 /* Any bytes as model.safetensors. */
 #include "fuzz/weights.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     fuzz_weights("model.safetensors", CLF_FORMAT, data, size);

@@ -2,14 +2,8 @@
  * bound. The first two bytes are the words of source and target, the third says whether they are shared (bit
  * 0), and whether the checksum is put right (bit 1), behind which most damage would not be seen. In a text a
  * piece is the word whose number is its length. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
+#include "fuzz/files.h"
 #include "text/shortlist.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { SETTINGS = 3, LINE = 5 };
 
@@ -75,16 +69,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (data[2] & 2) {
         seal(bytes, size);
     }
-    char path[] = "/tmp/fuzz_shortlist.XXXXXX";
-    int descriptor = mkstemp(path);
-    if (descriptor < 0 || write(descriptor, bytes, size) != (ssize_t)size) {
-        abort();
-    }
-    close(descriptor);
+    const char *path = fuzz_file("lex.bin", bytes, size);
     free(bytes);
     struct clf__shortlist *shortlist;
     clf_status status = clf__shortlist_open(&shortlist, path, &words, &cut);
-    unlink(path);
     if (status == CLF_OK) {
         check(shortlist, &words);
         clf__shortlist_free(shortlist);

@@ -2,16 +2,10 @@
 #ifndef CLF_FUZZ_TOKENIZER_H
 #define CLF_FUZZ_TOKENIZER_H
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "base/memory.h"
 #include "base/utf8.h"
+#include "fuzz/files.h"
 #include "text/tokenizer.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static inline void cut_and_join(const struct clf__tokenizer *tokenizer, int rows)
 {
@@ -44,18 +38,10 @@ static inline void cut_and_join(const struct clf__tokenizer *tokenizer, int rows
 static inline void fuzz_tokenizer(const char *class_name, const char *name, int rows, const uint8_t *data,
                                   size_t size)
 {
-    char folder[] = "/tmp/fuzz_tokenizer.XXXXXX", path[96];
-    if (!mkdtemp(folder)) {
-        abort();
-    }
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *file = fopen(path, "wb");
-    if (!file || fwrite(data, 1, size, file) != size || fclose(file) != 0) {
-        abort();
-    }
+    const char *path = fuzz_file(name, data, size);
     struct clf__tokenizer_options options = {rows, rows, 0, -1, -1, -1, -1, -1, class_name};
     struct clf__tokenizer *tokenizer;
-    clf_status status = clf__tokenizer_load(&tokenizer, folder, &options);
+    clf_status status = clf__tokenizer_load(&tokenizer, fuzz_folder(), &options);
     if (status == CLF_OK) {
         cut_and_join(tokenizer, rows);
         clf__tokenizer_free(tokenizer);
@@ -63,8 +49,6 @@ static inline void fuzz_tokenizer(const char *class_name, const char *name, int 
                strstr(clf_last_error(), path) == NULL) {
         abort();
     }
-    unlink(path);
-    rmdir(folder);
 }
 
 #endif

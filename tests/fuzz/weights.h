@@ -3,21 +3,9 @@
 #ifndef CLF_FUZZ_WEIGHTS_H
 #define CLF_FUZZ_WEIGHTS_H
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "base/memory.h"
 #include "checkpoint/checkpoint.h"
-
-static inline void fuzz_write_file(const char *path, const uint8_t *data, size_t size)
-{
-    FILE *file = fopen(path, "wb");
-    if (!file || fwrite(data, 1, size, file) != size || fclose(file) != 0) {
-        abort();
-    }
-}
+#include "fuzz/files.h"
 
 static inline void fuzz_read_tensor(const struct clf__stored_tensor *tensor)
 {
@@ -41,14 +29,9 @@ static inline void fuzz_read_tensor(const struct clf__stored_tensor *tensor)
  * CLF_FORMAT. */
 static inline void fuzz_weights(const char *name, clf_status refused, const uint8_t *data, size_t size)
 {
-    char folder[] = "/tmp/fuzz_weights.XXXXXX", path[64];
-    if (!mkdtemp(folder)) {
-        abort();
-    }
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    fuzz_write_file(path, data, size);
+    const char *path = fuzz_file(name, data, size);
     struct clf__checkpoint *checkpoint;
-    clf_status status = clf__checkpoint_open(&checkpoint, folder);
+    clf_status status = clf__checkpoint_open(&checkpoint, fuzz_folder());
     if (status != CLF_OK) {
         if ((status != CLF_FORMAT && status != refused) || strstr(clf_last_error(), path) == NULL) {
             abort();
@@ -63,8 +46,6 @@ static inline void fuzz_weights(const char *name, clf_status refused, const uint
         }
         clf__checkpoint_close(checkpoint);
     }
-    unlink(path);
-    rmdir(folder);
 }
 
 #endif
