@@ -15,17 +15,16 @@
 
 /* ---- CPU form ---- */
 
-/* A group: rows_per_group rows (the last group fewer) of one panel, in blocks of BLOCK_ROWS rows. The panel stays in the cache
- * while the rows pass. */
+/* A group: its share of the rows of one panel, in blocks of BLOCK_ROWS rows. The panel stays in the cache while they pass. */
 CPU_KERNEL void gemm_weight_cpu(__global result_element *y, int y_offset, int y_stride,
                                 const __global operand_element *x, int x_offset, int x_stride, int rows,
                                 const __global weight_element *w, int inputs, int outputs, float scale,
                                 const __global float *bias, const __global float *residual, int residual_offset,
-                                int residual_stride, int rows_per_group)
+                                int residual_stride)
 {
     int column = (int)get_group_id(0) * PANEL;
-    int first = (int)get_group_id(1) * rows_per_group;
-    int end = min(rows, first + rows_per_group);
+    int group = (int)get_group_id(1), groups = (int)get_num_groups(1);
+    int first = first_row(rows, group, groups), end = min(rows, first_row(rows, group + 1, groups));
     float16 tile[2 * BLOCK_ROWS];
     float room[WIDE_FLOATS];
     struct panel panel = panel_for(w + (size_t)column * panel_depth(inputs), inputs, end - first, room);

@@ -11,15 +11,15 @@
 
 /* ---- CPU form ---- */
 
-/* A group: rows_per_group rows (the last group fewer) of one panel, in blocks of BLOCK_ROWS rows. */
+/* A group: its share of the rows of one panel, in blocks of BLOCK_ROWS rows. */
 CPU_KERNEL void gemm_int8_cpu(__global float *y, int y_offset, int y_stride, const __global uchar *x, int pitch,
                               int rows, const __global char *w, int inputs, int outputs, float scale,
                               const __global float *bias, const __global float *residual, int residual_offset,
-                              int residual_stride, int rows_per_group)
+                              int residual_stride)
 {
     int column = (int)get_group_id(0) * PANEL;
-    int first = (int)get_group_id(1) * rows_per_group;
-    int end = min(rows, first + rows_per_group);
+    int group = (int)get_group_id(1), groups = (int)get_num_groups(1);
+    int first = first_row(rows, group, groups), end = min(rows, first_row(rows, group + 1, groups));
     float16 tile[2 * BLOCK_ROWS];
     int room[WIDE_INTS];
     struct int8_panel panel = panel_for(w + get_group_id(0) * panel_bytes(inputs), groups_of(inputs), end - first, room);

@@ -68,7 +68,6 @@ static clf_status multiply_int8(struct clf__matrix y, struct clf__matrix x, int 
         CLF__INT(weight->inputs),
         CLF__INT(weight->outputs),
         CLF__EPILOGUE(epilogue),
-        CLF__CPU_INT((int)block),
     };
     const struct clf__launch launch = {.program = "gemm_int8",
                                        .defines = clf__activation_define(epilogue->activation),
@@ -100,7 +99,7 @@ static clf_status multiply(struct clf__matrix y, struct clf__matrix x, int rows,
         CLF__MATRIX(y),           CLF__MATRIX(x),
         CLF__INT(rows),           CLF__BUFFER(weight->buffer),
         CLF__INT(weight->inputs), CLF__INT(weight->outputs),
-        CLF__EPILOGUE(epilogue),  CLF__CPU_INT((int)block),
+        CLF__EPILOGUE(epilogue),
     };
     const struct clf__launch launch = {.program = "gemm",
                                        .defines =
