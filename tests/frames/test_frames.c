@@ -77,7 +77,7 @@ static void test_files(void **state)
     assert_ok(clf__frame_maker_create(&maker, support_device(CLF_FORM_AUTO), layout));
     for (int frames = 0; frames < 14; frames++) {
         int expected = (frames + 2) / 3;
-        write_tone(folder, "tone.wav", frames * HOP + 159);
+        write_tone(folder, "tone.wav", frames * HOP + 159, 20);
         assert_ok(clf__recording_read(&recording, &layout, path, 100));
         assert_int_equal(recording.count, frames * HOP + 159);
         assert_int_equal(recording.rows, expected);

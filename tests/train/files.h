@@ -79,20 +79,4 @@ static inline struct clf__texts train_twice(const char *path)
     return train_on(path, path);
 }
 
-/* A tone of 16-bit samples at 16 kHz, as a WAV file. */
-static inline void write_tone(const char *folder, const char *name, int samples)
-{
-    enum { HEADER = 44 };
-    uint32_t data = 2 * (uint32_t)samples, whole = data + HEADER - 8;
-    char *bytes = support_array(HEADER + data, 1);
-    memcpy(bytes, "RIFF....WAVEfmt \x10\0\0\0\1\0\1\0\x80\x3e\0\0\0\x7d\0\0\2\0\x10\0data....", HEADER);
-    memcpy(bytes + 4, &whole, sizeof whole);
-    memcpy(bytes + 40, &data, sizeof data);
-    for (int i = 0; i < samples; i++) {
-        int16_t sample = (int16_t)(8000 * ((i / 20) % 2) - 4000 + i % 7 * 100);
-        memcpy(bytes + HEADER + 2 * i, &sample, sizeof sample);
-    }
-    write_bytes(folder, name, bytes, HEADER + data);
-}
-
 #endif
