@@ -12,6 +12,7 @@
 
 #include "include/product.cl"
 #include "include/finish.cl"
+#include "include/groups.cl"
 
 /* ---- CPU form ---- */
 

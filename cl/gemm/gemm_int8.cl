@@ -8,6 +8,7 @@
 
 #include "include/product_int8.cl"
 #include "include/finish.cl"
+#include "include/groups.cl"
 
 /* ---- CPU form ---- */
 

@@ -3,14 +3,6 @@
  * All loops over a block are unrolled: what is indexed by a variable would lie in memory. */
 #include "include/fetch.cl"
 
-/* Where the rows of a group begin that shares all rows with others: it takes as many blocks as they do, or one fewer. A last
- * group of a few rows would let PoCL's threads end far apart: the later a group, the more of them a thread takes at once. */
-static inline int first_row(int rows, int group, int groups)
-{
-    long blocks = (rows + BLOCK_ROWS - 1) / BLOCK_ROWS;
-    return (int)(blocks * group / groups) * BLOCK_ROWS;
-}
-
 /* Vectors of a panel that a block takes. A row or two take the whole panel: more chains of sums than two vectors have hide
  * how long an addition takes. */
 #define BLOCK_VECTORS(ROWS) ((ROWS) <= 2 ? PANEL / VECTOR_LANES : 2)

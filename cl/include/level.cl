@@ -66,9 +66,10 @@ static inline struct wide wide_fabs(struct wide a)
 /* Whole vectors anywhere in memory. PoCL's vstore8 and vstore16 are stores of 16 bytes each, for which a load of the whole
  * then waits. */
 #if defined(__x86_64__) && defined(__clang__)
-#define DEFINE_PLACES(T, SPACE)                                                                                        \
+#define DEFINE_LOOSE(T)                                                                                                \
     typedef T##8 loose_##T##8 __attribute__((aligned(4)));                                                             \
-    typedef T##16 loose_##T##16 __attribute__((aligned(4)));                                                           \
+    typedef T##16 loose_##T##16 __attribute__((aligned(4)));
+#define DEFINE_PLACES(T, SPACE)                                                                                        \
     static inline SPACE loose_##T##8 *__attribute__((overloadable)) places8(SPACE T *p)                                \
     {                                                                                                                  \
         return (SPACE loose_##T##8 *)p;                                                                                \
@@ -77,12 +78,21 @@ static inline struct wide wide_fabs(struct wide a)
     {                                                                                                                  \
         return (SPACE loose_##T##16 *)p;                                                                               \
     }
+DEFINE_LOOSE(float)
+DEFINE_LOOSE(int)
+DEFINE_LOOSE(uint)
+#ifdef __opencl_c_generic_address_space /* pointers are of this one, where nothing else is said */
+DEFINE_PLACES(float, __generic)
+DEFINE_PLACES(int, __generic)
+DEFINE_PLACES(uint, __generic)
+#else
 DEFINE_PLACES(float, __global)
 DEFINE_PLACES(float, __private)
 DEFINE_PLACES(int, __global)
 DEFINE_PLACES(int, __private)
 DEFINE_PLACES(uint, __global)
 DEFINE_PLACES(uint, __private)
+#endif
 #define vstore8(value, i, p)  (places8(p)[i] = (value))
 #define vstore16(value, i, p) (places16(p)[i] = (value))
 #endif
