@@ -27,8 +27,9 @@ static clf_status create_folder(const char *path, mode_t mode)
             int reason = errno;
             if (!clf__folder_exists(partial)) {
                 errno = reason;
-                status = reason == EEXIST ? clf__fail(CLF_FILE, "%s: is no folder, where one is to be", partial)
-                                          : clf__file_fail(partial, "created");
+                status = reason == EEXIST
+                             ? clf__fail(CLF_FILE, "%s: is no folder, where one is to be", partial)
+                             : clf__file_fail(partial, "created");
             }
         }
         partial[i] = path[i];
