@@ -261,6 +261,50 @@ static void test_inspected(void **state)
     assert_null(json);
 }
 
+/* A model whose task "long" has this prefix and whose tokenizer takes so many tokens. */
+static struct clf_model *load_limited(const char *prefix, int limit)
+{
+    char path[600], text[128];
+    const char *folder = with_member("models/t5-text", "task_specific_params",
+                                     json_pack("{s:{s:s}}", "long", "prefix", prefix));
+    snprintf(path, sizeof path, "%s/tokenizer_config.json", folder);
+    snprintf(text, sizeof text, "{\"tokenizer_class\": \"T5Tokenizer\", \"model_max_length\": %d}", limit);
+    assert_ok(clf__file_write(path, text, strlen(text)));
+    return load(folder);
+}
+
+/* A task's prefix stands before every part of a line, and counts where it is asked whether a part is too
+ * long. */
+static void test_long_prefix(void **state)
+{
+    (void)state;
+    static const char line[] = "Je suis Je suis Je suis";
+    char prefix[1024] = "";
+    for (int i = 0; i < 40; i++) {
+        strcat(prefix, "Je suis ");
+    }
+    struct clf_translate_options options;
+    struct clf_model *model = load_limited(prefix, 1000);
+    clf_translate_options_init(&options, model);
+    options.task = "long";
+    options.max_length = 3;
+    struct clf_translation *translation = translate(model, &options, line);
+    int whole = translation->source_count;
+    assert_int_equal(translation->cut_from, 0);
+    assert_true(whole > 4 * (int)strlen(line) + 2); /* or the line alone would tell */
+    clf_translations_free(translation, 1);
+    clf_model_free(model);
+    model = load_limited(prefix, whole - 1);
+    translation = translate(model, &options, line);
+    assert_int_equal(translation->cut_from, whole);
+    clf_translations_free(translation, 1);
+    options.split_sentences = 1;
+    translation = translate(model, &options, line);
+    assert_int_equal(translation->cut_from, 0);
+    clf_translations_free(translation, 1);
+    clf_model_free(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -268,6 +312,7 @@ int main(void)
         cmocka_unit_test_teardown(test_options, support_teardown),
         cmocka_unit_test_teardown(test_with_other_options, support_teardown),
         cmocka_unit_test_teardown(test_start, support_teardown),
+        cmocka_unit_test_teardown(test_long_prefix, support_teardown),
         cmocka_unit_test_teardown(test_frames, support_teardown),
         cmocka_unit_test_teardown(test_refused, support_teardown),
         cmocka_unit_test_teardown(test_inspected, support_teardown),
