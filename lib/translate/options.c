@@ -136,8 +136,8 @@ clf_status clf__translator_check_options(const struct clf_translator *translator
         (options->beam != 1 || options->n_best != 1 || options->split_sentences)) {
         return clf__fail(
             CLF_BAD_ARGUMENT,
-            "a translation is told as it grows where the beam is 1, not %d, a line has one translation, not "
-            "%d, and lines are not split into sentences",
+            "a translation is told as it grows where there is one beam (%d), one translation a line "
+            "(%d), and lines are not split into sentences",
             options->beam, options->n_best);
     }
     CLF__TRY(check_alternatives(options));
