@@ -6,9 +6,9 @@
  *
  * attention_step: row r's own key and value go to row cache_rows[r] * positions_total + positions[r] of the cache,
  * unless own_k is null and they are there; then its key t is the cache's row table[cache_rows[r]][t] * positions_total
- * + t, t = 0 .. positions[r], in tiles of 64 from the first one on. A row whose cache row or position lies outside the cache gets zeros. attention_rows, of the
- * GPU form alone: queries and keys of a ragged batch as in attention.cl, with its masks. A row's result depends on
- * nothing but its own keys.
+ * + t, t = 0 .. positions[r], in tiles of 64 from the first one on. A row whose cache row or position lies outside the
+ * cache gets zeros. attention_rows, of the GPU form alone: queries and keys of a ragged batch as in attention.cl, with
+ * its masks. A row's result depends on nothing but its own keys.
  *
  * Macros: KEY_WIDTH, VALUE_WIDTH (of one head). */
 #if !defined(KEY_WIDTH) || !defined(VALUE_WIDTH)

@@ -74,9 +74,9 @@ struct clf__config {
     int encoder_ffn, decoder_ffn;                     /* F */
     int encoder_max_positions, decoder_max_positions; /* longest source, longest target */
     int feature_size;                                 /* of a frame; 0: the source is tokens */
-    int frame_stack,
-        frame_step;       /* a row of a recording: so many log-mel frames; the next row's begin so many on
-                           */
+    /* How many log-mel frames of a recording lie side by side in a row, and how many later the next row
+     * begins. */
+    int frame_stack, frame_step;
     int convolves_frames; /* frames go through convolutions, not a linear layer: two of them make a position
                            */
     int separate_vocabularies; /* target pieces are in target_vocab.json */

@@ -42,9 +42,9 @@ clf_status clf__frame_maker_create(struct clf__frame_maker **out, struct clf_dev
                                    struct clf__frame_layout layout);
 void clf__frame_maker_free(struct clf__frame_maker *maker);
 
-/* The first rows of a recording, of whose samples there are enough for them, or all; behind them there is
- * silence. `target` (rows, stack * bands) holds them after clf__frame_maker_finish(), and must stay until
- * then. CLF_UNSUPPORTED where there are no log-mel frames of so many bands. */
+/* The first rows of a recording. `samples` are all of its samples, or enough of them for these rows; what
+ * follows counts as silence. `target` (rows, stack * bands) holds them after clf__frame_maker_finish(), and
+ * must stay until then. CLF_UNSUPPORTED where there are no log-mel frames of so many bands. */
 clf_status clf__frame_maker_add(struct clf__frame_maker *maker, float *target, int rows, const float *samples,
                                 int count);
 clf_status clf__frame_maker_finish(struct clf__frame_maker *maker);

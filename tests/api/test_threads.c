@@ -8,16 +8,9 @@
 #include <clformer/clformer.h>
 
 #include "support/support.h"
+#include "support/threads.h"
 
 enum { THREADS = 3, PROCESSES = 6 };
-
-/* PoCL's LLVM gives the first thread that it meets a stack for signals, which AddressSanitizer would take for
- * its own when that thread ends. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-    return "use_sigaltstack=0";
-}
 
 static pthread_barrier_t start;
 

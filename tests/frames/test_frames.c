@@ -27,7 +27,8 @@ static float *make_rows(struct clf__frame_layout layout, int rows, const float *
     return values;
 }
 
-/* Frame `stack - 1 - i` from the end of a row and all behind the recording's end are its last one. */
+/* Each row is the frames from its own first one on; behind the recording's end its last frame stands again.
+ */
 static void check_layout(struct clf__frame_layout layout, const float *frames, int count, const float *rows,
                          int row_count)
 {

@@ -8,16 +8,9 @@
 #include "opencl/quirks.h"
 #include "ops/activation.h"
 #include "support/support.h"
+#include "support/threads.h"
 
 enum { DEVICES = 4, ROWS = 1024, COLUMNS = 8 };
-
-/* PoCL's LLVM gives the first thread that it meets a stack for signals, which AddressSanitizer would take for
- * its own when that thread ends. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-    return "use_sigaltstack=0";
-}
 
 static struct clf_device *open_one(void)
 {

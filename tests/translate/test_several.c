@@ -9,17 +9,10 @@
 #include "base/memory.h"
 #include "opencl/testing.h"
 #include "support/support.h"
+#include "support/threads.h"
 #include "translate/team.h"
 
 enum { LINES = 24, MOST = 3, WORDS = 9 };
-
-/* PoCL's LLVM gives the first thread that it meets a stack for signals, which AddressSanitizer would take for
- * its own when that thread ends. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-    return "use_sigaltstack=0";
-}
 
 static struct clf_device *devices[MOST];
 static struct clf_model *models[MOST];

@@ -9,16 +9,12 @@
 #include "base/file.h"
 #include "support/support.h"
 
-/* A copy of a fixture whose config.json has the tasks that were recorded. */
-static const char *with_tasks(const char *name, json_t **recorded)
+/* A copy of a fixture with a member of its config.json. */
+static const char *with_member(const char *name, const char *key, json_t *value)
 {
-    char path[600], to[600], fixture[512];
+    char path[600], to[600];
     struct clf__names names;
-    const char *folder = support_temporary_folder();
-    snprintf(fixture, sizeof fixture, "%s", support_fixture(name));
-    snprintf(path, sizeof path, "%s/tasks.json", fixture);
-    *recorded = json_load_file(path, 0, NULL);
-    assert_non_null(*recorded);
+    const char *fixture = support_fixture(name), *folder = support_temporary_folder();
     assert_ok(clf__folder_list(&names, fixture));
     for (int i = 0; i < names.count; i++) {
         snprintf(path, sizeof path, "%s/%s", fixture, names.items[i]);
@@ -28,11 +24,21 @@ static const char *with_tasks(const char *name, json_t **recorded)
     clf__names_free(&names);
     snprintf(path, sizeof path, "%s/config.json", folder);
     json_t *config = json_load_file(path, 0, NULL);
-    const char *key = "task_specific_params";
-    assert_int_equal(json_object_set(config, key, json_object_get(*recorded, key)), 0);
+    assert_int_equal(json_object_set_new(config, key, value), 0);
     assert_int_equal(json_dump_file(config, path, 0), 0);
     json_decref(config);
     return folder;
+}
+
+/* One whose config.json has the tasks that were recorded. */
+static const char *with_tasks(const char *name, json_t **recorded)
+{
+    static const char key[] = "task_specific_params";
+    char path[600];
+    snprintf(path, sizeof path, "%s/tasks.json", support_fixture(name));
+    *recorded = json_load_file(path, 0, NULL);
+    assert_non_null(*recorded);
+    return with_member(name, key, json_incref(json_object_get(*recorded, key)));
 }
 
 static struct clf_model *load(const char *folder)
@@ -148,27 +154,6 @@ static void test_with_other_options(void **state)
         clf_translations_free(expected, 1);
     }
     clf_model_free(model);
-}
-
-/* A copy of a fixture with a member of its config.json. */
-static const char *with_member(const char *name, const char *key, json_t *value)
-{
-    char path[600], to[600];
-    struct clf__names names;
-    const char *fixture = support_fixture(name), *folder = support_temporary_folder();
-    assert_ok(clf__folder_list(&names, fixture));
-    for (int i = 0; i < names.count; i++) {
-        snprintf(path, sizeof path, "%s/%s", fixture, names.items[i]);
-        snprintf(to, sizeof to, "%s/%s", folder, names.items[i]);
-        assert_ok(clf__file_copy(to, path));
-    }
-    clf__names_free(&names);
-    snprintf(path, sizeof path, "%s/config.json", folder);
-    json_t *config = json_load_file(path, 0, NULL);
-    assert_int_equal(json_object_set_new(config, key, value), 0);
-    assert_int_equal(json_dump_file(config, path, 0), 0);
-    json_decref(config);
-    return folder;
 }
 
 static double score(struct clf_model *model, const char *task)
