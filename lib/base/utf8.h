@@ -5,9 +5,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/status.h"
+
 /* The offset of the first byte that is not part of valid UTF-8 (no overlong forms, no surrogates, at most
  * U+10FFFF), or size when all is valid. */
 size_t clf__utf8_valid_prefix(const char *text, size_t size);
+
+/* CLF_TEXT where not all of it is valid UTF-8: the sentence names the byte and says what to do. The caller
+ * puts before it where the text is from. */
+clf_status clf__utf8_check(const char *text, size_t size);
 
 /* How many code points begin in the first `size` bytes of valid UTF-8. */
 size_t clf__utf8_count(const char *text, size_t size);

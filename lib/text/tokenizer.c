@@ -114,10 +114,7 @@ static clf_status add_checked(const struct clf__tokenizer *tokenizer, struct sin
                               size_t size, int pieces)
 {
     const struct clf__tokenizer_side *side = sink->side;
-    size_t valid = clf__utf8_valid_prefix(text, size);
-    if (valid != size) {
-        return clf__fail(CLF_TEXT, "the line's byte at offset %zu is not UTF-8", valid);
-    }
+    CLF__TRY(clf__utf8_check(text, size));
     if (!side->vocabulary) {
         return clf__fail(CLF_UNSUPPORTED, "this model's source is not text");
     }

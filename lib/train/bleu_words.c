@@ -169,11 +169,8 @@ clf_status clf__words_check(const char *const *lines, int index, const char *whi
     if (lines == NULL || lines[index] == NULL) {
         return clf__fail(CLF_BAD_ARGUMENT, "line %d of the %s is not given", index + 1, which);
     }
-    const char *line = lines[index];
-    size_t size = strlen(line), valid = clf__utf8_valid_prefix(line, size);
-    return valid == size ? CLF_OK
-                         : clf__fail(CLF_TEXT, "line %d of the %s: its byte at offset %zu is not UTF-8",
-                                     index + 1, which, valid);
+    clf_status status = clf__utf8_check(lines[index], strlen(lines[index]));
+    return status == CLF_OK ? CLF_OK : clf__fail_in(status, "line %d of the %s", index + 1, which);
 }
 
 clf_status clf__words_cut(struct clf__words *out, const char *line, clf_bleu_words words, int lower_case)

@@ -129,8 +129,10 @@ static clf_status read_words(struct clf__piece_counts *counts, const char *path)
             word_end++;
         }
         size_t length = (size_t)(word_end - text);
-        if (clf__utf8_valid_prefix(text, length) != length || memchr(text, '\0', length)) {
-            status = clf__fail(CLF_FORMAT, "%s: line %d is not UTF-8", path, pair.line);
+        if (memchr(text, '\0', length)) {
+            status = clf__fail(CLF_FORMAT, "%s: line %d: it holds a NUL byte", path, pair.line);
+        } else if (clf__utf8_check(text, length) != CLF_OK) {
+            status = clf__fail_in(CLF_FORMAT, "%s: line %d", path, pair.line);
         } else if (length > 0) {
             status = clf__piece_counts_add(counts, text, length);
         }
@@ -262,12 +264,12 @@ static clf_status explain_text(clf_status status, struct sentences *sentences, c
     size_t size;
     rewind_sentences(sentences);
     while (next_sentence(sentences, &text, &size)) {
-        if (clf__utf8_valid_prefix(text, size) != size) {
+        if (clf__utf8_check(text, size) != CLF_OK) {
             const struct clf__corpus *corpus = &sentences->corpus;
             int is_target = text == sentences->pair.target.text && corpus->target_path != NULL;
-            return clf__fail(status, "%s%s%s: %s: line %d of %s is not UTF-8", names->first, names->and,
-                             names->second, failure.sentence, sentences->pair.line,
-                             is_target ? corpus->target_path : corpus->source_path);
+            return clf__fail_in(status, "%s%s%s: %s: %s, line %d", names->first, names->and, names->second,
+                                failure.sentence, is_target ? corpus->target_path : corpus->source_path,
+                                sentences->pair.line);
         }
     }
     status = clf__failure_again(&failure);

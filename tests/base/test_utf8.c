@@ -117,6 +117,19 @@ static void test_cut(void **state)
     assert_int_equal(clf__utf8_cut("\x80\x80", 2), 2);
 }
 
+/* The sentence says where, and what to do. */
+static void test_check(void **state)
+{
+    (void)state;
+    assert_ok(clf__utf8_check("", 0));
+    assert_ok(clf__utf8_check("a\0\xc3\xa9", 4));
+    assert_fails(
+        clf__utf8_check("caf\xe9", 4), CLF_TEXT,
+        "the byte at offset 3 is not UTF-8; convert the text, for example with iconv -f WINDOWS-1252 "
+        "-t UTF-8");
+    assert_ok(clf__utf8_check("caf\xe9", 3));
+}
+
 static void test_count(void **state)
 {
     (void)state;
@@ -128,9 +141,8 @@ static void test_count(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_every_code_point),
-        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_table), cmocka_unit_test(test_every_code_point),
+        cmocka_unit_test(test_cut),   cmocka_unit_test(test_check),
         cmocka_unit_test(test_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,6 +19,18 @@ static void test_kinds_of_line(void **state)
     assert_output(result, "Thank you very much.\n\nThanks.\n");
 }
 
+/* It is said which line, which byte, and what to do; the others are translated. */
+static void test_other_encodings(void **state)
+{
+    (void)state;
+    struct process_result result = run_clformer("Merci.\nCaf\xe9\n", TRANSLATE);
+    assert_int_equal(result.status, 1);
+    assert_string_equal(result.output, "Thanks.\n\n");
+    assert_string_equal(result.errors,
+                        "clformer: line 2: the byte at offset 3 is not UTF-8; convert the text, "
+                        "for example with iconv -f WINDOWS-1252 -t UTF-8\n");
+}
+
 /* What translations begin with: the same for all, or a line for each. */
 static void test_prefixes(void **state)
 {
@@ -315,6 +327,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_kinds_of_line, support_teardown),
+        cmocka_unit_test_teardown(test_other_encodings, support_teardown),
         cmocka_unit_test_teardown(test_prefixes, support_teardown),
         cmocka_unit_test_teardown(test_stream, support_teardown),
         cmocka_unit_test_teardown(test_alignments, support_teardown),

@@ -44,8 +44,9 @@ static void test_a_broken_target_is_named(void **state)
     digits_set(task.recipe, "max-updates", "1");
     assert_ok(digits_train(digits_output(), task.logs));
     assert_non_null(strstr(task.warnings, process_format("%s and %s: 1 of 3 lines has no part, because it is "
-                                                         "broken: line 2 of %s: the line's byte at offset 0 "
-                                                         "is not UTF-8\n",
+                                                         "broken: line 2 of %s: the byte at offset 0 is not "
+                                                         "UTF-8; convert the text, for example with iconv -f "
+                                                         "WINDOWS-1252 -t UTF-8\n",
                                                          files[0], files[1], files[1])));
 }
 

@@ -146,11 +146,13 @@ static void test_what_is_left_out(void **state)
     assert_int_equal(loaded.report.named_lines[CLF__EMPTY][1], 3);
     assert_int_equal(loaded.report.named_lines[CLF__TOO_LONG][1], 6);
     assert_int_equal(logged, 6);
-    assert_non_null(
-        strstr(last_logged, "target: line 8 is left out: the line's byte at offset 1 is not UTF-8"));
+    assert_non_null(strstr(
+        last_logged, "target: line 8 is left out: the byte at offset 1 is not UTF-8; convert the text"));
     const struct clf__left_out_line *first = loaded.report.first;
     assert_ptr_equal(first[CLF__BROKEN].path, loaded.options.source_path);
-    assert_string_equal(first[CLF__BROKEN].reason, "the line's byte at offset 0 is not UTF-8");
+    assert_string_equal(first[CLF__BROKEN].reason,
+                        "the byte at offset 0 is not UTF-8; convert the text, for example with "
+                        "iconv -f WINDOWS-1252 -t UTF-8");
     assert_int_equal(first[CLF__EMPTY].line, 2);
     assert_null(first[CLF__EMPTY].path);
     assert_int_equal(first[CLF__TOO_LONG].line, 5);

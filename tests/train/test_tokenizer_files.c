@@ -150,7 +150,8 @@ static void test_given_vocabularies(void **state)
     making.source_vocabulary = write_text(folder, "without.json", "{\"w\": 0, \"<pad>\": 1, \"</s>\": 2}");
     assert_fails(make(&made, &making), CLF_FORMAT, "without.json: has no \"<s>\"");
     making.source_vocabulary = write_text(folder, "bad.txt", "a\n\xff\n");
-    assert_fails(make(&made, &making), CLF_FORMAT, "bad.txt: line 2 is not UTF-8");
+    assert_fails(make(&made, &making), CLF_FORMAT,
+                 "bad.txt: line 2: the byte at offset 0 is not UTF-8; convert the text");
     making.source_vocabulary = path_in(folder, "none.txt");
     assert_fails(make(&made, &making), CLF_FILE, "none.txt");
     making.tokens = 0;
@@ -303,8 +304,10 @@ static void test_text_without_pieces(void **state)
         {"abcdef\n", "a vocabulary of 5 cannot hold the characters of the text; 10 can", 5, CLF__MARIAN},
         {"", "no text to learn pieces from", 300, CLF__MARIAN},
         {"\n \n", "no text to learn pieces from", 300, CLF__MARIAN},
-        {"\u3000\u200b\u2581\n\u2585\n\xff\n", "no text to learn pieces from: line 3 of ", 300, CLF__MARIAN},
-        {"ab\n\xe9\n", "there can be 6 at most: line 2 of ", 300, CLF__MARIAN},
+        {"\u3000\u200b\u2581\n\u2585\n\xff\n", "/text, line 3: the byte at offset 0 is not UTF-8", 300,
+         CLF__MARIAN},
+        {"ab\n\xe9\n", "/text, line 2: the byte at offset 0 is not UTF-8; convert the text", 300,
+         CLF__MARIAN},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct clf__settings making = {.preset = cases[i].system, .vocabulary = cases[i].size};

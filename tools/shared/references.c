@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "shared/lines.h"
 
 enum { LINES, REFERENCES, SIDES };
@@ -27,16 +28,20 @@ static char **strings_of(const struct window *window)
     return strings;
 }
 
-/* Strings end at a NUL byte: a line that holds one cannot be taken. */
+/* Strings end at a NUL byte: a line that holds one cannot be taken. What is not UTF-8 the library refuses,
+ * but only here it is known in which file it is. */
 static int check_lines(const struct window *window, const char *name)
 {
-    for (int i = 0; i < window->count; i++) {
-        if (memchr(window->lines[i].text, '\0', window->lines[i].size) != NULL) {
-            fprintf(stderr, "clformer: %s, line %d: it holds a NUL byte\n", name, i + 1);
-            return EXIT_FAILED;
+    clf_status status = CLF_OK;
+    for (int i = 0; i < window->count && status == CLF_OK; i++) {
+        const struct clf_line *line = &window->lines[i];
+        status = memchr(line->text, '\0', line->size) != NULL ? clf__fail(CLF_TEXT, "it holds a NUL byte")
+                                                              : clf__utf8_check(line->text, line->size);
+        if (status != CLF_OK) {
+            (void)clf__fail_in(status, "%s, line %d", name, i + 1);
         }
     }
-    return EXIT_DONE;
+    return status == CLF_OK ? EXIT_DONE : report_failure(status);
 }
 
 static int compare_windows(const struct window *windows, const struct flags *flags, compare_lines *compare)
