@@ -10,8 +10,10 @@
 static const char help[] =
     "Usage: clformer translate -m MODEL [FLAGS] < lines > translations\n\n"
     "Translates each line of standard input, in order. An empty line stays empty. For a speech model,\n"
-    "each line is the path of a .npy file of float32 frames. The lines that have arrived are answered\n"
-    "when no more come: a program that writes a line to the pipe and waits gets its answer.\n\n"
+    "each line is the path of a recording (WAV, FLAC, OGG, MP3) or of a .npy file of float32 frames;\n"
+    "recordings longer than the model hears at once are cut, and `clformer transcribe` takes them whole,\n"
+    "with Whisper's models. The lines that have arrived are answered when no more come: a program that\n"
+    "writes a line to the pipe and waits gets its answer.\n\n"
     "Example:\n"
     "  $ echo 'Je suis étudiant' | clformer translate -m tools/models/fr-en-small\n"
     "  I'm a student.\n"

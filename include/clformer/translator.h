@@ -175,7 +175,8 @@ static inline clf_status clf_translate_options_init_task(struct clf_translate_op
     return clf_translate_options_init_task_sized(options, sizeof *options, model, name);
 }
 
-/* A line of input: size bytes of text, or for a speech model the path of a .npy file; need not end in NUL. */
+/* A line of input: size bytes of text, or for a speech model the path of a recording or of a .npy file of
+ * frames; need not end in NUL. */
 struct clf_line {
     const char *text;
     size_t size;

@@ -62,6 +62,11 @@ int clf__config_longest_source(const struct clf__config *config)
     return config->encoder_max_positions * (config->convolves_frames ? 2 : 1);
 }
 
+int clf__config_hears_windows(const struct clf__config *config)
+{
+    return config->convolves_frames && clf__config_longest_source(config) == CLF__WINDOW_FRAMES;
+}
+
 /* The widest heads, of equal keys and values, that a device has room for. */
 static int widest_heads(const struct clf_device *device, int is_trained)
 {

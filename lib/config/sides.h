@@ -16,6 +16,10 @@ int clf__config_has_positions(const struct clf__config *config, enum clf__positi
 int clf__config_max_positions(const struct clf__config *config, enum clf__side side);
 /* The longest source in tokens or frames, of which there may be several a position. */
 int clf__config_longest_source(const struct clf__config *config);
+/* Whether it hears windows of 30 s, of so many frames, as Whisper's own models do: what transcribes takes
+ * these alone. */
+enum { CLF__WINDOW_FRAMES = 3000 };
+int clf__config_hears_windows(const struct clf__config *config);
 /* The heads of one side. */
 struct clf__heads clf__config_heads(const struct clf__config *config, enum clf__side side);
 /* As many and as wide as either side's: what scratch memory for both is sized by. */

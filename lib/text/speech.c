@@ -14,10 +14,12 @@ static clf_status find(int32_t *id, const struct clf__tokenizer *tokenizer, cons
                        const char *folder)
 {
     *id = clf__tokenizer_target_id(tokenizer, token);
-    return *id >= 0 ? CLF_OK
-                    : clf__fail(CLF_UNSUPPORTED,
-                                "%s: has no token %s, so it is no Whisper model with its tokenizer", folder,
-                                token);
+    return *id >= 0
+               ? CLF_OK
+               : clf__fail(CLF_UNSUPPORTED,
+                           "%s: has no token %s, so it is no Whisper model with its tokenizer; `clformer "
+                           "translate` takes what `clformer train` made",
+                           folder, token);
 }
 
 clf_status clf__speech_tokens_find(struct clf__speech_tokens *out, const struct clf__tokenizer *tokenizer,

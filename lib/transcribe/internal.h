@@ -4,6 +4,7 @@
 
 #include <clformer/transcriber.h>
 
+#include "config/sides.h"
 #include "infer/session.h"
 #include "ops/log_mel.h"
 #include "search/passage.h"
@@ -13,7 +14,6 @@
 
 enum {
     CLF__WINDOW_SECONDS = 30,
-    CLF__WINDOW_FRAMES = 3000,
     CLF__FRAME_SAMPLES = CLF__LOG_MEL_HOP,       /* from one frame to the next */
     CLF__FRAME_CONTEXT = CLF__LOG_MEL_FRAME / 2, /* samples that it looks at on either side */
     CLF__WINDOW_SAMPLES = CLF__WINDOW_FRAMES * CLF__FRAME_SAMPLES, /* of a window */

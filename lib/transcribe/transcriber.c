@@ -279,9 +279,14 @@ static clf_status prepare(struct clf_transcriber *transcriber)
 {
     const struct clf_model *model = transcriber->model;
     const struct clf__config *config = &model->transformer->config;
-    if (!config->convolves_frames || clf__config_longest_source(config) != CLF__WINDOW_FRAMES) {
-        return clf__fail(CLF_UNSUPPORTED, "%s: is no Whisper model, which hears 30 s at a time",
-                         model->folder);
+    if (!clf__config_hears_windows(config)) {
+        return clf__fail(
+            CLF_UNSUPPORTED,
+            config->feature_size > 0
+                ? "%s: is no Whisper model, which hears 30 s at a time; `clformer translate` takes "
+                  "it, with the paths of recordings as its lines"
+                : "%s: is no Whisper model but one of text, which `clformer translate` takes",
+            model->folder);
     }
     if (config->feature_size > CLF__LOG_MEL_MOST_BANDS) {
         return clf__fail(CLF_UNSUPPORTED, "%s: hears %d bands; recordings are heard in up to %d",

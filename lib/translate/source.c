@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "config/sides.h"
 #include "frames/frames.h"
 #include "translate/internal.h"
 
@@ -41,6 +42,21 @@ static int is_blank(const struct clf_line *line)
     return 1;
 }
 
+/* Who writes text to a model of speech is told what it takes. */
+static clf_status say_what_is_heard(clf_status status, const struct clf__config *config)
+{
+    struct clf__failure failure = clf__failure_keep(status);
+    return status != CLF_FILE
+               ? status
+               : clf__fail(
+                     status,
+                     "%s; this model wants recordings: a line is the path of one, or of frames in .npy%s",
+                     failure.sentence,
+                     clf__config_hears_windows(config) ? "; `clformer transcribe` takes recordings of any "
+                                                         "length"
+                                                       : "");
+}
+
 static clf_status read_frames(struct clf__source *out, const struct clf_translator *translator,
                               const struct clf_line *line)
 {
@@ -51,7 +67,7 @@ static clf_status read_frames(struct clf__source *out, const struct clf_translat
                                          translator->model->info.max_source_length);
     clf__free(path);
     out->cut_from = whole > out->length ? whole : 0;
-    return status;
+    return status == CLF_OK ? CLF_OK : say_what_is_heard(status, &translator->model->transformer->config);
 }
 
 clf_status clf__source_text(struct clf_line *out, char **made, const struct clf_translator *translator,

@@ -44,11 +44,31 @@ static void test_output_is_a_file(void **state)
     assert_refused(result, 1, "/sound: is no folder, where one is to be");
 }
 
+/* Text for a model of speech, and the other way round: the verb that takes it is named. */
+static void test_the_other_verb(void **state)
+{
+    (void)state;
+    struct process_result result =
+        run_clformer("hello\n", process_format("translate -m %s", support_fixture("speech/tiny")));
+    assert_int_equal(result.status, 1);
+    assert_string_equal(result.output, "\n");
+    assert_string_equal(result.errors, "clformer: line 1: hello: cannot be opened: No such file or "
+                                       "directory; this model wants recordings: a "
+                                       "line is the path of one, or of frames in .npy; `clformer transcribe` "
+                                       "takes recordings of any length\n");
+    result = run_clformer("hello\n", process_format("translate -m %s", support_fixture("models/speech")));
+    assert_non_null(strstr(result.errors, "this model wants recordings"));
+    assert_null(strstr(result.errors, "transcribe"));
+    result = run_clformer(NULL, "transcribe -m " DEMO_MODEL " nothing.wav");
+    assert_refused(result, 1, "one of text, which `clformer translate` takes");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_full_disk, support_teardown),
         cmocka_unit_test_teardown(test_interrupt, support_teardown),
+        cmocka_unit_test_teardown(test_the_other_verb, support_teardown),
         cmocka_unit_test_teardown(test_output_is_a_file, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -235,7 +235,12 @@ static void test_refused(void **state)
     samples[20000] = NAN;
     assert_fails(transcribe(&transcript, model, &options, samples, COUNT), CLF_FORMAT, "is not a number");
     assert_ok(clf_model_load(&other, support_device(CLF_FORM_AUTO), support_fixture("models/whisper"), NULL));
-    assert_fails(clf_transcriber_create(&transcriber, other, NULL), CLF_UNSUPPORTED, "is no Whisper model");
+    assert_fails(clf_transcriber_create(&transcriber, other, NULL), CLF_UNSUPPORTED,
+                 "is no Whisper model, which hears 30 s at a time; `clformer translate` takes it");
+    clf_model_free(other);
+    assert_ok(clf_model_load(&other, support_device(CLF_FORM_AUTO), support_fixture("models/marian"), NULL));
+    assert_fails(clf_transcriber_create(&transcriber, other, NULL), CLF_UNSUPPORTED,
+                 "is no Whisper model but one of text, which `clformer translate` takes");
     assert_fails(clf_transcriber_create(&transcriber, NULL, NULL), CLF_BAD_ARGUMENT, "there is no model");
     clf_model_free(other);
     clf_model_free(model);

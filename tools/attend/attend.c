@@ -11,7 +11,7 @@ static const char help[] =
     "Usage: clformer attend -m MODEL -o FILE.html TEXT [FLAGS]\n\n"
     "Writes one HTML page with the attention of every layer and head while the model translates TEXT, or\n"
     "reads the translation given by --target. The page needs no other file; open it in a browser. For a\n"
-    "speech model, TEXT is the path of a .npy file.\n\n"
+    "speech model, TEXT is the path of a recording (WAV, FLAC, OGG, MP3) or of a .npy file of frames.\n\n"
     "Example:\n"
     "  $ clformer attend -m tools/models/fr-en-small -o page.html 'Je suis étudiant'\n"
     "  $ clformer attend -m tools/models/fr-en-small -o page.html --target \"I'm a student.\" \\\n"
