@@ -16,7 +16,7 @@ int verb_convert(int argc, char **argv)
     struct flags flags;
     int status = flags_parse(&flags, argc, argv, TAKES_FOLDER | TAKES_CONVERT, help);
     if (status < 0) {
-        status = flags_operands(&flags, 1, 1, "convert takes the folder of one model");
+        status = flags_operands(&flags, 1, 1, "convert takes one model");
     }
     if (status < 0 && (flags.output == NULL || flags.output[0] == '\0')) {
         status = report_wrong_call("convert needs a folder for the model: -o FOLDER");

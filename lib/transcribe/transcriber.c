@@ -186,8 +186,11 @@ static clf_status choose_language(struct clf_transcriber *transcriber)
     transcriber->language = -1;
     if (!transcriber->is_multilingual) {
         if ((code != NULL && strcmp(code, "en") != 0) || transcriber->options.translate) {
-            return clf__fail(CLF_BAD_ARGUMENT, "%s: knows English alone%s", transcriber->model->folder,
-                             transcriber->options.translate ? " and translates nothing" : "");
+            return clf__fail(CLF_BAD_ARGUMENT,
+                             transcriber->options.translate
+                                 ? "%s: knows English alone and translates nothing; leave the task out"
+                                 : "%s: knows English alone; leave the language out",
+                             transcriber->model->folder);
         }
         return CLF_OK;
     }

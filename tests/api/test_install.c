@@ -106,6 +106,42 @@ static void test_manual_and_completion(void **state)
     }
 }
 
+/* A model may be a file: the help, the manual and the completions say so. */
+static void test_models_may_be_files(void **state)
+{
+    (void)state;
+    static const char script[] =
+        "export PATH='%s/bin':$PATH; source '%s/share/bash-completion/completions/clformer'; cd '%s'\n"
+        "for flag in -m --model; do COMP_WORDS=(clformer translate $flag fr) COMP_CWORD=3; _clformer\n"
+        "echo \"${COMPREPLY[@]}\"; done\n";
+    size_t size;
+    const char *folder = support_temporary_folder();
+    char *text = process_format(script, prefix, prefix, folder);
+    process_write(folder, "fr.argosmodel", "", 0);
+    process_write(folder, "script", text, strlen(text));
+    assert_string_equal(shell(process_format("bash '%s/script'", folder)), "fr.argosmodel\nfr.argosmodel\n");
+    assert_non_null(
+        strstr(shell(process_format("'%s/bin/clformer' translate --help", prefix)),
+               "  -m, --model MODEL                       a folder, a package of Argos Translate "));
+    assert_non_null(strstr(process_read(prefix, "share/man/man1/clformer.1", &size),
+                           "\n.BR \\-m \", \" \\-\\-model \" \" \\fIMODEL\\fR\n"));
+}
+
+/* Every verb of the help is completed. */
+static void test_completion_of_verbs(void **state)
+{
+    (void)state;
+    static const char script[] =
+        "export PATH='%s/bin':$PATH; source '%s/share/bash-completion/completions/clformer'\n"
+        "COMP_WORDS=(clformer tr) COMP_CWORD=1; _clformer; echo \"${COMPREPLY[@]}\"\n"
+        "COMP_WORDS=(clformer '') COMP_CWORD=1; _clformer; echo ${#COMPREPLY[@]}\n";
+    const char *folder = support_temporary_folder();
+    char *text = process_format(script, prefix, prefix);
+    process_write(folder, "script", text, strlen(text));
+    assert_string_equal(shell(process_format("bash '%s/script'", folder)),
+                        "translate transcribe train\n17\n"); /* 15 verbs, --help and --version */
+}
+
 /* Every choice that a verb's help shows for a flag is what the shells complete after it: bash, and the others
  * where they are installed. */
 static void test_completion_of_values(void **state)
@@ -166,6 +202,8 @@ int main(void)
         cmocka_unit_test_teardown(test_pkg_config, support_teardown),
         cmocka_unit_test_teardown(test_cmake, support_teardown),
         cmocka_unit_test_teardown(test_manual_and_completion, support_teardown),
+        cmocka_unit_test_teardown(test_models_may_be_files, support_teardown),
+        cmocka_unit_test_teardown(test_completion_of_verbs, support_teardown),
         cmocka_unit_test_teardown(test_completion_of_values, support_teardown),
         cmocka_unit_test_teardown(test_licences, support_teardown),
         cmocka_unit_test_teardown(test_readme, support_teardown),

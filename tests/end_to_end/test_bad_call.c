@@ -31,7 +31,7 @@ static void test_verbs(void **state)
 static void test_operands(void **state)
 {
     (void)state;
-    refuse_call("translate", "-m");
+    refuse_call("translate", "translate needs a model: -m MODEL");
     refuse_call("translate -m", "--model");
     refuse_call("translate --model=", "-m");
     refuse_call("translate -m " DEMO_MODEL " extra", "1 argument");

@@ -5,15 +5,11 @@ _clformer() {
     COMPREPLY=()
     if ((COMP_CWORD == 1)) || [[ $verb == help ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$("$command" --help 2>/dev/null |
-            sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p') --help --version" -- "$current")
+            sed -n '/^Examples:/q; s/^  \([a-z]*\) .*/\1/p') --help --version" -- "$current")
         return
     fi
     case $previous in
-    -m | --model)
-        mapfile -t COMPREPLY < <(compgen -d -- "$current")
-        return
-        ;;
-    -o | --output | --work | --html | --recipe | --log)
+    -m | --model | -o | --output | --work | --html | --recipe | --log)
         mapfile -t COMPREPLY < <(compgen -f -- "$current")
         return
         ;;

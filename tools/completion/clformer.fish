@@ -1,6 +1,6 @@
 # Fish completion of clformer: verbs, flags and their choices come from the command's own --help.
 function __clformer_verbs
-    clformer --help 2>/dev/null | sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\)  *\(.*\)/\1\t\2/p'
+    clformer --help 2>/dev/null | sed -n '/^Examples:/q; s/^  \([a-z]*\)  *\(.*\)/\1\t\2/p'
 end
 function __clformer_flags
     clformer (commandline -opc)[2] --help 2>/dev/null | grep -o '^  .\{4\}--[a-z0-9-]*' | grep -o -e '--[a-z0-9-]*'
@@ -14,9 +14,7 @@ function __clformer_values
             printf '%s\n' gpu cpu
             contains -- $words[2] translate score bench; and printf '%s\n' 'gpu*' all
             clformer devices 2>/dev/null | sed -n 's/^\([0-9][0-9]*\)  \(.*\)/\1\t\2/p'
-        case -m --model
-            __fish_complete_directories (commandline -ct)
-        case -o --output
+        case -m --model -o --output
             __fish_complete_path (commandline -ct)
         case '--*'
             set -l value (clformer $words[2] --help 2>/dev/null | sed -n "s/^  .\{4\}$words[-1] \([^ ]*\).*/\1/p" | head -n 1)

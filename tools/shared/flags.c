@@ -253,7 +253,7 @@ int flags_parse(struct flags *flags, int argc, char **argv, int takes, const cha
         }
     }
     if ((takes & TAKES_MODEL) && (flags->model == NULL || flags->model[0] == '\0')) {
-        return report_wrong_call("%s needs a model: -m FOLDER", argv[0]);
+        return report_wrong_call("%s needs a model: -m MODEL", argv[0]);
     }
     return -1;
 }

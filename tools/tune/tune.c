@@ -468,7 +468,7 @@ int verb_tune(int argc, char **argv)
         tune.flags.model = demo = demo_model_find();
     }
     if (tune.flags.model == NULL) {
-        fprintf(stderr, "clformer: the demo model is not installed; name a model with -m FOLDER\n");
+        fprintf(stderr, "clformer: the demo model is not installed; name a model with -m MODEL\n");
         return EXIT_FAILED;
     }
     name_model(&tune);
