@@ -171,14 +171,8 @@ int verb_devices(int argc, char **argv)
             print_text(info, is_default);
         }
     }
+    status = count == 0 ? report_no_device(list) : status;
     clf_device_close(opened);
     clf_device_list_free(list);
-    if (count == 0) {
-        fprintf(
-            stderr,
-            "clformer: no OpenCL device; install your GPU's OpenCL driver, or Debian's pocl-opencl-icd to "
-            "compute on the CPU\n");
-        return EXIT_FAILED;
-    }
     return status;
 }

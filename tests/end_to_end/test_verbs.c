@@ -257,6 +257,27 @@ static void test_devices(void **state)
         strstr(result.errors, "there is no default device: no OpenCL device fits \"nosuchdevice\""));
 }
 
+/* Whoever has no driver reads the same sentence wherever it comes, with what to install. */
+static void test_no_driver(void **state)
+{
+    (void)state;
+    static const char sentence[] =
+        "clformer: no OpenCL driver is installed; install your GPU's OpenCL driver, or "
+        "for the CPU Debian's package pocl-opencl-icd\n";
+    static const char *const calls[] = {"devices", TRANSLATE, "bench", "selftest"};
+    const struct process without = {.input = "Merci.\n", .environment = "OCL_ICD_VENDORS=/nonexistent"};
+    struct process_result result = process_run(&without, "devices");
+    if (result.status == 0) {
+        print_message("skipped: drivers are found otherwise than by OCL_ICD_VENDORS\n");
+        skip();
+    }
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        result = process_run(&without, calls[i]);
+        assert_refused(result, 1, "pocl-opencl-icd");
+        assert_string_equal(result.errors, sentence);
+    }
+}
+
 /* One form, whose kernels alone take a minute to compile: the legs ask for the other. */
 static void test_selftest(void **state)
 {
@@ -291,6 +312,7 @@ int main(void)
         cmocka_unit_test_teardown(test_attend, support_teardown),
         cmocka_unit_test_teardown(test_inspect, support_teardown),
         cmocka_unit_test_teardown(test_devices, support_teardown),
+        cmocka_unit_test_teardown(test_no_driver, support_teardown),
         cmocka_unit_test_teardown(test_selftest, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

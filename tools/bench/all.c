@@ -322,8 +322,7 @@ static int measure(struct run *run, json_t *devices)
         status = measure_device(run, devices, clf_device_list_at(list, i));
     }
     if (clf_device_list_count(list) == 0) {
-        fprintf(stderr, "clformer: no OpenCL device; `clformer devices` says what to install\n");
-        status = EXIT_FAILED;
+        status = report_no_device(list);
     }
     clf_device_list_free(list);
     return status;

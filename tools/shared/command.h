@@ -169,6 +169,8 @@ void flags_release(struct flags *flags);
 /* Prints "clformer: <clf_last_error()>", or that a signal came, and gives the exit status of a failure. An
  * interruption is said once, however many calls it fails. */
 int report_failure(clf_status status);
+/* The same where there is no device at all, with what to install. */
+int report_no_device(const struct clf_device_list *list);
 /* Prints "clformer: interrupted" and gives EXIT_FAILED, for signals_finish(). */
 int report_interrupted(void);
 /* Prints "clformer: ..." and gives EXIT_WRONG_CALL. */

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/status.h"
+#include "opencl/listed_device.h"
 #include "shared/command.h"
 #include "translate/internal.h"
 
@@ -12,6 +13,11 @@ static void say_device(const struct clf_device *device, const struct flags *flag
         fprintf(stderr, "clformer: device %d \"%s\" (%s), driver %s\n", info->index, info->name,
                 info->platform_name, info->driver);
     }
+}
+
+int report_no_device(const struct clf_device_list *list)
+{
+    return report_failure(clf__choice_nothing(list));
 }
 
 static struct clf_device_options device_options(const struct flags *flags)
