@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "shared/command.h"
 #include "shared/recordings.h"
 
@@ -195,14 +196,29 @@ static int check_outputs(const struct job *job)
     return status;
 }
 
+/* Where nothing was written, no folder that was made for it stays. */
+static int transcribe_to(struct clf_transcriber *transcriber, const struct flags *flags)
+{
+    char *folder = NULL;
+    if (flags->output == NULL) {
+        return recordings_transcribe(transcriber, flags);
+    }
+    if (clf__copy_string(&folder, flags->output) != CLF_OK) {
+        return report_failure(CLF_OUT_OF_MEMORY);
+    }
+    size_t missing = clf__folder_missing(folder);
+    clf_status status = clf__folder_create(folder);
+    int result = status == CLF_OK ? recordings_transcribe(transcriber, flags) : report_failure(status);
+    clf__folder_remove_empty(folder, missing);
+    clf__free(folder);
+    return result;
+}
+
 static int transcribe_all(struct job *job)
 {
     struct clf_transcriber *transcriber = NULL;
     clf_status status = clf_transcriber_create(&transcriber, job->setup.model, &job->options);
-    if (status == CLF_OK && job->flags.output != NULL) {
-        status = clf__folder_create(job->flags.output);
-    }
-    int result = status == CLF_OK ? recordings_transcribe(transcriber, &job->flags) : report_failure(status);
+    int result = status == CLF_OK ? transcribe_to(transcriber, &job->flags) : report_failure(status);
     clf_transcriber_free(transcriber);
     return result;
 }

@@ -39,9 +39,10 @@ static clf_status write_folder(const char *target, const struct clf__new_folder 
 }
 
 /* Under another name first, so that the folder appears whole. */
-static clf_status write_beside(const char *output, const struct clf__new_folder *folder)
+static clf_status write_beside(char *output, const struct clf__new_folder *folder)
 {
     char *temporary = NULL;
+    size_t missing = clf__folder_missing(output);
     CLF__TRY(clf__temporary_path(&temporary, output));
     clf_status status = write_folder(temporary, folder);
     if (status == CLF_OK) {
@@ -49,6 +50,7 @@ static clf_status write_beside(const char *output, const struct clf__new_folder 
     }
     if (status != CLF_OK) {
         status = clf__folder_discard(temporary, status);
+        clf__folder_remove_empty(output, missing); /* nor those above it that were made for it */
     }
     clf__free(temporary);
     return status;

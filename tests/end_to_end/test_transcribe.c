@@ -2,6 +2,8 @@
 #include <signal.h>
 #include <string.h>
 
+#include "base/file.h"
+
 #include "support/process.h"
 
 /* A call for two seconds of a sound without a header, which every build reads. */
@@ -44,6 +46,25 @@ static void test_output_is_a_file(void **state)
     assert_refused(result, 1, "/sound: is no folder, where one is to be");
 }
 
+/* -o makes the folders that it names, and leaves none in which nothing is. */
+static void test_folders(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    const char *flags = process_format("--clip 0,1 -o %s/made/deep", folder);
+    struct process stopped = {.signal_when_started = SIGINT};
+    struct process_result result = process_run(&stopped, call(folder, process_format("--verbose %s", flags)));
+    assert_int_equal(result.status, 128 + SIGINT);
+    assert_false(clf__folder_exists(process_format("%s/made", folder)));
+    result = run_clformer(NULL, process_format("transcribe -m %s --beam 1 -o %s/made/deep %s/none.wav",
+                                               support_fixture("speech/tiny"), folder, folder));
+    assert_int_equal(result.status, 1);
+    assert_false(clf__folder_exists(process_format("%s/made", folder)));
+    result = run_clformer(NULL, call(folder, flags));
+    assert_output(result, "");
+    assert_true(clf__file_exists(process_format("%s/made/deep/sound.txt", folder)));
+}
+
 /* Text for a model of speech, and the other way round: the verb that takes it is named. */
 static void test_the_other_verb(void **state)
 {
@@ -68,6 +89,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_full_disk, support_teardown),
         cmocka_unit_test_teardown(test_interrupt, support_teardown),
+        cmocka_unit_test_teardown(test_folders, support_teardown),
         cmocka_unit_test_teardown(test_the_other_verb, support_teardown),
         cmocka_unit_test_teardown(test_output_is_a_file, support_teardown),
     };

@@ -129,12 +129,35 @@ static void test_ctranslate2(void **state)
     clf_model_free(model);
 }
 
+/* What fails leaves no folder that was made for it, wherever it fails. */
+static void test_failures_leave_nothing(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    char above[512], to[520], from[256];
+    snprintf(from, sizeof from, "%s", support_fixture("models/marian"));
+    snprintf(above, sizeof above, "%s/made", folder);
+    snprintf(to, sizeof to, "%s/deep", above);
+    clf__memory_fail_at(0);
+    assert_ok(clf_convert(to, from, CLF_PRECISION_INT8));
+    uint64_t count = clf__memory_count();
+    assert_ok(clf__folder_remove(above));
+    for (uint64_t n = 1; n < count; n += 1 + count / 50) {
+        clf__memory_fail_at(n);
+        clf_status status = clf_convert(to, from, CLF_PRECISION_INT8);
+        clf__memory_fail_at(0);
+        assert_int_equal(status, CLF_OUT_OF_MEMORY);
+        assert_false(clf__folder_exists(above));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_same_numbers, support_teardown),
         cmocka_unit_test_teardown(test_stored, support_teardown),
         cmocka_unit_test_teardown(test_ctranslate2, support_teardown),
+        cmocka_unit_test_teardown(test_failures_leave_nothing, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
