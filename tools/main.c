@@ -93,6 +93,7 @@ static int report_no_verb(const char *name)
         clf__nearest_try(&nearest, verbs[i].name);
     }
     clf__nearest_try(&nearest, "help");
+    ranks_tell_failures();
     return nearest.best != NULL
                ? report_wrong_call("there is no verb \"%s\"; did you mean %s? `clformer --help` lists them",
                                    name, nearest.best)
@@ -112,6 +113,9 @@ static int run_verb(const struct verb *verb, int argc, char **argv)
 {
     signals_catch(verb->cleans_up);
     int status = refuse_ranks(verb);
+    if (verb->ranks == AS_RANKS) {
+        ranks_tell_failures();
+    }
     return signals_finish(output_finish(status < 0 ? verb->run(argc, argv) : status));
 }
 

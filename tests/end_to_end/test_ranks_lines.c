@@ -111,6 +111,34 @@ static void test_they_share(void **state)
     assert_int_equal(process_count(result.errors, "clformer: 193 lines, "), 1);
 }
 
+/* Before the ranks have met, too: of a call that is wrong on all, and of one that is wrong on one alone. */
+static void test_wrong_calls_are_said_once(void **state)
+{
+    (void)state;
+    ranks_need();
+    static const struct {
+        const char *call, *part;
+        int status;
+    } rows[] = {
+        {TRANSLATE "--nosuch", "translate has no flag --nosuch", 2}, {"score", "score needs a model", 2},
+        {"train --nosuch", "train has no flag --nosuch", 2},         {"nosuch", "there is no verb", 2},
+        {"train --recipe /no/such/recipe", "/no/such/recipe", 1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct process_result result = ranks_run(3, NULL, rows[i].call);
+        assert_int_equal(result.status, rows[i].status);
+        assert_int_equal(process_count(own_errors(&result), "clformer: "), 1);
+        assert_int_equal(process_count(result.errors, "clformer: rank 0 on "), 1);
+        assert_non_null(strstr(result.errors, rows[i].part));
+    }
+    struct process_result result =
+        ranks_run_unlike(CLF_BUILD_FOLDER "/clformer", TRANSLATE, TRANSLATE "--nosuch");
+    assert_true(result.status != 0);
+    assert_int_equal(process_count(own_errors(&result), "clformer: "), 1);
+    assert_non_null(strstr(own_errors(&result), "clformer: rank 1 on "));
+    assert_non_null(strstr(own_errors(&result), "translate has no flag --nosuch"));
+}
+
 static void test_few_lines(void **state)
 {
     (void)state;
@@ -349,6 +377,7 @@ int main(void)
         cmocka_unit_test_teardown(test_translate, support_teardown),
         cmocka_unit_test_teardown(test_score, support_teardown),
         cmocka_unit_test_teardown(test_they_share, support_teardown),
+        cmocka_unit_test_teardown(test_wrong_calls_are_said_once, support_teardown),
         cmocka_unit_test_teardown(test_few_lines, support_teardown),
         cmocka_unit_test_teardown(test_lines_are_answered_as_they_come, support_teardown),
         cmocka_unit_test_teardown(test_refused, support_teardown),

@@ -166,6 +166,11 @@ void print_stage_times(const struct clf_stage_times *times);
 int flags_apply(struct flags *flags, const struct clf_model *model);
 void flags_release(struct flags *flags);
 
+/* Where failures are told until something else is said here, in place of standard error; NULL: there. `tell`
+ * gets a failure whose sentence was recorded, and returns its exit status; it is asked once. */
+typedef int failure_function(clf_status status);
+void failures_told_by(failure_function *tell);
+
 /* Prints "clformer: <clf_last_error()>", or that a signal came, and gives the exit status of a failure. An
  * interruption is said once, however many calls it fails. */
 int report_failure(clf_status status);

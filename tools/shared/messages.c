@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/status.h"
 #include "shared/command.h"
 
 static volatile sig_atomic_t interrupted; /* the signal that asks to stop, or 0 */
@@ -62,8 +63,20 @@ int report_interrupted(void)
     return say_interrupted("interrupted");
 }
 
+static failure_function *told_by; /* in place of standard error */
+
+void failures_told_by(failure_function *tell)
+{
+    told_by = tell;
+}
+
 int report_failure(clf_status status)
 {
+    failure_function *tell = told_by;
+    told_by = NULL;
+    if (tell != NULL) {
+        return tell(status);
+    }
     if (status == CLF_INTERRUPTED) {
         return say_interrupted(clf_last_error());
     }
@@ -76,13 +89,16 @@ int report_failure(clf_status status)
 
 int report_wrong_call(const char *format, ...)
 {
+    char sentence[CLF__ERROR_BYTES];
     va_list arguments;
     va_start(arguments, format);
-    fprintf(stderr, "clformer: ");
     /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): version 14 overlooks va_start() */
-    vfprintf(stderr, format, arguments);
-    fprintf(stderr, "\n");
+    vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
+    if (told_by != NULL) {
+        return report_failure(clf__fail(CLF_BAD_ARGUMENT, "%s", sentence));
+    }
+    fprintf(stderr, "clformer: %s\n", sentence);
     return EXIT_WRONG_CALL;
 }
 

@@ -10,8 +10,28 @@
 #include "cluster/compare.h"
 #include "cluster/ranks.h"
 
+/* Not all need have failed: whoever goes on hears of it when all agree for the first time. */
+static int tell_failure(clf_status status)
+{
+    struct clf_ranks *ranks;
+    struct clf__failure own = clf__failure_keep(status);
+    if (clf_ranks_join(&ranks) != CLF_OK) {
+        return report_failure(clf__failure_again(&own));
+    }
+    clf_status all = clf_ranks_agree(ranks, clf__failure_again(&own));
+    int result = ranks_report(ranks, all);
+    clf_ranks_leave(ranks, all);
+    return result;
+}
+
+void ranks_tell_failures(void)
+{
+    failures_told_by(clf__ranks_started() > 1 ? tell_failure : NULL);
+}
+
 int ranks_join(struct clf_ranks **ranks, struct flags *flags)
 {
+    failures_told_by(NULL);
     clf_status status = clf_ranks_join(ranks);
     if (status != CLF_OK) {
         return report_failure(status);
@@ -166,6 +186,7 @@ int ranks_refuse(const char *sentence)
     if (clf__ranks_started() == 1) {
         return -1;
     }
+    failures_told_by(NULL);
     clf_status status = clf_ranks_join(&ranks);
     if (status != CLF_OK) {
         return report_failure(status);

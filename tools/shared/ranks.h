@@ -6,6 +6,10 @@
 
 #include "shared/command.h"
 
+/* From now on until it has joined, a process that was started as one of several ranks tells no failure alone:
+ * the ranks meet, and one of them says it once, or of whichever failed first. */
+void ranks_tell_failures(void);
+
 /* Joins the others. All but rank 0 are quiet from now on. Returns an exit status. */
 int ranks_join(struct clf_ranks **ranks, struct flags *flags);
 
