@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -59,6 +60,32 @@ clf_status clf__resize(void *out, size_t count, size_t size)
     memcpy(&pointer, out, sizeof pointer);
     CLF__TRY(resize(&pointer, count, size));
     memcpy(out, &pointer, sizeof pointer);
+    return CLF_OK;
+}
+
+clf_status clf__grow(void *items, int count, int *capacity, size_t size)
+{
+    enum { FIRST = 16 };
+    if (count < *capacity) {
+        return CLF_OK;
+    }
+    if (*capacity > (INT_MAX - FIRST) / 2) {
+        return clf__fail(CLF_OUT_OF_MEMORY, "a list of %d has no room for more", count);
+    }
+    int more = 2 * *capacity + FIRST;
+    CLF__TRY(clf__resize(items, (size_t)more, size));
+    *capacity = more;
+    return CLF_OK;
+}
+
+clf_status clf__grow_to(void *items, size_t needed, size_t *capacity, size_t size)
+{
+    if (needed <= *capacity) {
+        return CLF_OK;
+    }
+    size_t more = needed > SIZE_MAX / 2 ? needed : 2 * needed;
+    CLF__TRY(clf__resize(items, more, size));
+    *capacity = more;
     return CLF_OK;
 }
 

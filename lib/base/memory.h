@@ -15,6 +15,14 @@ clf_status clf__allocate(void *out, size_t count, size_t size);
  * are not zeroed. */
 clf_status clf__resize(void *out, size_t count, size_t size);
 
+/* Makes room in a list, *items (NULL or from clf__allocate) with room for *capacity, for one more than
+ * `count`: twice as much where it is full. On failure both are as they were. */
+clf_status clf__grow(void *items, int count, int *capacity, size_t size);
+
+/* The same of what grows by several at a time: room for `needed`, or for twice as many where there was less.
+ */
+clf_status clf__grow_to(void *items, size_t needed, size_t *capacity, size_t size);
+
 /* A copy of a string, or of its first length bytes; the caller frees it. */
 clf_status clf__copy_string(char **out, const char *string);
 clf_status clf__copy_bytes(char **out, const char *bytes, size_t length); /* NUL-terminated */

@@ -315,10 +315,7 @@ clf_status clf__checkpoint_add(struct clf__checkpoint *checkpoint, const struct 
                                const char *name)
 {
     struct clf__tensor_list *mapped = &checkpoint->mapped;
-    if (mapped->count == checkpoint->mapped_capacity) {
-        checkpoint->mapped_capacity = 2 * checkpoint->mapped_capacity + 64;
-        CLF__TRY(clf__resize(&mapped->items, (size_t)checkpoint->mapped_capacity, sizeof *mapped->items));
-    }
+    CLF__TRY(clf__grow(&mapped->items, mapped->count, &checkpoint->mapped_capacity, sizeof *mapped->items));
     CLF__TRY(clf__names_add(&checkpoint->names, name));
     struct clf__stored_tensor *added = &mapped->items[mapped->count++];
     *added = *tensor;

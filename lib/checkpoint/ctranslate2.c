@@ -137,10 +137,7 @@ static clf_status read_type(struct reader *reader, struct clf__stored_tensor *te
 static clf_status add(struct reader *reader, const struct clf__stored_tensor *tensor)
 {
     struct clf__tensor_list *list = reader->list;
-    if (list->count == reader->capacity) {
-        reader->capacity = 2 * reader->capacity + 64;
-        CLF__TRY(clf__resize(&list->items, (size_t)reader->capacity, sizeof *list->items));
-    }
+    CLF__TRY(clf__grow(&list->items, list->count, &reader->capacity, sizeof *list->items));
     list->items[list->count++] = *tensor;
     return CLF_OK;
 }

@@ -50,8 +50,8 @@ static clf_status rebuild_tensor(struct clf__pickle_machine *machine, int argume
     tensor.type = storage->as.storage.type;
     tensor.storage = storage->as.storage.key;
     tensor.storage_elements = storage->as.storage.elements;
-    CLF__TRY(clf__pickle_grow(&machine->tensors, machine->tensor_count, &machine->tensor_capacity,
-                              sizeof *machine->tensors));
+    CLF__TRY(clf__grow(&machine->tensors, machine->tensor_count, &machine->tensor_capacity,
+                       sizeof *machine->tensors));
     machine->tensors[machine->tensor_count] = tensor;
     return clf__pickle_push(machine, (struct clf__pickle_node){.kind = CLF__PICKLE_TENSOR,
                                                                .first = -1,
@@ -278,8 +278,7 @@ static clf_status recall(struct clf__pickle_machine *machine, int bytes)
     if (index >= (uint32_t)machine->memo_count || machine->memo[index] < 0) {
         return clf__pickle_damaged(machine, "a value was never remembered");
     }
-    CLF__TRY(
-        clf__pickle_grow(&machine->stack, machine->depth, &machine->stack_capacity, sizeof *machine->stack));
+    CLF__TRY(clf__grow(&machine->stack, machine->depth, &machine->stack_capacity, sizeof *machine->stack));
     machine->stack[machine->depth++] = machine->memo[index];
     return CLF_OK;
 }
@@ -287,8 +286,8 @@ static clf_status recall(struct clf__pickle_machine *machine, int bytes)
 static clf_status mark(struct clf__pickle_machine *machine, int none)
 {
     (void)none;
-    CLF__TRY(clf__pickle_grow(&machine->marks, machine->mark_count, &machine->mark_capacity,
-                              sizeof *machine->marks));
+    CLF__TRY(
+        clf__grow(&machine->marks, machine->mark_count, &machine->mark_capacity, sizeof *machine->marks));
     machine->marks[machine->mark_count++] = machine->depth;
     return CLF_OK;
 }

@@ -16,25 +16,12 @@ clf_status clf__pickle_refuse(const struct clf__pickle_machine *machine, const c
         machine->path, what);
 }
 
-/* Room for one more of `size` bytes. */
-clf_status clf__pickle_grow(void *items, int count, int *capacity, size_t size)
-{
-    if (count < *capacity) {
-        return CLF_OK;
-    }
-    int more = *capacity > 0 ? 2 * *capacity : 256;
-    CLF__TRY(clf__resize(items, (size_t)more, size));
-    *capacity = more;
-    return CLF_OK;
-}
-
 /* Makes a node and pushes it. */
 clf_status clf__pickle_push(struct clf__pickle_machine *machine, struct clf__pickle_node node)
 {
-    CLF__TRY(clf__pickle_grow(&machine->nodes, machine->node_count, &machine->node_capacity,
-                              sizeof *machine->nodes));
     CLF__TRY(
-        clf__pickle_grow(&machine->stack, machine->depth, &machine->stack_capacity, sizeof *machine->stack));
+        clf__grow(&machine->nodes, machine->node_count, &machine->node_capacity, sizeof *machine->nodes));
+    CLF__TRY(clf__grow(&machine->stack, machine->depth, &machine->stack_capacity, sizeof *machine->stack));
     machine->nodes[machine->node_count] = node;
     machine->stack[machine->depth++] = machine->node_count++;
     return CLF_OK;
@@ -62,8 +49,8 @@ clf_status clf__pickle_pop(struct clf__pickle_machine *machine, int *node)
 
 clf_status clf__pickle_add_cell(struct clf__pickle_machine *machine, int holder, int node)
 {
-    CLF__TRY(clf__pickle_grow(&machine->cells, machine->cell_count, &machine->cell_capacity,
-                              sizeof *machine->cells));
+    CLF__TRY(
+        clf__grow(&machine->cells, machine->cell_count, &machine->cell_capacity, sizeof *machine->cells));
     machine->cells[machine->cell_count] = (struct clf__pickle_cell){node, -1};
     struct clf__pickle_node *held = &machine->nodes[holder];
     if (held->last >= 0) {

@@ -52,9 +52,6 @@ struct clf__pickle_machine {
 clf_status clf__pickle_damaged(const struct clf__pickle_machine *machine, const char *what);
 clf_status clf__pickle_refuse(const struct clf__pickle_machine *machine, const char *what);
 
-/* Room for one more item of `size` bytes. */
-clf_status clf__pickle_grow(void *items, int count, int *capacity, size_t size);
-
 /* Makes a node and pushes it; an empty one of a kind; takes the uppermost one above the last mark. */
 clf_status clf__pickle_push(struct clf__pickle_machine *machine, struct clf__pickle_node node);
 clf_status clf__pickle_push_empty(struct clf__pickle_machine *machine, enum clf__pickle_kind kind);

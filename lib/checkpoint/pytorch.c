@@ -117,10 +117,7 @@ static clf_status keep_name(struct clf__stored_tensor *out, struct opening *open
     if (wanted > MAX_NAMES) {
         return damaged(opening, name->bytes, name->size, "is one of too many");
     }
-    if (wanted > opening->name_capacity) {
-        CLF__TRY(clf__resize(&shard->names, 2 * wanted, 1));
-        opening->name_capacity = 2 * wanted;
-    }
+    CLF__TRY(clf__grow_to(&shard->names, wanted, &opening->name_capacity, 1));
     memcpy(shard->names + opening->name_bytes, name->bytes, name->size);
     shard->names[wanted - 1] = '\0';
     out->name = NULL;
@@ -142,11 +139,7 @@ static clf_status add_tensor(void *user, const struct clf__pickled_tensor *tenso
     CLF__TRY(keep_name(&stored, opening, &tensor->name));
     CLF__TRY(find_storage(&stored, opening, tensor));
     CLF__TRY(measure(&stored, opening, tensor));
-    if (list->count >= opening->capacity) {
-        int capacity = 2 * list->count + 256;
-        CLF__TRY(clf__resize(&list->items, (size_t)capacity, sizeof *list->items));
-        opening->capacity = capacity;
-    }
+    CLF__TRY(clf__grow(&list->items, list->count, &opening->capacity, sizeof *list->items));
     list->items[list->count++] = stored;
     return CLF_OK;
 }

@@ -116,11 +116,7 @@ static clf_status make_room(struct clf__frame_maker *maker, int samples, int row
 
 static clf_status wait_for(struct clf__frame_maker *maker, const struct waiting *waiting)
 {
-    if (maker->count == maker->capacity) {
-        int capacity = maker->capacity > 0 ? 2 * maker->capacity : 16;
-        CLF__TRY(clf__resize(&maker->waiting, (size_t)capacity, sizeof *maker->waiting));
-        maker->capacity = capacity;
-    }
+    CLF__TRY(clf__grow(&maker->waiting, maker->count, &maker->capacity, sizeof *maker->waiting));
     maker->waiting[maker->count++] = *waiting;
     maker->used_samples += waiting->samples;
     maker->used_frames += waiting->frames;

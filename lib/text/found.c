@@ -22,11 +22,7 @@ void clf__found_pieces_free(struct clf__found_pieces *found)
 clf_status clf__found_pieces_add(struct clf__found_pieces *found, const char *text, size_t size, int32_t id,
                                  int marks)
 {
-    if (found->count == found->capacity) {
-        int capacity = found->capacity > 0 ? 2 * found->capacity : 64;
-        CLF__TRY(clf__resize(&found->items, (size_t)capacity, sizeof *found->items));
-        found->capacity = capacity;
-    }
+    CLF__TRY(clf__grow(&found->items, found->count, &found->capacity, sizeof *found->items));
     struct clf__found_piece *piece = &found->items[found->count];
     CLF__TRY(clf__copy_bytes(&piece->text, text, size));
     piece->size = size;

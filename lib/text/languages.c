@@ -10,7 +10,7 @@
 #include "text/classes/class.h"
 #include "text/vocabulary.h"
 
-enum { FIRST_CAPACITY = 16, MAX_CODE = CLF__LANGUAGE_BYTES };
+enum { MAX_CODE = CLF__LANGUAGE_BYTES };
 
 void clf__languages_free(struct clf__languages *languages)
 {
@@ -23,11 +23,7 @@ void clf__languages_free(struct clf__languages *languages)
 
 static clf_status add(struct clf__languages *languages, const char *code, size_t length, int32_t id)
 {
-    if (languages->count == languages->capacity) {
-        int capacity = languages->capacity > 0 ? 2 * languages->capacity : FIRST_CAPACITY;
-        CLF__TRY(clf__resize(&languages->items, (size_t)capacity, sizeof *languages->items));
-        languages->capacity = capacity;
-    }
+    CLF__TRY(clf__grow(&languages->items, languages->count, &languages->capacity, sizeof *languages->items));
     struct clf__language *language = &languages->items[languages->count];
     CLF__TRY(clf__copy_bytes(&language->code, code, length));
     language->id = id;

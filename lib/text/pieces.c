@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 
-enum { FIRST_CAPACITY = 1024, MAX_FORMATTED = 64 };
+enum { MAX_FORMATTED = 64 };
 
 void clf__pieces_free(struct clf__pieces *pieces)
 {
@@ -22,16 +22,8 @@ clf_status clf__pieces_add(struct clf__pieces *pieces, const char *piece, size_t
         return clf__fail(CLF_FORMAT, "piece %d %s", pieces->count,
                          pieces->count > INT_MAX / 2 ? "is one too many" : "holds a NUL byte");
     }
-    if (pieces->count == pieces->capacity) {
-        int capacity = pieces->capacity > 0 ? 2 * pieces->capacity : FIRST_CAPACITY;
-        CLF__TRY(clf__resize(&pieces->marks, (size_t)capacity, sizeof *pieces->marks));
-        pieces->capacity = capacity;
-    }
-    if (pieces->bytes_capacity - pieces->bytes < length + 1) {
-        size_t capacity = 2 * (pieces->bytes_capacity + length + FIRST_CAPACITY);
-        CLF__TRY(clf__resize(&pieces->text, capacity, 1));
-        pieces->bytes_capacity = capacity;
-    }
+    CLF__TRY(clf__grow(&pieces->marks, pieces->count, &pieces->capacity, sizeof *pieces->marks));
+    CLF__TRY(clf__grow_to(&pieces->text, pieces->bytes + length + 1, &pieces->bytes_capacity, 1));
     memcpy(pieces->text + pieces->bytes, piece, length);
     pieces->text[pieces->bytes + length] = '\0';
     pieces->bytes += length + 1;

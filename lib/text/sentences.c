@@ -18,11 +18,7 @@ struct clf__sentence_rules {
 
 clf_status clf__part_list_add(struct clf__part_list *list, struct clf__part part)
 {
-    if (list->count == list->capacity) {
-        int capacity = list->capacity > 0 ? 2 * list->capacity : 16;
-        CLF__TRY(clf__resize(&list->items, (size_t)capacity, sizeof *list->items));
-        list->capacity = capacity;
-    }
+    CLF__TRY(clf__grow(&list->items, list->count, &list->capacity, sizeof *list->items));
     list->items[list->count++] = part;
     return CLF_OK;
 }

@@ -75,10 +75,7 @@ static int is_null(const struct field *field)
 
 static clf_status append(struct entries *entries, const struct entry *entry)
 {
-    if (entries->count == entries->room) {
-        entries->room = entries->room < 1024 ? 1024 : 2 * entries->room;
-        CLF__TRY(clf__resize(&entries->items, entries->room, sizeof *entries->items));
-    }
+    CLF__TRY(clf__grow_to(&entries->items, entries->count + 1, &entries->room, sizeof *entries->items));
     entries->items[entries->count++] = *entry;
     return CLF_OK;
 }

@@ -46,14 +46,10 @@ static int is_whole(const char *text, const char *rest)
 /* Takes `text` over. */
 static clf_status add_word(struct clf__speech_words *words, char *text, int ids)
 {
-    if (words->count == words->capacity) {
-        int capacity = words->capacity > 0 ? 2 * words->capacity : 64;
-        clf_status status = clf__resize(&words->data, (size_t)capacity, sizeof *words->data);
-        if (status != CLF_OK) {
-            clf__free(text);
-            return status;
-        }
-        words->capacity = capacity;
+    clf_status status = clf__grow(&words->data, words->count, &words->capacity, sizeof *words->data);
+    if (status != CLF_OK) {
+        clf__free(text);
+        return status;
     }
     words->data[words->count++] = (struct clf__speech_word){text, ids};
     return CLF_OK;

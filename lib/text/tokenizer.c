@@ -18,14 +18,10 @@ void clf__ids_free(struct clf__ids *ids)
 
 clf_status clf__ids_append(struct clf__ids *ids, int32_t id)
 {
-    if (ids->count == ids->capacity) {
-        if (ids->capacity > INT_MAX / 2) {
-            return clf__fail(CLF_TEXT, "a line of more than %d tokens cannot be held", ids->count);
-        }
-        int capacity = ids->capacity ? 2 * ids->capacity : 64;
-        CLF__TRY(clf__resize(&ids->data, (size_t)capacity, sizeof *ids->data));
-        ids->capacity = capacity;
+    if (ids->count > INT_MAX / 2) {
+        return clf__fail(CLF_TEXT, "a line of more than %d tokens cannot be held", ids->count);
     }
+    CLF__TRY(clf__grow(&ids->data, ids->count, &ids->capacity, sizeof *ids->data));
     ids->data[ids->count++] = id;
     return CLF_OK;
 }

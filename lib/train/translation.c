@@ -55,11 +55,8 @@ static void join_tokens(char *text, const char *joiner)
 static clf_status add_line(struct clf__translated *translated, const struct clf__run *run,
                            const struct clf__corpus *corpus, const struct clf__corpus_pair *pair)
 {
-    if (translated->count == translated->capacity) {
-        int capacity = translated->capacity > 0 ? 2 * translated->capacity : 256;
-        CLF__TRY(clf__resize(&translated->lines, (size_t)capacity, sizeof *translated->lines));
-        translated->capacity = capacity;
-    }
+    CLF__TRY(
+        clf__grow(&translated->lines, translated->count, &translated->capacity, sizeof *translated->lines));
     char *source = NULL, *reference = NULL;
     clf_status status = run->transformer->config.feature_size > 0
                             ? clf__corpus_path(&source, corpus, pair->source)

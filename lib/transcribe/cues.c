@@ -101,14 +101,10 @@ static clf_status place_words(struct layout *layout, const struct clf_transcript
 /* Takes `text` over. */
 static clf_status add_cue(struct clf__cues *cues, long long start, long long end, char *text)
 {
-    if (cues->count == cues->capacity) {
-        int capacity = cues->capacity > 0 ? 2 * cues->capacity : 64;
-        clf_status status = clf__resize(&cues->data, (size_t)capacity, sizeof *cues->data);
-        if (status != CLF_OK) {
-            clf__free(text);
-            return status;
-        }
-        cues->capacity = capacity;
+    clf_status status = clf__grow(&cues->data, cues->count, &cues->capacity, sizeof *cues->data);
+    if (status != CLF_OK) {
+        clf__free(text);
+        return status;
     }
     cues->data[cues->count++] = (struct clf__cue){start, end, text};
     return CLF_OK;

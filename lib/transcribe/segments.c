@@ -12,11 +12,8 @@ static const double MISLEADING = 0.5;
 static clf_status add_segment(struct clf__work *work, struct clf_segment **out)
 {
     struct clf_transcript *transcript = work->transcript;
-    if (transcript->count == work->capacity) {
-        int capacity = work->capacity > 0 ? 2 * work->capacity : 16;
-        CLF__TRY(clf__resize(&transcript->segments, (size_t)capacity, sizeof *transcript->segments));
-        work->capacity = capacity;
-    }
+    CLF__TRY(
+        clf__grow(&transcript->segments, transcript->count, &work->capacity, sizeof *transcript->segments));
     struct clf_segment *segment = &transcript->segments[transcript->count];
     *segment = (struct clf_segment){
         .id = transcript->count,

@@ -26,11 +26,7 @@ struct text {
 static clf_status add_bytes(struct text *text, const char *bytes, size_t size)
 {
     size_t needed = text->size + size + 1;
-    if (needed > text->capacity) {
-        size_t capacity = needed + needed / 2;
-        CLF__TRY(clf__resize(&text->bytes, capacity, 1));
-        text->capacity = capacity;
-    }
+    CLF__TRY(clf__grow_to(&text->bytes, needed, &text->capacity, 1));
     if (size > 0) {
         memcpy(text->bytes + text->size, bytes, size);
     }

@@ -3,6 +3,7 @@
 #include "support/support.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -66,6 +67,61 @@ static void test_overflow_is_out_of_memory(void **state)
     assert_ptr_equal(numbers, before);
     assert_int_equal(numbers[3], 17);
     clf__free(numbers);
+}
+
+/* Lists: their items stay, the room at least doubles, and a failure leaves all as it was. */
+static void test_lists_grow(void **state)
+{
+    (void)state;
+    int *numbers = NULL, capacity = 0, grown = 0;
+    for (int count = 0; count < 10000; count++) {
+        int before = capacity;
+        assert_ok(clf__grow(&numbers, count, &capacity, sizeof *numbers));
+        assert_true(count < capacity && (capacity == before || capacity >= 2 * before));
+        grown += capacity != before;
+        numbers[count] = count;
+    }
+    assert_true(grown > 1 && grown < 16);
+    for (int i = 0; i < 10000; i++) {
+        assert_int_equal(numbers[i], i);
+    }
+    int before = capacity, *where = numbers;
+    clf__memory_fail_at(1);
+    assert_fails(clf__grow(&numbers, capacity, &capacity, sizeof *numbers), CLF_OUT_OF_MEMORY,
+                 "no host memory");
+    clf__memory_fail_at(0);
+    assert_int_equal(capacity, before);
+    assert_ptr_equal(numbers, where);
+    capacity = INT_MAX;
+    assert_fails(clf__grow(&numbers, INT_MAX, &capacity, 1), CLF_OUT_OF_MEMORY, "has no room for more");
+    assert_int_equal(capacity, INT_MAX);
+    clf__free(numbers);
+}
+
+static void test_texts_grow(void **state)
+{
+    (void)state;
+    char *text = NULL, *where;
+    size_t capacity = 0;
+    int grown = 0;
+    for (size_t size = 1; size < 10000; size += 7) {
+        size_t before = capacity;
+        assert_ok(clf__grow_to(&text, size, &capacity, 1));
+        assert_true(size <= capacity);
+        grown += capacity != before;
+        text[size - 1] = (char)size;
+    }
+    assert_true(grown > 1 && grown < 16);
+    assert_int_equal(text[7], (char)8);
+    size_t before = capacity;
+    where = text;
+    assert_fails(clf__grow_to(&text, SIZE_MAX, &capacity, 1), CLF_OUT_OF_MEMORY, "no host memory");
+    assert_fails(clf__grow_to(&text, SIZE_MAX / 2 + 1, &capacity, 8), CLF_OUT_OF_MEMORY, "no host memory");
+    assert_int_equal(capacity, before);
+    assert_ptr_equal(text, where);
+    assert_ok(clf__grow_to(&text, 0, &capacity, 1)); /* there is room for nothing */
+    assert_ptr_equal(text, where);
+    clf__free(text);
 }
 
 static void test_resize_keeps_contents(void **state)
@@ -211,6 +267,8 @@ int main(void)
         cmocka_unit_test_teardown(test_allocations_are_zeroed, reset),
         cmocka_unit_test_teardown(test_zero_bytes_give_a_pointer, reset),
         cmocka_unit_test_teardown(test_overflow_is_out_of_memory, reset),
+        cmocka_unit_test_teardown(test_lists_grow, reset),
+        cmocka_unit_test_teardown(test_texts_grow, reset),
         cmocka_unit_test_teardown(test_resize_keeps_contents, reset),
         cmocka_unit_test_teardown(test_copies, reset),
         cmocka_unit_test_teardown(test_the_nth_allocation_fails, reset),

@@ -129,11 +129,7 @@ static void judge_batch_cost(struct deal *deal)
 /* The answers are known by where the lines were in the order. */
 static clf_status keep_answers(struct deal *deal, struct letter *letter)
 {
-    if (deal->letter_count == deal->letter_capacity) {
-        int capacity = 2 * deal->letter_capacity + 16;
-        CLF__TRY(clf__resize(&deal->letters, (size_t)capacity, sizeof(struct letter *)));
-        deal->letter_capacity = capacity;
-    }
+    CLF__TRY(clf__grow(&deal->letters, deal->letter_count, &deal->letter_capacity, sizeof(struct letter *)));
     deal->letters[deal->letter_count++] = letter;
     const char *bytes;
     const struct answer *answers = letter_answers(letter, &bytes);

@@ -92,11 +92,7 @@ struct pairs {
 
 static clf_status add_pair(struct pairs *pairs, struct pair pair)
 {
-    if (pairs->count == pairs->capacity) {
-        size_t capacity = pairs->capacity > 0 ? 2 * pairs->capacity : 1024;
-        CLF__TRY(clf__resize(&pairs->items, capacity, sizeof *pairs->items));
-        pairs->capacity = capacity;
-    }
+    CLF__TRY(clf__grow_to(&pairs->items, pairs->count + 1, &pairs->capacity, sizeof *pairs->items));
     pairs->items[pairs->count++] = pair;
     return CLF_OK;
 }
@@ -230,10 +226,7 @@ static clf_status character_piece(const struct bpe *model, struct clf__model_wor
     size_t before = is_first ? 0 : model->prefix_size, behind = is_last ? model->suffix_size : 0;
     if (before + behind > 0) {
         size_t whole = before + *size + behind;
-        if (work->text_capacity < whole) {
-            CLF__TRY(clf__resize(&work->text, 2 * whole, 1));
-            work->text_capacity = 2 * whole;
-        }
+        CLF__TRY(clf__grow_to(&work->text, whole, &work->text_capacity, 1));
         memcpy(work->text, model->prefix, before);
         memcpy(work->text + before, *text, *size);
         memcpy(work->text + before + *size, model->suffix, behind);
@@ -257,11 +250,8 @@ static int has_bytes(const struct bpe *model, const char *text, size_t size)
 static clf_status add_unknown(const struct bpe *model, struct clf__model_work *work,
                               struct clf__model_span span)
 {
-    if (work->unknown_count == work->unknown_capacity) {
-        size_t capacity = 2 * work->unknown_capacity + 8;
-        CLF__TRY(clf__resize(&work->unknown, capacity, sizeof *work->unknown));
-        work->unknown_capacity = capacity;
-    }
+    CLF__TRY(clf__grow_to(&work->unknown, work->unknown_count + 1, &work->unknown_capacity,
+                          sizeof *work->unknown));
     work->unknown[work->unknown_count++] = span;
     clf__merge_symbol(&work->merges, model->unknown);
     return CLF_OK;

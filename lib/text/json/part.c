@@ -28,11 +28,7 @@ static clf_status add_step(struct clf__chain *chain, const struct clf__part_kind
     if (chain->count == MAX_STEPS) {
         return clf__node_fail(node, CLF_UNSUPPORTED, "is one of more than %d parts; save fewer", MAX_STEPS);
     }
-    if (chain->count == chain->capacity) {
-        int capacity = 2 * chain->capacity + 4;
-        CLF__TRY(clf__resize(&chain->steps, (size_t)capacity, sizeof *chain->steps));
-        chain->capacity = capacity;
-    }
+    CLF__TRY(clf__grow(&chain->steps, chain->count, &chain->capacity, sizeof *chain->steps));
     if (chain->where == NULL) {
         CLF__TRY(clf__format(&chain->where, "%s: \"%s\"", node->path, node->section));
     }

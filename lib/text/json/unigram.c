@@ -138,11 +138,7 @@ static clf_status unigram_cut(const void *state, struct clf__model_work *work, c
                               clf__id_function *function, void *user)
 {
     const struct unigram *model = state;
-    if (work->path_capacity < size + 1) {
-        size_t capacity = 2 * size + 64;
-        CLF__TRY(clf__resize(&work->path, capacity, sizeof *work->path));
-        work->path_capacity = capacity;
-    }
+    CLF__TRY(clf__grow_to(&work->path, size + 1, &work->path_capacity, sizeof *work->path));
     struct clf__path_node *path = work->path;
     memset(path, 0, (size + 1) * sizeof *path);
     CLF__TRY(find_path(model, path, word, size));

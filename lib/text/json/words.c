@@ -26,11 +26,8 @@ clf_status clf__word_list_put(struct clf__word_list *words, const char *bytes, s
         words->is_full = 1;
         return clf__fail(CLF_TEXT, "a text becomes longer than %zu bytes", words->most);
     }
-    if (words->capacity - words->size < size || words->bytes == NULL) {
-        size_t capacity = 2 * (words->capacity + size) + 64;
-        CLF__TRY(clf__resize(&words->bytes, capacity, 1));
-        words->capacity = capacity;
-    }
+    CLF__TRY(clf__grow_to(&words->bytes, words->size + size + 1, &words->capacity,
+                          1)); /* there are bytes to point to */
     if (size > 0) {
         memcpy(words->bytes + words->size, bytes, size);
     }
@@ -53,14 +50,10 @@ clf_status clf__word_list_end(struct clf__word_list *words, int is_first)
         return CLF_OK;
     }
     CLF__TRY(clf__word_list_put(words, "", 0)); /* there are bytes to point to */
-    if (words->count == words->item_capacity) {
-        if (words->count > INT_MAX / 4) {
-            return clf__fail(CLF_TEXT, "a line of more than %d words cannot be held", words->count);
-        }
-        int capacity = 2 * words->item_capacity + 32;
-        CLF__TRY(clf__resize(&words->items, (size_t)capacity, sizeof *words->items));
-        words->item_capacity = capacity;
+    if (words->count > INT_MAX / 4) {
+        return clf__fail(CLF_TEXT, "a line of more than %d words cannot be held", words->count);
     }
+    CLF__TRY(clf__grow(&words->items, words->count, &words->item_capacity, sizeof *words->items));
     words->items[words->count++] = (struct clf__word){words->open, size, is_first};
     words->open = words->size;
     return CLF_OK;

@@ -110,11 +110,7 @@ void clf__moses_rules_close(struct clf__moses_rules *rules)
 
 static clf_status make_room(struct clf__moses_text *text, size_t needed)
 {
-    if (needed > text->room) {
-        CLF__TRY(clf__resize(&text->bytes, 2 * needed, 1));
-        text->room = 2 * needed;
-    }
-    return CLF_OK;
+    return clf__grow_to(&text->bytes, needed, &text->room, 1);
 }
 
 clf_status clf__moses_put(struct clf__moses_text *text, const char *bytes, size_t size)

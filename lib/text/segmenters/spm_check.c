@@ -138,11 +138,8 @@ static clf_status check_table(struct check *check, const struct field *field)
 
 static clf_status add_symbol(struct check *check, struct clf__span text)
 {
-    if (check->symbol_count == check->symbol_capacity) {
-        size_t capacity = check->symbol_capacity > 0 ? 2 * check->symbol_capacity : 64;
-        CLF__TRY(clf__resize(&check->symbols, capacity, sizeof *check->symbols));
-        check->symbol_capacity = capacity;
-    }
+    CLF__TRY(clf__grow_to(&check->symbols, check->symbol_count + 1, &check->symbol_capacity,
+                          sizeof *check->symbols));
     check->symbols[check->symbol_count++] = text;
     return CLF_OK;
 }
