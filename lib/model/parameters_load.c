@@ -222,9 +222,12 @@ static clf_status find_all(struct clf__parameters *parameters, const struct load
 static const struct clf__stored_tensor *find_by_name(const struct loading *loading, const char *canonical)
 {
     char stored[NAME_BYTES];
-    return clf__names_stored(loading->names, canonical, 0, stored, sizeof stored)
-               ? clf__checkpoint_find(loading->checkpoint, stored)
-               : NULL;
+    const struct clf__stored_tensor *found = NULL;
+    for (int i = 0; found == NULL && clf__names_stored(loading->names, canonical, i, stored, sizeof stored);
+         i++) {
+        found = clf__checkpoint_find(loading->checkpoint, stored);
+    }
+    return found;
 }
 
 /* Some of transformers' classes tie the projection to the embedding whatever config.json says: unless the
@@ -244,12 +247,25 @@ static clf_status settle_tie(struct clf__config *config, const struct loading *l
     return CLF_OK;
 }
 
+/* Where a file holds the sinusoids, transformers looks them up there: in half precision they are rounded. */
+static void settle_positions(enum clf__positions_kind *kind, const struct loading *loading,
+                             enum clf__side side)
+{
+    char name[NAME_BYTES];
+    snprintf(name, sizeof name, "model.%s.embed_positions.weight", clf__side_word(side));
+    if (family_of(loading)->stores_sinusoids[side] && find_by_name(loading, name) != NULL) {
+        *kind = CLF__POSITIONS_LEARNED;
+    }
+}
+
 static clf_status load(struct clf__parameters *parameters, struct clf__config *config, const char *folder)
 {
     CLF__TRY(clf__format_open_weights(&parameters->checkpoint, folder));
     const struct clf__checkpoint *checkpoint = parameters->checkpoint;
     struct loading loading = {config, checkpoint, choose_names(checkpoint, config->system), NULL};
     CLF__TRY(settle_tie(config, &loading));
+    settle_positions(&config->encoder_positions, &loading, CLF__ENCODER);
+    settle_positions(&config->decoder_positions, &loading, CLF__DECODER);
     CLF__TRY(clf__parameter_list_create(&parameters->list, config));
     CLF__TRY(
         clf__allocate(&parameters->entries, (size_t)parameters->list.count, sizeof *parameters->entries));

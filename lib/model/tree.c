@@ -321,7 +321,7 @@ static clf_status visit_stack(struct walk *walk, enum clf__side side)
     walk->side = side;
     CLF__TRY(visit_front_end(walk));
     if (clf__config_positions(config, side) == CLF__POSITIONS_LEARNED) {
-        int are_fixed = side == CLF__ENCODER && clf__family_of(config->system)->stores_source_sinusoids;
+        int are_fixed = clf__family_of(config->system)->stores_sinusoids[side];
         CLF__TRY(visit_one(walk, CLF__MODULE_TABLE, OFFSET(embedder.positions), "embed_positions",
                            are_fixed ? CLF__SINUSOIDS : CLF__EMBEDDING,
                            clf__config_max_positions(config, side) + config->position_offset, width));

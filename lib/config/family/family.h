@@ -79,10 +79,12 @@ struct clf__family {
     int keeps_pad_row;                /* looking up the pad token does not train its row */
     int keeps_tied_pad_row;           /* nor does a projection that is tied to it */
     int begins_with_zero_pad;         /* that row begins as zeros */
-    int stores_source_sinusoids;      /* learned positions of the encoder are sinusoids, and stay */
-    int has_fixed_logits_bias;        /* final_logits_bias is a constant, zeros where the file has none */
-    int stores_embeddings_variously;  /* one matrix for embeddings that are not shared, or a spare one */
-    int ties_by_file;                 /* the projection is the embedding unless the file holds another one */
+    /* Of the encoder and the decoder: learned positions are sinusoids, and stay; where a file holds
+     * sinusoids, which may be rounded, they are taken from it. */
+    int stores_sinusoids[2];
+    int has_fixed_logits_bias;       /* final_logits_bias is a constant, zeros where the file has none */
+    int stores_embeddings_variously; /* one matrix for embeddings that are not shared, or a spare one */
+    int ties_by_file;                /* the projection is the embedding unless the file holds another one */
     /* Training. */
     struct clf__family_default recipe[CLF__MOST_RECIPE_DEFAULTS + 1]; /* ends with a key of NULL */
     int drops_before_norm;        /* dropout comes before the norm of the embedding sum */

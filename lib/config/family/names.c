@@ -6,7 +6,7 @@
 
 #include "base/ascii.h"
 
-/* Sinusoids that were saved, and what old versions of fairseq left. */
+/* Sinusoids that were saved and are computed here, and what old versions of fairseq left. */
 static const char *const frozen[] = {".embed_positions.weight", ".embed_positions.weights", "coder.version",
                                      NULL};
 

@@ -21,6 +21,7 @@ const struct clf__family clf__family_pegasus = {
     .has_no_start_token = 1,
     .searches_all_positions = 1,
     .keeps_pad_row = 1,
+    .stores_sinusoids = {1, 1},
     .stores_embeddings_variously = 1,
     .has_fixed_logits_bias = 1,
 };

@@ -104,7 +104,7 @@ const struct clf__family clf__family_whisper = {
     .specials = CLF__BART_SPECIALS,
     .takes_frames = 1,
     .searches_all_positions = 1,
-    .stores_source_sinusoids = 1,
+    .stores_sinusoids = {1, 0},
     .recipe = {{"label-smoothing", "0"},
                {"schedule", "inverse-sqrt"},
                {"max-source-length", "3000"},

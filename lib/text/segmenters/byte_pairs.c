@@ -9,40 +9,44 @@
 #include "base/utf8.h"
 #include "text/pieces.h"
 
-enum { BYTES = 256, MAX_FILE_BYTES = 1 << 28, FIRST_UNPRINTABLE = 0x100 };
+enum { BYTES = 256, MAX_FILE_BYTES = 1 << 28 };
 
 /* GPT-2's table: printable characters of Latin-1 stand for their own bytes, the others, in rising order, are
- * U+0100 on. */
-static int is_printable(int byte)
-{
-    return (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
-}
+ * U+0100 on: 0x00 to 0x20, 0x7f to 0xa0 and 0xad. */
+enum { SPACE = 0x20, DELETE = 0x7f, HARD_SPACE = 0xa0, SOFT_HYPHEN = 0xad };
+enum {
+    FROM_NUL = 0x100,
+    FROM_DELETE = FROM_NUL + SPACE + 1,
+    FROM_HYPHEN = FROM_DELETE + HARD_SPACE - DELETE + 1
+};
 
 static int character_of(int byte)
 {
-    int before = 0;
-    for (int other = 0; other < byte; other++) {
-        before += !is_printable(other);
-    }
-    return is_printable(byte) ? byte : FIRST_UNPRINTABLE + before;
+    return byte <= SPACE                          ? FROM_NUL + byte
+           : byte >= DELETE && byte <= HARD_SPACE ? FROM_DELETE + byte - DELETE
+           : byte == SOFT_HYPHEN                  ? FROM_HYPHEN
+                                                  : byte;
+}
+
+/* The byte that a character stands for, or -1. */
+static int byte_of(int character)
+{
+    int byte = character < FROM_NUL      ? character
+               : character < FROM_DELETE ? character - FROM_NUL
+               : character < FROM_HYPHEN ? character - FROM_DELETE + DELETE
+                                         : SOFT_HYPHEN;
+    return character_of(byte) == character ? byte : -1;
 }
 
 int clf__byte_pairs_byte(const char **text)
 {
-    static const int unprintable[] = {0x7f, 0xa0, 0xad}; /* with 0x00 .. 0x20 and 0x80 .. 0x9f */
     const unsigned char *bytes = (const unsigned char *)*text;
-    int character = bytes[0], length = 1;
+    int character = bytes[0] < 0x80 ? bytes[0] : -1, length = 1;
     if (bytes[0] >= 0xc2 && bytes[0] <= 0xdf && (bytes[1] & 0xc0) == 0x80) {
         character = (bytes[0] & 0x1f) << 6 | (bytes[1] & 0x3f);
         length = 2;
     }
-    int code = character - FIRST_UNPRINTABLE; /* 0 .. 32, 127 .. 160, 173 in this order */
-    int byte = code < 0 ? (is_printable(character) && (length == 2) == (character > 0x7f) ? character : -1)
-               : code <= 32 ? code
-               : code == 33 ? unprintable[0]
-               : code <= 65 ? code - 34 + 0x80
-               : code <= 67 ? unprintable[code - 65]
-                            : -1;
+    int byte = character < 0 ? -1 : byte_of(character);
     *text += byte >= 0 ? length : 0;
     return byte;
 }
