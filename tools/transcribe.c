@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/memory.h"
 #include "shared/command.h"
 #include "shared/recordings.h"
 
@@ -199,18 +198,14 @@ static int check_outputs(const struct job *job)
 /* Where nothing was written, no folder that was made for it stays. */
 static int transcribe_to(struct clf_transcriber *transcriber, const struct flags *flags)
 {
-    char *folder = NULL;
-    if (flags->output == NULL) {
+    const char *folder = flags->output;
+    if (folder == NULL) {
         return recordings_transcribe(transcriber, flags);
-    }
-    if (clf__copy_string(&folder, flags->output) != CLF_OK) {
-        return report_failure(CLF_OUT_OF_MEMORY);
     }
     size_t missing = clf__folder_missing(folder);
     clf_status status = clf__folder_create(folder);
     int result = status == CLF_OK ? recordings_transcribe(transcriber, flags) : report_failure(status);
     clf__folder_remove_empty(folder, missing);
-    clf__free(folder);
     return result;
 }
 

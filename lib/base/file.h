@@ -86,7 +86,7 @@ clf_status clf__folder_create_owned(const char *path);   /* the same; what it ma
 /* How much of a path names the first folder that clf__folder_create() would make; 0: all are there. */
 size_t clf__folder_missing(const char *path);
 /* Removes the folders that were missing then, the lowest first, each only where it is empty. */
-void clf__folder_remove_empty(char *path, size_t missing);
+void clf__folder_remove_empty(const char *path, size_t missing);
 
 /* A growing list of names, or of any strings: owned copies. One that is zeroed is empty. */
 struct clf__names {

@@ -56,14 +56,13 @@ size_t clf__folder_missing(const char *path)
     return 0;
 }
 
-void clf__folder_remove_empty(char *path, size_t missing)
+void clf__folder_remove_empty(const char *path, size_t missing)
 {
-    for (size_t i = strlen(path); missing > 0 && i >= missing; i--) {
+    char part[PATH_MAX];
+    for (size_t i = strlen(path); missing > 0 && i >= missing && i < sizeof part; i--) {
         if (path[i] == '/' || path[i] == '\0') {
-            char kept = path[i];
-            path[i] = '\0';
-            rmdir(path); /* the system refuses what is not empty */
-            path[i] = kept;
+            snprintf(part, sizeof part, "%.*s", (int)i, path);
+            rmdir(part); /* the system refuses what is not empty */
         }
     }
 }

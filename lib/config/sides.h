@@ -16,8 +16,7 @@ int clf__config_has_positions(const struct clf__config *config, enum clf__positi
 int clf__config_max_positions(const struct clf__config *config, enum clf__side side);
 /* The longest source in tokens or frames, of which there may be several a position. */
 int clf__config_longest_source(const struct clf__config *config);
-/* Whether it hears windows of 30 s, of so many frames, as Whisper's own models do: what transcribes takes
- * these alone. */
+/* Whether a model hears windows of 30 s, as Whisper's do: only such a model can transcribe. */
 enum { CLF__WINDOW_FRAMES = 3000 };
 int clf__config_hears_windows(const struct clf__config *config);
 /* The heads of one side. */

@@ -39,7 +39,7 @@ static clf_status write_folder(const char *target, const struct clf__new_folder 
 }
 
 /* Under another name first, so that the folder appears whole. */
-static clf_status write_beside(char *output, const struct clf__new_folder *folder)
+static clf_status write_beside(const char *output, const struct clf__new_folder *folder)
 {
     char *temporary = NULL;
     size_t missing = clf__folder_missing(output);

@@ -106,20 +106,27 @@ static void test_manual_and_completion(void **state)
     }
 }
 
+/* What bash says to the rest of a script, in a folder of its own and with the command and its completion. */
+static char *bash_with_completion(const char *rest)
+{
+    static const char before[] = "export LC_ALL=C PATH='%s/bin':$PATH; share='%s/share'; cd '%s'\n"
+                                 "source \"$share/bash-completion/completions/clformer\"\n%s";
+    const char *folder = support_temporary_folder();
+    char *script = process_format(before, prefix, prefix, folder, rest);
+    process_write(folder, "script", script, strlen(script));
+    return shell(process_format("bash '%s/script'", folder));
+}
+
 /* A model may be a file: the help, the manual and the completions say so. */
 static void test_models_may_be_files(void **state)
 {
     (void)state;
     static const char script[] =
-        "export PATH='%s/bin':$PATH; source '%s/share/bash-completion/completions/clformer'; cd '%s'\n"
+        ": >fr.argosmodel\n"
         "for flag in -m --model; do COMP_WORDS=(clformer translate $flag fr) COMP_CWORD=3; _clformer\n"
         "echo \"${COMPREPLY[@]}\"; done\n";
     size_t size;
-    const char *folder = support_temporary_folder();
-    char *text = process_format(script, prefix, prefix, folder);
-    process_write(folder, "fr.argosmodel", "", 0);
-    process_write(folder, "script", text, strlen(text));
-    assert_string_equal(shell(process_format("bash '%s/script'", folder)), "fr.argosmodel\nfr.argosmodel\n");
+    assert_string_equal(bash_with_completion(script), "fr.argosmodel\nfr.argosmodel\n");
     assert_non_null(
         strstr(shell(process_format("'%s/bin/clformer' translate --help", prefix)),
                "  -m, --model MODEL                       a folder, a package of Argos Translate "));
@@ -132,13 +139,9 @@ static void test_completion_of_verbs(void **state)
 {
     (void)state;
     static const char script[] =
-        "export PATH='%s/bin':$PATH; source '%s/share/bash-completion/completions/clformer'\n"
         "COMP_WORDS=(clformer tr) COMP_CWORD=1; _clformer; echo \"${COMPREPLY[@]}\"\n"
         "COMP_WORDS=(clformer '') COMP_CWORD=1; _clformer; echo ${#COMPREPLY[@]}\n";
-    const char *folder = support_temporary_folder();
-    char *text = process_format(script, prefix, prefix);
-    process_write(folder, "script", text, strlen(text));
-    assert_string_equal(shell(process_format("bash '%s/script'", folder)),
+    assert_string_equal(bash_with_completion(script),
                         "translate transcribe train\n17\n"); /* 15 verbs, --help and --version */
 }
 
@@ -148,13 +151,11 @@ static void test_completion_of_values(void **state)
 {
     (void)state;
     static const char script[] =
-        "export PATH='%s/bin':$PATH; share='%s/share'; source "
-        "\"$share/bash-completion/completions/clformer\"\n"
         "for verb in translate score bench tune average convert bleu wer train; do\n"
         "  while read -r flag choices; do\n"
         "    wanted=$(tr '|' '\\n' <<<\"$choices\" | grep '^[a-z0-9-]*$' | sort | tr '\\n' ' ')\n"
         "    COMP_WORDS=(clformer $verb $flag '') COMP_CWORD=3; _clformer\n"
-        "    found=$(printf '%%s\\n' \"${COMPREPLY[@]}\" | sort | tr '\\n' ' ')\n"
+        "    found=$(printf '%s\\n' \"${COMPREPLY[@]}\" | sort | tr '\\n' ' ')\n"
         "    [[ $found == \"$wanted\" ]] || echo \"bash: $verb $flag: $found\"\n"
         "    if command -v fish >/dev/null; then\n"
         "      found=$(fish --no-config -c \"source $share/fish/vendor_completions.d/clformer.fish\n"
@@ -165,10 +166,7 @@ static void test_completion_of_values(void **state)
         "  done < <(clformer $verb --help | sed -n 's/^  ....\\(--[a-z-]*\\) \\([^ ]*|[^ ]*\\).*/\\1 "
         "\\2/p')\n"
         "done; echo $count\n";
-    const char *folder = support_temporary_folder();
-    char *text = process_format(script, prefix, prefix);
-    process_write(folder, "script", text, strlen(text));
-    char *said = shell(process_format("LC_ALL=C bash '%s/script'", folder)), *end;
+    char *said = bash_with_completion(script), *end;
     long count = strtol(said, &end, 10);
     if (count < 30 || strcmp(end, "\n") != 0) {
         fail_msg("%s", said);

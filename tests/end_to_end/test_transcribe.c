@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/file.h"
-
 #include "support/process.h"
 
 /* A call for two seconds of a sound without a header, which every build reads. */

@@ -162,8 +162,7 @@ static int find_work(struct bench_call *call)
     const struct flags *flags = &call->flags;
     call->model = flags->model != NULL ? strdup(flags->model) : demo_model_find();
     if (call->model == NULL) {
-        fprintf(stderr, "clformer: the demo model is not installed; name a model with -m MODEL\n");
-        return EXIT_FAILED;
+        return report_no_demo_model();
     }
     size_t size = strlen(call->model) + sizeof "/work.txt";
     call->work = flags->work != NULL ? strdup(flags->work) : malloc(size);

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "shared/command.h"
+
 /* Relative to the folder of the command: build/clformer, then PREFIX/bin/clformer. */
 static const char *const places[] = {"../tools/models/fr-en-small", "../share/clformer/fr-en-small"};
 
@@ -54,4 +56,10 @@ char *demo_model_find(void)
     }
     free(command);
     return found;
+}
+
+int report_no_demo_model(void)
+{
+    fprintf(stderr, "clformer: the demo model is not installed; name a model with -m MODEL\n");
+    return EXIT_FAILED;
 }

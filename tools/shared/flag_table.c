@@ -5,11 +5,10 @@
 
 #define FIELD(name)          offsetof(struct flags, name)
 #define OR_LEVEL(name, word) "|" word
+#define A_MODEL              "a folder, a package of Argos Translate (.argosmodel) or a checkpoint of OpenAI's (.pt)"
 const struct flag flag_table[] = {
-    {"model", 'm', TAKES_MODEL, FLAG_TEXT, FIELD(model), "MODEL",
-     "a folder, a package of Argos Translate (.argosmodel) or a checkpoint of OpenAI's (.pt) (needed)"},
-    {"model", 'm', TAKES_BENCH | TAKES_TUNE, FLAG_TEXT, FIELD(model), "MODEL",
-     "a folder, a package of Argos Translate (.argosmodel) or a checkpoint of OpenAI's (.pt) (the demo's)"},
+    {"model", 'm', TAKES_MODEL, FLAG_TEXT, FIELD(model), "MODEL", A_MODEL " (needed)"},
+    {"model", 'm', TAKES_BENCH | TAKES_TUNE, FLAG_TEXT, FIELD(model), "MODEL", A_MODEL " (the demo's)"},
     {"output", 'o', TAKES_OUTPUT, FLAG_TEXT, FIELD(output), "FILE",
      "the page to write, in place of an earlier page at most; - is standard output (needed)"},
     {"output", 'o', TAKES_FOLDER, FLAG_TEXT, FIELD(output), "FOLDER",

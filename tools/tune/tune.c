@@ -468,8 +468,7 @@ int verb_tune(int argc, char **argv)
         tune.flags.model = demo = demo_model_find();
     }
     if (tune.flags.model == NULL) {
-        fprintf(stderr, "clformer: the demo model is not installed; name a model with -m MODEL\n");
-        return EXIT_FAILED;
+        return report_no_demo_model();
     }
     name_model(&tune);
     tune.patience = tune.flags.quick ? (struct tune_patience){3, 0.001} : (struct tune_patience){9, 0.02};
