@@ -10,13 +10,12 @@
 #endif
 #pragma OPENCL FP_CONTRACT OFF
 
-#include "include/product.cl"
-#include "include/finish.cl"
+#include "include/panel_rows.cl"
 #include "include/groups.cl"
 
 /* ---- CPU form ---- */
 
-/* A group: its share of the rows of one panel, in blocks of BLOCK_ROWS rows. The panel stays in the cache while they pass. */
+/* A group: its share of the rows of one panel. */
 CPU_KERNEL void gemm_weight_cpu(__global result_element *y, int y_offset, int y_stride,
                                 const __global operand_element *x, int x_offset, int x_stride, int rows,
                                 const __global weight_element *w, int inputs, int outputs, float scale,
@@ -26,20 +25,18 @@ CPU_KERNEL void gemm_weight_cpu(__global result_element *y, int y_offset, int y_
     int column = (int)get_group_id(0) * PANEL;
     int group = (int)get_group_id(1), groups = (int)get_num_groups(1);
     int first = first_row(rows, group, groups), end = min(rows, first_row(rows, group + 1, groups));
-    float16 tile[2 * BLOCK_ROWS];
-    float room[WIDE_FLOATS];
-    struct panel panel = panel_for(w + (size_t)column * panel_depth(inputs), inputs, end - first, room);
-    struct turn turn = first_turn(end - first);
-    for (int row = first; row < end; row += BLOCK_ROWS, turn.number++) {
-        int count = min(BLOCK_ROWS, end - row);
-        __global result_element *y_tile = y + y_offset + (size_t)row * y_stride + column;
-        const __global float *residual_tile =
-            residual ? residual + residual_offset + (size_t)row * residual_stride + column : 0;
-        fetch_tile(count, y_tile, y_stride, residual_tile, residual_stride, outputs - column);
-        block(tile, x + x_offset + (size_t)row * x_stride, x_stride, count, panel, inputs, turn);
-        finish_tile(tile, count, y_tile, y_stride, bias ? bias + column : 0, residual_tile, residual_stride, scale,
-                    outputs - column, 1);
-    }
+    const struct panel_result result = {
+        .y = y + y_offset + (size_t)first * y_stride + column,
+        .y_stride = y_stride,
+        .residual = residual ? residual + residual_offset + (size_t)first * residual_stride + column : 0,
+        .residual_stride = residual_stride,
+        .bias = bias ? bias + column : 0,
+        .scale = scale,
+        .columns = outputs - column,
+        .activates = 1,
+    };
+    multiply_panel(&result, (const __global uchar *)(x + x_offset + (size_t)first * x_stride), x_stride * sizeof *x,
+                   end - first, w + get_group_id(0) * PANEL_ELEMENTS(inputs), inputs);
 }
 
 /* ---- GPU form ---- */

@@ -6,13 +6,13 @@
 #error "gemm_int8.cl needs ACTIVATION"
 #endif
 
-#include "include/product_int8.cl"
-#include "include/finish.cl"
+#define PRECISION 3 /* CLF_PRECISION_INT8 */
+#include "include/panel_rows.cl"
 #include "include/groups.cl"
 
 /* ---- CPU form ---- */
 
-/* A group: its share of the rows of one panel, in blocks of BLOCK_ROWS rows. */
+/* A group: its share of the rows of one panel. */
 CPU_KERNEL void gemm_int8_cpu(__global float *y, int y_offset, int y_stride, const __global uchar *x, int pitch,
                               int rows, const __global char *w, int inputs, int outputs, float scale,
                               const __global float *bias, const __global float *residual, int residual_offset,
@@ -21,21 +21,18 @@ CPU_KERNEL void gemm_int8_cpu(__global float *y, int y_offset, int y_stride, con
     int column = (int)get_group_id(0) * PANEL;
     int group = (int)get_group_id(1), groups = (int)get_num_groups(1);
     int first = first_row(rows, group, groups), end = min(rows, first_row(rows, group + 1, groups));
-    float16 tile[2 * BLOCK_ROWS];
-    int room[WIDE_INTS];
-    struct int8_panel panel = panel_for(w + get_group_id(0) * panel_bytes(inputs), groups_of(inputs), end - first, room);
-    struct turn turn = first_turn(end - first);
-    for (int row = first; row < end; row += BLOCK_ROWS, turn.number++) {
-        int count = min(BLOCK_ROWS, end - row);
-        __global float *y_tile = y + y_offset + (size_t)row * y_stride + column;
-        const __global float *residual_tile =
-            residual ? residual + residual_offset + (size_t)row * residual_stride + column : 0;
-        fetch_tile(count, y_tile, y_stride, residual_tile, residual_stride, outputs - column);
-        block_global(tile, (const __global cpu_operand *)(x + (size_t)row * pitch), pitch, count, panel,
-                     groups_of(inputs), turn);
-        finish_tile(tile, count, y_tile, y_stride, bias ? bias + column : 0, residual_tile, residual_stride, scale,
-                    outputs - column, 1);
-    }
+    const struct panel_result result = {
+        .y = y + y_offset + (size_t)first * y_stride + column,
+        .y_stride = y_stride,
+        .residual = residual ? residual + residual_offset + (size_t)first * residual_stride + column : 0,
+        .residual_stride = residual_stride,
+        .bias = bias ? bias + column : 0,
+        .scale = scale,
+        .columns = outputs - column,
+        .activates = 1,
+    };
+    multiply_panel(&result, x + (size_t)first * pitch, pitch, end - first, w + get_group_id(0) * PANEL_ELEMENTS(inputs),
+                   inputs);
 }
 
 /* ---- GPU form ---- */

@@ -78,8 +78,7 @@ static inline int panel_depth(int inputs)
 /* Where many blocks of rows take a panel that is stored in another precision it is widened once: on Intel's processors the
  * ports that convert are those that multiply. */
 #ifdef STORED_APART
-#define WIDE_INPUTS     2048 /* of a panel, in 256 KiB */
-#define WIDE_FLOATS     (PANEL * WIDE_INPUTS)
+#define WIDE_FLOATS     (PANEL * CLF__WHOLE_INPUTS(VECTOR_LANES))
 #define LEAST_WIDE_ROWS (4 * BLOCK_ROWS)
 #define ADD_WIDE_INPUT(ROWS, k)                                                                                        \
     ADD_INPUT(ROWS, COUNT, sums, MULTIPLY_FLOATS, floatv, vloadv(0, wide + (k)*PANEL + COLUMN), floatv, rows[r][k])
@@ -91,18 +90,19 @@ static inline int panel_depth(int inputs)
 #define WIDE_FLOATS 1
 #endif
 
-/* A panel as blocks of rows read it. */
+/* A panel, or a slice of one, as blocks of rows read it. */
 struct panel {
     const __global weight_element *weights;
     const float *wide; /* the same, (K, 32) in fp32, or 0 */
+    int adds;          /* to the sums in the tile, which are those of the slices before */
 };
 
 /* For `rows` rows; `room` is of WIDE_FLOATS. */
 static inline struct panel panel_for(const __global weight_element *weights, int inputs, int rows, float *room)
 {
-    struct panel panel = {weights, 0};
+    struct panel panel = {weights, 0, 0};
 #ifdef STORED_APART
-    if (rows >= LEAST_WIDE_ROWS && inputs <= WIDE_INPUTS) {
+    if (rows >= LEAST_WIDE_ROWS && inputs <= WIDE_FLOATS / PANEL) {
         for (int k = 0; k < inputs; k++) {
             const __global weight_element *from = weights + (size_t)(k / INPUTS_TOGETHER) * PANEL;
             _Pragma("unroll") for (int c = 0; c < PANEL; c += VECTOR_LANES)
@@ -128,6 +128,9 @@ static inline struct panel panel_for(const __global weight_element *weights, int
         {                                                                                                              \
             floatv sums[ROWS][COUNT];                                                                                  \
             FOR_SUMS(ROWS, COUNT, sums[r][v] = 0.0f)                                                                   \
+            if (panel.adds) {                                                                                          \
+                FOR_SUMS(ROWS, COUNT, sums[r][v] = vloadv(0, (const float *)tile + r * PANEL + COLUMN))                \
+            }                                                                                                          \
             ADD(ROWS, inputs)                                                                                          \
             FOR_SUMS(ROWS, COUNT, vstorev(sums[r][v], 0, (float *)tile + r * PANEL + COLUMN))                          \
         }                                                                                                              \

@@ -9,6 +9,9 @@
 #include "include/operand_int8.cl"
 
 #include "gemm/layout.h"
+#if INT8_BYTES == CLF__INT8_PAIR /* pairs of 16 bits are so many instructions a line that it looks ahead too few lines */
+#define FETCH_AHEAD 4096
+#endif
 #include "include/steps.cl"
 
 static inline int groups_of(int inputs)

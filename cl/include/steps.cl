@@ -35,8 +35,13 @@ static inline struct soon soon_of(struct turn turn, const __global uchar *panel,
     return soon;
 }
 
-/* STEP(ROWS, k) for k = 0 .. depth - 1, which begins to read at element k * PANEL of the panel. A row or two make so few sums
- * that the processor reads ahead enough. */
+/* How many bytes of a panel lie between what fewer rows than a block has multiply and what they fetch; 0: the processor reads
+ * ahead enough by itself. */
+#ifndef FETCH_AHEAD
+#define FETCH_AHEAD 0
+#endif
+
+/* STEP(ROWS, k) for k = 0 .. depth - 1, which begins to read at element k * PANEL of the panel. */
 #define FOR_STEPS(ROWS, COUNT, STEP, depth, panel, turn)                                                               \
     {                                                                                                                  \
         struct soon soon = soon_of(turn, (const __global uchar *)(panel), PANEL * sizeof *(panel), depth,              \
@@ -45,6 +50,9 @@ static inline struct soon soon_of(struct turn turn, const __global uchar *panel,
             if (ROWS > 2) {                                                                                            \
                 FETCH_SOON(soon.at);                                                                                   \
                 soon.at += soon.step;                                                                                  \
+            }                                                                                                          \
+            for (uint at = 0; FETCH_AHEAD > 0 && ROWS < BLOCK_ROWS && c == 0 && at < PANEL * sizeof *(panel); at += 64) { \
+                FETCH_SOON((const __global uchar *)((panel) + (size_t)k * PANEL) + FETCH_AHEAD + at);                  \
             }                                                                                                          \
             STEP(ROWS, k)                                                                                              \
         }                                                                                                              \

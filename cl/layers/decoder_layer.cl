@@ -28,32 +28,16 @@
 #include "attention/attention_step.cl"
 #include "rows/layernorm.cl"
 #include "include/embedding_row.cl"
-#include "include/finish.cl"
 #include "include/follow_row.cl"
 
-/* HOLD_PANEL: panel p of a weight, for so many rows. MULTIPLY_ROWS: a tile of count <= BLOCK_ROWS rows. CONVERT_ROW: a row for
- * that. */
+/* CONVERT_ROW: a row of a product's operand, where it reads them converted. */
+#include "include/panel_rows.cl"
 #if PRECISION == 3
-#include "include/product_int8.cl"
-typedef char weight_element;
 #define CONVERT_ROW(to, from, inputs) quantize_row_global(to, OPERAND_PITCH(inputs), from, inputs)
-#define HOLD_PANEL(panel, w, p, inputs, rows)                                                                          \
-    int room[WIDE_INTS];                                                                                               \
-    struct int8_panel panel = panel_for((w) + (size_t)(p)*panel_bytes(inputs), groups_of(inputs), rows, room)
-#define MULTIPLY_ROWS(tile, rows, pitch, count, panel, inputs, turn)                                                   \
-    block_global(tile, (const __global cpu_operand *)(rows), pitch, count, panel, groups_of(inputs), turn)
-#else
-#include "include/product.cl"
-#define HOLD_PANEL(panel, w, p, inputs, rows)                                                                          \
-    float room[WIDE_FLOATS];                                                                                           \
-    struct panel panel = panel_for((w) + (size_t)(p)*PANEL * panel_depth(inputs), inputs, rows, room)
-#define MULTIPLY_ROWS(tile, rows, pitch, count, panel, inputs, turn)                                                   \
-    block(tile, (const __global operand_element *)(rows), (pitch) / sizeof(operand_element), count, panel, inputs, turn)
-#if PRECISION == 2 && defined(HAS_DOT_BF16)
+#elif PRECISION == 2 && defined(HAS_DOT_BF16)
 #include "gemm/round_bf16.cl"
 #define OPERAND_PITCH(inputs)         CLF__PACKED_PITCH(inputs, sizeof(ushort), 0)
 #define CONVERT_ROW(to, from, inputs) round_row_bf16((__global ushort *)(to), from, inputs)
-#endif
 #endif
 #undef CPU_KERNEL
 #define CPU_KERNEL __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
@@ -185,20 +169,18 @@ static inline void product_tile(int tile, const struct product *product, int row
     size_t pitch = (size_t)product->x.stride * sizeof(float);
     operand = (const __global uchar *)product->x.at;
 #endif
-    HOLD_PANEL(panel, product->linear.weight, number, inputs, end - first);
-    const __global float *bias = product->linear.bias;
-    float16 products[2 * BLOCK_ROWS];
-    struct turn turn = first_turn(end - first);
-    for (int row = first; row < end; row += BLOCK_ROWS, turn.number++) {
-        int count = min(BLOCK_ROWS, end - row);
-        __global float *y = product->y.at + (size_t)row * product->y.stride + column;
-        const __global float *residual =
-            product->residual ? product->residual + (size_t)row * product->residual_stride + column : 0;
-        fetch_tile(count, y, product->y.stride, residual, product->residual_stride, product->outputs - column);
-        MULTIPLY_ROWS(products, operand + row * pitch, pitch, count, panel, inputs, turn);
-        finish_tile(products, count, y, product->y.stride, bias ? bias + column : 0, residual, product->residual_stride, 1.0f,
-                    product->outputs - column, product->activates);
-    }
+    const struct panel_result result = {
+        .y = product->y.at + (size_t)first * product->y.stride + column,
+        .y_stride = product->y.stride,
+        .residual = product->residual ? product->residual + (size_t)first * product->residual_stride + column : 0,
+        .residual_stride = product->residual_stride,
+        .bias = product->linear.bias ? product->linear.bias + column : 0,
+        .scale = 1.0f,
+        .columns = product->outputs - column,
+        .activates = product->activates,
+    };
+    multiply_panel(&result, operand + first * pitch, pitch, end - first,
+                   product->linear.weight + number * PANEL_ELEMENTS(inputs), inputs);
 }
 
 /* All rows, after their conversion where the product reads them converted. */

@@ -3,7 +3,7 @@
 
 /* Of the CPU forms: the most rows that share one pass over a panel, and how few where their packed rows are
  * large. */
-enum { MOST_ROWS = 256, LEAST_ROWS = 32 };
+enum { MOST_ROWS = CLF__GROUP_ROWS, LEAST_ROWS = 32 };
 
 size_t clf__cpu_rows_per_group(size_t rows, size_t row_bytes, size_t column_groups,
                                const struct clf__caps *caps)

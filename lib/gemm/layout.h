@@ -16,6 +16,15 @@
 /* What follows a row in int8: its scale and its zero, of four bytes each. */
 #define CLF__INT8_ROW_TAIL 8
 
+/* Rows of a product's group at most, if whole blocks of rows do not make them a few more. */
+#define CLF__GROUP_ROWS 256
+
+/* Where a group has more inputs than the second, its rows take them in slices of the first: of a slice, a
+ * panel and the rows of a block stay in the caches of processors that have little of them. Those with
+ * registers of 16 floats have more. */
+#define CLF__SLICE_INPUTS        512
+#define CLF__WHOLE_INPUTS(lanes) ((lanes) == 16 ? 2048 : 1024)
+
 /* Of a projection's groups: panels that are marked as seen, a bit each, and rows at most. */
 #define CLF__PROJECTION_PANELS 32
 #define CLF__PROJECTION_ROWS   64

@@ -94,6 +94,9 @@ static clf_status multiply(struct clf__matrix y, struct clf__matrix x, int rows,
         x = (struct clf__matrix){.buffer = packed.buffer, .stride = packed.pitch / 4};
         row_bytes = (size_t)packed.pitch;
     }
+    if (weight->inputs > CLF__WHOLE_INPUTS(clf__device_caps(weight->device)->level->lanes)) {
+        row_bytes = 0; /* in slices, rows do not wait in the cache for the next panel */
+    }
     size_t block = rows_per_group(weight, rows, row_bytes);
     const struct clf__argument arguments[] = {
         CLF__MATRIX(y),           CLF__MATRIX(x),

@@ -47,7 +47,7 @@ static void not_finite_values_stay_where_they_are(void **state)
 }
 
 /* fp16, and bf16 where no instruction multiplies in it, are ways to store weights: products are those of fp32
- * with rounded weights, to the bit. So many rows share a widened panel, unless it has too many inputs. */
+ * with rounded weights, to the bit. So many rows share a widened panel, or widened slices of one. */
 static void stored_bits_are_those_of_rounded_weights(void **state)
 {
     (void)state;
@@ -73,6 +73,29 @@ static void stored_bits_are_those_of_rounded_weights(void **state)
                             ROWS * OUTPUTS * sizeof *x);
         clf__weight_free(weights[0]);
         clf__weight_free(weights[1]);
+    }
+}
+
+/* Many rows take many inputs in slices, a few rows do not; 300 are more than one group keeps the sums of. */
+static void bits_do_not_depend_on_slices(void **state)
+{
+    (void)state;
+    enum { ROWS = 300, OUTPUTS = 33, INPUTS = 2603 };
+    static const int alone[] = {0, 23, 257, 258, ROWS - 1};
+    struct clf_device *device = native_device(support_first_form(), 0, CLF_PRECISION_FP32);
+    struct support_random random = {.state = 4};
+    float *x = support_uniform_array(&random, ROWS * INPUTS, 1.0f);
+    float *w = support_uniform_array(&random, OUTPUTS * INPUTS, 1.0f);
+    for (clf_precision precision = CLF_PRECISION_FP32; precision <= CLF_PRECISION_BF16;
+         precision = (clf_precision)(precision + 1)) {
+        struct clf__weight *weight = make_weight_in(device, precision, w, OUTPUTS, INPUTS);
+        const float *together = multiply(device, weight, x, ROWS);
+        for (size_t i = 0; i < sizeof alone / sizeof *alone; i++) {
+            assert_memory_equal(together + (size_t)alone[i] * OUTPUTS,
+                                multiply(device, weight, x + (size_t)alone[i] * INPUTS, 1),
+                                OUTPUTS * sizeof *x);
+        }
+        clf__weight_free(weight);
     }
 }
 
@@ -325,6 +348,7 @@ int main(void)
         cmocka_unit_test_teardown(bits_do_not_depend_on_the_batch, support_teardown),
         cmocka_unit_test_teardown(not_finite_values_stay_where_they_are, support_teardown),
         cmocka_unit_test_teardown(stored_bits_are_those_of_rounded_weights, support_teardown),
+        cmocka_unit_test_teardown(bits_do_not_depend_on_slices, support_teardown),
         cmocka_unit_test_teardown(weights_are_rounded_to_the_nearest, support_teardown),
         cmocka_unit_test_teardown(activations_are_rounded_to_the_nearest, support_teardown),
         cmocka_unit_test_teardown(copies_are_alike, support_teardown),

@@ -1,0 +1,89 @@
+/* Rows of x times one panel, finished and stored: what a group of a product with a weight does. Included, never built alone.
+ *
+ * Needs PRECISION, one of clf_precision, and ACTIVATION. */
+#include "include/finish.cl"
+
+/* HOLD_PANEL: the inputs of a panel from `first` on, for so many rows. MULTIPLY_ROWS: those of count <= BLOCK_ROWS rows, whose
+ * memory begins at `x` and is of `pitch` bytes each. */
+#if PRECISION == 3
+#include "include/product_int8.cl"
+
+typedef char weight_element;
+#define PANEL_ELEMENTS(inputs) panel_bytes(inputs)
+
+/* Its sums are of whole numbers, which a tile does not hold: no slices. */
+#define SLICE_OF(inputs, rows) (inputs)
+#define HOLD_PANEL(panel, w, first, inputs, rows)                                                                      \
+    int room[WIDE_INTS];                                                                                               \
+    struct int8_panel panel = panel_for(w, groups_of(inputs), rows, room)
+#define MULTIPLY_ROWS(tile, x, pitch, first, count, panel, inputs, turn)                                               \
+    block_global(tile, (const __global cpu_operand *)(x), pitch, count, panel, groups_of(inputs), turn)
+#else
+#include "include/product.cl"
+
+#define PANEL_ELEMENTS(inputs) ((size_t)PANEL * panel_depth(inputs))
+
+#if PRECISION == 2 && defined(HAS_DOT_BF16)
+#define SLICE_OF(inputs, rows) (inputs) /* two bytes an input: a panel of 2048 is of 128 KiB */
+#else
+#define SLICE_OF(inputs, rows)                                                                                         \
+    ((inputs) > CLF__WHOLE_INPUTS(VECTOR_LANES) && (rows) >= 4 * BLOCK_ROWS ? CLF__SLICE_INPUTS : (inputs))
+#endif
+#define HOLD_PANEL(panel, w, first, inputs, rows)                                                                      \
+    float room[WIDE_FLOATS];                                                                                           \
+    struct panel panel = panel_for((w) + PANEL_ELEMENTS(first), inputs, rows, room);                                   \
+    panel.adds = (first) > 0
+#define MULTIPLY_ROWS(tile, x, pitch, first, count, panel, inputs, turn)                                               \
+    block(tile, (const __global operand_element *)(x) + (first), (pitch) / sizeof(operand_element), count, panel, inputs, turn)
+#endif
+
+/* Rows whose sums are kept from slice to slice: as many as a group has, at most. */
+#define SLICED_ROWS ((CLF__GROUP_ROWS + BLOCK_ROWS - 1) / BLOCK_ROWS * BLOCK_ROWS)
+
+/* y (rows, columns) and the residual, which may be null, from the panel's first column on. */
+struct panel_result {
+    __global result_element *y;
+    size_t y_stride;
+    const __global float *residual;
+    size_t residual_stride;
+    const __global float *bias; /* may be null */
+    float scale;
+    int columns, activates;
+};
+
+/* Inputs first .. first + inputs - 1 of the panel at w, for some rows. sums: the tile of each row where they are sliced, or one
+ * tile for all. */
+static inline void multiply_slice_of_panel(float16 *sums, const struct panel_result *result, const __global uchar *x,
+                                           size_t pitch, int row, int end, const __global weight_element *w, int first,
+                                           int inputs, int is_sliced, int is_last)
+{
+    HOLD_PANEL(panel, w, first, inputs, end - row);
+    struct turn turn = first_turn(end - row);
+    for (float16 *tile = sums; row < end; row += BLOCK_ROWS, turn.number++, tile += is_sliced ? 2 * BLOCK_ROWS : 0) {
+        int count = min(BLOCK_ROWS, end - row);
+        __global result_element *y = result->y + row * result->y_stride;
+        const __global float *residual = result->residual ? result->residual + row * result->residual_stride : 0;
+        if (is_last) {
+            fetch_tile(count, y, result->y_stride, residual, result->residual_stride, result->columns);
+        }
+        MULTIPLY_ROWS(tile, x + row * pitch, pitch, first, count, panel, inputs, turn);
+        if (is_last) {
+            finish_tile(tile, count, y, result->y_stride, result->bias, residual, result->residual_stride, result->scale,
+                        result->columns, result->activates);
+        }
+    }
+}
+
+/* All `rows` rows of x, which lie `pitch` bytes apart, times the panel at w. The panel stays in the cache while they pass. */
+static inline void multiply_panel(const struct panel_result *result, const __global uchar *x, size_t pitch, int rows,
+                                  const __global weight_element *w, int inputs)
+{
+    int slice = SLICE_OF(inputs, rows), is_sliced = slice < inputs, part = is_sliced ? SLICED_ROWS : rows;
+    float16 sums[2 * SLICED_ROWS];
+    for (int row = 0; row < rows; row += part) {
+        for (int first = 0; first < inputs; first += slice) {
+            multiply_slice_of_panel(sums, result, x, pitch, row, min(rows, row + part), w, first,
+                                    min(slice, inputs - first), is_sliced, first + slice >= inputs);
+        }
+    }
+}
