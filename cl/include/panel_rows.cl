@@ -15,7 +15,8 @@ typedef char weight_element;
 #define SLICE_OF(inputs, rows) (inputs)
 #define HOLD_PANEL(panel, w, first, inputs, rows)                                                                      \
     int room[WIDE_INTS];                                                                                               \
-    struct int8_panel panel = panel_for(w, groups_of(inputs), rows, room)
+    struct int8_panel panel;                                                                                           \
+    hold_panel(&panel, w, groups_of(inputs), rows, room)
 #define MULTIPLY_ROWS(tile, x, pitch, first, count, panel, inputs, turn)                                               \
     block_global(tile, (const __global cpu_operand *)(x), pitch, count, panel, groups_of(inputs), turn)
 #else
@@ -31,10 +32,11 @@ typedef char weight_element;
 #endif
 #define HOLD_PANEL(panel, w, first, inputs, rows)                                                                      \
     float room[WIDE_FLOATS];                                                                                           \
-    struct panel panel = panel_for((w) + PANEL_ELEMENTS(first), inputs, rows, room);                                   \
-    panel.adds = (first) > 0
+    struct panel panel;                                                                                                \
+    hold_panel(&panel, (w) + PANEL_ELEMENTS(first), inputs, rows, room)
 #define MULTIPLY_ROWS(tile, x, pitch, first, count, panel, inputs, turn)                                               \
-    block(tile, (const __global operand_element *)(x) + (first), (pitch) / sizeof(operand_element), count, panel, inputs, turn)
+    block(tile, (const __global operand_element *)(x) + (first), (pitch) / sizeof(operand_element), count, panel, inputs, \
+          (first) > 0, turn)
 #endif
 
 /* Rows whose sums are kept from slice to slice: as many as a group has, at most. */

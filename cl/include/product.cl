@@ -94,13 +94,13 @@ static inline int panel_depth(int inputs)
 struct panel {
     const __global weight_element *weights;
     const float *wide; /* the same, (K, 32) in fp32, or 0 */
-    int adds;          /* to the sums in the tile, which are those of the slices before */
 };
 
 /* For `rows` rows; `room` is of WIDE_FLOATS. */
-static inline struct panel panel_for(const __global weight_element *weights, int inputs, int rows, float *room)
+static inline void hold_panel(struct panel *panel, const __global weight_element *weights, int inputs, int rows, float *room)
 {
-    struct panel panel = {weights, 0, 0};
+    panel->weights = weights;
+    panel->wide = 0;
 #ifdef STORED_APART
     if (rows >= LEAST_WIDE_ROWS && inputs <= WIDE_FLOATS / PANEL) {
         for (int k = 0; k < inputs; k++) {
@@ -110,16 +110,15 @@ static inline struct panel panel_for(const __global weight_element *weights, int
                 vstorev(stored_input(from + c, k), 0, room + k * PANEL + c);
             }
         }
-        panel.wide = room;
+        panel->wide = room;
     }
 #endif
-    return panel;
 }
 
-/* tile (ROWS, 32) = ROWS rows of x times one panel of K inputs. */
+/* tile (ROWS, 32) = ROWS rows of x times one panel of K inputs; where it adds, += a slice of one. */
 #define DEFINE_BLOCK_OF(NAME, ROWS, ADD)                                                                               \
     static inline void NAME(float16 *tile, const __global operand_element *x, size_t x_stride, struct panel panel,     \
-                            int inputs, struct turn turn)                                                              \
+                            int inputs, int adds, struct turn turn)                                                    \
     {                                                                                                                  \
         const __global weight_element *weights = panel.weights;                                                        \
         HOLD_ROWS(ROWS, operand_element, rows, x, x_stride * sizeof *x)                                                \
@@ -128,7 +127,7 @@ static inline struct panel panel_for(const __global weight_element *weights, int
         {                                                                                                              \
             floatv sums[ROWS][COUNT];                                                                                  \
             FOR_SUMS(ROWS, COUNT, sums[r][v] = 0.0f)                                                                   \
-            if (panel.adds) {                                                                                          \
+            if (adds) {                                                                                                \
                 FOR_SUMS(ROWS, COUNT, sums[r][v] = vloadv(0, (const float *)tile + r * PANEL + COLUMN))                \
             }                                                                                                          \
             ADD(ROWS, inputs)                                                                                          \
@@ -143,16 +142,16 @@ DEFINE_BLOCK_OF(block_wide, BLOCK_ROWS, FOR_WIDE_INPUTS)
 
 /* tile (count, 32) = count <= BLOCK_ROWS rows of x times one panel. */
 static inline void block(float16 *tile, const __global operand_element *x, size_t x_stride, int count, struct panel panel,
-                         int inputs, struct turn turn)
+                         int inputs, int adds, struct turn turn)
 {
 #ifdef STORED_APART
     if (panel.wide && count == BLOCK_ROWS) {
-        block_wide(tile, x, x_stride, panel, inputs, turn);
+        block_wide(tile, x, x_stride, panel, inputs, adds, turn);
         return;
     }
 #endif
     switch (count) {
-#define TAKE_BLOCK(ROWS) case ROWS: block_##ROWS(tile, x, x_stride, panel, inputs, turn); break;
+#define TAKE_BLOCK(ROWS) case ROWS: block_##ROWS(tile, x, x_stride, panel, inputs, adds, turn); break;
         FOR_BLOCK_SIZES(TAKE_BLOCK)
     }
 }

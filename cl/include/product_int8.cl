@@ -123,9 +123,10 @@ struct int8_panel {
 };
 
 /* For `rows` rows; `room` is of WIDE_INTS. */
-static inline struct int8_panel panel_for(const __global char *weights, int groups, int rows, int *room)
+static inline void hold_panel(struct int8_panel *panel, const __global char *weights, int groups, int rows, int *room)
 {
-    struct int8_panel panel = {weights, 0};
+    panel->weights = weights;
+    panel->wide = 0;
 #if WIDE_INTS > 1
     if (rows >= LEAST_WIDE_ROWS && groups <= WIDE_INTS / (2 * PANEL)) {
         const __global int *words = (const __global int *)weights;
@@ -135,10 +136,9 @@ static inline struct int8_panel panel_for(const __global char *weights, int grou
             vstorev(EVEN_PAIRS(four), 0, room + at);
             vstorev(ODD_PAIRS(four), 0, room + at + PANEL);
         }
-        panel.wide = room;
+        panel->wide = room;
     }
 #endif
-    return panel;
 }
 
 /* Chains of sums that run side by side, where one each would wait for itself. */

@@ -30,8 +30,9 @@
 #include "include/embedding_row.cl"
 #include "include/follow_row.cl"
 
-/* CONVERT_ROW: a row of a product's operand, where it reads them converted. */
 #include "include/panel_rows.cl"
+
+/* CONVERT_ROW: a row of a product's operand, where it reads them converted. */
 #if PRECISION == 3
 #define CONVERT_ROW(to, from, inputs) quantize_row_global(to, OPERAND_PITCH(inputs), from, inputs)
 #elif PRECISION == 2 && defined(HAS_DOT_BF16)

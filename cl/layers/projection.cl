@@ -48,7 +48,7 @@ static inline const __global weight_element *panel_of(const __global weight_elem
 static inline void multiply(float16 *tile, const __global operand_element *x, size_t x_stride, int count,
                             const __global weight_element *panel, int inputs, struct turn turn)
 {
-    block(tile, x, x_stride, count, (struct panel){panel, 0, 0}, inputs, turn);
+    block(tile, x, x_stride, count, (struct panel){panel, 0}, inputs, 0, turn);
 }
 #endif
 #include "include/candidates.cl"
