@@ -3,8 +3,9 @@
  * Needs PRECISION, one of clf_precision, and ACTIVATION. */
 #include "include/finish.cl"
 
-/* HOLD_PANEL: the inputs of a panel from `first` on, for so many rows. MULTIPLY_ROWS: those of count <= BLOCK_ROWS rows, whose
- * memory begins at `x` and is of `pitch` bytes each. */
+/* HOLD_PANEL(panel, w, first, inputs, rows): `panel` = so many inputs of the panel at w, from input `first` on, for that many
+ * rows. MULTIPLY_ROWS(tile, x, pitch, first, count, ...): the tile of count <= BLOCK_ROWS rows by it, where row r of all inputs
+ * begins r * pitch bytes after x. */
 #if PRECISION == 3
 #include "include/product_int8.cl"
 

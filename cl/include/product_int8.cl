@@ -9,7 +9,8 @@
 #include "include/operand_int8.cl"
 
 #include "gemm/layout.h"
-#if INT8_BYTES == CLF__INT8_PAIR /* pairs of 16 bits are so many instructions a line that it looks ahead too few lines */
+/* Products of pairs take so many instructions for each cache line that the processor does not see far enough ahead by itself. */
+#if INT8_BYTES == CLF__INT8_PAIR
 #define FETCH_AHEAD 4096
 #endif
 #include "include/steps.cl"

@@ -93,8 +93,7 @@ static clf_status multiply(struct clf__matrix y, struct clf__matrix x, int rows,
         CLF__TRY(clf__activations_pack(&packed, weight->device, x, rows, weight->inputs, weight->precision));
         x = (struct clf__matrix){.buffer = packed.buffer, .stride = packed.pitch / 4};
         row_bytes = (size_t)packed.pitch;
-    }
-    if (weight->inputs > CLF__WHOLE_INPUTS(clf__device_caps(weight->device)->level->lanes)) {
+    } else if (weight->inputs > CLF__WHOLE_INPUTS(clf__device_caps(weight->device)->level->lanes)) {
         row_bytes = 0; /* in slices, rows do not wait in the cache for the next panel */
     }
     size_t block = rows_per_group(weight, rows, row_bytes);
