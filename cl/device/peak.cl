@@ -1,6 +1,7 @@
 /* What a device can do at most, to hold other kernels against: fma and dot products a second, and bytes read a second.
  *
- * No macros are needed; HAS_DOT_BF16 (CPU form) and HAS_INTEGER_DOT_PRODUCT (GPU form) add the peaks of dot products. */
+ * No macros are needed; HAS_DOT_BF16 (CPU form) and HAS_INTEGER_DOT_PRODUCT (GPU form) add the peaks of dot products, which with
+ * HAS_TILES are those of tiles. */
 
 /* ---- CPU form ---- */
 
@@ -47,7 +48,34 @@ CPU_KERNEL void peak_fma_cpu(__global float *sums, int rounds, float factor)
     }                                                                                                                  \
     a += b + c + d + e + g + h + i + j + k + l + m;
 
-#if defined(FORM_CPU) && INT8_BYTES != CLF__INT8_FLOAT
+#if defined(FORM_CPU) && defined(HAS_TILES)
+#define TILE_PRODUCT "tdpbusd"
+#include "include/tiles.cl"
+
+/* Four tiles of sums of zeros: 2 * 4 * 16 * 16 * 16 operations a round, times the inputs of a group. */
+#define TILE_PEAK(PRODUCT)                                                                                             \
+    struct tiled tiled;                                                                                                \
+    begin_tiled(&tiled, 0);                                                                                            \
+    set_tiles(&tiled, MOST_TILED, TILE_GROUPS);                                                                        \
+    for (int round = 0; round < rounds; round++) {                                                                     \
+        __asm__ volatile(PRODUCT " %%tmm6, %%tmm4, %%tmm0\n\t" PRODUCT " %%tmm7, %%tmm4, %%tmm1\n\t" PRODUCT           \
+                                 " %%tmm6, %%tmm5, %%tmm2\n\t" PRODUCT " %%tmm7, %%tmm5, %%tmm3" ::                    \
+                                     : "memory");                                                                      \
+    }                                                                                                                  \
+    end_tiled(&tiled);                                                                                                 \
+    sums[get_group_id(0)] = factor;
+
+CPU_KERNEL void peak_int8_cpu(__global float *sums, int rounds, float factor)
+{
+    TILE_PEAK("tdpbusd")
+}
+
+CPU_KERNEL void peak_bf16_cpu(__global float *sums, int rounds, float factor)
+{
+    TILE_PEAK("tdpbf16ps")
+}
+#elif defined(FORM_CPU)
+#if INT8_BYTES != CLF__INT8_FLOAT
 #define PEAK_INT8(acc, u, s) DOT_INT8(acc, acc, s) /* its own operand, so that no product can be computed before the loop */
 CPU_KERNEL void peak_int8_cpu(__global float *sums, int rounds, float factor)
 {
@@ -56,12 +84,13 @@ CPU_KERNEL void peak_int8_cpu(__global float *sums, int rounds, float factor)
 }
 #endif
 
-#if defined(FORM_CPU) && defined(HAS_DOT_BF16)
+#ifdef HAS_DOT_BF16
 CPU_KERNEL void peak_bf16_cpu(__global float *sums, int rounds, float factor)
 {
     DOT_PEAK(floatv, DOT_BF16)
     sums[get_group_id(0)] = factor * sumv(a);
 }
+#endif
 #endif
 
 /* sums[group] = the sum of the count floats of x from (first + group) * count on, count a multiple of 64. */

@@ -15,11 +15,27 @@ static inline uint4 cpuid(uint leaf, uint part)
     return r;
 }
 
+/* Tiles take 8 KiB a thread, which Linux keeps for the threads of a process once it has asked. The kernel asks, since that
+ * process need not be the host's. */
+static inline int may_use_tiles(void)
+{
+    long result = -1;
+#if defined(__linux__) && __clang_major__ >= 12 /* whose assembler knows tiles */
+    const long arch_prctl = 158, request_permission = 0x1023, tile_data = 18;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "0"(arch_prctl), "D"(request_permission), "S"(tile_data)
+                     : "rcx", "r11", "memory");
+#endif
+    return result == 0;
+}
+
 static inline int find_instructions(void)
 {
     const uint fma_bit = 1u << 12, osxsave = 1u << 27, f16c = 1u << 29;
     const uint avx2 = 1u << 5, avx512f = 1u << 16, avx512bw = 1u << 30, avx512vl = 1u << 31, avx512_vnni = 1u << 11;
     const uint avx_vnni = 1u << 4, avx512_bf16 = 1u << 5;
+    const uint amx = 1u << 22 | 1u << 24 | 1u << 25; /* products of bf16, tiles, products of int8 */
     const uint basic = fma_bit | osxsave | f16c;
     if (cpuid(0, 0).x < 7 || (cpuid(1, 0).z & basic) != basic) { /* osxsave: the system keeps wide registers */
         return 0;
@@ -37,6 +53,8 @@ static inline int find_instructions(void)
     if ((low & 0xe6) == 0xe6 && (features.y & needed) == needed) { /* zmm and masks */
         found |= CLF__WIDE | CLF__AVX512 | (features.z & avx512_vnni ? CLF__DOT_INT8 | CLF__DOT_INT8_256 : 0) |
                  (more & avx512_bf16 ? CLF__DOT_BF16 : 0);
+        int has_tiles = (low & 0x60000) == 0x60000 && (features.w & amx) == amx;
+        found |= has_tiles && may_use_tiles() ? CLF__TILES : 0;
     }
 #endif
     return found;

@@ -4,6 +4,7 @@
  *     BLOCK_ROWS    rows of x whose sums with two registers of outputs lie in registers, at most 8
  *     INT8_BYTES    how products in int8 are made: CLF__INT8_DOT, CLF__INT8_PAIR or CLF__INT8_FLOAT
  *     HAS_DOT_INT8, HAS_DOT_BF16  where the level has an instruction for such dot products
+ *     HAS_TILES  where it has those for products of tiles (tiles.cl)
  */
 #include "tuning/levels.h"
 

@@ -5,7 +5,7 @@
 
 /* HOLD_PANEL(panel, w, first, inputs, rows): `panel` = so many inputs of the panel at w, from input `first` on, for that many
  * rows. MULTIPLY_ROWS(tile, x, pitch, first, count, ...): the tile of count <= BLOCK_ROWS rows by it, where row r of all inputs
- * begins r * pitch bytes after x. */
+ * begins r * pitch bytes after x; before it REACH_ROWS(panel, x, pitch, left, inputs) of all rows that are left. */
 #if PRECISION == 3
 #include "include/product_int8.cl"
 
@@ -15,9 +15,10 @@ typedef char weight_element;
 /* Its sums are of whole numbers, which a tile does not hold: no slices. */
 #define SLICE_OF(inputs, rows) (inputs)
 #define HOLD_PANEL(panel, w, first, inputs, rows)                                                                      \
-    int room[WIDE_INTS];                                                                                               \
+    int room[ROOM_INTS];                                                                                               \
     struct int8_panel panel;                                                                                           \
     hold_panel(&panel, w, groups_of(inputs), rows, room)
+#define REACH_ROWS(panel, x, pitch, left, inputs) reach_rows(&panel, x, pitch, left, groups_of(inputs))
 #define MULTIPLY_ROWS(tile, x, pitch, first, count, panel, inputs, turn)                                               \
     block_global(tile, (const __global cpu_operand *)(x), pitch, count, panel, groups_of(inputs), turn)
 #else
@@ -32,9 +33,10 @@ typedef char weight_element;
     ((inputs) > CLF__WHOLE_INPUTS(VECTOR_LANES) && (rows) >= 4 * BLOCK_ROWS ? CLF__SLICE_INPUTS : (inputs))
 #endif
 #define HOLD_PANEL(panel, w, first, inputs, rows)                                                                      \
-    float room[WIDE_FLOATS];                                                                                           \
+    float room[ROOM_FLOATS];                                                                                           \
     struct panel panel;                                                                                                \
     hold_panel(&panel, (w) + PANEL_ELEMENTS(first), inputs, rows, room)
+#define REACH_ROWS(panel, x, pitch, left, inputs) reach_rows(&panel, x, pitch, left, inputs)
 #define MULTIPLY_ROWS(tile, x, pitch, first, count, panel, inputs, turn)                                               \
     block(tile, (const __global operand_element *)(x) + (first), (pitch) / sizeof(operand_element), count, panel, inputs, \
           (first) > 0, turn)
@@ -69,12 +71,14 @@ static inline void multiply_slice_of_panel(float16 *sums, const struct panel_res
         if (is_last) {
             fetch_tile(count, y, result->y_stride, residual, result->residual_stride, result->columns);
         }
+        REACH_ROWS(panel, x + row * pitch, pitch, end - row, inputs);
         MULTIPLY_ROWS(tile, x + row * pitch, pitch, first, count, panel, inputs, turn);
         if (is_last) {
             finish_tile(tile, count, y, result->y_stride, result->bias, residual, result->residual_stride, result->scale,
                         result->columns, result->activates);
         }
     }
+    let_go_panel(&panel);
 }
 
 /* All `rows` rows of x, which lie `pitch` bytes apart, times the panel at w. The panel stays in the cache while they pass. */

@@ -90,17 +90,33 @@ static inline int panel_depth(int inputs)
 #define WIDE_FLOATS 1
 #endif
 
+#if PRECISION == 2 && defined(HAS_TILES)
+#define TILES_OF_PAIRS
+#define TILE_PRODUCT "tdpbf16ps"
+#include "include/tiles.cl"
+#define ROOM_FLOATS (MOST_TILED * PANEL)
+#else
+#define ROOM_FLOATS WIDE_FLOATS
+#endif
+
 /* A panel, or a slice of one, as blocks of rows read it. */
 struct panel {
     const __global weight_element *weights;
     const float *wide; /* the same, (K, 32) in fp32, or 0 */
+#ifdef TILES_OF_PAIRS
+    struct tiled tiled;
+    const uint *sums; /* of the rows of the block that comes */
+#endif
 };
 
-/* For `rows` rows; `room` is of WIDE_FLOATS. */
+/* For `rows` rows; `room` is of ROOM_FLOATS. Before each block of rows comes reach_rows(), and in the end let_go_panel(). */
 static inline void hold_panel(struct panel *panel, const __global weight_element *weights, int inputs, int rows, float *room)
 {
     panel->weights = weights;
     panel->wide = 0;
+#ifdef TILES_OF_PAIRS
+    begin_tiled(&panel->tiled, (uint *)room);
+#endif
 #ifdef STORED_APART
     if (rows >= LEAST_WIDE_ROWS && inputs <= WIDE_FLOATS / PANEL) {
         for (int k = 0; k < inputs; k++) {
@@ -112,6 +128,22 @@ static inline void hold_panel(struct panel *panel, const __global weight_element
         }
         panel->wide = room;
     }
+#endif
+}
+
+/* x: the block's first row, of those that are left. Tiles take all rows, so that each has the same bits. */
+static inline void reach_rows(struct panel *panel, const __global uchar *x, size_t pitch, int left, int inputs)
+{
+#ifdef TILES_OF_PAIRS
+    const __global uchar *weights = (const __global uchar *)panel->weights;
+    panel->sums = reach_tiled(&panel->tiled, x, pitch, left, weights, panel_depth(inputs), 1);
+#endif
+}
+
+static inline void let_go_panel(const struct panel *panel)
+{
+#ifdef TILES_OF_PAIRS
+    end_tiled(&panel->tiled);
 #endif
 }
 
@@ -144,6 +176,11 @@ DEFINE_BLOCK_OF(block_wide, BLOCK_ROWS, FOR_WIDE_INPUTS)
 static inline void block(float16 *tile, const __global operand_element *x, size_t x_stride, int count, struct panel panel,
                          int inputs, int adds, struct turn turn)
 {
+#ifdef TILES_OF_PAIRS
+    for (int i = 0; i < count * (PANEL / VECTOR_LANES); i++) {
+        vstorev(as_floatv(vloadv(i, panel.sums)), i, (float *)tile);
+    }
+#else
 #ifdef STORED_APART
     if (panel.wide && count == BLOCK_ROWS) {
         block_wide(tile, x, x_stride, panel, inputs, adds, turn);
@@ -154,4 +191,5 @@ static inline void block(float16 *tile, const __global operand_element *x, size_
 #define TAKE_BLOCK(ROWS) case ROWS: block_##ROWS(tile, x, x_stride, panel, inputs, adds, turn); break;
         FOR_BLOCK_SIZES(TAKE_BLOCK)
     }
+#endif
 }

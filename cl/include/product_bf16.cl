@@ -7,6 +7,8 @@
  * of x Wᵀ is one chain over p = 0 .. P-1 of acc = fma(high x, high w, acc) and then acc = fma(low x, low w, acc): the
  * order of the instruction vdpbf16ps (DOT_BF16), which takes numbers below 2^-126 for zero.
  *
+ * At a level with tiles it is the order that tiles.cl says.
+ *
  * CPU forms at other levels: a way to store weights. x is not rounded, and the products are fp32's in fp32's order.
  *
  * GPU forms round what they load of x, and have fp32's order. */

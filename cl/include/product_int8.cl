@@ -14,6 +14,10 @@
 #define FETCH_AHEAD 4096
 #endif
 #include "include/steps.cl"
+#ifdef HAS_TILES
+#define TILE_PRODUCT "tdpbusd"
+#include "include/tiles.cl"
+#endif
 
 static inline int groups_of(int inputs)
 {
@@ -116,18 +120,30 @@ static inline int dot_word(int acc, int q, int w)
 #ifndef WIDE_INTS
 #define WIDE_INTS 1
 #endif
+#ifdef HAS_TILES
+#define ROOM_INTS (MOST_TILED * PANEL)
+#else
+#define ROOM_INTS WIDE_INTS
+#endif
 
 /* A panel as blocks of rows read it. */
 struct int8_panel {
     const __global char *weights;
     const int *wide; /* the same, widened, or 0 */
+#ifdef HAS_TILES
+    struct tiled tiled;
+    const uint *sums; /* of the rows of the block that comes, or 0 */
+#endif
 };
 
-/* For `rows` rows; `room` is of WIDE_INTS. */
+/* For `rows` rows; `room` is of ROOM_INTS. Before each block of rows comes reach_rows(), and in the end let_go_panel(). */
 static inline void hold_panel(struct int8_panel *panel, const __global char *weights, int groups, int rows, int *room)
 {
     panel->weights = weights;
     panel->wide = 0;
+#ifdef HAS_TILES
+    begin_tiled(&panel->tiled, (uint *)room);
+#endif
 #if WIDE_INTS > 1
     if (rows >= LEAST_WIDE_ROWS && groups <= WIDE_INTS / (2 * PANEL)) {
         const __global int *words = (const __global int *)weights;
@@ -139,6 +155,22 @@ static inline void hold_panel(struct int8_panel *panel, const __global char *wei
         }
         panel->wide = room;
     }
+#endif
+}
+
+/* x: the block's first row, of those that are left. Fewer rows than a tile has are as fast without. */
+static inline void reach_rows(struct int8_panel *panel, const __global uchar *x, size_t pitch, int left, int groups)
+{
+#ifdef HAS_TILES
+    const __global uchar *weights = (const __global uchar *)panel->weights;
+    panel->sums = reach_tiled(&panel->tiled, x, pitch, left, weights, groups, TILE_ROWS);
+#endif
+}
+
+static inline void let_go_panel(const struct int8_panel *panel)
+{
+#ifdef HAS_TILES
+    end_tiled(&panel->tiled);
 #endif
 }
 
@@ -193,6 +225,22 @@ FOR_BLOCK_SIZES(DEFINE_BLOCK)
 DEFINE_BLOCK_OF(block_wide, BLOCK_ROWS, ADD_WIDE_GROUPS)
 #endif
 
+#ifdef HAS_TILES
+/* Of rows whose sums are there. */
+static inline void finish_block(float16 *tile, const __global cpu_operand *x, size_t pitch, int count, struct int8_panel panel,
+                                int groups)
+{
+    const __global float *tail = (const __global float *)(panel.weights + (size_t)groups * (4 * PANEL));
+    for (int r = 0; r < count; r++, x += pitch) {
+#pragma unroll
+        for (int c = 0; c < PANEL; c += VECTOR_LANES) {
+            intv sums = as_intv(vloadv(0, panel.sums + r * PANEL + c));
+            finish_sums((float *)tile + r * PANEL + c, &sums, x, pitch, tail + c);
+        }
+    }
+}
+#endif
+
 /* tile (count, 32) = count <= BLOCK_ROWS rows of x times one panel. */
 static inline void block_global(float16 *tile, const __global cpu_operand *x, size_t pitch, int count,
                                 struct int8_panel panel, int groups, struct turn turn)
@@ -200,6 +248,12 @@ static inline void block_global(float16 *tile, const __global cpu_operand *x, si
 #if WIDE_INTS > 1
     if (panel.wide && count == BLOCK_ROWS) {
         block_wide(tile, x, pitch, panel, groups, turn);
+        return;
+    }
+#endif
+#ifdef HAS_TILES
+    if (panel.sums) {
+        finish_block(tile, x, pitch, count, panel, groups);
         return;
     }
 #endif

@@ -30,12 +30,18 @@ static inline const __global weight_element *panel_of(const __global weight_elem
     return w + panel * panel_bytes(inputs);
 }
 
-/* tile (count, 32) = count <= BLOCK_ROWS rows of x times one panel. */
-static inline void multiply(float16 *tile, const __global operand_element *x, size_t x_stride, int count,
-                            const __global weight_element *panel, int inputs, struct turn turn)
+typedef struct int8_panel held_panel;
+#define HOLD_PANEL(held, panel, inputs, rows)                                                                          \
+    int room[ROOM_INTS];                                                                                               \
+    held_panel held;                                                                                                   \
+    hold_panel(&held, panel, groups_of(inputs), 0, room)
+
+/* tile (min(left, BLOCK_ROWS), 32) = the first of the rows that are left times one panel. */
+static inline void multiply(float16 *tile, const __global operand_element *x, size_t x_stride, int left, held_panel *held,
+                            int inputs, struct turn turn)
 {
-    block_global(tile, (const __global cpu_operand *)x, x_stride, count, (struct int8_panel){panel, 0}, groups_of(inputs),
-                 turn);
+    reach_rows(held, x, x_stride, left, groups_of(inputs));
+    block_global(tile, (const __global cpu_operand *)x, x_stride, min(left, BLOCK_ROWS), *held, groups_of(inputs), turn);
 }
 #else
 #include "include/product.cl"
@@ -45,10 +51,17 @@ static inline const __global weight_element *panel_of(const __global weight_elem
     return w + (size_t)panel * panel_depth(inputs) * PANEL;
 }
 
-static inline void multiply(float16 *tile, const __global operand_element *x, size_t x_stride, int count,
-                            const __global weight_element *panel, int inputs, struct turn turn)
+typedef struct panel held_panel;
+#define HOLD_PANEL(held, panel, inputs, rows)                                                                          \
+    float room[ROOM_FLOATS];                                                                                           \
+    held_panel held;                                                                                                   \
+    hold_panel(&held, panel, inputs, 0, room)
+
+static inline void multiply(float16 *tile, const __global operand_element *x, size_t x_stride, int left, held_panel *held,
+                            int inputs, struct turn turn)
 {
-    block(tile, x, x_stride, count, (struct panel){panel, 0}, inputs, 0, turn);
+    reach_rows(held, (const __global uchar *)x, x_stride * sizeof *x, left, inputs);
+    block(tile, x, x_stride, min(left, BLOCK_ROWS), *held, inputs, 0, turn);
 }
 #endif
 #include "include/candidates.cl"
@@ -316,12 +329,12 @@ static inline void take_panel(struct row_states *states, const struct row_group 
 {
     float16 tile[2 * BLOCK_ROWS], left_shift, right_shift;
     struct turn turn = first_turn(group->count);
+    HOLD_PANEL(held, panel, inputs, group->count);
     load_shifts(&left_shift, &right_shift, shifts, width);
     for (int i = 0; i < group->count; i++) {
         int row = i % BLOCK_ROWS;
         if (row == 0) {
-            multiply(tile, group->x + (size_t)i * group->x_stride, group->x_stride, min(BLOCK_ROWS, group->count - i), panel,
-                     inputs, turn);
+            multiply(tile, group->x + (size_t)i * group->x_stride, group->x_stride, group->count - i, &held, inputs, turn);
             turn.number++;
         }
         float16 left = fma16((float16)scale, tile[2 * row], left_shift);
@@ -340,6 +353,7 @@ static inline void take_panel(struct row_states *states, const struct row_group 
         float base = states->bases[i] == -INFINITY ? 0.0f : states->bases[i];
         states->sums[i] += exp_of(left - base) + exp_of(right - base);
     }
+    let_go_panel(&held);
 }
 
 static inline void store_blocks(const struct row_states *states, const struct row_group *group, int block, int blocks)

@@ -156,25 +156,32 @@ static clf_status operands_create(struct operands *out, struct clf_device *devic
     return clf__buffer_fill(out->x, 0, read_bytes, 1.0f);
 }
 
+/* Operations of a round of the CPU form's dot products, as cl/device/peak.cl counts them: two a lane and
+ * chain, times the lanes and the inputs that a lane adds. */
+static double dot_operations(const struct clf__caps *caps, int inputs)
+{
+    double sums =
+        caps->level->instructions & CLF__TILES ? 4.0 * 16.0 * 16.0 * 16.0 : 12.0 * caps->level->lanes;
+    return 2.0 * sums * inputs;
+}
+
 static clf_status measure_peaks(struct clf_device *device, const struct operands *operands)
 {
     struct clf_device_peaks *out = &device->peaks;
     int is_gpu = device->caps.form == CLF_FORM_GPU;
     CLF__TRY(measure_read(&out->read_bytes, device, operands));
-    /* Operations as cl/device/peak.cl counts them: two a lane and chain, times the lanes. */
     const struct clf__caps *caps = &device->caps;
     CLF__TRY(measure_arithmetic(&out->fma_operations, device, operands,
                                 is_gpu ? "peak_fma_gpu" : "peak_fma_cpu",
                                 is_gpu ? 2.0 * 8.0 * CLF__GROUP : 2.0 * 12.0 * caps->level->lanes));
     if (is_gpu ? caps->has_integer_dot_product : caps->level->int8_bytes != CLF__INT8_FLOAT) {
-        CLF__TRY(measure_arithmetic(&out->int8_operations, device, operands,
-                                    is_gpu ? "peak_int8_gpu" : "peak_int8_cpu",
-                                    is_gpu ? 2.0 * 8.0 * 4.0 * CLF__GROUP
-                                           : 2.0 * 12.0 * caps->level->lanes * 4 / caps->level->int8_bytes));
+        CLF__TRY(measure_arithmetic(
+            &out->int8_operations, device, operands, is_gpu ? "peak_int8_gpu" : "peak_int8_cpu",
+            is_gpu ? 2.0 * 8.0 * 4.0 * CLF__GROUP : dot_operations(caps, 4 / caps->level->int8_bytes)));
     }
     if (!is_gpu && caps->level->instructions & CLF__DOT_BF16) {
-        CLF__TRY(
-            measure_arithmetic(&out->bf16_operations, device, operands, "peak_bf16_cpu", 2.0 * 12.0 * 32.0));
+        CLF__TRY(measure_arithmetic(&out->bf16_operations, device, operands, "peak_bf16_cpu",
+                                    dot_operations(caps, 2)));
     }
     return CLF_OK;
 }

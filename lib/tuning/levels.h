@@ -14,6 +14,7 @@
 #define CLF__DOT_BF16     32  /* vdpbf16ps on 512 bits (AVX512_BF16) */
 #define CLF__NEON         64  /* Advanced SIMD of AArch64, on 128 bits */
 #define CLF__DOT_INT8_128 128 /* sdot on 128 bits (FEAT_DotProd) */
+#define CLF__TILES        256 /* products of int8 and bf16 by tiles (AMX), which the system lets the process use */
 
 /* Any instruction for dot products of int8. */
 #define CLF__DOT_INT8_ANY (CLF__DOT_INT8_256 | CLF__DOT_INT8 | CLF__DOT_INT8_128)
@@ -42,6 +43,7 @@ struct clf__level {
     X(AVX512, "avx512")                                                                                      \
     X(AVX512_VNNI, "avx512-vnni")                                                                            \
     X(AVX512_BF16, "avx512-bf16")                                                                            \
+    X(AMX, "amx")                                                                                            \
     X(NEON, "neon")                                                                                          \
     X(DOTPROD, "dotprod")
 

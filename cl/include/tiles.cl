@@ -1,0 +1,133 @@
+/* Products by AMX, whose registers are tiles of 16 rows of 64 bytes: one instruction adds, for 16 rows of x and 16 outputs, the
+ * products of 16 groups of inputs, four of int8 or a pair of bf16. Panels lie as it wants them. Included, never built alone.
+ *
+ * In bf16 the sum of each element is, over the P pairs of inputs in parts of 16, acc += (chain of fma over the part's low halves
+ * from 0) + (the same of its high halves); numbers below 2^-126 count as zero.
+ *
+ * Tiles 0 to 3 hold the sums of 32 rows and a panel's 32 outputs, 4 and 5 the rows of x, 6 and 7 the panel's groups.
+ *
+ * Needs TILE_PRODUCT, the instruction; its name and the others' are those of PoCL's assembler. */
+#include "gemm/layout.h"
+#include "include/fetch.cl"
+
+#define TILE_ROWS   16
+#define TILE_GROUPS 16
+#define MOST_TILED  (2 * TILE_ROWS)
+#define TILE_FETCH  2048 /* bytes of a panel that the first rows' products fetch ahead */
+
+/* The sums of rows of x times a panel, which tiles make before blocks of rows finish them. */
+struct tiled {
+    uint *room; /* (MOST_TILED, 32) */
+    int at;     /* the first row there that is not finished */
+    int rows;   /* that lie there */
+    int set_rows, set_groups; /* for which the tiles are set, 0 at first */
+};
+
+/* How the instruction ldtilecfg wants it told. */
+struct tile_shapes {
+    uchar palette, first_row, reserved[14];
+    ushort row_bytes[16]; /* of each tile, and then its rows */
+    uchar rows[16];
+};
+
+static inline void begin_tiled(struct tiled *tiled, uint *room)
+{
+    tiled->room = room;
+    tiled->at = tiled->rows = tiled->set_rows = tiled->set_groups = 0;
+}
+
+/* Sets the tiles, of which nothing then is left, for so many rows of x and groups. */
+static inline void set_tiles(struct tiled *tiled, int rows, int groups)
+{
+    if (tiled->set_rows == rows && tiled->set_groups == groups) {
+        return;
+    }
+    struct tile_shapes shapes = {.palette = 1};
+    for (int tile = 0; tile < 8; tile++) {
+        int is_below = tile == 2 || tile == 3 || tile == 5;
+        shapes.row_bytes[tile] = tile == 4 || tile == 5 ? 4 * groups : 64;
+        shapes.rows[tile] = tile >= 6 ? groups : is_below ? max(rows - TILE_ROWS, 1) : min(rows, TILE_ROWS);
+    }
+    __asm__ volatile("ldtilecfg %0" : : "m"(shapes));
+    tiled->set_rows = rows;
+    tiled->set_groups = groups;
+}
+
+#define LINE ((size_t)4 * PANEL) /* from group to group of a panel, and from row to row of sums */
+
+/* Moves the sums of so many rows: MOVE(tile, place). */
+#define MOVE_SUMS(MOVE, sums, rows)                                                                                    \
+    __asm__ volatile(MOVE("0", "(%0, %1)") MOVE("1", "64(%0, %1)") : : "r"(sums), "r"(LINE) : "memory");               \
+    if ((rows) > TILE_ROWS) {                                                                                          \
+        __asm__ volatile(MOVE("2", "(%0, %1)") MOVE("3", "64(%0, %1)")                                                 \
+                         :                                                                                             \
+                         : "r"((sums) + TILE_ROWS * PANEL), "r"(LINE)                                                  \
+                         : "memory");                                                                                  \
+    }
+#define LOAD_TILE(tile, place)  "tileloadd " place ", %%tmm" tile "\n\t"
+#define STORE_TILE(tile, place) "tilestored %%tmm" tile ", " place "\n\t"
+
+/* sums += rows of x times the panel, of the groups that the tiles are set for. */
+static inline void add_groups(const __global uchar *x, size_t pitch, int rows, const __global uchar *panel)
+{
+    __asm__ volatile("tileloadd (%0, %1), %%tmm4\n\t"
+                     "tileloadd (%2, %3), %%tmm6\n\t" TILE_PRODUCT " %%tmm6, %%tmm4, %%tmm0\n\t"
+                     "tileloadd 64(%2, %3), %%tmm7\n\t" TILE_PRODUCT " %%tmm7, %%tmm4, %%tmm1"
+                     :
+                     : "r"(x), "r"(pitch), "r"(panel), "r"(LINE)
+                     : "memory");
+    if (rows > TILE_ROWS) {
+        __asm__ volatile("tileloadd (%0, %1), %%tmm5\n\t" TILE_PRODUCT " %%tmm6, %%tmm5, %%tmm2\n\t" TILE_PRODUCT
+                         " %%tmm7, %%tmm5, %%tmm3"
+                         :
+                         : "r"(x + TILE_ROWS * pitch), "r"(pitch)
+                         : "memory");
+    }
+}
+
+/* room = `rows` rows of x times a panel of so many groups. */
+static inline void multiply_tiles(struct tiled *tiled, const __global uchar *x, size_t pitch, int rows,
+                                  const __global uchar *panel, int groups)
+{
+    int is_first = tiled->set_rows == 0, whole = groups / TILE_GROUPS * TILE_GROUPS;
+    set_tiles(tiled, rows, TILE_GROUPS);
+    __asm__ volatile("tilezero %%tmm0\n\ttilezero %%tmm1\n\ttilezero %%tmm2\n\ttilezero %%tmm3" ::: "memory");
+    for (int g = 0; g < whole; g += TILE_GROUPS) {
+        for (size_t i = 0; is_first && i < TILE_GROUPS * LINE; i += 64) {
+            FETCH_SOON(panel + g * LINE + TILE_FETCH + i);
+        }
+        add_groups(x + 4 * g, pitch, rows, panel + g * LINE);
+    }
+    MOVE_SUMS(STORE_TILE, tiled->room, rows)
+    if (whole < groups) {
+        set_tiles(tiled, rows, groups - whole);
+        MOVE_SUMS(LOAD_TILE, tiled->room, rows)
+        add_groups(x + 4 * whole, pitch, rows, panel + whole * LINE);
+        MOVE_SUMS(STORE_TILE, tiled->room, rows)
+    }
+}
+
+/* Before a block of the `left` rows from x on: the sums of its rows, which are theirs alone to finish, or 0 where fewer than
+ * `least` are left. */
+static inline const uint *reach_tiled(struct tiled *tiled, const __global uchar *x, size_t pitch, int left,
+                                      const __global uchar *panel, int groups, int least)
+{
+    if (tiled->at >= tiled->rows) {
+        tiled->at = tiled->rows = 0;
+        if (left >= least) {
+            tiled->rows = min(left, MOST_TILED);
+            multiply_tiles(tiled, x, pitch, tiled->rows, panel, groups);
+        }
+    }
+    const uint *sums = tiled->rows > 0 ? tiled->room + tiled->at * PANEL : 0;
+    tiled->at += BLOCK_ROWS;
+    return sums;
+}
+
+/* Threads whose tiles are not in use cost the system less to switch. */
+static inline void end_tiled(const struct tiled *tiled)
+{
+    if (tiled->set_rows > 0) {
+        __asm__ volatile("tilerelease" ::: "memory");
+    }
+}
