@@ -2,7 +2,8 @@
  * may be dx itself.
  *
  * CPU form: every element is one chain acc = fma(dy[m, n], scale * w[n, k], acc) over n = 0 .. N-1 from the residual or
- * zero. In bf16 dy and scale * W are rounded, and outputs go in pairs as inputs do in product_bf16.cl. GPU form: the
+ * zero. In bf16 dy and scale * W are rounded, and outputs go in pairs as inputs do in product_bf16.cl; tiles sum up slices of
+ * DEPTH pairs, which then are added. GPU form: the
  * transpose of W, by which gemm.cl multiplies.
  *
  * Needs PRECISION, 0 (fp32) or 2 (bf16): of the products. */
@@ -117,6 +118,27 @@ DEFINE_ROWS(2)
 DEFINE_ROWS(4)
 DEFINE_ROWS(BLOCK_ROWS)
 
+#ifdef TILES_OF_PAIRS
+/* The same by tiles, for up to MOST_TILED rows. */
+static inline void add_rows_tiled(struct tiled *tiled, __global float *dx, size_t dx_stride, const __global float *from,
+                                  size_t from_stride, const __global operand_element *dy, size_t dy_stride,
+                                  const weight_element *panel, int rows, int steps, int columns)
+{
+    multiply_tiles(tiled, (const __global uchar *)dy, dy_stride * sizeof *dy, rows, (ulong)panel, steps, 0);
+    for (int i = 0; i < rows * (PANEL / VECTOR_LANES); i++) {
+        int row = i / (PANEL / VECTOR_LANES), c = i % (PANEL / VECTOR_LANES) * VECTOR_LANES;
+        floatv sums = as_floatv(vloadv(i, tiled->room));
+        if (from) {
+            sums += load_lanes(from + row * from_stride + c, columns - c);
+        }
+        store_columns(&sums, dx + row * dx_stride + c, columns - c);
+    }
+}
+#define ROWS_AT_ONCE MOST_TILED
+#else
+#define ROWS_AT_ONCE BLOCK_ROWS
+#endif
+
 /* The panel of `depth` outputs of 32 inputs; `square`: where W has them. */
 static inline void pack_panel(weight_element *panel, const __global float *square, int depth, int inputs, int inputs_left,
                               float scale)
@@ -152,6 +174,11 @@ CPU_KERNEL void input_gradient_cpu(__global float *dx, int dx_offset, int dx_str
     dy += dy_offset;
     residual = residual ? residual + residual_offset : 0;
     weight_element panel[DEPTH * PANEL];
+#ifdef TILES_OF_PAIRS
+    uint room[MOST_TILED * PANEL];
+    struct tiled tiled;
+    begin_tiled(&tiled, room);
+#endif
     for (int start = 0; start < outputs; start += DEPTH * OUTPUTS_TOGETHER, dy += DEPTH) {
         int depth = min(outputs - start, DEPTH * OUTPUTS_TOGETHER), steps = panel_depth(depth);
         const __global float *sums = start ? dx : residual;
@@ -165,7 +192,7 @@ CPU_KERNEL void input_gradient_cpu(__global float *dx, int dx_offset, int dx_str
             const __global float *next =
                 is_last ? w + (size_t)next_start * inputs + first_input * PANEL : square + PANEL * PANEL;
             int lines = is_last ? max(min(outputs - next_start, DEPTH * OUTPUTS_TOGETHER), 0) * 2 : depth * 2, line = 0;
-            int lines_a_block = lines / ((end - first) / BLOCK_ROWS + 1) + 1;
+            int lines_a_block = lines / ((end - first) / ROWS_AT_ONCE + 1) + 1;
             for (int row = first; row < end;) {
                 int left = end - row;
                 __global float *to = dx + (size_t)row * dx_stride + k;
@@ -174,6 +201,11 @@ CPU_KERNEL void input_gradient_cpu(__global float *dx, int dx_offset, int dx_str
                 int next_line = min(lines, line + lines_a_block);
                 fetch_squares(next, inputs, line, next_line);
                 line = next_line;
+#ifdef TILES_OF_PAIRS
+                int count = min(left, MOST_TILED);
+                add_rows_tiled(&tiled, to, dx_stride, from, sums_stride, operand, dy_stride, panel, count, steps, columns);
+                row += count;
+#else
 #define ADD_ROWS(COUNT)                                                                                                \
     add_rows_##COUNT(to, dx_stride, from, sums_stride, operand, dy_stride, panel, steps, columns);                     \
     row += COUNT;
@@ -186,9 +218,13 @@ CPU_KERNEL void input_gradient_cpu(__global float *dx, int dx_offset, int dx_str
                 } else {
                     ADD_ROWS(1)
                 }
+#endif
             }
         }
     }
+#ifdef TILES_OF_PAIRS
+    end_tiled(&tiled);
+#endif
 }
 
 #endif

@@ -67,8 +67,8 @@ static inline void set_tiles(struct tiled *tiled, int rows, int groups)
 #define LOAD_TILE(tile, place)  "tileloadd " place ", %%tmm" tile "\n\t"
 #define STORE_TILE(tile, place) "tilestored %%tmm" tile ", " place "\n\t"
 
-/* sums += rows of x times the panel, of the groups that the tiles are set for. */
-static inline void add_groups(const __global uchar *x, size_t pitch, int rows, const __global uchar *panel)
+/* sums += rows of x times what lies at the address `panel`, of the groups that the tiles are set for. */
+static inline void add_groups(const __global uchar *x, size_t pitch, int rows, ulong panel)
 {
     __asm__ volatile("tileloadd (%0, %1), %%tmm4\n\t"
                      "tileloadd (%2, %3), %%tmm6\n\t" TILE_PRODUCT " %%tmm6, %%tmm4, %%tmm0\n\t"
@@ -85,16 +85,17 @@ static inline void add_groups(const __global uchar *x, size_t pitch, int rows, c
     }
 }
 
-/* room = `rows` rows of x times a panel of so many groups. */
-static inline void multiply_tiles(struct tiled *tiled, const __global uchar *x, size_t pitch, int rows,
-                                  const __global uchar *panel, int groups)
+/* room = `rows` rows of x times the panel of so many groups at that address, of global or of private memory. Where it fetches,
+ * what comes soon of it. */
+static inline void multiply_tiles(struct tiled *tiled, const __global uchar *x, size_t pitch, int rows, ulong panel, int groups,
+                                  int fetches)
 {
-    int is_first = tiled->set_rows == 0, whole = groups / TILE_GROUPS * TILE_GROUPS;
+    int whole = groups / TILE_GROUPS * TILE_GROUPS;
     set_tiles(tiled, rows, TILE_GROUPS);
     __asm__ volatile("tilezero %%tmm0\n\ttilezero %%tmm1\n\ttilezero %%tmm2\n\ttilezero %%tmm3" ::: "memory");
     for (int g = 0; g < whole; g += TILE_GROUPS) {
-        for (size_t i = 0; is_first && i < TILE_GROUPS * LINE; i += 64) {
-            FETCH_SOON(panel + g * LINE + TILE_FETCH + i);
+        for (size_t i = 0; fetches && i < TILE_GROUPS * LINE; i += 64) {
+            FETCH_SOON((const __global uchar *)(panel + g * LINE + TILE_FETCH + i));
         }
         add_groups(x + 4 * g, pitch, rows, panel + g * LINE);
     }
@@ -116,7 +117,7 @@ static inline const uint *reach_tiled(struct tiled *tiled, const __global uchar 
         tiled->at = tiled->rows = 0;
         if (left >= least) {
             tiled->rows = min(left, MOST_TILED);
-            multiply_tiles(tiled, x, pitch, tiled->rows, panel, groups);
+            multiply_tiles(tiled, x, pitch, tiled->rows, (ulong)panel, groups, tiled->set_rows == 0);
         }
     }
     const uint *sums = tiled->rows > 0 ? tiled->room + tiled->at * PANEL : 0;
