@@ -2,7 +2,7 @@
  *
  * y[i] = fma(x[i], scale, sum of x[0 .. i]) + (float)(i / 3), i < count <= 64: one work-group. The numbers are small
  * integers, so that the answer is exact. y[count] says which instructions the processor has, a sum of values of
- * tuning/levels.h. No macros are needed. */
+ * tuning/levels.h; the system is asked for tiles only where asks_for_tiles. No macros are needed. */
 
 /* Only where the compiler makes code for the processor itself (not SPIR-V, not a simulator), and knows registers that are
  * wide enough, can an instruction that it does not know be had, by inline assembly. The kernel asks, not the host: its
@@ -15,8 +15,8 @@ static inline uint4 cpuid(uint leaf, uint part)
     return r;
 }
 
-/* Tiles take 8 KiB a thread, which Linux keeps for the threads of a process once it has asked. The kernel asks, since that
- * process need not be the host's. */
+/* Tiles take 8 KiB a thread, for which Linux wants to be asked: it then keeps that room for all threads of the process, also on
+ * the stacks of its signal handlers. The kernel asks, since that process need not be the host's. */
 static inline int may_use_tiles(void)
 {
     long result = -1;
@@ -30,7 +30,7 @@ static inline int may_use_tiles(void)
     return result == 0;
 }
 
-static inline int find_instructions(void)
+static inline int find_instructions(int asks_for_tiles)
 {
     const uint fma_bit = 1u << 12, osxsave = 1u << 27, f16c = 1u << 29;
     const uint avx2 = 1u << 5, avx512f = 1u << 16, avx512bw = 1u << 30, avx512vl = 1u << 31, avx512_vnni = 1u << 11;
@@ -54,13 +54,15 @@ static inline int find_instructions(void)
         found |= CLF__WIDE | CLF__AVX512 | (features.z & avx512_vnni ? CLF__DOT_INT8 | CLF__DOT_INT8_256 : 0) |
                  (more & avx512_bf16 ? CLF__DOT_BF16 : 0);
         int has_tiles = (low & 0x60000) == 0x60000 && (features.w & amx) == amx;
-        found |= has_tiles && may_use_tiles() ? CLF__TILES : 0;
+        if (has_tiles && asks_for_tiles) {
+            found |= may_use_tiles() ? CLF__TILES : CLF__TILES_REFUSED;
+        }
     }
 #endif
     return found;
 }
 #elif defined(__aarch64__) && !defined(__SPIR__) /* every such processor has Advanced SIMD */
-static inline int find_instructions(void)
+static inline int find_instructions(int asks_for_tiles)
 {
     ulong features = 0; /* ID_AA64ISAR0_EL1, which Linux tells programs too; elsewhere asking may end them */
 #ifdef __linux__
@@ -69,14 +71,14 @@ static inline int find_instructions(void)
     return CLF__NEON | ((features >> 44 & 15) != 0 ? CLF__DOT_INT8_128 : 0);
 }
 #else
-static inline int find_instructions(void)
+static inline int find_instructions(int asks_for_tiles)
 {
     return 0;
 }
 #endif
 
 /* Groups: one. */
-CPU_KERNEL void probe_cpu(__global float *y, const __global float *x, float scale, int count)
+CPU_KERNEL void probe_cpu(__global float *y, const __global float *x, float scale, int count, int asks_for_tiles)
 {
     for (int first = 0; first < count; first += 16) {
         int part = min(count - first, 16);
@@ -91,11 +93,11 @@ CPU_KERNEL void probe_cpu(__global float *y, const __global float *x, float scal
         }
         store_part(fma16(v, (float16)scale, vload16(0, before)), y + first, part);
     }
-    y[count] = (float)find_instructions();
+    y[count] = (float)find_instructions(asks_for_tiles);
 }
 
 /* Groups: one; work-item i makes y[i] from what the others put into local memory. */
-GPU_KERNEL void probe_gpu(__global float *y, const __global float *x, float scale, int count)
+GPU_KERNEL void probe_gpu(__global float *y, const __global float *x, float scale, int count, int asks_for_tiles)
 {
     __local float shared[GROUP];
     int i = get_local_id(0);
@@ -109,6 +111,6 @@ GPU_KERNEL void probe_gpu(__global float *y, const __global float *x, float scal
         y[i] = fma(shared[i], scale, sum + (float)(i / 3));
     }
     if (i == 0) {
-        y[count] = (float)find_instructions();
+        y[count] = (float)find_instructions(asks_for_tiles);
     }
 }

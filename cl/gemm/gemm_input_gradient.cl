@@ -3,8 +3,7 @@
  *
  * CPU form: every element is one chain acc = fma(dy[m, n], scale * w[n, k], acc) over n = 0 .. N-1 from the residual or
  * zero. In bf16 dy and scale * W are rounded, and outputs go in pairs as inputs do in product_bf16.cl; tiles sum up slices of
- * DEPTH pairs, which then are added. GPU form: the
- * transpose of W, by which gemm.cl multiplies.
+ * DEPTH pairs, each of which is added to what was there. GPU form: the transpose of W, by which gemm.cl multiplies.
  *
  * Needs PRECISION, 0 (fp32) or 2 (bf16): of the products. */
 #ifndef PRECISION
@@ -119,7 +118,7 @@ DEFINE_ROWS(4)
 DEFINE_ROWS(BLOCK_ROWS)
 
 #ifdef TILES_OF_PAIRS
-/* The same by tiles, for up to MOST_TILED rows. */
+/* The same by tiles, for up to MOST_TILED rows: what is at `from` is added to their sums. */
 static inline void add_rows_tiled(struct tiled *tiled, __global float *dx, size_t dx_stride, const __global float *from,
                                   size_t from_stride, const __global operand_element *dy, size_t dy_stride,
                                   const weight_element *panel, int rows, int steps, int columns)
@@ -160,7 +159,7 @@ static inline void fetch_squares(const __global float *square, int inputs, int f
 }
 
 /* A group: rows_per_group rows and panels_per_group times 32 inputs (the last groups fewer). N passes in slices of DEPTH;
- * the sums wait in dx meanwhile, which does not change their bits. dy: in bf16 from round_bf16.cl. */
+ * the sums wait in dx meanwhile, whose bits are those of one chain but with tiles. dy: in bf16 from round_bf16.cl. */
 CPU_KERNEL void input_gradient_cpu(__global float *dx, int dx_offset, int dx_stride,
                                    const __global operand_element *dy, int dy_offset, int dy_stride, int rows,
                                    const __global float *w, int inputs, int outputs, float scale,

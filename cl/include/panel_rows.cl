@@ -27,7 +27,7 @@ typedef char weight_element;
 #define PANEL_ELEMENTS(inputs) ((size_t)PANEL * panel_depth(inputs))
 
 #if PRECISION == 2 && defined(HAS_DOT_BF16)
-#define SLICE_OF(inputs, rows) (inputs) /* two bytes an input: a panel of 2048 is of 128 KiB */
+#define SLICE_OF(inputs, rows) (inputs) /* two bytes an input: a panel of 2048 is of 128 KiB, and tiles take it whole */
 #else
 #define SLICE_OF(inputs, rows)                                                                                         \
     ((inputs) > CLF__WHOLE_INPUTS(VECTOR_LANES) && (rows) >= 4 * BLOCK_ROWS ? CLF__SLICE_INPUTS : (inputs))

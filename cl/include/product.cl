@@ -105,7 +105,6 @@ struct panel {
     const float *wide; /* the same, (K, 32) in fp32, or 0 */
 #ifdef TILES_OF_PAIRS
     struct tiled tiled;
-    const uint *sums; /* of the rows of the block that comes */
 #endif
 };
 
@@ -136,7 +135,7 @@ static inline void reach_rows(struct panel *panel, const __global uchar *x, size
 {
 #ifdef TILES_OF_PAIRS
     const __global uchar *weights = (const __global uchar *)panel->weights;
-    panel->sums = reach_tiled(&panel->tiled, x, pitch, left, weights, panel_depth(inputs), 1);
+    reach_tiled(&panel->tiled, x, pitch, left, weights, panel_depth(inputs), 1);
 #endif
 }
 
@@ -172,13 +171,13 @@ FOR_BLOCK_SIZES(DEFINE_BLOCK)
 DEFINE_BLOCK_OF(block_wide, BLOCK_ROWS, FOR_WIDE_INPUTS)
 #endif
 
-/* tile (count, 32) = count <= BLOCK_ROWS rows of x times one panel. */
+/* tile (count, 32) = count <= BLOCK_ROWS rows of x times one panel; where it adds, += a slice of one, which tiles do not know. */
 static inline void block(float16 *tile, const __global operand_element *x, size_t x_stride, int count, struct panel panel,
                          int inputs, int adds, struct turn turn)
 {
 #ifdef TILES_OF_PAIRS
     for (int i = 0; i < count * (PANEL / VECTOR_LANES); i++) {
-        vstorev(as_floatv(vloadv(i, panel.sums)), i, (float *)tile);
+        vstorev(as_floatv(vloadv(i, panel.tiled.sums)), i, (float *)tile);
     }
 #else
 #ifdef STORED_APART

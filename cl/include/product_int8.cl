@@ -132,7 +132,6 @@ struct int8_panel {
     const int *wide; /* the same, widened, or 0 */
 #ifdef HAS_TILES
     struct tiled tiled;
-    const uint *sums; /* of the rows of the block that comes, or 0 */
 #endif
 };
 
@@ -163,7 +162,7 @@ static inline void reach_rows(struct int8_panel *panel, const __global uchar *x,
 {
 #ifdef HAS_TILES
     const __global uchar *weights = (const __global uchar *)panel->weights;
-    panel->sums = reach_tiled(&panel->tiled, x, pitch, left, weights, groups, TILE_ROWS);
+    reach_tiled(&panel->tiled, x, pitch, left, weights, groups, TILE_ROWS);
 #endif
 }
 
@@ -234,7 +233,7 @@ static inline void finish_block(float16 *tile, const __global cpu_operand *x, si
     for (int r = 0; r < count; r++, x += pitch) {
 #pragma unroll
         for (int c = 0; c < PANEL; c += VECTOR_LANES) {
-            intv sums = as_intv(vloadv(0, panel.sums + r * PANEL + c));
+            intv sums = as_intv(vloadv(0, panel.tiled.sums + r * PANEL + c));
             finish_sums((float *)tile + r * PANEL + c, &sums, x, pitch, tail + c);
         }
     }
@@ -252,7 +251,7 @@ static inline void block_global(float16 *tile, const __global cpu_operand *x, si
     }
 #endif
 #ifdef HAS_TILES
-    if (panel.sums) {
+    if (panel.tiled.sums) {
         finish_block(tile, x, pitch, count, panel, groups);
         return;
     }

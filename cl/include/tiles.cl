@@ -6,24 +6,26 @@
  *
  * Tiles 0 to 3 hold the sums of 32 rows and a panel's 32 outputs, 4 and 5 the rows of x, 6 and 7 the panel's groups.
  *
- * Needs TILE_PRODUCT, the instruction; its name and the others' are those of PoCL's assembler. */
+ * Needs TILE_PRODUCT, the instruction that multiplies, as LLVM's assembler names it. */
 #include "gemm/layout.h"
 #include "include/fetch.cl"
 
 #define TILE_ROWS   16
-#define TILE_GROUPS 16
+#define TILE_DEPTH  16 /* groups */
+#define TILE_LINE   ((size_t)4 * PANEL) /* bytes from group to group of a panel, and from row to row of sums */
 #define MOST_TILED  (2 * TILE_ROWS)
 #define TILE_FETCH  2048 /* bytes of a panel that the first rows' products fetch ahead */
 
 /* The sums of rows of x times a panel, which tiles make before blocks of rows finish them. */
 struct tiled {
-    uint *room; /* (MOST_TILED, 32) */
-    int at;     /* the first row there that is not finished */
-    int rows;   /* that lie there */
+    uint *room;       /* (MOST_TILED, 32) */
+    int at;           /* the first row there that is not finished */
+    int rows;         /* that lie there */
+    const uint *sums; /* there, of the block of rows that comes; 0 where tiles do not make them */
     int set_rows, set_groups; /* for which the tiles are set, 0 at first */
 };
 
-/* How the instruction ldtilecfg wants it told. */
+/* What the instruction ldtilecfg reads. */
 struct tile_shapes {
     uchar palette, first_row, reserved[14];
     ushort row_bytes[16]; /* of each tile, and then its rows */
@@ -33,10 +35,11 @@ struct tile_shapes {
 static inline void begin_tiled(struct tiled *tiled, uint *room)
 {
     tiled->room = room;
+    tiled->sums = 0;
     tiled->at = tiled->rows = tiled->set_rows = tiled->set_groups = 0;
 }
 
-/* Sets the tiles, of which nothing then is left, for so many rows of x and groups. */
+/* Sets the shapes of the tiles for so many rows of x and groups. Where they change, the tiles are zero afterwards. */
 static inline void set_tiles(struct tiled *tiled, int rows, int groups)
 {
     if (tiled->set_rows == rows && tiled->set_groups == groups) {
@@ -53,15 +56,13 @@ static inline void set_tiles(struct tiled *tiled, int rows, int groups)
     tiled->set_groups = groups;
 }
 
-#define LINE ((size_t)4 * PANEL) /* from group to group of a panel, and from row to row of sums */
-
-/* Moves the sums of so many rows: MOVE(tile, place). */
+/* Stores the sums of so many rows in `sums`, or loads them from there: MOVE is STORE_TILE or LOAD_TILE. */
 #define MOVE_SUMS(MOVE, sums, rows)                                                                                    \
-    __asm__ volatile(MOVE("0", "(%0, %1)") MOVE("1", "64(%0, %1)") : : "r"(sums), "r"(LINE) : "memory");               \
+    __asm__ volatile(MOVE("0", "(%0, %1)") MOVE("1", "64(%0, %1)") : : "r"(sums), "r"(TILE_LINE) : "memory");               \
     if ((rows) > TILE_ROWS) {                                                                                          \
         __asm__ volatile(MOVE("2", "(%0, %1)") MOVE("3", "64(%0, %1)")                                                 \
                          :                                                                                             \
-                         : "r"((sums) + TILE_ROWS * PANEL), "r"(LINE)                                                  \
+                         : "r"((sums) + TILE_ROWS * PANEL), "r"(TILE_LINE)                                                  \
                          : "memory");                                                                                  \
     }
 #define LOAD_TILE(tile, place)  "tileloadd " place ", %%tmm" tile "\n\t"
@@ -74,7 +75,7 @@ static inline void add_groups(const __global uchar *x, size_t pitch, int rows, u
                      "tileloadd (%2, %3), %%tmm6\n\t" TILE_PRODUCT " %%tmm6, %%tmm4, %%tmm0\n\t"
                      "tileloadd 64(%2, %3), %%tmm7\n\t" TILE_PRODUCT " %%tmm7, %%tmm4, %%tmm1"
                      :
-                     : "r"(x), "r"(pitch), "r"(panel), "r"(LINE)
+                     : "r"(x), "r"(pitch), "r"(panel), "r"(TILE_LINE)
                      : "memory");
     if (rows > TILE_ROWS) {
         __asm__ volatile("tileloadd (%0, %1), %%tmm5\n\t" TILE_PRODUCT " %%tmm6, %%tmm5, %%tmm2\n\t" TILE_PRODUCT
@@ -85,32 +86,32 @@ static inline void add_groups(const __global uchar *x, size_t pitch, int rows, u
     }
 }
 
-/* room = `rows` rows of x times the panel of so many groups at that address, of global or of private memory. Where it fetches,
- * what comes soon of it. */
+/* room = `rows` rows of x times the panel of so many groups at that address, of global or of private memory. With `fetches` it
+ * fetches the panel ahead of its products: for the first rows that take it. */
 static inline void multiply_tiles(struct tiled *tiled, const __global uchar *x, size_t pitch, int rows, ulong panel, int groups,
                                   int fetches)
 {
-    int whole = groups / TILE_GROUPS * TILE_GROUPS;
-    set_tiles(tiled, rows, TILE_GROUPS);
+    int whole = groups / TILE_DEPTH * TILE_DEPTH;
+    set_tiles(tiled, rows, TILE_DEPTH);
     __asm__ volatile("tilezero %%tmm0\n\ttilezero %%tmm1\n\ttilezero %%tmm2\n\ttilezero %%tmm3" ::: "memory");
-    for (int g = 0; g < whole; g += TILE_GROUPS) {
-        for (size_t i = 0; fetches && i < TILE_GROUPS * LINE; i += 64) {
-            FETCH_SOON((const __global uchar *)(panel + g * LINE + TILE_FETCH + i));
+    for (int g = 0; g < whole; g += TILE_DEPTH) {
+        for (size_t i = 0; fetches && i < TILE_DEPTH * TILE_LINE; i += 64) {
+            FETCH_SOON((const __global uchar *)(panel + g * TILE_LINE + TILE_FETCH + i));
         }
-        add_groups(x + 4 * g, pitch, rows, panel + g * LINE);
+        add_groups(x + 4 * g, pitch, rows, panel + g * TILE_LINE);
     }
     MOVE_SUMS(STORE_TILE, tiled->room, rows)
     if (whole < groups) {
         set_tiles(tiled, rows, groups - whole);
         MOVE_SUMS(LOAD_TILE, tiled->room, rows)
-        add_groups(x + 4 * whole, pitch, rows, panel + whole * LINE);
+        add_groups(x + 4 * whole, pitch, rows, panel + whole * TILE_LINE);
         MOVE_SUMS(STORE_TILE, tiled->room, rows)
     }
 }
 
-/* Before a block of the `left` rows from x on: the sums of its rows, which are theirs alone to finish, or 0 where fewer than
- * `least` are left. */
-static inline const uint *reach_tiled(struct tiled *tiled, const __global uchar *x, size_t pitch, int left,
+/* Before each block of rows, x being its first of those that are left: makes the sums of the next MOST_TILED rows where the last
+ * ones are finished, if at least `least` are left, and sets tiled->sums. */
+static inline void reach_tiled(struct tiled *tiled, const __global uchar *x, size_t pitch, int left,
                                       const __global uchar *panel, int groups, int least)
 {
     if (tiled->at >= tiled->rows) {
@@ -120,9 +121,8 @@ static inline const uint *reach_tiled(struct tiled *tiled, const __global uchar 
             multiply_tiles(tiled, x, pitch, tiled->rows, (ulong)panel, groups, tiled->set_rows == 0);
         }
     }
-    const uint *sums = tiled->rows > 0 ? tiled->room + tiled->at * PANEL : 0;
+    tiled->sums = tiled->rows > 0 ? tiled->room + tiled->at * PANEL : 0;
     tiled->at += BLOCK_ROWS;
-    return sums;
 }
 
 /* Threads whose tiles are not in use cost the system less to switch. */

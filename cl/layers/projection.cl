@@ -30,9 +30,16 @@ static inline const __global weight_element *panel_of(const __global weight_elem
     return w + panel * panel_bytes(inputs);
 }
 
+/* Whole numbers are not widened: for the rows of a group that takes as long as it saves. Tiles alone need room. */
+#ifdef HAS_TILES
+#define ROOM_FOR_PANEL ROOM_INTS
+#else
+#define ROOM_FOR_PANEL 1
+#endif
+
 typedef struct int8_panel held_panel;
 #define HOLD_PANEL(held, panel, inputs, rows)                                                                          \
-    int room[ROOM_INTS];                                                                                               \
+    int room[ROOM_FOR_PANEL];                                                                                          \
     held_panel held;                                                                                                   \
     hold_panel(&held, panel, groups_of(inputs), 0, room)
 
@@ -55,7 +62,7 @@ typedef struct panel held_panel;
 #define HOLD_PANEL(held, panel, inputs, rows)                                                                          \
     float room[ROOM_FLOATS];                                                                                           \
     held_panel held;                                                                                                   \
-    hold_panel(&held, panel, inputs, 0, room)
+    hold_panel(&held, panel, inputs, rows, room)
 
 static inline void multiply(float16 *tile, const __global operand_element *x, size_t x_stride, int left, held_panel *held,
                             int inputs, struct turn turn)

@@ -37,9 +37,10 @@ typedef enum clf_instructions {
     CLF_INSTRUCTIONS_AVX512,      /* AVX512F and AVX512BW */
     CLF_INSTRUCTIONS_AVX512_VNNI, /* and dot products of int8 on 512 bits */
     CLF_INSTRUCTIONS_AVX512_BF16, /* and dot products of bf16 */
-    CLF_INSTRUCTIONS_AMX,         /* and products of int8 and bf16 by tiles (AMX) */
-    CLF_INSTRUCTIONS_NEON,        /* Advanced SIMD of 64-bit Arm */
-    CLF_INSTRUCTIONS_DOTPROD,     /* and dot products of int8 */
+    CLF_INSTRUCTIONS_AMX,  /* and products of int8 and bf16 by tiles (AMX), which AUTO, too, asks Linux for:
+                            * for the whole process, whose alternate signal stacks then need 8 KiB more */
+    CLF_INSTRUCTIONS_NEON, /* Advanced SIMD of 64-bit Arm */
+    CLF_INSTRUCTIONS_DOTPROD, /* and dot products of int8 */
 } clf_instructions;
 
 /* How weights are stored, and what products are computed from. */

@@ -38,6 +38,11 @@ static clf_status probe(struct clf_device *device, struct clf__listed_device *li
 {
     int instructions = 0;
     CLF__TRY(clf__probe(device, "probe", &instructions));
+    if (instructions & CLF__TILES_REFUSED) {
+        clf__log(CLF_LOG_INFO,
+                 "device %s has instructions amx, which the system refuses: another level is taken",
+                 device->label);
+    }
     instructions |= listed->float_width >= 16 ? CLF__WIDE : 0;
     const struct clf__level *level = clf__level_find(device->caps.instructions, instructions);
     if (level == NULL) {

@@ -156,8 +156,8 @@ static clf_status operands_create(struct operands *out, struct clf_device *devic
     return clf__buffer_fill(out->x, 0, read_bytes, 1.0f);
 }
 
-/* Operations of a round of the CPU form's dot products, as cl/device/peak.cl counts them: two a lane and
- * chain, times the lanes and the inputs that a lane adds. */
+/* Operations of a round of the CPU form's dot products in cl/device/peak.cl: two for each input that is added
+ * to a sum, of the lanes of twelve chains, or of four tiles of 16 x 16 in 16 groups. */
 static double dot_operations(const struct clf__caps *caps, int inputs)
 {
     double sums =

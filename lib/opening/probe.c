@@ -9,12 +9,16 @@ enum { COUNT = 37 }; /* COUNT: two whole vectors and a part */
 static clf_status run(struct clf_device *device, const char *program, struct clf__buffer *y,
                       struct clf__buffer *x, const float *input, float *answer)
 {
-    struct clf__argument arguments[] = {CLF__BUFFER(y), CLF__BUFFER(x), CLF__FLOAT(3.0f), CLF__INT(COUNT)};
+    const struct clf__caps *caps = &device->caps;
+    int asks_for_tiles = caps->form == CLF_FORM_CPU && (caps->instructions == CLF_INSTRUCTIONS_AUTO ||
+                                                        caps->instructions == CLF_INSTRUCTIONS_AMX);
+    struct clf__argument arguments[] = {CLF__BUFFER(y), CLF__BUFFER(x), CLF__FLOAT(3.0f), CLF__INT(COUNT),
+                                        CLF__INT(asks_for_tiles)};
     struct clf__launch launch = {.program = program,
                                  .cpu = CLF__GRID("probe_cpu", 1),
                                  .gpu = CLF__GRID("probe_gpu", 1),
                                  .arguments = arguments,
-                                 .argument_count = 4};
+                                 .argument_count = 5};
     CLF__TRY(clf__buffer_write(x, 0, COUNT * sizeof *input, input));
     CLF__TRY(clf__launch(device, &launch));
     return clf__buffer_read(y, 0, (COUNT + 1) * sizeof *answer, answer);

@@ -6,15 +6,16 @@
 #define CLF_TUNING_LEVELS_H
 
 /* What a device has, as cl/device/probe.cl finds it: its answer is a sum of these. */
-#define CLF__WIDE         1 /* registers of 512 bits, of which no instruction but those of OpenCL C is used */
-#define CLF__AVX2         2 /* with FMA and F16C */
-#define CLF__DOT_INT8_256 4 /* vpdpbusd on 256 bits (AVX-VNNI, or AVX512_VNNI with AVX512VL) */
-#define CLF__AVX512       8 /* AVX512F and AVX512BW */
-#define CLF__DOT_INT8     16  /* vpdpbusd on 512 bits (AVX512_VNNI) */
-#define CLF__DOT_BF16     32  /* vdpbf16ps on 512 bits (AVX512_BF16) */
-#define CLF__NEON         64  /* Advanced SIMD of AArch64, on 128 bits */
-#define CLF__DOT_INT8_128 128 /* sdot on 128 bits (FEAT_DotProd) */
-#define CLF__TILES        256 /* products of int8 and bf16 by tiles (AMX), which the system lets the process use */
+#define CLF__WIDE          1 /* registers of 512 bits, of which no instruction but those of OpenCL C is used */
+#define CLF__AVX2          2   /* with FMA and F16C */
+#define CLF__DOT_INT8_256  4   /* vpdpbusd on 256 bits (AVX-VNNI, or AVX512_VNNI with AVX512VL) */
+#define CLF__AVX512        8   /* AVX512F and AVX512BW */
+#define CLF__DOT_INT8      16  /* vpdpbusd on 512 bits (AVX512_VNNI) */
+#define CLF__DOT_BF16      32  /* vdpbf16ps on 512 bits (AVX512_BF16) */
+#define CLF__NEON          64  /* Advanced SIMD of AArch64, on 128 bits */
+#define CLF__DOT_INT8_128  128 /* sdot on 128 bits (FEAT_DotProd) */
+#define CLF__TILES         256 /* products of int8 and bf16 by tiles (AMX), which the system lets the process use */
+#define CLF__TILES_REFUSED 512 /* the processor has them, but the system refuses them */
 
 /* Any instruction for dot products of int8. */
 #define CLF__DOT_INT8_ANY (CLF__DOT_INT8_256 | CLF__DOT_INT8 | CLF__DOT_INT8_128)

@@ -244,17 +244,19 @@ static void test_wrong_answer(void **state)
     assert_ok(clf_device_open(&device, NULL, NULL));
     assert_ok(clf__program_add_source(
         device, "wrong",
-        "__kernel void probe_cpu(__global float *y, const __global float *x, float scale, int count)\n"
+        "__kernel void probe_cpu(__global float *y, const __global float *x, float scale, int count, int "
+        "asks)\n"
         "{\n"
         "    for (int i = get_local_id(0); i < count; i += get_local_size(0)) y[i] = x[i] * scale;\n"
         "}\n"
-        "__kernel void probe_gpu(__global float *y, const __global float *x, float scale, int count)\n"
+        "__kernel void probe_gpu(__global float *y, const __global float *x, float scale, int count, int "
+        "asks)\n"
         "{\n"
         "    for (int i = get_local_id(0); i < count; i += get_local_size(0)) y[i] = x[i] * scale;\n"
         "}\n"));
     int instructions = -1;
     assert_ok(clf__probe(device, "probe", &instructions));
-    assert_in_range(instructions, 0, 2 * CLF__TILES - 1);
+    assert_in_range(instructions, 0, 2 * CLF__TILES_REFUSED - 1);
     assert_fails(clf__probe(device, "wrong", &instructions), CLF_DEVICE,
                  "computes wrongly: element 0 of the first check's kernel is -6, not -8");
     clf_device_close(device);
