@@ -8,7 +8,7 @@
 
 static const char help[] =
     "Usage: clformer inspect MODEL [--json]\n\n"
-    "Shows what a model folder holds: configuration, tensors, tokenizer, how it generates, and what is\n"
+    "Shows what a model holds: configuration, tensors, tokenizer, how it generates, and what is\n"
     "unusual. Needs no device. For a model that cannot be run it shows configuration and tensors, then\n"
     "the reason, and the exit status is 1.\n\n"
     "Example:\n"
@@ -228,7 +228,7 @@ int verb_inspect(int argc, char **argv)
     struct flags flags;
     int status = flags_parse(&flags, argc, argv, TAKES_JSON, help);
     if (status < 0) {
-        status = flags_operands(&flags, 1, 1, "inspect takes one model folder");
+        status = flags_operands(&flags, 1, 1, "inspect takes one model");
     }
     if (status >= 0) {
         return status;

@@ -20,7 +20,7 @@ static const struct verb verbs[] = {
     {"transcribe", "write down what recordings say, with a Whisper model", verb_transcribe, 1, ALONE,
      "Speech"},
     {"wer", "the word error rate of transcripts", verb_wer, 0, ALONE, NULL},
-    {"inspect", "show what a model folder holds", verb_inspect, 0, ALONE, "Models"},
+    {"inspect", "show what a model holds", verb_inspect, 0, ALONE, "Models"},
     {"convert", "a model with its weights as they are loaded: smaller, sooner there", verb_convert, 1, ALONE,
      NULL},
     {"average", "a model whose weights are the mean of others'", verb_average, 1, ALONE, NULL},

@@ -35,9 +35,10 @@ static clf_status make_room(struct unpacked *out, const char *path)
     if (out->room == out->most) {
         return clf__fail(CLF_FORMAT, "%s: has more than %zu bytes once it is unpacked", path, out->most);
     }
-    out->room = out->room < FIRST_ROOM ? FIRST_ROOM : 2 * out->room;
-    out->room = clf__smaller_size(out->room, out->most);
-    return clf__resize(&out->bytes, out->room + 1, 1);
+    size_t room = clf__smaller_size(out->room < FIRST_ROOM ? FIRST_ROOM : 2 * out->room, out->most);
+    CLF__TRY(clf__resize(&out->bytes, room + 1, 1));
+    out->room = room;
+    return CLF_OK;
 }
 
 /* One call's worth: what is left of the packed bytes goes in, what there is room for comes out. */

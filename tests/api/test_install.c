@@ -74,9 +74,9 @@ static void test_cmake(void **state)
 static void test_manual_and_completion(void **state)
 {
     (void)state;
-    static const char *const verbs[] = {"devices",  "translate", "score",  "attend",  "inspect",
-                                        "selftest", "bench",     "curves", "average", "convert",
-                                        "bleu",     "wer",       "tune"};
+    static const char *const verbs[] = {"translate", "transcribe", "score",   "attend",  "train",
+                                        "curves",    "average",    "convert", "inspect", "devices",
+                                        "selftest",  "bench",      "tune",    "bleu",    "wer"};
     size_t size;
     char *manual = process_read(prefix, "share/man/man1/clformer.1", &size);
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {

@@ -40,7 +40,7 @@ static void test_operands(void **state)
     refuse_call("score -m " DEMO_MODEL " - -", "standard input");
     refuse_call("attend -m " DEMO_MODEL " -o /dev/null", "one text");
     refuse_call("attend -m " DEMO_MODEL " text", "-o");
-    refuse_call("inspect", "one model folder");
+    refuse_call("inspect", "inspect takes one model");
     refuse_call("selftest now", "1 argument");
 }
 
