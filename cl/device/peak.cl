@@ -56,7 +56,7 @@ CPU_KERNEL void peak_fma_cpu(__global float *sums, int rounds, float factor)
 #define TILE_PEAK(PRODUCT)                                                                                             \
     struct tiled tiled;                                                                                                \
     begin_tiled(&tiled, 0);                                                                                            \
-    set_tiles(&tiled, MOST_TILED, TILE_DEPTH);                                                                        \
+    set_tiles(&tiled, MOST_TILED, TILE_DEPTH);                                                                         \
     for (int round = 0; round < rounds; round++) {                                                                     \
         __asm__ volatile(PRODUCT " %%tmm6, %%tmm4, %%tmm0\n\t" PRODUCT " %%tmm7, %%tmm4, %%tmm1\n\t" PRODUCT           \
                                  " %%tmm6, %%tmm5, %%tmm2\n\t" PRODUCT " %%tmm7, %%tmm5, %%tmm3" ::                    \

@@ -58,11 +58,11 @@ static inline void set_tiles(struct tiled *tiled, int rows, int groups)
 
 /* Stores the sums of so many rows in `sums`, or loads them from there: MOVE is STORE_TILE or LOAD_TILE. */
 #define MOVE_SUMS(MOVE, sums, rows)                                                                                    \
-    __asm__ volatile(MOVE("0", "(%0, %1)") MOVE("1", "64(%0, %1)") : : "r"(sums), "r"(TILE_LINE) : "memory");               \
+    __asm__ volatile(MOVE("0", "(%0, %1)") MOVE("1", "64(%0, %1)") : : "r"(sums), "r"(TILE_LINE) : "memory");          \
     if ((rows) > TILE_ROWS) {                                                                                          \
         __asm__ volatile(MOVE("2", "(%0, %1)") MOVE("3", "64(%0, %1)")                                                 \
                          :                                                                                             \
-                         : "r"((sums) + TILE_ROWS * PANEL), "r"(TILE_LINE)                                                  \
+                         : "r"((sums) + TILE_ROWS * PANEL), "r"(TILE_LINE)                                             \
                          : "memory");                                                                                  \
     }
 #define LOAD_TILE(tile, place)  "tileloadd " place ", %%tmm" tile "\n\t"
