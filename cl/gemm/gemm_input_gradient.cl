@@ -159,7 +159,7 @@ static inline void fetch_squares(const __global float *square, int inputs, int f
 }
 
 /* A group: rows_per_group rows and panels_per_group times 32 inputs (the last groups fewer). N passes in slices of DEPTH;
- * the sums wait in dx meanwhile, whose bits are those of one chain but with tiles. dy: in bf16 from round_bf16.cl. */
+ * the sums wait in dx meanwhile, which changes their bits only with tiles. dy: in bf16 from round_bf16.cl. */
 CPU_KERNEL void input_gradient_cpu(__global float *dx, int dx_offset, int dx_stride,
                                    const __global operand_element *dy, int dy_offset, int dy_stride, int rows,
                                    const __global float *w, int inputs, int outputs, float scale,

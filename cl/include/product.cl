@@ -171,7 +171,7 @@ FOR_BLOCK_SIZES(DEFINE_BLOCK)
 DEFINE_BLOCK_OF(block_wide, BLOCK_ROWS, FOR_WIDE_INPUTS)
 #endif
 
-/* tile (count, 32) = count <= BLOCK_ROWS rows of x times one panel; where it adds, += a slice of one, which tiles do not know. */
+/* tile (count, 32) = count <= BLOCK_ROWS rows of x times one panel; where it adds, += a slice of one: never with tiles. */
 static inline void block(float16 *tile, const __global operand_element *x, size_t x_stride, int count, struct panel panel,
                          int inputs, int adds, struct turn turn)
 {

@@ -39,7 +39,7 @@ static inline void begin_tiled(struct tiled *tiled, uint *room)
     tiled->at = tiled->rows = tiled->set_rows = tiled->set_groups = 0;
 }
 
-/* Sets the shapes of the tiles for so many rows of x and groups. Where they change, the tiles are zero afterwards. */
+/* Shapes the tiles for that many rows of x and groups. A change of shape clears them. */
 static inline void set_tiles(struct tiled *tiled, int rows, int groups)
 {
     if (tiled->set_rows == rows && tiled->set_groups == groups) {
@@ -56,7 +56,7 @@ static inline void set_tiles(struct tiled *tiled, int rows, int groups)
     tiled->set_groups = groups;
 }
 
-/* Stores the sums of so many rows in `sums`, or loads them from there: MOVE is STORE_TILE or LOAD_TILE. */
+/* With STORE_TILE for MOVE, writes the tiles' sums of that many rows to `sums`; with LOAD_TILE, reads them back. */
 #define MOVE_SUMS(MOVE, sums, rows)                                                                                    \
     __asm__ volatile(MOVE("0", "(%0, %1)") MOVE("1", "64(%0, %1)") : : "r"(sums), "r"(TILE_LINE) : "memory");          \
     if ((rows) > TILE_ROWS) {                                                                                          \
@@ -86,8 +86,8 @@ static inline void add_groups(const __global uchar *x, size_t pitch, int rows, u
     }
 }
 
-/* room = `rows` rows of x times the panel of so many groups at that address, of global or of private memory. With `fetches` it
- * fetches the panel ahead of its products: for the first rows that take it. */
+/* room = `rows` rows of x times a panel of that many groups. `panel` is its address, in global or private memory. The first rows
+ * that take a panel set `fetches`, so that it is prefetched while they are multiplied. */
 static inline void multiply_tiles(struct tiled *tiled, const __global uchar *x, size_t pitch, int rows, ulong panel, int groups,
                                   int fetches)
 {
