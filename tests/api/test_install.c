@@ -70,7 +70,7 @@ static void test_cmake(void **state)
     translates(process_format("%s/build/example", project));
 }
 
-/* Every "--flag" of every verb's help, but for the choices of a recipe, which the manual leaves to the help. */
+/* Every "--flag" of every verb's help, but for the choices of a recipe: the manual refers to the help. */
 static void test_manual_and_completion(void **state)
 {
     (void)state;
