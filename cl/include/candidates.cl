@@ -1,4 +1,4 @@
-/* Sorted lists of candidates: included, never built alone. */
+/* Candidates, their sorted lists, and the ranges of columns that they come from: included, never built alone. */
 
 /* Puts a value larger than the last one of a sorted list into its place, after those that equal it. */
 static void insert(__global float *values, __global int *ids, int k, float value, int id)
@@ -19,3 +19,40 @@ static void clear(__global float *values, __global int *ids, int k)
         ids[i] = -1;
     }
 }
+
+/* Columns of a row. */
+struct range {
+    int first, count;
+};
+
+/* What of it the row has; ends is where it begins, and what is behind it. */
+static inline struct range range_of(const __global int *ends, int columns)
+{
+    struct range range;
+    range.first = clamp(ends[0], 0, columns);
+    range.count = clamp(ends[1], range.first, columns) - range.first;
+    return range;
+}
+
+/* A value and its column as one number that orders as candidates do: larger values first, equal ones (0 and -0 too) by
+ * ascending id. 0 is no candidate, and what -inf and NaN give. */
+static inline ulong key_of(float value, int id)
+{
+    uint bits = value == 0.0f ? 0 : as_uint(value); /* not value + 0.0f, which Mesa takes for value */
+    uint ordered = bits >> 31 ? ~bits : bits | 0x80000000u;
+    return value > -INFINITY ? (ulong)ordered << 32 | (uint)~id : 0;
+}
+
+static inline int id_of(ulong key)
+{
+    return (int)~(uint)key;
+}
+
+static inline float value_of(ulong key)
+{
+    uint ordered = (uint)(key >> 32);
+    return key ? as_float(ordered >> 31 ? ordered & 0x7fffffffu : ~ordered) : -INFINITY;
+}
+
+/* The largest of one key a work-item, to all of them. */
+DEFINE_GROUP_REDUCTION(group_max_key, ulong, max)

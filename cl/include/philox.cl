@@ -18,21 +18,30 @@
         w3 = low0;                                                                                                     \
     }
 
-/* Columns 4 * quad .. 4 * quad + 3 of a row: what each is to be multiplied by, 0 or kept_scale. */
-static inline float4 dropout_quad(int quad, int row, DROPOUT_ARGUMENTS)
+/* Which block of random words: all of its counter but the first word, and its key. */
+#define PHILOX_ARGUMENTS uint row, uint step, uint site, uint seed_low, uint seed_high
+
+/* The words of columns 4 * quad .. 4 * quad + 3. */
+static inline uint4 philox_quad(uint quad, PHILOX_ARGUMENTS)
 {
-    uint w0 = (uint)quad, w1 = (uint)row, w2 = step, w3 = site, k0 = seed_low, k1 = seed_high;
+    uint w0 = quad, w1 = row, w2 = step, w3 = site, k0 = seed_low, k1 = seed_high;
 #pragma unroll
     for (int i = 0; i < PHILOX_ROUNDS; i++, k0 += 0x9e3779b9u, k1 += 0xbb67ae85u) {
         PHILOX_ROUND(uint, w0, w1, w2, w3, k0, k1)
     }
-    return (float4)(w0 < threshold ? 0.0f : kept_scale, w1 < threshold ? 0.0f : kept_scale,
-                    w2 < threshold ? 0.0f : kept_scale, w3 < threshold ? 0.0f : kept_scale);
+    return (uint4)(w0, w1, w2, w3);
 }
 
-/* The same for columns 64 * block .. 64 * block + 63, 16 a vector. Sixteen blocks of Philox are computed as two times
- * eight, in the low halves of 64 bits, where a product leaves its high word above its low one; what else comes to lie in
- * the high halves is never looked at. */
+/* Columns 4 * quad .. 4 * quad + 3 of a row: what each is to be multiplied by, 0 or kept_scale. */
+static inline float4 dropout_quad(int quad, int row, DROPOUT_ARGUMENTS)
+{
+    uint4 words = philox_quad((uint)quad, (uint)row, step, site, seed_low, seed_high);
+    return (float4)(words.x < threshold ? 0.0f : kept_scale, words.y < threshold ? 0.0f : kept_scale,
+                    words.z < threshold ? 0.0f : kept_scale, words.w < threshold ? 0.0f : kept_scale);
+}
+
+/* Sixteen blocks of Philox are computed as two times eight, in the low halves of 64 bits, where a product leaves its high
+ * word above its low one; what else comes to lie in the high halves is never looked at. */
 #define PHILOX_LOW(w) ((w) & 0xffffffffUL)
 #define PHILOX_WIDE_ROUND(w0, w1, w2, w3, k0, k1)                                                                      \
     {                                                                                                                  \
@@ -43,10 +52,10 @@ static inline float4 dropout_quad(int quad, int row, DROPOUT_ARGUMENTS)
         w3 = first;                                                                                                    \
     }
 
-/* The factors of words 0 .. 3 of quads first + (0, 4, 1, 5, 2, 6, 3, 7): two vectors in the order of the columns. */
-static inline __attribute__((always_inline)) void dropout_half_block(float16 *factors, uint first, int row, DROPOUT_ARGUMENTS)
+/* The words of columns 4 * quad .. 4 * quad + 31, 16 a vector. Quads are computed in the order 0, 4, 1, 5, 2, 6, 3, 7. */
+static inline __attribute__((always_inline)) void philox_half_block(uint16 *words, uint quad, PHILOX_ARGUMENTS)
 {
-    ulong8 w0 = (ulong)first + (ulong8)(0, 4, 1, 5, 2, 6, 3, 7), w1 = (ulong8)((ulong)(uint)row);
+    ulong8 w0 = (ulong)quad + (ulong8)(0, 4, 1, 5, 2, 6, 3, 7), w1 = (ulong8)((ulong)row);
     ulong8 w2 = (ulong8)((ulong)step), w3 = (ulong8)((ulong)site);
     uint k0 = seed_low, k1 = seed_high;
 #pragma unroll
@@ -54,14 +63,18 @@ static inline __attribute__((always_inline)) void dropout_half_block(float16 *fa
         PHILOX_WIDE_ROUND(w0, w1, w2, w3, k0, k1)
     }
     ulong8 a = PHILOX_LOW(w0) | w1 << 32, b = PHILOX_LOW(w2) | w3 << 32;
-    uint16 near = as_uint16((ulong8)(a.s0, b.s0, a.s2, b.s2, a.s4, b.s4, a.s6, b.s6));
-    uint16 far = as_uint16((ulong8)(a.s1, b.s1, a.s3, b.s3, a.s5, b.s5, a.s7, b.s7));
-    factors[0] = near < (uint16)(threshold) ? (float16)(0.0f) : (float16)(kept_scale);
-    factors[1] = far < (uint16)(threshold) ? (float16)(0.0f) : (float16)(kept_scale);
+    words[0] = as_uint16((ulong8)(a.s0, b.s0, a.s2, b.s2, a.s4, b.s4, a.s6, b.s6));
+    words[1] = as_uint16((ulong8)(a.s1, b.s1, a.s3, b.s3, a.s5, b.s5, a.s7, b.s7));
 }
 
+/* The factors of columns 64 * block .. 64 * block + 63, 16 a vector. */
 static inline void dropout_block(float16 *factors, int block, int row, DROPOUT_ARGUMENTS)
 {
-    dropout_half_block(factors, (uint)block * 16, row, DROPOUT_NAMES);
-    dropout_half_block(factors + 2, (uint)block * 16 + 8, row, DROPOUT_NAMES);
+    for (int h = 0; h < 2; h++) { /* halves */
+        uint16 words[2];
+        philox_half_block(words, (uint)block * 16 + (uint)h * 8, (uint)row, step, site, seed_low, seed_high);
+        for (int i = 0; i < 2; i++) {
+            factors[2 * h + i] = words[i] < (uint16)(threshold) ? (float16)(0.0f) : (float16)(kept_scale);
+        }
+    }
 }

@@ -24,22 +24,6 @@
         int logits_offset, int logits_stride, const __global int *ranges, int ranges_offset, int ranges_stride,        \
         int rows, int columns, int each, int k
 
-/* The n-th of all, inside its row. */
-struct range {
-    int row, number, first, count;
-};
-
-static struct range range_of(const __global int *ranges, int stride, int n, int each, int columns)
-{
-    struct range range;
-    range.row = n / each;
-    range.number = n % each;
-    const __global int *ends = ranges + (size_t)range.row * stride + 2 * range.number;
-    range.first = clamp(ends[0], 0, columns);
-    range.count = clamp(ends[1], range.first, columns) - range.first;
-    return range;
-}
-
 static float row_max(const __global float *x, int columns)
 {
     float16 a = (float16)(-INFINITY), b = a;
@@ -134,12 +118,13 @@ CPU_KERNEL void top_k_forward_cpu(ARGUMENTS)
 CPU_KERNEL void top_k_ranges_cpu(RANGE_ARGUMENTS)
 {
     for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {
-        struct range range = range_of(ranges + ranges_offset, ranges_stride, n, each, columns);
-        const __global float *x = logits + logits_offset + (size_t)range.row * logits_stride + range.first;
-        __global float *best = values + values_offset + (size_t)range.row * values_stride + range.number * k;
-        __global int *best_ids = ids + ids_offset + (size_t)range.row * ids_stride + range.number * k;
-        __global float *answer =
-            statistics + statistics_offset + (size_t)range.row * statistics_stride + 2 * range.number;
+        size_t row = (size_t)(n / each);
+        int m = n % each;
+        struct range range = range_of(ranges + ranges_offset + row * ranges_stride + 2 * m, columns);
+        const __global float *x = logits + logits_offset + row * logits_stride + range.first;
+        __global float *best = values + values_offset + row * values_stride + m * k;
+        __global int *best_ids = ids + ids_offset + row * ids_stride + m * k;
+        __global float *answer = statistics + statistics_offset + row * statistics_stride + 2 * m;
         row_top_k(best, best_ids, k, x, range.count);
         for (int i = 0; i < k; i++) {
             best_ids[i] += best_ids[i] < 0 ? 0 : range.first;
@@ -148,23 +133,6 @@ CPU_KERNEL void top_k_ranges_cpu(RANGE_ARGUMENTS)
         answer[1] = row_log_sum(x, best[0], range.count);
     }
 }
-
-/* A value and its column as one number that orders as candidates do: larger values first, equal ones (0 and -0 too) by
- * ascending id. 0 is no candidate, and what -inf and NaN give. */
-static ulong key_of(float value, int id)
-{
-    uint bits = value == 0.0f ? 0 : as_uint(value); /* not value + 0.0f, which Mesa takes for value */
-    uint ordered = bits >> 31 ? ~bits : bits | 0x80000000u;
-    return value > -INFINITY ? (ulong)ordered << 32 | (uint)~id : 0;
-}
-
-static int id_of(ulong key)
-{
-    return (int)~(uint)key;
-}
-
-/* The largest of one key a work-item, to all of them. */
-DEFINE_GROUP_REDUCTION(group_max_key, ulong, max)
 
 static float group_row_max(__local float *shared, const __global float *x, int columns)
 {
@@ -288,12 +256,13 @@ GPU_KERNEL void top_k_forward_gpu(ARGUMENTS, __local float *shared, __local ulon
 GPU_KERNEL void top_k_ranges_gpu(RANGE_ARGUMENTS, __local float *shared, __local ulong *keys)
 {
     for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {
-        struct range range = range_of(ranges + ranges_offset, ranges_stride, n, each, columns);
-        const __global float *x = logits + logits_offset + (size_t)range.row * logits_stride + range.first;
-        __global float *best = values + values_offset + (size_t)range.row * values_stride + range.number * k;
-        __global int *best_ids = ids + ids_offset + (size_t)range.row * ids_stride + range.number * k;
-        __global float *answer =
-            statistics + statistics_offset + (size_t)range.row * statistics_stride + 2 * range.number;
+        size_t row = (size_t)(n / each);
+        int m = n % each;
+        struct range range = range_of(ranges + ranges_offset + row * ranges_stride + 2 * m, columns);
+        const __global float *x = logits + logits_offset + row * logits_stride + range.first;
+        __global float *best = values + values_offset + row * values_stride + m * k;
+        __global int *best_ids = ids + ids_offset + row * ids_stride + m * k;
+        __global float *answer = statistics + statistics_offset + row * statistics_stride + 2 * m;
         float largest = group_row_top_k(keys, best, best_ids, k, x, range.count, range.first);
         float log_sum = group_row_log_sum(shared, x, largest, range.count);
         if (get_local_id(0) == 0) {

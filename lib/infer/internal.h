@@ -6,6 +6,7 @@
 #include "infer/session.h"
 #include "layers/workspace.h"
 #include "ops/attention.h"
+#include "ops/draw.h"
 #include "ops/projection.h"
 
 /* The rows of a slot in the memory. */

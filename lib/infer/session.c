@@ -146,7 +146,7 @@ static clf_status reserve_decoder(struct clf__session *session)
     CLF__TRY(clf__narrowing_reserve(session));
     int64_t step =
         7 * (int64_t)limits->cache_rows + 1 + 4 * sources + limits->banned + clf__narrowing_upload(limits);
-    step += 2 * (int64_t)limits->cache_rows * limits->ranges;
+    step += 2 * (int64_t)limits->cache_rows * limits->ranges + CLF__DRAW_WORDS * (int64_t)limits->draws;
     int64_t force = (4 + 2 * (int64_t)limits->ranges) * limits->target_tokens + 8 * sources;
     return clf__upload_reserve(&session->target, arena,
                                clf__larger_int64(clf__larger_int64(step, force), clf__given_upload(limits)));

@@ -20,6 +20,7 @@ struct clf__session_limits {
     int given;         /* tokens that are given before those of a step, all rows together; 0: none are */
     int banned;        /* banned ids of a step, all rows together */
     int ranges;        /* ranges of ids that a row of a step looks at; 0: none, and none where steps narrow */
+    int draws;         /* tokens that a step draws, with ranges; 0: none */
     int target_tokens; /* of given targets, all together; 0: none are given */
     int target_length; /* of one of them */
     int maps;          /* attention maps are wanted */

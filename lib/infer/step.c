@@ -18,6 +18,7 @@ struct clf__projection clf__session_projection(const struct clf__session *sessio
 struct step_views {
     struct clf__tensor tokens, positions, position_rows, cache_rows, parents, banned_offsets, banned;
     struct clf__tensor ranges; /* (rows, 2 M) */
+    struct clf__tensor draws;  /* (draws, CLF__DRAW_WORDS) */
     struct clf__sequence_ranges cross;
     double pairs; /* of self-attention: rows times the positions that they see */
     struct clf__narrowed_rows narrowed;
@@ -55,6 +56,20 @@ static struct clf__tensor take_ranges(struct clf__upload *upload, const struct c
     return clf__tensor_packed(view, step->rows, columns);
 }
 
+_Static_assert(sizeof(struct clf__draw) == CLF__DRAW_WORDS * sizeof(int32_t), "kernels read its words");
+
+static struct clf__tensor take_draws(struct clf__upload *upload, const struct clf__step *step)
+{
+    int count = step->draw_count;
+    int32_t *draws;
+    if (count == 0) {
+        return CLF__NO_TENSOR;
+    }
+    struct clf__tensor view = clf__upload_take(upload, count * CLF__DRAW_WORDS, &draws);
+    memcpy(draws, step->draws, (size_t)count * sizeof *step->draws);
+    return clf__tensor_packed(view, count, CLF__DRAW_WORDS);
+}
+
 static clf_status upload_step(struct clf__session *session, struct step_views *views,
                               const struct clf__step *step)
 {
@@ -74,6 +89,7 @@ static clf_status upload_step(struct clf__session *session, struct step_views *v
     views->banned = clf__upload_take(upload, banned_count, &banned);
     views->cross = clf__upload_take_ranges(upload, session->occupied_count, &ranges);
     views->ranges = take_ranges(upload, step);
+    views->draws = take_draws(upload, step);
     memcpy(tokens, step->tokens, bytes);
     memcpy(cache_rows, step->cache_rows, bytes);
     memcpy(parents, step->parents, bytes);
@@ -108,13 +124,15 @@ static struct clf__tensor results_view(const struct clf__session *session, enum 
 struct step_results {
     struct clf__tensor values, ids, statistics;
     struct clf__tensor range_values, range_ids, range_statistics; /* ranges_each times as wide */
-    int count;                                                    /* of numbers */
+    struct clf__tensor draw_values, draw_ids, draw_logits;
+    int count; /* of numbers */
 };
 
 int64_t clf__step_results(const struct clf__session_limits *limits)
 {
     int64_t k = limits->candidates;
-    return (2 * k + 4 + limits->ranges * (2 * k + 2)) * limits->cache_rows;
+    return (2 * k + 4 + limits->ranges * (2 * k + 2)) * limits->cache_rows +
+           3 * (int64_t)limits->draws * limits->ranges;
 }
 
 static struct clf__tensor take_results(struct step_results *results, const struct clf__session *session,
@@ -135,6 +153,9 @@ static struct step_results results_of(const struct clf__session *session, const 
     results.range_values = take_results(&results, session, CLF__F32, rows, each * k);
     results.range_ids = take_results(&results, session, CLF__I32, rows, each * k);
     results.range_statistics = take_results(&results, session, CLF__F32, rows, each * 2);
+    results.draw_values = take_results(&results, session, CLF__F32, step->draw_count, each);
+    results.draw_ids = take_results(&results, session, CLF__I32, step->draw_count, each);
+    results.draw_logits = take_results(&results, session, CLF__F32, step->draw_count, each);
     return results;
 }
 
@@ -156,8 +177,29 @@ static clf_status look_at_ranges(const struct step_results *results, const struc
                              clf__tensor_columns(ranges, 2 * first, 2 * count));
 }
 
+/* What is drawn behind some rows, the first of which is `first_row`, from what their bans have left. */
+static clf_status draw(const struct step_results *results, const struct step_views *views,
+                       const struct clf__step *step, struct clf__tensor logits, int first_row)
+{
+    int first = 0;
+    while (first < step->draw_count && step->draws[first].row < first_row) {
+        first++;
+    }
+    int end = first;
+    while (end < step->draw_count && step->draws[end].row < first_row + logits.rows) {
+        end++;
+    }
+    int count = end - first;
+    return count == 0 ? CLF_OK
+                      : clf__draw_forward(clf__tensor_rows(results->draw_values, first, count),
+                                          clf__tensor_rows(results->draw_ids, first, count),
+                                          clf__tensor_rows(results->draw_logits, first, count), logits,
+                                          clf__tensor_rows(views->ranges, first_row, logits.rows),
+                                          clf__tensor_rows(views->draws, first, count), first_row);
+}
+
 /* clf__projection_top_k() that keeps the logits: what is wanted before the banned ids are taken away is read
- * or looked at, and then ranges of what is left. */
+ * or looked at, and then ranges of what is left, from which is drawn, too. */
 static clf_status keep_logits(struct clf__session *session, struct clf__step *step,
                               const struct step_views *views, const struct step_results *results)
 {
@@ -177,6 +219,7 @@ static clf_status keep_logits(struct clf__session *session, struct clf__step *st
             clf__tensor_rows(results->statistics, first, count), logits, views->banned,
             clf__tensor_columns(views->banned_offsets, first, count + 1), step->both_statistics));
         CLF__TRY(look_at_ranges(results, views, logits, first, before, step->ranges_each, step->candidates));
+        CLF__TRY(draw(results, views, step, logits, first));
     }
     return CLF_OK;
 }
@@ -215,7 +258,10 @@ static clf_status read_candidates(struct clf__session *session, struct clf__step
     host = copy_results(step->statistics, host, rows * 4);
     host = copy_results(step->range_values, host, rows * step->ranges_each * k);
     host = copy_results(step->range_ids, host, rows * step->ranges_each * k);
-    copy_results(step->range_statistics, host, rows * step->ranges_each * 2);
+    host = copy_results(step->range_statistics, host, rows * step->ranges_each * 2);
+    host = copy_results(step->draw_values, host, step->draw_count * step->ranges_each);
+    host = copy_results(step->draw_ids, host, step->draw_count * step->ranges_each);
+    copy_results(step->draw_logits, host, step->draw_count * step->ranges_each);
     if (is_narrowed) {
         clf__narrowing_name(session, step);
     }
@@ -262,6 +308,7 @@ static clf_status run_step(struct clf__session *session, struct clf__step *step)
     assert(!step->wants_attention || session->limits.attention_layer > 0);
     assert(step->ranges_each <= session->limits.ranges && step->ranges_before <= step->ranges_each);
     assert(step->ranges_each == 0 || session->narrowing.weight.buffer == NULL);
+    assert(step->draw_count <= session->limits.draws && (step->draw_count == 0 || step->ranges_each > 0));
     struct step_views views;
     if (step->given_offsets != NULL) {
         CLF__TRY(clf__session_give(session, step));

@@ -6,6 +6,7 @@
 
 #include "base/larger.h"
 #include "base/memory.h"
+#include "search/internal.h"
 #include "search/passage_internal.h"
 
 int clf__passage_rows(const struct clf__passage_limits *limits)
@@ -57,10 +58,15 @@ static clf_status allocate_given(struct clf__passage *passage)
     struct clf__step *step = &passage->step;
     step->candidates = clf__passage_candidates(&passage->limits);
     size_t rows = all_rows(passage), k = (size_t)step->candidates;
-    size_t in_ranges = rows * CLF__PASSAGE_RANGES, vocabulary = (size_t)passage->limits.vocabulary;
-    if (passage->limits.samples > 0) {
-        CLF__TRY(clf__allocate(&step->logits, rows * vocabulary, sizeof *step->logits));
-        CLF__TRY(clf__allocate(&passage->weights, vocabulary, sizeof *passage->weights));
+    size_t in_ranges = rows * CLF__PASSAGE_RANGES;
+    size_t draws = (size_t)passage->limits.slots * (size_t)passage->limits.samples;
+    size_t drawn = draws * CLF__PASSAGE_RANGES;
+    if (draws > 0) {
+        CLF__TRY(clf__allocate(&passage->draws, draws, sizeof *passage->draws));
+        CLF__TRY(clf__allocate(&step->draw_values, drawn, sizeof(float)));
+        CLF__TRY(clf__allocate(&step->draw_ids, drawn, sizeof(int32_t)));
+        CLF__TRY(clf__allocate(&step->draw_logits, drawn, sizeof(float)));
+        step->draws = passage->draws;
     }
     CLF__TRY(clf__allocate(&step->values, rows * k, sizeof(float)));
     CLF__TRY(clf__allocate(&step->ids, rows * k, sizeof(int32_t)));
@@ -117,12 +123,32 @@ void clf__passage_free(struct clf__passage *passage)
     }
     struct clf__step *step = &passage->step;
     void *const parts[] = {
-        passage->tokens,    passage->positions, passage->cache_rows,     passage->parents,
-        passage->slots,     passage->banned,    passage->banned_offsets, passage->ranges,
-        step->values,       step->ids,          step->statistics,        step->range_values,
-        step->range_ids,    passage->ways,      step->range_statistics,  passage->best,
-        passage->best_sums, passage->path_ids,  passage->paths,          passage->weights,
-        step->logits,       passage->searches,  passage->given,          passage->given_offsets,
+        passage->tokens,
+        passage->positions,
+        passage->cache_rows,
+        passage->parents,
+        passage->slots,
+        passage->banned,
+        passage->banned_offsets,
+        passage->ranges,
+        step->values,
+        step->ids,
+        step->statistics,
+        step->range_values,
+        step->range_ids,
+        passage->ways,
+        step->range_statistics,
+        passage->best,
+        passage->best_sums,
+        passage->path_ids,
+        passage->paths,
+        passage->draws,
+        step->draw_values,
+        step->draw_ids,
+        step->draw_logits,
+        passage->searches,
+        passage->given,
+        passage->given_offsets,
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         clf__free(parts[i]);
@@ -138,7 +164,7 @@ void clf__passage_begin(struct clf__passage *passage, const struct clf__passage_
     struct clf__passage_search *search = &passage->searches[slot];
     int wanted = (int)lrint(passage->limits.beams * rules->patience); /* half to even, as in Python */
     wanted = rules->temperature > 0 ? passage->limits.samples : wanted;
-    assert(rules->temperature <= 0 || (wanted > 0 && rules->vocabulary <= passage->limits.vocabulary));
+    assert(rules->temperature <= 0 || wanted > 0);
     search->rules = rules;
     search->prompt = prompt;
     search->prompt_count = count;
@@ -215,6 +241,25 @@ static void give(struct clf__passage *passage, const struct clf__passage_search 
     passage->given_offsets[row + 1] = at + count;
 }
 
+/* Behind the prompt samples part: all are drawn from its row. */
+static void ask_for_draws(struct clf__passage *passage, const struct clf__passage_search *search, int row,
+                          const struct clf__path *path)
+{
+    const struct clf__passage_rules *rules = search->rules;
+    int first = path->count > 0 ? path->sample : 0;
+    int end = path->count > 0 ? first + 1 : passage->limits.samples;
+    for (int sample = first; sample < end; sample++) {
+        passage->draws[passage->step.draw_count++] = (struct clf__draw){
+            .row = row,
+            .sample = sample,
+            .count = path->count,
+            .key_low = (uint32_t)rules->random_key,
+            .key_high = (uint32_t)(rules->random_key >> 32),
+            .temperature = (float)rules->temperature,
+        };
+    }
+}
+
 /* Adds the rows of a window. */
 static void ask(struct clf__passage *passage, int slot)
 {
@@ -223,6 +268,7 @@ static void ask(struct clf__passage *passage, int slot)
     int first_row = slot * passage->rows;
     choose_token(search);
     search->first_row = step->rows;
+    search->first_draw = step->draw_count;
     for (int i = 0; i < search->running_count; i++) {
         const struct clf__path *path = &search->running[i];
         int r = step->rows++;
@@ -235,15 +281,17 @@ static void ask(struct clf__passage *passage, int slot)
         give(passage, search, r);
         clf__timestamps_ranges(passage->ranges + (size_t)r * CLF__PASSAGE_RANGES * 2, search->rules,
                                path->ids, path->count);
+        if (search->rules->temperature > 0 && gives_candidates(search)) {
+            ask_for_draws(passage, search, r, path);
+        }
     }
     step->both_statistics |= hears_speech(search);
-    step->wants_logits |= search->rules->temperature > 0 && gives_candidates(search);
 }
 
 struct clf__step *clf__passage_prepare(struct clf__passage *passage)
 {
     struct clf__step *step = &passage->step;
-    step->rows = step->both_statistics = step->wants_logits = 0;
+    step->rows = step->draw_count = step->both_statistics = 0;
     for (int slot = 0; slot < passage->limits.slots; slot++) {
         if (is_under_way(&passage->searches[slot])) {
             ask(passage, slot);
@@ -280,6 +328,11 @@ void clf__passage_advance(struct clf__passage *passage)
                               search->fed >= passage->limits.positions;
         }
     }
+}
+
+uint64_t clf__draws_key(uint64_t seed, int64_t window, int attempt)
+{
+    return clf__random_key(clf__random_key(seed, (uint64_t)window), (uint64_t)attempt);
 }
 
 static int text_length(const struct clf__passage_search *search, const struct clf__path *path)

@@ -1,7 +1,7 @@
 /* The search for what is said in windows of recordings, each by itself, as openai/whisper's decoding.py
  * defines it (Radford et al. 2022, 4.5): greedy or beam search under the rules of timestamps, or above the
  * temperature 0 samples, of which the best one counts. It asks the model for ranges of ids in place of all
- * logits, and for these too where it draws.
+ * logits, and the model draws, too.
  *
  *     clf__passage_create(&passage, &limits)
  *     clf__passage_begin(passage, &rules, prompt, count, slot)    each window
@@ -39,13 +39,12 @@ enum { CLF__PASSAGE_RANGES = 4 }; /* of a step's row */
 
 /* What a search has room for. */
 struct clf__passage_limits {
-    int slots;      /* windows at a time */
-    int beams;      /* 1: greedy; < CLF__SEARCH_BEAMS_LIMIT */
-    int samples;    /* at temperatures above 0; 0: there are none */
-    int vocabulary; /* where there are samples */
-    int positions;  /* of the decoder */
-    int finished;   /* hypotheses that are set aside: at least beams, beams * patience, and samples */
-    int banned;     /* ids of a row */
+    int slots;     /* windows at a time */
+    int beams;     /* 1: greedy; < CLF__SEARCH_BEAMS_LIMIT */
+    int samples;   /* at temperatures above 0; 0: there are none */
+    int positions; /* of the decoder */
+    int finished;  /* hypotheses that are set aside: at least beams, beams * patience, and samples */
+    int banned;    /* ids of a row */
 };
 
 /* Rows of a window, and candidates of a row. */
@@ -96,17 +95,7 @@ int clf__timestamps_candidates(int32_t *ids, double *log_probabilities,
                                const struct clf__passage_rules *rules, const float *values,
                                const int32_t *range_ids, const float *statistics, int k);
 
-/* draws.c: drawing among what a row may go on with. */
-
 /* The key of a window's draws: which window of a recording, and which try at it. */
 uint64_t clf__draws_key(uint64_t seed, int64_t window, int attempt);
-/* A number in [0, 1) for the token behind `count` generated ones of a sample. */
-double clf__draws_unit(uint64_t key, int count, int sample);
-/* Writes exp((x - largest) / temperature) of the ids in ranges `first` to the last, 0 of what is banned, and
- * returns their sum. weights, logits (V); ranges (CLF__PASSAGE_RANGES, 2); banned (count) ascending. */
-double clf__draws_weigh(float *weights, const float *logits, const int32_t *ranges, int first,
-                        const int32_t *banned, int count, double largest, double temperature);
-/* The id at `place`, in [0, the sum), of these weights one after the other; -1 where all are 0. */
-int32_t clf__draws_take(const float *weights, const int32_t *ranges, int first, double place);
 
 #endif

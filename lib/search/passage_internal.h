@@ -27,7 +27,7 @@ struct clf__passage_search {
     int prompt_count;
     int fed;                                     /* tokens that the model has had of each row */
     int at;                                      /* the position of the step's own token */
-    int first_row;                               /* of the step */
+    int first_row, first_draw;                   /* of the step */
     struct clf__path *running, *next, *finished; /* (rows), (rows), (limits.finished) */
     int running_count, finished_count, wanted;
     int is_over;
@@ -40,10 +40,10 @@ struct clf__passage {
     struct clf__passage_search *searches; /* (slots) */
     struct clf__path *paths;              /* of all searches */
     int32_t *path_ids;
-    struct clf__way *ways; /* (rows, k) */
-    float *weights;        /* (V) of a row to draw from */
-    int32_t *best;         /* (k) of a row */
-    double *best_sums;     /* (k) likewise */
+    struct clf__way *ways;   /* (rows, k) */
+    int32_t *best;           /* (k) of a row */
+    double *best_sums;       /* (k) likewise */
+    struct clf__draw *draws; /* (slots * samples) */
     struct clf__step step;
     /* What the step points to: (slots * rows) each, ranges (slots * rows, M, 2), given (slots * positions).
      */

@@ -65,61 +65,53 @@ static void choose(struct clf__passage *passage, struct clf__passage_search *sea
     turn(search, kept);
 }
 
-/* Weighs what a row of the step may go on with. */
-static double weigh(const struct clf__passage *passage, const struct clf__passage_rules *rules, int row,
-                    const struct clf__allowed *allowed)
+/* What a draw has come to among the ranges that are allowed; -1: none of them offers anything. */
+static int drawn_range(const struct clf__step *step, int draw, int first_range)
 {
-    const struct clf__step *step = &passage->step;
-    size_t at = (size_t)row * CLF__PASSAGE_RANGES;
-    double largest = -INFINITY;
-    for (int r = allowed->first; r < CLF__PASSAGE_RANGES; r++) {
-        largest = fmax(largest, (double)step->range_values[(at + (size_t)r) * (size_t)step->candidates]);
+    const float *values = step->draw_values + (size_t)draw * CLF__PASSAGE_RANGES;
+    const int32_t *ids = step->draw_ids + (size_t)draw * CLF__PASSAGE_RANGES;
+    int best = -1;
+    for (int r = first_range; r < CLF__PASSAGE_RANGES; r++) {
+        best = ids[r] >= 0 && (best < 0 || values[r] > values[best]) ? r : best;
     }
-    return clf__draws_weigh(passage->weights, step->logits + (size_t)row * (size_t)rules->vocabulary,
-                            step->ranges + at * 2, allowed->first, step->banned + step->banned_offsets[row],
-                            step->banned_offsets[row + 1] - step->banned_offsets[row], largest,
-                            rules->temperature);
+    return best;
 }
 
-/* Every sample goes on by itself, where the model offers something; behind the prompt they part. Returns how
- * many run on, of which there were `kept`. */
-static int draw_row(struct clf__passage *passage, struct clf__passage_search *search, int r, int kept)
+/* A sample goes on by itself, where the model offers something. Returns how many run on, of which there were
+ * `kept`. */
+static int take_draw(struct clf__passage *passage, struct clf__passage_search *search, int d, int kept)
 {
     const struct clf__step *step = &passage->step;
-    const struct clf__passage_rules *rules = search->rules;
-    const struct clf__path *from = &search->running[r];
-    int row = search->first_row + r;
-    size_t at = (size_t)row * CLF__PASSAGE_RANGES, k = (size_t)step->candidates;
+    const struct clf__draw *draw = &step->draws[d];
+    size_t at = (size_t)draw->row * CLF__PASSAGE_RANGES, k = (size_t)step->candidates;
     struct clf__allowed allowed =
-        clf__timestamps_allowed(rules, step->range_values + at * k, step->range_ids + at * k,
+        clf__timestamps_allowed(search->rules, step->range_values + at * k, step->range_ids + at * k,
                                 step->range_statistics + at * 2, step->candidates);
-    double sum = weigh(passage, rules, row, &allowed);
-    int first = from->count > 0 ? from->sample : 0;
-    int end = from->count > 0 ? first + 1 : passage->limits.samples;
-    for (int sample = first; sample < end; sample++) {
-        double place = clf__draws_unit(rules->random_key, from->count, sample) * sum;
-        int32_t id = clf__draws_take(passage->weights, step->ranges + at * 2, allowed.first, place);
-        if (id >= 0) {
-            double logit = (double)step->logits[(size_t)row * (size_t)rules->vocabulary + (size_t)id];
-            struct clf__way one = {r, id, from->sum + logit - allowed.normaliser};
-            struct clf__path *path =
-                id == rules->end_id ? &search->finished[search->finished_count++] : &search->next[kept++];
-            extend(path, from, &one);
-            path->sample = sample;
-        }
+    int row = draw->row - search->first_row, range = drawn_range(step, d, allowed.first);
+    if (range < 0) {
+        return kept;
     }
+    const struct clf__path *from = &search->running[row];
+    size_t drawn = (size_t)d * CLF__PASSAGE_RANGES + (size_t)range;
+    struct clf__way way = {row, step->draw_ids[drawn],
+                           from->sum + (double)step->draw_logits[drawn] - allowed.normaliser};
+    struct clf__path *path =
+        way.id == search->rules->end_id ? &search->finished[search->finished_count++] : &search->next[kept++];
+    extend(path, from, &way);
+    path->sample = draw->sample;
     return kept;
 }
 
 void clf__passage_go_on(struct clf__passage *passage, struct clf__passage_search *search)
 {
-    int kept = 0;
+    const struct clf__step *step = &passage->step;
+    int kept = 0, end_row = search->first_row + search->running_count;
     if (search->rules->temperature <= 0) {
         choose(passage, search);
         return;
     }
-    for (int r = 0; r < search->running_count; r++) {
-        kept = draw_row(passage, search, r, kept);
+    for (int d = search->first_draw; d < step->draw_count && step->draws[d].row < end_row; d++) {
+        kept = take_draw(passage, search, d, kept);
     }
     turn(search, kept);
 }

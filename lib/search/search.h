@@ -132,6 +132,15 @@ static inline int clf__is_end(const struct clf__search_options *options, int32_t
     return is_end;
 }
 
+/* A token to be drawn behind a row of a step: the row, and what decides the random numbers, of which no two
+ * draws with another sample, count or key have any in common. */
+struct clf__draw {
+    int32_t row;
+    int32_t sample, count; /* the token behind `count` generated ones of a sample */
+    uint32_t key_low, key_high;
+    float temperature; /* above 0 */
+};
+
 /* What search asks of the model at one step: for each row feed `tokens` at `positions`, and give the best
  * candidates. Ids whose scores search changes by itself are among the banned ones, and it asks for logits.
  *
@@ -166,6 +175,10 @@ struct clf__step {
     int ranges_before;     /* <= ranges_each */
     const int32_t *ranges; /* (rows, ranges_each, 2): the first id, and the one behind the last; as large or
                               larger: an empty range */
+    /* With ranges: of each draw an id is drawn in every range of its row, without its bans, by softmax(logits
+     * / temperature). Of several ranges that with the largest value is drawn from all of them. */
+    int draw_count;
+    const struct clf__draw *draws; /* (draw_count), their rows ascending */
     /* Filled by the model. */
     float *values;     /* (rows, k) logits, largest first, equal ones by ascending id */
     int32_t *ids;      /* (rows, k); -1 where fewer than k were left */
@@ -179,6 +192,9 @@ struct clf__step {
     int32_t *range_ids;      /* (rows, ranges_each, k) */
     float *range_statistics; /* (rows, ranges_each, 2): max, log sum exp(x - max); -inf twice where nothing is
                                 left */
+    float *draw_values;      /* (draw_count, ranges_each) */
+    int32_t *draw_ids;       /* (draw_count, ranges_each); -1 where nothing is left */
+    float *draw_logits;      /* (draw_count, ranges_each) of the ids */
 };
 
 /* One finished hypothesis. */

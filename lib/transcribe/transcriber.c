@@ -225,7 +225,6 @@ static clf_status create_memory(struct clf_transcriber *transcriber)
         .slots = slots,
         .beams = beams,
         .samples = samples,
-        .vocabulary = config->target_vocabulary,
         .positions = config->decoder_max_positions,
         .finished =
             clf__larger(clf__larger(beams, samples), (int)ceil(beams * transcriber->options.patience)),
@@ -242,7 +241,7 @@ static clf_status create_memory(struct clf_transcriber *transcriber)
         .given = slots * config->decoder_max_positions,
         .banned = slots * rows * search.banned,
         .ranges = CLF__PASSAGE_RANGES,
-        .logits = samples > 0,
+        .draws = slots * samples,
     };
     if (transcriber->options.word_timestamps) {
         limits.target_tokens = limits.target_length = clf__words_most_inputs(config);

@@ -7,18 +7,24 @@
 #include "support/model_fixture.h"
 #include "support/support.h"
 
-enum { SOURCES = 3, K = 3, EACH = 3, BEFORE = 1, BANNED = 4 };
+enum { SOURCES = 3, K = 3, EACH = 3, BEFORE = 1, BANNED = 4, DRAWS = 5 };
 
 static const int32_t tokens[SOURCES] = {3, 3, 7}, positions[SOURCES] = {0, 0, 0}, rows[SOURCES] = {0, 1, 2};
 static const int32_t banned[BANNED] = {5, 20, 21, 40}, offsets[SOURCES + 1] = {0, 3, 3, BANNED};
 static const int32_t ranges[SOURCES * EACH * 2] = {5, 6,  0,  20, 20, 41, 0, 41, 2,
                                                    3, 30, 41, 40, 41, 7,  7, 39, 99};
 
+static const struct clf__draw draws[DRAWS] = {
+    {0, 0, 0, 7, 9, 0.3f}, {0, 1, 0, 7, 9, 0.3f}, {0, 2, 0, 7, 9, 0.3f},
+    {2, 4, 1, 7, 9, 1.0f}, {2, 3, 5, 8, 9, 2.0f},
+};
+
 /* Of one step. */
 struct answers {
     float values[SOURCES * K], statistics[SOURCES * 4], range_values[SOURCES * EACH * K];
     float range_statistics[SOURCES * EACH * 2], *logits;
-    int32_t ids[SOURCES * K], range_ids[SOURCES * EACH * K];
+    float draw_values[DRAWS * EACH], draw_logits[DRAWS * EACH];
+    int32_t ids[SOURCES * K], range_ids[SOURCES * EACH * K], draw_ids[DRAWS * EACH];
 };
 
 static struct answers step_once(struct clf__session *session, int vocabulary, int each)
@@ -40,13 +46,18 @@ static struct answers step_once(struct clf__session *session, int vocabulary, in
                              .ranges_each = each,
                              .ranges_before = each > 0 ? BEFORE : 0,
                              .ranges = ranges,
+                             .draw_count = each > 0 ? DRAWS : 0,
+                             .draws = draws,
                              .values = answers.values,
                              .ids = answers.ids,
                              .statistics = answers.statistics,
                              .logits = answers.logits,
                              .range_values = answers.range_values,
                              .range_ids = answers.range_ids,
-                             .range_statistics = answers.range_statistics};
+                             .range_statistics = answers.range_statistics,
+                             .draw_values = answers.draw_values,
+                             .draw_ids = answers.draw_ids,
+                             .draw_logits = answers.draw_logits};
     assert_ok(clf__session_step(session, &step));
     return answers;
 }
@@ -72,6 +83,31 @@ static void check_range(const struct answers *actual, const float *logits, int r
     }
 }
 
+/* What is drawn is there, in its range, not banned, and has its logit. */
+static void check_draw(const struct answers *actual, const float *logits, int d, int m, int vocabulary)
+{
+    int row = draws[d].row, n = row * EACH + m;
+    int32_t id = actual->draw_ids[d * EACH + m];
+    float logit = actual->draw_logits[d * EACH + m];
+    int is_empty = 1;
+    for (int32_t v = ranges[2 * n]; v < ranges[2 * n + 1] && v < vocabulary; v++) {
+        int is_banned = 0;
+        for (int32_t b = offsets[row]; b < offsets[row + 1]; b++) {
+            is_banned |= banned[b] == v;
+        }
+        is_empty &= is_banned;
+        assert_false(id == v && is_banned);
+    }
+    assert_int_equal(id < 0, is_empty);
+    if (id >= 0) {
+        assert_in_range(id, ranges[2 * n], ranges[2 * n + 1] - 1);
+        assert_true(logit == logits[row * vocabulary + id]);
+        assert_true(fabsf(actual->draw_values[d * EACH + m] - logit / draws[d].temperature) < 23.0f);
+    } else {
+        assert_true(logit == -INFINITY && actual->draw_values[d * EACH + m] == -INFINITY);
+    }
+}
+
 static void check(struct clf_device *device, clf_precision precision)
 {
     struct clf__transformer *transformer;
@@ -86,6 +122,7 @@ static void check(struct clf_device *device, clf_precision precision)
     limits.candidates = K;
     limits.banned = BANNED;
     limits.ranges = EACH;
+    limits.draws = DRAWS;
     struct clf__session *session;
     assert_ok(clf__session_create(&session, transformer, &limits));
     assert_ok(clf__session_start(session, &sources));
@@ -97,6 +134,9 @@ static void check(struct clf_device *device, clf_precision precision)
         for (int m = 0; m < EACH; m++) {
             check_range(&actual, plain.logits, row, m, vocabulary);
         }
+    }
+    for (int i = 0; i < DRAWS * EACH; i++) {
+        check_draw(&actual, plain.logits, i / EACH, i % EACH, vocabulary);
     }
     clf__session_free(session);
     clf__transformer_free(transformer);

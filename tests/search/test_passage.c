@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/memory.h"
+#include "reference/draw.h"
 #include "support/support.h"
 
 enum {
@@ -70,14 +71,26 @@ static void look(float *values, int32_t *ids, float *statistics, const float *lo
     statistics[1] = ids[0] >= 0 ? (float)log(sum) : -INFINITY;
 }
 
+/* What is drawn behind a row in each range. */
+static void draw(struct clf__step *step, const float *logits, int d)
+{
+    const struct clf__draw *draw = &step->draws[d];
+    for (int m = 0; m < step->ranges_each; m++) {
+        const int32_t *range = step->ranges + 2 * (draw->row * step->ranges_each + m);
+        int at = d * step->ranges_each + m;
+        double value;
+        int32_t id = reference_draw(&value, draw, logits, range[0], range[1]);
+        step->draw_ids[at] = id;
+        step->draw_values[at] = (float)value;
+        step->draw_logits[at] = id < 0 ? -INFINITY : logits[id];
+    }
+}
+
 static void fill_row(struct clf__step *step, const struct toy *toy, int r, int own)
 {
     float logits[V];
     int k = step->candidates, each = step->ranges_each;
     compute_logits(logits, toy, &toy->next[own]);
-    if (step->wants_logits) {
-        memcpy(step->logits + (size_t)r * V, logits, sizeof logits);
-    }
     look(step->values + r * k, step->ids + r * k, step->statistics + r * 4, logits, 0, V, k);
     for (int m = 0; m < each; m++) {
         int at = r * each + m;
@@ -88,6 +101,11 @@ static void fill_row(struct clf__step *step, const struct toy *toy, int r, int o
         }
         look(step->range_values + at * k, step->range_ids + at * k, step->range_statistics + at * 2, logits,
              step->ranges[2 * at], step->ranges[2 * at + 1], k);
+    }
+    for (int d = 0; d < step->draw_count; d++) {
+        if (step->draws[d].row == r) {
+            draw(step, logits, d);
+        }
     }
 }
 
@@ -191,7 +209,6 @@ static struct clf__passage *make_passage(int slots, int beams, int samples)
         .slots = slots,
         .beams = beams,
         .samples = samples,
-        .vocabulary = V,
         .positions = POSITIONS,
         .finished = 2 * MOST_ROWS,
         .banned = 7,
@@ -285,7 +302,7 @@ static void test_no_memory(void **state)
 {
     (void)state;
     struct clf__passage_limits limits = {
-        .slots = 1, .beams = 2, .samples = 3, .vocabulary = V, .positions = 9, .finished = 3, .banned = 3};
+        .slots = 1, .beams = 2, .samples = 3, .positions = 9, .finished = 3, .banned = 3};
     struct clf__passage *passage = NULL;
     int failures = 0;
     for (uint64_t n = 1; passage == NULL; n++, failures++) {

@@ -4,6 +4,7 @@
 #include "ops/activation.h"
 #include "ops/average.h"
 #include "ops/cache.h"
+#include "ops/draw.h"
 #include "ops/embedding.h"
 #include "ops/layernorm.h"
 #include "ops/positions.h"
@@ -11,6 +12,7 @@
 #include "ops/ssru.h"
 #include "ops/top_k.h"
 #include "reference/average.h"
+#include "reference/draw.h"
 #include "reference/gemm.h"
 #include "reference/layernorm.h"
 #include "reference/softmax.h"
@@ -178,6 +180,33 @@ static void top_k(struct trial *trial)
     trial_compare_ids(trial, ids, expected_ids);
 }
 
+/* Two samples of one row and one of another, from two ranges of each. */
+static void drawing(struct trial *trial)
+{
+    enum { V = 4097, R = 2, M = 2, D = 3 };
+    static const int32_t ranges[R * 2 * M] = {0, V, 77, 78, 5, 3000, 3000, V};
+    static const struct clf__draw draws[D] = {
+        {0, 0, 7, 1, 2, 0.4f}, {0, 1, 7, 1, 2, 0.4f}, {1, 0, 8, 1, 2, 1.0f}};
+    float *x = trial_uniform(trial, R * V, 12.0f);
+    double expected[D * M], expected_logits[D * M];
+    int32_t expected_ids[D * M];
+    for (int i = 0; i < D * M; i++) {
+        const struct clf__draw *draw = &draws[i / M];
+        const int32_t *range = ranges + 2 * (draw->row * M + i % M);
+        const float *row = x + (size_t)draw->row * V;
+        expected_ids[i] = reference_draw(&expected[i], draw, row, range[0], range[1]);
+        expected_logits[i] = (double)row[expected_ids[i]];
+    }
+    struct clf__tensor values = trial_floats(trial, D, M, NULL), found = trial_floats(trial, D, M, NULL);
+    struct clf__tensor ids = trial_tensor(trial, CLF__I32, D, M, NULL);
+    RUN(trial, clf__draw_forward(values, ids, found, trial_floats(trial, R, V, x),
+                                 trial_tensor(trial, CLF__I32, R, 2 * M, ranges),
+                                 trial_tensor(trial, CLF__I32, D, CLF__DRAW_WORDS, draws), 0));
+    trial_compare(trial, values, expected);
+    trial_compare(trial, found, expected_logits);
+    trial_compare_ids(trial, ids, expected_ids);
+}
+
 /* Two steps of one hypothesis against a sequence of two rows, and both against double. */
 static void recurrent(struct trial *trial)
 {
@@ -258,5 +287,6 @@ const struct check selftest_row_checks[] = {
     {"recurrent unit", 0, CLF_PRECISION_FP32, 1e-6, recurrent},
     {"average attention", 0, CLF_PRECISION_FP32, 1e-6, average},
     {"top k", 0, CLF_PRECISION_FP32, 1e-6, top_k},
+    {"drawing", 0, CLF_PRECISION_FP32, 1e-6, drawing},
     {.name = NULL},
 };

@@ -1,0 +1,169 @@
+/* Ids drawn from ranges of rows of logits (R, V), by softmax(logits / temperature) of the range: the id is the one whose
+ * value, logit / temperature + g, is the largest, g being a number of Gumbel's distribution for each id (Maddison et al.
+ * 2014, "A* Sampling", 2). So the id with the largest value of several ranges is drawn from all of them, and whoever knows
+ * which ranges count need not have told before. values (D, M), ids (D, M) and their logits, found (D, M): (-inf, -1, -inf)
+ * where the range holds nothing but -inf and NaN.
+ *
+ * ranges (R, 2 M) = { first, end, first, end ... } as in top_k.cl. draws (D, 6) = { row, sample, count, the key's low and
+ * high word, the temperature's bits }; row - first_row is that of the logits. Which numbers are drawn follows from sample,
+ * count, key and id alone.
+ *
+ * No macros are needed. */
+#include "include/candidates.cl"
+#include "include/philox.cl"
+
+#define ARGUMENTS                                                                                                      \
+    __global float *values, int values_offset, int values_stride, __global int *ids, int ids_offset, int ids_stride,   \
+        __global float *found, int found_offset, int found_stride, const __global float *logits, int logits_offset,    \
+        int logits_stride, const __global int *ranges, int ranges_offset, int ranges_stride,                           \
+        const __global int *draws, int draws_offset, int draws_stride, int rows, int columns, int each, int first_row
+
+#define RANDOM_SAMPLES 0x7fffff03u /* CLF__RANDOM_SAMPLES */
+
+/* What is drawn, and from where. */
+struct draw {
+    uint sample, count, seed_low, seed_high;
+    float inverse; /* of the temperature */
+    size_t row;
+};
+
+static inline struct draw draw_of(const __global int *words, int first_row)
+{
+    struct draw draw;
+    draw.row = (size_t)(words[0] - first_row);
+    draw.sample = (uint)words[1];
+    draw.count = (uint)words[2];
+    draw.seed_low = (uint)words[3];
+    draw.seed_high = (uint)words[4];
+    draw.inverse = fmin(1.0f / as_float(words[5]), 1e30f); /* times a logit it is finite */
+    return draw;
+}
+
+#define COUNTER_OF(draw) (draw).sample, (draw).count, RANDOM_SAMPLES, (draw).seed_low, (draw).seed_high
+
+/* -log(-log(1 - u)), u = (word + 1/2) / 2^32: of the small u, which give the large numbers, no digit is lost. */
+static inline float perturbed(float logit, float inverse, uint word)
+{
+    float u = fmin(fma((float)word, 0x1p-32f, 0x1p-33f), 0x1.fffffep-1f);
+    return fma(logit, inverse, -log(-log1p(-u)));
+}
+
+/* No id has a number above it: -log(2^-33) = 22.87. */
+#define MOST_ADDED 23.0f
+
+/* The largest value so far. */
+struct drawn {
+    float value, logit;
+    int id;
+};
+
+/* Columns c .. c + 15 of a row, -inf outside of the range. */
+#define load_range(x, c, range) (wide_load_range(x, c, range).v)
+static inline struct wide wide_load_range(const __global float *x, int c, struct range range)
+{
+    float lanes[16];
+    if (c >= range.first && c + 16 <= range.first + range.count) {
+        return WIDE(vload16(0, x + c));
+    }
+    for (int i = 0; i < 16; i++) {
+        lanes[i] = c + i >= range.first && c + i < range.first + range.count ? x[c + i] : -INFINITY;
+    }
+    return WIDE(vload16(0, lanes));
+}
+
+/* Of 16 words: which may belong to a value above the largest one, below which their logits alone stay by so much. They do
+ * where -log(u) > -below, for g < -log(u). What is not a number may be. */
+static inline int may_win(uint16 words, float16 below)
+{
+    float16 bar = exp16(below < 0.0f ? below : (float16)(0.0f)) * 1.0001f;
+    int16 is_under = convert_float16(words) * 0x1p-32f <= bar;
+    return any(is_under.lo | is_under.hi);
+}
+
+static inline void take_lanes(struct drawn *drawn, uint16 words, float16 logits, float inverse, int c)
+{
+    uint word_of[16];
+    float logit_of[16];
+    vstore16(words, 0, word_of);
+    vstore16(logits, 0, logit_of);
+    for (int i = 0; i < 16; i++) {
+        float value = perturbed(logit_of[i], inverse, word_of[i]);
+        if (value > drawn->value) {
+            drawn->value = value;
+            drawn->logit = logit_of[i];
+            drawn->id = c + i;
+        }
+    }
+}
+
+/* Most blocks are passed over by their logits alone, and most of the others by their words, without a logarithm. */
+static inline struct drawn draw_from(const __global float *x, struct range range, struct draw draw)
+{
+    struct drawn drawn = {-INFINITY, -INFINITY, -1};
+    for (int c = range.first / 32 * 32; c < range.first + range.count; c += 32) {
+        float16 logits[2], below[2];
+        uint16 words[2];
+        for (int i = 0; i < 2; i++) {
+            logits[i] = load_range(x, c + 16 * i, range);
+            below[i] = fma16(logits[i], (float16)(draw.inverse), (float16)(-drawn.value));
+        }
+        if (max16(fmax16(below[0], below[1])) < -MOST_ADDED) {
+            continue;
+        }
+        philox_half_block(words, (uint)c / 4, COUNTER_OF(draw));
+        for (int i = 0; i < 2; i++) {
+            if (may_win(words[i], below[i])) {
+                take_lanes(&drawn, words[i], logits[i], draw.inverse, c + 16 * i);
+            }
+        }
+    }
+    return drawn;
+}
+
+/* A group takes ranges one after the other. */
+CPU_KERNEL void draw_forward_cpu(ARGUMENTS)
+{
+    for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {
+        size_t d = (size_t)(n / each);
+        int m = n % each;
+        struct draw draw = draw_of(draws + draws_offset + d * draws_stride, first_row);
+        struct range range = range_of(ranges + ranges_offset + draw.row * ranges_stride + 2 * m, columns);
+        struct drawn drawn = draw_from(logits + logits_offset + draw.row * logits_stride, range, draw);
+        values[values_offset + d * values_stride + m] = drawn.value;
+        ids[ids_offset + d * ids_stride + m] = drawn.id;
+        found[found_offset + d * found_stride + m] = drawn.logit;
+    }
+}
+
+/* The largest key of the work-item's columns, which are dealt by fours. */
+static inline ulong first_of_range(const __global float *x, struct range range, struct draw draw)
+{
+    ulong first = 0;
+    int begin = range.first / 4 * 4, end = range.first + range.count;
+    for (int c = begin + (int)get_local_id(0) * 4; c < end; c += QUADS) {
+        uint words[4];
+        vstore4(philox_quad((uint)c / 4, COUNTER_OF(draw)), 0, words);
+        for (int id = max(c, range.first); id < min(c + 4, end); id++) {
+            first = max(first, key_of(perturbed(x[id], draw.inverse, words[id - c]), id));
+        }
+    }
+    return first;
+}
+
+/* A group takes ranges one after the other. */
+GPU_KERNEL void draw_forward_gpu(ARGUMENTS, __local ulong *keys)
+{
+    for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {
+        size_t d = (size_t)(n / each);
+        int m = n % each;
+        struct draw draw = draw_of(draws + draws_offset + d * draws_stride, first_row);
+        struct range range = range_of(ranges + ranges_offset + draw.row * ranges_stride + 2 * m, columns);
+        const __global float *x = logits + logits_offset + draw.row * logits_stride;
+        ulong first = group_max_key(keys, first_of_range(x, range, draw));
+        if (get_local_id(0) == 0) {
+            values[values_offset + d * values_stride + m] = value_of(first);
+            ids[ids_offset + d * ids_stride + m] = first ? id_of(first) : -1;
+            found[found_offset + d * found_stride + m] = first ? x[id_of(first)] : -INFINITY;
+        }
+    }
+}
