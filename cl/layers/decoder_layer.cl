@@ -289,9 +289,9 @@ CPU_KERNEL void decoder_layer_step_cpu(__global atomic_int *counters, const __gl
                                      {projected, sizes.projected_stride},
                                      {context, sizes.context_stride},
                                      {hidden, sizes.hidden_stride}};
-    int rows = sizes.self.rows, heads = sizes.self.heads, query_blocks = (sizes.cross.max_queries - 1) / MOST_QUERIES + 1;
-    struct attention_work work;
-    sizes.cross.block_queries = MOST_QUERIES;
+    int rows = sizes.self.rows, heads = sizes.self.heads;
+    struct share cross_share = share_rows(sizes.cross);
+    struct step_work work;
     if (ids) {
         const struct start start = {table, history, cache_rows, parents, positions, ids, added_rows, embedding, added};
         FOR_TILES(START, 2 * rows, start_tile(tile, &start, &x_rows, &sizes))
@@ -313,12 +313,12 @@ CPU_KERNEL void decoder_layer_step_cpu(__global atomic_int *counters, const __gl
                 run_product(counters, count, &product, rows, operand);
             } else if (stage == SELF_ATTENTION) {
                 FOR_TILES(count, rows * heads,
-                          step_task(tile, context, projected, projected, projected, layer.keys, layer.values, table, cache_rows,
+                          step_task(&work, tile, context, projected, projected, projected, layer.keys, layer.values, table, cache_rows,
                                     positions, relative, sizes.self))
             } else if (stage == CROSS_ATTENTION) {
-                FOR_TILES(count, sizes.cross.sequences * heads * query_blocks,
-                          attention_task(&work, tile, context, projected, layer.memory, layer.memory, ranges,
-                                         hidden_keys, 0, 0, sizes.cross))
+                FOR_TILES(count, cross_share.tasks,
+                          rows_task(&work, tile, &cross_share, context, projected, layer.memory, layer.memory, ranges, hidden_keys, 0, 0,
+                                    sizes.cross))
             } else {
                 FOR_TILES(count, rows,
                           norm_row(space.in.at + (size_t)tile * space.in.stride, 0,

@@ -22,6 +22,7 @@ struct clf__attention_sizes {
 };
 
 /* Of cl/attention/attention_step.cl. */
+#define CLF__STEP_QUERIES 8 /* of a sequence, which the CPU form takes together */
 struct clf__attention_step_sizes {
     struct clf__place y, q, own_k, own_v, k, v, table, cache_rows, positions, relative;
     int positions_total, cache_rows_total, reach, rows, heads;

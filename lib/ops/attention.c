@@ -56,10 +56,11 @@ static struct clf__cost count_cost(const struct clf__heads *heads, const struct 
                                                      sequences * ranges->max_queries * ranges->max_keys);
 }
 
-/* Whether one query is taken at a time. */
-static int takes_rows(const struct clf__attention_call *call, const struct clf__caps *caps)
+/* Whether queries go to attention_rows of cl/attention/attention_step.cl, in place of
+ * cl/attention/attention.cl. */
+static int takes_rows(const struct clf__attention_call *call)
 {
-    return caps->form == CLF_FORM_GPU && call->few_queries && call->dropout.rate == 0.0f;
+    return call->few_queries && call->dropout.rate == 0.0f;
 }
 
 /* Queries a group: what the GPU form is built for; in the CPU form many, which share packed keys, or fewer
@@ -68,7 +69,10 @@ static int choose_block(const struct clf__attention_call *call, const struct clf
 {
     enum { GPU_BLOCK = 32, MOST_CPU_BLOCK = 256, LEAST_CPU_BLOCK = 8, GROUPS_A_PROCESSOR = 4 };
     if (caps->form == CLF_FORM_GPU) {
-        return takes_rows(call, caps) ? 1 : GPU_BLOCK;
+        return takes_rows(call) ? 1 : GPU_BLOCK;
+    }
+    if (takes_rows(call)) {
+        return CLF__STEP_QUERIES;
     }
     double pairs = (double)call->ranges.sequences * call->heads.count * call->ranges.max_queries;
     int block = MOST_CPU_BLOCK;
@@ -102,8 +106,7 @@ static struct clf__attention_sizes list_sizes(struct clf__tensor y, struct clf__
     };
 }
 
-/* The one-pass kernels of cl/attention/attention.cl. In the GPU form few queries go to attention_rows of
- * cl/attention/attention_step.cl, one at a time. */
+/* The one-pass kernels. */
 static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, struct clf__tensor k,
                                 struct clf__tensor v, const struct clf__attention_call *call)
 {
@@ -133,7 +136,7 @@ static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, stru
         CLF__DROPOUT(call->dropout),
     };
     int argument_count = sizeof arguments / sizeof *arguments - (has_dropout ? 0 : 6);
-    int by_rows = takes_rows(call, caps);
+    int by_rows = takes_rows(call);
     size_t slices = by_rows || is_cpu ? 1 : ((size_t)heads->value_width + 63) / 64;
     size_t blocks = ((size_t)ranges->max_queries + (size_t)block - 1) / (size_t)block;
     size_t tasks = (size_t)ranges->sequences * (size_t)heads->count * blocks * slices;
@@ -147,7 +150,7 @@ static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, stru
     const struct clf__launch launch = {
         .program = by_rows ? "attention_step" : "attention",
         .defines = defines,
-        .cpu = CLF__GRID("attention_forward_cpu", clf__groups(tasks)),
+        .cpu = CLF__GRID(by_rows ? "attention_rows_cpu" : "attention_forward_cpu", clf__groups(tasks)),
         .gpu = CLF__GRID(by_rows ? "attention_rows_gpu" : "attention_forward_gpu", clf__groups(tasks)),
         .arguments = arguments,
         .argument_count = argument_count,
@@ -165,7 +168,7 @@ static int is_batched(const struct clf__caps *caps, const struct clf__attention_
 int clf__attention_writes_bf16(const struct clf_device *device, const struct clf__attention_call *call)
 {
     const struct clf__caps *caps = clf__device_caps(device);
-    return caps->form == CLF_FORM_CPU && !is_batched(caps, call);
+    return caps->form == CLF_FORM_CPU && !is_batched(caps, call) && !takes_rows(call);
 }
 
 clf_status clf__attention_forward(struct clf__tensor y, struct clf__tensor q, struct clf__tensor k,

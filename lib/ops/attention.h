@@ -44,9 +44,9 @@ struct clf__attention_call {
     int weight_heads;
     struct clf__dropout dropout; /* of the probabilities, in training; fused form alone. Its row is query row
                                   * times H plus head, its column the key's place in its sequence */
-    int few_queries; /* set by a decoding step, whose sequences have a handful of queries: the GPU form then
-                      * takes one query at a time. Not derived from max_queries, which is the batch's: a
-                      * sequence alone must get the same bits */
+    int few_queries; /* set by a decoding step, whose sequences have a handful of queries: keys are then not
+                      * packed, and in the GPU form a group takes one query. Not derived from max_queries,
+                      * which is the batch's: a sequence alone must get the same bits */
 };
 
 /* What the kernels keep of one head, and the most that there is room for. */
