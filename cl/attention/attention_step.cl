@@ -38,46 +38,54 @@ static inline float relative_bias(const __global float *bias, int reach, int t, 
     return bias[clamp(t - query + reach, 0, 2 * reach)];
 }
 
-/* ---- the CPU form: lanes are columns of a head; a work-item takes one row of a cache and head, or the queries of one
- * sequence and head, up to STEP_QUERIES of them. Unlike attention.cl's, which packs keys for many queries ---- */
+/* ---- the CPU form: lanes are columns of a head. A work-item takes a row of the cache, or the queries of a sequence, and
+ * some neighbouring heads: their keys lie side by side, and memory is read fastest in long runs. Keys are read as they
+ * lie, where attention.cl packs them for many queries. ---- */
 
 #define STEP_QUERIES CLF__STEP_QUERIES
-#define STEP_STATES  16
+#define STEP_STATES  16                /* queries times heads that are taken together */
+#define PART_KEYS    CLF__PART_KEYS    /* see rows_task() */
+#define PARTIAL      CLF__PARTIAL_WIDTH(VALUE_WIDTH)
 
-/* The running state of one query and head; scores are times log2(e). */
-struct state {
-    float16 query[VECTORS(KEY_WIDTH)];
+/* What some keys come to for a query and head: the sum of their values by exp(score - maximum), and of these weights. */
+struct running {
     float16 sums[VECTORS(VALUE_WIDTH)];
     float maximum, total;
 };
 
+/* Of each query of each head; all queries of a head lie one after the other. Scores are times log2(e). */
 struct step_work {
-    struct state states[STEP_STATES];
-    float scores[TILE]; /* of one query */
-    int rows[TILE];     /* of keys and values */
+    float16 queries[STEP_STATES][VECTORS(KEY_WIDTH)];
+    struct running running[STEP_STATES];
+    struct running earlier[STEP_STATES]; /* of the parts of keys before this one */
+    float scores[STEP_STATES][TILE];     /* and then weights */
+    float factors[STEP_STATES];          /* what the new maximum makes of their earlier sums */
+    int rows[TILE];                      /* of keys and values */
 };
 
-static inline void start(struct state *state, const __global float *query, float scale)
+static inline void load_step_query(float16 *to, const __global float *query, float scale)
 {
 #pragma unroll
     for (int c = 0; c < VECTORS(KEY_WIDTH); c++) {
-        int left = KEY_WIDTH - c * LANES;
-        state->query[c] =
-            scale * (left >= LANES ? vload16(c, query) : load_part(query + c * LANES, left, 0.0f));
+        to[c] = scale * load_columns(query, c * LANES, KEY_WIDTH);
     }
+}
+
+static inline void begin(struct running *running)
+{
 #pragma unroll
     for (int c = 0; c < VECTORS(VALUE_WIDTH); c++) {
-        state->sums[c] = 0.0f;
+        running->sums[c] = 0.0f;
     }
-    state->maximum = -INFINITY;
-    state->total = 0.0f;
+    running->maximum = -INFINITY;
+    running->total = 0.0f;
 }
 
 /* The products of a query and of as many keys as a register has lanes, the rows from `row` on, of which `last` is the last:
  * lane by lane, and then the lanes are added pairwise, as a tree, until one register holds the keys' sums. */
 #if VECTOR_LANES == 16
-#define score_keys(state, k, stride, rows, row, last) (wide_score_keys(state, k, stride, rows, row, last).v)
-static inline struct wide wide_score_keys(const struct state *state, const __global float *k, int stride, const int *rows,
+#define score_keys(query, k, stride, rows, row, last) (wide_score_keys(query, k, stride, rows, row, last).v)
+static inline struct wide wide_score_keys(const float16 *query, const __global float *k, int stride, const int *rows,
                                           int row, int last)
 {
     float16 sums[LANES];
@@ -87,7 +95,7 @@ static inline struct wide wide_score_keys(const struct state *state, const __glo
         sums[i] = 0.0f;
 #pragma unroll
         for (int c = 0; c < VECTORS(KEY_WIDTH); c++) {
-            sums[i] = fma16(state->query[c], load_columns(key, c * LANES, KEY_WIDTH), sums[i]);
+            sums[i] = fma16(query[c], load_columns(key, c * LANES, KEY_WIDTH), sums[i]);
         }
     }
 #pragma unroll
@@ -108,10 +116,9 @@ static inline float8 pair_halves(float8 a, float8 b)
 }
 
 /* Of the sixteen lanes the eight from `first` on, 0 or 8. Inlined, so that its loops have ends that are known. */
-static inline __attribute__((always_inline)) float8 score_half(const struct state *state, const __global float *k, int stride, const int *rows, int row,
-                                int last, int first)
+static inline __attribute__((always_inline)) float8 score_half(const float16 *query, const __global float *k, int stride,
+                                                               const int *rows, int row, int last, int first)
 {
-    const float *query = (const float *)state->query + first;
     float8 sums[8];
 #pragma unroll
     for (int i = 0; i < 8; i++) {
@@ -119,78 +126,71 @@ static inline __attribute__((always_inline)) float8 score_half(const struct stat
         sums[i] = 0.0f;
 #pragma unroll
         for (int c = 0; c < KEY_WIDTH - first; c += LANES) {
-            sums[i] = fma(vload8(0, query + c), load_lanes(key + c, KEY_WIDTH - first - c), sums[i]);
+            float8 columns = vload8(0, (const float *)query + first + c);
+            sums[i] = fma(columns, load_lanes(key + c, KEY_WIDTH - first - c), sums[i]);
         }
     }
-#pragma unroll
-    for (int left = 4; left > 1; left /= 2) {
-#pragma unroll
-        for (int i = 0; i < left; i++) {
-            sums[i] = pair_halves(sums[2 * i], sums[2 * i + 1]);
-        }
-    }
-    return (float8)(sums[0].lo, sums[1].lo) + (float8)(sums[0].hi, sums[1].hi);
+    float8 a = pair_halves(pair_halves(sums[0], sums[1]), pair_halves(sums[2], sums[3]));
+    float8 b = pair_halves(pair_halves(sums[4], sums[5]), pair_halves(sums[6], sums[7]));
+    return (float8)(a.lo, b.lo) + (float8)(a.hi, b.hi);
 }
 
-static inline float8 score_keys(const struct state *state, const __global float *k, int stride, const int *rows, int row,
-                                int last)
+static inline float8 score_keys(const float16 *query, const __global float *k, int stride, const int *rows, int row, int last)
 {
-    return score_half(state, k, stride, rows, row, last, 0) + score_half(state, k, stride, rows, row, last, 8);
+    return score_half(query, k, stride, rows, row, last, 0) + score_half(query, k, stride, rows, row, last, 8);
 }
 #endif
 
-/* What of the next tile is fetched while this one is scored. */
-struct next_tile {
-    const __global float *k, *v;
-    int k_stride, v_stride, count;
-};
-
-/* scores[t] = query . k[rows[t]] for t < count. */
-static inline void score_tile(struct step_work *work, const struct state *state, const __global float *k, int stride,
-                              int count, const struct next_tile *next)
+/* scores[n][t] = query n . k[rows[t]] for t < count; k is the first head's. The keys of all heads before the next ones. */
+static inline void score_tile(struct step_work *work, int heads, int queries, const __global float *k, int stride, int count)
 {
     for (int t = 0; t < count; t += VECTOR_LANES) {
-        int fetched = next ? clamp(next->count - t, 0, VECTOR_LANES) : 0;
-        if (fetched > 0) {
-            fetch_rows(next->k + (size_t)t * next->k_stride, next->k_stride, fetched, KEY_WIDTH);
-            fetch_rows(next->v + (size_t)t * next->v_stride, next->v_stride, fetched, VALUE_WIDTH);
+        for (int n = 0; n < heads * queries; n++) {
+            vstorev(score_keys(work->queries[n], k + n / queries * KEY_WIDTH, stride, work->rows, t, count - 1), 0,
+                    work->scores[n] + t);
         }
-        vstorev(score_keys(state, k, stride, work->rows, t, count - 1), 0, work->scores + t);
     }
 }
 
-/* Folds the tile's scores and values into the running maximum and sums. */
-static inline void add_tile(struct step_work *work, struct state *state, const __global float *v, int stride, int count)
+/* Scores to weights. */
+static inline void weigh_tile(struct step_work *work, int n, int count)
 {
-    float *scores = work->scores;
+    struct running *running = &work->running[n];
+    float *scores = work->scores[n];
     for (int t = count; t % LANES != 0; t++) {
         scores[t] = -INFINITY;
     }
-    float16 largest = state->maximum;
+    float16 largest = running->maximum;
     for (int t = 0; t < count; t += LANES) {
         largest = fmax16(largest, vload16(0, scores + t));
     }
     float maximum = max16(largest);
     /* While nothing has been seen: subtracting 0 instead of -inf makes the weights 0, not NaN. */
     float subtracted = maximum == -INFINITY ? 0.0f : maximum;
-    float factor = exp2_16((float16)(state->maximum - subtracted)).s0;
+    float factor = exp2_16((float16)(running->maximum - subtracted)).s0;
     float16 total = 0.0f;
     for (int t = 0; t < count; t += LANES) {
         float16 weights = exp2_16(vload16(0, scores + t) - subtracted);
         total += weights;
         vstore16(weights, 0, scores + t);
     }
-    state->total = fma(state->total, factor, sum16(total));
-    state->maximum = maximum;
+    running->total = fma(running->total, factor, sum16(total));
+    running->maximum = maximum;
+    work->factors[n] = factor;
+}
 
+/* sums = sums * factor + the values of rows first .. end - 1 by their weights. */
+static inline void add_values_of(struct running *running, float factor, const float *weights, const int *rows, int first,
+                                 int end, const __global float *v, int stride)
+{
     float16 sums[VECTORS(VALUE_WIDTH)];
 #pragma unroll
     for (int c = 0; c < VECTORS(VALUE_WIDTH); c++) {
-        sums[c] = state->sums[c] * factor;
+        sums[c] = first == 0 ? running->sums[c] * factor : running->sums[c];
     }
-    for (int t = 0; t < count; t++) {
-        const __global float *value = v + (size_t)work->rows[t] * stride;
-        float16 weight = scores[t];
+    for (int t = first; t < end; t++) {
+        const __global float *value = v + (size_t)rows[t] * stride;
+        float16 weight = weights[t];
 #pragma unroll
         for (int c = 0; c < VECTORS(VALUE_WIDTH); c++) {
             sums[c] = fma16(weight, load_columns(value, c * LANES, VALUE_WIDTH), sums[c]);
@@ -198,22 +198,51 @@ static inline void add_tile(struct step_work *work, struct state *state, const _
     }
 #pragma unroll
     for (int c = 0; c < VECTORS(VALUE_WIDTH); c++) {
-        state->sums[c] = sums[c];
+        running->sums[c] = sums[c];
     }
 }
 
-static inline void finish(__global float *y, const struct state *state)
+/* Folds the tile's weights and values into the sums; v is the first head's. Of all heads before the next keys. */
+static inline void add_tile(struct step_work *work, int heads, int queries, const __global float *v, int stride, int count)
 {
-    float share = state->total == 0.0f ? 0.0f : 1.0f / state->total;
+    for (int t = 0; t < count; t += LANES) {
+        for (int n = 0; n < heads * queries; n++) {
+            add_values_of(&work->running[n], work->factors[n], work->scores[n], work->rows, t, min(t + LANES, count),
+                          v + n / queries * VALUE_WIDTH, stride);
+        }
+    }
+}
+
+static inline void finish(__global float *y, const struct running *running)
+{
+    float share = running->total == 0.0f ? 0.0f : 1.0f / running->total;
 #pragma unroll
     for (int c = 0; c < VECTORS(VALUE_WIDTH); c++) {
         int left = VALUE_WIDTH - c * LANES;
         if (left >= LANES) {
-            vstore16(state->sums[c] * share, c, y);
+            vstore16(running->sums[c] * share, c, y);
         } else {
-            store_part(state->sums[c] * share, y + c * LANES, left);
+            store_part(running->sums[c] * share, y + c * LANES, left);
         }
     }
+}
+
+/* How many heads a task takes of `all` rows or the like, whose tasks the groups share: as many as there are states for,
+ * unless some group then had more to do than with one head a task. */
+static inline int heads_together(int all, int heads, int queries)
+{
+    int groups = (int)get_num_groups(0), least = (all * heads - 1) / groups + 1;
+    int together = clamp(STEP_STATES / queries, 1, heads);
+    while (together > 1 && ((all * ((heads - 1) / together + 1) - 1) / groups + 1) * together > least) {
+        together--;
+    }
+    return together;
+}
+
+/* Tasks of which each has so many heads. */
+static inline int count_head_groups(int heads, int together)
+{
+    return (heads - 1) / together + 1;
 }
 
 static inline void copy_row(__global float *to, const __global float *from, int width)
@@ -227,149 +256,61 @@ static inline void copy_row(__global float *to, const __global float *from, int 
     }
 }
 
-/* One row and head. */
-static inline void step_task(struct step_work *work, int task, STEP_ARGUMENTS)
+/* One row and `together` heads. */
+static inline void step_task(struct step_work *work, int task, int together, STEP_ARGUMENTS)
 {
-    int row = task / sizes.heads, head = task % sizes.heads;
+    int head_groups = count_head_groups(sizes.heads, together), row = task / head_groups;
+    int first_head = task % head_groups * together, heads = min(together, sizes.heads - first_head);
     int cache_row = cache_rows[sizes.cache_rows.offset + row], position = positions[sizes.positions.offset + row];
     int keys = count_keys(cache_row, position, sizes.cache_rows_total, sizes.positions_total);
+    int key = first_head * KEY_WIDTH, value = first_head * VALUE_WIDTH;
     const __global int *lookup = ROW(table, cache_row);
     if (keys > 0 && own_k) {
         size_t own = (size_t)cache_row * sizes.positions_total + position;
-        copy_row(ROW(k, own) + head * KEY_WIDTH, ROW(own_k, row) + head * KEY_WIDTH, KEY_WIDTH);
-        copy_row(ROW(v, own) + head * VALUE_WIDTH, ROW(own_v, row) + head * VALUE_WIDTH, VALUE_WIDTH);
+        copy_row(ROW(k, own) + key, ROW(own_k, row) + key, heads * KEY_WIDTH);
+        copy_row(ROW(v, own) + value, ROW(own_v, row) + value, heads * VALUE_WIDTH);
     }
-    struct state *state = work->states;
-    start(state, ROW(q, row) + head * KEY_WIDTH, sizes.scale * M_LOG2E_F);
+    for (int h = 0; h < heads; h++) {
+        load_step_query(work->queries[h], ROW(q, row) + key + h * KEY_WIDTH, sizes.scale * M_LOG2E_F);
+        begin(&work->running[h]);
+    }
     for (int tile = 0; tile < keys; tile += TILE) {
         int count = min(keys - tile, TILE);
         for (int t = 0; t < count; t++) {
             work->rows[t] = lookup[tile + t] * sizes.positions_total + tile + t;
         }
-        score_tile(work, state, ROW(k, 0) + head * KEY_WIDTH, sizes.k.stride, count, 0);
-        for (int t = 0; relative && t < count; t++) {
-            float bias = relative_bias(ROW(relative, head), sizes.reach, tile + t, position);
-            work->scores[t] = fma(M_LOG2E_F, bias, work->scores[t]);
+        score_tile(work, heads, 1, ROW(k, 0) + key, sizes.k.stride, count);
+        for (int h = 0; h < heads; h++) {
+            for (int t = 0; relative && t < count; t++) {
+                float bias = relative_bias(ROW(relative, first_head + h), sizes.reach, tile + t, position);
+                work->scores[h][t] = fma(M_LOG2E_F, bias, work->scores[h][t]);
+            }
+            weigh_tile(work, h, count);
         }
-        add_tile(work, state, ROW(v, 0) + head * VALUE_WIDTH, sizes.v.stride, count);
+        add_tile(work, heads, 1, ROW(v, 0) + value, sizes.v.stride, count);
     }
-    finish(ROW(y, row) + head * VALUE_WIDTH, state);
+    for (int h = 0; h < heads; h++) {
+        finish(ROW(y, row) + value + h * VALUE_WIDTH, &work->running[h]);
+    }
 }
 
 CPU_KERNEL void attention_step_cpu(STEP_ARGUMENTS)
 {
     struct step_work work;
-    for (int task = (int)get_group_id(0); task < sizes.rows * sizes.heads; task += (int)get_num_groups(0)) {
-        step_task(&work, task, y, q, own_k, own_v, k, v, table, cache_rows, positions, relative, sizes);
+    int together = heads_together(sizes.rows, sizes.heads, 1), tasks = sizes.rows * count_head_groups(sizes.heads, together);
+    for (int task = (int)get_group_id(0); task < tasks; task += (int)get_num_groups(0)) {
+        step_task(&work, task, together, y, q, own_k, own_v, k, v, table, cache_rows, positions, relative, sizes);
     }
 }
 
-/* Masks a query's scores of count keys from `key` on. hidden (of these keys), bias (the head's) and terms (the query's row)
- * may be null. */
-static inline void mask_scores(float *scores, int query, int key, int count, const __global int *hidden,
-                               const __global float *bias, int reach, const __global float *terms)
-{
-    for (int t = 0; t < count; t++) {
-        float score = scores[t];
-        score = bias ? fma(M_LOG2E_F, relative_bias(bias, reach, key + t, query), score) : score;
-        score = terms ? fma(M_LOG2E_F, terms[key + t], score) : score;
-        scores[t] = hidden && hidden[t] ? -INFINITY : score;
-    }
-}
-
-/* How the groups share sequences and heads: a task is a block of queries of `heads` neighbouring heads, whose keys lie side
- * by side, so that memory is read in longer runs than one head's. As many as there are states for, unless some group then
- * had more to do than with one head a task. */
-struct share {
-    int heads, blocks, tasks;
-};
-
-static inline struct share share_rows(struct clf__attention_sizes sizes)
-{
-    int groups = (int)get_num_groups(0), queries = clamp(sizes.max_queries, 1, STEP_QUERIES);
-    struct share share;
-    share.blocks = (sizes.max_queries - 1) / STEP_QUERIES + 1;
-    int all = sizes.sequences * share.blocks, least = (all * sizes.heads - 1) / groups + 1;
-    share.heads = clamp(STEP_STATES / queries, 1, sizes.heads);
-    do {
-        share.tasks = all * ((sizes.heads - 1) / share.heads + 1);
-    } while (((share.tasks - 1) / groups + 1) * share.heads > least && share.heads-- > 1);
-    return share;
-}
-
-/* A block of queries of a sequence. */
-struct block {
-    size_t row; /* of the first query */
-    int sequence, first, count;
-    int first_key, own, end; /* keys that the first query sees, if there are so many, and that the last one does */
-};
-
-static inline struct block block_of(const __global int *ranges, int sequence, int first, struct clf__attention_sizes sizes)
-{
-    const __global int *range = ranges + sizes.ranges.offset + sequence * 4;
-    struct block block = {(size_t)(range[0] + first), sequence, first, min(range[1] - first, STEP_QUERIES), range[2]};
-    block.own = sizes.causal ? first + range[3] - range[1] + 1 : range[3];
-    block.end = sizes.causal ? min(block.own + block.count - 1, range[3]) : range[3];
-    return block;
-}
-
-/* A tile of one head, which the block's queries share. */
-static inline void fold_tile(struct step_work *work, struct state *states, const struct block *block, int head, int tile,
-                             int width, const struct next_tile *next, const __global float *k, const __global float *v,
-                             const __global int *hidden, const __global float *additive, const __global float *relative,
-                             struct clf__attention_sizes sizes)
-{
-    for (int i = 0; i < block->count; i++) {
-        int seen = sizes.causal ? min(block->own + i - tile, width) : width;
-        if (seen <= 0) {
-            continue;
-        }
-        score_tile(work, &states[i], ROW(k, 0) + head * KEY_WIDTH, sizes.k.stride, seen, i == 0 ? next : 0);
-        if (hidden || relative || additive) {
-            int query = block->first + i;
-            mask_scores(work->scores, query, tile, seen, hidden ? hidden + sizes.hidden.offset + block->first_key + tile : 0,
-                        relative ? ROW(relative, head) : 0, sizes.reach,
-                        additive ? ROW(additive, (size_t)block->sequence * sizes.max_queries + query) : 0);
-        }
-        add_tile(work, &states[i], ROW(v, 0) + head * VALUE_WIDTH, sizes.v.stride, seen);
-    }
-}
-
-/* A task. While it works on a tile, the next one is fetched. */
-static inline void rows_task(struct step_work *work, int task, const struct share *share, ATTENTION_ARGUMENTS)
-{
-    int parts = share->tasks / (sizes.sequences * share->blocks), first_head = task % parts * share->heads;
-    int heads = min(share->heads, sizes.heads - first_head), number = task / parts;
-    struct block block =
-        block_of(ranges, number / share->blocks, number % share->blocks * STEP_QUERIES, sizes);
-    for (int n = 0; n < heads * block.count; n++) {
-        start(&work->states[n], ROW(q, block.row + n % block.count) + (first_head + n / block.count) * KEY_WIDTH,
-              sizes.scale * M_LOG2E_F);
-    }
-    for (int tile = 0; block.count > 0 && tile < block.end; tile += TILE) {
-        int width = min(block.end - tile, TILE);
-        for (int t = 0; t < width; t++) {
-            work->rows[t] = block.first_key + tile + t;
-        }
-        for (int h = 0; h < heads; h++) {
-            int head = first_head + h, next_row = block.first_key + tile + TILE;
-            struct next_tile next = {ROW(k, next_row) + head * KEY_WIDTH, ROW(v, next_row) + head * VALUE_WIDTH, sizes.k.stride,
-                                     sizes.v.stride, min(block.end - tile - TILE, TILE)};
-            fold_tile(work, work->states + h * block.count, &block, head, tile, width, &next, k, v, hidden, additive, relative,
-                      sizes);
-        }
-    }
-    for (int n = 0; n < heads * block.count; n++) {
-        finish(ROW(y, block.row + n % block.count) + (first_head + n / block.count) * VALUE_WIDTH, &work->states[n]);
-    }
-}
+#include "include/attention_parts.cl"
 
 CPU_KERNEL void attention_rows_cpu(ATTENTION_ARGUMENTS)
 {
     struct step_work work;
-    struct share share = share_rows(sizes);
-    for (int task = (int)get_group_id(0); task < share.tasks; task += (int)get_num_groups(0)) {
-        rows_task(&work, task, &share, y, q, k, v, ranges, hidden, additive, relative, sizes);
+    int together = rows_together_of(sizes), tasks = count_row_tasks(together, sizes);
+    for (int task = (int)get_group_id(0); task < tasks; task += (int)get_num_groups(0)) {
+        rows_task(&work, task, together, 0, y, q, k, v, ranges, hidden, additive, relative, sizes);
     }
 }
 

@@ -51,6 +51,7 @@ enum {
     SELF_NORM,
     CROSS_QUERY,
     CROSS_ATTENTION,
+    CROSS_JOIN,
     CROSS_OUTPUT,
     CROSS_NORM,
     FEED_FORWARD_UP,
@@ -269,12 +270,13 @@ static inline void leave(__global atomic_int *counters, int layers)
     }
 }
 
-/* Groups: one a compute unit. x goes in and out; operand (R rows of converted inputs) is work space, too. From history on:
+/* Groups: one a compute unit. x goes in and out; operand (R rows of converted inputs) and partials are work space, too;
+ * partials may be null. From history on:
  * the start's, which is left out where ids is null. */
 CPU_KERNEL void decoder_layer_step_cpu(__global atomic_int *counters, const __global struct layer *layers,
                                        __global float *x, __global float *normed, __global float *projected,
                                        __global float *context, __global float *hidden, __global uchar *operand,
-                                       __global int *table, const __global int *cache_rows,
+                                       __global float *partials, __global int *table, const __global int *cache_rows,
                                        const __global int *positions, const __global float *relative,
                                        const __global int *ranges, const __global int *hidden_keys,
                                        const __global int *history, const __global int *parents,
@@ -289,8 +291,8 @@ CPU_KERNEL void decoder_layer_step_cpu(__global atomic_int *counters, const __gl
                                      {projected, sizes.projected_stride},
                                      {context, sizes.context_stride},
                                      {hidden, sizes.hidden_stride}};
-    int rows = sizes.self.rows, heads = sizes.self.heads;
-    struct share cross_share = share_rows(sizes.cross);
+    int rows = sizes.self.rows, self_together = heads_together(rows, sizes.self.heads, 1);
+    int cross_together = rows_together_of(sizes.cross);
     struct step_work work;
     if (ids) {
         const struct start start = {table, history, cache_rows, parents, positions, ids, added_rows, embedding, added};
@@ -312,13 +314,18 @@ CPU_KERNEL void decoder_layer_step_cpu(__global atomic_int *counters, const __gl
             if (product.linear.weight) {
                 run_product(counters, count, &product, rows, operand);
             } else if (stage == SELF_ATTENTION) {
-                FOR_TILES(count, rows * heads,
-                          step_task(&work, tile, context, projected, projected, projected, layer.keys, layer.values, table, cache_rows,
+                FOR_TILES(count, rows * count_head_groups(sizes.self.heads, self_together),
+                          step_task(&work, tile, self_together, context, projected, projected, projected, layer.keys, layer.values, table, cache_rows,
                                     positions, relative, sizes.self))
             } else if (stage == CROSS_ATTENTION) {
-                FOR_TILES(count, cross_share.tasks,
-                          rows_task(&work, tile, &cross_share, context, projected, layer.memory, layer.memory, ranges, hidden_keys, 0, 0,
-                                    sizes.cross))
+                FOR_TILES(count, count_row_tasks(cross_together, sizes.cross),
+                          rows_task(&work, tile, cross_together, partials, context, projected, layer.memory, layer.memory,
+                                    ranges, hidden_keys, 0, 0, sizes.cross))
+            } else if (stage == CROSS_JOIN) {
+                if (sizes.cross.parts > 1) {
+                    FOR_TILES(count, sizes.cross.sequences * sizes.cross.max_queries,
+                              join_task(tile, context, partials, ranges, sizes.cross))
+                }
             } else {
                 FOR_TILES(count, rows,
                           norm_row(space.in.at + (size_t)tile * space.in.stride, 0,

@@ -97,6 +97,18 @@ static clf_status reserve_attention(struct clf__session *session)
     return limits->aligns && !limits->maps ? reserve_alignment(session, 0) : CLF_OK;
 }
 
+/* Where steps share out the keys of a long source. */
+static clf_status reserve_partials(struct clf__session *session)
+{
+    struct clf__heads heads = clf__config_heads(&session->transformer->config, CLF__DECODER);
+    int64_t count = clf__attention_partials(&heads, session->limits.cache_rows,
+                                            clf__session_source_rows(session, session->limits.source_length));
+    int is_cpu = clf__device_caps(session->arena.device)->form == CLF_FORM_CPU;
+    return is_cpu && count > 0 ? clf__arena_reserve(&session->arena, &session->partials, CLF__F32, 1, count,
+                                                    "what parts of the sources come to")
+                               : CLF_OK;
+}
+
 static clf_status reserve_decoder(struct clf__session *session)
 {
     const struct clf__session_limits *limits = &session->limits;
@@ -124,6 +136,7 @@ static clf_status reserve_decoder(struct clf__session *session)
         int counters = CLF__DECODER_COUNTERS(config->decoder_layers) + 16;
         CLF__TRY(
             clf__arena_reserve(arena, &session->counters, CLF__I32, 1, counters, "the decoder's counters"));
+        CLF__TRY(reserve_partials(session));
         CLF__TRY(clf__session_mixer(session)->reserve_shared(&session->shared_state, arena,
                                                              limits->cache_rows, limits->positions));
     }

@@ -334,6 +334,7 @@ static clf_status run_step(struct clf__session *session, struct clf__step *step)
     cross.weights = looks_of(session, step, views.cross.max_keys);
     cross.weight_heads = session->limits.attention_heads;
     cross.few_queries = 1;
+    cross.partials = session->partials;
     struct clf__layer_call call = {.step = &mixer_step, .cross_call = &cross, .counters = session->counters};
     CLF__TRY(start_step(session, &call, &start, step->rows));
     CLF__TRY(clf__session_run_decoder(session, step->rows, &call, NULL));

@@ -45,7 +45,7 @@ struct clf__layer_call {
     const struct clf__step_start *start; /* of the first layer, where clf__decoder_layers_take_start() says
                                           * so; else NULL, and all is done */
 };
-#define CLF__DECODER_COUNTERS(layers) (16 * (3 + 44 * (layers)))
+#define CLF__DECODER_COUNTERS(layers) (16 * (3 + 48 * (layers)))
 
 /* Numbers that say where the buffers of one layer are: 21 addresses of 8 bytes. */
 enum { CLF__DECODER_ADDRESSES = 42 };

@@ -15,14 +15,19 @@ struct clf__place {
 
 /* Of cl/attention/attention.cl. */
 struct clf__attention_sizes {
-    struct clf__place y, q, k, v, ranges, hidden, additive, relative;
+    struct clf__place y, q, k, v, ranges, hidden, additive, relative, partials;
     int reach, sequences, heads, max_queries;
+    int parts; /* of the keys of a sequence that are shared out, at most; 1: none are */
     float scale;
     int causal, block_queries;
 };
 
-/* Of cl/attention/attention_step.cl. */
-#define CLF__STEP_QUERIES 8 /* of a sequence, which the CPU form takes together */
+/* Of cl/attention/attention_step.cl: queries of a sequence that the CPU form takes together, the keys of a
+ * part, and the floats that hold what a part comes to for a query and head. */
+#define CLF__STEP_QUERIES               8
+#define CLF__PART_KEYS                  256
+#define CLF__PARTIAL_WIDTH(value_width) (((value_width) + 15) / 16 * 16 + 16)
+
 struct clf__attention_step_sizes {
     struct clf__place y, q, own_k, own_v, k, v, table, cache_rows, positions, relative;
     int positions_total, cache_rows_total, reach, rows, heads;

@@ -12,13 +12,13 @@
  * of cl/attention/attention_step.cl grow by. */
 static size_t count_private(const struct clf__heads *heads, int is_fused, int is_trained)
 {
-    enum { LANES = 16, STEP = 8, OTHERS = 40 << 10 };
+    enum { LANES = 16, OTHERS = 40 << 10 };
     size_t key = ((size_t)heads->key_width + LANES - 1) / LANES * LANES;
     size_t value = ((size_t)heads->value_width + LANES - 1) / LANES * LANES;
     if (is_trained) {
         return 1792 * key + 1152 * value + OTHERS;
     }
-    return is_fused ? 512 * key + 1024 * value + OTHERS : STEP * (key + value) + OTHERS;
+    return is_fused ? 512 * key + 1024 * value + OTHERS : 64 * key + 128 * value + OTHERS;
 }
 
 struct clf__attention_room clf__attention_room(const struct clf_device *device,
@@ -36,6 +36,17 @@ struct clf__attention_room clf__attention_room(const struct clf_device *device,
     enum { TILE = 64, CHUNK = 32, GROUP_FLOATS = TILE * (CHUNK + 1) + 2 * TILE + CLF__GROUP };
     return (struct clf__attention_room){((size_t)heads->key_width + GROUP_FLOATS) * sizeof(float),
                                         caps->local_memory_bytes, "local memory"};
+}
+
+int clf__attention_parts(int keys)
+{
+    return keys > 0 ? (keys - 1) / CLF__PART_KEYS + 1 : 1;
+}
+
+int64_t clf__attention_partials(const struct clf__heads *heads, int rows, int max_keys)
+{
+    int parts = clf__attention_parts(max_keys);
+    return parts > 1 ? (int64_t)rows * heads->count * parts * CLF__PARTIAL_WIDTH(heads->value_width) : 0;
 }
 
 struct clf__cost clf__attention_cost(const struct clf__heads *heads, double queries, double keys,
@@ -103,6 +114,7 @@ static struct clf__attention_sizes list_sizes(struct clf__tensor y, struct clf__
         .max_queries = ranges->max_queries,
         .scale = call->heads.scale,
         .causal = mask->causal,
+        .parts = 1,
     };
 }
 

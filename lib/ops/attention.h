@@ -42,12 +42,20 @@ struct clf__attention_call {
     struct clf__tensor weights; /* as clf__attention_weights_forward() has it, of the first weight_heads
                                  * heads; buffer NULL: not wanted */
     int weight_heads;
+    struct clf__tensor partials; /* (1, clf__attention_partials()): room to share out the keys of a sequence,
+                                  * which changes no bit, where decoder layers go in one launch; buffer NULL:
+                                  * they are not */
     struct clf__dropout dropout; /* of the probabilities, in training; fused form alone. Its row is query row
                                   * times H plus head, its column the key's place in its sequence */
     int few_queries; /* set by a decoding step, whose sequences have a handful of queries: keys are then not
                       * packed, and in the GPU form a group takes one query. Not derived from max_queries,
                       * which is the batch's: a sequence alone must get the same bits */
 };
+
+/* How many parts the keys of a sequence come to, and the floats that hold what they come to for some rows of
+ * queries; 0 where there is one part. */
+int clf__attention_parts(int keys);
+int64_t clf__attention_partials(const struct clf__heads *heads, int rows, int max_keys);
 
 /* What the kernels keep of one head, and the most that there is room for. */
 struct clf__attention_room {

@@ -7,11 +7,11 @@
 #include "model/stacks.h"
 #include "support/support.h"
 
-enum { POSITIONS = 5, MEMORY_ROWS = 23, MAX_REACH = 2, MOST_LAYERS = 9, WORDS = 41 };
+enum { POSITIONS = 5, MAX_REACH = 2, MOST_LAYERS = 9, WORDS = 41 };
 
 /* What a case is about; everything else is random. */
 struct layer_case {
-    int layers, rows, d_model, ffn, heads, key_width, value_width;
+    int layers, rows, memory, d_model, ffn, heads, key_width, value_width;
     int norm_first, has_bias, has_relative, has_hidden;
     enum clf__norm_kind norm;
     enum clf__activation activation;
@@ -19,22 +19,26 @@ struct layer_case {
 };
 
 static const struct layer_case cases[] = {
-    {1, 1, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP32},
-    {2, 1, 40, 33, 2, 24, 40, 1, 0, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_FP32},
-    {3, 3, 64, 64, 4, 16, 16, 1, 1, 1, 0, CLF__NORM_RMS, CLF__GELU_ERF, CLF_PRECISION_FP32},
-    {4, 8, 48, 128, 3, 16, 16, 0, 0, 0, 0, CLF__NORM_STD, CLF__GELU_TANH, CLF_PRECISION_FP32},
-    {1, 9, 33, 65, 2, 17, 15, 0, 1, 0, 1, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP32},
-    {2, 32, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP32},
-    {3, 4, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP16},
-    {4, 1, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_BF16},
-    {5, 9, 64, 96, 2, 32, 32, 1, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_BF16},
-    {1, 9, 33, 65, 2, 17, 15, 1, 1, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_BF16},
-    {9, 1, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_INT8},
-    {2, 9, 33, 65, 2, 17, 15, 1, 0, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_INT8},
-    {3, 32, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_INT8},
-    {1, 67, 33, 65, 2, 17, 15, 0, 1, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_FP32},
-    {2, 67, 64, 96, 2, 32, 32, 1, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_BF16},
-    {2, 300, 36, 161, 2, 18, 18, 1, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_INT8},
+    {1, 1, 23, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP32},
+    {2, 1, 23, 40, 33, 2, 24, 40, 1, 0, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_FP32},
+    {3, 3, 23, 64, 64, 4, 16, 16, 1, 1, 1, 0, CLF__NORM_RMS, CLF__GELU_ERF, CLF_PRECISION_FP32},
+    {4, 8, 23, 48, 128, 3, 16, 16, 0, 0, 0, 0, CLF__NORM_STD, CLF__GELU_TANH, CLF_PRECISION_FP32},
+    {1, 9, 23, 33, 65, 2, 17, 15, 0, 1, 0, 1, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP32},
+    {2, 32, 23, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP32},
+    {3, 4, 23, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP16},
+    {4, 1, 23, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_BF16},
+    {5, 9, 23, 64, 96, 2, 32, 32, 1, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_BF16},
+    {1, 9, 23, 33, 65, 2, 17, 15, 1, 1, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_BF16},
+    {9, 1, 23, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_INT8},
+    {2, 9, 23, 33, 65, 2, 17, 15, 1, 0, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_INT8},
+    {3, 32, 23, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_INT8},
+    {1, 67, 23, 33, 65, 2, 17, 15, 0, 1, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_FP32},
+    {2, 67, 23, 64, 96, 2, 32, 32, 1, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_BF16},
+    {2, 300, 23, 36, 161, 2, 18, 18, 1, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_INT8},
+    /* Sources whose keys are taken in parts. */
+    {2, 1, 800, 64, 96, 3, 32, 24, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP32},
+    {2, 5, 266, 64, 96, 2, 32, 32, 1, 1, 0, 1, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_BF16},
+    {3, 30, 600, 33, 65, 2, 17, 15, 0, 1, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_INT8},
 };
 
 static void make_linear(struct clf__linear *out, struct clf_device *device, struct support_random *random,
@@ -94,14 +98,14 @@ struct step_tables {
     int sources, max_queries;
 };
 
-static void make_tables(struct step_tables *out, struct support_random *random, int rows)
+static void make_tables(struct step_tables *out, struct support_random *random, int rows, int memory)
 {
     out->sources = rows > 1 ? 2 : 1;
     out->cache_rows = support_array((size_t)rows, sizeof(int32_t));
     out->positions = support_array((size_t)rows, sizeof(int32_t));
     out->table = support_array((size_t)rows * POSITIONS, sizeof(int32_t));
     out->ranges = support_array(8, sizeof(int32_t));
-    out->hidden = support_array(MEMORY_ROWS, sizeof(int32_t));
+    out->hidden = support_array((size_t)memory, sizeof(int32_t));
     out->parents = support_array((size_t)rows, sizeof(int32_t));
     out->ids = support_array((size_t)rows, sizeof(int32_t));
     out->position_rows = support_array((size_t)rows, sizeof(int32_t));
@@ -120,11 +124,11 @@ static void make_tables(struct step_tables *out, struct support_random *random, 
             out->table[out->cache_rows[r] * POSITIONS + t] = out->cache_rows[is_earlier ? other : r];
         }
     }
-    for (int i = 0; i < MEMORY_ROWS; i++) {
+    for (int i = 0; i < memory; i++) {
         out->hidden[i] = i % 5 == 2;
     }
     int first = out->sources == 2 ? rows / 3 + 1 : rows;
-    const int32_t ranges[8] = {0, first, 0, 9, first, rows - first, 9, MEMORY_ROWS - 9};
+    const int32_t ranges[8] = {0, first, 0, 9, first, rows - first, 9, memory - 9};
     memcpy(out->ranges, ranges, sizeof ranges);
     out->max_queries = first > rows - first ? first : rows - first;
 }
@@ -140,8 +144,8 @@ static void place_layer(struct clf__layer_call *call, struct clf__mixer_state *s
                                      support_uniform_array(random, (size_t)key_rows * (size_t)values, 1));
     call->state = state;
     call->memory =
-        support_tensor(device, CLF__F32, MEMORY_ROWS, keys + values,
-                       support_uniform_array(random, (size_t)MEMORY_ROWS * (size_t)(keys + values), 1));
+        support_tensor(device, CLF__F32, c->memory, keys + values,
+                       support_uniform_array(random, (size_t)c->memory * (size_t)(keys + values), 1));
 }
 
 static size_t append(float *all, size_t used, struct clf__tensor tensor)
@@ -215,11 +219,15 @@ static float *run_layers(const struct clf__layer *layers, const struct clf__fron
         .ranges = {.table = support_tensor(device, CLF__I32, tables->sources, 4, tables->ranges),
                    .sequences = tables->sources,
                    .max_queries = tables->max_queries,
-                   .max_keys = MEMORY_ROWS},
+                   .max_keys = c->memory},
         .few_queries = 1,
     };
     if (c->has_hidden) {
-        cross.mask.hidden_keys = support_tensor(device, CLF__I32, 1, MEMORY_ROWS, tables->hidden);
+        cross.mask.hidden_keys = support_tensor(device, CLF__I32, 1, c->memory, tables->hidden);
+    }
+    int64_t partials = clf__attention_partials(&cross.heads, rows, c->memory);
+    if (partials > 0) {
+        cross.partials = support_tensor(device, CLF__F32, 1, (int)partials, NULL);
     }
     struct clf__mixer_state states[MOST_LAYERS];
     struct clf__layer_call calls[MOST_LAYERS];
@@ -286,7 +294,7 @@ static void test_single_launch(void **state)
         }
         struct clf__front_end front_end;
         make_front_end(&front_end, device, &random, c, c->precision);
-        make_tables(&tables, &random, c->rows);
+        make_tables(&tables, &random, c->rows, c->memory);
         int counted = CLF__DECODER_COUNTERS(c->layers);
         int32_t *zeros = support_array((size_t)counted, sizeof *zeros);
         struct clf__tensor counters = support_tensor(device, CLF__I32, 1, counted, zeros);

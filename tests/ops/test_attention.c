@@ -75,6 +75,9 @@ static void test_bf16(void **state)
     struct clf__attention_call call = {.scratch = NULL};
     assert_false(support_last_form() == CLF_FORM_GPU &&
                  clf__attention_writes_bf16(fused(CLF_FORM_GPU), &call));
+    call.few_queries = 1;
+    assert_false(clf__attention_writes_bf16(fused(support_first_form()), &call));
+    call.few_queries = 0;
     call.maps = support_tensor(fused(support_first_form()), CLF__F32, 1, 1, NULL);
     assert_false(clf__attention_writes_bf16(fused(support_first_form()), &call));
 }
@@ -92,6 +95,24 @@ static void test_lengths(void **state)
         shape.keys[1] = lengths[i];
         check(shape);
         shape.causal = 1;
+        check(shape);
+    }
+}
+
+/* Keys around the parts that few queries take them in. */
+static void test_parts(void **state)
+{
+    (void)state;
+    static const int lengths[] = {255, 256, 257, 513, 700};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i += support_small() ? 2 : 1) {
+        struct attention_shape shape = {.heads = 3,
+                                        .key_width = 16,
+                                        .value_width = 24,
+                                        .sequences = 2,
+                                        .queries = {1, 9},
+                                        .keys = {40, lengths[i]}};
+        check(shape);
+        shape.hidden = shape.causal = 1;
         check(shape);
     }
 }
@@ -261,6 +282,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_bf16, support_teardown),
         cmocka_unit_test_teardown(test_lengths, support_teardown),
+        cmocka_unit_test_teardown(test_parts, support_teardown),
         cmocka_unit_test_teardown(test_widths, support_teardown),
         cmocka_unit_test_teardown(test_masks, support_teardown),
         cmocka_unit_test_teardown(test_empty, support_teardown),
