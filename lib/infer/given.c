@@ -112,8 +112,7 @@ clf_status clf__session_give(struct clf__session *session, const struct clf__ste
         .pairs = views.pairs,
         .places = views.places,
     };
-    struct clf__attention_call cross = clf__session_cross(session, views.cross);
-    cross.few_queries = 1; /* the bits of a step */
+    const struct clf__attention_call cross = clf__session_cross(session, views.cross);
     const struct clf__front_end_input input = {.ids = views.ids};
     const struct clf__layer_call call = {
         .step = &mixer_step, .cross_call = &cross, .counters = session->counters};
