@@ -73,19 +73,19 @@ static inline struct wide wide_load_range(const __global float *x, int c, struct
 
 /* Of 16 words: which may belong to a value above the largest one, below which their logits alone stay by so much. They do
  * where -log(u) > -below, for g < -log(u). What is not a number may be. */
-static inline int may_win(uint16 words, float16 below)
+static inline int may_win(const uint16 *words, const float16 *below)
 {
-    float16 bar = exp16(below < 0.0f ? below : (float16)(0.0f)) * 1.0001f;
-    int16 is_under = convert_float16(words) * 0x1p-32f <= bar;
+    float16 bar = exp16(*below < 0.0f ? *below : (float16)(0.0f)) * 1.0001f;
+    int16 is_under = convert_float16(*words) * 0x1p-32f <= bar;
     return any(is_under.lo | is_under.hi);
 }
 
-static inline void take_lanes(struct drawn *drawn, uint16 words, float16 logits, float inverse, int c)
+static inline void take_lanes(struct drawn *drawn, const uint16 *words, const float16 *logits, float inverse, int c)
 {
     uint word_of[16];
     float logit_of[16];
-    vstore16(words, 0, word_of);
-    vstore16(logits, 0, logit_of);
+    vstore16(*words, 0, word_of);
+    vstore16(*logits, 0, logit_of);
     for (int i = 0; i < 16; i++) {
         float value = perturbed(logit_of[i], inverse, word_of[i]);
         if (value > drawn->value) {
@@ -112,8 +112,8 @@ static inline struct drawn draw_from(const __global float *x, struct range range
         }
         philox_half_block(words, (uint)c / 4, COUNTER_OF(draw));
         for (int i = 0; i < 2; i++) {
-            if (may_win(words[i], below[i])) {
-                take_lanes(&drawn, words[i], logits[i], draw.inverse, c + 16 * i);
+            if (may_win(&words[i], &below[i])) {
+                take_lanes(&drawn, &words[i], &logits[i], draw.inverse, c + 16 * i);
             }
         }
     }
@@ -135,17 +135,22 @@ CPU_KERNEL void draw_forward_cpu(ARGUMENTS)
     }
 }
 
+static inline ulong key_in_range(const __global float *x, struct range range, float inverse, int id, uint word)
+{
+    int is_inside = id >= range.first && id < range.first + range.count;
+    return is_inside ? key_of(perturbed(x[id], inverse, word), id) : 0;
+}
+
 /* The largest key of the work-item's columns, which are dealt by fours. */
 static inline ulong first_of_range(const __global float *x, struct range range, struct draw draw)
 {
     ulong first = 0;
-    int begin = range.first / 4 * 4, end = range.first + range.count;
-    for (int c = begin + (int)get_local_id(0) * 4; c < end; c += QUADS) {
-        uint words[4];
-        vstore4(philox_quad((uint)c / 4, COUNTER_OF(draw)), 0, words);
-        for (int id = max(c, range.first); id < min(c + 4, end); id++) {
-            first = max(first, key_of(perturbed(x[id], draw.inverse, words[id - c]), id));
-        }
+    for (int c = range.first / 4 * 4 + (int)get_local_id(0) * 4; c < range.first + range.count; c += QUADS) {
+        uint4 words = philox_quad((uint)c / 4, COUNTER_OF(draw));
+        first = max(first, key_in_range(x, range, draw.inverse, c, words.x));
+        first = max(first, key_in_range(x, range, draw.inverse, c + 1, words.y));
+        first = max(first, key_in_range(x, range, draw.inverse, c + 2, words.z));
+        first = max(first, key_in_range(x, range, draw.inverse, c + 3, words.w));
     }
     return first;
 }
