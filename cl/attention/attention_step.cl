@@ -43,11 +43,12 @@ static inline float relative_bias(const __global float *bias, int reach, int t, 
  * lie, where attention.cl packs them for many queries. ---- */
 
 #define STEP_QUERIES CLF__STEP_QUERIES
-#define STEP_STATES  16                /* queries times heads that are taken together */
-#define PART_KEYS    CLF__PART_KEYS    /* see rows_task() */
+#define STEP_STATES  16 /* queries times heads that are taken together */
+#define PART_KEYS    CLF__PART_KEYS
 #define PARTIAL      CLF__PARTIAL_WIDTH(VALUE_WIDTH)
 
-/* What some keys come to for a query and head: the sum of their values by exp(score - maximum), and of these weights. */
+/* What some keys come to for a query and head: the sum of their values, weighed by exp(score - maximum), and the total of
+ * these weights. */
 struct running {
     float16 sums[VECTORS(VALUE_WIDTH)];
     float maximum, total;

@@ -3,10 +3,10 @@
  * same functions in the same order as the launches make that lib/layers/layer.c would make, so the same bits.
  *
  * A layer is a list of stages: products, attentions and norms; where products read converted rows, a conversion comes
- * before each. A group takes tiles of the stage (a panel of a product, a head of a row, a row) until none is left, then
- * waits until those that others took are done. It waits for nothing but work that a running group has begun, so one
- * group alone gets through, and one that starts late finds its stages done: no order or number of groups can block (the
- * occupancy-bound model of Sorensen et al., OOPSLA 2016).
+ * before each, and where sources are long, what parts of their keys come to is joined. A group takes tiles of the stage (a
+ * panel of a product, some heads of a row, a row) until none is left, then waits until those that others took are done. It
+ * waits for nothing but work that a running group has begun, so one group alone gets through, and one that starts late finds
+ * its stages done: no order or number of groups can block (the occupancy-bound model of Sorensen et al., OOPSLA 2016).
  *
  * The launch of a step's first layers may begin with what comes before them: the memory's table follows the parents, and
  * the new tokens are embedded.
@@ -270,9 +270,8 @@ static inline void leave(__global atomic_int *counters, int layers)
     }
 }
 
-/* Groups: one a compute unit. x goes in and out; operand (R rows of converted inputs) and partials are work space, too;
- * partials may be null. From history on:
- * the start's, which is left out where ids is null. */
+/* Groups: one a compute unit. x goes in and out; operand (R rows of converted inputs) and partials, which may be null, are
+ * work space, too. From history on: the start's, which is left out where ids is null. */
 CPU_KERNEL void decoder_layer_step_cpu(__global atomic_int *counters, const __global struct layer *layers,
                                        __global float *x, __global float *normed, __global float *projected,
                                        __global float *context, __global float *hidden, __global uchar *operand,
@@ -315,8 +314,8 @@ CPU_KERNEL void decoder_layer_step_cpu(__global atomic_int *counters, const __gl
                 run_product(counters, count, &product, rows, operand);
             } else if (stage == SELF_ATTENTION) {
                 FOR_TILES(count, rows * count_head_groups(sizes.self.heads, self_together),
-                          step_task(&work, tile, self_together, context, projected, projected, projected, layer.keys, layer.values, table, cache_rows,
-                                    positions, relative, sizes.self))
+                          step_task(&work, tile, self_together, context, projected, projected, projected, layer.keys,
+                                    layer.values, table, cache_rows, positions, relative, sizes.self))
             } else if (stage == CROSS_ATTENTION) {
                 FOR_TILES(count, count_row_tasks(cross_together, sizes.cross),
                           rows_task(&work, tile, cross_together, partials, context, projected, layer.memory, layer.memory,
