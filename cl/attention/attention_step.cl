@@ -8,7 +8,7 @@
  * unless own_k is null and they are there; then its key t is the cache's row table[cache_rows[r]][t] * positions_total
  * + t, t = 0 .. positions[r], in tiles of 64 from the first one on. A row whose cache row or position lies outside the
  * cache gets zeros. attention_rows: queries and keys of a ragged batch as in attention.cl, with its masks, likewise in
- * tiles. A row's result depends on nothing but its own keys.
+ * tiles. A row's result depends on nothing but its own keys; only where values are not finite may a masked one count.
  *
  * Macros: KEY_WIDTH, VALUE_WIDTH (of one head). */
 #if !defined(KEY_WIDTH) || !defined(VALUE_WIDTH)
@@ -180,7 +180,7 @@ static inline void weigh_tile(struct step_work *work, int n, int count)
     work->factors[n] = factor;
 }
 
-/* sums = sums * factor + the values of rows first .. end - 1 by their weights. */
+/* sums += the values of rows first .. end - 1 by their weights; at the tile's first row they are scaled by the factor. */
 static inline void add_values_of(struct running *running, float factor, const float *weights, const int *rows, int first,
                                  int end, const __global float *v, int stride)
 {
@@ -229,7 +229,8 @@ static inline void finish(__global float *y, const struct running *running)
 }
 
 /* How many heads a task takes of `all` rows or the like, whose tasks the groups share: as many as there are states for,
- * unless some group then had more to do than with one head a task. */
+ * unless some group then had more to do than with one head a task. So in decoder_layer.cl; launches that have a group for
+ * each head's task take one. */
 static inline int heads_together(int all, int heads, int queries)
 {
     int groups = (int)get_num_groups(0), least = (all * heads - 1) / groups + 1;

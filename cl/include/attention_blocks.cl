@@ -1,4 +1,4 @@
-/* The CPU form of attention.cl, for kernels that do other things too: included, never built alone. Lanes are keys for the
+/* The CPU form of attention.cl, parts of which other kernels of attention use: included, never built alone. Lanes are keys for the
  * scores and columns for the sums. Scores are times log2(e), so that their weights are powers of two. y is in bf16 with
  * RESULT_BF16. */
 #include "gemm/layout.h"

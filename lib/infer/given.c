@@ -1,5 +1,5 @@
 /* Tokens that are given before those of a step: the decoder sees all of them at once, and steps find of them
- * what steps of their own would have left, with native products bit for bit. */
+ * what steps of their own would have left, but for the order of sums in cross-attention. */
 #include <assert.h>
 
 #include "config/sides.h"

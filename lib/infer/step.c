@@ -41,6 +41,9 @@ static void fill_cross_ranges(struct clf__sequence_ranges *ranges, const struct 
     ranges->sequences = ranges->table.rows = count;
     ranges->max_queries = session->limits.cache_rows / session->limits.sources;
     ranges->max_keys = longest;
+    for (int i = 0; i < count; i++) {
+        assert(table[4 * i + 1] <= ranges->max_queries); /* kernels have room for so many */
+    }
 }
 
 /* Of ids. */

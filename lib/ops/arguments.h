@@ -13,7 +13,7 @@ struct clf__place {
 #define ROW(buffer, row) ((buffer) + sizes.buffer.offset + (size_t)(row)*sizes.buffer.stride)
 #endif
 
-/* Of cl/attention/attention.cl. */
+/* Of cl/attention/attention.cl, and of the rows of attention_step.cl, which alone has partials and parts. */
 struct clf__attention_sizes {
     struct clf__place y, q, k, v, ranges, hidden, additive, relative, partials;
     int reach, sequences, heads, max_queries;

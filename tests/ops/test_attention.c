@@ -1,4 +1,4 @@
-/* The fused form of attention: blocks of queries, and one query at a time. */
+/* The fused form of attention: of many queries, which come in blocks, and of few. */
 #include <math.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ static struct clf_device *fused(int form)
     return support_device_with((clf_form)form, CLF_GEMM_AUTO, CLF_ATTENTION_FUSED);
 }
 
-/* Both forms, and each both with blocks of queries and with one at a time, against the reference. */
+/* Both forms, and each both as for many queries and as for few, against the reference. */
 static void check(struct attention_shape shape)
 {
     static uint64_t seed = 1;
