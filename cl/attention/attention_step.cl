@@ -42,8 +42,8 @@ static inline float relative_bias(const __global float *bias, int reach, int t, 
  * some neighbouring heads: their keys lie side by side, and memory is read fastest in long runs. Keys are read as they
  * lie, where attention.cl packs them for many queries. ---- */
 
-#define STEP_QUERIES CLF__STEP_QUERIES
-#define STEP_STATES  16 /* queries times heads that are taken together */
+#define STEP_QUERIES CLF__STEP_QUERIES(KEY_WIDTH, VALUE_WIDTH)
+#define STEP_STATES  CLF__STEP_STATES(KEY_WIDTH, VALUE_WIDTH) /* queries times heads that are taken together */
 #define PART_KEYS    CLF__PART_KEYS
 #define PARTIAL      CLF__PARTIAL_WIDTH(VALUE_WIDTH)
 

@@ -22,11 +22,14 @@ struct clf__attention_sizes {
     int causal, block_queries;
 };
 
-/* Of cl/attention/attention_step.cl: queries of a sequence that the CPU form takes together, the keys of a
- * part, and the floats that hold what a part comes to for a query and head. */
-#define CLF__STEP_QUERIES               8
-#define CLF__PART_KEYS                  256
-#define CLF__PARTIAL_WIDTH(value_width) (((value_width) + 15) / 16 * 16 + 16)
+/* Of cl/attention/attention_step.cl: queries of a sequence that the CPU form takes together, and queries
+ * times heads, fewer where heads are wide; the keys of a part; and the floats that hold what a part comes to
+ * for a query and head. */
+#define CLF__STEP_WIDE(key_width, value_width)    ((key_width) + (value_width) > 1024)
+#define CLF__STEP_QUERIES(key_width, value_width) (CLF__STEP_WIDE(key_width, value_width) ? 1 : 8)
+#define CLF__STEP_STATES(key_width, value_width)  (CLF__STEP_WIDE(key_width, value_width) ? 1 : 16)
+#define CLF__PART_KEYS                            256
+#define CLF__PARTIAL_WIDTH(value_width)           (((value_width) + 15) / 16 * 16 + 16)
 
 struct clf__attention_step_sizes {
     struct clf__place y, q, own_k, own_v, k, v, table, cache_rows, positions, relative;

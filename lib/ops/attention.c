@@ -18,7 +18,8 @@ static size_t count_private(const struct clf__heads *heads, int is_fused, int is
     if (is_trained) {
         return 1792 * key + 1152 * value + OTHERS;
     }
-    return is_fused ? 512 * key + 1024 * value + OTHERS : 64 * key + 128 * value + OTHERS;
+    size_t states = CLF__STEP_STATES(heads->key_width, heads->value_width);
+    return is_fused ? 512 * key + 1024 * value + OTHERS : states * (4 * key + 8 * value) + OTHERS;
 }
 
 struct clf__attention_room clf__attention_room(const struct clf_device *device,
@@ -83,7 +84,7 @@ static int choose_block(const struct clf__attention_call *call, const struct clf
         return takes_rows(call) ? 1 : GPU_BLOCK;
     }
     if (takes_rows(call)) {
-        return CLF__STEP_QUERIES;
+        return CLF__STEP_QUERIES(call->heads.key_width, call->heads.value_width);
     }
     double pairs = (double)call->ranges.sequences * call->heads.count * call->ranges.max_queries;
     int block = MOST_CPU_BLOCK;
