@@ -51,6 +51,21 @@ static void test_demo_model(void **state)
     clf__config_free(&c);
 }
 
+/* Its decoder's tokens are normed, and transformers leaves them unscaled before that, whatever the file says.
+ */
+static void test_small_blenderbot(void **state)
+{
+    (void)state;
+    struct clf__config c =
+        load_config("\"model_type\": \"blenderbot-small\", \"scale_embedding\": true", "", NULL);
+    assert_true(c.norm_decoder_tokens && c.decoder_embedding_scale == 1);
+    assert_true(c.encoder_embedding_scale == (float)sqrt(512));
+    clf__config_free(&c);
+    c = load_config("\"model_type\": \"blenderbot\", \"scale_embedding\": true", "", NULL);
+    assert_true(c.decoder_embedding_scale == (float)sqrt(2560));
+    clf__config_free(&c);
+}
+
 static void test_marian_defaults(void **state)
 {
     (void)state;
@@ -427,6 +442,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_demo_model),
         cmocka_unit_test(test_marian_defaults),
+        cmocka_unit_test(test_small_blenderbot),
         cmocka_unit_test(test_marian_heads_and_sharing),
         cmocka_unit_test(test_presets),
         cmocka_unit_test(test_jadore_scales),
