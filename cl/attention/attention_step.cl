@@ -228,6 +228,12 @@ static inline void finish(__global float *y, const struct running *running)
     }
 }
 
+/* How many tasks the heads make where each takes `together` of them. */
+static inline int count_head_groups(int heads, int together)
+{
+    return (heads - 1) / together + 1;
+}
+
 /* How many heads a task takes of `all` rows or the like, whose tasks the groups share: as many as there are states for,
  * unless some group then had more to do than with one head a task. So in decoder_layer.cl; launches that have a group for
  * each head's task take one. */
@@ -235,16 +241,10 @@ static inline int heads_together(int all, int heads, int queries)
 {
     int groups = (int)get_num_groups(0), least = (all * heads - 1) / groups + 1;
     int together = clamp(STEP_STATES / queries, 1, heads);
-    while (together > 1 && ((all * ((heads - 1) / together + 1) - 1) / groups + 1) * together > least) {
+    while (together > 1 && ((all * count_head_groups(heads, together) - 1) / groups + 1) * together > least) {
         together--;
     }
     return together;
-}
-
-/* Tasks of which each has so many heads. */
-static inline int count_head_groups(int heads, int together)
-{
-    return (heads - 1) / together + 1;
 }
 
 static inline void copy_row(__global float *to, const __global float *from, int width)

@@ -68,7 +68,7 @@ static inline int count_row_tasks(int together, struct clf__attention_sizes size
 struct block {
     size_t row; /* of the first query */
     int sequence, first, queries, part, first_head, heads;
-    int first_key, own, end; /* keys that the first query sees, if there are so many, and that the last one does */
+    int first_key, own, end; /* the ends of the keys that the first query and the last one may see */
 };
 
 static inline struct block block_of(int task, int together, const __global int *ranges, struct clf__attention_sizes sizes)

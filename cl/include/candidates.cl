@@ -25,7 +25,7 @@ struct range {
     int first, count;
 };
 
-/* What of it the row has; ends is where it begins, and what is behind it. */
+/* From column ends[0] up to ends[1], cut to the columns that the row has. */
 static inline struct range range_of(const __global int *ends, int columns)
 {
     struct range range;

@@ -29,6 +29,7 @@ static void fill_cross_ranges(struct clf__sequence_ranges *ranges, const struct 
                               int32_t *table, const struct clf__step *step)
 {
     int count = 0, longest = 0;
+    ranges->max_queries = session->limits.cache_rows / session->limits.sources;
     for (int r = 0; r < step->rows; r++) {
         if (r == 0 || step->slots[r] != step->slots[r - 1]) {
             const struct clf__session_slot *slot = &session->slots[step->slots[r]];
@@ -37,40 +38,25 @@ static void fill_cross_ranges(struct clf__sequence_ranges *ranges, const struct 
             longest = slot->length > longest ? slot->length : longest;
         }
         table[4 * (count - 1) + 1]++;
+        assert(table[4 * (count - 1) + 1] <= ranges->max_queries); /* a kernel's task has room for no more */
     }
     ranges->sequences = ranges->table.rows = count;
-    ranges->max_queries = session->limits.cache_rows / session->limits.sources;
     ranges->max_keys = longest;
-    for (int i = 0; i < count; i++) {
-        assert(table[4 * i + 1] <= ranges->max_queries); /* kernels have room for so many */
-    }
-}
-
-/* Of ids. */
-static struct clf__tensor take_ranges(struct clf__upload *upload, const struct clf__step *step)
-{
-    int columns = 2 * step->ranges_each, count = step->rows * columns;
-    int32_t *ranges;
-    if (count == 0) {
-        return CLF__NO_TENSOR;
-    }
-    struct clf__tensor view = clf__upload_take(upload, count, &ranges);
-    memcpy(ranges, step->ranges, (size_t)count * sizeof *ranges);
-    return clf__tensor_packed(view, step->rows, columns);
 }
 
 _Static_assert(sizeof(struct clf__draw) == CLF__DRAW_WORDS * sizeof(int32_t), "kernels read its words");
 
-static struct clf__tensor take_draws(struct clf__upload *upload, const struct clf__step *step)
+/* A table of integers; there may be none. */
+static struct clf__tensor take_table(struct clf__upload *upload, const void *table, int rows, int columns)
 {
-    int count = step->draw_count;
-    int32_t *draws;
+    int count = rows * columns;
+    int32_t *staged;
     if (count == 0) {
         return CLF__NO_TENSOR;
     }
-    struct clf__tensor view = clf__upload_take(upload, count * CLF__DRAW_WORDS, &draws);
-    memcpy(draws, step->draws, (size_t)count * sizeof *step->draws);
-    return clf__tensor_packed(view, count, CLF__DRAW_WORDS);
+    struct clf__tensor view = clf__upload_take(upload, count, &staged);
+    memcpy(staged, table, (size_t)count * sizeof *staged);
+    return clf__tensor_packed(view, rows, columns);
 }
 
 static clf_status upload_step(struct clf__session *session, struct step_views *views,
@@ -91,8 +77,8 @@ static clf_status upload_step(struct clf__session *session, struct step_views *v
     views->banned_offsets = clf__upload_take(upload, rows + 1, &offsets);
     views->banned = clf__upload_take(upload, banned_count, &banned);
     views->cross = clf__upload_take_ranges(upload, session->occupied_count, &ranges);
-    views->ranges = take_ranges(upload, step);
-    views->draws = take_draws(upload, step);
+    views->ranges = take_table(upload, step->ranges, rows, 2 * step->ranges_each);
+    views->draws = take_table(upload, step->draws, step->draw_count, CLF__DRAW_WORDS);
     memcpy(tokens, step->tokens, bytes);
     memcpy(cache_rows, step->cache_rows, bytes);
     memcpy(parents, step->parents, bytes);
@@ -180,7 +166,8 @@ static clf_status look_at_ranges(const struct step_results *results, const struc
                              clf__tensor_columns(ranges, 2 * first, 2 * count));
 }
 
-/* What is drawn behind some rows, the first of which is `first_row`, from what their bans have left. */
+/* Draws the tokens that follow some rows, the first of which is `first_row`, from their logits without the
+ * banned ids. */
 static clf_status draw(const struct step_results *results, const struct step_views *views,
                        const struct clf__step *step, struct clf__tensor logits, int first_row)
 {

@@ -132,8 +132,8 @@ static inline int clf__is_end(const struct clf__search_options *options, int32_t
     return is_end;
 }
 
-/* A token to be drawn behind a row of a step: the row, and what decides the random numbers, of which no two
- * draws with another sample, count or key have any in common. */
+/* A draw of the token that follows a row of a step. Sample, count and key decide its random numbers: draws
+ * that differ in one of these have none in common. */
 struct clf__draw {
     int32_t row;
     int32_t sample, count; /* the token behind `count` generated ones of a sample */

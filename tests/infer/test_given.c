@@ -1,5 +1,5 @@
-/* Tokens that are given before a step's own leave what steps of their own would have left, but for the order
- * of sums in the attention of many queries; given in two goes, they leave what one leaves. */
+/* Tokens that are given before a step's own, in one go or two, leave what steps of their own would have left,
+ * but for the order of sums in the attention of many queries. */
 #include <math.h>
 #include <string.h>
 
