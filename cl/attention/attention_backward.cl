@@ -16,6 +16,7 @@
 #error "attention_backward.cl needs KEY_WIDTH and VALUE_WIDTH"
 #endif
 
+#define TILE_KEYS 128 /* of the CPU form, which holds more of each key than the forward pass does */
 #include "include/attention_blocks.cl"
 
 #define BACKWARD_ARGUMENTS                                                                                             \

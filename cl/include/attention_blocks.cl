@@ -27,9 +27,11 @@
 
 #define LANES          16
 #define VECTORS(width) (((width) + LANES - 1) / LANES)
-#define TILE_KEYS      128 /* keys between two looks at the running maximum */
-#define MOST_QUERIES   256 /* of a work-item */
-#define MOST_ROWS      8   /* queries that are taken together */
+#define MOST_QUERIES   CLF__ATTENTION_QUERIES(KEY_WIDTH, VALUE_WIDTH)
+#define MOST_ROWS      8 /* queries that are taken together */
+#ifndef TILE_KEYS
+#define TILE_KEYS CLF__ATTENTION_KEYS(KEY_WIDTH, VALUE_WIDTH)
+#endif
 
 /* How many vectors of scores, and of sums, each of ROWS queries has in registers: all together at most sixteen of 512 bits,
  * or, where a vector takes two registers, four vectors. There eight queries are twice four. */
@@ -99,9 +101,10 @@ static inline void fetch_rows(const __global float *rows, int stride, int count,
     }
 }
 
-/* Columns d .. d + 15 of a row of `width`, zeros beyond it. */
+/* Columns d .. d + 15 of a row of `width`, zeros beyond it. Inlined early: late, it leaves an intrinsic of aliases that
+ * Oclgrind does not know. */
 #define load_columns(row, d, width) (wide_load_columns(row, d, width).v)
-static inline struct wide wide_load_columns(const __global float *row, int d, int width)
+static inline __attribute__((always_inline)) struct wide wide_load_columns(const __global float *row, int d, int width)
 {
     return WIDE(d + LANES <= width ? vload16(0, row + d) : load_part(row + d, width - d, 0.0f));
 }

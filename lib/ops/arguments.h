@@ -22,12 +22,17 @@ struct clf__attention_sizes {
     int causal, block_queries;
 };
 
+/* What the CPU form of attention holds at once is less where heads are wide, for it lies on a thread's stack.
+ * Of cl/attention/attention.cl: keys between two looks at the running maximum, a multiple of 64, and queries
+ * of a work-item. */
+#define CLF__WIDE_HEADS(key_width, value_width)        ((key_width) + (value_width) > 1024)
+#define CLF__ATTENTION_KEYS(key_width, value_width)    (CLF__WIDE_HEADS(key_width, value_width) ? 128 : 256)
+#define CLF__ATTENTION_QUERIES(key_width, value_width) (CLF__WIDE_HEADS(key_width, value_width) ? 256 : 512)
+
 /* Of cl/attention/attention_step.cl: queries of a sequence that the CPU form takes together, and queries
- * times heads, fewer where heads are wide; the keys of a part; and the floats that hold what a part comes to
- * for a query and head. */
-#define CLF__STEP_WIDE(key_width, value_width)    ((key_width) + (value_width) > 1024)
-#define CLF__STEP_QUERIES(key_width, value_width) (CLF__STEP_WIDE(key_width, value_width) ? 1 : 8)
-#define CLF__STEP_STATES(key_width, value_width)  (CLF__STEP_WIDE(key_width, value_width) ? 1 : 16)
+ * times heads; the keys of a part; and the floats that hold what a part comes to for a query and head. */
+#define CLF__STEP_QUERIES(key_width, value_width) (CLF__WIDE_HEADS(key_width, value_width) ? 1 : 8)
+#define CLF__STEP_STATES(key_width, value_width)  (CLF__WIDE_HEADS(key_width, value_width) ? 1 : 16)
 #define CLF__PART_KEYS                            256
 #define CLF__PARTIAL_WIDTH(value_width)           (((value_width) + 15) / 16 * 16 + 16)
 

@@ -12,14 +12,15 @@
  * of cl/attention/attention_step.cl grow by. */
 static size_t count_private(const struct clf__heads *heads, int is_fused, int is_trained)
 {
-    enum { LANES = 16, OTHERS = 40 << 10 };
+    enum { LANES = 16, OTHERS = 80 << 10 };
     size_t key = ((size_t)heads->key_width + LANES - 1) / LANES * LANES;
     size_t value = ((size_t)heads->value_width + LANES - 1) / LANES * LANES;
-    if (is_trained) {
-        return 1792 * key + 1152 * value + OTHERS;
-    }
+    size_t keys = CLF__ATTENTION_KEYS(heads->key_width, heads->value_width);
+    size_t queries = CLF__ATTENTION_QUERIES(heads->key_width, heads->value_width);
     size_t states = CLF__STEP_STATES(heads->key_width, heads->value_width);
-    return is_fused ? 512 * key + 1024 * value + OTHERS : states * (4 * key + 8 * value) + OTHERS;
+    size_t forward = is_fused ? 4 * (keys * key + queries * value) : states * (4 * key + 8 * value);
+    size_t backward = is_trained ? 1792 * key + 1152 * value : 0;
+    return (forward > backward ? forward : backward) + OTHERS;
 }
 
 struct clf__attention_room clf__attention_room(const struct clf_device *device,
@@ -79,7 +80,7 @@ static int takes_rows(const struct clf__attention_call *call)
  * where groups would not do for the processors. It decides who takes a query, not what comes out. */
 static int choose_block(const struct clf__attention_call *call, const struct clf__caps *caps)
 {
-    enum { GPU_BLOCK = 32, MOST_CPU_BLOCK = 256, LEAST_CPU_BLOCK = 8, GROUPS_A_PROCESSOR = 4 };
+    enum { GPU_BLOCK = 32, LEAST_CPU_BLOCK = 8, GROUPS_A_PROCESSOR = 4 };
     if (caps->form == CLF_FORM_GPU) {
         return takes_rows(call) ? 1 : GPU_BLOCK;
     }
@@ -87,7 +88,7 @@ static int choose_block(const struct clf__attention_call *call, const struct clf
         return CLF__STEP_QUERIES(call->heads.key_width, call->heads.value_width);
     }
     double pairs = (double)call->ranges.sequences * call->heads.count * call->ranges.max_queries;
-    int block = MOST_CPU_BLOCK;
+    int block = CLF__ATTENTION_QUERIES(call->heads.key_width, call->heads.value_width);
     while (block > LEAST_CPU_BLOCK && pairs / block < GROUPS_A_PROCESSOR * (double)caps->compute_units) {
         block /= 2;
     }
