@@ -53,8 +53,8 @@ static int parse_numbers(double **out, int *count, const char *text, const char 
     }
 }
 
-/* A first temperature alone goes on up to 1, by steps that add up as openai/whisper's do. Returns -1, or the
- * exit status of a wrong value. */
+/* A first temperature alone goes on up to 1, by what is the second less the first, as in openai/whisper
+ * (numpy's arange). Returns -1, or the exit status of a wrong value. */
 static int parse_temperatures(struct job *job)
 {
     const struct flags *flags = &job->flags;
@@ -79,7 +79,7 @@ static int parse_temperatures(struct job *job)
             return EXIT_FAILED;
         }
         for (count = 0; count < steps; count++) {
-            job->temperatures[count] = first + count * step;
+            job->temperatures[count] = count == 1 ? first + step : first + count * ((first + step) - first);
         }
     } else if (count > 1 && !isnan(flags->temperature_increment)) {
         return report_wrong_call("--temperature-increment-on-fallback says nothing beside a list of "
@@ -120,17 +120,19 @@ static void take_flags(struct job *job)
     const struct flags *flags = &job->flags;
     struct clf_transcribe_options *options = &job->options;
     const struct {
-        double *value, given;
+        double *value, given, none; /* none: what the word says to the library */
     } reals[] = {
-        {&options->patience, flags->patience},
-        {&options->max_initial_timestamp, flags->max_initial_timestamp},
-        {&options->no_speech_threshold, flags->no_speech_threshold},
-        {&options->log_probability_threshold, flags->log_probability_threshold},
-        {&options->compression_ratio_threshold, flags->compression_ratio_threshold},
-        {&options->hallucination_silence_threshold, flags->hallucination_silence_threshold},
+        {&options->patience, flags->patience, NAN},
+        {&options->length_penalty, flags->length_penalty, NAN},
+        {&options->max_initial_timestamp, flags->max_initial_timestamp, 0},
+        {&options->no_speech_threshold, flags->no_speech_threshold, NAN},
+        {&options->log_probability_threshold, flags->log_probability_threshold, NAN},
+        {&options->compression_ratio_threshold, flags->compression_ratio_threshold, NAN},
+        {&options->hallucination_silence_threshold, flags->hallucination_silence_threshold, NAN},
     };
     for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) {
-        *reals[i].value = isnan(reals[i].given) ? *reals[i].value : reals[i].given;
+        double given = reals[i].given, value = given == FLAG_NONE ? reals[i].none : given;
+        *reals[i].value = isnan(given) ? *reals[i].value : value;
     }
     options->beam = flags->beam >= 0 ? flags->beam : options->beam;
     options->best_of = flags->best_of >= 0 ? flags->best_of : options->best_of;
@@ -143,6 +145,7 @@ static void take_flags(struct job *job)
     options->append_punctuations = flags->append_punctuations;
     options->condition_on_previous = flags->conditions != 0;
     options->initial_prompt = flags->initial_prompt;
+    options->carry_initial_prompt = flags->carry_initial_prompt;
     options->prefix = flags->prefix;
     options->hotwords = flags->hotwords;
     options->batch = flags->batch >= 0 ? flags->batch : options->batch;
@@ -155,14 +158,19 @@ static int check_flags(struct job *job)
     struct clf_transcript_options *subtitles = &job->flags.subtitles;
     int is_laid_out = subtitles->highlight_words || subtitles->max_line_width > 0 ||
                       subtitles->max_line_count > 0 || subtitles->max_words_per_line > 0;
-    int is_subtitle = job->flags.format == CLF_TRANSCRIPT_SRT || job->flags.format == CLF_TRANSCRIPT_VTT;
+    int format = job->flags.format, is_subtitle = format == CLF_TRANSCRIPT_SRT ||
+                                                  format == CLF_TRANSCRIPT_VTT ||
+                                                  format == RECORDINGS_ALL_FORMATS;
     subtitles->size = sizeof *subtitles;
     if (job->options.hallucination_silence_threshold > 0 && !job->options.word_timestamps) {
         return report_wrong_call("--hallucination-silence-threshold needs --word-timestamps");
     }
     if (is_laid_out && !(job->options.word_timestamps && is_subtitle)) {
         return report_wrong_call(
-            "lines and words of subtitles need --word-timestamps and --format srt or vtt");
+            "lines and words of subtitles need --word-timestamps and --format srt, vtt or all");
+    }
+    if (job->flags.carry_initial_prompt && job->flags.initial_prompt == NULL) {
+        return report_wrong_call("--carry-initial-prompt needs --initial-prompt");
     }
     if (subtitles->max_line_count > 0 && subtitles->max_line_width == 0) {
         return report_wrong_call("--max-line-count needs --max-line-width");
@@ -173,23 +181,45 @@ static int check_flags(struct job *job)
     return -1;
 }
 
-/* Refuses two recordings whose transcripts would be one file. */
-static int check_outputs(const struct job *job)
+/* Refuses a transcript that would be another recording's too, or the recording itself. */
+static int check_output(const struct flags *flags, int format, int index)
 {
-    int count = job->flags.output != NULL ? job->flags.operand_count : 0, status = -1;
-    for (int i = 0; i < count && status < 0; i++) {
-        for (int j = 0; j < i && status < 0; j++) {
-            char *one = NULL, *other = NULL;
-            const char *const *paths = (const char *const *)job->flags.operands;
-            if (recordings_name(&one, &job->flags, paths[j]) == CLF_OK &&
-                recordings_name(&other, &job->flags, paths[i]) == CLF_OK && strcmp(one, other) == 0) {
-                status =
-                    report_wrong_call("the transcripts of %s and %s would both be %s: give them different "
-                                      "names, or different folders",
-                                      paths[j], paths[i], one);
-            }
-            clf_string_free(one);
-            clf_string_free(other);
+    char *name = NULL;
+    int status = recordings_name(&name, flags, format, flags->operands[index]) == CLF_OK ? -1 : EXIT_FAILED;
+    for (int i = 0; i < flags->operand_count && status < 0; i++) {
+        char *other = NULL;
+        const char *path = flags->operands[i];
+        if (clf__file_is(name, path)) {
+            status = report_wrong_call("the transcript of %s would take the place of the recording %s: name "
+                                       "another folder",
+                                       flags->operands[index], path);
+        } else if (i < index && recordings_name(&other, flags, format, path) == CLF_OK &&
+                   strcmp(name, other) == 0) {
+            status = report_wrong_call("the transcripts of %s and %s would both be %s: give them different "
+                                       "names, or different folders",
+                                       path, flags->operands[index], name);
+        }
+        clf_string_free(other);
+    }
+    clf_string_free(name);
+    return status;
+}
+
+static int check_outputs(const struct flags *flags)
+{
+    int first, formats = recordings_formats(&first, flags), status = -1;
+    int is_lines = flags->format == CLF_TRANSCRIPT_TEXT || flags->format == CLF_TRANSCRIPT_JSON;
+    if (flags->output == NULL && formats > 1) {
+        return report_wrong_call("--format all writes files: name their folder with --output");
+    }
+    if (flags->output == NULL && flags->operand_count > 1 && !is_lines) {
+        return report_wrong_call(
+            "each recording's subtitles or table are a file of their own: name a folder with "
+            "--output");
+    }
+    for (int i = 0; flags->output != NULL && i < flags->operand_count; i++) {
+        for (int format = first; format < first + formats && status < 0; format++) {
+            status = check_output(flags, format, i);
         }
     }
     return status;
@@ -238,7 +268,7 @@ int verb_transcribe(int argc, char **argv)
     status = status < 0 ? parse_temperatures(&job) : status;
     status = status < 0 && job.flags.suppressed != NULL ? parse_suppressed(&job) : status;
     status = status < 0 ? check_flags(&job) : status;
-    status = status < 0 ? check_outputs(&job) : status;
+    status = status < 0 ? check_outputs(&job.flags) : status;
     status = status < 0 ? setup_open(&job.setup, &job.flags) : status;
     if (status == EXIT_DONE) {
         status = print_all_kernel_times(&job.setup, transcribe_all(&job));

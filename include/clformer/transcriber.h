@@ -52,22 +52,24 @@ struct clf_transcript {
 /* How to transcribe; start from clf_transcribe_options_init(). The defaults are those of openai/whisper's
  * command. */
 struct clf_transcribe_options {
-    size_t size;           /* of this struct: see clformer.h */
-    int beam;              /* 5; 1: greedy */
-    double patience;       /* 1: the search of a window ends with beam * patience hypotheses; up to 8 */
+    size_t size;     /* of this struct: see clformer.h */
+    int beam;        /* 5; 1: greedy */
+    double patience; /* 1: the search of a window ends with beam * patience hypotheses; up to 8. From 1.5
+                        on a beam of 1 is a search, too */
     double length_penalty; /* 0 to 1: scores are divided by ((5 + length) / 6)^penalty; below 0, the default:
                               by the length */
-    const char *language;  /* its code, such as "en"; NULL: the one that the first 30 s are in */
+    const char *language;  /* its code or English name, "fr" or "French"; NULL: the one of the first 30 s */
     int translate;         /* 1: into English */
     int timestamps;        /* 1: segments have their own times; 0: those of whole windows */
     int condition_on_previous;    /* 1: each window goes on from what was said before */
-    const char *initial_prompt;   /* what "was said" before the first window; NULL: nothing */
+    const char *initial_prompt;   /* what "was said" before the first window; NULL: nothing; "": a space */
     const char *prefix;           /* what every window begins with; NULL: nothing */
-    double max_initial_timestamp; /* 1: the latest time, in seconds, that a window's first text begins at */
+    double max_initial_timestamp; /* 1: the latest time, in seconds, that a window's first text begins at; 0:
+                                     none is too late */
     double no_speech_threshold;   /* 0.6: a window more probably without speech is left out; NaN: none is */
     double log_probability_threshold; /* -1: but not where its avg_logprob is above this; NaN: even then */
-    const double *clips; /* seconds from, to, from, to, ...: only these parts; without the last one up to the
-                            end. Not falling. NULL: all */
+    const double *clips; /* seconds from, to, from, to, ...: only these parts, in this order; without the last
+                            one up to the end. NULL: all */
     int clip_count;      /* numbers in clips */
     /* Asked between steps: non-zero ends the work with CLF_INTERRUPTED. May be NULL. */
     int (*interrupted)(void *user);
@@ -100,9 +102,11 @@ struct clf_transcribe_options {
      * (faster-whisper), no more than half of the decoder's positions. Not beside a prefix. NULL: none. */
     const char *hotwords;
     const int32_t *suppressed; /* ids never generated, beside special ones; -1 stands for those of signs that
-                                  nobody speaks. NULL: -1 alone */
+                                  nobody speaks. NULL: -1 alone; none, not even special ones, where
+                                  suppressed_count is 0 */
     int suppressed_count;
     int batch; /* 1: recordings that clf_transcribe_several() works on side by side; up to 64 */
+    int carry_initial_prompt; /* 1: it stands before what was said before in every window */
 };
 
 /** Fills the `size` bytes of options with the defaults. */

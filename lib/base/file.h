@@ -81,6 +81,7 @@ clf_status clf__file_find(int *out, const char *folder, const char *name);
 clf_status clf__file_exists_in(int *out, const char *folder, const char *name);
 int clf__folder_exists(const char *path);
 int clf__folder_is(const char *path, const char *other); /* one folder, however the paths are written */
+int clf__file_is(const char *path, const char *other);   /* one file, likewise; not a pipe or a device */
 clf_status clf__folder_create(const char *path);         /* with its parents; one that exists is fine */
 clf_status clf__folder_create_owned(const char *path);   /* the same; what it makes is this user's alone */
 /* How much of a path names the first folder that clf__folder_create() would make; 0: all are there. */

@@ -43,11 +43,25 @@ int clf__folder_exists(const char *path)
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
-int clf__folder_is(const char *path, const char *other)
+/* Whether both paths lead to one thing, and of which kind it is. */
+static int is_one(mode_t *kind, const char *path, const char *other)
 {
     struct stat about, others;
-    return stat(path, &about) == 0 && stat(other, &others) == 0 && S_ISDIR(about.st_mode) &&
-           about.st_dev == others.st_dev && about.st_ino == others.st_ino;
+    int are_found = stat(path, &about) == 0 && stat(other, &others) == 0;
+    *kind = are_found ? about.st_mode : 0;
+    return are_found && about.st_dev == others.st_dev && about.st_ino == others.st_ino;
+}
+
+int clf__folder_is(const char *path, const char *other)
+{
+    mode_t kind;
+    return is_one(&kind, path, other) && S_ISDIR(kind);
+}
+
+int clf__file_is(const char *path, const char *other)
+{
+    mode_t kind;
+    return is_one(&kind, path, other) && S_ISREG(kind);
 }
 
 clf_status clf__path_join(char **out, const char *folder, const char *name)

@@ -11,6 +11,7 @@
 #include "config/family/family.h"
 #include "formats/copy.h"
 #include "formats/format.h"
+#include "formats/openai_heads.h"
 #include "text/json/tiktoken.h"
 #include "text/speech_tokens.h"
 
@@ -157,6 +158,15 @@ static clf_status read_ids(json_t *config, const char *path)
     return status;
 }
 
+/* As generation_config.json of a folder says it. */
+static clf_status read_heads(struct clf__config *config, const struct clf__json *json, const char *path)
+{
+    json_t *heads =
+        clf__openai_heads(path, config->decoder_layers, config->decoder_heads, config->target_vocabulary);
+    json_object_set_new(json->root, "alignment_heads", heads);
+    return clf__config_read_word_heads(config, json);
+}
+
 static clf_status parse(struct clf__config *out, const struct clf__checkpoint *weights, const char *path)
 {
     const struct clf__json none = {NULL, NULL}, json = {json_pack("{ss sb}", "model_type", CLF__OPENAI_FAMILY,
@@ -170,6 +180,9 @@ static clf_status parse(struct clf__config *out, const struct clf__checkpoint *w
     }
     if (status == CLF_OK) {
         status = clf__config_parse(out, &json, &none);
+    }
+    if (status == CLF_OK) {
+        status = read_heads(out, &json, path);
     }
     json_decref(json.root);
     return status == CLF_OK ? clf__format_said_precision(out, weights) : status;

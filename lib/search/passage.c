@@ -16,7 +16,7 @@ int clf__passage_rows(const struct clf__passage_limits *limits)
 
 int clf__passage_candidates(const struct clf__passage_limits *limits)
 {
-    return limits->beams > 1 ? limits->beams + 1 : 1;
+    return limits->beams > 1 || limits->wanted > 1 ? limits->beams + 1 : 1;
 }
 
 static size_t all_rows(const struct clf__passage *passage)

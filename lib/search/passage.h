@@ -43,6 +43,7 @@ struct clf__passage_limits {
     int beams;     /* 1: greedy; < CLF__SEARCH_BEAMS_LIMIT */
     int samples;   /* at temperatures above 0; 0: there are none */
     int positions; /* of the decoder */
+    int wanted;    /* finished hypotheses that end a search with beams: of a greedy one up to 1 */
     int finished;  /* hypotheses that are set aside: at least beams, beams * patience, and samples */
     int banned;    /* ids of a row */
 };

@@ -57,7 +57,7 @@ static void choose(struct clf__passage *passage, struct clf__passage_search *sea
             extend(&search->next[kept++], from, one);
         } else if (search->finished_count < search->wanted) {
             extend(&search->finished[search->finished_count++], from, one);
-            if (beams == 1) {
+            if (beams == 1 && search->wanted == 1) {
                 break; /* greedy: it has ended */
             }
         }

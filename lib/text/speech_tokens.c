@@ -1,24 +1,74 @@
 #include "text/speech_tokens.h"
 
 #include <string.h>
+#include <strings.h>
 
 /* One every 0.02 s of a window of 30 s. */
 enum { TIMES = 1501, HUNDREDTHS = 2 };
 
-/* The order in which the models learned them. */
-static const char codes[CLF__SPEECH_LANGUAGES][4] = {
-    "en", "zh", "de", "es", "ru", "ko", "fr", "ja", "pt",  "tr", "pl", "ca", "nl", "ar", "sv", "it", "id",
-    "hi", "fi", "vi", "he", "uk", "el", "ms", "cs", "ro",  "da", "hu", "ta", "no", "th", "ur", "hr", "bg",
-    "lt", "la", "mi", "ml", "cy", "sk", "te", "fa", "lv",  "bn", "sr", "az", "sl", "kn", "et", "mk", "br",
-    "eu", "is", "hy", "ne", "mn", "bs", "kk", "sq", "sw",  "gl", "mr", "pa", "si", "km", "sn", "yo", "so",
-    "af", "oc", "ka", "be", "tg", "sd", "gu", "am", "yi",  "lo", "uz", "fo", "ht", "ps", "tk", "nn", "mt",
-    "sa", "lb", "my", "bo", "tl", "mg", "as", "tt", "haw", "ln", "ha", "ba", "jw", "su", "yue"};
+/* A language's code, and its name in English. */
+struct language {
+    char code[4];
+    const char *name;
+};
+
+/* In the order in which the models learned them. */
+static const struct language known[CLF__SPEECH_LANGUAGES] = {
+    {"en", "english"},        {"zh", "chinese"},     {"de", "german"},        {"es", "spanish"},
+    {"ru", "russian"},        {"ko", "korean"},      {"fr", "french"},        {"ja", "japanese"},
+    {"pt", "portuguese"},     {"tr", "turkish"},     {"pl", "polish"},        {"ca", "catalan"},
+    {"nl", "dutch"},          {"ar", "arabic"},      {"sv", "swedish"},       {"it", "italian"},
+    {"id", "indonesian"},     {"hi", "hindi"},       {"fi", "finnish"},       {"vi", "vietnamese"},
+    {"he", "hebrew"},         {"uk", "ukrainian"},   {"el", "greek"},         {"ms", "malay"},
+    {"cs", "czech"},          {"ro", "romanian"},    {"da", "danish"},        {"hu", "hungarian"},
+    {"ta", "tamil"},          {"no", "norwegian"},   {"th", "thai"},          {"ur", "urdu"},
+    {"hr", "croatian"},       {"bg", "bulgarian"},   {"lt", "lithuanian"},    {"la", "latin"},
+    {"mi", "maori"},          {"ml", "malayalam"},   {"cy", "welsh"},         {"sk", "slovak"},
+    {"te", "telugu"},         {"fa", "persian"},     {"lv", "latvian"},       {"bn", "bengali"},
+    {"sr", "serbian"},        {"az", "azerbaijani"}, {"sl", "slovenian"},     {"kn", "kannada"},
+    {"et", "estonian"},       {"mk", "macedonian"},  {"br", "breton"},        {"eu", "basque"},
+    {"is", "icelandic"},      {"hy", "armenian"},    {"ne", "nepali"},        {"mn", "mongolian"},
+    {"bs", "bosnian"},        {"kk", "kazakh"},      {"sq", "albanian"},      {"sw", "swahili"},
+    {"gl", "galician"},       {"mr", "marathi"},     {"pa", "punjabi"},       {"si", "sinhala"},
+    {"km", "khmer"},          {"sn", "shona"},       {"yo", "yoruba"},        {"so", "somali"},
+    {"af", "afrikaans"},      {"oc", "occitan"},     {"ka", "georgian"},      {"be", "belarusian"},
+    {"tg", "tajik"},          {"sd", "sindhi"},      {"gu", "gujarati"},      {"am", "amharic"},
+    {"yi", "yiddish"},        {"lo", "lao"},         {"uz", "uzbek"},         {"fo", "faroese"},
+    {"ht", "haitian creole"}, {"ps", "pashto"},      {"tk", "turkmen"},       {"nn", "nynorsk"},
+    {"mt", "maltese"},        {"sa", "sanskrit"},    {"lb", "luxembourgish"}, {"my", "myanmar"},
+    {"bo", "tibetan"},        {"tl", "tagalog"},     {"mg", "malagasy"},      {"as", "assamese"},
+    {"tt", "tatar"},          {"haw", "hawaiian"},   {"ln", "lingala"},       {"ha", "hausa"},
+    {"ba", "bashkir"},        {"jw", "javanese"},    {"su", "sundanese"},     {"yue", "cantonese"}};
+
+/* Other names. */
+static const struct language others[] = {{"my", "burmese"},   {"ca", "valencian"},     {"nl", "flemish"},
+                                         {"ht", "haitian"},   {"lb", "letzeburgesch"}, {"ps", "pushto"},
+                                         {"pa", "panjabi"},   {"ro", "moldavian"},     {"ro", "moldovan"},
+                                         {"si", "sinhalese"}, {"es", "castilian"},     {"zh", "mandarin"}};
 
 static const char *const before[] = {"<|endoftext|>", "<|startoftranscript|>"};
 static const char *const behind[] = {"<|translate|>",   "<|transcribe|>", "<|startoflm|>",
                                      "<|startofprev|>", "<|nospeech|>",   "<|notimestamps|>"};
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
+
+/* The code of a language in a list by its code or name, in small letters or large ones; NULL: it is not
+ * there. */
+static const char *find_code(const struct language *list, size_t count, const char *language)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcasecmp(list[i].code, language) == 0 || strcasecmp(list[i].name, language) == 0) {
+            return list[i].code;
+        }
+    }
+    return NULL;
+}
+
+const char *clf__speech_code(const char *language)
+{
+    const char *code = find_code(known, COUNT(known), language);
+    return code != NULL ? code : find_code(others, COUNT(others), language);
+}
 
 int clf__speech_room(int first, int rows)
 {
@@ -37,7 +87,7 @@ clf_status clf__speech_specials(struct clf__pieces *pieces, int languages)
 {
     CLF__TRY(add_list(pieces, before, COUNT(before)));
     for (int i = 0; i < languages; i++) {
-        CLF__TRY(clf__pieces_format(pieces, CLF__PIECE_SPECIAL, "<|%s|>", codes[i]));
+        CLF__TRY(clf__pieces_format(pieces, CLF__PIECE_SPECIAL, "<|%s|>", known[i].code));
     }
     CLF__TRY(add_list(pieces, behind, COUNT(behind)));
     for (int i = 0; i < TIMES; i++) {

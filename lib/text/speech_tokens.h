@@ -12,6 +12,9 @@ enum {
 /* How many languages a model of `rows` ids has whose special tokens begin at `first`; it may be none, or
  * less. */
 int clf__speech_room(int first, int rows);
+/* The code of a language that openai/whisper knows by that code or English name ("fr", "French"); NULL: it
+ * knows none. */
+const char *clf__speech_code(const char *language);
 /* Adds all special tokens, with the first so many languages, in the order of their ids. */
 clf_status clf__speech_specials(struct clf__pieces *pieces, int languages);
 

@@ -67,17 +67,24 @@ struct clf__room clf__room_before(const struct clf_transcriber *transcriber)
     };
 }
 
-/* Hot words, then the latest of what was said before. */
+/* Hot words, then an initial prompt that is carried along, then the latest of what was said before. Where the
+ * prompt leaves no room, what comes of it is what openai/whisper's slices of lists come to: the latest of all
+ * of it. */
 static clf_status append_before(struct clf__ids *prompt, const struct clf_transcriber *transcriber,
                                 const struct clf__ids *previous)
 {
     struct clf__room room = clf__room_before(transcriber);
-    if (room.hotwords == 0 && previous->count == 0) {
+    int carried = transcriber->options.carry_initial_prompt ? transcriber->prompt.count : 0;
+    int rest = room.previous - carried;
+    int first = rest > 0 ? clf__larger(previous->count - rest, 0) : clf__smaller(-rest, previous->count);
+    int over = clf__larger(carried + previous->count - first - room.previous, 0);
+    if (room.hotwords == 0 && carried == 0 && previous->count == 0) {
         return CLF_OK;
     }
     CLF__TRY(clf__ids_append(prompt, transcriber->tokens.start_of_previous));
     CLF__TRY(append(prompt, &transcriber->hotwords, 0, room.hotwords));
-    return append(prompt, previous, previous->count - room.previous, previous->count);
+    CLF__TRY(append(prompt, &transcriber->prompt, over, carried));
+    return append(prompt, previous, first + clf__larger(over - carried, 0), previous->count);
 }
 
 clf_status clf__append_start(struct clf__ids *ids, const struct clf_transcriber *transcriber,
@@ -108,6 +115,14 @@ static clf_status make_prompt(struct clf__ids *prompt, const struct clf_transcri
     return append(prompt, &transcriber->prefix, 0, transcriber->prefix.count);
 }
 
+/* Rounded half to even, as in Python; 0: all of them. */
+static int count_first_timestamps(const struct clf_transcribe_options *options)
+{
+    static const double step = 0.02;
+    double latest = options->max_initial_timestamp;
+    return latest > 0 ? (int)lrint(latest / step) + 1 : 0;
+}
+
 static struct clf__passage_rules make_rules(const struct clf_transcriber *transcriber,
                                             const struct clf__attempt *attempt)
 {
@@ -121,8 +136,7 @@ static struct clf__passage_rules make_rules(const struct clf_transcriber *transc
         .no_speech_id = tokens->no_speech,
         .start_id = tokens->start,
         .has_timestamps = options->timestamps,
-        .first_timestamps =
-            (int)lround(options->max_initial_timestamp * CLF__FRAMES_A_SECOND / CLF__FRAMES_A_TIMESTAMP) + 1,
+        .first_timestamps = count_first_timestamps(options),
         .suppressed = transcriber->suppressed.data,
         .suppressed_count = transcriber->suppressed.count,
         .suppressed_first = transcriber->suppressed_first.data,

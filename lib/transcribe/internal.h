@@ -138,6 +138,7 @@ static inline int clf__words_most_inputs(const struct clf__config *config)
 /* In seconds of the recording. */
 struct clf__window_times {
     double start, end; /* end: of what is heard of it */
+    double whole;      /* where its 30 s end */
     double spoken;     /* where words before it ended */
     double recording;  /* where the recording ends */
     double silence;    /* how much of it makes odd words doubtful */

@@ -54,7 +54,7 @@ static int is_alone(const struct clf_segment *segments, int count, int i, double
                     segment->start - window->start < EDGE;
     int is_behind = follows - segment->end > window->silence ||
                     (next < count && clf__segment_is_odd(&segments[next])) ||
-                    window->start + CLF__WINDOW_SECONDS - segment->end < EDGE;
+                    window->whole - segment->end < EDGE;
     return is_before && is_behind;
 }
 

@@ -210,6 +210,7 @@ static clf_status time_words(struct clf__work *work, int first, int64_t *seek, i
     struct clf__window_times times = {
         .start = window_start(work),
         .end = window_start(work) + (double)work->size / CLF__FRAMES_A_SECOND,
+        .whole = (double)(work->seek + CLF__WINDOW_FRAMES) / CLF__FRAMES_A_SECOND,
         .spoken = work->spoken,
         .recording = (double)work->windows->frames / CLF__FRAMES_A_SECOND,
         .silence = options->hallucination_silence_threshold,
@@ -217,7 +218,7 @@ static clf_status time_words(struct clf__work *work, int first, int64_t *seek, i
     CLF__TRY(find_words(work, first));
     double end = words_end(work, first);
     if (!ends_with_time(work) && end > times.start) {
-        int is_rest_silent = times.silence > 0.0 && times.start + CLF__WINDOW_SECONDS - end <= times.silence;
+        int is_rest_silent = times.silence > 0.0 && times.whole - end <= times.silence;
         *seek = is_rest_silent ? work->seek + work->size : llrint(end * CLF__FRAMES_A_SECOND);
     }
     int count = transcript->count - first, kept = count;

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/larger.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/options.h"
 #include "config/sides.h"
@@ -47,17 +48,18 @@ static clf_status check_range(const char *name, double value, double low, double
 
 static clf_status check_clips(const struct clf_transcribe_options *options)
 {
-    double last = 0;
     if (options->clip_count < 0 || (options->clips == NULL && options->clip_count > 0)) {
         return clf__fail(CLF_BAD_ARGUMENT, "%d clips, of which there are none", options->clip_count);
     }
     for (int i = 0; i < options->clip_count; i++) {
-        double clip = options->clips[i];
-        if (!(clip >= last && clip < 1e9)) {
-            return clf__fail(CLF_BAD_ARGUMENT,
-                             "clip %g: clips are seconds from, to, from, to, ... that do not fall", clip);
+        double clip = options->clips[i], from = i % 2 ? options->clips[i - 1] : 0;
+        if (!(clip >= from && clip < 1e9)) {
+            return clf__fail(
+                CLF_BAD_ARGUMENT,
+                "clip %g: clips are seconds from, to, from, to, ..., of which none ends before it "
+                "begins",
+                clip);
         }
-        last = clip;
     }
     return CLF_OK;
 }
@@ -127,8 +129,9 @@ static clf_status make_bans(struct clf_transcriber *transcriber)
     struct clf__ids *always = &transcriber->suppressed, *first = &transcriber->suppressed_first;
     const int32_t special[] = {tokens->transcribe,  tokens->translate,         tokens->start,
                                tokens->start_of_lm, tokens->start_of_previous, tokens->no_speech};
+    int has_none = transcriber->options.suppressed != NULL && transcriber->options.suppressed_count == 0;
     CLF__TRY(add_suppressed(always, transcriber));
-    for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
+    for (size_t i = 0; !has_none && i < sizeof special / sizeof *special; i++) {
         CLF__TRY(clf__ids_append(always, special[i]));
     }
     if (transcriber->options.timestamps) {
@@ -144,13 +147,14 @@ static clf_status make_bans(struct clf_transcriber *transcriber)
     return CLF_OK;
 }
 
-/* Prompts begin with a space, and have no other around them. */
+/* Prompts begin with a space, and have no other around them: an empty one is a space, to openai/whisper too.
+ */
 static clf_status encode_prompt(struct clf__ids *ids, const struct clf_transcriber *transcriber,
                                 const char *text)
 {
     size_t size;
     char *spaced = NULL;
-    if (text == NULL || *text == '\0') {
+    if (text == NULL) {
         return CLF_OK;
     }
     const char *stripped = clf__speech_strip(&size, text);
@@ -163,6 +167,11 @@ static clf_status encode_prompt(struct clf__ids *ids, const struct clf_transcrib
     }
     clf__free(spaced);
     return status;
+}
+
+static const char *unless_empty(const char *text)
+{
+    return text != NULL && *text != '\0' ? text : NULL;
 }
 
 /* generation_config.json says it; else the size of the vocabulary does. */
@@ -182,25 +191,29 @@ static clf_status find_kind(struct clf_transcriber *transcriber)
 
 static clf_status choose_language(struct clf_transcriber *transcriber)
 {
-    const char *code = transcriber->options.language;
+    const char *language = transcriber->options.language;
+    const char *code = language != NULL ? clf__speech_code(language) : NULL;
     transcriber->language = -1;
     if (!transcriber->is_multilingual) {
-        if ((code != NULL && strcmp(code, "en") != 0) || transcriber->options.translate) {
+        int is_english = language == NULL || (code != NULL && strcmp(code, "en") == 0);
+        if (!is_english || transcriber->options.translate) {
             return clf__fail(CLF_BAD_ARGUMENT,
                              transcriber->options.translate
                                  ? "%s: knows English alone and translates nothing; leave the task out"
-                                 : "%s: knows English alone; leave the language out",
+                                 : "%s: knows English alone; leave the language out, or say en",
                              transcriber->model->folder);
         }
         return CLF_OK;
     }
-    if (code != NULL) {
-        transcriber->language =
-            clf__speech_language_id(&transcriber->tokens, transcriber->model->tokenizer, code);
+    if (language != NULL) { /* a model may know others than openai/whisper's */
+        transcriber->language = clf__speech_language_id(&transcriber->tokens, transcriber->model->tokenizer,
+                                                        code != NULL ? code : language);
         if (transcriber->language < 0) {
-            return clf__fail(CLF_BAD_ARGUMENT,
-                             "%s: does not know the language \"%s\"; give its code, such as en",
-                             transcriber->model->folder, code);
+            return clf__fail(
+                CLF_BAD_ARGUMENT,
+                "%s: does not know the language \"%s\"; give its code or its English name, such as "
+                "fr or French",
+                transcriber->model->folder, language);
         }
     }
     return CLF_OK;
@@ -226,6 +239,7 @@ static clf_status create_memory(struct clf_transcriber *transcriber)
         .beams = beams,
         .samples = samples,
         .positions = config->decoder_max_positions,
+        .wanted = (int)lrint(beams * transcriber->options.patience),
         .finished =
             clf__larger(clf__larger(beams, samples), (int)ceil(beams * transcriber->options.patience)),
         .banned = transcriber->suppressed_first.count,
@@ -300,13 +314,20 @@ static clf_status prepare(struct clf_transcriber *transcriber)
         return clf__fail(CLF_UNSUPPORTED, "%s: a decoder of %d positions has no room for the times of words",
                          model->folder, config->decoder_max_positions);
     }
+    if (transcriber->options.word_timestamps && config->word_head_count == 0) {
+        clf__log(
+            CLF_LOG_WARNING,
+            "%s: does not say which heads tell when words were spoken: all of the last half of its layers "
+            "are asked, which is less exact",
+            model->folder);
+    }
     CLF__TRY(clf__speech_tokens_find(&transcriber->tokens, model->tokenizer, model->folder));
     CLF__TRY(find_kind(transcriber));
     CLF__TRY(choose_language(transcriber));
     CLF__TRY(make_bans(transcriber));
     CLF__TRY(encode_prompt(&transcriber->prompt, transcriber, transcriber->options.initial_prompt));
-    CLF__TRY(encode_prompt(&transcriber->prefix, transcriber, transcriber->options.prefix));
-    CLF__TRY(encode_prompt(&transcriber->hotwords, transcriber, transcriber->options.hotwords));
+    CLF__TRY(encode_prompt(&transcriber->prefix, transcriber, unless_empty(transcriber->options.prefix)));
+    CLF__TRY(encode_prompt(&transcriber->hotwords, transcriber, unless_empty(transcriber->options.hotwords)));
     CLF__TRY(check_room(transcriber));
     return create_memory(transcriber);
 }

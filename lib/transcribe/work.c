@@ -1,6 +1,7 @@
 /* A recording from window to window (openai/whisper, transcribe.py). */
 #include <math.h>
 
+#include "base/larger.h"
 #include "base/memory.h"
 #include "transcribe/work.h"
 
@@ -21,8 +22,10 @@ clf_status clf__work_take(struct clf__work *work)
 
 struct clf__ids clf__work_previous(const struct clf__work *work)
 {
-    return (struct clf__ids){.data = work->said.data + work->forgotten,
-                             .count = work->said.count - work->forgotten};
+    const struct clf_transcriber *transcriber = work->transcriber;
+    int carried = transcriber->options.carry_initial_prompt ? transcriber->prompt.count : 0;
+    int first = clf__larger(work->forgotten, carried); /* what is carried comes anyway */
+    return (struct clf__ids){.data = work->said.data + first, .count = work->said.count - first};
 }
 
 clf_status clf__work_leave(struct clf__work *work)

@@ -5,6 +5,7 @@
 #include <clformer/clformer.h>
 
 #include "formats/format.h"
+#include "formats/openai_heads.h"
 #include "model/folder.h"
 #include "model/parameters.h"
 #include "support/process.h"
@@ -189,6 +190,38 @@ static void test_layers(void **state)
     clf__config_free(&config);
 }
 
+/* The heads that tell when words were spoken: the program's own, by the model. */
+static void test_heads(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path;
+        int layers, heads, vocabulary, count, layer, head; /* layer, head: of the last one */
+    } cases[] = {
+        {"tiny.en.pt", 4, 6, 51864, 8, 3, 4},
+        {"whisper/base.pt", 6, 8, 51865, 8, 5, 6},
+        {"turbo.pt", 4, 20, 51866, 6, 3, 14},
+        {"models/large-v1.pt", 32, 20, 51865, 9, 23, 15},
+        {"large-v1/large-v2.pt", 32, 20, 51865, 23, 27, 15},
+        {"large-v1/mine.pt", 32, 20, 51865, 0, 0, 0},
+        {"small.pt", 1, 2, 1774, 0, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_t *heads =
+            clf__openai_heads(cases[i].path, cases[i].layers, cases[i].heads, cases[i].vocabulary);
+        assert_int_equal(json_array_size(heads), cases[i].count);
+        json_t *last = json_array_get(heads, json_array_size(heads) - 1);
+        for (size_t n = 0; n < json_array_size(heads); n++) {
+            json_t *one = json_array_get(heads, n);
+            assert_true(json_integer_value(json_array_get(one, 0)) < cases[i].layers);
+            assert_true(json_integer_value(json_array_get(one, 1)) < cases[i].heads);
+        }
+        assert_int_equal(json_integer_value(json_array_get(last, 0)), cases[i].layer);
+        assert_int_equal(json_integer_value(json_array_get(last, 1)), cases[i].head);
+        json_decref(heads);
+    }
+}
+
 /* Cut off anywhere, it is a failure that names it. */
 static void test_cut(void **state)
 {
@@ -216,6 +249,7 @@ int main(void)
         cmocka_unit_test_teardown(test_no_tokens, support_teardown),
         cmocka_unit_test_teardown(test_dims, support_teardown),
         cmocka_unit_test_teardown(test_layers, support_teardown),
+        cmocka_unit_test_teardown(test_heads, support_teardown),
         cmocka_unit_test_teardown(test_cut, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

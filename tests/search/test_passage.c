@@ -202,7 +202,7 @@ static void check_result(const struct clf__passage *passage, int slot, const jso
     assert_true(fabs(result.no_speech - json_number_value(json_object_get(one, "no_speech"))) < 2e-6);
 }
 
-static struct clf__passage *make_passage(int slots, int beams, int samples)
+static struct clf__passage *make_passage(int slots, int beams, int samples, int wanted)
 {
     struct clf__passage *passage;
     struct clf__passage_limits limits = {
@@ -210,6 +210,7 @@ static struct clf__passage *make_passage(int slots, int beams, int samples)
         .beams = beams,
         .samples = samples,
         .positions = POSITIONS,
+        .wanted = wanted,
         .finished = 2 * MOST_ROWS,
         .banned = 7,
     };
@@ -250,8 +251,9 @@ static void check_case(const json_t *one)
 {
     struct task task;
     int rows = integer_of(one, "beams"), drawn = is_drawn(one);
+    int wanted = (int)lrint(rows * json_number_value(json_object_get(one, "patience")));
     /* Beams of another number than samples. */
-    struct clf__passage *passage = make_passage(1, drawn ? 2 : rows, drawn ? rows : 0);
+    struct clf__passage *passage = make_passage(1, drawn ? 2 : rows, drawn ? rows : 0, wanted);
     read_task(&task, one);
     for (int pass = 0; pass < 2; pass++) { /* a passage begins anew */
         search_together(passage, drawn && rows < 2 ? 2 : rows, &task, 1);
@@ -268,7 +270,7 @@ static void test_together(void **state)
     int total = (int)json_array_size(cases), done = 0;
     for (int variant = 0; variant < 12; variant++) {
         int b = beams[variant % 4], s = samples[variant % 3], count = 0;
-        struct clf__passage *passage = make_passage(SLOTS, b, s);
+        struct clf__passage *passage = make_passage(SLOTS, b, s, 2 * b);
         struct task tasks[SLOTS];
         for (int i = 0; i < total; i++) {
             const json_t *one = json_array_get(cases, (size_t)(i * 31 % total)); /* kinds mixed */

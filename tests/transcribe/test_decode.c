@@ -141,6 +141,73 @@ static void test_hotwords(void **state)
     clf_model_free(model);
 }
 
+/* A recording of several windows, with this carried along, or said before it alone. */
+static struct clf_transcript *carried(struct clf_model *model, const char *prompt, int carries,
+                                      int conditions)
+{
+    struct clf_transcript *transcript;
+    struct clf_transcribe_options options;
+    clf_transcribe_options_init(&options);
+    options.language = "Portuguese";
+    options.beam = 1;
+    options.no_speech_threshold = options.log_probability_threshold = NAN;
+    options.compression_ratio_threshold = NAN;
+    options.initial_prompt = prompt;
+    options.carry_initial_prompt = carries;
+    options.condition_on_previous = conditions;
+    assert_ok(transcribe(&transcript, model, &options, make_samples(COUNT), COUNT));
+    assert_true(transcript->count > 1 && transcript->segments[transcript->count - 1].seek > 0);
+    return transcript;
+}
+
+static double last_probability(const struct clf_transcript *transcript)
+{
+    return transcript->segments[transcript->count - 1].avg_logprob;
+}
+
+/* Windows that know nothing of each other all begin with what is carried along, which a first window does in
+ * any case. */
+static void test_carried_prompt(void **state)
+{
+    (void)state;
+    enum { LONG = 300 };
+    struct clf_model *model = load_model();
+    char prompt[LONG + 1] = {0};
+    for (int i = 0; i < LONG; i++) {
+        prompt[i] = (char)('a' + i % 7);
+    }
+    struct clf_transcript *all[] = {
+        carried(model, "salt", 1, 0), carried(model, "salt", 0, 0),
+        carried(model, NULL, 0, 0),   carried(model, NULL, 1, 0),
+        carried(model, prompt, 1, 0), carried(model, prompt + LONG - (448 / 2 - 1), 1, 0),
+    };
+    assert_same(all[2], all[3]);
+    assert_true(is_other(all[0], all[2]));
+    assert_true(last_probability(all[0]) != last_probability(all[1]));
+    assert_true(all[0]->segments[0].avg_logprob == all[1]->segments[0].avg_logprob);
+    assert_same(all[4], all[5]); /* the latest of it */
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        clf_transcript_free(all[i]);
+    }
+    clf_model_free(model);
+}
+
+/* An empty prompt is a space; an empty prefix, or empty hot words, are none. */
+static void test_empty_prompt(void **state)
+{
+    (void)state;
+    struct clf_model *model = load_model();
+    struct clf_transcript *all[] = {behind(model, NULL, NULL), behind(model, NULL, ""),
+                                    behind(model, NULL, " "), behind(model, "", NULL)};
+    assert_same(all[1], all[2]);
+    assert_same(all[0], all[3]);
+    assert_true(is_other(all[0], all[1]));
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        clf_transcript_free(all[i]);
+    }
+    clf_model_free(model);
+}
+
 /* A decoder of few positions has room for hot words, or for them and for what was said before, or it is said
  * at once. */
 static void test_room(void **state)
@@ -231,6 +298,8 @@ int main(void)
         cmocka_unit_test_teardown(test_fallback, support_teardown),
         cmocka_unit_test_teardown(test_thresholds, support_teardown),
         cmocka_unit_test_teardown(test_hotwords, support_teardown),
+        cmocka_unit_test_teardown(test_carried_prompt, support_teardown),
+        cmocka_unit_test_teardown(test_empty_prompt, support_teardown),
         cmocka_unit_test_teardown(test_room, support_teardown),
         cmocka_unit_test_teardown(test_suppressed, support_teardown),
     };

@@ -81,17 +81,19 @@ struct flags {
     const char *language, *initial_prompt, *prefix, *clips, *temperatures, *hotwords, *suppressed;
     int speech_task, timestamps, format, conditions, raw_rate, best_of, batch;
     const char *prepend_punctuations, *append_punctuations;
-    int word_timestamps;
+    int word_timestamps, carry_initial_prompt;
     struct clf_transcript_options subtitles; /* its size is set by who uses it */
     double patience, max_initial_timestamp, no_speech_threshold, log_probability_threshold,
         hallucination_silence_threshold, temperature_increment,
-        compression_ratio_threshold; /* NaN: not given */
+        compression_ratio_threshold; /* NaN: not given; FLAG_NONE: the word none */
     /* bleu, wer */
     int words, lower_case;
     /* What is left. */
     char **operands;
     int operand_count;
 };
+
+#define FLAG_NONE INFINITY
 
 /* Which flags a verb takes. */
 enum {

@@ -99,6 +99,12 @@ static int parse_choice(int *out, const char *choices, const char *value)
     return 0;
 }
 
+/* Whether a flag that takes a number takes the word none, too. */
+static int may_be_none(const struct flag *flag)
+{
+    return flag->choices != NULL && strcmp(flag->choices, "X|none") == 0;
+}
+
 /* Returns -1, or the exit status of a wrong value. */
 static int set_flag(struct flags *flags, const struct flag *flag, const char *value)
 {
@@ -117,9 +123,11 @@ static int set_flag(struct flags *flags, const struct flag *flag, const char *va
         *(int *)field = (int)count;
     } else if (flag->kind >= FLAG_REAL) {
         double real = strtod(value, &end), low = ranges[flag->kind].low, high = ranges[flag->kind].high;
-        if (end == value || *end != '\0' || !(real >= low && real <= high)) {
-            return report_wrong_call("--%s takes a number from %g to %g, not \"%s\"", flag->name, low, high,
-                                     value);
+        if (may_be_none(flag) && strcmp(value, "none") == 0) {
+            real = FLAG_NONE;
+        } else if (end == value || *end != '\0' || !(real >= low && real <= high)) {
+            return report_wrong_call("--%s takes a number from %g to %g%s, not \"%s\"", flag->name, low, high,
+                                     may_be_none(flag) ? " or none" : "", value);
         }
         memcpy(field, &real, sizeof real);
     } else if (!parse_choice((int *)field, flag->choices, value)) {

@@ -8,7 +8,7 @@
 #include "shared/erase_line.h"
 #include "shared/progress.h"
 
-static const char *const endings[] = {"txt", "srt", "vtt", "tsv", "json"};
+static const char *const endings[RECORDINGS_ALL_FORMATS] = {"txt", "srt", "vtt", "tsv", "json"};
 
 /* A recording. */
 struct item {
@@ -29,7 +29,14 @@ struct work {
     int result;
 };
 
-clf_status recordings_name(char **out, const struct flags *flags, const char *path)
+int recordings_formats(int *first, const struct flags *flags)
+{
+    int are_all = flags->format == RECORDINGS_ALL_FORMATS;
+    *first = are_all ? CLF_TRANSCRIPT_TEXT : flags->format;
+    return are_all ? RECORDINGS_ALL_FORMATS : 1;
+}
+
+clf_status recordings_name(char **out, const struct flags *flags, int format, const char *path)
 {
     char *name;
     const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
@@ -39,11 +46,11 @@ clf_status recordings_name(char **out, const struct flags *flags, const char *pa
         base = "stdin";
         length = (int)strlen(base);
     }
-    size_t size = (size_t)length + strlen(endings[flags->format]) + 2;
+    size_t size = (size_t)length + strlen(endings[format]) + 2;
     if ((name = malloc(size)) == NULL) {
         return CLF_OUT_OF_MEMORY;
     }
-    snprintf(name, size, "%.*s.%s", length, base, endings[flags->format]);
+    snprintf(name, size, "%.*s.%s", length, base, endings[format]);
     clf_status status = clf__path_join(out, flags->output, name);
     free(name);
     return status;
@@ -125,20 +132,35 @@ static void show_progress(void *user, int index, double seconds, double of)
     fflush(stderr);
 }
 
-static clf_status write_output(struct work *work, int index, const char *text)
+static clf_status write_output(struct work *work, int index, int format, const char *text)
 {
     char *output;
     if (work->flags->output == NULL) {
         print(work, index, work->prints_segments ? "" : text);
-        print(work, index, work->flags->format == CLF_TRANSCRIPT_JSON ? "\n" : "");
+        print(work, index, format == CLF_TRANSCRIPT_JSON ? "\n" : "");
         return CLF_OK;
     }
-    clf_status status = recordings_name(&output, work->flags, work->flags->operands[index]);
+    clf_status status = recordings_name(&output, work->flags, format, work->flags->operands[index]);
     if (status == CLF_OK) {
         status = clf__file_write(output, text, strlen(text));
         clf_string_free(output);
     }
     return status;
+}
+
+/* In each format that is asked for. */
+static clf_status write_outputs(struct work *work, int index, const struct clf_transcript *transcript)
+{
+    int first, count = recordings_formats(&first, work->flags);
+    for (int format = first; format < first + count; format++) {
+        char *text;
+        CLF__TRY(
+            clf_transcript_write(&text, transcript, (clf_transcript_format)format, &work->flags->subtitles));
+        clf_status status = write_output(work, index, format, text);
+        clf_string_free(text);
+        CLF__TRY(status);
+    }
+    return CLF_OK;
 }
 
 /* The library says what a caller has asked, whom nobody knows here. */
@@ -161,18 +183,12 @@ static void end_recording(void *user, int index, clf_status status, struct clf_t
 {
     struct work *work = user;
     struct item *item = &work->items[index];
-    char *text;
     erase_progress(work);
     if (status == CLF_OK && work->flags->verbose) {
         fprintf(stderr, "clformer: %s: language %s\n", clf_audio_name(item->audio), transcript->language);
     }
     if (status == CLF_OK) {
-        status = clf_transcript_write(&text, transcript, (clf_transcript_format)work->flags->format,
-                                      &work->flags->subtitles);
-    }
-    if (status == CLF_OK) {
-        status = write_output(work, index, text);
-        clf_string_free(text);
+        status = write_outputs(work, index, transcript);
     }
     if (status != CLF_OK && !(status == CLF_INTERRUPTED && output_failed())) {
         work->result = report(status);

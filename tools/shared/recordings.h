@@ -4,8 +4,14 @@
 
 #include "shared/command.h"
 
-/* The file of a recording's transcript, in flags->output: the recording's name with another ending. */
-clf_status recordings_name(char **out, const struct flags *flags, const char *path);
+/* The format behind the library's: all of them, a file each. */
+#define RECORDINGS_ALL_FORMATS (CLF_TRANSCRIPT_JSON + 1)
+
+/* How many formats are asked for, and the first of them. */
+int recordings_formats(int *first, const struct flags *flags);
+
+/* The file of a recording's transcript, in flags->output: the recording's name with the format's ending. */
+clf_status recordings_name(char **out, const struct flags *flags, int format, const char *path);
 
 /* For a transcriber's options: stops it on a signal, and where standard output takes no more. */
 int recordings_interrupted(void *unused);

@@ -225,13 +225,10 @@ static int open_log(struct job *job)
  * call. */
 static int check_page(const struct flags *flags)
 {
-    struct stat page, log;
     if (flags->log == NULL || flags->html == NULL) {
         return -1;
     }
-    int is_log = strcmp(flags->log, flags->html) == 0 ||
-                 (stat(flags->html, &page) == 0 && stat(flags->log, &log) == 0 && S_ISREG(page.st_mode) &&
-                  page.st_dev == log.st_dev && page.st_ino == log.st_ino);
+    int is_log = strcmp(flags->log, flags->html) == 0 || clf__file_is(flags->html, flags->log);
     return is_log ? report_wrong_call("--log and --html are one file: %s", flags->html) : -1;
 }
 
