@@ -16,6 +16,7 @@
 
 #include "audio/spool.h"
 #include "base/file.h"
+#include "base/log.h"
 
 enum { BLOCK = 4096 }; /* frames: a sample of each channel */
 
@@ -39,9 +40,41 @@ int clf__decoder_exists(void)
     return 1;
 }
 
+/* Of a WAV file: the bytes of samples that its header tells of, and those that are there. libsndfile takes
+ * what is in both, and says no more. 0 where there is no such header, or where it is a stream's, which could
+ * not know. */
+static int measure_wav(int64_t *said, int64_t *there, const struct clf__decoder *decoder)
+{
+    enum { RIFF = 12, CHUNK = 8, STREAMS = 0x7ffff000 };
+    unsigned char head[RIFF];
+    struct stat file;
+    int64_t at = decoder->start + RIFF;
+    int is_wav = fstat(decoder->descriptor, &file) == 0 &&
+                 pread(decoder->descriptor, head, RIFF, decoder->start) == RIFF &&
+                 memcmp(head, "RIFF", 4) == 0 && memcmp(head + 8, "WAVE", 4) == 0;
+    while (is_wav && pread(decoder->descriptor, head, CHUNK, at) == CHUNK) {
+        *said = (int64_t)head[4] | (int64_t)head[5] << 8 | (int64_t)head[6] << 16 | (int64_t)head[7] << 24;
+        at += CHUNK;
+        if (memcmp(head, "data", 4) == 0) {
+            *there = file.st_size - at;
+            return *said < STREAMS;
+        }
+        at += *said + *said % 2;
+    }
+    return 0;
+}
+
 static clf_status check_info(const struct clf__decoder *decoder)
 {
     const SF_INFO *info = &decoder->info;
+    int64_t said, there;
+    if (info->frames <= 0 && measure_wav(&said, &there, decoder) && said == 0 && there > 0) {
+        return clf__fail(CLF_FORMAT,
+                         "%s: its header says that it holds no samples, though %lld bytes follow: whatever "
+                         "recorded it was stopped before its end; ffmpeg -ignore_length 1 or sox "
+                         "--ignore-length writes it anew",
+                         decoder->name, (long long)there);
+    }
     if (info->frames <= 0) {
         return clf__fail(CLF_FORMAT, "%s: holds no samples", decoder->name);
     }
@@ -81,6 +114,17 @@ static clf_status start(struct clf__decoder *decoder)
     return check_info(decoder);
 }
 
+/* What there is of a WAV file that was cut off is whole. */
+static void warn_of_end(const struct clf__decoder *decoder)
+{
+    int64_t said, there;
+    if (measure_wav(&said, &there, decoder) && there < said) {
+        double seconds = (double)decoder->info.frames / decoder->info.samplerate;
+        clf__log(CLF_LOG_WARNING, "%s: is cut off: it holds %.2f s of the %.2f s that it says", decoder->name,
+                 seconds, seconds * (double)said / (double)there);
+    }
+}
+
 static clf_status create_resampler(struct clf__decoder *decoder)
 {
     soxr_error_t error = NULL;
@@ -103,6 +147,7 @@ static clf_status open_spooled(struct clf__decoder *decoder)
         return clf__fail(CLF_FORMAT, "%s: is empty", decoder->name);
     }
     CLF__TRY(start(decoder));
+    warn_of_end(decoder);
     CLF__TRY(create_resampler(decoder));
     CLF__TRY(clf__allocate(&decoder->mono, BLOCK, sizeof *decoder->mono));
     return clf__allocate(&decoder->frames, (size_t)BLOCK * (size_t)decoder->info.channels,

@@ -1,6 +1,7 @@
 /* Recordings: every kind that is promised, rates and channels, pipes, reading twice; and files that are none.
  * The recordings are made here, by libsndfile. */
 #include <clformer/audio.h>
+#include <clformer/log.h>
 
 #include <math.h>
 #include <stdio.h>
@@ -267,6 +268,27 @@ static const char *cut(const struct kind *kind, double part, const char *name)
     return path;
 }
 
+static void keep_message(void *user, clf_log_level level, const char *message)
+{
+    (void)level;
+    snprintf(user, 200, "%s", message);
+}
+
+/* A recorder that was stopped wrote no length. */
+static const char *stop(const struct kind *kind, const char *name)
+{
+    char *bytes, *path = support_temporary_path(name);
+    size_t size, at = 0;
+    assert_ok(clf__file_read(&bytes, &size, make_recording(kind), 1 << 24));
+    while (memcmp(bytes + at, "data", 4) != 0) {
+        at++;
+    }
+    memset(bytes + at + 4, 0, 4);
+    assert_ok(clf__file_write(path, bytes, size));
+    clf__free(bytes);
+    return path;
+}
+
 static void test_cut_off(void **state)
 {
     (void)state;
@@ -277,11 +299,21 @@ static void test_cut_off(void **state)
     clf_status status = clf_audio_read(audio, samples, LONGEST, &count);
     assert_fails(status, CLF_FORMAT, "cut.flac: is ");
     clf_audio_free(audio);
-    /* A WAV file's header may say anything: what is there counts. */
+    /* A WAV file's header may say anything: what is there counts, and the rest is told. */
+    char message[200] = "";
+    clf_log_set(keep_message, message);
     assert_ok(clf_audio_open(&audio, cut(&kinds[0], 0.5, "cut.wav")));
     assert_ok(clf_audio_read(audio, samples, LONGEST, &count));
     assert_in_range(count, 25500, 25600);
     clf_audio_free(audio);
+    assert_non_null(strstr(message, "cut.wav: is cut off: it holds 1.60 s of the 3.20 s that it says"));
+    message[0] = '\0';
+    assert_ok(clf_audio_open(&audio, make_recording(&kinds[1])));
+    clf_audio_free(audio);
+    assert_string_equal(message, "");
+    clf_log_set(NULL, NULL);
+    assert_fails(clf_audio_open(&audio, stop(&kinds[0], "stopped.wav")), CLF_FORMAT,
+                 "stopped.wav: its header says that it holds no samples, though 102400 bytes follow");
 }
 
 static void test_refused(void **state)
