@@ -45,14 +45,14 @@ int clf__decoder_exists(void)
  * not know. */
 static int measure_wav(int64_t *said, int64_t *there, const struct clf__decoder *decoder)
 {
-    enum { RIFF = 12, CHUNK = 8, STREAMS = 0x7ffff000 };
+    enum { RIFF = 12, CHUNK = 8, MOST_CHUNKS = 1000, STREAMS = 0x7ffff000 };
     unsigned char head[RIFF];
     struct stat file;
     int64_t at = decoder->start + RIFF;
     int is_wav = fstat(decoder->descriptor, &file) == 0 &&
                  pread(decoder->descriptor, head, RIFF, decoder->start) == RIFF &&
                  memcmp(head, "RIFF", 4) == 0 && memcmp(head + 8, "WAVE", 4) == 0;
-    while (is_wav && pread(decoder->descriptor, head, CHUNK, at) == CHUNK) {
+    for (int i = 0; is_wav && i < MOST_CHUNKS && pread(decoder->descriptor, head, CHUNK, at) == CHUNK; i++) {
         *said = (int64_t)head[4] | (int64_t)head[5] << 8 | (int64_t)head[6] << 16 | (int64_t)head[7] << 24;
         at += CHUNK;
         if (memcmp(head, "data", 4) == 0) {
