@@ -14,6 +14,11 @@ int clf__passage_rows(const struct clf__passage_limits *limits)
     return clf__larger(limits->beams, limits->samples);
 }
 
+int clf__passage_wanted(int beams, double patience)
+{
+    return (int)lrint(beams * patience); /* half to even, as in Python */
+}
+
 int clf__passage_candidates(const struct clf__passage_limits *limits)
 {
     return limits->beams > 1 || limits->wanted > 1 ? limits->beams + 1 : 1;
@@ -162,7 +167,7 @@ void clf__passage_begin(struct clf__passage *passage, const struct clf__passage_
     assert(count >= 1 && count <= passage->limits.positions && slot < passage->limits.slots);
     assert(rules->suppressed_first_count <= passage->limits.banned);
     struct clf__passage_search *search = &passage->searches[slot];
-    int wanted = (int)lrint(passage->limits.beams * rules->patience); /* half to even, as in Python */
+    int wanted = clf__passage_wanted(passage->limits.beams, rules->patience);
     wanted = rules->temperature > 0 ? passage->limits.samples : wanted;
     assert(rules->temperature <= 0 || wanted > 0);
     search->rules = rules;

@@ -43,11 +43,13 @@ struct clf__passage_limits {
     int beams;     /* 1: greedy; < CLF__SEARCH_BEAMS_LIMIT */
     int samples;   /* at temperatures above 0; 0: there are none */
     int positions; /* of the decoder */
-    int wanted;    /* finished hypotheses that end a search with beams: of a greedy one up to 1 */
+    int wanted;    /* clf__passage_wanted(); of a greedy search up to 1 */
     int finished;  /* hypotheses that are set aside: at least beams, beams * patience, and samples */
     int banned;    /* ids of a row */
 };
 
+/* How many finished hypotheses end a search with beams. */
+int clf__passage_wanted(int beams, double patience);
 /* Rows of a window, and candidates of a row. */
 int clf__passage_rows(const struct clf__passage_limits *limits);
 int clf__passage_candidates(const struct clf__passage_limits *limits);

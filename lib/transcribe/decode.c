@@ -118,9 +118,8 @@ static clf_status make_prompt(struct clf__ids *prompt, const struct clf_transcri
 /* Rounded half to even, as in Python; 0: all of them. */
 static int count_first_timestamps(const struct clf_transcribe_options *options)
 {
-    static const double step = 0.02;
     double latest = options->max_initial_timestamp;
-    return latest > 0 ? (int)lrint(latest / step) + 1 : 0;
+    return latest > 0 ? (int)lrint(latest / CLF__TIMESTAMP_STEP) + 1 : 0;
 }
 
 static struct clf__passage_rules make_rules(const struct clf_transcriber *transcriber,

@@ -23,6 +23,10 @@ enum {
     CLF__MOST_RECORDINGS = 64, /* side by side */
 };
 
+/* Seconds from one time that a model can say to the next: openai/whisper's number, of which n times is not
+ * always n / 50. */
+#define CLF__TIMESTAMP_STEP 0.02
+
 /* Signs that are joined to the word that follows, and to the word before (openai/whisper's). */
 #define CLF__PREPENDED "\"'“¿([{-"
 #define CLF__APPENDED  "\"'.。,，!！?？:：”)]}、"

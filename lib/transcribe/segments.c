@@ -107,10 +107,9 @@ static double window_start(const struct clf__work *work)
     return (double)work->seek / CLF__FRAMES_A_SECOND;
 }
 
-/* 0.02 is openai/whisper's step: n * 0.02 is not always n / 50. */
 static double time_at(const struct clf__work *work, int index)
 {
-    return window_start(work) + steps_at(work, index) * 0.02;
+    return window_start(work) + steps_at(work, index) * CLF__TIMESTAMP_STEP;
 }
 
 /* Its last id, and that alone, is a time: nothing was cut off. */
@@ -145,7 +144,7 @@ static clf_status cut_whole(struct clf__work *work)
         last--;
     }
     if (last >= 0 && steps_at(work, last) != 0) {
-        length = steps_at(work, last) * 0.02;
+        length = steps_at(work, last) * CLF__TIMESTAMP_STEP;
     }
     return cut_segment(work, 0, work->decoded.count, window_start(work), window_start(work) + length);
 }

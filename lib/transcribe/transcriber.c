@@ -239,7 +239,7 @@ static clf_status create_memory(struct clf_transcriber *transcriber)
         .beams = beams,
         .samples = samples,
         .positions = config->decoder_max_positions,
-        .wanted = (int)lrint(beams * transcriber->options.patience),
+        .wanted = clf__passage_wanted(beams, transcriber->options.patience),
         .finished =
             clf__larger(clf__larger(beams, samples), (int)ceil(beams * transcriber->options.patience)),
         .banned = transcriber->suppressed_first.count,

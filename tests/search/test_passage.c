@@ -251,7 +251,7 @@ static void check_case(const json_t *one)
 {
     struct task task;
     int rows = integer_of(one, "beams"), drawn = is_drawn(one);
-    int wanted = (int)lrint(rows * json_number_value(json_object_get(one, "patience")));
+    int wanted = clf__passage_wanted(rows, json_number_value(json_object_get(one, "patience")));
     /* Beams of another number than samples. */
     struct clf__passage *passage = make_passage(1, drawn ? 2 : rows, drawn ? rows : 0, wanted);
     read_task(&task, one);

@@ -27,6 +27,13 @@ static struct clf_transcript *never_sure(struct clf_model *model, const double *
     return transcript;
 }
 
+static void free_all(struct clf_transcript *const *transcripts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        clf_transcript_free(transcripts[i]);
+    }
+}
+
 static void test_fallback(void **state)
 {
     (void)state;
@@ -44,9 +51,7 @@ static void test_fallback(void **state)
     assert_same(hot, hot_apart); /* above 0.5 there is no prompt in any case */
     assert_true(is_other(warm, warm_apart));
     struct clf_transcript *const all[] = {cold, warm, hot, hot_again, hot_other, hot_apart, warm_apart};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        clf_transcript_free(all[i]);
-    }
+    free_all(all, sizeof all / sizeof *all);
     clf_model_free(model);
 }
 
@@ -135,9 +140,7 @@ static void test_hotwords(void **state)
     assert_same(all[4], all[5]);
     assert_true(is_other(all[0], all[2]) && is_other(all[0], all[4]) && is_other(all[0], all[6]));
     assert_true(is_other(all[7], all[4]));
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        clf_transcript_free(all[i]);
-    }
+    free_all(all, sizeof all / sizeof *all);
     clf_model_free(model);
 }
 
@@ -186,9 +189,7 @@ static void test_carried_prompt(void **state)
     assert_true(last_probability(all[0]) != last_probability(all[1]));
     assert_true(all[0]->segments[0].avg_logprob == all[1]->segments[0].avg_logprob);
     assert_same(all[4], all[5]); /* the latest of it */
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        clf_transcript_free(all[i]);
-    }
+    free_all(all, sizeof all / sizeof *all);
     clf_model_free(model);
 }
 
@@ -202,9 +203,7 @@ static void test_empty_prompt(void **state)
     assert_same(all[1], all[2]);
     assert_same(all[0], all[3]);
     assert_true(is_other(all[0], all[1]));
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        clf_transcript_free(all[i]);
-    }
+    free_all(all, sizeof all / sizeof *all);
     clf_model_free(model);
 }
 

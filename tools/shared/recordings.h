@@ -4,7 +4,7 @@
 
 #include "shared/command.h"
 
-/* The format behind the library's: all of them, a file each. */
+/* The command's own format, numbered after the library's: each of those, in a file of its own. */
 #define RECORDINGS_ALL_FORMATS (CLF_TRANSCRIPT_JSON + 1)
 
 /* How many formats are asked for, and the first of them. */
