@@ -76,9 +76,7 @@ static void test_translate(void **state)
         const char *arguments = process_format(TRANSLATE "%s", flags[i]);
         struct process_result alone = run_clformer(lines, arguments);
         assert_int_equal(alone.status, 1);
-        for (int ranks = i == 0 ? 1 : 2 + (int)i % 3; ranks <= (i == 0 ? 4 : 2 + (int)i % 3); ranks++) {
-            check_same(ranks, lines, arguments, &alone);
-        }
+        check_same(1 + (int)i % 4, lines, arguments, &alone);
     }
 }
 
@@ -93,9 +91,7 @@ static void test_score(void **state)
         const char *arguments = process_format(SCORE "%s - %s/fr", flags[i], folder);
         struct process_result alone = run_clformer(lines, arguments);
         assert_int_equal(alone.status, 1);
-        for (int ranks = 1; ranks <= 4; ranks++) {
-            check_same(ranks, lines, arguments, &alone);
-        }
+        check_same(i == 0 ? 4 : 3, lines, arguments, &alone);
     }
 }
 

@@ -1,4 +1,5 @@
-/* Moving the library's cache without moving PoCL's: a cold PoCL is slow, and leaks when it compiles. */
+/* A folder for the library's cache, which tests do without otherwise; PoCL's stays where it is: a cold PoCL
+ * is slow, and leaks when it compiles. */
 #ifndef CLF_TESTS_SUPPORT_CACHE_HOME_H
 #define CLF_TESTS_SUPPORT_CACHE_HOME_H
 
@@ -14,6 +15,7 @@ static inline void set_cache_home(const char *folder)
         setenv("POCL_CACHE_DIR", path, 1);
     }
     setenv("XDG_CACHE_HOME", folder, 1);
+    unsetenv("CLFORMER_CACHE_BYTES");
 }
 
 #endif

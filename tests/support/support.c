@@ -40,10 +40,20 @@ void support_assert_fails(clf_status actual, clf_status expected, const char *pa
     }
 }
 
-/* Tests, and the commands that they run, never take what a user's device was tuned to. */
-__attribute__((constructor)) static void ignore_tuning(void)
+static int shares_kernels(void)
+{
+    return getenv("CLFORMER_TEST_CACHE") != NULL;
+}
+
+/* Tests, and the commands that they run, never take what a user's device was tuned to. Nor do they keep
+ * kernels in our own cache, for which PoCL compiles each once more: set_cache_home() is for those that want
+ * to. */
+__attribute__((constructor)) static void set_environment(void)
 {
     setenv("CLFORMER_TUNING", "off", 0);
+    if (!shares_kernels()) {
+        setenv("CLFORMER_CACHE_BYTES", "0", 0);
+    }
 }
 
 int support_end(int failures)
@@ -58,7 +68,7 @@ static struct clf_device *device_of(struct clf_device_options options)
 {
     /* Each run tests the compilers too, but where the driver compiles in each process anew what the one
      * before it had compiled: there the tests of a run share what they compile. */
-    options.use_program_cache = getenv("CLFORMER_TEST_CACHE") != NULL;
+    options.use_program_cache = shares_kernels();
     for (int i = 0; i < device_count; i++) {
         if (memcmp(&devices[i].options, &options, sizeof options) == 0) {
             return devices[i].device;

@@ -203,8 +203,8 @@ static void test_the_bits_do_not_depend_on_the_ranks(void **state)
     ranks_need();
     struct place place = make_place();
     run(&place, 1, "one", "micro-batches=12");
-    static const int counts[] = {2, 3, 4, 6};
-    for (int i = 0; i < 4; i++) {
+    static const int counts[] = {2, 6};
+    for (int i = 0; i < 2; i++) {
         const char *output = process_format("ranks-%d", counts[i]);
         run(&place, counts[i], output, "micro-batches=12");
         check_same_run(&place, output, "one");
@@ -263,11 +263,8 @@ static void test_reduced_in_bf16(void **state)
     struct place place = make_place();
     run(&place, 1, "fp32", "micro-batches=12");
     run(&place, 1, "one", "micro-batches=12 reduce-precision=bf16");
-    for (int ranks = 2; ranks <= 4; ranks++) {
-        const char *output = process_format("ranks-%d", ranks);
-        run(&place, ranks, output, "micro-batches=12 reduce-precision=bf16");
-        check_same_run(&place, output, "one");
-    }
+    run(&place, 3, "three", "micro-batches=12 reduce-precision=bf16");
+    check_same_run(&place, "three", "one");
     assert_string_not_equal(read_notes(&place, "one"), read_notes(&place, "fp32"));
 }
 
@@ -279,7 +276,7 @@ static void test_sharded(void **state)
     struct place place = make_place();
     const char *choices = "micro-batches=12 clip-norm=0.5 optimizer=adamw decay=0.1";
     run(&place, 1, "one", choices);
-    for (int ranks = 1; ranks <= 4; ranks++) {
+    for (int ranks = 1; ranks <= 4; ranks += 3) {
         const char *output = process_format("sharded-%d", ranks);
         run(&place, ranks, output, process_format("%s shard-optimizer=true", choices));
         check_same_run(&place, output, "one");
