@@ -51,6 +51,20 @@ static float log_of_power(float power)
     return log10(power < 1e-10f ? 1e-10f : power);
 }
 
+/* The samples of the frame that begins at sample `start`, by their window. */
+static void take_frame(float *x, const __global float *samples, long start, int count, const __global float *window)
+{
+    if (start >= 0 && start + FRAME <= count) {
+        for (int j = 0; j < FRAME; j += 16) {
+            vstore16(vload16(0, samples + start + j) * vload16(0, window + j), 0, x + j);
+        }
+        return;
+    }
+    for (int j = 0; j < FRAME; j++) {
+        x[j] = reflected(samples, start + j, count) * window[j];
+    }
+}
+
 /* Which bin of the first half a number of the transform is, as its own or as its mirror image. */
 static int bin_of(int c, int d)
 {
@@ -58,56 +72,96 @@ static int bin_of(int c, int d)
     return k <= FRAME / 2 ? k : FRAME - k;
 }
 
+/* u of two rows c: together they take enough registers that no sum waits for itself. */
+static void transform_long(float (*u)[2][SHORT], const float *x, const __global float *tables, int c, int other)
+{
+    const int both[2] = {c, other};
+    float16 re[2] = {0.0f, 0.0f}, im[2] = {0.0f, 0.0f};
+    for (int a = 0; a < LONG; a++) {
+        float16 v = vload16(a, x);
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            re[i] = fma16(v, (float16)(LONG_COSINES[both[i] * LONG + a]), re[i]);
+            im[i] = fma16(v, (float16)(-LONG_SINES[both[i] * LONG + a]), im[i]);
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        float16 cosine = vload16(both[i], TURN_COSINES), sine = vload16(both[i], TURN_SINES);
+        vstore16(fma16(re[i], cosine, im[i] * sine), 0, u[both[i]][0]);
+        vstore16(fma16(im[i], cosine, -re[i] * sine), 0, u[both[i]][1]);
+    }
+}
+
+/* The power of the bins of row c. */
+static void transform_short(float *p, const float (*u)[SHORT], const __global float *tables, int c)
+{
+    float16 re[2] = {0.0f, 0.0f}, im[2] = {0.0f, 0.0f}; /* by cosines, by sines */
+    for (int b = 0; b < SHORT; b++) {
+        float16 u_re = (float16)(u[0][b]), u_im = (float16)(u[1][b]);
+        float16 cosine = vload16(b, SHORT_COSINES), sine = vload16(b, SHORT_SINES);
+        re[0] = fma16(u_re, cosine, re[0]);
+        re[1] = fma16(u_im, sine, re[1]);
+        im[0] = fma16(u_im, cosine, im[0]);
+        im[1] = fma16(-u_re, sine, im[1]);
+    }
+    float16 real = re[0] + re[1], imaginary = im[0] + im[1];
+    float power[SHORT];
+    vstore16(fma16(real, real, imaginary * imaginary), 0, power);
+    for (int d = 0; d < (c == 0 ? SHORT / 2 + 1 : SHORT); d++) {
+        p[bin_of(c, d)] = power[d];
+    }
+}
+
+/* The logarithms of sixteen bands from the first one on, of which `left` are there; others are as the last. */
+#define log_bands(p, filters, stride, spans, span_stride, left) \
+    (wide_log_bands(p, filters, stride, spans, span_stride, left).v)
+static inline struct wide wide_log_bands(const float *p, const __global float *filters, int stride,
+                                         const __global int *spans, int span_stride, int left)
+{
+    float sums[16];
+    for (int m = 0; m < 16; m++) {
+        int band = min(m, left - 1);
+        const __global float *filter = filters + (size_t)band * stride;
+        const __global int *span = spans + (size_t)band * span_stride;
+        float sum = 0.0f;
+        for (int k = max(span[0], 0); k < min(span[1], BINS); k++) {
+            sum = fma(filter[k], p[k], sum);
+        }
+        sums[m] = sum;
+    }
+    float16 power = vload16(0, sums);
+    return WIDE(log10_16(power < 1e-10f ? (float16)(1e-10f) : power)); /* NaN stays */
+}
+
 CPU_KERNEL void log_mel_forward_cpu(ARGUMENTS)
 {
     tables += tables_offset;
     samples += samples_offset;
+    filters += filters_offset;
+    spans += spans_offset;
     for (int t = (int)get_group_id(0); t < rows; t += (int)get_num_groups(0)) {
-        float x[FRAME], p[BINS];
-        long start = (long)first + (long)HOP * t - FRAME / 2;
-        for (int j = 0; j < FRAME; j++) {
-            long at = start + j;
-            float sample = at >= 0 && at < sample_count ? samples[at] : reflected(samples, at, sample_count);
-            x[j] = sample * tables[j];
+        float x[FRAME], u[HALF][2][SHORT], p[BINS];
+        take_frame(x, samples, (long)first + (long)HOP * t - FRAME / 2, sample_count, tables);
+        for (int c = 0; c < HALF; c += 2) {
+            transform_long(u, x, tables, c, min(c + 1, HALF - 1));
         }
         for (int c = 0; c < HALF; c++) {
-            float16 re = (float16)(0.0f), im = re;
-            for (int a = 0; a < LONG; a++) {
-                float16 v = vload16(a, x);
-                re = fma16(v, (float16)(LONG_COSINES[c * LONG + a]), re);
-                im = fma16(v, (float16)(-LONG_SINES[c * LONG + a]), im);
-            }
-            float16 cosine = vload16(c, TURN_COSINES), sine = vload16(c, TURN_SINES);
-            float u[2][SHORT];
-            vstore16(fma16(re, cosine, im * sine), 0, u[0]);
-            vstore16(fma16(im, cosine, -re * sine), 0, u[1]);
-            re = im = (float16)(0.0f);
-            for (int b = 0; b < SHORT; b++) {
-                float16 u_re = (float16)(u[0][b]), u_im = (float16)(u[1][b]);
-                cosine = vload16(b, SHORT_COSINES);
-                sine = vload16(b, SHORT_SINES);
-                re = fma16(u_re, cosine, fma16(u_im, sine, re));
-                im = fma16(u_im, cosine, fma16(-u_re, sine, im));
-            }
-            float power[SHORT];
-            vstore16(fma16(re, re, im * im), 0, power);
-            for (int d = 0; d < (c == 0 ? SHORT / 2 + 1 : SHORT); d++) {
-                p[bin_of(c, d)] = power[d];
+            transform_short(p, (const float(*)[SHORT])u[c], tables, c);
+        }
+        float16 peak = -INFINITY;
+        __global float *row = y + y_offset + (size_t)t * y_stride;
+        for (int m = 0; m < columns; m += 16) {
+            float16 values = log_bands(p, filters + (size_t)m * filters_stride, filters_stride,
+                                       spans + (size_t)m * spans_stride, spans_stride, columns - m);
+            peak = fmax16(peak, values);
+            if (columns - m >= 16) {
+                vstore16(values, 0, row + m);
+            } else {
+                store_part(values, row + m, columns - m);
             }
         }
-        float peak = -INFINITY;
-        for (int m = 0; m < columns; m++) {
-            const __global float *filter = filters + filters_offset + (size_t)m * filters_stride;
-            const __global int *span = spans + spans_offset + (size_t)m * spans_stride;
-            float sum = 0.0f;
-            for (int k = max(span[0], 0); k < min(span[1], BINS); k++) {
-                sum = fma(filter[k], p[k], sum);
-            }
-            float value = log_of_power(sum);
-            y[y_offset + (size_t)t * y_stride + m] = value;
-            peak = fmax(peak, value);
-        }
-        peaks[peaks_offset + t] = peak;
+        peaks[peaks_offset + t] = max16(peak);
     }
 }
 

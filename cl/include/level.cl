@@ -36,6 +36,11 @@ static inline struct wide wide_exp(struct wide a)
     return WIDE(JOIN_HALVES(exp(a.v.lo), exp(a.v.hi)));
 }
 
+static inline struct wide wide_log10(struct wide a)
+{
+    return WIDE(JOIN_HALVES(log10(a.v.lo), log10(a.v.hi)));
+}
+
 static inline struct wide wide_sqrt(struct wide a)
 {
     return WIDE(JOIN_HALVES(sqrt(a.v.lo), sqrt(a.v.hi)));
@@ -49,6 +54,7 @@ static inline struct wide wide_fabs(struct wide a)
 #define fma16(a, b, c)       (wide_fma(WIDE(a), WIDE(b), WIDE(c)).v)
 #define fmax16(a, b)         (wide_fmax(WIDE(a), WIDE(b)).v)
 #define exp16(a)             (wide_exp(WIDE(a)).v)
+#define log10_16(a)          (wide_log10(WIDE(a)).v)
 #define sqrt16(a)            (wide_sqrt(WIDE(a)).v)
 #define fabs16(a)            (wide_fabs(WIDE(a)).v)
 #define vload16(i, p)        JOIN_HALVES(vload8(2 * (i), p), vload8(2 * (i) + 1, p))
@@ -57,11 +63,12 @@ static inline struct wide wide_fabs(struct wide a)
 #define convert_int16(a)     __builtin_convertvector(a, int16)
 #define convert_ushort16(a)  __builtin_convertvector(a, ushort16)
 #else
-#define fma16  fma
-#define fmax16 fmax
-#define exp16  exp
-#define sqrt16 sqrt
-#define fabs16 fabs
+#define fma16    fma
+#define fmax16   fmax
+#define exp16    exp
+#define log10_16 log10
+#define sqrt16   sqrt
+#define fabs16   fabs
 #endif
 
 /* Whole vectors anywhere in memory. PoCL's vstore8 and vstore16 are stores of 16 bytes each, for which a load of the whole

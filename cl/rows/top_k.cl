@@ -10,6 +10,7 @@
  *
  * No macros are needed. */
 #include "include/candidates.cl"
+#include "include/exp2.cl"
 
 #define ARGUMENTS                                                                                                      \
     __global float *values, int values_offset, int values_stride, __global int *ids, int ids_offset, int ids_stride,   \
@@ -39,7 +40,7 @@ static float row_max(const __global float *x, int columns)
 }
 
 /* exp(x - largest), 0 for NaN */
-#define exp_below(x, largest) exp16(fmax16(x, (float16)(-INFINITY)) - (largest))
+#define exp_below(x, largest) exp2_16(M_LOG2E_F * (fmax16(x, (float16)(-INFINITY)) - (largest)))
 
 static float row_log_sum(const __global float *x, float largest, int columns)
 {
@@ -68,9 +69,8 @@ static void row_top_k(__global float *values, __global int *ids, int k, const __
     for (int c = 0; c < columns; c += 64) {
         int end = min(c + 64, columns);
         if (end - c == 64) {
-            float16 a = fmax16(vload16(0, x + c), vload16(0, x + c + 16));
-            float16 b = fmax16(vload16(0, x + c + 32), vload16(0, x + c + 48));
-            int16 is_above = fmax16(a, b) > last;
+            int16 is_above = vload16(0, x + c) > last | vload16(0, x + c + 16) > last | vload16(0, x + c + 32) > last |
+                             vload16(0, x + c + 48) > last;
             if (!any(is_above.lo | is_above.hi)) {
                 continue;
             }

@@ -54,7 +54,6 @@ static clf_status allocate_asked(struct clf__passage *passage)
     step->ranges = passage->ranges;
     step->given = passage->given;
     step->ranges_each = CLF__PASSAGE_RANGES;
-    step->ranges_before = 1;
     return CLF_OK;
 }
 
@@ -302,6 +301,7 @@ struct clf__step *clf__passage_prepare(struct clf__passage *passage)
             ask(passage, slot);
         }
     }
+    step->ranges_before = step->both_statistics; /* that of no speech, which is banned itself */
     step->given_offsets = passage->given_offsets[step->rows] > 0 ? passage->given_offsets : NULL;
     return step->rows > 0 ? step : NULL;
 }
