@@ -40,7 +40,7 @@
 /* A sample by its number, which may be up to a frame beyond the ends: with few samples, the nearest of those. */
 static float reflected(const __global float *samples, long at, int count)
 {
-    at = at < 0 ? -at : at;
+    at = max(at, -at);
     at = at >= count ? 2 * ((long)count - 1) - at : at;
     return count > 0 ? samples[clamp(at, 0L, (long)count - 1)] : 0.0f;
 }

@@ -135,7 +135,9 @@ CPU_KERNEL void draw_forward_cpu(ARGUMENTS)
     }
 }
 
-static inline ulong key_in_range(const __global float *x, struct range range, float inverse, int id, uint word)
+/* Inlined early: late, it leaves an intrinsic of aliases that Oclgrind does not know. */
+static inline __attribute__((always_inline)) ulong key_in_range(const __global float *x, struct range range, float inverse,
+                                                                int id, uint word)
 {
     int is_inside = id >= range.first && id < range.first + range.count;
     return is_inside ? key_of(perturbed(x[id], inverse, word), id) : 0;
