@@ -5,6 +5,8 @@
 
 #include <clformer/ranks.h>
 
+#include "support/support.h"
+
 /* More ranks than cores, as root too, and nobody but this machine is asked. */
 static void set_environment(void)
 {
@@ -41,6 +43,11 @@ void ranks_need(void)
     if (!can_run) {
         skip();
     }
+}
+
+int ranks_cases(size_t count)
+{
+    return support_small() ? 1 : (int)count;
 }
 
 /* Open MPI leaks, and takes its plug-ins out of memory before the sanitizer can name them. What we leak the

@@ -8,6 +8,10 @@
  * processes that do nothing. */
 void ranks_need(void);
 
+/* How many of so many cases are tried: each takes seconds, and with $CLFORMER_TEST_SMALL the first one does.
+ */
+int ranks_cases(size_t count);
+
 /* mpirun with `count` ranks of `program` (NULL: build/clformer). */
 struct process_result ranks_run(int count, const char *program, const char *arguments);
 

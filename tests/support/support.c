@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "device/caps.h"
 #include "program/cache.h"
 
 enum { MAX_OWNED = 4096, MAX_DEVICES = 18, MAX_FOLDERS = 64 };
@@ -64,6 +65,21 @@ int support_end(int failures)
     return failures;
 }
 
+/* One that was opened with other options and came to the same, or NULL. PoCL builds what a process's second
+ * device runs apart from what its first one does, so that the same device is not opened twice. */
+static struct clf_device *find_same(const struct clf_device *device)
+{
+    const struct clf__caps *caps = clf__device_caps(device);
+    for (int i = 0; i < device_count; i++) {
+        const struct clf__caps *other = clf__device_caps(devices[i].device);
+        if (other->form == caps->form && other->gemm == caps->gemm && other->attention == caps->attention &&
+            other->level == caps->level && other->asks_for_clblast == caps->asks_for_clblast) {
+            return devices[i].device;
+        }
+    }
+    return NULL;
+}
+
 static struct clf_device *device_of(struct clf_device_options options)
 {
     /* Each run tests the compilers too, but where the driver compiles in each process anew what the one
@@ -74,11 +90,18 @@ static struct clf_device *device_of(struct clf_device_options options)
             return devices[i].device;
         }
     }
+    struct clf_device *device;
     assert_true(device_count < MAX_DEVICES);
-    devices[device_count].options = options;
-    assert_ok(clf_device_open(&devices[device_count].device, NULL, &options));
+    assert_ok(clf_device_open(&device, NULL, &options));
+    struct clf_device *same = find_same(device);
+    if (same != NULL) {
+        clf_device_close(device);
+        device = same;
+    }
     /* Never closed: an exit handler would come after the end of what drivers keep a thread (Oclgrind) and of
      * LLVM (PoCL), and they crash. */
+    devices[device_count].options = options;
+    devices[device_count].device = device;
     return devices[device_count++].device;
 }
 

@@ -204,7 +204,7 @@ static void test_the_bits_do_not_depend_on_the_ranks(void **state)
     struct place place = make_place();
     run(&place, 1, "one", "micro-batches=12");
     static const int counts[] = {2, 6};
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < ranks_cases(2); i++) {
         const char *output = process_format("ranks-%d", counts[i]);
         run(&place, counts[i], output, "micro-batches=12");
         check_same_run(&place, output, "one");
@@ -225,7 +225,7 @@ static void test_other_recipes(void **state)
         "micro-batches=4 loss=kl average=2 best=loss bleu=none",
     };
     ranks_need();
-    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+    for (int i = 0; i < ranks_cases(sizeof choices / sizeof *choices); i++) {
         struct place place = make_place();
         run(&place, 1, "one", choices[i]);
         run(&place, 2, "two", choices[i]);
@@ -276,7 +276,9 @@ static void test_sharded(void **state)
     struct place place = make_place();
     const char *choices = "micro-batches=12 clip-norm=0.5 optimizer=adamw decay=0.1";
     run(&place, 1, "one", choices);
-    for (int ranks = 1; ranks <= 4; ranks += 3) {
+    static const int counts[] = {4, 1};
+    for (int i = 0; i < ranks_cases(2); i++) {
+        int ranks = counts[i];
         const char *output = process_format("sharded-%d", ranks);
         run(&place, ranks, output, process_format("%s shard-optimizer=true", choices));
         check_same_run(&place, output, "one");
@@ -355,22 +357,33 @@ static void check_trouble(const char *trouble, int at, const char *sentence, con
     check_same_run(&place, "torn", "one");
 }
 
+/* Rank `at` of three, with these choices. */
+struct trouble {
+    int at;
+    const char *sentence, *choices;
+};
+
 static void test_a_device_is_lost(void **state)
 {
     (void)state;
+    static const struct trouble rows[] = {
+        {1, "ends: rank 1 on ", sharded}, {0, "ends: rank 0 on ", alone}, {2, "ends: rank 2 on ", alone}};
     ranks_need();
-    check_trouble("device", 0, "ends: rank 0 on ", alone);
-    check_trouble("device", 2, "ends: rank 2 on ", alone);
-    check_trouble("device", 1, "ends: rank 1 on ", sharded);
+    for (int i = 0; i < ranks_cases(3); i++) {
+        check_trouble("device", rows[i].at, rows[i].sentence, rows[i].choices);
+    }
 }
 
 static void test_the_disk_is_full(void **state)
 {
     (void)state;
+    static const struct trouble rows[] = {{1, ": rank 1 on ", sharded},
+                                          {0, "is not saved, the last checkpoint is", alone},
+                                          {0, ": rank 0 on ", sharded}};
     ranks_need();
-    check_trouble("disk", 0, "is not saved, the last checkpoint is", alone);
-    check_trouble("disk", 0, ": rank 0 on ", sharded);
-    check_trouble("disk", 1, ": rank 1 on ", sharded);
+    for (int i = 0; i < ranks_cases(3); i++) {
+        check_trouble("disk", rows[i].at, rows[i].sentence, rows[i].choices);
+    }
 }
 
 static void test_one_rank_is_interrupted(void **state)
