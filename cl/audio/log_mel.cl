@@ -45,10 +45,12 @@ static float reflected(const __global float *samples, long at, int count)
     return count > 0 ? samples[clamp(at, 0L, (long)count - 1)] : 0.0f;
 }
 
+#define LEAST_POWER 1e-10f
+
 /* NaN stays. */
 static float log_of_power(float power)
 {
-    return log10(power < 1e-10f ? 1e-10f : power);
+    return log10(power < LEAST_POWER ? LEAST_POWER : power);
 }
 
 /* The samples of the frame that begins at sample `start`, by their window. */
@@ -131,7 +133,7 @@ static inline struct wide wide_log_bands(const float *p, const __global float *f
         sums[m] = sum;
     }
     float16 power = vload16(0, sums);
-    return WIDE(log10_16(power < 1e-10f ? (float16)(1e-10f) : power)); /* NaN stays */
+    return WIDE(log10_16(power < LEAST_POWER ? (float16)(LEAST_POWER) : power)); /* NaN stays */
 }
 
 CPU_KERNEL void log_mel_forward_cpu(ARGUMENTS)

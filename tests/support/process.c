@@ -97,10 +97,8 @@ static void split(char **argv, const struct process *process, const char *argume
 void process_set_environment(void)
 {
     setenv("XDG_CACHE_HOME", CLF_BUILD_FOLDER "/test-cache", 0);
-    /* PoCL would look there too: its own cache stays where it is when a test moves ours. It is all that most
-     * tests need: for ours PoCL compiles each kernel once more. */
+    /* PoCL would look there too: its own cache stays where it is when a test moves ours. */
     setenv("POCL_CACHE_DIR", process_format("%s/pocl", getenv("XDG_CACHE_HOME")), 0);
-    setenv("CLFORMER_CACHE_BYTES", "0", 0);
     /* PoCL leaks when it compiles, which is not ours to find. */
     setenv("LSAN_OPTIONS", "print_suppressions=0:suppressions=" CLF_SOURCE_FOLDER "/tests/support/leaks.txt",
            0);
