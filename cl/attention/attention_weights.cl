@@ -9,11 +9,13 @@
  * and for its share of it, so that no row of scores is kept. A row's result depends on nothing but its own
  * keys.
  *
- * CPU form: a work-item takes a row. GPU form: a group takes a row, work-items are keys. No macros. */
+ * CPU form: a work-item takes a row. GPU form: a group takes a row, work-items are keys. Macros: HALF_CACHE
+ * (cache_element.cl: of the keys) or none. */
+#include "include/cache_element.cl"
 #include "ops/arguments.h"
 
 #define WEIGHTS_ARGUMENTS                                                                                    \
-    __global float *y, const __global float *q, const __global float *k, const __global int *ranges,         \
+    __global float *y, const __global float *q, const __global cache_element *k, const __global int *ranges, \
         const __global int *hidden, struct clf__attention_sizes sizes, int key_width, int columns
 
 /* The keys of a row's sequence. */
@@ -53,15 +55,15 @@ static inline void add_score(struct running *running, float score)
 
 /* ---- the CPU form ---- */
 
-static inline float dot_lanes(const __global float *a, const __global float *b, int width)
+static inline float dot_lanes(const __global float *a, const __global cache_element *b, int width)
 {
     float16 sum = 0.0f;
     int c = 0;
     for (; c + 16 <= width; c += 16) {
-        sum = fma16(vload16(0, a + c), vload16(0, b + c), sum);
+        sum = fma16(vload16(0, a + c), load_cached16(b + c, 16), sum);
     }
     if (c < width) {
-        sum = fma16(load_part(a + c, width - c, 0.0f), load_part(b + c, width - c, 0.0f), sum);
+        sum = fma16(load_part(a + c, width - c, 0.0f), load_cached16(b + c, width - c), sum);
     }
     return sum16(sum);
 }
@@ -81,7 +83,7 @@ CPU_KERNEL void attention_weights_cpu(WEIGHTS_ARGUMENTS)
         }
         for (int head = 0; head < sizes.heads; head++) {
             const __global float *query = ROW(q, row) + head * key_width;
-            const __global float *keys = ROW(k, seen.first) + head * key_width;
+            const __global cache_element *keys = ROW(k, seen.first) + head * key_width;
             struct running running = {-INFINITY, 0.0f};
             for (int j = 0; j < seen.count; j++) {
                 if (!is_hidden(&seen, j)) {
@@ -103,11 +105,11 @@ CPU_KERNEL void attention_weights_cpu(WEIGHTS_ARGUMENTS)
 
 /* ---- the GPU form ---- */
 
-static inline float dot_item(const __global float *a, const __global float *b, int width)
+static inline float dot_item(const __global float *a, const __global cache_element *b, int width)
 {
     float sum = 0.0f;
     for (int c = 0; c < width; c++) {
-        sum = fma(a[c], b[c], sum);
+        sum = fma(a[c], LOAD_CACHED(b, c), sum);
     }
     return sum;
 }
@@ -128,7 +130,7 @@ GPU_KERNEL void attention_weights_gpu(WEIGHTS_ARGUMENTS)
         }
         for (int head = 0; head < sizes.heads; head++) {
             const __global float *query = ROW(q, row) + head * key_width;
-            const __global float *keys = ROW(k, seen.first) + head * key_width;
+            const __global cache_element *keys = ROW(k, seen.first) + head * key_width;
             struct running running = {-INFINITY, 0.0f};
             for (int j = lane; j < seen.count; j += GROUP) {
                 if (!is_hidden(&seen, j)) {

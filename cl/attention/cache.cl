@@ -1,14 +1,22 @@
 /* The decoder's memory (see lib/ops/cache.h).
  *
- * cache_place: cache[places[r]] = x[r], rows of `width` floats.
+ * cache_place: cache[places[r]] = x[r], rows of `width` floats, or of cache_element.cl's.
+ * cache_widen, with HALF_CACHE: x[t] = cache[t], the same as floats, for the keys t of each sequence: first key and keys are ranges[b][2] and
+ * [3]. Sequences side by side with the same first key share them.
  * cache_follow: next[cache_rows[r]][t] = history[parents[r]][t] for t < positions[r], and cache_rows[r] at t =
  * positions[r].
  *
  * A row whose place, cache row or position lies outside the cache is skipped. CPU form: a work-item takes a row at a
- * time, GPU form: a group does. No macros. */
+ * time, GPU form: a group does. Macros: HALF_CACHE or none. */
+#include "include/cache_element.cl"
+
 #define PLACE_ARGUMENTS                                                                                                \
-    __global float *cache, int cache_offset, int cache_stride, int row_count, const __global float *x, int x_offset,   \
+    __global cache_element *cache, int cache_offset, int cache_stride, int row_count, const __global float *x, int x_offset,   \
         int x_stride, const __global int *places, int places_offset, int rows, int width
+
+#define WIDEN_ARGUMENTS                                                                                                \
+    __global float *x, int x_offset, int x_stride, const __global cache_element *cache, int cache_offset,              \
+        int cache_stride, const __global int *ranges, int ranges_offset, int sequences, int max_keys, int width
 
 #define FOLLOW_ARGUMENTS                                                                                               \
     __global int *next, int next_offset, int next_stride, const __global int *history, int history_offset,             \
@@ -25,15 +33,7 @@ CPU_KERNEL void cache_place_cpu(PLACE_ARGUMENTS)
         if (!inside(place, row_count)) {
             continue;
         }
-        const __global float *from = x + x_offset + (size_t)row * x_stride;
-        __global float *to = cache + cache_offset + (size_t)place * cache_stride;
-        int c = 0;
-        for (; c + 16 <= width; c += 16) {
-            vstore16(vload16(0, from + c), 0, to + c);
-        }
-        for (; c < width; c++) {
-            to[c] = from[c];
-        }
+        store_cached_row(cache + cache_offset + (size_t)place * cache_stride, x + x_offset + (size_t)row * x_stride, width);
     }
 }
 
@@ -45,12 +45,52 @@ GPU_KERNEL void cache_place_gpu(PLACE_ARGUMENTS)
             continue;
         }
         const __global float *from = x + x_offset + (size_t)row * x_stride;
-        __global float *to = cache + cache_offset + (size_t)place * cache_stride;
+        __global cache_element *to = cache + cache_offset + (size_t)place * cache_stride;
         for (int c = (int)get_local_id(0) * 4; c < width; c += QUADS) {
-            store_quad(load_quad(from + c, width - c, 0.0f), to + c, width - c);
+            store_cached_quad(load_quad(from + c, width - c, 0.0f), to + c, width - c);
         }
     }
 }
+
+#ifdef HALF_CACHE
+/* The row of key n % max_keys of sequence n / max_keys; -1 where there is none, or where the sequence before has it. */
+static inline int row_of_key(int n, int max_keys, const __global int *ranges)
+{
+    const __global int *range = ranges + n / max_keys * 4;
+    int key = n % max_keys, is_shared = n >= max_keys && range[2 - 4] == range[2] && key < range[3 - 4];
+    return key < range[3] && !is_shared ? range[2] + key : -1;
+}
+
+CPU_KERNEL void cache_widen_cpu(WIDEN_ARGUMENTS)
+{
+    for (int n = (int)get_group_id(0); n < sequences * max_keys; n += (int)get_num_groups(0)) {
+        int row = row_of_key(n, max_keys, ranges + ranges_offset);
+        if (row < 0) {
+            continue;
+        }
+        const __global cache_element *from = cache + cache_offset + (size_t)row * cache_stride;
+        __global float *to = x + x_offset + (size_t)row * x_stride;
+        int c = 0;
+        for (; c + VECTOR_LANES <= width; c += VECTOR_LANES) {
+            vstorev(load_cached_lanes(from + c, VECTOR_LANES), 0, to + c);
+        }
+        for (; c < width; c++) {
+            to[c] = LOAD_CACHED(from, c);
+        }
+    }
+}
+
+GPU_KERNEL void cache_widen_gpu(WIDEN_ARGUMENTS)
+{
+    for (int n = (int)get_group_id(0); n < sequences * max_keys; n += (int)get_num_groups(0)) {
+        int row = row_of_key(n, max_keys, ranges + ranges_offset);
+        for (int c = (int)get_local_id(0); row >= 0 && c < width; c += GROUP) {
+            x[x_offset + (size_t)row * x_stride + c] =
+                LOAD_CACHED(cache, cache_offset + (size_t)row * cache_stride + c);
+        }
+    }
+}
+#endif
 
 CPU_KERNEL void cache_follow_cpu(FOLLOW_ARGUMENTS)
 {

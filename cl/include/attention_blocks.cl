@@ -20,8 +20,9 @@
 
 /* hidden (key rows), additive (sequences * max_queries, ..) and relative (heads, 2 * reach + 1) may be null.
  * block_queries, at most MOST_QUERIES in the CPU form, decides who takes a query, not what comes out. */
-#define ATTENTION_ARGUMENTS                                                                                            \
-    __global float *y, const __global float *q, const __global float *k, const __global float *v,                      \
+#define ATTENTION_ARGUMENTS ATTENTION_ARGUMENTS_OF(float)
+#define ATTENTION_ARGUMENTS_OF(key_element)                                                                            \
+    __global float *y, const __global float *q, const __global key_element *k, const __global key_element *v,          \
         const __global int *ranges, const __global int *hidden, const __global float *additive,                        \
         const __global float *relative, struct clf__attention_sizes sizes COMMA_DROPOUT_ARGUMENTS
 

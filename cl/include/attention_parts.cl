@@ -103,14 +103,17 @@ static inline void mask_scores(float *scores, int query, int key, int count, int
 
 /* A tile of the block's keys. */
 static inline void fold_tile(struct step_work *work, const struct block *block, int tile, int count,
-                             const __global float *k, const __global float *v, const __global int *hidden,
+                             const __global cache_element *k, const __global cache_element *v, const __global int *hidden,
                              const __global float *additive, const __global float *relative,
                              struct clf__attention_sizes sizes)
 {
-    for (int t = 0; t < count; t++) {
+    work->row_count = min(block->end - tile, TILE + LANES);
+    for (int t = 0; t < work->row_count; t++) {
         work->rows[t] = block->first_key + tile + t;
     }
-    score_tile(work, block->heads, block->queries, ROW(k, 0) + block->first_head * KEY_WIDTH, sizes.k.stride, count);
+    const struct cached cached = {ROW(k, 0) + block->first_head * KEY_WIDTH, ROW(v, 0) + block->first_head * VALUE_WIDTH,
+                                  sizes.k.stride, sizes.v.stride};
+    score_tile(work, block->heads, block->queries, &cached, count);
     for (int n = 0; n < block->heads * block->queries; n++) {
         int i = n % block->queries, head = block->first_head + n / block->queries, query = block->first + i;
         if (hidden || relative || additive || sizes.causal) {
@@ -121,12 +124,12 @@ static inline void fold_tile(struct step_work *work, const struct block *block, 
         }
         weigh_tile(work, n, count);
     }
-    add_tile(work, block->heads, block->queries, ROW(v, 0) + block->first_head * VALUE_WIDTH, sizes.v.stride, count);
+    add_tile(work, block->heads, block->queries, &cached, count);
 }
 
 /* One part of the block's keys, as running sums. */
-static inline void sum_part(struct step_work *work, const struct block *block, int part, const __global float *k,
-                            const __global float *v, const __global int *hidden, const __global float *additive,
+static inline void sum_part(struct step_work *work, const struct block *block, int part, const __global cache_element *k,
+                            const __global cache_element *v, const __global int *hidden, const __global float *additive,
                             const __global float *relative, struct clf__attention_sizes sizes)
 {
     int end = min((part + 1) * PART_KEYS, block->end);
@@ -139,7 +142,8 @@ static inline void sum_part(struct step_work *work, const struct block *block, i
 }
 
 /* A task: one part of its keys where partial is not null, which then receives what it comes to, unless there is but one. */
-static inline void rows_task(struct step_work *work, int task, int together, __global float *partials, ATTENTION_ARGUMENTS)
+static inline void rows_task(struct step_work *work, int task, int together, __global float *partials,
+                             ATTENTION_ARGUMENTS_OF(cache_element))
 {
     const struct block block = block_of(task, together, ranges, sizes);
     int parts = count_parts(block.end), first = partials ? block.part : 0, end = partials ? first + 1 : parts;

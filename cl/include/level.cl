@@ -8,6 +8,44 @@
  */
 #include "tuning/levels.h"
 
+/* Eight halves as floats, and back. PoCL converts them one by one where it does not know of an instruction for all. */
+#if defined(__x86_64__) && defined(__F16C__) && !defined(WITHOUT_F16C) /* the tests' way to both variants */
+#define HAS_F16C
+#endif
+#if (defined(__aarch64__) || defined(__x86_64__)) && !defined(HAS_F16C) && !defined(__SPIR__)
+#define HALVES_APART
+typedef ushort8 loose_ushort8 __attribute__((aligned(2)));
+static inline float8 load_half8(const __global half *p)
+{
+    ushort8 halves = *(const __global loose_ushort8 *)p;
+#ifdef __aarch64__
+    float4 low, high;
+    __asm__("fcvtl %0.4s, %1.4h" : "=w"(low) : "w"(halves));
+    __asm__("fcvtl2 %0.4s, %1.8h" : "=w"(high) : "w"(halves));
+    return (float8)(low, high);
+#else
+    uint8 bits = __builtin_convertvector(halves, uint8), magnitude = (bits & 0x7fffu) << 13;
+    /* Exponents count from 15 and not from 127, but infinities and NaN have the largest one. */
+    uint8 number = as_uint8(as_float8(magnitude) * 0x1p112f);
+    uint8 value = magnitude >= 0x7c00u << 13 ? magnitude | 0x7f800000u : number;
+    return as_float8(value | (bits & 0x8000u) << 16);
+#endif
+}
+#else
+#define load_half8(p) vload_half8(0, p)
+#endif
+#if defined(__aarch64__) && !defined(__SPIR__)
+static inline void store_half8(float8 value, __global half *p)
+{
+    float4 low = value.lo, high = value.hi;
+    ushort8 halves;
+    __asm__("fcvtn %0.4h, %1.4s\n\tfcvtn2 %0.8h, %2.4s" : "=&w"(halves) : "w"(low), "w"(high));
+    *(__global loose_ushort8 *)p = halves;
+}
+#else
+#define store_half8(value, p) vstore_half8(value, 0, p)
+#endif
+
 /* Vectors of 16 lanes: one register of AVX-512 and two of AVX2. Where such a vector is two, compilers for x86 warn of each
  * function that takes or returns it by value, since how it travels depends on the instructions. So functions of ours take
  * and return it in a struct, behind macros that hide it, and built-in functions get it by its halves. All are inlined:
@@ -58,11 +96,15 @@ static inline struct wide wide_fabs(struct wide a)
 #define sqrt16(a)            (wide_sqrt(WIDE(a)).v)
 #define fabs16(a)            (wide_fabs(WIDE(a)).v)
 #define vload16(i, p)        JOIN_HALVES(vload8(2 * (i), p), vload8(2 * (i) + 1, p))
-#define vload_half16(i, p)   JOIN_HALVES(vload_half8(2 * (i), p), vload_half8(2 * (i) + 1, p))
+#define vload_half16(i, p)   JOIN_HALVES(load_half8((p) + 16 * (i)), load_half8((p) + 16 * (i) + 8))
+
 #define convert_float16(a)   __builtin_convertvector(a, float16)
 #define convert_int16(a)     __builtin_convertvector(a, int16)
 #define convert_ushort16(a)  __builtin_convertvector(a, ushort16)
 #else
+#ifdef HALVES_APART
+#define vload_half16(i, p) ((float16)(load_half8((p) + 16 * (i)), load_half8((p) + 16 * (i) + 8)))
+#endif
 #define fma16    fma
 #define fmax16   fmax
 #define exp16    exp
@@ -70,6 +112,14 @@ static inline struct wide wide_fabs(struct wide a)
 #define sqrt16   sqrt
 #define fabs16   fabs
 #endif
+
+/* vstore_half16(), by its halves. */
+#define store_half16(value, p) wide_store_half16(WIDE(value), p)
+static inline void wide_store_half16(struct wide value, __global half *p)
+{
+    store_half8(value.v.lo, p);
+    store_half8(value.v.hi, p + 8);
+}
 
 /* Whole vectors anywhere in memory. PoCL's vstore8 and vstore16 are stores of 16 bytes each, for which a load of the whole
  * then waits. */
@@ -133,20 +183,7 @@ typedef uint8 uintv;
 #define sumv(v)          (((v).s0 + (v).s4) + ((v).s2 + (v).s6) + (((v).s1 + (v).s5) + ((v).s3 + (v).s7)))
 #define vloadv           vload8
 #define vstorev          vstore8
-#if defined(__aarch64__) && !defined(__SPIR__) /* PoCL puts each number together from its bits */
-static inline float8 load_half8(const __global ushort *p)
-{
-    typedef ushort8 loose_ushort8 __attribute__((aligned(2)));
-    ushort8 bits = *(const __global loose_ushort8 *)p;
-    float4 low, high;
-    __asm__("fcvtl %0.4s, %1.4h" : "=w"(low) : "w"(bits));
-    __asm__("fcvtl2 %0.4s, %1.8h" : "=w"(high) : "w"(bits));
-    return (float8)(low, high);
-}
-#define vload_halfv(i, p) load_half8((const __global ushort *)(p) + 8 * (i))
-#else
-#define vload_halfv      vload_half8
-#endif
+#define vload_halfv(i, p) load_half8((p) + 8 * (i))
 #define convert_floatv   convert_float8
 #define convert_intv     convert_int8
 #define as_floatv        as_float8

@@ -202,8 +202,8 @@ static inline void run_product(__global atomic_int *counters, int stage, const s
 struct layer {
     struct linear qkv, self_output, query, cross_output, up, down;
     struct norm self_norm, cross_norm, ffn_norm;
-    __global float *keys, *values;
-    const __global float *memory;
+    __global cache_element *keys, *values;
+    const __global cache_element *memory;
 };
 
 /* What all layers work in: normed (R, D), projected (R, H (2 K + V)), context (R, H V), hidden (R, F). A sub-layer reads

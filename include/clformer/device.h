@@ -50,7 +50,7 @@ typedef enum clf_precision {
     CLF_PRECISION_BF16, /* weights rounded to bfloat16, sums in fp32; activations rounded, too, where the
                          * device has dot products of bf16 and in GPU forms */
     CLF_PRECISION_INT8, /* weights in 8 bits with a scale for each output, activations in 8 bits with a
-                         * scale for each row, exact sums */
+                         * scale for each row, exact sums; decoding keeps keys and values as halves */
     CLF_PRECISION_AUTO, /* of a model that is loaded: what clf_convert() wrote it in, int8 where another
                          * engine's folder holds that, else fp32 */
 } clf_precision;

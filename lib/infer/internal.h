@@ -34,7 +34,8 @@ struct clf__session {
     int source_rows;                  /* that the encoder makes of limits.source_tokens, at most */
     struct clf__tensor frames;        /* (source tokens, feature size) */
     struct clf__tensor front_scratch; /* (1, n) what the front end works in; buffer NULL: nothing */
-    struct clf__tensor *memory; /* (source rows, H (K + d_v)) a decoder layer's keys and values of sources */
+    struct clf__tensor *memory; /* (source rows, H (K + d_v)) a decoder layer's keys and values of sources,
+                                 * halves, where steps read them so */
     struct clf__mixer_state *layer_states; /* what a decoder layer keeps from step to step */
     struct clf__mixer_state shared_state;  /* and what all of them do */
     int turn;                              /* of the last step */

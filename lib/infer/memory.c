@@ -104,14 +104,14 @@ clf_status clf__session_remember(struct clf__session *session, const int *slots)
         struct clf__tensor memory = session->memory[i];
         /* One product over all rows, wherever they go: a product a source would read the weights each time.
          */
+        int is_in_place = views.is_contiguous && memory.type == CLF__F32;
         struct clf__tensor y =
-            views.is_contiguous
-                ? clf__tensor_rows(memory, views.first, x.rows)
-                : clf__tensor_columns(clf__tensor_rows(session->workspace.projected, 0, x.rows), 0,
-                                      memory.columns);
+            is_in_place ? clf__tensor_rows(memory, views.first, x.rows)
+                        : clf__tensor_columns(clf__tensor_rows(session->workspace.projected, 0, x.rows), 0,
+                                              memory.columns);
         CLF__TRY(clf__linear_forward(y, x, &decoder->layers[i].cross_attention.memory, CLF__IDENTITY,
                                      CLF__NO_TENSOR));
-        if (!views.is_contiguous) {
+        if (!is_in_place) {
             CLF__TRY(clf__cache_place(memory, y, views.rows));
         }
     }

@@ -9,6 +9,7 @@
 #include "device/caps.h"
 #include "infer/internal.h"
 #include "model/stacks.h"
+#include "ops/cache.h"
 
 /* Whether every product of the layers reads bf16: their weights have one precision. */
 static int reads_bf16(const struct clf__transformer *transformer)
@@ -109,20 +110,44 @@ static clf_status reserve_partials(struct clf__session *session)
                                : CLF_OK;
 }
 
+/* Of the sources' keys and values: what steps read, if there are any. Batched attention reads floats alone.
+ */
+static enum clf__type memory_type(const struct clf__session *session)
+{
+    const struct clf__transformer *transformer = session->transformer;
+    int is_fused = clf__device_caps(transformer->device)->attention == CLF_ATTENTION_FUSED;
+    return is_fused && session->limits.cache_rows > 0 ? clf__cache_type(transformer->precision) : CLF__F32;
+}
+
+static clf_status reserve_memory(struct clf__session *session)
+{
+    const struct clf__session_limits *limits = &session->limits;
+    const struct clf__config *config = &session->transformer->config;
+    struct clf__heads heads = clf__config_heads(config, CLF__DECODER);
+    int width = clf__memory_projection_width(&heads);
+    enum clf__type type = memory_type(session);
+    CLF__TRY(clf__allocate(&session->memory, (size_t)config->decoder_layers, sizeof *session->memory));
+    for (int i = 0; i < config->decoder_layers; i++) {
+        CLF__TRY(clf__arena_reserve(&session->arena, &session->memory[i], type, session->source_rows, width,
+                                    "the cross-attention's keys and values"));
+    }
+    int takes_floats = limits->target_tokens > 0 || limits->given > 0;
+    return type == CLF__F16 && takes_floats
+               ? clf__arena_reserve(&session->arena, &session->scratch.memory, CLF__F32, session->source_rows,
+                                    width, "a layer's keys and values of the sources")
+               : CLF_OK;
+}
+
 static clf_status reserve_decoder(struct clf__session *session)
 {
     const struct clf__session_limits *limits = &session->limits;
     const struct clf__config *config = &session->transformer->config;
     struct clf__arena *arena = &session->arena;
-    struct clf__heads heads = clf__config_heads(config, CLF__DECODER);
     size_t layers = (size_t)config->decoder_layers;
-    CLF__TRY(clf__allocate(&session->memory, layers, sizeof *session->memory));
+    CLF__TRY(reserve_memory(session));
     CLF__TRY(clf__allocate(&session->layer_states, layers, sizeof *session->layer_states));
     CLF__TRY(clf__allocate(&session->layer_calls, layers, sizeof *session->layer_calls));
     for (int i = 0; i < config->decoder_layers; i++) {
-        CLF__TRY(clf__arena_reserve(arena, &session->memory[i], CLF__F32, session->source_rows,
-                                    clf__memory_projection_width(&heads),
-                                    "the cross-attention's keys and values"));
         if (limits->cache_rows > 0) {
             const struct clf__mixer *mixer = &session->transformer->decoder.layers[i].mixer;
             CLF__TRY(mixer->kind->reserve_state(&session->layer_states[i], arena, mixer, limits->cache_rows,

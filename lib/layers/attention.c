@@ -1,5 +1,7 @@
 #include "layers/attention.h"
 
+#include "ops/cache.h"
+
 static int key_columns(const struct clf__heads *heads)
 {
     return heads->count * heads->key_width;
@@ -53,6 +55,18 @@ clf_status clf__attend_record(struct clf__tensor y, struct clf__tensor residual,
     return clf__linear_dropout_forward(y, record->context, &layer->output, residual, &training->output);
 }
 
+/* The memory as the call reads it. */
+static clf_status read_memory(struct clf__tensor *out, struct clf__tensor memory,
+                              const struct clf__attention_call *call)
+{
+    *out = memory;
+    if (memory.type == CLF__F32 || clf__attention_reads_halves(clf__buffer_device(memory.buffer), call)) {
+        return CLF_OK;
+    }
+    *out = call->scratch->memory;
+    return clf__cache_widen(*out, memory, &call->ranges);
+}
+
 clf_status clf__cross_attention_forward(struct clf__tensor y, struct clf__tensor x,
                                         struct clf__tensor residual, const struct clf__attention_layer *layer,
                                         struct clf__tensor memory, const struct clf__workspace *workspace,
@@ -61,6 +75,7 @@ clf_status clf__cross_attention_forward(struct clf__tensor y, struct clf__tensor
     const struct clf__heads *heads = &layer->heads;
     struct clf__tensor query = clf__tensor_columns(workspace->projected, 0, key_columns(heads));
     CLF__TRY(clf__linear_forward(query, x, &layer->input, CLF__IDENTITY, CLF__NO_TENSOR));
+    CLF__TRY(read_memory(&memory, memory, call));
     struct clf__projected projected = split_cross(query, memory, heads);
     return clf__attend(y, residual, &projected, layer, workspace, call);
 }

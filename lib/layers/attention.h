@@ -31,12 +31,12 @@ clf_status clf__attend(struct clf__tensor y,        /* (N, D) */
                        const struct clf__workspace *workspace, const struct clf__attention_call *call);
 
 /* y = Attention(x, memory) + residual. */
-clf_status
-clf__cross_attention_forward(struct clf__tensor y, /* (R, D) */
-                             struct clf__tensor x, /* (R, D) */
-                             struct clf__tensor residual, const struct clf__attention_layer *layer,
-                             struct clf__tensor memory, /* (N, H (K + d_v)) projected keys and values */
-                             const struct clf__workspace *workspace, const struct clf__attention_call *call);
+clf_status clf__cross_attention_forward(
+    struct clf__tensor y, /* (R, D) */
+    struct clf__tensor x, /* (R, D) */
+    struct clf__tensor residual, const struct clf__attention_layer *layer,
+    struct clf__tensor memory, /* (N, H (K + d_v)) projected keys and values, f32 or f16 */
+    const struct clf__workspace *workspace, const struct clf__attention_call *call);
 
 /* What training gives one attention: `call` with the dropout of its weights, the dropout of what it gives,
  * and where the gradient of a relative bias is added (buffer NULL: nowhere). */

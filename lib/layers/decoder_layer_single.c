@@ -1,8 +1,10 @@
+#include <assert.h>
 #include <stdio.h>
 
 #include "base/larger.h"
 #include "device/caps.h"
 #include "layers/layer.h"
+#include "ops/cache.h"
 #include "ops/operand.h"
 #include "program/launch.h"
 
@@ -151,16 +153,17 @@ int clf__decoder_layers_take_start(const struct clf__layer *layers, int count, i
 }
 
 /* The macros that one decoder's layers fix. */
-static void write_defines(char *defines, size_t size, const struct clf__layer *layer)
+static void write_defines(char *defines, size_t size, const struct clf__layer *layer,
+                          struct clf__tensor memory)
 {
     const struct clf__heads *heads = &layer->mixer.attention.heads;
     const struct clf__norm *norm = &layer->mixer_norm;
     snprintf(defines, size,
              "-DPRECISION=%d -DACTIVATION=%d -DNORM=%d%s -DNORM_FIRST=%d -DKEY_WIDTH=%d "
-             "-DVALUE_WIDTH=%d",
+             "-DVALUE_WIDTH=%d%s",
              (int)precision_of(layer), (int)layer->feed_forward.activation, (int)norm->kind,
              norm->beta.buffer != NULL ? " -DHAS_BETA" : "", layer->norm_first, heads->key_width,
-             heads->value_width);
+             heads->value_width, clf__cache_define(memory));
 }
 
 /* The products, and the attentions as the launches an op count them. */
@@ -171,8 +174,10 @@ static void add_cost(struct clf__cost *cost, const struct clf__layer *layer, int
     list_products(linears, layer);
     const struct clf__heads *heads = &layer->mixer.attention.heads;
     double pairs = call->step->pairs, memory_rows = call->memory.rows;
-    struct clf__cost self = clf__attention_cost(heads, rows, pairs, pairs);
-    struct clf__cost cross = clf__attention_cost(heads, rows, memory_rows, call->cross_call->ranges.pairs);
+    enum clf__type type = call->memory.type;
+    struct clf__cost self = clf__attention_cost(heads, rows, pairs, type, pairs);
+    struct clf__cost cross =
+        clf__attention_cost(heads, rows, memory_rows, type, call->cross_call->ranges.pairs);
     cost->operations += self.operations + cross.operations;
     cost->bytes += self.bytes + cross.bytes;
     for (int i = 0; i < PRODUCTS; i++) {
@@ -276,8 +281,9 @@ clf_status clf__decoder_layers_single(const struct clf__layer *layers, int count
     inputs = inputs > workspace->x.columns ? inputs : workspace->x.columns;
     inputs = inputs > workspace->context.columns ? inputs : workspace->context.columns;
     CLF__TRY(clf__gemm_reserve(device, workspace->x.rows, inputs, precision_of(layers)));
+    assert(calls->state->parts[0].type == calls->memory.type); /* the kernel reads both alike */
     char defines[160];
-    write_defines(defines, sizeof defines, layers);
+    write_defines(defines, sizeof defines, layers, calls->memory);
     struct clf__decoder_step_sizes sizes = list_sizes(layers, workspace, calls);
     sizes.layers = count;
     const struct clf__attention_history history = history_of(layers, calls);

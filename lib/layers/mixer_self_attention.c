@@ -8,9 +8,10 @@ static clf_status reserve_state(struct clf__mixer_state *state, struct clf__aren
 {
     const struct clf__heads *heads = &mixer->attention.heads;
     int64_t rows = (int64_t)cache_rows * positions;
-    CLF__TRY(clf__arena_reserve(arena, &state->parts[KEYS], CLF__F32, rows, heads->count * heads->key_width,
+    enum clf__type type = clf__cache_type(clf__weight_layout(mixer->attention.input.weight).precision);
+    CLF__TRY(clf__arena_reserve(arena, &state->parts[KEYS], type, rows, heads->count * heads->key_width,
                                 "the cache of keys"));
-    return clf__arena_reserve(arena, &state->parts[VALUES], CLF__F32, rows, heads->count * heads->value_width,
+    return clf__arena_reserve(arena, &state->parts[VALUES], type, rows, heads->count * heads->value_width,
                               "the cache of values");
 }
 

@@ -5,11 +5,12 @@
 
 #include "base/memory.h"
 #include "device/caps.h"
+#include "ops/cache.h"
 #include "ops/operand.h"
 
 /* Bytes a column of a key and of a value, and beside them: what struct attention_work of
  * cl/include/attention_blocks.cl, struct backward_work of cl/include/attention_backward_cpu.cl and the states
- * of cl/attention/attention_step.cl grow by. */
+ * of cl/include/attention_few.cl grow by. */
 static size_t count_private(const struct clf__heads *heads, int is_fused, int is_trained)
 {
     enum { LANES = 16, OTHERS = 80 << 10 };
@@ -18,7 +19,8 @@ static size_t count_private(const struct clf__heads *heads, int is_fused, int is
     size_t keys = CLF__ATTENTION_KEYS(heads->key_width, heads->value_width);
     size_t queries = CLF__ATTENTION_QUERIES(heads->key_width, heads->value_width);
     size_t states = CLF__STEP_STATES(heads->key_width, heads->value_width);
-    size_t forward = is_fused ? 4 * (keys * key + queries * value) : states * (4 * key + 8 * value);
+    size_t widened = LANES * 4 * (key > value ? key : value); /* rows that halves were made floats of */
+    size_t forward = is_fused ? 4 * (keys * key + queries * value) : states * (4 * key + 8 * value) + widened;
     size_t backward = is_trained ? 1792 * key + 1152 * value : 0;
     return (forward > backward ? forward : backward) + OTHERS;
 }
@@ -52,20 +54,21 @@ int64_t clf__attention_partials(const struct clf__heads *heads, int rows, int ma
 }
 
 struct clf__cost clf__attention_cost(const struct clf__heads *heads, double queries, double keys,
-                                     double pairs)
+                                     enum clf__type key_type, double pairs)
 {
     double widths = heads->key_width + heads->value_width;
+    double read = queries * sizeof(float) + keys * (double)clf__type_bytes(key_type);
     /* Besides the two products a pair has its scale, maximum, difference, exp and sum. */
     return (struct clf__cost){.operations = heads->count * pairs * (2.0 * widths + 5.0),
-                              .bytes = heads->count * (queries + keys) * widths * sizeof(float)};
+                              .bytes = heads->count * widths * read};
 }
 
 static struct clf__cost count_cost(const struct clf__heads *heads, const struct clf__sequence_ranges *ranges,
-                                   int queries)
+                                   int queries, enum clf__type key_type)
 {
     double sequences = ranges->sequences;
-    return ranges->pairs > 0.0 ? clf__attention_cost(heads, queries, ranges->keys, ranges->pairs)
-                               : clf__attention_cost(heads, queries, sequences * ranges->max_keys,
+    return ranges->pairs > 0.0 ? clf__attention_cost(heads, queries, ranges->keys, key_type, ranges->pairs)
+                               : clf__attention_cost(heads, queries, sequences * ranges->max_keys, key_type,
                                                      sequences * ranges->max_queries * ranges->max_keys);
 }
 
@@ -132,9 +135,9 @@ static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, stru
     int is_cpu = caps->form == CLF_FORM_CPU, block = choose_block(call, caps);
     int has_dropout = call->dropout.rate > 0.0f;
     char defines[96];
-    snprintf(defines, sizeof defines, "-DKEY_WIDTH=%d -DVALUE_WIDTH=%d%s%s", heads->key_width,
+    snprintf(defines, sizeof defines, "-DKEY_WIDTH=%d -DVALUE_WIDTH=%d%s%s%s", heads->key_width,
              heads->value_width, has_dropout ? " -DHAS_DROPOUT" : "",
-             y.type == CLF__BF16 ? " -DRESULT_BF16" : "");
+             y.type == CLF__BF16 ? " -DRESULT_BF16" : "", clf__cache_define(k));
     struct clf__attention_sizes sizes = list_sizes(y, q, k, v, call);
     sizes.block_queries = block;
     const struct clf__argument arguments[] = {
@@ -168,7 +171,7 @@ static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, stru
         .gpu = CLF__GRID(by_rows ? "attention_rows_gpu" : "attention_forward_gpu", clf__groups(tasks)),
         .arguments = arguments,
         .argument_count = argument_count,
-        .cost = count_cost(heads, ranges, q.rows),
+        .cost = count_cost(heads, ranges, q.rows, k.type),
     };
     return clf__launch(device, &launch);
 }
@@ -177,6 +180,11 @@ static int is_batched(const struct clf__caps *caps, const struct clf__attention_
 {
     return call->maps.buffer != NULL ||
            (caps->attention == CLF_ATTENTION_BATCHED && call->dropout.rate == 0.0f);
+}
+
+int clf__attention_reads_halves(const struct clf_device *device, const struct clf__attention_call *call)
+{
+    return takes_rows(call) && !is_batched(clf__device_caps(device), call);
 }
 
 int clf__attention_writes_bf16(const struct clf_device *device, const struct clf__attention_call *call)
@@ -197,6 +205,7 @@ clf_status clf__attention_forward(struct clf__tensor y, struct clf__tensor q, st
     struct clf_device *device = clf__buffer_device(y.buffer);
     assert(!call->maps.buffer || call->dropout.rate == 0.0f);
     assert(y.type == CLF__F32 || clf__attention_writes_bf16(device, call));
+    assert(k.type == CLF__F32 || clf__attention_reads_halves(device, call));
     CLF__TRY(is_batched(clf__device_caps(device), call) ? clf__attention_batched_forward(y, q, k, v, call)
                                                         : forward_fused(y, q, k, v, call));
     return call->weights.buffer != NULL

@@ -15,14 +15,16 @@ struct clf__heads {
     float scale;     /* of the scores: 1 / sqrt(K), or 1 */
 };
 
-/* Scratch of the batched form: padded heads and scores of N sequences, as many as it takes at a time. Unused
- * (buffers NULL) by the fused form. */
+/* Scratch of the batched form: padded heads and scores of N sequences, as many as it takes at a time. The
+ * fused form uses none of it (buffers NULL) but the memory. */
 struct clf__attention_scratch {
     struct clf__tensor queries; /* (N * H * max_queries, K) */
     struct clf__tensor keys;    /* (N * H * max_keys, K) */
     struct clf__tensor values;  /* (N * H * max_keys, value_width) */
     struct clf__tensor scores;  /* (N * H * max_queries, max_keys) */
     struct clf__tensor outputs; /* (N * H * max_queries, value_width) */
+    struct clf__tensor memory;  /* (key rows, H (K + d_v)): where the caller keeps keys and values as
+                                 * halves, and the call does not read them so; the caller reserves it */
 };
 
 /* Reserves what a batch of at most these sizes needs in the batched form: for all its sequences, or for as
@@ -36,7 +38,7 @@ struct clf__attention_call {
     struct clf__heads heads;
     struct clf__sequence_ranges ranges;
     struct clf__mask mask;
-    struct clf__attention_scratch *scratch; /* needed by the batched form and by maps */
+    struct clf__attention_scratch *scratch; /* needed by the batched form, by maps and for halves */
     struct clf__tensor maps;    /* (B * H * max_queries, max_keys): receives the probabilities, padding 0, and
                                  * takes the batched form; packed; buffer NULL: not wanted */
     struct clf__tensor weights; /* as clf__attention_weights_forward() has it, of the first weight_heads
@@ -78,12 +80,15 @@ clf_status clf__attention_forward(struct clf__tensor y, /* (query rows, H * valu
                                   struct clf__tensor v, /* (key rows, H * value_width) */
                                   const struct clf__attention_call *call);
 
+/* Whether keys and values may be halves (ops/cache.h), for few queries of the fused form. */
+int clf__attention_reads_halves(const struct clf_device *device, const struct clf__attention_call *call);
+
 /* Where each query looks: the mean of the probabilities of the first `heads` heads. Columns behind a
  * sequence's keys, and hidden keys, get zeros, and so does a query that may look at nothing; keys beyond y's
  * columns have no part. Of the masks only hidden keys. Bits do not depend on what else is in the batch. */
-clf_status clf__attention_weights_forward(struct clf__tensor y, /* (query rows, keys) */
-                                          struct clf__tensor q, struct clf__tensor k, int heads,
-                                          const struct clf__attention_call *call);
+clf_status clf__attention_weights_forward(struct clf__tensor y,                       /* (query rows, keys) */
+                                          struct clf__tensor q, struct clf__tensor k, /* may be halves */
+                                          int heads, const struct clf__attention_call *call);
 
 /* Its batched form, which holds the whole score matrix, and so the one that can give the maps; for at least
  * one sequence and one query. */
@@ -134,7 +139,7 @@ struct clf__attention_step_sizes clf__attention_step_sizes(const struct clf__hea
 
 /* What one pass takes over so many query rows, key rows, and pairs of them. */
 struct clf__cost clf__attention_cost(const struct clf__heads *heads, double queries, double keys,
-                                     double pairs);
+                                     enum clf__type key_type, double pairs);
 
 /* Row r's key and value go into its history, as row cache_rows[r] * positions_total + positions[r]; then its
  * query looks at all of it: key t is keys[table[cache_rows[r]][t] * positions_total + t]. Of the keys that

@@ -3,6 +3,7 @@
 
 #include "device/caps.h"
 #include "ops/attention.h"
+#include "ops/cache.h"
 #include "ops/operand.h"
 
 struct clf__attention_step_sizes clf__attention_step_sizes(const struct clf__heads *heads,
@@ -36,9 +37,9 @@ clf_status clf__attention_step_forward(struct clf__tensor y, struct clf__tensor 
         return CLF_OK;
     }
     struct clf_device *device = clf__buffer_device(y.buffer);
-    char defines[64];
-    snprintf(defines, sizeof defines, "-DKEY_WIDTH=%d -DVALUE_WIDTH=%d", heads->key_width,
-             heads->value_width);
+    char defines[80];
+    snprintf(defines, sizeof defines, "-DKEY_WIDTH=%d -DVALUE_WIDTH=%d%s", heads->key_width,
+             heads->value_width, clf__cache_define(history->keys));
     double pairs = history->pairs > 0.0 ? history->pairs : (double)q.rows * history->table.columns;
     struct clf__attention_step_sizes sizes = clf__attention_step_sizes(heads, history, q.rows);
     sizes.y = (struct clf__place)CLF__PLACE(y);
@@ -63,7 +64,7 @@ clf_status clf__attention_step_forward(struct clf__tensor y, struct clf__tensor 
         .defines = defines,
         CLF__GRIDS("attention_step", clf__groups((size_t)q.rows * (size_t)heads->count)),
         CLF__ARGUMENTS(arguments),
-        .cost = clf__attention_cost(heads, q.rows, pairs, pairs),
+        .cost = clf__attention_cost(heads, q.rows, pairs, history->keys.type, pairs),
     };
     return clf__launch(device, &launch);
 }

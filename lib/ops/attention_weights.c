@@ -1,6 +1,7 @@
 #include <assert.h>
 
 #include "ops/attention.h"
+#include "ops/cache.h"
 #include "ops/operand.h"
 
 clf_status clf__attention_weights_forward(struct clf__tensor y, struct clf__tensor q, struct clf__tensor k,
@@ -41,10 +42,12 @@ clf_status clf__attention_weights_forward(struct clf__tensor y, struct clf__tens
     };
     const struct clf__launch launch = {
         .program = "attention_weights",
+        .defines = clf__cache_define(k),
         CLF__GRIDS("attention_weights", clf__groups(rows)),
         CLF__ARGUMENTS(arguments),
         .cost = {.operations = heads * pairs * (4.0 * width + 8.0),
-                 .bytes = (heads * (q.rows + keys) * width + pairs) * sizeof(float)},
+                 .bytes = (heads * q.rows * width + pairs) * sizeof(float) +
+                          heads * keys * width * (double)clf__type_bytes(k.type)},
     };
     return clf__launch(clf__buffer_device(y.buffer), &launch);
 }

@@ -4,7 +4,7 @@
 
 size_t clf__type_bytes(enum clf__type type)
 {
-    return type == CLF__BF16 ? 2 : 4;
+    return type == CLF__BF16 || type == CLF__F16 ? 2 : 4;
 }
 
 struct clf__tensor clf__tensor_rows(struct clf__tensor tensor, int first, int count)
@@ -48,6 +48,7 @@ struct clf__tensor clf__tensor_bf16(struct clf__tensor tensor)
 
 struct clf__matrix clf__tensor_matrix(struct clf__tensor tensor)
 {
+    assert(tensor.type != CLF__F16);
     return (struct clf__matrix){
         .buffer = tensor.buffer,
         .offset = tensor.offset,

@@ -9,7 +9,7 @@
 #include "device/buffer.h"
 #include "gemm/gemm.h"
 
-enum clf__type { CLF__F32, CLF__I32, CLF__BF16 };
+enum clf__type { CLF__F32, CLF__I32, CLF__BF16, CLF__F16 };
 
 size_t clf__type_bytes(enum clf__type type);
 

@@ -5,6 +5,7 @@
 #include "device/caps.h"
 #include "layers/layer.h"
 #include "model/stacks.h"
+#include "ops/cache.h"
 #include "support/support.h"
 
 enum { POSITIONS = 5, MAX_REACH = 2, MOST_LAYERS = 9, WORDS = 41 };
@@ -138,13 +139,14 @@ static void place_layer(struct clf__layer_call *call, struct clf__mixer_state *s
                         struct clf_device *device, struct support_random *random, const struct layer_case *c)
 {
     int keys = c->heads * c->key_width, values = c->heads * c->value_width, key_rows = c->rows * POSITIONS;
-    state->parts[0] = support_tensor(device, CLF__F32, key_rows, keys,
+    enum clf__type type = clf__cache_type(c->precision);
+    state->parts[0] = support_tensor(device, type, key_rows, keys,
                                      support_uniform_array(random, (size_t)key_rows * (size_t)keys, 1));
-    state->parts[1] = support_tensor(device, CLF__F32, key_rows, values,
+    state->parts[1] = support_tensor(device, type, key_rows, values,
                                      support_uniform_array(random, (size_t)key_rows * (size_t)values, 1));
     call->state = state;
     call->memory =
-        support_tensor(device, CLF__F32, c->memory, keys + values,
+        support_tensor(device, type, c->memory, keys + values,
                        support_uniform_array(random, (size_t)c->memory * (size_t)(keys + values), 1));
 }
 

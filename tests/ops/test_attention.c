@@ -17,7 +17,8 @@ static void check(struct attention_shape shape)
 {
     static uint64_t seed = 1;
     seed++;
-    for (shape.few_queries = 0; shape.few_queries < 2; shape.few_queries++) {
+    int first = shape.key_type == CLF__F16; /* many read floats alone */
+    for (shape.few_queries = first; shape.few_queries < 2; shape.few_queries++) {
         struct attention_problem problem = support_attention_problem(&shape, seed);
         size_t count = (size_t)problem.query_rows * (size_t)(shape.heads * shape.value_width);
         double *expected = support_array(count, sizeof *expected);
@@ -129,6 +130,35 @@ static void test_widths(void **state)
         shape.column_views = 1;
         check(shape);
     }
+}
+
+/* Keys and values as halves. */
+static void test_halves(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) { /* pairs that other tests compile too */
+        int last = attention_edge_width_count - 1;
+        struct attention_shape shape = {.heads = 3,
+                                        .key_width = i ? attention_edge_widths[last] : 16,
+                                        .value_width = i ? attention_edge_widths[0] : 24,
+                                        .sequences = 3,
+                                        .queries = {1, 9, 5},
+                                        .keys = {7, 35, 300},
+                                        .hidden = i,
+                                        .column_views = 1,
+                                        .key_type = CLF__F16};
+        check(shape);
+    }
+    struct clf__attention_call call = {.few_queries = 1};
+    struct clf_device *device = fused(support_first_form());
+    assert_true(clf__attention_reads_halves(device, &call));
+    call.maps = support_tensor(device, CLF__F32, 1, 1, NULL);
+    assert_false(clf__attention_reads_halves(device, &call));
+    call = (struct clf__attention_call){.few_queries = 0};
+    assert_false(clf__attention_reads_halves(device, &call));
+    call.few_queries = 1;
+    device = support_device_with((clf_form)support_first_form(), CLF_GEMM_AUTO, CLF_ATTENTION_BATCHED);
+    assert_false(clf__attention_reads_halves(device, &call));
 }
 
 static void test_masks(void **state)
@@ -284,6 +314,7 @@ int main(void)
         cmocka_unit_test_teardown(test_lengths, support_teardown),
         cmocka_unit_test_teardown(test_parts, support_teardown),
         cmocka_unit_test_teardown(test_widths, support_teardown),
+        cmocka_unit_test_teardown(test_halves, support_teardown),
         cmocka_unit_test_teardown(test_masks, support_teardown),
         cmocka_unit_test_teardown(test_empty, support_teardown),
         cmocka_unit_test_teardown(test_all_hidden, support_teardown),

@@ -19,6 +19,15 @@ struct decoding {
     const float *relative;
 };
 
+/* What of its parents' keys and values a half holds. */
+static void round_history(struct decoding *decoding)
+{
+    const struct attention_shape *shape = &decoding->shape;
+    size_t rows = (size_t)(decoding->steps * decoding->rows * shape->heads);
+    decoding->k = support_round_halves(decoding->k, rows * (size_t)shape->key_width);
+    decoding->v = support_round_halves(decoding->v, rows * (size_t)shape->value_width);
+}
+
 static struct decoding make_decoding(const struct attention_shape *shape, int steps, uint64_t seed)
 {
     static const int32_t cache_rows[] = {3, 0, 4, 2};
@@ -112,17 +121,17 @@ static struct operands operands_of(struct clf_device *device, const struct decod
     };
 }
 
-/* Takes every step of a decoding into a history full of NaN; y is the last one's result. */
+/* Takes every step of a decoding into a history of that type full of NaN; y is the last one's result. */
 static struct clf__attention_history decode(struct clf_device *device, const struct decoding *decoding,
-                                            struct clf__tensor y)
+                                            enum clf__type type, struct clf__tensor y)
 {
     const struct attention_shape *shape = &decoding->shape;
     int steps = decoding->steps, rows = decoding->rows, total = steps + 2;
     int key_columns = shape->heads * shape->key_width, value_columns = shape->heads * shape->value_width;
     struct clf__heads heads = heads_of(shape);
     struct clf__attention_history history = {
-        .keys = support_tensor(device, CLF__F32, total * CACHE_ROWS, key_columns, NULL),
-        .values = support_tensor(device, CLF__F32, total * CACHE_ROWS, value_columns, NULL),
+        .keys = support_tensor(device, type, total * CACHE_ROWS, key_columns, NULL),
+        .values = support_tensor(device, type, total * CACHE_ROWS, value_columns, NULL),
         .cache_rows = support_tensor(device, CLF__I32, 1, rows, decoding->cache_rows),
         .cache_rows_total = CACHE_ROWS,
     };
@@ -159,7 +168,7 @@ static void check(struct attention_shape shape, int steps)
     FOR_EACH_FORM(device)
     {
         struct clf__tensor y = support_attention_operand(device, 1, rows, value_columns, NULL);
-        struct clf__attention_history history = decode(device, &decoding, y);
+        struct clf__attention_history history = decode(device, &decoding, CLF__F32, y);
         struct operands x = operands_of(device, &decoding, steps - 1);
         float *together = support_read(y);
         assert_close(together, expected, (size_t)(rows * value_columns), 2e-6);
@@ -178,6 +187,33 @@ static void check(struct attention_shape shape, int steps)
         }
     }
     support_free_all();
+}
+
+/* A history of halves: what a history of the same floats gives. */
+static void test_halves(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) { /* pairs that other tests compile too */
+        int last = attention_edge_width_count - 1;
+        struct attention_shape shape = {.heads = i ? 3 : 2,
+                                        .key_width = i ? attention_edge_widths[last] : 16,
+                                        .value_width = i ? attention_edge_widths[0] : 24,
+                                        .relative = i ? 0 : 5};
+        struct decoding decoding = make_decoding(&shape, i ? 18 : 67, 3);
+        size_t count = (size_t)(decoding.rows * shape.heads * shape.value_width);
+        FOR_EACH_FORM(device)
+        {
+            int columns = shape.heads * shape.value_width;
+            struct clf__tensor from_halves = support_tensor(device, CLF__F32, decoding.rows, columns, NULL);
+            struct clf__tensor from_floats = support_tensor(device, CLF__F32, decoding.rows, columns, NULL);
+            decode(device, &decoding, CLF__F16, from_halves); /* rounds what comes */
+            struct decoding rounded = decoding;
+            round_history(&rounded);
+            decode(device, &rounded, CLF__F32, from_floats);
+            assert_memory_equal(support_read(from_halves), support_read(from_floats), count * sizeof(float));
+        }
+        support_free_all();
+    }
 }
 
 /* Rows that are given together, their keys and values in the history already, get what each got in its own
@@ -310,6 +346,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_lengths, support_teardown),
         cmocka_unit_test_teardown(test_widths, support_teardown),
+        cmocka_unit_test_teardown(test_halves, support_teardown),
         cmocka_unit_test_teardown(test_together, support_teardown),
         cmocka_unit_test_teardown(test_out_of_range, support_teardown),
         cmocka_unit_test_teardown(test_no_rows, support_teardown),

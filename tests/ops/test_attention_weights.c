@@ -44,8 +44,7 @@ static float *run(struct clf_device *device, const struct attention_problem *pro
     struct clf__attention_call call = support_attention_call(device, problem);
     struct clf__tensor q =
         support_attention_operand(device, shape->column_views, problem->query_rows, key_columns, problem->q);
-    struct clf__tensor k =
-        support_attention_operand(device, shape->column_views, problem->key_rows, key_columns, problem->k);
+    struct clf__tensor k = support_attention_keys(device, problem);
     struct clf__tensor y =
         support_attention_operand(device, shape->column_views, problem->query_rows, columns, NULL);
     assert_ok(clf__attention_weights_forward(y, q, k, heads, &call));
@@ -92,6 +91,22 @@ static void test_widths(void **state)
         shape.column_views = i % 2;
         check(&shape, 1 + i % 3);
     }
+}
+
+/* Keys as halves. */
+static void test_halves(void **state)
+{
+    (void)state;
+    struct attention_shape shape = {.heads = 3,
+                                    .key_width = 24,
+                                    .value_width = 1,
+                                    .sequences = 2,
+                                    .queries = {5, 3},
+                                    .keys = {18, 67},
+                                    .hidden = 1,
+                                    .column_views = 1,
+                                    .key_type = CLF__F16};
+    check(&shape, 2);
 }
 
 /* Sequences without queries and without keys; rows with nothing to see are exactly zero. */
@@ -219,6 +234,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_lengths, support_teardown),
         cmocka_unit_test_teardown(test_widths, support_teardown),
+        cmocka_unit_test_teardown(test_halves, support_teardown),
         cmocka_unit_test_teardown(test_nothing_to_see, support_teardown),
         cmocka_unit_test_teardown(test_few_columns, support_teardown),
         cmocka_unit_test_teardown(test_large_scores, support_teardown),

@@ -4,7 +4,7 @@
 #include "ops/cache.h"
 #include "support/support.h"
 
-static void check_place(int width)
+static void check_place(enum clf__type type, int width)
 {
     enum { PLACES = 9, ROWS = 4, MARGIN = 6 };
     const int32_t places[ROWS] = {3, 0, 8, 5};
@@ -13,7 +13,7 @@ static void check_place(int width)
     const float *before = support_uniform_array(&random, (size_t)(PLACES * width), 1.0f);
     FOR_EACH_FORM(device)
     {
-        struct clf__tensor cache = support_tensor(device, CLF__F32, PLACES, width, before);
+        struct clf__tensor cache = support_tensor(device, type, PLACES, width, before);
         struct clf__tensor wide = support_tensor(device, CLF__F32, ROWS, width + MARGIN, x);
         assert_ok(clf__cache_place(cache, clf__tensor_columns(wide, MARGIN, width),
                                    support_tensor(device, CLF__I32, 1, ROWS, places)));
@@ -22,6 +22,9 @@ static void check_place(int width)
         for (int r = 0; r < ROWS; r++) {
             memcpy(expected + places[r] * width, x + r * (width + MARGIN) + MARGIN,
                    (size_t)width * sizeof *expected);
+        }
+        if (type == CLF__F16) {
+            expected = support_round_halves(expected, (size_t)(PLACES * width));
         }
         assert_memory_equal(support_read(cache), expected, (size_t)(PLACES * width) * sizeof *expected);
     }
@@ -33,8 +36,46 @@ static void test_place(void **state)
     (void)state;
     static const int widths[] = {1, 15, 16, 17, 33, 63, 64, 65, 129};
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
-        check_place(widths[i]);
+        check_place(CLF__F32, widths[i]);
+        check_place(CLF__F16, widths[i]);
     }
+}
+
+/* Rows of which sequences have keys become floats, others stay as they are. */
+static void check_widen(int width)
+{
+    enum { ROWS = 9, SEQUENCES = 6 };
+    /* First key and keys: one without any before two that share theirs, another one without, and one at the
+     * end. */
+    const int32_t ranges[SEQUENCES * 4] = {0, 1, 4, 0, 1, 1, 4, 2, 2, 1, 4, 2,
+                                           3, 1, 7, 0, 4, 1, 0, 3, 5, 1, 8, 1};
+    const int is_key[ROWS] = {1, 1, 1, 0, 1, 1, 0, 0, 1};
+    struct support_random random = {(uint64_t)width};
+    const float *values = support_uniform_array(&random, (size_t)(ROWS * width), 1.0f);
+    const float *rounded = support_round_halves(values, (size_t)(ROWS * width));
+    FOR_EACH_FORM(device)
+    {
+        struct clf__tensor x = support_tensor(device, CLF__F32, ROWS, width, NULL);
+        struct clf__sequence_ranges sequences = {.table =
+                                                     support_tensor(device, CLF__I32, SEQUENCES, 4, ranges),
+                                                 .sequences = SEQUENCES,
+                                                 .max_queries = 1,
+                                                 .max_keys = 3};
+        assert_ok(clf__cache_widen(x, support_tensor(device, CLF__F16, ROWS, width, values), &sequences));
+        const float *widened = support_read(x);
+        for (int i = 0; i < ROWS * width; i++) {
+            assert_true(is_key[i / width] ? widened[i] == rounded[i] : widened[i] != widened[i]);
+        }
+    }
+    support_free_all();
+}
+
+static void test_widen(void **state)
+{
+    (void)state;
+    check_widen(1);
+    check_widen(24);
+    check_widen(69);
 }
 
 static void check_follow(int position)
@@ -123,6 +164,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_place, support_teardown),
+        cmocka_unit_test_teardown(test_widen, support_teardown),
         cmocka_unit_test_teardown(test_follow, support_teardown),
         cmocka_unit_test_teardown(test_out_of_range, support_teardown),
         cmocka_unit_test_teardown(test_no_rows, support_teardown),

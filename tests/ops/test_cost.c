@@ -35,7 +35,7 @@ static void attention(void **state)
 {
     (void)state;
     struct clf__heads heads = {.count = 8, .key_width = 64, .value_width = 32};
-    struct clf__cost cost = clf__attention_cost(&heads, 10.0, 20.0, 150.0);
+    struct clf__cost cost = clf__attention_cost(&heads, 10.0, 20.0, CLF__F32, 150.0);
     assert_true(cost.operations == 8 * 150.0 * (2 * 64 + 2 * 32 + 5));
     assert_true(cost.bytes == 4.0 * 8 * (10.0 * (64 + 32) + 20.0 * (64 + 32)));
 }

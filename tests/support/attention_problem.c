@@ -30,6 +30,10 @@ struct attention_problem support_attention_problem(const struct attention_shape 
     problem.q = support_uniform_array(&random, queries * key_columns, 2.0f);
     problem.k = support_uniform_array(&random, keys * key_columns, 2.0f);
     problem.v = support_uniform_array(&random, keys * (size_t)(shape->heads * shape->value_width), 1.0f);
+    if (shape->key_type == CLF__F16) {
+        problem.k = support_round_halves(problem.k, keys * key_columns);
+        problem.v = support_round_halves(problem.v, keys * (size_t)(shape->heads * shape->value_width));
+    }
     problem.reference = (struct reference_attention){
         .heads = shape->heads,
         .key_width = shape->key_width,
@@ -72,18 +76,25 @@ struct attention_problem support_attention_problem(const struct attention_shape 
     return problem;
 }
 
+static struct clf__tensor operand(struct clf_device *device, enum clf__type type, int views, int rows,
+                                  int columns, const float *values)
+{
+    int margin = views ? 3 : 0, width = views ? columns + 7 : columns;
+    float *all = NULL;
+    if (values != NULL) {
+        all = support_array((size_t)rows * (size_t)width, sizeof *all);
+        for (int i = 0; i < rows * width; i++) {
+            int column = i % width - margin;
+            all[i] = column >= 0 && column < columns ? values[i / width * columns + column] : NAN;
+        }
+    }
+    return clf__tensor_columns(support_tensor(device, type, rows, width, all), margin, columns);
+}
+
 struct clf__tensor support_attention_operand(struct clf_device *device, int views, int rows, int columns,
                                              const float *values)
 {
-    if (!views) {
-        return support_tensor(device, CLF__F32, rows, columns, values);
-    }
-    struct clf__tensor wide = support_tensor(device, CLF__F32, rows, columns + 7, NULL);
-    struct clf__tensor view = clf__tensor_columns(wide, 3, columns);
-    if (values) {
-        assert_ok(clf__tensor_write(view, values));
-    }
-    return view;
+    return operand(device, CLF__F32, views, rows, columns, values);
 }
 
 struct clf__attention_call support_attention_call(struct clf_device *device,
@@ -115,6 +126,13 @@ struct clf__attention_call support_attention_call(struct clf_device *device,
     return call;
 }
 
+struct clf__tensor support_attention_keys(struct clf_device *device, const struct attention_problem *problem)
+{
+    const struct attention_shape *shape = &problem->shape;
+    return operand(device, shape->key_type, shape->column_views, problem->key_rows,
+                   shape->heads * shape->key_width, problem->k);
+}
+
 float *support_attention_run(struct clf_device *device, const struct attention_problem *problem,
                              const struct clf__attention_call *call)
 {
@@ -122,10 +140,9 @@ float *support_attention_run(struct clf_device *device, const struct attention_p
     int key_columns = shape->heads * shape->key_width, value_columns = shape->heads * shape->value_width;
     struct clf__tensor q =
         support_attention_operand(device, shape->column_views, problem->query_rows, key_columns, problem->q);
-    struct clf__tensor k =
-        support_attention_operand(device, shape->column_views, problem->key_rows, key_columns, problem->k);
+    struct clf__tensor k = support_attention_keys(device, problem);
     struct clf__tensor v =
-        support_attention_operand(device, shape->column_views, problem->key_rows, value_columns, problem->v);
+        operand(device, shape->key_type, shape->column_views, problem->key_rows, value_columns, problem->v);
     struct clf__tensor y =
         support_attention_operand(device, shape->column_views, problem->query_rows, value_columns, NULL);
     assert_ok(clf__attention_forward(y, q, k, v, call));

@@ -17,6 +17,7 @@ struct attention_shape {
     int few_queries;
     int column_views; /* q, k and v are columns of wider matrices */
     float dropout;
+    enum clf__type key_type; /* of keys and values: F32, or F16, for which they are rounded */
 };
 
 /* The next of the masks' combinations 1 .. 15, 16 at the end; where tests are small each alone, then all. */
@@ -41,6 +42,9 @@ struct clf__tensor support_attention_operand(struct clf_device *device, int view
 /* Everything of a problem but the operands, on a device; without scratch and maps. */
 struct clf__attention_call support_attention_call(struct clf_device *device,
                                                   const struct attention_problem *problem);
+
+/* Its keys on a device, of its type. */
+struct clf__tensor support_attention_keys(struct clf_device *device, const struct attention_problem *problem);
 
 /* The output for a problem. */
 float *support_attention_run(struct clf_device *device, const struct attention_problem *problem,

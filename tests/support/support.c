@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/half.h"
 #include "device/caps.h"
 #include "program/cache.h"
 
@@ -182,6 +183,15 @@ float *support_uniform_array(struct support_random *random, size_t count, float 
     return array;
 }
 
+static const void *halves_of(const float *values, size_t count)
+{
+    uint16_t *halves = support_array(count, sizeof *halves);
+    for (size_t i = 0; i < count; i++) {
+        halves[i] = clf__fp16_of(values[i]);
+    }
+    return halves;
+}
+
 struct clf__tensor support_tensor(struct clf_device *device, enum clf__type type, int rows, int columns,
                                   const void *values)
 {
@@ -196,7 +206,7 @@ struct clf__tensor support_tensor(struct clf_device *device, enum clf__type type
             int32_t integer;
         } *poison = support_array(count, sizeof *poison);
         for (size_t i = 0; i < count; i++) {
-            if (type == CLF__F32) {
+            if (type != CLF__I32) {
                 poison[i].real = NAN;
             } else {
                 poison[i].integer = INT32_MIN;
@@ -204,15 +214,33 @@ struct clf__tensor support_tensor(struct clf_device *device, enum clf__type type
         }
         values = poison;
     }
-    assert_ok(clf__tensor_write(tensor, values));
+    assert_ok(clf__tensor_write(tensor, type == CLF__F16 ? halves_of(values, count) : values));
     return tensor;
 }
 
 float *support_read(struct clf__tensor tensor)
 {
-    float *values = support_array((size_t)tensor.rows * (size_t)tensor.columns, sizeof *values);
-    assert_ok(clf__tensor_read(tensor, values));
+    size_t count = (size_t)tensor.rows * (size_t)tensor.columns;
+    float *values = support_array(count, sizeof *values);
+    if (tensor.type == CLF__F16) {
+        uint16_t *halves = support_array(count, sizeof *halves);
+        assert_ok(clf__tensor_read(tensor, halves));
+        for (size_t i = 0; i < count; i++) {
+            values[i] = clf__float_of_fp16(halves[i]);
+        }
+    } else {
+        assert_ok(clf__tensor_read(tensor, values));
+    }
     return values;
+}
+
+float *support_round_halves(const float *values, size_t count)
+{
+    float *rounded = support_array(count, sizeof *rounded);
+    for (size_t i = 0; i < count; i++) {
+        rounded[i] = clf__float_of_fp16(clf__fp16_of(values[i]));
+    }
+    return rounded;
 }
 
 int32_t *support_read_integers(struct clf__tensor tensor)

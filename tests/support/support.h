@@ -65,11 +65,14 @@ float *support_uniform_array(struct support_random *random, size_t count, float 
  * teardown. */
 void *support_array(size_t count, size_t size);
 
-/* A tensor of exactly its size: filled from `values`, or with NaN (F32) and INT32_MIN (I32) where NULL. */
+/* A tensor of exactly its size: filled from `values`, or with NaN (F32, F16) and INT32_MIN (I32) where NULL.
+ * Values of F16 are floats, here and when they are read. */
 struct clf__tensor support_tensor(struct clf_device *device, enum clf__type type, int rows, int columns,
                                   const void *values);
 /* Its contents. */
 float *support_read(struct clf__tensor tensor);
+/* The floats that halves of these are. */
+float *support_round_halves(const float *values, size_t count);
 int32_t *support_read_integers(struct clf__tensor tensor);
 
 /* ||actual - expected|| / ||expected|| <= tolerance (and no NaN in actual); says where the largest difference

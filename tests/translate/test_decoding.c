@@ -14,11 +14,18 @@ static const char *const texts[] = {"Je suis étudiant.", "Où est la gare ?", "
                                     "Il pleut.", "Elle a acheté un livre hier."};
 enum { LINES = sizeof texts / sizeof *texts, SAMPLES = 5 };
 
-static struct clf_model *load_model(struct clf_device *device)
+static struct clf_model *load_in(clf_precision precision, struct clf_device *device)
 {
     struct clf_model *model;
-    assert_ok(clf_model_load(&model, device, CLF_SOURCE_FOLDER "/tools/models/fr-en-small", NULL));
+    struct clf_model_options options = CLF_MODEL_OPTIONS_INIT;
+    options.precision = precision;
+    assert_ok(clf_model_load(&model, device, CLF_SOURCE_FOLDER "/tools/models/fr-en-small", &options));
     return model;
+}
+
+static struct clf_model *load_model(struct clf_device *device)
+{
+    return load_in(CLF_PRECISION_AUTO, device);
 }
 
 /* Texts order[0 .. count - 1]. */
@@ -126,11 +133,9 @@ static void test_temperature(void **state)
 
 /* A penalty lowers the scores of translations by what they leave uncovered, and is not in their
  * log-probabilities; of greedy ones and samples it changes nothing else. */
-static void test_coverage(void **state)
+static void check_coverage(struct clf_model *model)
 {
-    (void)state;
     static const int order[] = {0, 1, 2, 3, 4};
-    struct clf_model *model = load_model(support_device(CLF_FORM_AUTO));
     for (int samples = 0; samples < 2; samples++) {
         double lost[2] = {0.0, 0.0};
         struct clf_translate_options options;
@@ -154,6 +159,13 @@ static void test_coverage(void **state)
         clf_translations_free(plain, LINES);
     }
     clf_model_free(model);
+}
+
+static void test_coverage(void **state)
+{
+    (void)state;
+    check_coverage(load_in(CLF_PRECISION_FP32, support_device(CLF_FORM_AUTO)));
+    check_coverage(load_in(CLF_PRECISION_INT8, support_device(CLF_FORM_AUTO))); /* looks at halves */
 }
 
 /* Alternatives are aligned whole, also where nothing goes on behind their first tokens. */

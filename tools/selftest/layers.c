@@ -4,6 +4,7 @@
 
 #include "layers/layer.h"
 #include "model/stacks.h"
+#include "ops/cache.h"
 #include "reference/attention.h"
 #include "reference/gemm.h"
 #include "reference/layernorm.h"
@@ -179,8 +180,9 @@ struct device_step {
 };
 
 static void place_step(struct device_step *out, struct trial *trial, const struct step *step,
-                       const struct clf__layer *layer)
+                       const struct clf__layer *layer, clf_precision precision)
 {
+    enum clf__type type = clf__cache_type(precision);
     struct clf__heads heads = {HEADS, KEY_WIDTH, VALUE_WIDTH, score_scale};
     int32_t table[ROWS * POSITIONS];
     for (int i = 0; i < ROWS * POSITIONS; i++) {
@@ -194,8 +196,8 @@ static void place_step(struct device_step *out, struct trial *trial, const struc
         .context = trial_floats(trial, ROWS, VALUES, NULL),
         .hidden = trial_floats(trial, ROWS, F, NULL),
     };
-    out->state.parts[0] = trial_floats(trial, ROWS * POSITIONS, KEYS, step->keys);
-    out->state.parts[1] = trial_floats(trial, ROWS * POSITIONS, VALUES, step->values);
+    out->state.parts[0] = trial_tensor(trial, type, ROWS * POSITIONS, KEYS, step->keys);
+    out->state.parts[1] = trial_tensor(trial, type, ROWS * POSITIONS, VALUES, step->values);
     out->shared.parts[0] = trial_tensor(trial, CLF__I32, ROWS, POSITIONS, table);
     out->step = (struct clf__mixer_step){
         .cache_rows = trial_tensor(trial, CLF__I32, 1, ROWS, cache_rows),
@@ -216,7 +218,7 @@ static void place_step(struct device_step *out, struct trial *trial, const struc
         .step = &out->step,
         .state = &out->state,
         .cross_call = &out->cross,
-        .memory = trial_floats(trial, MEMORY_ROWS, KEYS + VALUES, step->memory),
+        .memory = trial_tensor(trial, type, MEMORY_ROWS, KEYS + VALUES, step->memory),
     };
     out->call.counters = trial_tensor(trial, CLF__I32, 1, CLF__DECODER_COUNTERS(1), zeros);
     out->addresses = trial_tensor(trial, CLF__I32, 1, CLF__DECODER_ADDRESSES, NULL);
@@ -242,7 +244,7 @@ static void decoder_layer(struct trial *trial)
     double expected[ROWS * D];
     expect(expected, &step);
     make_layer(&layer, trial, &step, CLF_PRECISION_FP32);
-    place_step(&device_step, trial, &step, &layer);
+    place_step(&device_step, trial, &step, &layer, CLF_PRECISION_FP32);
     for (int in_one = 0; in_one < 2; in_one++) {
         run_layer(trial, &layer, &device_step, &step, in_one);
         trial_compare(trial, device_step.workspace.x, expected);
@@ -261,7 +263,7 @@ static void decoder_layer_rounded(struct trial *trial)
         float x[ROWS * D] = {0};
         double expected[ROWS * D];
         make_layer(&layer, trial, &step, (clf_precision)precision);
-        place_step(&device_step, trial, &step, &layer);
+        place_step(&device_step, trial, &step, &layer, (clf_precision)precision);
         run_layer(trial, &layer, &device_step, &step, 0);
         RUN(trial, clf__tensor_read(device_step.workspace.x, x));
         for (int i = 0; i < ROWS * D; i++) {

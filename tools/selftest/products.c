@@ -1,4 +1,5 @@
 /* Checks of matrix products, of the candidates that the last one gives, and of attention. */
+#include "base/half.h"
 #include "ops/attention.h"
 #include "ops/cache.h"
 #include "ops/projection.h"
@@ -301,12 +302,23 @@ static void attention_weights(struct trial *trial)
     trial_compare(trial, y, expected);
 }
 
+/* Numbers that a cache of the type holds. */
+static float *cached_numbers(struct trial *trial, enum clf__type type, size_t count, float scale)
+{
+    float *values = trial_uniform(trial, count, scale);
+    for (size_t i = 0; i < count && type == CLF__F16; i++) {
+        values[i] = clf__float_of_fp16(clf__fp16_of(values[i]));
+    }
+    return values;
+}
+
 /* Steps of one hypothesis in cache row 1: the history through the cache against attention over all of it. */
-static void attention_step(struct trial *trial)
+static void attention_steps(struct trial *trial, enum clf__type type)
 {
     enum { STEPS = 5, CACHE_ROWS = 2 };
-    float *q = trial_uniform(trial, STEPS * COLUMNS, 2.0f), *k = trial_uniform(trial, STEPS * COLUMNS, 2.0f);
-    float *v = trial_uniform(trial, STEPS * COLUMNS, 1.0f);
+    float *q = trial_uniform(trial, STEPS * COLUMNS, 2.0f);
+    float *k = cached_numbers(trial, type, STEPS * COLUMNS, 2.0f);
+    float *v = cached_numbers(trial, type, STEPS * COLUMNS, 1.0f);
     static const int32_t range[] = {0, STEPS, 0, STEPS}, cache_row[] = {1};
     struct reference_attention reference = {
         .heads = HEADS,
@@ -323,8 +335,8 @@ static void attention_step(struct trial *trial)
     reference_attention_forward(expected, NULL, q, k, v, &reference);
     struct clf__heads heads = {HEADS, WIDTH, WIDTH, score_scale};
     struct clf__attention_history history = {
-        .keys = trial_floats(trial, STEPS * CACHE_ROWS, COLUMNS, NULL),
-        .values = trial_floats(trial, STEPS * CACHE_ROWS, COLUMNS, NULL),
+        .keys = trial_tensor(trial, type, STEPS * CACHE_ROWS, COLUMNS, NULL),
+        .values = trial_tensor(trial, type, STEPS * CACHE_ROWS, COLUMNS, NULL),
         .cache_rows = trial_tensor(trial, CLF__I32, 1, 1, cache_row),
         .cache_rows_total = CACHE_ROWS,
     };
@@ -342,6 +354,13 @@ static void attention_step(struct trial *trial)
                                         trial_floats(trial, 1, COLUMNS, v + t * COLUMNS), &heads, &history));
         trial_compare(trial, y, expected + t * COLUMNS);
     }
+}
+
+static void attention_step(struct trial *trial)
+{
+    attention_steps(trial, CLF__F32);
+    trial_release(trial);
+    attention_steps(trial, CLF__F16);
 }
 
 const struct check selftest_product_checks[] = {

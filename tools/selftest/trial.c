@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/half.h"
 #include "selftest/selftest.h"
 #include "shared/command.h"
 
@@ -57,6 +58,14 @@ struct clf__tensor trial_tensor(struct trial *trial, enum clf__type type, int ro
             poison[i] = NAN;
         }
         values = poison;
+    }
+    if (type == CLF__F16) {
+        const float *floats = values;
+        uint16_t *halves = trial_array(trial, count, sizeof *halves);
+        for (size_t i = 0; i < count; i++) {
+            halves[i] = clf__fp16_of(floats[i]);
+        }
+        values = halves;
     }
     RUN(trial, clf__tensor_write(tensor, values));
     return tensor;
