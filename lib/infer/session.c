@@ -110,8 +110,7 @@ static clf_status reserve_partials(struct clf__session *session)
                                : CLF_OK;
 }
 
-/* Of the sources' keys and values: what steps read, if there are any. Batched attention reads floats alone.
- */
+/* Of the sources' keys and values: what steps read. Batched attention takes floats alone. */
 static enum clf__type memory_type(const struct clf__session *session)
 {
     const struct clf__transformer *transformer = session->transformer;
