@@ -1,8 +1,8 @@
 /* The decoder's memory (see lib/ops/cache.h).
  *
  * cache_place: cache[places[r]] = x[r], rows of `width` floats, or of cache_element.cl's.
- * cache_widen, with HALF_CACHE: x[t] = cache[t], the same as floats, for the keys t of each sequence: first key and keys are ranges[b][2] and
- * [3]. Sequences side by side with the same first key share them.
+ * cache_widen, with HALF_CACHE: x[t] = cache[t], the same as floats, for the keys t of each sequence: ranges[b][2] is the
+ * first one, ranges[b][3] how many there are. Sequences side by side with the same first key share them.
  * cache_follow: next[cache_rows[r]][t] = history[parents[r]][t] for t < positions[r], and cache_rows[r] at t =
  * positions[r].
  *
@@ -11,8 +11,8 @@
 #include "include/cache_element.cl"
 
 #define PLACE_ARGUMENTS                                                                                                \
-    __global cache_element *cache, int cache_offset, int cache_stride, int row_count, const __global float *x, int x_offset,   \
-        int x_stride, const __global int *places, int places_offset, int rows, int width
+    __global cache_element *cache, int cache_offset, int cache_stride, int row_count, const __global float *x,         \
+        int x_offset, int x_stride, const __global int *places, int places_offset, int rows, int width
 
 #define WIDEN_ARGUMENTS                                                                                                \
     __global float *x, int x_offset, int x_stride, const __global cache_element *cache, int cache_offset,              \
@@ -72,7 +72,7 @@ CPU_KERNEL void cache_widen_cpu(WIDEN_ARGUMENTS)
         __global float *to = x + x_offset + (size_t)row * x_stride;
         int c = 0;
         for (; c + VECTOR_LANES <= width; c += VECTOR_LANES) {
-            vstorev(load_cached_lanes(from + c, VECTOR_LANES), 0, to + c);
+            vstorev(vload_halfv(0, from + c), 0, to + c);
         }
         for (; c < width; c++) {
             to[c] = LOAD_CACHED(from, c);

@@ -72,7 +72,7 @@ typedef const float *row_pointer;
 typedef const __global float *row_pointer;
 #endif
 
-/* `count` rows of so many columns, ready to be read. */
+/* Makes `count` rows from `first` on ready for products: halves are converted, floats stay where they are. */
 static inline struct head_rows ready_rows(struct step_work *work, const __global cache_element *cache, int stride, int width,
                                           int first, int count, int last)
 {

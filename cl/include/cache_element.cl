@@ -21,16 +21,6 @@ static inline __attribute__((always_inline)) struct wide wide_load_cached(const 
     return WIDE(vload16(0, lanes));
 }
 
-/* As load_lanes(). */
-#if VECTOR_LANES == 16
-#define load_cached_lanes load_cached16
-#else
-static inline float8 load_cached_lanes(const __global cache_element *p, int left)
-{
-    return left >= VECTOR_LANES ? vload_halfv(0, p) : load_cached16(p, left).lo;
-}
-#endif
-
 #define store_cached16(value, p)  store_half16(value, p)
 
 /* As store_quad(). */

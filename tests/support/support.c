@@ -10,6 +10,7 @@
 #include "base/half.h"
 #include "device/caps.h"
 #include "program/cache.h"
+#include "reference/gemm.h"
 
 enum { MAX_OWNED = 4096, MAX_DEVICES = 18, MAX_FOLDERS = 64 };
 
@@ -238,7 +239,7 @@ float *support_round_halves(const float *values, size_t count)
 {
     float *rounded = support_array(count, sizeof *rounded);
     for (size_t i = 0; i < count; i++) {
-        rounded[i] = clf__float_of_fp16(clf__fp16_of(values[i]));
+        rounded[i] = reference_round(CLF_PRECISION_FP16, values[i]);
     }
     return rounded;
 }

@@ -1,5 +1,4 @@
 /* Checks of matrix products, of the candidates that the last one gives, and of attention. */
-#include "base/half.h"
 #include "ops/attention.h"
 #include "ops/cache.h"
 #include "ops/projection.h"
@@ -307,7 +306,7 @@ static float *cached_numbers(struct trial *trial, enum clf__type type, size_t co
 {
     float *values = trial_uniform(trial, count, scale);
     for (size_t i = 0; i < count && type == CLF__F16; i++) {
-        values[i] = clf__float_of_fp16(clf__fp16_of(values[i]));
+        values[i] = reference_round(CLF_PRECISION_FP16, values[i]);
     }
     return values;
 }
