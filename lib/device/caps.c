@@ -50,16 +50,19 @@ clf_status clf__caps_build_options(char **out, const struct clf__listed_device *
     /* Sub-groups, dot products and C11 atomics are of OpenCL C 3.0; everything else is 1.2. No -cl-mad-enable
      * and nothing relaxed: the kernels say fma where they mean it, so that a row's bits do not depend on what
      * the compiler makes of the code around it. -w, since some drivers send their compiler's warnings to
-     * standard error; an error's log is kept whole. */
+     * standard error; an error's log is kept whole. Division is exact wherever the device can: a GPU's own is
+     * off by some units in the last place, and a mean of equal numbers another number. */
     int needs_3 = info->has_subgroups || info->has_integer_dot_product || device->has_device_atomics;
     char apart[32] = "";
     if (caps->apart > 0) {
         snprintf(apart, sizeof apart, " -DAPART=%d", caps->apart);
     }
     return clf__format(
-        out, "-w -cl-std=%s -DFORM_%s%s%s%s%s -DVECTOR_LANES=%d -DBLOCK_ROWS=%d -DINT8_BYTES=%d%s%s%s%s",
-        needs_3 ? "CL3.0" : "CL1.2", caps->form == CLF_FORM_CPU ? "CPU" : "GPU",
-        info->has_fp16 ? " -DHAS_FP16" : "", info->has_subgroups ? " -DHAS_SUBGROUPS" : "",
+        out, "-w -cl-std=%s%s -DFORM_%s%s%s%s%s -DVECTOR_LANES=%d -DBLOCK_ROWS=%d -DINT8_BYTES=%d%s%s%s%s",
+        needs_3 ? "CL3.0" : "CL1.2",
+        device->has_exact_division ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
+        caps->form == CLF_FORM_CPU ? "CPU" : "GPU", info->has_fp16 ? " -DHAS_FP16" : "",
+        info->has_subgroups ? " -DHAS_SUBGROUPS" : "",
         caps->has_integer_dot_product ? " -DHAS_INTEGER_DOT_PRODUCT" : "",
         caps->has_device_atomics ? " -DHAS_DEVICE_ATOMICS" : "", caps->level->lanes, caps->level->block_rows,
         caps->level->int8_bytes, caps->level->instructions & CLF__DOT_INT8_ANY ? " -DHAS_DOT_INT8" : "",

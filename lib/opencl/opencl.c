@@ -77,6 +77,8 @@ uint64_t clf__device_call_count(void)
     X(CL_INVALID_COMPILER_OPTIONS)                                                                           \
     X(CL_PLATFORM_NOT_FOUND_KHR)
 
+enum { OUTSIDE_BUFFER = -9999 }; /* NVIDIA's own, of every call behind it */
+
 const char *clf__opencl_error_name(cl_int error)
 {
     switch (error) {
@@ -85,6 +87,8 @@ const char *clf__opencl_error_name(cl_int error)
         return #code;
         ERROR_LIST(ERROR_CASE)
 #undef ERROR_CASE
+    case OUTSIDE_BUFFER:
+        return "a kernel read or wrote outside its buffers";
     }
     return "an error unknown to clformer";
 }
@@ -104,6 +108,7 @@ static const char *advice_of(cl_int error)
     case CL_MEM_OBJECT_ALLOCATION_FAILURE:
         return "; the device has no memory left: make the batch smaller";
     case CL_OUT_OF_RESOURCES:
+    case OUTSIDE_BUFFER:
     case CL_INVALID_COMMAND_QUEUE:
     case CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST:
         return "; the device is out of resources, or lost after a kernel failed: open it again, or choose "

@@ -143,6 +143,14 @@ static clf_status read_atomics(struct clf__listed_device *device)
     return CLF_OK;
 }
 
+static clf_status read_division(struct clf__listed_device *device)
+{
+    cl_device_fp_config config = 0;
+    CLF__TRY(device_value(&config, sizeof config, device->id, CL_DEVICE_SINGLE_FP_CONFIG));
+    device->has_exact_division = device->version >= 12 && (config & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
+    return CLF_OK;
+}
+
 static clf_status read_device(struct clf__listed_device *device)
 {
     struct clf_device_info *info = &device->info;
@@ -159,6 +167,7 @@ static clf_status read_device(struct clf__listed_device *device)
     CLF__TRY(read_numbers(device));
     CLF__TRY(read_c_version(device));
     CLF__TRY(read_atomics(device));
+    CLF__TRY(read_division(device));
     return read_extensions(device);
 }
 

@@ -29,6 +29,7 @@ static struct clf_device *open_with(const char *name, const char *source)
     struct clf_device *device;
     struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
     options.use_program_cache = 0;
+    options.form = CLF_FORM_CPU; /* of which a group is one work-item where none is asked for */
     assert_ok(clf_device_open(&device, NULL, &options));
     assert_ok(clf__program_add_source(device, name, source));
     return device;
