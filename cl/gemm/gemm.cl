@@ -41,23 +41,9 @@ CPU_KERNEL void gemm_weight_cpu(__global result_element *y, int y_offset, int y_
 
 /* ---- GPU form ---- */
 
-static inline float8 activate8(float8 v)
-{
-    return (float8)(activate4(v.lo), activate4(v.hi));
-}
+#include "include/tile_gpu.cl"
 
-#define TILE 64                 /* rows and columns of a group's tile: two panels wide */
-#define TILE_DEPTH 8            /* inputs that lie in local memory at a time */
-#define X_PITCH (TILE + 4)      /* padded, so that the transposing stores meet fewer bank conflicts */
-
-/* The 8 rows (or columns) of an item: 4 neighbours in each half of the tile, so that neighbouring items read
- * neighbouring float4. */
-#define SPOT(lane, i) ((i) / 4 * 32 + (lane)*4 + (i) % 4)
-
-/* The sums of an item, one float8 a row: named, because an array of them ends in memory with some compilers. */
-struct tile_sums {
-    float8 row0, row1, row2, row3, row4, row5, row6, row7;
-};
+#define X_PITCH (TILE + 4) /* padded, so that the transposing stores meet fewer bank conflicts */
 
 /* What an item carries of the next slice of the operands from global memory to local: x[x_row + 8i, next + x_input], and
  * four columns of input next + w_input, of both panels or of two inputs. */
@@ -65,8 +51,8 @@ struct tile_cargo {
     float x[8];
     weight4 w[2 / INPUTS_TOGETHER];
 };
-#define CARGO_X_INPUT  ((int)get_local_id(0) % 8)
-#define CARGO_X_ROW    ((int)get_local_id(0) / 8)
+#define CARGO_X_INPUT  ((int)get_local_id(0) % TILE_DEPTH)
+#define CARGO_X_ROW    ((int)get_local_id(0) / TILE_DEPTH)
 #define CARGO_W_INPUT  ((int)get_local_id(0) / (8 * INPUTS_TOGETHER) * INPUTS_TOGETHER)
 #define CARGO_W_COLUMN ((int)get_local_id(0) % (8 * INPUTS_TOGETHER) * 4)
 
@@ -99,63 +85,28 @@ static inline void put_cargo(__local float *x_tile, __local float *w_tile, const
     }
 }
 
-static inline void multiply_slice(struct tile_sums *sums, const __local float *x_tile, const __local float *w_tile,
-                                  int steps)
+static inline void activate_sums(struct tile_sums *sums, float scale, float4 shift)
 {
-    int along = (int)get_local_id(0) % 8, across = (int)get_local_id(0) / 8;
-    /* not unrolled: a step is 64 fma, and hoisted loads cost more registers than there are */
-#pragma unroll 1
-    for (int k = 0; k < steps; k++) {
-        float4 above = *(const __local float4 *)&x_tile[k * X_PITCH + across * 4];
-        float4 below = *(const __local float4 *)&x_tile[k * X_PITCH + 32 + across * 4];
-        float4 p = *(const __local float4 *)&w_tile[k * TILE + along * 4];
-        float4 q = *(const __local float4 *)&w_tile[k * TILE + 32 + along * 4];
-        float8 b = (float8)(p.x, p.y, p.z, p.w, q.x, q.y, q.z, q.w);
-        sums->row0 = fma((float8)(above.x), b, sums->row0);
-        sums->row1 = fma((float8)(above.y), b, sums->row1);
-        sums->row2 = fma((float8)(above.z), b, sums->row2);
-        sums->row3 = fma((float8)(above.w), b, sums->row3);
-        sums->row4 = fma((float8)(below.x), b, sums->row4);
-        sums->row5 = fma((float8)(below.y), b, sums->row5);
-        sums->row6 = fma((float8)(below.z), b, sums->row6);
-        sums->row7 = fma((float8)(below.w), b, sums->row7);
-    }
+    sums->row0 = activate4(fma((float4)(scale), sums->row0, shift));
+    sums->row1 = activate4(fma((float4)(scale), sums->row1, shift));
+    sums->row2 = activate4(fma((float4)(scale), sums->row2, shift));
+    sums->row3 = activate4(fma((float4)(scale), sums->row3, shift));
+    sums->row4 = activate4(fma((float4)(scale), sums->row4, shift));
+    sums->row5 = activate4(fma((float4)(scale), sums->row5, shift));
+    sums->row6 = activate4(fma((float4)(scale), sums->row6, shift));
+    sums->row7 = activate4(fma((float4)(scale), sums->row7, shift));
 }
 
-static inline void activate_sums(struct tile_sums *sums, float scale, float8 shift)
+/* A group: a tile of 64 rows and 64 columns, 8 x 4 of it an item. The next slice of the operands travels from global
+ * memory to registers while the present one is multiplied, and then to the other half of local memory. */
+GPU_KERNEL_OF(ITEMS) void gemm_weight_tile_gpu(__global float *y, int y_offset, int y_stride, const __global float *x,
+                                          int x_offset, int x_stride, int rows, const __global weight_element *w,
+                                          int inputs, int outputs, float scale, const __global float *bias,
+                                          const __global float *residual, int residual_offset, int residual_stride)
 {
-    sums->row0 = activate8(fma((float8)(scale), sums->row0, shift));
-    sums->row1 = activate8(fma((float8)(scale), sums->row1, shift));
-    sums->row2 = activate8(fma((float8)(scale), sums->row2, shift));
-    sums->row3 = activate8(fma((float8)(scale), sums->row3, shift));
-    sums->row4 = activate8(fma((float8)(scale), sums->row4, shift));
-    sums->row5 = activate8(fma((float8)(scale), sums->row5, shift));
-    sums->row6 = activate8(fma((float8)(scale), sums->row6, shift));
-    sums->row7 = activate8(fma((float8)(scale), sums->row7, shift));
-}
-
-/* The next row comes to row0. */
-static inline void pass_rows(struct tile_sums *sums)
-{
-    sums->row0 = sums->row1;
-    sums->row1 = sums->row2;
-    sums->row2 = sums->row3;
-    sums->row3 = sums->row4;
-    sums->row4 = sums->row5;
-    sums->row5 = sums->row6;
-    sums->row6 = sums->row7;
-}
-
-/* A group: a tile of 64 rows and 64 columns, 8 x 8 of it an item. The next slice of the operands travels from global
- * memory to registers while the present one is multiplied. */
-GPU_KERNEL void gemm_weight_tile_gpu(__global float *y, int y_offset, int y_stride, const __global float *x,
-                                     int x_offset, int x_stride, int rows, const __global weight_element *w, int inputs,
-                                     int outputs, float scale, const __global float *bias,
-                                     const __global float *residual, int residual_offset, int residual_stride)
-{
-    __local float x_tile[TILE_DEPTH * X_PITCH] __attribute__((aligned(16))); /* (8, 64) */
-    __local float w_tile[TILE_DEPTH * TILE] __attribute__((aligned(16)));    /* (8, 64) */
-    int along = (int)get_local_id(0) % 8, across = (int)get_local_id(0) / 8;
+    __local float x_tile[2 * TILE_DEPTH * X_PITCH] __attribute__((aligned(16))); /* (2, 16, 64) */
+    __local float w_tile[2 * TILE_DEPTH * TILE] __attribute__((aligned(16)));    /* (2, 16, 64) */
+    int along = ALONG, across = ACROSS;
     int column = (int)get_group_id(0) * TILE, row = (int)get_group_id(1) * TILE;
     const __global float *x_from = x + x_offset + (size_t)(row + CARGO_X_ROW) * x_stride + CARGO_X_INPUT;
     const __global weight_element *w_from = w +
@@ -163,31 +114,33 @@ GPU_KERNEL void gemm_weight_tile_gpu(__global float *y, int y_offset, int y_stri
                                             CARGO_W_INPUT / INPUTS_TOGETHER * PANEL + CARGO_W_COLUMN % PANEL;
     struct tile_cargo cargo;
     struct tile_sums sums = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
-    for (int k = -TILE_DEPTH; k < inputs; k += TILE_DEPTH) {
+    fetch_cargo(&cargo, x_from, x_stride, rows - row, w_from, outputs - column, inputs, 0);
+    put_cargo(x_tile, w_tile, &cargo);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    int half_at = 0;
+    for (int k = 0; k < inputs; k += TILE_DEPTH, half_at = 1 - half_at) {
         int next = k + TILE_DEPTH;
         if (next < inputs) {
             fetch_cargo(&cargo, x_from, x_stride, rows - row, w_from, outputs - column, inputs, next);
         }
-        if (k >= 0) {
-            multiply_slice(&sums, x_tile, w_tile, min(TILE_DEPTH, inputs - k));
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
+        multiply_slice(&sums, x_tile + half_at * TILE_DEPTH * X_PITCH + across * 4, X_PITCH,
+                       w_tile + half_at * TILE_DEPTH * TILE + along * 4, inputs - k);
         if (next < inputs) {
-            put_cargo(x_tile, w_tile, &cargo);
+            put_cargo(x_tile + (1 - half_at) * TILE_DEPTH * X_PITCH, w_tile + (1 - half_at) * TILE_DEPTH * TILE, &cargo);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-#define SHIFT(j) (bias && column + SPOT(along, j) < outputs ? bias[column + SPOT(along, j)] : 0.0f)
-    activate_sums(&sums, scale,
-                  (float8)(SHIFT(0), SHIFT(1), SHIFT(2), SHIFT(3), SHIFT(4), SHIFT(5), SHIFT(6), SHIFT(7)));
+    int first = column + along * 4;
+#define SHIFT(j) (bias && first + (j) < outputs ? bias[first + (j)] : 0.0f)
+    activate_sums(&sums, scale, (float4)(SHIFT(0), SHIFT(1), SHIFT(2), SHIFT(3)));
 #pragma unroll 1
     for (int i = 0; i < 8; i++, pass_rows(&sums)) {
         int r = row + SPOT(across, i);
-        float values[8];
-        vstore8(sums.row0, 0, values);
+        float values[4];
+        vstore4(sums.row0, 0, values);
 #pragma unroll
-        for (int j = 0; j < 8; j++) {
-            int c = column + SPOT(along, j);
+        for (int j = 0; j < 4; j++) {
+            int c = first + j;
             if (r < rows && c < outputs) {
                 values[j] += residual ? residual[residual_offset + (size_t)r * residual_stride + c] : 0.0f;
                 y[y_offset + (size_t)r * y_stride + c] = values[j];
@@ -196,8 +149,9 @@ GPU_KERNEL void gemm_weight_tile_gpu(__global float *y, int y_offset, int y_stri
     }
 }
 
-#define SKINNY_ROWS 8
-#define SKINNY_DEPTH 64
+#define SKINNY_ROWS  16
+#define SKINNY_DEPTH 128
+#define SKINNY_LOADS (SKINNY_DEPTH * PANEL / 4 / ITEMS / INPUTS_TOGETHER) /* of an item, of W, a slice */
 
 /* acc (4) += x[4 rows, k] * w[column, k] */
 #define SKINNY_STEP(k)                                                                                                 \
@@ -218,42 +172,55 @@ static inline void multiply_skinny(float4 *acc, const __local float *x_tile, con
     }
 }
 
-/* What an item carries of the next slice. */
+/* What an item carries of the next slice: of W, and all rows of one input of x. */
 struct skinny_cargo {
     float x[SKINNY_ROWS];
-    weight4 w[8 / INPUTS_TOGETHER];
+    weight4 w[SKINNY_LOADS];
 };
 
 /* The slice from input `next` on: x_from and w_from are the item's place in the first one. */
-static inline void fetch_skinny(struct skinny_cargo *cargo, const __global float *x_from, int x_stride, int row,
-                                int rows, const __global weight_element *w_from, int inputs, int next)
+static inline void fetch_skinny(struct skinny_cargo *cargo, const __global float *x_from, int x_stride, int rows,
+                                const __global weight_element *w_from, int inputs, int next)
 {
     int item = (int)get_local_id(0);
 #pragma unroll
-    for (int i = 0; i < 8 / INPUTS_TOGETHER; i++) {
-        /* 8 items an input, so the group brings 8 inputs or pairs at a time */
-        int inside = next + (i * 8 + item / 8) * INPUTS_TOGETHER < inputs;
-        const __global weight_element *from = w_from + (size_t)(next / INPUTS_TOGETHER + i * 8) * PANEL;
+    for (int i = 0; i < SKINNY_LOADS; i++) {
+        /* 8 items an input, so the group brings 16 inputs or pairs at a time */
+        int inside = next + (i * (ITEMS / 8) + item / 8) * INPUTS_TOGETHER < inputs;
+        const __global weight_element *from = w_from + (size_t)(next / INPUTS_TOGETHER + i * (ITEMS / 8)) * PANEL;
         cargo->w[i] = inside ? load_weight4(from) : (weight4)(0);
     }
 #pragma unroll
     for (int i = 0; i < SKINNY_ROWS; i++) {
-        int inside = row + i < rows && next + item < inputs;
-        cargo->x[i] = inside ? x_from[(size_t)i * x_stride + next] : 0.0f;
+        cargo->x[i] = i < rows && next + item < inputs ? x_from[(size_t)i * x_stride + next] : 0.0f;
     }
 }
 
-/* For few rows, where reading W is all the work. A group: 8 rows of one panel, 4 rows of one column an item; all items
- * fetch the panel together, 8 (bf16: 4) vectors each under way while the slice before is multiplied. */
-GPU_KERNEL void gemm_weight_skinny_gpu(__global float *y, int y_offset, int y_stride, const __global float *x,
-                                       int x_offset, int x_stride, int rows, const __global weight_element *w, int inputs,
-                                       int outputs, float scale, const __global float *bias,
-                                       const __global float *residual, int residual_offset, int residual_stride)
+static inline void put_skinny(__local float *x_tile, __local float *w_tile, const struct skinny_cargo *cargo)
 {
-    __local float x_tile[SKINNY_DEPTH * SKINNY_ROWS] __attribute__((aligned(16))); /* (64, 8) */
-    __local float w_tile[SKINNY_DEPTH * PANEL] __attribute__((aligned(16)));       /* (64, 32) */
     int item = (int)get_local_id(0);
-    int lane = item % PANEL, half_group = item / PANEL;
+#pragma unroll
+    for (int i = 0; i < SKINNY_LOADS; i++) {
+        store_weight4(&w_tile[(i * (ITEMS / 8) + item / 8) * INPUTS_TOGETHER * PANEL + item % 8 * 4], PANEL, cargo->w[i]);
+    }
+#pragma unroll
+    for (int i = 0; i < SKINNY_ROWS; i++) {
+        x_tile[item * SKINNY_ROWS + i] = ROUND_OPERAND(cargo->x[i]);
+    }
+}
+
+/* For few rows, where reading W is all the work, or too few tiles for the device's cores. A group: 16 rows of one panel, 4
+ * rows of one column an item; all items fetch the panel together, 8 (bf16: 4) vectors each under way while the slice
+ * before is multiplied. */
+GPU_KERNEL_OF(ITEMS) void gemm_weight_skinny_gpu(__global float *y, int y_offset, int y_stride, const __global float *x,
+                                            int x_offset, int x_stride, int rows, const __global weight_element *w,
+                                            int inputs, int outputs, float scale, const __global float *bias,
+                                            const __global float *residual, int residual_offset, int residual_stride)
+{
+    __local float x_tile[SKINNY_DEPTH * SKINNY_ROWS] __attribute__((aligned(16))); /* (128, 16) */
+    __local float w_tile[SKINNY_DEPTH * PANEL] __attribute__((aligned(16)));       /* (128, 32) */
+    int item = (int)get_local_id(0);
+    int lane = item % PANEL, quarter = item / PANEL;
     int column = (int)get_group_id(0) * PANEL;
     int row = (int)get_group_id(1) * SKINNY_ROWS;
     const __global float *x_from = x + x_offset + (size_t)row * x_stride + item;
@@ -264,21 +231,14 @@ GPU_KERNEL void gemm_weight_skinny_gpu(__global float *y, int y_offset, int y_st
         int next = k + SKINNY_DEPTH;
         int has_next = next < inputs;
         if (has_next) {
-            fetch_skinny(&cargo, x_from, x_stride, row, rows, w_from, inputs, next);
+            fetch_skinny(&cargo, x_from, x_stride, rows - row, w_from, inputs, next);
         }
-        if (k >= 0) {
-            multiply_skinny(&acc, x_tile + half_group * 4, w_tile + lane, inputs - k);
+        if (k >= 0 && row + quarter * 4 < rows) {
+            multiply_skinny(&acc, x_tile + quarter * 4, w_tile + lane, inputs - k);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         if (has_next) {
-#pragma unroll
-            for (int i = 0; i < 8 / INPUTS_TOGETHER; i++) {
-                store_weight4(&w_tile[(i * 8 + item / 8) * INPUTS_TOGETHER * PANEL + item % 8 * 4], PANEL, cargo.w[i]);
-            }
-#pragma unroll
-            for (int i = 0; i < 8; i++) {
-                x_tile[item * SKINNY_ROWS + i] = ROUND_OPERAND(cargo.x[i]);
-            }
+            put_skinny(x_tile, w_tile, &cargo);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
@@ -287,7 +247,7 @@ GPU_KERNEL void gemm_weight_skinny_gpu(__global float *y, int y_offset, int y_st
     int c = column + lane;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-        int r = row + half_group * 4 + i;
+        int r = row + quarter * 4 + i;
         if (r < rows && c < outputs) {
             float value = activate(fma(scale, products[i], bias ? bias[c] : 0.0f));
             value += residual ? residual[residual_offset + (size_t)r * residual_stride + c] : 0.0f;

@@ -164,17 +164,7 @@ CPU_KERNEL void weight_gradient_cpu(__global float *dw, const __global float *dy
 
 /* ---- GPU form ---- */
 
-#define TILE 64      /* inputs and outputs of a group's tile: two panels */
-#define TILE_DEPTH 8 /* rows that lie in local memory at a time */
-
-/* The 8 inputs (or outputs) of an item: 4 neighbours in each half of the tile, so that neighbouring items read
- * neighbouring float4. */
-#define SPOT(lane, i) ((i) / 4 * 32 + (lane)*4 + (i) % 4)
-
-/* The sums of an item, one float8 an input: named, because an array of them ends in memory with some compilers. */
-struct tile_sums {
-    float8 input0, input1, input2, input3, input4, input5, input6, input7;
-};
+#include "include/tile_gpu.cl"
 
 #if PRECISION == 0
 #define ROUND_QUAD(v) (v)
@@ -182,100 +172,79 @@ struct tile_sums {
 #define ROUND_QUAD(v) (float4)(ROUND_OPERAND((v).x), ROUND_OPERAND((v).y), ROUND_OPERAND((v).z), ROUND_OPERAND((v).w))
 #endif
 
-/* Four columns, count of them inside, of a row of a slice; zero where there is no such row. */
-static inline float4 fetch_quad(const __global float *matrix, size_t stride, int is_inside, int row, int count)
-{
-    return is_inside && count > 0 ? load_quad(matrix + (size_t)row * stride, count, 0.0f) : (float4)(0.0f);
-}
+/* What an item carries of the next slice: four columns of its rows item / 16 and item / 16 + 8 in x and dy. */
+struct tile_cargo {
+    float4 x[2], dy[2];
+};
+#define CARGO_ROW    ((int)get_local_id(0) / 16)
+#define CARGO_COLUMN ((int)get_local_id(0) % 16 * 4)
 
-static inline void multiply_slice(struct tile_sums *sums, const __local float *x_tile, const __local float *dy_tile,
-                                  int steps)
+/* x and dy: the item's place in the first slice; so many rows are left from `next` on, and columns from that place on. */
+static inline void fetch_cargo(struct tile_cargo *cargo, const __global float *x, size_t x_stride, int x_left,
+                               const __global float *dy, size_t dy_stride, int dy_left, float scale, int rows, int next)
 {
-    int along = (int)get_local_id(0) % 8, across = (int)get_local_id(0) / 8;
-    /* not unrolled: a step is 64 fma, and hoisted loads cost more registers than there are */
-#pragma unroll 1
-    for (int m = 0; m < steps; m++) {
-        float4 above = *(const __local float4 *)&x_tile[m * TILE + across * 4];
-        float4 below = *(const __local float4 *)&x_tile[m * TILE + 32 + across * 4];
-        float4 p = *(const __local float4 *)&dy_tile[m * TILE + along * 4];
-        float4 q = *(const __local float4 *)&dy_tile[m * TILE + 32 + along * 4];
-        float8 b = (float8)(p.x, p.y, p.z, p.w, q.x, q.y, q.z, q.w);
-        sums->input0 = fma((float8)(above.x), b, sums->input0);
-        sums->input1 = fma((float8)(above.y), b, sums->input1);
-        sums->input2 = fma((float8)(above.z), b, sums->input2);
-        sums->input3 = fma((float8)(above.w), b, sums->input3);
-        sums->input4 = fma((float8)(below.x), b, sums->input4);
-        sums->input5 = fma((float8)(below.y), b, sums->input5);
-        sums->input6 = fma((float8)(below.z), b, sums->input6);
-        sums->input7 = fma((float8)(below.w), b, sums->input7);
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        int row = next + 8 * i, is_inside = CARGO_ROW + row < rows;
+        cargo->x[i] = is_inside && x_left > 0 ? load_quad(x + (size_t)row * x_stride, x_left, 0.0f) : (float4)(0.0f);
+        cargo->dy[i] =
+            is_inside && dy_left > 0 ? scale * load_quad(dy + (size_t)row * dy_stride, dy_left, 0.0f) : (float4)(0.0f);
     }
 }
 
-/* What is there of an item's i-th input, in both panels; zero beyond the weight. */
-static inline float8 load_sums(const __global float *dw, int i, int inputs, int inputs_left, int outputs_left)
+static inline void put_cargo(__local float *x_tile, __local float *dy_tile, const struct tile_cargo *cargo)
 {
-    float4 low = 0.0f, high = 0.0f;
-    if (SPOT(0, i) < inputs_left) {
-        low = *(const __global float4 *)(dw + SPOT(0, i) * PANEL);
-        if (outputs_left > PANEL) {
-            high = *(const __global float4 *)(dw + (size_t)(inputs + SPOT(0, i)) * PANEL);
-        }
-    }
-    return (float8)(low, high);
-}
-
-/* outputs_left: from the tile's first column on. What lies beyond them stays zero, also where an infinity met it. */
-static inline void store_sums(float8 sums, __global float *dw, int i, int inputs, int inputs_left, int outputs_left)
-{
-    int4 column = (int)get_local_id(0) % 8 * 4 + (int4)(0, 1, 2, 3);
-    if (SPOT(0, i) < inputs_left) {
-        *(__global float4 *)(dw + SPOT(0, i) * PANEL) = select((float4)(0.0f), sums.lo, column < outputs_left);
-        if (outputs_left > PANEL) {
-            *(__global float4 *)(dw + (size_t)(inputs + SPOT(0, i)) * PANEL) =
-                select((float4)(0.0f), sums.hi, column + PANEL < outputs_left);
-        }
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        int at = (CARGO_ROW + 8 * i) * TILE + CARGO_COLUMN;
+        *(__local float4 *)&x_tile[at] = ROUND_QUAD(cargo->x[i]);
+        *(__local float4 *)&dy_tile[at] = ROUND_QUAD(cargo->dy[i]);
     }
 }
 
-/* A group: a tile of 64 inputs and 64 outputs, 8 x 8 of it an item, over all rows. The next slice travels from global
- * memory to registers while the present one is multiplied: rows item / 16 and item / 16 + 4 of it, four columns each. */
-GPU_KERNEL void weight_gradient_gpu(__global float *dw, const __global float *dy, int dy_offset, int dy_stride,
-                                    const __global float *x, int x_offset, int x_stride, int rows, int inputs,
-                                    int outputs, float scale)
+/* A group: a tile of 64 inputs and 64 outputs over all rows, added to what is there. The next slice travels from global
+ * memory to registers while the present one is multiplied, and then to the other half of local memory. */
+GPU_KERNEL_OF(ITEMS) void weight_gradient_gpu(__global float *dw, const __global float *dy, int dy_offset, int dy_stride,
+                                              const __global float *x, int x_offset, int x_stride, int rows, int inputs,
+                                              int outputs, float scale)
 {
-    __local float x_tile[TILE_DEPTH * TILE] __attribute__((aligned(16)));  /* (8, 64) */
-    __local float dy_tile[TILE_DEPTH * TILE] __attribute__((aligned(16))); /* (8, 64) */
-    int item = (int)get_local_id(0), row = item / 16, column = item % 16 * 4;
-    int k = (int)get_group_id(0) * TILE, n = (int)get_group_id(1) * TILE;
-    x += x_offset + (size_t)row * x_stride + k + column;
-    dy += dy_offset + (size_t)row * dy_stride + n + column;
-    dw += (size_t)n * inputs + (size_t)(k + item / 8 * 4) * PANEL + item % 8 * 4;
-    int inputs_left = inputs - k - item / 8 * 4, outputs_left = outputs - n;
+    __local float x_tile[2 * TILE_DEPTH * TILE] __attribute__((aligned(16)));  /* (2, 16, 64) */
+    __local float dy_tile[2 * TILE_DEPTH * TILE] __attribute__((aligned(16))); /* (2, 16, 64) */
+    int along = ALONG, across = ACROSS;
+    int k = (int)get_group_id(0) * TILE, n = (int)get_group_id(1) * TILE, column = along * 4;
+    x += x_offset + (size_t)CARGO_ROW * x_stride + k + CARGO_COLUMN;
+    dy += dy_offset + (size_t)CARGO_ROW * dy_stride + n + CARGO_COLUMN;
+    int x_left = inputs - k - CARGO_COLUMN, dy_left = outputs - n - CARGO_COLUMN;
+    /* The item's columns lie in one panel, which there is or not. */
+    int has_panel = n + column / PANEL * PANEL < outputs;
+    dw += (size_t)(n + column / PANEL * PANEL) * inputs + (size_t)k * PANEL + column % PANEL;
+#define INPUT_AT(i) (SPOT(across, i) * PANEL)
+#define HAS(i)      (has_panel && k + SPOT(across, i) < inputs)
     struct tile_sums sums;
-#define LOAD(i) sums.input##i = load_sums(dw, i, inputs, inputs_left, outputs_left);
+#define LOAD(i) sums.row##i = HAS(i) ? *(const __global float4 *)(dw + INPUT_AT(i)) : (float4)(0.0f);
     LOAD(0) LOAD(1) LOAD(2) LOAD(3) LOAD(4) LOAD(5) LOAD(6) LOAD(7)
-    float4 x_first, x_second, dy_first, dy_second;
-    for (int m = -TILE_DEPTH; m < rows; m += TILE_DEPTH) {
+    struct tile_cargo cargo;
+    fetch_cargo(&cargo, x, x_stride, x_left, dy, dy_stride, dy_left, scale, rows, 0);
+    put_cargo(x_tile, dy_tile, &cargo);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    int at = 0;
+    for (int m = 0; m < rows; m += TILE_DEPTH, at = TILE_DEPTH * TILE - at) {
         int next = m + TILE_DEPTH;
         if (next < rows) {
-            int has_first = next + row < rows, has_second = next + row + 4 < rows;
-            x_first = fetch_quad(x, x_stride, has_first, next, inputs - k - column);
-            x_second = fetch_quad(x, x_stride, has_second, next + 4, inputs - k - column);
-            dy_first = scale * fetch_quad(dy, dy_stride, has_first, next, outputs_left - column);
-            dy_second = scale * fetch_quad(dy, dy_stride, has_second, next + 4, outputs_left - column);
+            fetch_cargo(&cargo, x, x_stride, x_left, dy, dy_stride, dy_left, scale, rows, next);
         }
-        if (m >= 0) {
-            multiply_slice(&sums, x_tile, dy_tile, min(TILE_DEPTH, rows - m));
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
+        multiply_slice(&sums, x_tile + at + across * 4, TILE, dy_tile + at + column, rows - m);
         if (next < rows) {
-            *(__local float4 *)&x_tile[row * TILE + column] = ROUND_QUAD(x_first);
-            *(__local float4 *)&x_tile[(row + 4) * TILE + column] = ROUND_QUAD(x_second);
-            *(__local float4 *)&dy_tile[row * TILE + column] = ROUND_QUAD(dy_first);
-            *(__local float4 *)&dy_tile[(row + 4) * TILE + column] = ROUND_QUAD(dy_second);
+            put_cargo(x_tile + TILE_DEPTH * TILE - at, dy_tile + TILE_DEPTH * TILE - at, &cargo);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-#define STORE(i) store_sums(sums.input##i, dw, i, inputs, inputs_left, outputs_left);
-    STORE(0) STORE(1) STORE(2) STORE(3) STORE(4) STORE(5) STORE(6) STORE(7)
+    /* What lies beyond the outputs stays zero, also where an infinity met it. */
+    int4 is_output = n + column + (int4)(0, 1, 2, 3) < outputs;
+#pragma unroll 1
+    for (int i = 0; i < 8; i++, pass_rows(&sums)) {
+        if (HAS(i)) {
+            *(__global float4 *)(dw + INPUT_AT(i)) = select((float4)(0.0f), sums.row0, is_output);
+        }
+    }
 }

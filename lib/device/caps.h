@@ -7,8 +7,9 @@
 #include "tuning/levels.h"
 #include "tuning/tuning.h"
 
-/* Work-items a group of every GPU form: GROUP in cl/include/prelude.cl. */
-enum { CLF__GROUP = 64 };
+/* Work-items a group of a GPU form where its launch names no other number: GROUP in cl/include/prelude.cl. No
+ * kernel takes more than the largest one. */
+enum { CLF__GROUP = 64, CLF__LARGEST_GROUP = 128 };
 
 struct clf__caps {
     clf_form form;           /* CLF_FORM_CPU or CLF_FORM_GPU, never AUTO */

@@ -4,8 +4,7 @@
 #include "gemm/provider.h"
 #include "program/launch.h"
 
-/* Of the GPU forms of gemm.cl, gemm_int8.cl and gemm_batched.cl. */
-enum { TILE = 64, SKINNY_ROWS = 8, BATCHED_TILE = 32 };
+enum { BATCHED_TILE = 32 }; /* of the GPU form of gemm_batched.cl */
 
 /* The macros of cl/gemm/gemm.cl. */
 static const char *gemm_defines(clf_precision precision, enum clf__activation activation,
@@ -23,24 +22,47 @@ static const char *gemm_defines(clf_precision precision, enum clf__activation ac
     return result == CLF_PRECISION_BF16 ? to_bf16[activation] : defines[precision][activation];
 }
 
+/* What a group of a GPU form computes, and with how many work-items. */
+struct gpu_kernel {
+    const char *name;
+    size_t rows, columns, items;
+};
+
 /* The kernels of a product with a weight. */
 struct kernels {
-    const char *cpu, *skinny_gpu, *tile_gpu;
+    const char *cpu;
+    struct gpu_kernel skinny, tile;
 };
+
+static size_t count_groups(const struct gpu_kernel *kernel, int rows, const struct clf__weight *weight)
+{
+    return clf__ceil_divide((size_t)rows, kernel->rows) *
+           clf__ceil_divide((size_t)weight->outputs, kernel->columns);
+}
+
+/* Tiles share more of what they read. But where there are fewer of them than cores, as in a decoding step of
+ * some dozens of sentences, most of a large device waits for the few. Both come to the same bits. */
+static struct clf__grid choose_gpu(const struct kernels *kernels, int rows, const struct clf__weight *weight)
+{
+    const struct clf__caps *caps = clf__device_caps(weight->device);
+    int is_skinny = rows <= caps->tuning.values[CLF__KNOB_SKINNY_ROWS + weight->precision] ||
+                    count_groups(&kernels->tile, rows, weight) < caps->compute_units;
+    const struct gpu_kernel *kernel = is_skinny ? &kernels->skinny : &kernels->tile;
+    return (struct clf__grid){.kernel = kernel->name,
+                              .groups = {clf__ceil_divide((size_t)weight->outputs, kernel->columns),
+                                         clf__ceil_divide((size_t)rows, kernel->rows)},
+                              .local = {kernel->items}};
+}
 
 /* `block` rows share a group in the CPU form; the launch has its program, macros and arguments. */
 static clf_status launch_product(struct clf__launch launch, const struct kernels *kernels, int rows,
                                  size_t block, const struct clf__weight *weight,
                                  const struct clf__epilogue *epilogue)
 {
-    const int *tuned = clf__device_caps(weight->device)->tuning.values;
-    int skinny = rows <= tuned[CLF__KNOB_SKINNY_ROWS + weight->precision];
-    size_t outputs = (size_t)weight->outputs;
-    launch.cpu = (struct clf__grid)CLF__GRID(kernels->cpu, clf__ceil_divide(outputs, CLF__PANEL),
-                                             clf__ceil_divide((size_t)rows, block));
-    launch.gpu = (struct clf__grid)CLF__GRID(skinny ? kernels->skinny_gpu : kernels->tile_gpu,
-                                             clf__ceil_divide(outputs, skinny ? CLF__PANEL : TILE),
-                                             clf__ceil_divide((size_t)rows, skinny ? SKINNY_ROWS : TILE));
+    launch.cpu =
+        (struct clf__grid)CLF__GRID(kernels->cpu, clf__ceil_divide((size_t)weight->outputs, CLF__PANEL),
+                                    clf__ceil_divide((size_t)rows, block));
+    launch.gpu = choose_gpu(kernels, rows, weight);
     launch.cost = clf__weight_cost(rows, weight, epilogue);
     return clf__launch(weight->device, &launch);
 }
@@ -55,7 +77,8 @@ static size_t rows_per_group(const struct clf__weight *weight, int rows, size_t 
 static clf_status multiply_int8(struct clf__matrix y, struct clf__matrix x, int rows,
                                 const struct clf__weight *weight, const struct clf__epilogue *epilogue)
 {
-    static const struct kernels kernels = {"gemm_int8_cpu", "gemm_int8_skinny_gpu", "gemm_int8_tile_gpu"};
+    static const struct kernels kernels = {
+        "gemm_int8_cpu", {"gemm_int8_skinny_gpu", 8, CLF__PANEL, 64}, {"gemm_int8_tile_gpu", 64, 64, 64}};
     size_t block = rows_per_group(weight, rows, (size_t)weight->inputs);
     struct clf__activations packed;
     CLF__TRY(clf__activations_pack(&packed, weight->device, x, rows, weight->inputs, CLF_PRECISION_INT8));
@@ -78,8 +101,9 @@ static clf_status multiply_int8(struct clf__matrix y, struct clf__matrix x, int 
 static clf_status multiply(struct clf__matrix y, struct clf__matrix x, int rows,
                            const struct clf__weight *weight, const struct clf__epilogue *epilogue)
 {
-    static const struct kernels kernels = {"gemm_weight_cpu", "gemm_weight_skinny_gpu",
-                                           "gemm_weight_tile_gpu"};
+    static const struct kernels kernels = {"gemm_weight_cpu",
+                                           {"gemm_weight_skinny_gpu", 16, CLF__PANEL, 128},
+                                           {"gemm_weight_tile_gpu", 64, 64, 128}};
     if (weight->precision == CLF_PRECISION_INT8) {
         return multiply_int8(y, x, rows, weight, epilogue);
     }

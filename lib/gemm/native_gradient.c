@@ -10,8 +10,8 @@
 enum { DEPTH = 128, SLICE_END = 16 };
 enum { LEAST_BLOCKS = 4, BLOCKS_A_GROUP = 32, MOST_ROWS = 512, PACKED_BYTES = 1 << 21 };
 
-/* Of the GPU form of gemm_weight_gradient.cl. */
-enum { TILE = 64 };
+/* Of the GPU form of gemm_weight_gradient.cl: inputs and outputs of a group, and its work-items. */
+enum { TILE = 64, ITEMS = 128 };
 
 static const char *defines_of(clf_precision precision)
 {
@@ -240,8 +240,10 @@ static clf_status add_on_gpu(struct clf__weight *dweight, struct clf__matrix dy,
     const struct clf__launch launch = {
         .program = "gemm_weight_gradient",
         .defines = defines_of(clf__products_precision(dweight)),
-        .gpu = CLF__GRID("weight_gradient_gpu", clf__ceil_divide((size_t)dweight->inputs, TILE),
-                         clf__ceil_divide((size_t)dweight->outputs, TILE)),
+        .gpu = {.kernel = "weight_gradient_gpu",
+                .groups = {clf__ceil_divide((size_t)dweight->inputs, TILE),
+                           clf__ceil_divide((size_t)dweight->outputs, TILE)},
+                .local = {ITEMS}},
         CLF__ARGUMENTS(arguments),
         .cost = clf__gradient_cost(rows, dweight),
     };
