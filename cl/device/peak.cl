@@ -128,19 +128,20 @@ GPU_KERNEL void peak_fma_gpu(__global float *sums, int rounds, float factor)
 
 /* Eight chains of dot products of four 8-bit numbers: 2 * 8 * 4 * rounds operations a work-item. */
 #if defined(FORM_GPU) && defined(HAS_INTEGER_DOT_PRODUCT)
+#include "include/dot_word.cl"
+
 GPU_KERNEL void peak_int8_gpu(__global float *sums, int rounds, float factor)
 {
-    uint f = 0x01010101;
-    int a = 0, b = 1, c = 2, d = 3, e = 4, g = 5, h = 6, i = 7;
+    int f = 0x01010101, a = 0, b = 1, c = 2, d = 3, e = 4, g = 5, h = 6, i = 7;
     for (int round = 0; round < rounds; round++) {
-        a += dot_4x8packed_ss_int((uint)a, f); /* its own operand, so that none can be computed before the loop */
-        b += dot_4x8packed_ss_int((uint)b, f);
-        c += dot_4x8packed_ss_int((uint)c, f);
-        d += dot_4x8packed_ss_int((uint)d, f);
-        e += dot_4x8packed_ss_int((uint)e, f);
-        g += dot_4x8packed_ss_int((uint)g, f);
-        h += dot_4x8packed_ss_int((uint)h, f);
-        i += dot_4x8packed_ss_int((uint)i, f);
+        a = dot_word(a, a, f); /* its own operand, so that none can be computed before the loop */
+        b = dot_word(b, b, f);
+        c = dot_word(c, c, f);
+        d = dot_word(d, d, f);
+        e = dot_word(e, e, f);
+        g = dot_word(g, g, f);
+        h = dot_word(h, h, f);
+        i = dot_word(i, i, f);
     }
     sums[get_global_id(0)] = factor * (float)(a + b + c + d + e + g + h + i);
 }

@@ -41,6 +41,10 @@ CPU_KERNEL void gemm_weight_cpu(__global result_element *y, int y_offset, int y_
 
 /* ---- GPU form ---- */
 
+typedef float tile_number;
+typedef float4 tile_quad;
+#define ADD_COLUMNS(sums, a, b) fma((float4)(a), b, sums)
+#define INPUTS_UNROLLED         2
 #include "include/tile_gpu.cl"
 
 #define X_PITCH (TILE + 4) /* padded, so that the transposing stores meet fewer bank conflicts */

@@ -164,6 +164,10 @@ CPU_KERNEL void weight_gradient_cpu(__global float *dw, const __global float *dy
 
 /* ---- GPU form ---- */
 
+typedef float tile_number;
+typedef float4 tile_quad;
+#define ADD_COLUMNS(sums, a, b) fma((float4)(a), b, sums)
+#define INPUTS_UNROLLED         2
 #include "include/tile_gpu.cl"
 
 #if PRECISION == 0

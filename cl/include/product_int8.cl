@@ -42,19 +42,7 @@ static inline const __global uint *panel_sums(const __global char *panel, int in
 
 /* ---- GPU form ---- */
 
-/* acc + the products of four operands and four w, each a byte of a word. Sums stay below 128 * 127 * 2^16, so that the one
- * built-in which every compiler with the extension has does not saturate. */
-static inline int dot_word(int acc, int q, int w)
-{
-    char4 a = as_char4(q), b = as_char4(w);
-#if defined(HAS_INTEGER_DOT_PRODUCT) && defined(__opencl_c_integer_dot_product_input_4x8bit)
-    return dot_acc_sat(a, b, acc);
-#elif defined(__GFX11__) && __clang_major__ < 16 /* where LLVM crashes finding that instruction by itself */
-    return __builtin_amdgcn_sudot4(true, as_int(a), true, as_int(b), acc, false);
-#else
-    return acc + a.s0 * b.s0 + a.s1 * b.s1 + a.s2 * b.s2 + a.s3 * b.s3; /* one instruction, to AMD's compiler */
-#endif
-}
+#include "include/dot_word.cl"
 
 /* ---- CPU form: tile (ROWS, 32) = ROWS rows of x times one panel ---- */
 

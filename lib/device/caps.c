@@ -18,8 +18,8 @@ clf_status clf__caps_choose(struct clf__caps *out, const struct clf__listed_devi
         .local_memory_bytes = info->local_memory_bytes,
         .memory_bytes = info->memory_bytes,
         .max_buffer_bytes = info->max_buffer_bytes,
-        .has_integer_dot_product =
-            info->has_integer_dot_product && options->instructions != CLF_INSTRUCTIONS_PORTABLE,
+        .has_integer_dot_product = (info->has_integer_dot_product || device->has_dp4a) &&
+                                   options->instructions != CLF_INSTRUCTIONS_PORTABLE,
         .instructions = options->instructions,
         .level = clf__level_portable(), /* until the device's first kernel has run */
         .has_device_atomics = device->has_device_atomics,
@@ -56,12 +56,13 @@ clf_status clf__caps_build_options(char **out, const struct clf__listed_device *
         snprintf(apart, sizeof apart, " -DAPART=%d", caps->apart);
     }
     return clf__format(
-        out, "-w -cl-std=%s%s -DFORM_%s%s%s%s%s -DVECTOR_LANES=%d -DBLOCK_ROWS=%d -DINT8_BYTES=%d%s%s%s%s",
+        out, "-w -cl-std=%s%s -DFORM_%s%s%s%s%s%s -DVECTOR_LANES=%d -DBLOCK_ROWS=%d -DINT8_BYTES=%d%s%s%s%s",
         needs_3 ? "CL3.0" : "CL1.2",
         device->has_exact_division ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
         caps->form == CLF_FORM_CPU ? "CPU" : "GPU", info->has_fp16 ? " -DHAS_FP16" : "",
         info->has_subgroups ? " -DHAS_SUBGROUPS" : "",
         caps->has_integer_dot_product ? " -DHAS_INTEGER_DOT_PRODUCT" : "",
+        caps->has_integer_dot_product && device->has_dp4a ? " -DHAS_DP4A" : "",
         caps->has_device_atomics ? " -DHAS_DEVICE_ATOMICS" : "", caps->level->lanes, caps->level->block_rows,
         caps->level->int8_bytes, caps->level->instructions & CLF__DOT_INT8_ANY ? " -DHAS_DOT_INT8" : "",
         caps->level->instructions & CLF__DOT_BF16 ? " -DHAS_DOT_BF16" : "",

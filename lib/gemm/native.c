@@ -78,7 +78,7 @@ static clf_status multiply_int8(struct clf__matrix y, struct clf__matrix x, int 
                                 const struct clf__weight *weight, const struct clf__epilogue *epilogue)
 {
     static const struct kernels kernels = {
-        "gemm_int8_cpu", {"gemm_int8_skinny_gpu", 8, CLF__PANEL, 64}, {"gemm_int8_tile_gpu", 64, 64, 64}};
+        "gemm_int8_cpu", {"gemm_int8_skinny_gpu", 16, CLF__PANEL, 128}, {"gemm_int8_tile_gpu", 64, 64, 128}};
     size_t block = rows_per_group(weight, rows, (size_t)weight->inputs);
     struct clf__activations packed;
     CLF__TRY(clf__activations_pack(&packed, weight->device, x, rows, weight->inputs, CLF_PRECISION_INT8));
