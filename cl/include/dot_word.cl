@@ -8,14 +8,14 @@ static inline int dot_word(int acc, int q, int w)
     int sum;
     __asm__("dp4a.s32.s32 %0, %1, %2, %3;" : "=r"(sum) : "r"(q), "r"(w), "r"(acc));
     return sum;
+#elif defined(HAS_INTEGER_DOT_PRODUCT) && defined(__opencl_c_integer_dot_product_input_4x8bit)
+    return dot_acc_sat(as_char4(q), as_char4(w), acc);
+#elif defined(__GFX11__) && __clang_major__ < 16 /* where LLVM crashes finding that instruction by itself */
+    return __builtin_amdgcn_sudot4(true, q, true, w, acc, false);
+#elif defined(__gfx906__) || defined(__gfx908__) || defined(__gfx90a__) || defined(__gfx1030__)
+    return __builtin_amdgcn_sdot4(q, w, acc, false);
 #else
     char4 a = as_char4(q), b = as_char4(w);
-#if defined(HAS_INTEGER_DOT_PRODUCT) && defined(__opencl_c_integer_dot_product_input_4x8bit)
-    return dot_acc_sat(a, b, acc);
-#elif defined(__GFX11__) && __clang_major__ < 16 /* where LLVM crashes finding that instruction by itself */
-    return __builtin_amdgcn_sudot4(true, as_int(a), true, as_int(b), acc, false);
-#else
-    return acc + a.s0 * b.s0 + a.s1 * b.s1 + a.s2 * b.s2 + a.s3 * b.s3; /* one instruction, to AMD's compiler */
-#endif
+    return acc + a.s0 * b.s0 + a.s1 * b.s1 + a.s2 * b.s2 + a.s3 * b.s3; /* one instruction, where the compiler sees it */
 #endif
 }
