@@ -7,8 +7,10 @@
 #include "tuning/levels.h"
 #include "tuning/tuning.h"
 
-/* Work-items a group of every GPU form: GROUP in cl/include/prelude.cl. */
-enum { CLF__GROUP = 64 };
+/* Work-items a group of every GPU form, GROUP in cl/include/prelude.cl; and of those that take long rows, on
+ * devices that run so many. */
+enum { CLF__GROUP = 64, CLF__LONG_GROUP = 256 };
+#define CLF__LONG_GROUP_DEFINE "-DGROUP=256"
 
 struct clf__caps {
     clf_form form;           /* CLF_FORM_CPU or CLF_FORM_GPU, never AUTO */
