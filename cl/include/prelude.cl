@@ -9,8 +9,11 @@
 /* CPU forms: one work-item a group, 16-wide vectors. */
 #define CPU_KERNEL __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 
-/* GPU forms: GROUP work-items a group, or another number where the host knows it. */
+/* GPU forms: GROUP work-items a group, a power of two; a launch asks for more where a row is long, and kernels that gain by
+ * another number say it themselves. */
+#ifndef GROUP
 #define GROUP 64
+#endif
 #define GPU_KERNEL_OF(items) __kernel __attribute__((reqd_work_group_size(items, 1, 1)))
 #define GPU_KERNEL           GPU_KERNEL_OF(GROUP)
 
@@ -26,9 +29,9 @@
 #define CPU_KERNEL static
 #endif
 
-/* GPU forms: one value a work-item combined over the group, to all of them, always as this tree: items 0 .. 31 with 32 ..
- * 63, then 0 .. 15 with 16 .. 31, and so on down to 0 with 1. Sub-groups take the last levels without local memory where
- * the device has them: the same tree and the same bits, since a level's order of two does not matter.
+/* GPU forms: one value a work-item combined over the group, to all of them, always as this tree: of 64, items 0 .. 31
+ * with 32 .. 63, then 0 .. 15 with 16 .. 31, and so on down to 0 with 1. Sub-groups take the last levels without local
+ * memory where the device has them: the same tree and the same bits, since a level's order of two does not matter.
  *
  * shared holds GROUP values and may be used again at once; every work-item must come here. Nothing is assumed of which
  * items share a sub-group. */

@@ -134,84 +134,164 @@ CPU_KERNEL void top_k_ranges_cpu(RANGE_ARGUMENTS)
     }
 }
 
-static float group_row_max(__local float *shared, const __global float *x, int columns)
-{
-    float4 largest = -INFINITY;
-    for (int c = (int)get_local_id(0) * 4; c < columns; c += QUADS) {
-        largest = fmax(largest, load_quad(x + c, columns - c, -INFINITY));
-    }
-    return group_max(shared, max4(largest));
-}
+/* GPU forms: a row's columns are dealt one by one, neighbours to neighbours, so that a load of the group is whole
+ * sectors wherever the row starts, which with an odd number of columns is anywhere. A work-item has 32 loads under way at
+ * a time: where there is but one row and so one group, its time is that of loads which wait for each other. */
+#define BLOCK (32 * GROUP)
 
-static float group_row_log_sum(__local float *shared, const __global float *x, float largest, int columns)
-{
-    float4 sums = 0.0f;
-    for (int c = (int)get_local_id(0) * 4; c < columns; c += QUADS) {
-        sums += exp(fmax(load_quad(x + c, columns - c, -INFINITY), -INFINITY) - largest);
-    }
-    float sum = group_sum(shared, sum4(sums));
-    return largest == -INFINITY ? -INFINITY : log(sum);
-}
-
-/* The columns of a row are dealt to the work-items by fours: which has a column. */
+/* Which work-item has a column. */
 static int slice_of(int column)
 {
-    return column / 4 % GROUP;
+    return column % GROUP;
 }
 
-/* The best of four columns from c on, of which those beyond the row are -inf. */
-static ulong first_of_quad(float4 v, int c)
+/* What a work-item knows of its columns: the largest value, the first column that has it (-1: none), and the sum of
+ * exp(x - best). */
+struct slice {
+    float best;
+    int id;
+    float4 sums;
+};
+
+/* Four columns of a work-item. */
+static inline float4 load_four(const __global float *x)
 {
-    return max(max(key_of(v.x, c), key_of(v.y, c + 1)), max(key_of(v.z, c + 2), key_of(v.w, c + 3)));
+    return (float4)(x[0], x[GROUP], x[2 * GROUP], x[3 * GROUP]);
 }
 
-static ulong first_of_slice(const __global float *x, int columns)
+/* Those of columns at, at + GROUP ... that the row has. One beyond it reads column c, which is the work-item's too: no
+ * load waits for a branch, and nobody reads what another bans. */
+static inline float load_one_of(const __global float *x, int c, int at, int columns)
 {
-    ulong first = 0;
-    for (int c = (int)get_local_id(0) * 4; c < columns; c += QUADS) {
-        first = max(first, first_of_quad(load_quad(x + c, columns - c, -INFINITY), c));
+    float value = x[at < columns ? at : c];
+    return at < columns ? value : -INFINITY;
+}
+
+static inline float4 load_four_of(const __global float *x, int c, int at, int columns)
+{
+    return (float4)(load_one_of(x, c, at, columns), load_one_of(x, c, at + GROUP, columns),
+                    load_one_of(x, c, at + 2 * GROUP, columns), load_one_of(x, c, at + 3 * GROUP, columns));
+}
+
+/* exp(x - largest), 0 for NaN. The product's rounding counts for nothing where exp(x - largest) counts. */
+static inline float4 exp4_below(float4 x, float largest)
+{
+    return exp2(M_LOG2E_F * (fmax(x, -INFINITY) - largest));
+}
+
+/* One look at a row for both: exponentials are taken below the largest value so far, and a larger one scales their sum.
+ * Inlined early, as group_log_sum(): late, it leaves an intrinsic of aliases that Oclgrind does not know. */
+static inline __attribute__((always_inline)) struct slice read_slice(const __global float *x, int columns)
+{
+    struct slice slice = {-INFINITY, -1, (float4)(0.0f)};
+    int item = (int)get_local_id(0);
+    for (int c = item; c < columns; c += BLOCK) {
+        float4 v0, v1, v2, v3, v4, v5, v6, v7;
+        if (columns - (c - item) >= BLOCK) { /* the whole group's are there */
+            v0 = load_four(x + c);
+            v1 = load_four(x + c + 4 * GROUP);
+            v2 = load_four(x + c + 8 * GROUP);
+            v3 = load_four(x + c + 12 * GROUP);
+            v4 = load_four(x + c + 16 * GROUP);
+            v5 = load_four(x + c + 20 * GROUP);
+            v6 = load_four(x + c + 24 * GROUP);
+            v7 = load_four(x + c + 28 * GROUP);
+        } else {
+            v0 = load_four_of(x, c, c, columns);
+            v1 = load_four_of(x, c, c + 4 * GROUP, columns);
+            v2 = load_four_of(x, c, c + 8 * GROUP, columns);
+            v3 = load_four_of(x, c, c + 12 * GROUP, columns);
+            v4 = load_four_of(x, c, c + 16 * GROUP, columns);
+            v5 = load_four_of(x, c, c + 20 * GROUP, columns);
+            v6 = load_four_of(x, c, c + 24 * GROUP, columns);
+            v7 = load_four_of(x, c, c + 28 * GROUP, columns);
+        }
+        float largest = max4(fmax(fmax(fmax(v0, v1), fmax(v2, v3)), fmax(fmax(v4, v5), fmax(v6, v7)))); /* not of NaN */
+        if (largest > slice.best) {
+            int4 at = select((int4)(32), (int4)(28, 29, 30, 31), v7 == largest);
+            at = select(at, (int4)(24, 25, 26, 27), v6 == largest);
+            at = select(at, (int4)(20, 21, 22, 23), v5 == largest);
+            at = select(at, (int4)(16, 17, 18, 19), v4 == largest);
+            at = select(at, (int4)(12, 13, 14, 15), v3 == largest);
+            at = select(at, (int4)(8, 9, 10, 11), v2 == largest);
+            at = select(at, (int4)(4, 5, 6, 7), v1 == largest);
+            at = select(at, (int4)(0, 1, 2, 3), v0 == largest);
+            slice.id = c + GROUP * min(min(at.x, at.y), min(at.z, at.w));
+            slice.sums *= exp2(M_LOG2E_F * (slice.best - largest));
+            slice.best = largest;
+        }
+        float below = slice.best == -INFINITY ? 0.0f : slice.best; /* the difference would be NaN */
+        float4 sums = (exp4_below(v0, below) + exp4_below(v1, below)) + (exp4_below(v2, below) + exp4_below(v3, below));
+        float4 rest = (exp4_below(v4, below) + exp4_below(v5, below)) + (exp4_below(v6, below) + exp4_below(v7, below));
+        slice.sums += sums + rest;
     }
-    return first;
+    return slice;
+}
+
+/* The log of the sum of exp(x - largest) over the group's slices, of whose values `largest` is the largest. */
+static inline __attribute__((always_inline)) float group_log_sum(__local float *shared, struct slice slice,
+                                                                 float largest)
+{
+    float sum = group_sum(shared, sum4(slice.sums) * exp2(M_LOG2E_F * (slice.best - largest)));
+    return largest == -INFINITY ? -INFINITY : log(sum);
 }
 
 /* What comes after a candidate in its slice: the group searches that slice together. */
 static ulong next_of_slice(__local ulong *shared, const __global float *x, int columns, ulong last)
 {
     ulong next = 0;
-    for (int c = slice_of(id_of(last)) * 4 + QUADS * (int)get_local_id(0); c < columns; c += QUADS * GROUP) {
-        float4 v = load_quad(x + c, columns - c, -INFINITY);
-        ulong x_key = key_of(v.x, c), y_key = key_of(v.y, c + 1), z_key = key_of(v.z, c + 2), w_key = key_of(v.w, c + 3);
-        next = x_key < last ? max(next, x_key) : next;
-        next = y_key < last ? max(next, y_key) : next;
-        next = z_key < last ? max(next, z_key) : next;
-        next = w_key < last ? max(next, w_key) : next;
+    for (int c = slice_of(id_of(last)) + GROUP * (int)get_local_id(0); c < columns; c += GROUP * GROUP) {
+        ulong key = key_of(x[c], c);
+        next = key < last ? max(next, key) : next;
     }
     return group_max_key(shared, next);
 }
 
-/* The k best of a row, of which the first is returned. Each work-item holds the best of its slice that is not taken yet; k
- * times the best of these is taken, and the slice that it comes from is searched again. keys holds GROUP. The ids are
- * columns of the row, and first_id more. */
-static float group_row_top_k(__local ulong *keys, __global float *values, __global int *ids, int k,
-                             const __global float *x, int columns, int first_id)
+/* The k best of a row, given the best of the work-item's slice and the first of all. k times the best of what the
+ * slices have left is taken, and the slice that it comes from is searched again. keys holds GROUP. The ids are columns of
+ * the row, and first_id more. */
+static void group_row_top_k(__local ulong *keys, __global float *values, __global int *ids, int k, ulong own,
+                            ulong first, const __global float *x, int columns, int first_id)
 {
     int item = (int)get_local_id(0);
-    ulong own = first_of_slice(x, columns);
-    float largest = -INFINITY;
     for (int i = 0; i < k; i++) {
-        ulong first = group_max_key(keys, own);
-        float value = first ? x[id_of(first)] : -INFINITY;
-        if (item == 0) {
-            values[i] = value;
-            ids[i] = first ? first_id + id_of(first) : -1;
-        }
-        largest = i == 0 ? value : largest;
-        if (first && i + 1 < k) {
+        if (i > 0 && first) {
             ulong next = next_of_slice(keys, x, columns, first);
             own = slice_of(id_of(first)) == item ? next : own;
+            first = group_max_key(keys, own);
+        }
+        if (item == 0) {
+            values[i] = first ? x[id_of(first)] : -INFINITY;
+            ids[i] = first ? first_id + id_of(first) : -1;
         }
     }
-    return largest;
+}
+
+/* Bans columns of this work-item's slice: no two write one. */
+static inline void ban_own(__global float *x, int id, int columns, int item)
+{
+    if (id >= 0 && id < columns && slice_of(id) == item) {
+        x[id] = -INFINITY;
+    }
+}
+
+/* Eight ids under way; beyond the end the last one again. */
+static void ban_slice(__global float *x, int columns, const __global int *banned, int first, int end)
+{
+    int item = (int)get_local_id(0), last = end - 1;
+    for (int i = first; i < end; i += 8) {
+        int4 a = (int4)(banned[i], banned[min(i + 1, last)], banned[min(i + 2, last)], banned[min(i + 3, last)]);
+        int4 b = (int4)(banned[min(i + 4, last)], banned[min(i + 5, last)], banned[min(i + 6, last)],
+                        banned[min(i + 7, last)]);
+        ban_own(x, a.x, columns, item);
+        ban_own(x, a.y, columns, item);
+        ban_own(x, a.z, columns, item);
+        ban_own(x, a.w, columns, item);
+        ban_own(x, b.x, columns, item);
+        ban_own(x, b.y, columns, item);
+        ban_own(x, b.z, columns, item);
+        ban_own(x, b.w, columns, item);
+    }
 }
 
 /* A group takes a row. shared and keys hold GROUP each.
@@ -220,7 +300,6 @@ static float group_row_top_k(__local ulong *keys, __global float *values, __glob
  * all its threads, which then overwrite each other's. */
 GPU_KERNEL void top_k_forward_gpu(ARGUMENTS, __local float *shared, __local ulong *keys)
 {
-    int item = (int)get_local_id(0);
     for (int r = (int)get_group_id(0); r < rows; r += (int)get_num_groups(0)) {
         __global float *x = logits + logits_offset + (size_t)r * logits_stride;
         __global float *best_values = values + values_offset + (size_t)r * values_stride;
@@ -229,26 +308,26 @@ GPU_KERNEL void top_k_forward_gpu(ARGUMENTS, __local float *shared, __local ulon
         int first_ban = max(offsets[offsets_offset + r], 0);
         int end_ban = min(offsets[offsets_offset + r + 1], banned_count);
         int has_before = both && first_ban < end_ban;
-        float largest_before = 0.0f, log_sum_before = 0.0f;
-        if (has_before) {
-            largest_before = group_row_max(shared, x, columns);
-            log_sum_before = group_row_log_sum(shared, x, largest_before, columns);
-        }
-        for (int i = first_ban; i < end_ban; i++) {
-            int id = banned[banned_offset + i];
-            if (id >= 0 && id < columns && slice_of(id) == item) { /* each work-item its own slice: no two write one */
-                x[id] = -INFINITY;
+        ulong own = 0, first = 0;
+        for (int is_after = !has_before; is_after < 2; is_after++) {
+            if (is_after) {
+                ban_slice(x, columns, banned + banned_offset, first_ban, end_ban);
+            }
+            struct slice slice = read_slice(x, columns);
+            own = key_of(slice.best, slice.id);
+            first = group_max_key(keys, own);
+            float largest = value_of(first), log_sum = group_log_sum(shared, slice, largest);
+            if (get_local_id(0) == 0) {
+                answer[2 * is_after] = largest;
+                answer[2 * is_after + 1] = log_sum;
+                if (!has_before) {
+                    answer[0] = largest;
+                    answer[1] = log_sum;
+                }
             }
         }
-        barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-        float largest = group_row_top_k(keys, best_values, best_ids, k, x, columns, 0);
-        float log_sum = group_row_log_sum(shared, x, largest, columns);
-        if (item == 0) {
-            answer[0] = has_before ? largest_before : largest;
-            answer[1] = has_before ? log_sum_before : log_sum;
-            answer[2] = largest;
-            answer[3] = log_sum;
-        }
+        barrier(CLK_GLOBAL_MEM_FENCE); /* what is banned is seen by all */
+        group_row_top_k(keys, best_values, best_ids, k, own, first, x, columns, 0);
     }
 }
 
@@ -263,11 +342,13 @@ GPU_KERNEL void top_k_ranges_gpu(RANGE_ARGUMENTS, __local float *shared, __local
         __global float *best = values + values_offset + row * values_stride + m * k;
         __global int *best_ids = ids + ids_offset + row * ids_stride + m * k;
         __global float *answer = statistics + statistics_offset + row * statistics_stride + 2 * m;
-        float largest = group_row_top_k(keys, best, best_ids, k, x, range.count, range.first);
-        float log_sum = group_row_log_sum(shared, x, largest, range.count);
+        struct slice slice = read_slice(x, range.count);
+        ulong own = key_of(slice.best, slice.id), first = group_max_key(keys, own);
+        float largest = value_of(first), log_sum = group_log_sum(shared, slice, largest);
         if (get_local_id(0) == 0) {
             answer[0] = largest;
             answer[1] = log_sum;
         }
+        group_row_top_k(keys, best, best_ids, k, own, first, x, range.count, range.first);
     }
 }

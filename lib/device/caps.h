@@ -7,9 +7,10 @@
 #include "tuning/levels.h"
 #include "tuning/tuning.h"
 
-/* Work-items a group of a GPU form where its launch names no other number: GROUP in cl/include/prelude.cl. No
- * kernel takes more than the largest one. */
-enum { CLF__GROUP = 64, CLF__LARGEST_GROUP = 128 };
+/* Work-items a group of a GPU form where its launch names no other number, GROUP in cl/include/prelude.cl; of
+ * those that take long rows, on devices that run so many; and what every device must run. */
+enum { CLF__GROUP = 64, CLF__LONG_GROUP = 256, CLF__LEAST_LARGEST_GROUP = 128 };
+#define CLF__LONG_GROUP_DEFINE "-DGROUP=256"
 
 struct clf__caps {
     clf_form form;           /* CLF_FORM_CPU or CLF_FORM_GPU, never AUTO */

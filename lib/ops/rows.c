@@ -58,5 +58,11 @@ clf_status clf__rows_launch(const struct clf__rows_launch *launch)
         .argument_count = count,
         .cost = launch->cost,
     };
+    const struct clf__caps *caps = clf__device_caps(device);
+    if (launch->has_long_rows && caps->form == CLF_FORM_GPU && caps->max_work_group >= CLF__LONG_GROUP) {
+        assert(launch->defines == NULL);
+        kernel.defines = CLF__LONG_GROUP_DEFINE;
+        kernel.gpu.local[0] = CLF__LONG_GROUP;
+    }
     return clf__launch(device, &kernel);
 }

@@ -20,6 +20,8 @@ struct clf__rows_launch {
     const struct clf__argument *extras;
     int extra_count;
     struct clf__cost cost;
+    int has_long_rows; /* the GPU form's groups are of CLF__LONG_GROUP where the device has them, and local
+                          memory is for as many; for programs without macros */
 };
 /* clang-format off */
 /* Its members: the kernels of both forms, the tensors and the arguments that an array holds. */

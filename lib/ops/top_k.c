@@ -23,14 +23,15 @@ clf_status clf__top_k_forward(struct clf__tensor values, struct clf__tensor ids,
     CLF__TRY(clf__top_k_check(k));
     const struct clf__tensor views[] = {values, ids, statistics, logits, banned, banned_offsets};
     const struct clf__argument extras[] = {CLF__INT(k), CLF__INT(banned.columns), CLF__INT(both),
-                                           CLF__LOCAL(CLF__GROUP * 4), CLF__LOCAL(CLF__GROUP * 8)};
+                                           CLF__LOCAL(CLF__LONG_GROUP * 4), CLF__LOCAL(CLF__LONG_GROUP * 8)};
     struct clf__rows_launch launch = {.program = "top_k",
                                       CLF__KERNELS("top_k_forward"),
                                       CLF__VIEWS(views),
                                       .rows = logits.rows,
                                       .columns = logits.columns,
                                       CLF__EXTRAS(extras),
-                                      .cost = clf__rows_cost(logits.rows, logits.columns, both ? 8 : 5, 1)};
+                                      .cost = clf__rows_cost(logits.rows, logits.columns, both ? 8 : 5, 1),
+                                      .has_long_rows = 1};
     return clf__rows_launch(&launch);
 }
 
@@ -42,14 +43,15 @@ clf_status clf__top_k_ranges(struct clf__tensor values, struct clf__tensor ids, 
     assert(statistics.columns == 2 * each && ranges.columns == 2 * each && ranges.rows == logits.rows);
     CLF__TRY(clf__top_k_check(k));
     const struct clf__tensor views[] = {values, ids, statistics, logits, ranges};
-    const struct clf__argument extras[] = {CLF__INT(each), CLF__INT(k), CLF__LOCAL(CLF__GROUP * 4),
-                                           CLF__LOCAL(CLF__GROUP * 8)};
+    const struct clf__argument extras[] = {CLF__INT(each), CLF__INT(k), CLF__LOCAL(CLF__LONG_GROUP * 4),
+                                           CLF__LOCAL(CLF__LONG_GROUP * 8)};
     struct clf__rows_launch launch = {.program = "top_k",
                                       CLF__KERNELS("top_k_ranges"),
                                       CLF__VIEWS(views),
                                       .rows = logits.rows * each,
                                       .columns = logits.columns,
                                       CLF__EXTRAS(extras),
-                                      .cost = clf__rows_cost(logits.rows, logits.columns, 5, 1)};
+                                      .cost = clf__rows_cost(logits.rows, logits.columns, 5, 1),
+                                      .has_long_rows = 1};
     return clf__rows_launch(&launch);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cases/rows.h"
+#include "device/device.h"
 #include "reference/top_k.h"
 #include "support/support.h"
 #include "support/views.h"
@@ -75,10 +76,14 @@ static void check(const struct problem *problem)
     }
 }
 
-/* The widest row goes as test_large_vocabulary() does. */
+/* Wide rows go as test_large_vocabulary() does. */
 static int edge_count(void)
 {
-    return support_small() ? top_k_edge_column_count - 1 : top_k_edge_column_count;
+    int count = 0;
+    while (count < top_k_edge_column_count && !(support_small() && top_k_edge_columns[count] > 1025)) {
+        count++;
+    }
+    return count;
 }
 
 static void test_sizes(void **state)
@@ -93,6 +98,7 @@ static void test_sizes(void **state)
             problem.logits = support_uniform_array(&random, 3 * (size_t)v, 12.0f);
             check(&problem);
         }
+        support_free_all();
     }
 }
 
@@ -130,7 +136,7 @@ static void test_order(void **state)
 static void test_large_vocabulary(void **state)
 {
     (void)state;
-    int v = support_small() ? 1100 : 250001;
+    int v = support_small() ? 8200 : 250001;
     struct support_random random = {5};
     struct problem problem = {.rows = 2, .vocabulary = v, .k = 12};
     problem.logits = support_uniform_array(&random, 2 * (size_t)v, 10.0f);
@@ -181,18 +187,17 @@ static void test_bans(void **state)
     }
 }
 
-/* A row has the same bits alone and among others, also where the groups take more than one row each. */
-static void test_rows_are_independent(void **state)
+/* A row has the same bits alone and among others, wherever it starts. */
+static void check_rows_are_independent(int rows, int vocabulary)
 {
-    (void)state;
-    enum { V = 37, K = 3 };
-    int rows = support_small() ? 70 : 2500;
+    enum { K = 3 };
+    int v = vocabulary;
     struct support_random random = {7};
-    float *x = support_uniform_array(&random, (size_t)rows * V, 5.0f);
+    float *x = support_uniform_array(&random, (size_t)rows * (size_t)v, 5.0f);
     int32_t *offsets = support_array((size_t)rows + 1, sizeof *offsets); /* nothing is banned */
     FOR_EACH_FORM(device)
     {
-        struct clf__tensor logits = support_tensor(device, CLF__F32, rows, V, x);
+        struct clf__tensor logits = support_tensor(device, CLF__F32, rows, v, x);
         struct clf__tensor values = support_tensor(device, CLF__F32, rows, K, NULL);
         struct clf__tensor ids = support_tensor(device, CLF__I32, rows, K, NULL);
         struct clf__tensor statistics = support_tensor(device, CLF__F32, rows, 4, NULL);
@@ -201,7 +206,7 @@ static void test_rows_are_independent(void **state)
         assert_ok(clf__top_k_forward(values, ids, statistics, logits, banned, spans, 0));
         float *all = support_read(statistics);
         int32_t *all_ids = support_read_integers(ids);
-        for (int n = 0; n < rows; n += rows / 7) {
+        for (int n = 0; n < rows; n += (rows + 6) / 7) {
             struct clf__tensor one = support_tensor(device, CLF__F32, 1, 4, NULL);
             assert_ok(clf__top_k_forward(clf__tensor_rows(values, n, 1), clf__tensor_rows(ids, n, 1), one,
                                          clf__tensor_rows(logits, n, 1), banned,
@@ -209,9 +214,17 @@ static void test_rows_are_independent(void **state)
             assert_memory_equal(support_read(one), all + n * 4, 4 * sizeof(float));
         }
         for (int i = 0; i < rows * K; i++) {
-            assert_in_range(all_ids[i], 0, V - 1);
+            assert_in_range(all_ids[i], 0, v - 1);
         }
     }
+}
+
+/* Also where the groups take more than one row each. */
+static void test_rows_are_independent(void **state)
+{
+    (void)state;
+    check_rows_are_independent(support_small() ? 70 : 2500, 37);
+    check_rows_are_independent(5, support_small() ? 1025 : 8195);
 }
 
 /* A range gives what a row of its columns alone gives; it ends with the row, and may be empty, or hold -inf
@@ -269,6 +282,26 @@ static void test_ranges(void **state)
     }
 }
 
+/* On a GPU that runs few work-items a group. */
+static void test_small_groups(void **state)
+{
+    (void)state;
+    if (support_last_form() != CLF_FORM_GPU) {
+        skip();
+    }
+    struct clf_device *device = support_device(CLF_FORM_GPU);
+    size_t before = device->caps.max_work_group;
+    device->caps.max_work_group = CLF__GROUP;
+    struct support_random random = {8};
+    int v = 2065;
+    struct problem problem = {
+        .rows = 2, .vocabulary = v, .k = 5, .both = 1, .banned = {64, 2064, 64, 3}, .offsets = {0, 4, 4}};
+    problem.logits = support_uniform_array(&random, 2 * (size_t)v, 9.0f);
+    check_form(device, &problem);
+    check_ranges(device, v, 5);
+    device->caps.max_work_group = before;
+}
+
 static void test_refuses_k(void **state)
 {
     (void)state;
@@ -297,6 +330,7 @@ int main(void)
         cmocka_unit_test_teardown(test_bans, support_teardown),
         cmocka_unit_test_teardown(test_ranges, support_teardown),
         cmocka_unit_test_teardown(test_rows_are_independent, support_teardown),
+        cmocka_unit_test_teardown(test_small_groups, support_teardown),
         cmocka_unit_test_teardown(test_refuses_k, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
