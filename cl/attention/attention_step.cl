@@ -11,7 +11,7 @@
  * tiles. A row's result depends on nothing but its own keys; only where values are not finite may a masked one count.
  *
  * Macros: KEY_WIDTH, VALUE_WIDTH (of one head), HALF_CACHE (cache_element.cl) or none: of the cache, or of the batch's keys
- * and values. */
+ * and values; of the GPU form WAYS, and ALIGNED or none. */
 #if !defined(KEY_WIDTH) || !defined(VALUE_WIDTH)
 #error "attention_step.cl needs KEY_WIDTH and VALUE_WIDTH"
 #endif
@@ -139,156 +139,344 @@ CPU_KERNEL void attention_rows_cpu(ATTENTION_ARGUMENTS_OF(cache_element))
     }
 }
 
-/* ---- the GPU form: a group takes one (row, head); work-items are keys for the scores, columns for the sums
- * ---- */
+/* ---- the GPU form: a group takes one (row, head). Tile i of the keys belongs to stream i % STREAMS, each of which has a
+ * running state of its own; WAYS sub-groups of GROUP work-items take a stream each, then the next WAYS, and the states are
+ * joined in the streams' order. So WAYS, the host's choice, decides how many loads are under way, not what comes out.
+ * ALIGNED: keys and values begin on multiples of four elements, and their widths are such. ---- */
 
-#define CHUNK   (KEY_WIDTH < 32 ? KEY_WIDTH : 32)
-#define COLUMNS ((VALUE_WIDTH + GROUP - 1) / GROUP)
+#ifndef WAYS
+#define WAYS 1
+#endif
+#define ITEMS   (WAYS * GROUP)
+#define STREAMS CLF__STEP_STREAMS
 
-#define GROUP_MEMORY                                                                                                   \
-    __local float query[KEY_WIDTH], chunk[TILE * (CHUNK + 1)], weights[TILE], parts[GROUP];                            \
-    __local int key_rows[TILE]
+/* A sub-group's lanes in a tile: KEY_PARTS share a key's columns for its score, so that a row is read as it lies, and
+ * VALUE_LANES those of eight values for the sums. */
+#define KEY_PARTS   CLF__STEP_KEY_PARTS
+#define KEY_QUADS   ((KEY_WIDTH + 3) / 4)
+#define VALUE_QUADS ((VALUE_WIDTH + 3) / 4)
+#define VALUE_LANES (VALUE_QUADS > 32 ? 64 : VALUE_QUADS > 16 ? 32 : VALUE_QUADS > 8 ? 16 : 8)
+#define COLUMNS     CLF__STEP_COLUMNS(VALUE_WIDTH)
+#define PITCH       CLF__STEP_PITCH /* of parts, in quads: those of a key lie in different banks */
 
-/* query = scale * q. */
-static inline void load_query(__local float *query, const __global float *q, float scale)
+/* The keys and values that a row and head look at: t = 0 .. keys - 1 is row first_row + t of them, or with `lookup` row
+ * lookup[t] * positions_total + t. What is null of the rest adds nothing to the scores. */
+struct attended {
+    const __global cache_element *k, *v;
+    int key_stride, value_stride, keys, first_row, positions_total;
+    const __global int *lookup, *hidden;
+    const __global float *additive, *relative;
+    int reach, query;
+};
+
+/* A sub-group's place in the group, and its local memory. */
+struct place {
+    int lane, way;
+    __local float4 *query, *parts, *scores, *weights;
+    __local int4 *rows;
+};
+
+/* Of a stream, or of several: of a lane the sums of four columns (and of those QUADS further on) and the total of the
+ * weights, over the keys that it took. */
+struct state {
+    float4 sums[COLUMNS];
+    float maximum, total;
+};
+
+static inline void begin_state(struct state *state)
 {
-    for (int d = (int)get_local_id(0); d < KEY_WIDTH; d += GROUP) {
-        query[d] = scale * q[d];
-    }
-}
-
-/* query . k[rows[lane]], by columns that the group loads together; begins with a barrier. */
-static inline float score(const __local float *query, __local float *chunk, const __local int *rows,
-                          const __global cache_element *k, int stride, int count)
-{
-    int lane = (int)get_local_id(0);
-    float sum = 0.0f;
-#pragma unroll 1
-    for (int d = 0; d < KEY_WIDTH; d += CHUNK) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-#pragma unroll 4
-        for (int e = lane; e < TILE * CHUNK; e += GROUP) {
-            int row = e / CHUNK, column = e % CHUNK;
-            chunk[row * (CHUNK + 1) + column] =
-                row < count && d + column < KEY_WIDTH ? LOAD_CACHED(k, (size_t)rows[row] * stride + d + column) : 0.0f;
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (int c = 0; c < CHUNK && d + c < KEY_WIDTH; c++) {
-            sum = fma(query[d + c], chunk[lane * (CHUNK + 1) + c], sum);
-        }
-    }
-    return sum;
-}
-
-/* Folds a tile whose score of key rows[lane] is `score` (-inf where there is none) into the running state. */
-static inline void fold(float *sums, float *maximum, float *total, float score, __local float *parts,
-                        __local float *weights, const __local int *rows, const __global cache_element *v, int stride,
-                        int count)
-{
-    int lane = (int)get_local_id(0);
-    float largest = fmax(*maximum, group_max(parts, score));
-    /* While nothing has been seen: subtracting 0 instead of -inf makes the weights 0, not NaN. */
-    float subtracted = largest == -INFINITY ? 0.0f : largest;
-    float factor = exp(*maximum - subtracted), weight = exp(score - subtracted);
-    weights[lane] = weight;
-    *total = *total * factor + group_sum(parts, weight);
-    *maximum = largest;
 #pragma unroll
     for (int c = 0; c < COLUMNS; c++) {
-        int d = lane + c * GROUP;
-        if (d < VALUE_WIDTH) {
-            float sum = sums[c] * factor;
-            for (int t = 0; t < count; t++) {
-                sum = fma(weights[t], LOAD_CACHED(v, (size_t)rows[t] * stride + d), sum);
+        state->sums[c] = (float4)(0.0f);
+    }
+    state->maximum = -INFINITY;
+    state->total = 0.0f;
+}
+
+/* What is subtracted from the scores. While nothing has been seen: 0 instead of -inf makes the weights 0, not NaN. */
+static inline float subtracted_of(float maximum)
+{
+    return maximum == -INFINITY ? 0.0f : maximum;
+}
+
+/* Exact where one of the two has seen nothing. */
+static inline void join_state(struct state *state, const struct state *other)
+{
+    float maximum = fmax(state->maximum, other->maximum), subtracted = subtracted_of(maximum);
+    float factor = exp(state->maximum - subtracted), other_factor = exp(other->maximum - subtracted);
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) {
+        state->sums[c] = state->sums[c] * factor + other->sums[c] * other_factor;
+    }
+    state->total = state->total * factor + other->total * other_factor;
+    state->maximum = maximum;
+}
+
+static inline float add_products(float4 a, float4 b, float sum)
+{
+    return fma(a.w, b.w, fma(a.z, b.z, fma(a.y, b.y, fma(a.x, b.x, sum))));
+}
+
+/* parts[p][t] = part p of query . k[t], for t < count at least. */
+static inline void add_parts(const struct place *at, const struct attended *seen, int count)
+{
+    int part = at->lane % KEY_PARTS;
+    /* Those beyond count are there, as the row of the last one that is. */
+#pragma unroll 1
+    for (int t = at->lane / KEY_PARTS * 4; t < count; t += GROUP / KEY_PARTS * 4) {
+        int4 rows = at->rows[t / 4];
+        const __global cache_element *k0 = seen->k + (size_t)rows.x * seen->key_stride;
+        const __global cache_element *k1 = seen->k + (size_t)rows.y * seen->key_stride;
+        const __global cache_element *k2 = seen->k + (size_t)rows.z * seen->key_stride;
+        const __global cache_element *k3 = seen->k + (size_t)rows.w * seen->key_stride;
+        float4 sums = (float4)(0.0f);
+#pragma unroll 2
+        for (int c = 0; c < (KEY_QUADS + KEY_PARTS - 1) / KEY_PARTS; c++) {
+            int quad = part + c * KEY_PARTS;
+            if (KEY_QUADS % KEY_PARTS == 0 || quad < KEY_QUADS) {
+                int d = 4 * quad, left = KEY_WIDTH - d;
+                float4 a0 = load_cached_quad(k0 + d, left), a1 = load_cached_quad(k1 + d, left);
+                float4 a2 = load_cached_quad(k2 + d, left), a3 = load_cached_quad(k3 + d, left);
+                float4 q = at->query[quad];
+                sums.x = add_products(q, a0, sums.x);
+                sums.y = add_products(q, a1, sums.y);
+                sums.z = add_products(q, a2, sums.z);
+                sums.w = add_products(q, a3, sums.w);
             }
-            sums[c] = sum;
         }
+        at->parts[part * PITCH + t / 4] = sums;
+    }
+}
+
+/* Key `lane` of a tile: its score, -inf where there is none to see. */
+static inline float add_up(const struct place *at, float added, int is_seen)
+{
+    const __local float *parts = (const __local float *)at->parts + at->lane;
+    float sum = 0.0f;
+    if (is_seen) {
+#pragma unroll
+        for (int part = 0; part < KEY_PARTS; part++) {
+            sum += parts[part * PITCH * 4];
+        }
+    }
+    return is_seen ? sum + added : -INFINITY;
+}
+
+/* Folds a tile of `count` keys, whose score of key `lane` is `score`, into the state. */
+static inline void fold(struct state *state, float score, const struct place *at, const struct attended *seen, int count)
+{
+    ((__local float *)at->scores)[at->lane] = score;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    float4 scores = at->scores[0];
+#pragma unroll
+    for (int i = 1; i < TILE / 4; i++) {
+        scores = fmax(scores, at->scores[i]);
+    }
+    float maximum = fmax(state->maximum, max4(scores)), subtracted = subtracted_of(maximum);
+    float factor = exp(state->maximum - subtracted);
+    ((__local float *)at->weights)[at->lane] = exp(score - subtracted);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    state->maximum = maximum;
+    state->total *= factor;
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) {
+        state->sums[c] *= factor;
+    }
+#pragma unroll 1
+    for (int t = at->lane / VALUE_LANES * 8; t < count; t += GROUP / VALUE_LANES * 8) {
+        float4 near = at->weights[t / 4], far = at->weights[t / 4 + 1];
+        int4 near_rows = at->rows[t / 4], far_rows = at->rows[t / 4 + 1];
+        state->total += sum4(near) + sum4(far);
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c++) {
+            int d = 4 * (at->lane % VALUE_LANES + c * GROUP), left = VALUE_WIDTH - d;
+            if (left > 0) {
+                const __global cache_element *v = seen->v + d;
+                float4 v0 = load_cached_quad(v + (size_t)near_rows.x * seen->value_stride, left);
+                float4 v1 = load_cached_quad(v + (size_t)near_rows.y * seen->value_stride, left);
+                float4 v2 = load_cached_quad(v + (size_t)near_rows.z * seen->value_stride, left);
+                float4 v3 = load_cached_quad(v + (size_t)near_rows.w * seen->value_stride, left);
+                float4 v4 = load_cached_quad(v + (size_t)far_rows.x * seen->value_stride, left);
+                float4 v5 = load_cached_quad(v + (size_t)far_rows.y * seen->value_stride, left);
+                float4 v6 = load_cached_quad(v + (size_t)far_rows.z * seen->value_stride, left);
+                float4 v7 = load_cached_quad(v + (size_t)far_rows.w * seen->value_stride, left);
+                float4 sums = fma((float4)(near.x), v0, state->sums[c]);
+                sums = fma((float4)(near.y), v1, sums);
+                sums = fma((float4)(near.z), v2, sums);
+                sums = fma((float4)(near.w), v3, sums);
+                sums = fma((float4)(far.x), v4, sums);
+                sums = fma((float4)(far.y), v5, sums);
+                sums = fma((float4)(far.z), v6, sums);
+                state->sums[c] = fma((float4)(far.w), v7, sums);
+            }
+        }
+    }
+}
+
+/* What a sub-group passes on of its state lies where its parts were: the sums, then the totals, then the maxima of its lanes. */
+static inline void pass_state(__local float4 *to, int lane, const struct state *state)
+{
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) {
+        to[c * GROUP + lane] = state->sums[c];
+    }
+    __local float *others = (__local float *)(to + COLUMNS * GROUP);
+    others[lane] = state->total;
+    others[GROUP + lane] = state->maximum;
+}
+
+static inline void take_state(struct state *state, int lane, const __local float4 *from)
+{
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) {
+        state->sums[c] = from[c * GROUP + lane];
+    }
+    const __local float *others = (const __local float *)(from + COLUMNS * GROUP);
+    state->total = others[lane];
+    state->maximum = others[GROUP + lane];
+}
+
+/* Joins the streams that the sub-groups took, `count` of them with keys, in the first one's state `all`. */
+static inline void join_streams(struct state *all, const struct state *own, const struct place *at, int count)
+{
+#if WAYS > 1
+    if (at->way > 0) {
+        pass_state(at->parts, at->lane, own);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+#endif
+    if (at->way == 0) {
+        join_state(all, own);
+#pragma unroll 1
+        for (int way = 1; way < min(WAYS, count); way++) {
+            struct state other;
+            take_state(&other, at->lane, at->parts + way * CLF__STEP_WAY_QUADS(VALUE_WIDTH));
+            join_state(all, &other);
+        }
+    }
+}
+
+/* y from the first sub-group's state. */
+static inline void store_state(__global float *y, const struct state *all, const struct place *at)
+{
+    __local float4 *passed = at->parts - at->way * CLF__STEP_WAY_QUADS(VALUE_WIDTH);
+    if (at->way == 0) {
+        pass_state(passed, at->lane, all);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const __local float *sums = (const __local float *)passed, *totals = sums + COLUMNS * QUADS;
+    for (int d = (int)get_local_id(0); d < VALUE_WIDTH; d += ITEMS) {
+        float sum = 0.0f, total = 0.0f;
+#pragma unroll
+        for (int lane = 0; lane < GROUP; lane += VALUE_LANES) {
+            sum += sums[4 * lane + d];
+            total += totals[lane];
+        }
+        y[d] = total == 0.0f ? 0.0f : sum * (1.0f / total);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-static inline void store_group(__global float *y, const float *sums, float total)
+static inline void attend(__global float *y, const __global float *q, float scale, const struct attended *seen,
+                          __local float4 *memory)
 {
-    float share = total == 0.0f ? 0.0f : 1.0f / total;
-#pragma unroll
-    for (int c = 0; c < COLUMNS; c++) {
-        int d = (int)get_local_id(0) + c * GROUP;
-        if (d < VALUE_WIDTH) {
-            y[d] = sums[c] * share;
-        }
+    int item = (int)get_local_id(0), way = item / GROUP;
+    __local float4 *own = memory + KEY_QUADS + way * CLF__STEP_WAY_QUADS(VALUE_WIDTH);
+    __local float4 *after = own + CLF__STEP_PART_QUADS(VALUE_WIDTH);
+    struct place at = {item % GROUP, way, memory, own, after, after + TILE / 4, (__local int4 *)(after + TILE / 2)};
+    for (int d = item; d < 4 * KEY_QUADS; d += ITEMS) {
+        ((__local float *)memory)[d] = d < KEY_WIDTH ? scale * q[d] : 0.0f;
     }
+    struct state all;
+    begin_state(&all);
+    int swap = 0;
+    /* Every sub-group goes through the rounds of the first one, which has the most: barriers are for all. */
+#pragma unroll 1
+    for (int stream = 0; stream < STREAMS && stream * TILE < seen->keys; stream += WAYS) {
+        struct state state;
+        begin_state(&state);
+#pragma unroll 1
+        for (int first = stream * TILE; first < seen->keys; first += STREAMS * TILE) {
+            int tile = first + way * TILE, count = clamp(seen->keys - tile, 0, TILE), key = tile + at.lane;
+            int is_seen = at.lane < count && !(seen->hidden && seen->hidden[key]), row = min(key, seen->keys - 1);
+            float added = 0.0f;
+            if (is_seen && seen->relative) {
+                added = relative_bias(seen->relative, seen->reach, key, seen->query);
+            }
+            if (is_seen && seen->additive) {
+                added += seen->additive[key];
+            }
+            /* By turns in one place or another: the tile before may still be read. */
+            swap = TILE / 4 - swap;
+            at.rows = (__local int4 *)(after + TILE / 2) + swap;
+            ((__local int *)at.rows)[at.lane] =
+                seen->lookup ? seen->lookup[row] * seen->positions_total + row : seen->first_row + row;
+            barrier(CLK_LOCAL_MEM_FENCE);
+            add_parts(&at, seen, count);
+            barrier(CLK_LOCAL_MEM_FENCE);
+            fold(&state, add_up(&at, added, is_seen), &at, seen, count);
+        }
+        join_streams(&all, &state, &at, (seen->keys - 1) / TILE + 1 - stream);
+    }
+    store_state(y, &all, &at);
 }
 
-GPU_KERNEL void attention_step_gpu(STEP_ARGUMENTS)
+/* memory: CLF__STEP_LOCAL_QUADS(), as a parameter for what cl/rows/top_k.cl says of PoCL. */
+GPU_KERNEL_OF(ITEMS) void attention_step_gpu(STEP_ARGUMENTS, __local float4 *memory)
 {
-    GROUP_MEMORY;
-    int lane = (int)get_local_id(0);
+    int item = (int)get_local_id(0);
     for (int task = (int)get_group_id(0); task < sizes.rows * sizes.heads; task += (int)get_num_groups(0)) {
         int row = task / sizes.heads, head = task % sizes.heads;
         int cache_row = cache_rows[sizes.cache_rows.offset + row], position = positions[sizes.positions.offset + row];
         int keys = count_keys(cache_row, position, sizes.cache_rows_total, sizes.positions_total);
-        const __global int *lookup = ROW(table, cache_row);
         size_t own = (size_t)cache_row * sizes.positions_total + position;
-        for (int d = lane; keys > 0 && own_k && d < KEY_WIDTH; d += GROUP) {
+        for (int d = item; keys > 0 && own_k && d < KEY_WIDTH; d += ITEMS) {
             STORE_CACHED(ROW(own_k, row)[head * KEY_WIDTH + d], ROW(k, own), head * KEY_WIDTH + d);
         }
-        for (int d = lane; keys > 0 && own_k && d < VALUE_WIDTH; d += GROUP) {
+        for (int d = item; keys > 0 && own_k && d < VALUE_WIDTH; d += ITEMS) {
             STORE_CACHED(ROW(own_v, row)[head * VALUE_WIDTH + d], ROW(v, own), head * VALUE_WIDTH + d);
         }
         barrier(CLK_GLOBAL_MEM_FENCE);
-        float sums[COLUMNS] = {0.0f}, maximum = -INFINITY, total = 0.0f;
-        load_query(query, ROW(q, row) + head * KEY_WIDTH, sizes.scale);
-        for (int tile = 0; tile < keys; tile += TILE) {
-            int count = min(keys - tile, TILE), key = tile + lane;
-            if (lane < count) {
-                key_rows[lane] = lookup[key] * sizes.positions_total + key;
-            }
-            float s = score(query, chunk, key_rows, ROW(k, 0) + head * KEY_WIDTH, sizes.k.stride, count);
-            if (lane >= count) {
-                s = -INFINITY;
-            } else if (relative) {
-                s += relative_bias(ROW(relative, head), sizes.reach, key, keys - 1);
-            }
-            fold(sums, &maximum, &total, s, parts, weights, key_rows, ROW(v, 0) + head * VALUE_WIDTH,
-                 sizes.v.stride, count);
-        }
-        store_group(ROW(y, row) + head * VALUE_WIDTH, sums, total);
-        barrier(CLK_LOCAL_MEM_FENCE);
+        struct attended seen = {
+            .k = ROW(k, 0) + head * KEY_WIDTH,
+            .v = ROW(v, 0) + head * VALUE_WIDTH,
+            .key_stride = sizes.k.stride,
+            .value_stride = sizes.v.stride,
+            .keys = keys,
+            .positions_total = sizes.positions_total,
+            .lookup = ROW(table, cache_row),
+            .relative = relative ? ROW(relative, head) : 0,
+            .reach = sizes.reach,
+            .query = position,
+        };
+        attend(ROW(y, row) + head * VALUE_WIDTH, ROW(q, row) + head * KEY_WIDTH, sizes.scale, &seen, memory);
     }
 }
 
-GPU_KERNEL void attention_rows_gpu(ATTENTION_ARGUMENTS_OF(cache_element))
+GPU_KERNEL_OF(ITEMS) void attention_rows_gpu(ATTENTION_ARGUMENTS_OF(cache_element), __local float4 *memory)
 {
-    GROUP_MEMORY;
-    int lane = (int)get_local_id(0), tasks = sizes.sequences * sizes.max_queries * sizes.heads;
+    int tasks = sizes.sequences * sizes.max_queries * sizes.heads;
     for (int task = (int)get_group_id(0); task < tasks; task += (int)get_num_groups(0)) {
         int row = task / sizes.heads, head = task % sizes.heads, index = row % sizes.max_queries;
         const __global int *range = ranges + sizes.ranges.offset + row / sizes.max_queries * 4;
-        int first_key = range[2], keys = sizes.causal ? min(index + range[3] - range[1] + 1, range[3]) : range[3];
+        int keys = sizes.causal ? min(index + range[3] - range[1] + 1, range[3]) : range[3];
         if (index >= range[1]) {
             continue;
         }
         size_t query_row = (size_t)(range[0] + index);
-        float sums[COLUMNS] = {0.0f}, maximum = -INFINITY, total = 0.0f;
-        load_query(query, ROW(q, query_row) + head * KEY_WIDTH, sizes.scale);
-        for (int tile = 0; tile < keys; tile += TILE) {
-            int count = min(keys - tile, TILE), key = tile + lane;
-            key_rows[lane] = first_key + key;
-            float s = score(query, chunk, key_rows, ROW(k, 0) + head * KEY_WIDTH, sizes.k.stride, count);
-            if (lane >= count || (hidden && hidden[sizes.hidden.offset + first_key + key])) {
-                s = -INFINITY;
-            } else {
-                if (relative) {
-                    s += relative_bias(ROW(relative, head), sizes.reach, key, index);
-                }
-                if (additive) {
-                    s += ROW(additive, row)[key];
-                }
-            }
-            fold(sums, &maximum, &total, s, parts, weights, key_rows, ROW(v, 0) + head * VALUE_WIDTH,
-                 sizes.v.stride, count);
-        }
-        store_group(ROW(y, query_row) + head * VALUE_WIDTH, sums, total);
-        barrier(CLK_LOCAL_MEM_FENCE);
+        struct attended seen = {
+            .k = ROW(k, 0) + head * KEY_WIDTH,
+            .v = ROW(v, 0) + head * VALUE_WIDTH,
+            .key_stride = sizes.k.stride,
+            .value_stride = sizes.v.stride,
+            .keys = keys,
+            .first_row = range[2],
+            .hidden = hidden ? hidden + sizes.hidden.offset + range[2] : 0,
+            .additive = additive ? ROW(additive, row) : 0,
+            .relative = relative ? ROW(relative, head) : 0,
+            .reach = sizes.reach,
+            .query = index,
+        };
+        attend(ROW(y, query_row) + head * VALUE_WIDTH, ROW(q, query_row) + head * KEY_WIDTH, sizes.scale, &seen, memory);
     }
 }

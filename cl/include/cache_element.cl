@@ -23,6 +23,21 @@ static inline __attribute__((always_inline)) struct wide wide_load_cached(const 
 
 #define store_cached16(value, p)  store_half16(value, p)
 
+/* Four, of which `left` >= 1 are there, zeros beyond them. With ALIGNED every four begin on 8 bytes and are there: one
+ * access, which compilers make of vload_half4() only where they see that. */
+static inline float4 load_cached_quad(const __global cache_element *p, int left)
+{
+#ifdef ALIGNED
+    uint2 halves = *(const __global uint2 *)p;
+    return vload_half4(0, (const half *)&halves);
+#else
+    if (left >= 4) {
+        return vload_half4(0, p);
+    }
+    return (float4)(LOAD_CACHED(p, 0), left > 1 ? LOAD_CACHED(p, 1) : 0.0f, left > 2 ? LOAD_CACHED(p, 2) : 0.0f, 0.0f);
+#endif
+}
+
 /* As store_quad(). */
 static inline void store_cached_quad(float4 value, __global cache_element *p, int left)
 {
@@ -46,6 +61,17 @@ typedef float cache_element;
 #define load_cached16(p, left)    ((left) >= 16 ? vload16(0, p) : load_part(p, left, 0.0f))
 #define store_cached16(value, p)  vstore16(value, 0, p)
 #define store_cached_quad         store_quad
+static inline float4 load_cached_quad(const __global cache_element *p, int left)
+{
+#ifdef ALIGNED
+    return *(const __global float4 *)p;
+#else
+    if (left >= 4) {
+        return vload4(0, p);
+    }
+    return (float4)(p[0], left > 1 ? p[1] : 0.0f, left > 2 ? p[2] : 0.0f, 0.0f);
+#endif
+}
 #endif
 
 /* A row of `width` columns, by one work-item. */

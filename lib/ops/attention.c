@@ -25,6 +25,13 @@ static size_t count_private(const struct clf__heads *heads, int is_fused, int is
     return (forward > backward ? forward : backward) + OTHERS;
 }
 
+/* Bytes of local memory of cl/attention/attention_step.cl. */
+static size_t count_local(const struct clf__heads *heads, size_t ways)
+{
+    return 4 * sizeof(float) *
+           CLF__STEP_LOCAL_QUADS((size_t)heads->key_width, (size_t)heads->value_width, ways);
+}
+
 struct clf__attention_room clf__attention_room(const struct clf_device *device,
                                                const struct clf__heads *heads, int is_trained)
 {
@@ -35,11 +42,34 @@ struct clf__attention_room clf__attention_room(const struct clf_device *device,
             count_private(heads, caps->attention == CLF_ATTENTION_FUSED, is_trained),
             clf__thread_stack_bytes() / 2, "a thread's stack"};
     }
-    /* Of cl/attention/attention_step.cl: a query, a tile of keys, their weights and rows, and sums of a
-     * group. */
-    enum { TILE = 64, CHUNK = 32, GROUP_FLOATS = TILE * (CHUNK + 1) + 2 * TILE + CLF__GROUP };
-    return (struct clf__attention_room){((size_t)heads->key_width + GROUP_FLOATS) * sizeof(float),
-                                        caps->local_memory_bytes, "local memory"};
+    return (struct clf__attention_room){count_local(heads, 1), caps->local_memory_bytes, "local memory"};
+}
+
+static int is_aligned(struct clf__tensor x, int width)
+{
+    return x.offset % 4 == 0 && x.stride % 4 == 0 && width % 4 == 0;
+}
+
+struct clf__step_group clf__attention_step_group(const struct clf_device *device,
+                                                 const struct clf__heads *heads, struct clf__tensor k,
+                                                 struct clf__tensor v, size_t tasks, double keys)
+{
+    enum { TILE = 64, TASKS_A_UNIT = 16 };
+    const struct clf__caps *caps = clf__device_caps(device);
+    struct clf__step_group group = {.items = 0, .local_bytes = 0, .defines = ""};
+    if (caps->form == CLF_FORM_CPU) {
+        return group;
+    }
+    size_t ways = keys > TILE && tasks < (size_t)TASKS_A_UNIT * caps->compute_units ? CLF__STEP_STREAMS : 1;
+    while (ways > 1 && (ways * CLF__GROUP > caps->max_work_group ||
+                        count_local(heads, ways) > caps->local_memory_bytes)) {
+        ways /= 2;
+    }
+    int aligned = is_aligned(k, heads->key_width) && is_aligned(v, heads->value_width);
+    group.items = ways * CLF__GROUP;
+    group.local_bytes = count_local(heads, ways);
+    snprintf(group.defines, sizeof group.defines, " -DWAYS=%d%s", (int)ways, aligned ? " -DALIGNED" : "");
+    return group;
 }
 
 int clf__attention_parts(int keys)
@@ -134,13 +164,24 @@ static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, stru
     const struct clf__caps *caps = clf__device_caps(device);
     int is_cpu = caps->form == CLF_FORM_CPU, block = choose_block(call, caps);
     int has_dropout = call->dropout.rate > 0.0f;
-    char defines[96];
-    snprintf(defines, sizeof defines, "-DKEY_WIDTH=%d -DVALUE_WIDTH=%d%s%s%s", heads->key_width,
-             heads->value_width, has_dropout ? " -DHAS_DROPOUT" : "",
-             y.type == CLF__BF16 ? " -DRESULT_BF16" : "", clf__cache_define(k));
     struct clf__attention_sizes sizes = list_sizes(y, q, k, v, call);
     sizes.block_queries = block;
-    const struct clf__argument arguments[] = {
+    int by_rows = takes_rows(call);
+    size_t slices = by_rows || is_cpu ? 1 : ((size_t)heads->value_width + 63) / 64;
+    size_t blocks = ((size_t)ranges->max_queries + (size_t)block - 1) / (size_t)block;
+    size_t tasks = (size_t)ranges->sequences * (size_t)heads->count * blocks * slices;
+    if (tasks > INT32_MAX) {
+        return clf__fail(
+            CLF_UNSUPPORTED,
+            "attention over %d sequences of up to %d queries and %d heads is %zu pieces of work, "
+            "and kernels count to %d; use a smaller --batch-tokens",
+            ranges->sequences, ranges->max_queries, heads->count, tasks, INT32_MAX);
+    }
+    struct clf__step_group group = {.items = 0, .local_bytes = 0, .defines = ""};
+    if (by_rows) {
+        group = clf__attention_step_group(device, heads, k, v, tasks, ranges->max_keys);
+    }
+    struct clf__argument arguments[] = {
         CLF__BUFFER(y.buffer),
         CLF__BUFFER(q.buffer),
         CLF__BUFFER(k.buffer),
@@ -153,18 +194,14 @@ static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, stru
         CLF__DROPOUT(call->dropout),
     };
     int argument_count = sizeof arguments / sizeof *arguments - (has_dropout ? 0 : 6);
-    int by_rows = takes_rows(call);
-    size_t slices = by_rows || is_cpu ? 1 : ((size_t)heads->value_width + 63) / 64;
-    size_t blocks = ((size_t)ranges->max_queries + (size_t)block - 1) / (size_t)block;
-    size_t tasks = (size_t)ranges->sequences * (size_t)heads->count * blocks * slices;
-    if (tasks > INT32_MAX) {
-        return clf__fail(
-            CLF_UNSUPPORTED,
-            "attention over %d sequences of up to %d queries and %d heads is %zu pieces of work, "
-            "and kernels count to %d; use a smaller --batch-tokens",
-            ranges->sequences, ranges->max_queries, heads->count, tasks, INT32_MAX);
+    if (by_rows) {
+        arguments[argument_count++] = (struct clf__argument)CLF__LOCAL(group.local_bytes);
     }
-    const struct clf__launch launch = {
+    char defines[128];
+    snprintf(defines, sizeof defines, "-DKEY_WIDTH=%d -DVALUE_WIDTH=%d%s%s%s%s", heads->key_width,
+             heads->value_width, has_dropout ? " -DHAS_DROPOUT" : "",
+             y.type == CLF__BF16 ? " -DRESULT_BF16" : "", clf__cache_define(k), group.defines);
+    struct clf__launch launch = {
         .program = by_rows ? "attention_step" : "attention",
         .defines = defines,
         .cpu = CLF__GRID(by_rows ? "attention_rows_cpu" : "attention_forward_cpu", clf__groups(tasks)),
@@ -173,6 +210,7 @@ static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, stru
         .argument_count = argument_count,
         .cost = count_cost(heads, ranges, q.rows, k.type),
     };
+    launch.gpu.local[0] = group.items;
     return clf__launch(device, &launch);
 }
 

@@ -37,10 +37,13 @@ clf_status clf__attention_step_forward(struct clf__tensor y, struct clf__tensor 
         return CLF_OK;
     }
     struct clf_device *device = clf__buffer_device(y.buffer);
-    char defines[80];
-    snprintf(defines, sizeof defines, "-DKEY_WIDTH=%d -DVALUE_WIDTH=%d%s", heads->key_width,
-             heads->value_width, clf__cache_define(history->keys));
     double pairs = history->pairs > 0.0 ? history->pairs : (double)q.rows * history->table.columns;
+    size_t tasks = (size_t)q.rows * (size_t)heads->count;
+    struct clf__step_group group =
+        clf__attention_step_group(device, heads, history->keys, history->values, tasks, pairs / q.rows);
+    char defines[112];
+    snprintf(defines, sizeof defines, "-DKEY_WIDTH=%d -DVALUE_WIDTH=%d%s%s", heads->key_width,
+             heads->value_width, clf__cache_define(history->keys), group.defines);
     struct clf__attention_step_sizes sizes = clf__attention_step_sizes(heads, history, q.rows);
     sizes.y = (struct clf__place)CLF__PLACE(y);
     sizes.q = (struct clf__place)CLF__PLACE(q);
@@ -58,13 +61,15 @@ clf_status clf__attention_step_forward(struct clf__tensor y, struct clf__tensor 
         CLF__BUFFER(history->positions.buffer),
         CLF__BUFFER(history->relative.buffer),
         CLF__STRUCT(sizes),
+        CLF__LOCAL(group.local_bytes),
     };
-    const struct clf__launch launch = {
+    struct clf__launch launch = {
         .program = "attention_step",
         .defines = defines,
-        CLF__GRIDS("attention_step", clf__groups((size_t)q.rows * (size_t)heads->count)),
+        CLF__GRIDS("attention_step", clf__groups(tasks)),
         CLF__ARGUMENTS(arguments),
         .cost = clf__attention_cost(heads, q.rows, pairs, history->keys.type, pairs),
     };
+    launch.gpu.local[0] = group.items;
     return clf__launch(device, &launch);
 }
