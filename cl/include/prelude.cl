@@ -9,16 +9,17 @@
 /* CPU forms: one work-item a group, 16-wide vectors. */
 #define CPU_KERNEL __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 
-/* GPU forms: GROUP work-items a group. */
+/* GPU forms: GROUP work-items a group, or as many as a kernel says that gains by more. */
 #define GROUP 64
-#define GPU_KERNEL __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+#define GPU_KERNEL_OF(items) __kernel __attribute__((reqd_work_group_size(items, 1, 1)))
+#define GPU_KERNEL           GPU_KERNEL_OF(GROUP)
 
 /* A device runs one form, FORM_CPU or FORM_GPU (neither: both). The kernels of the other become functions that nobody
  * calls, which compilers drop: a first start takes half the time. A function cannot have local memory, and a CPU form
  * has none. */
 #if defined(FORM_CPU)
-#undef GPU_KERNEL
-#define GPU_KERNEL static
+#undef GPU_KERNEL_OF
+#define GPU_KERNEL_OF(items) static
 #define __local
 #elif defined(FORM_GPU)
 #undef CPU_KERNEL

@@ -25,6 +25,21 @@ static size_t count_private(const struct clf__heads *heads, int is_fused, int is
     return (forward > backward ? forward : backward) + OTHERS;
 }
 
+/* Of the GPU form of cl/attention/attention.cl: work-items a group, each for a quarter of a query, and bytes
+ * of local memory: a chunk of keys and queries, a tile of weights, and five floats a query. */
+static int choose_items(const struct clf__caps *caps)
+{
+    enum { ITEMS = 2 * CLF__GROUP };
+    return caps->max_work_group < ITEMS ? CLF__GROUP : ITEMS;
+}
+
+static size_t count_forward_local(int items)
+{
+    enum { KEYS = 64, DEPTH = 16, PADS = 8 };
+    size_t queries = (size_t)items / 4;
+    return (DEPTH * (KEYS + queries + PADS) + KEYS * queries + 5 * queries) * sizeof(float);
+}
+
 struct clf__attention_room clf__attention_room(const struct clf_device *device,
                                                const struct clf__heads *heads, int is_trained)
 {
@@ -38,8 +53,10 @@ struct clf__attention_room clf__attention_room(const struct clf_device *device,
     /* Of cl/attention/attention_step.cl: a query, a tile of keys, their weights and rows, and sums of a
      * group. */
     enum { TILE = 64, CHUNK = 32, GROUP_FLOATS = TILE * (CHUNK + 1) + 2 * TILE + CLF__GROUP };
-    return (struct clf__attention_room){((size_t)heads->key_width + GROUP_FLOATS) * sizeof(float),
-                                        caps->local_memory_bytes, "local memory"};
+    size_t step = ((size_t)heads->key_width + GROUP_FLOATS) * sizeof(float);
+    size_t forward = count_forward_local(choose_items(caps));
+    return (struct clf__attention_room){step > forward ? step : forward, caps->local_memory_bytes,
+                                        "local memory"};
 }
 
 int clf__attention_parts(int keys)
@@ -83,9 +100,9 @@ static int takes_rows(const struct clf__attention_call *call)
  * where groups would not do for the processors. It decides who takes a query, not what comes out. */
 static int choose_block(const struct clf__attention_call *call, const struct clf__caps *caps)
 {
-    enum { GPU_BLOCK = 32, LEAST_CPU_BLOCK = 8, GROUPS_A_PROCESSOR = 4 };
+    enum { LEAST_CPU_BLOCK = 8, GROUPS_A_PROCESSOR = 4 };
     if (caps->form == CLF_FORM_GPU) {
-        return takes_rows(call) ? 1 : GPU_BLOCK;
+        return takes_rows(call) ? 1 : choose_items(caps) / 4;
     }
     if (takes_rows(call)) {
         return CLF__STEP_QUERIES(call->heads.key_width, call->heads.value_width);
@@ -133,14 +150,17 @@ static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, stru
     struct clf_device *device = clf__buffer_device(y.buffer);
     const struct clf__caps *caps = clf__device_caps(device);
     int is_cpu = caps->form == CLF_FORM_CPU, block = choose_block(call, caps);
-    int has_dropout = call->dropout.rate > 0.0f;
-    char defines[96];
-    snprintf(defines, sizeof defines, "-DKEY_WIDTH=%d -DVALUE_WIDTH=%d%s%s%s", heads->key_width,
+    int has_dropout = call->dropout.rate > 0.0f, by_rows = takes_rows(call);
+    int items = choose_items(caps), is_small = !is_cpu && !by_rows && items == CLF__GROUP;
+    char defines[112];
+    snprintf(defines, sizeof defines, "-DKEY_WIDTH=%d -DVALUE_WIDTH=%d%s%s%s%s", heads->key_width,
              heads->value_width, has_dropout ? " -DHAS_DROPOUT" : "",
-             y.type == CLF__BF16 ? " -DRESULT_BF16" : "", clf__cache_define(k));
+             y.type == CLF__BF16 ? " -DRESULT_BF16" : "", clf__cache_define(k),
+             is_small ? " -DITEMS=64" : "");
     struct clf__attention_sizes sizes = list_sizes(y, q, k, v, call);
     sizes.block_queries = block;
     const struct clf__argument arguments[] = {
+        CLF__LOCAL(count_forward_local(items)), /* which the kernels of rows have not */
         CLF__BUFFER(y.buffer),
         CLF__BUFFER(q.buffer),
         CLF__BUFFER(k.buffer),
@@ -152,8 +172,7 @@ static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, stru
         CLF__STRUCT(sizes),
         CLF__DROPOUT(call->dropout),
     };
-    int argument_count = sizeof arguments / sizeof *arguments - (has_dropout ? 0 : 6);
-    int by_rows = takes_rows(call);
+    int argument_count = sizeof arguments / sizeof *arguments - (has_dropout ? 0 : 6) - by_rows;
     size_t slices = by_rows || is_cpu ? 1 : ((size_t)heads->value_width + 63) / 64;
     size_t blocks = ((size_t)ranges->max_queries + (size_t)block - 1) / (size_t)block;
     size_t tasks = (size_t)ranges->sequences * (size_t)heads->count * blocks * slices;
@@ -168,8 +187,10 @@ static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, stru
         .program = by_rows ? "attention_step" : "attention",
         .defines = defines,
         .cpu = CLF__GRID(by_rows ? "attention_rows_cpu" : "attention_forward_cpu", clf__groups(tasks)),
-        .gpu = CLF__GRID(by_rows ? "attention_rows_gpu" : "attention_forward_gpu", clf__groups(tasks)),
-        .arguments = arguments,
+        .gpu = {.kernel = by_rows ? "attention_rows_gpu" : "attention_forward_gpu",
+                .groups = {clf__groups(tasks)},
+                .local = {by_rows ? CLF__GROUP : (size_t)items}},
+        .arguments = arguments + by_rows,
         .argument_count = argument_count,
         .cost = count_cost(heads, ranges, q.rows, k.type),
     };
