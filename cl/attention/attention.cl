@@ -28,99 +28,409 @@ CPU_KERNEL void attention_forward_cpu(ATTENTION_ARGUMENTS)
     }
 }
 
-/* ---- the GPU form ---- */
+/* ---- the GPU form ----
+ *
+ * A group takes QUERIES queries of one head of one sequence and up to 64 value columns, and their keys in tiles of 64. Each
+ * work-item holds four queries' scores of four keys, and their sums of four columns: 16 products for every two loads of four
+ * floats from local memory. Queries and keys come there by DEPTH columns, values by DEPTH rows, and while such a chunk is worked
+ * on, the next one is on its way into registers. Between the two products the scores lie in local memory, where four work-items
+ * a query mask them and make weights of them.
+ *
+ * A work-item's queries start at 4 * ROW_PLACE, its keys and columns at 4 * PLACE: neighbours load 64 and 128 bytes in one piece
+ * from local memory, and with 32 keys or columns half of a group's sub-groups are free. */
+#ifndef ITEMS
+#define ITEMS 128 /* of a group; 64 where a device takes no more */
+#endif
+#define QUERIES     (ITEMS / 4) /* of a group */
+#define KEYS        64          /* of a tile */
+#define DEPTH       16
+#define KEY_PITCH   (KEYS + 4) /* of a column of keys: four columns further on half of the banks lie between */
+#define QUERY_PITCH (QUERIES + 4)
+#define STAGE       (DEPTH * (KEY_PITCH + QUERY_PITCH)) /* floats of a chunk; one of values takes fewer */
+#define FOURS       (KEYS * DEPTH / 4 / ITEMS)          /* of keys, or of values, that a work-item brings for a chunk */
+#define SLICES      ((VALUE_WIDTH + 63) / 64)
+#define SLICE       (((VALUE_WIDTH + SLICES - 1) / SLICES + 3) / 4 * 4) /* columns of a group's sums */
 
-#define DOT_WIDTH KEY_WIDTH
-#define SUM_WIDTH VALUE_WIDTH
-#include "include/attention_tiles.cl"
+#define ITEM      ((int)get_local_id(0))
+#define ROW_PLACE (ITEM % 4 + ITEM / 64 * 4)
+#define PLACE     (ITEM / 4 % 16)
+
+/* Four queries' values, for each of four keys or columns. */
+struct block {
+    float4 s0, s1, s2, s3;
+};
+
+/* block += the queries' values times what each of the keys or columns has. */
+static inline void add_outer(struct block *block, float4 queries, float4 others)
+{
+    block->s0 = fma(queries, (float4)(others.x), block->s0);
+    block->s1 = fma(queries, (float4)(others.y), block->s1);
+    block->s2 = fma(queries, (float4)(others.z), block->s2);
+    block->s3 = fma(queries, (float4)(others.w), block->s3);
+}
+
+/* A work-item's part of a chunk on its way: fours of keys k and queries q, or of values k. */
+struct chunk {
+    float4 k0, k1, k2, k3, q;
+};
+#define IF_FOUR(i, DO)                                                                                                 \
+    if (i < FOURS) {                                                                                                   \
+        DO(i)                                                                                                          \
+    }
+#define EACH_FOUR(DO) IF_FOUR(0, DO) IF_FOUR(1, DO) IF_FOUR(2, DO) IF_FOUR(3, DO)
+
+/* The rows of a task: its queries, and the keys and values of its sequence. */
+struct sources {
+    const __global float *q, *k, *v;
+    int q_stride, k_stride, v_stride, count, columns; /* count: of queries, columns: of values */
+    int is_aligned;                                   /* all fours start on 16 bytes */
+};
+
+/* Four floats of which `left` are there, zeros beyond them; aligned ones are all there or none. */
+#define ALIGNED_FOUR(p, left) ((left) > 0 ? *(const __global float4 *)(p) : (float4)(0.0f))
+#define LOOSE_FOUR(p, left)                                                                                            \
+    (float4)((left) > 0 ? (p)[0] : 0.0f, (left) > 1 ? (p)[1] : 0.0f, (left) > 2 ? (p)[2] : 0.0f,                       \
+             (left) > 3 ? (p)[3] : 0.0f)
+#define IS_ALIGNED(p, stride) ((((size_t)(p) / sizeof(float) | (size_t)(stride)) & 3) == 0)
+#define LOCAL_FOUR(p)         (*(__local float4 *)(p))
+#define READ_FOUR(p)          (*(const __local float4 *)(p))
+
+/* Of queries and keys a work-item brings four columns of row FETCH_ROW and of those ITEMS / 4 further on: 16 rows next to each
+ * other of 32 bytes together, which lie column by column in different banks. */
+#define FETCH_ROW    (ITEM % 16 + ITEM / 32 % (ITEMS / 64) * 16)
+#define FETCH_COLUMN ((ITEM / 16 % 2 + ITEM / (ITEMS / 2) * 2) * 4)
+
+/* Columns d .. d + DEPTH - 1 of the queries and of the width keys from `tile` on. Rows beyond the last one are that one again:
+ * nobody looks at their scores. */
+static inline struct chunk fetch_products(const struct sources *from, int tile, int width, int d)
+{
+    int row = FETCH_ROW, column = d + FETCH_COLUMN, left = KEY_WIDTH - column;
+    const __global float *k = from->k + (size_t)tile * from->k_stride + column;
+    const __global float *q = from->q + min(row, from->count - 1) * from->q_stride + column;
+    struct chunk chunk;
+#define ALIGNED_KEY(i) chunk.k##i = ALIGNED_FOUR(k + min(row + i * (ITEMS / 4), width - 1) * from->k_stride, left);
+#define LOOSE_KEY(i)   chunk.k##i = LOOSE_FOUR(k + min(row + i * (ITEMS / 4), width - 1) * from->k_stride, left);
+    if (from->is_aligned) {
+        EACH_FOUR(ALIGNED_KEY)
+        chunk.q = ALIGNED_FOUR(q, left);
+    } else {
+        EACH_FOUR(LOOSE_KEY)
+        chunk.q = LOOSE_FOUR(q, left);
+    }
+    return chunk;
+}
+
+/* stage = the columns, of keys and then of queries. */
+static inline void put_products(__local float *stage, const struct chunk *chunk)
+{
+    __local float *k = stage + FETCH_COLUMN * KEY_PITCH + FETCH_ROW;
+    __local float *q = stage + DEPTH * KEY_PITCH + FETCH_COLUMN * QUERY_PITCH + FETCH_ROW;
+#define PUT_KEY(i)                                                                                                     \
+    k[i * (ITEMS / 4)] = chunk->k##i.x;                                                                                \
+    k[i * (ITEMS / 4) + KEY_PITCH] = chunk->k##i.y;                                                                    \
+    k[i * (ITEMS / 4) + 2 * KEY_PITCH] = chunk->k##i.z;                                                                \
+    k[i * (ITEMS / 4) + 3 * KEY_PITCH] = chunk->k##i.w;
+    EACH_FOUR(PUT_KEY)
+    q[0] = chunk->q.x;
+    q[QUERY_PITCH] = chunk->q.y;
+    q[2 * QUERY_PITCH] = chunk->q.z;
+    q[3 * QUERY_PITCH] = chunk->q.w;
+}
+
+/* Values: DEPTH rows from `key` on, of which `width` are there. Rows beyond the last one are that one again: their weights are
+ * 0. */
+static inline struct chunk fetch_values(const struct sources *from, int key, int width)
+{
+    int row = ITEM / 16, column = ITEM % 16 * 4, left = from->columns - column;
+    const __global float *v = from->v + (size_t)key * from->v_stride + column;
+    struct chunk chunk;
+#define ALIGNED_VALUE(i) chunk.k##i = ALIGNED_FOUR(v + min(row + i * (ITEMS / 16), width - 1) * from->v_stride, left);
+#define LOOSE_VALUE(i)   chunk.k##i = LOOSE_FOUR(v + min(row + i * (ITEMS / 16), width - 1) * from->v_stride, left);
+    if (from->is_aligned) {
+        EACH_FOUR(ALIGNED_VALUE)
+    } else {
+        EACH_FOUR(LOOSE_VALUE)
+    }
+    return chunk;
+}
+
+static inline void put_values(__local float *stage, const struct chunk *chunk)
+{
+#define PUT_VALUE(i) LOCAL_FOUR(stage + (ITEM + i * ITEMS) * 4) = chunk->k##i;
+    EACH_FOUR(PUT_VALUE)
+}
+
+/* scores += the products of a chunk's first `columns` columns, in their order. */
+static inline void add_products(struct block *scores, const __local float *stage, int columns)
+{
+    const __local float *k = stage + PLACE * 4, *q = stage + DEPTH * KEY_PITCH + ROW_PLACE * 4;
+#pragma unroll 4
+    for (int d = 0; d < columns; d++) {
+        add_outer(scores, READ_FOUR(q + d * QUERY_PITCH), READ_FOUR(k + d * KEY_PITCH));
+    }
+}
+
+/* weights (KEYS, QUERIES) = scores * scale. */
+static inline void put_scores(__local float *weights, const struct block *scores, float scale)
+{
+    __local float *to = weights + PLACE * 4 * QUERIES + ROW_PLACE * 4;
+    LOCAL_FOUR(to) = scores->s0 * scale;
+    LOCAL_FOUR(to + QUERIES) = scores->s1 * scale;
+    LOCAL_FOUR(to + 2 * QUERIES) = scores->s2 * scale;
+    LOCAL_FOUR(to + 3 * QUERIES) = scores->s3 * scale;
+}
+
+/* sums += the values of a chunk by their weights, in their order. */
+static inline void sum_values(struct block *sums, const __local float *weights, const __local float *stage)
+{
+    const __local float *weight = weights + ROW_PLACE * 4, *value = stage + PLACE * 4;
+#pragma unroll 4
+    for (int j = 0; j < DEPTH; j++) {
+        add_outer(sums, READ_FOUR(weight + j * QUERIES), READ_FOUR(value + j * 64));
+    }
+}
+
+/* sums *= what each query has. */
+static inline void rescale(struct block *sums, const __local float *shares)
+{
+    float4 own = READ_FOUR(shares + ROW_PLACE * 4);
+    sums->s0 *= own;
+    sums->s1 *= own;
+    sums->s2 *= own;
+    sums->s3 *= own;
+}
+
+/* ---- between the products: four work-items a query, of 16 keys of a tile each ---- */
+
+#define PART (KEYS / 4)
+
+/* The query whose weights a work-item makes, the last key that it sees, and what masks it: hidden, bias (the head's) and
+ * terms (the query's) may be null. */
+struct view {
+    int query, last, reach;
+    const __global int *hidden;
+    const __global float *bias, *terms;
+};
+
+/* Adds what the masks say to the scores of a part's keys, `key` .., of one query. Scores are times log2(e). */
+static inline void mask_part(__local float *scores, int key, const struct view *view)
+{
+#pragma unroll 1
+    for (int j = 0; j < PART; j++, key++) {
+        float score = -INFINITY;
+        if (key <= view->last && !(view->hidden && view->hidden[key])) {
+            score = scores[j * QUERIES];
+            if (view->bias) {
+                score = fma(M_LOG2E_F, view->bias[clamp(key - view->query + view->reach, 0, 2 * view->reach)], score);
+            }
+            if (view->terms) {
+                score = fma(M_LOG2E_F, view->terms[key], score);
+            }
+        }
+        scores[j * QUERIES] = score;
+    }
+}
+
+#define FOUR_KEYS(scores)                                                                                              \
+    (float4)((scores)[0], (scores)[QUERIES], (scores)[2 * QUERIES], (scores)[3 * QUERIES])
+
+static inline float find_largest(const __local float *scores)
+{
+    float4 largest = -INFINITY;
+#pragma unroll
+    for (int j = 0; j < PART; j += 4) {
+        largest = fmax(largest, FOUR_KEYS(scores + j * QUERIES));
+    }
+    return max4(largest);
+}
+
+/* scores = 2^(scores - subtracted); returns their sum. */
+static inline float weigh_part(__local float *scores, float subtracted)
+{
+    float4 sum = 0.0f;
+#pragma unroll 1
+    for (int j = 0; j < PART; j += 4, scores += 4 * QUERIES) {
+        float4 weights = exp2(FOUR_KEYS(scores) - subtracted);
+        sum += weights;
+        scores[0] = weights.x;
+        scores[QUERIES] = weights.y;
+        scores[2 * QUERIES] = weights.z;
+        scores[3 * QUERIES] = weights.w;
+    }
+    return sum4(sum);
+}
 
 #ifdef HAS_DROPOUT
-/* Drops a work-item's half of a query's weights of the keys from `tile` on; row is the query's in the mask. */
-static inline void drop_half_row(__local float *weights, int tile, int row, DROPOUT_ARGUMENTS)
+/* Drops the weights of a part's keys, `key` ..; row is the query's in the mask. */
+static inline void drop_part(__local float *weights, int key, int row, DROPOUT_ARGUMENTS)
 {
-    int lane = (int)get_local_id(0), key = tile + lane % 2 * (BLOCK / 2);
-    weights += lane / 2 * (BLOCK + 1) + lane % 2 * (BLOCK / 2);
 #pragma unroll 1
-    for (int j = 0; j < BLOCK / 2; j += 4) {
+    for (int j = 0; j < PART; j += 4, weights += 4 * QUERIES) {
         float4 kept = dropout_quad((key + j) / 4, row, DROPOUT_NAMES);
-        weights[j] *= kept.x;
-        weights[j + 1] *= kept.y;
-        weights[j + 2] *= kept.z;
-        weights[j + 3] *= kept.w;
+        weights[0] *= kept.x;
+        weights[QUERIES] *= kept.y;
+        weights[2 * QUERIES] *= kept.z;
+        weights[3 * QUERIES] *= kept.w;
     }
 }
 #endif
 
-/* sums *= the factors of their queries. */
-static inline void rescale(struct column_sums *sums, const __local float *factors)
-{
-    float4 row_factors = vload4(0, factors + (int)get_local_id(0) / 8 * 4);
-#define RESCALE(c) sums->s##c *= row_factors;
-    EACH_COLUMN(RESCALE)
-}
+/* What a query's four work-items have each, one of them `place`. */
+#define PARTS_OF(parts, place)                                                                                         \
+    (float4)((parts)[place], (parts)[place + QUERIES], (parts)[place + 2 * QUERIES], (parts)[place + 3 * QUERIES])
 
-/* y = sums / total, of which two work-items a query know it. */
-static inline void put_outputs(__global float *y, int y_stride, int count, int width,
-                                        const struct column_sums *sums, float total, __local float *factors)
+/* A query's maximum so far, and the sum of the weights of a work-item's part of all tiles. */
+struct running {
+    float maximum, total;
+};
+
+/* y = sums / total. */
+static inline void put_outputs(__global float *y, int y_stride, int count, int columns, struct block *sums, float total,
+                               __local float *parts, __local float *shares)
 {
-    int lane = (int)get_local_id(0);
+    int item = ITEM, column = PLACE * 4, row = ROW_PLACE * 4;
+    parts[item] = total;
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (lane % 2 == 0) {
-        factors[lane / 2] = total == 0.0f ? 0.0f : 1.0f / total;
+    if (item < QUERIES) {
+        float all = sum4(PARTS_OF(parts, item));
+        shares[item] = all == 0.0f ? 0.0f : 1.0f / all;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    put_sums(y, y_stride, count, width, sums, vload4(0, factors + lane / 8 * 4));
+    rescale(sums, shares);
+    __global float *to = y + (size_t)row * y_stride + column;
+#define PUT_ROW(i, c)                                                                                                  \
+    if (column < columns && row + i < count) {                                                                  \
+        store_quad((float4)(sums->s0.c, sums->s1.c, sums->s2.c, sums->s3.c), to + (size_t)i * y_stride,                  \
+                   columns - column);                                                                                  \
+    }
+    PUT_ROW(0, x)
+    PUT_ROW(1, y)
+    PUT_ROW(2, z)
+    PUT_ROW(3, w)
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* A group takes 32 queries of one head of one sequence and up to 64 value columns; work-item (row, column)
- * of 8 x 8 holds four queries, their scores of four keys of a tile of 32, and every eighth output column of
- * them. The scores pass through local memory, where two work-items a query keep its maximum and sum. */
-GPU_KERNEL void attention_forward_gpu(ATTENTION_ARGUMENTS)
+/* memory: STAGE + KEYS * QUERIES + ITEMS + QUERIES floats. It comes as a parameter: PoCL 3.1 leaves what a kernel of this size
+ * declares itself in one place for all its threads. */
+GPU_KERNEL_OF(ITEMS) void attention_forward_gpu(__local float4 *memory, ATTENTION_ARGUMENTS)
 {
-    __local float tiles[TILES];
-    __local float weights[BLOCK * (BLOCK + 1)];
-    __local float parts[GROUP], sum_parts[GROUP], factors[BLOCK];
-    int blocks = (sizes.max_queries + BLOCK - 1) / BLOCK;
+    __local float *stage = (__local float *)memory, *weights = stage + STAGE;
+    __local float *parts = weights + KEYS * QUERIES, *shares = parts + ITEMS;
+    int item = ITEM, place = item % QUERIES, own_key = item / QUERIES * PART;
+    __local float *own = weights + own_key * QUERIES + place; /* the scores that it makes weights of */
+    int blocks = (sizes.max_queries + QUERIES - 1) / QUERIES;
     int tasks = sizes.sequences * sizes.heads * blocks * SLICES;
     for (int task = (int)get_group_id(0); task < tasks; task += (int)get_num_groups(0)) {
         int slice = task % SLICES * SLICE, block = task / SLICES;
         int sequence = block / blocks / sizes.heads, head = block / blocks % sizes.heads;
-        int first = (blocks - 1 - block % blocks) * BLOCK;
+        int first = (blocks - 1 - block % blocks) * QUERIES;
         const __global int *range = ranges + sizes.ranges.offset + sequence * 4;
         int queries = range[1], first_key = range[2], keys = range[3];
-        int count = min(queries - first, BLOCK);
+        int count = min(queries - first, QUERIES);
         if (count <= 0) {
             continue;
         }
         size_t query_row = (size_t)(range[0] + first);
-        int end = sizes.causal ? min(first + count + keys - queries, keys) : keys;
-        int query = first + (int)get_local_id(0) / 2;
-        int last = query >= queries ? -1 : sizes.causal ? min(query + keys - queries, keys - 1) : keys - 1;
-        struct view view = {query, last, sizes.reach, 0, 0, 0};
+        struct sources from = {ROW(q, query_row) + head * KEY_WIDTH,
+                               ROW(k, first_key) + head * KEY_WIDTH,
+                               ROW(v, first_key) + head * VALUE_WIDTH + slice,
+                               sizes.q.stride,
+                               sizes.k.stride,
+                               sizes.v.stride,
+                               count,
+                               min(SLICE, VALUE_WIDTH - slice),
+                               0};
+#if KEY_WIDTH % 4 == 0 && VALUE_WIDTH % 4 == 0
+        from.is_aligned = IS_ALIGNED(from.q, sizes.q.stride) && IS_ALIGNED(from.k, sizes.k.stride) &&
+                          IS_ALIGNED(from.v, sizes.v.stride);
+#endif
+        int shift = keys - queries, end = sizes.causal ? min(first + count + shift, keys) : keys;
+        int query = min(first + place, queries - 1);
+        struct view view = {query, sizes.causal ? min(query + shift, keys - 1) : keys - 1, sizes.reach, 0, 0, 0};
         view.hidden = hidden ? hidden + sizes.hidden.offset + first_key : 0;
         view.bias = relative ? ROW(relative, head) : 0;
         if (additive) {
             view.terms = ROW(additive, (size_t)sequence * sizes.max_queries + query);
         }
+        /* Keys that all of the queries see as they are. */
+        int plain = hidden || relative || additive ? 0 : sizes.causal ? min(first + shift + 1, keys) : keys;
         struct running running = {-INFINITY, 0.0f};
-        struct column_sums sums = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
-        for (int tile = 0; tile < end; tile += BLOCK) {
-            int width = min(end - tile, BLOCK);
-            size_t key_row = (size_t)(first_key + tile);
-            score_tile(weights, tiles, ROW(q, query_row) + head * KEY_WIDTH, sizes.q.stride, count, sizes.scale,
-                       ROW(k, key_row) + head * KEY_WIDTH, sizes.k.stride, width, 1.0f);
-            load_slice(tiles, ROW(v, key_row) + head * VALUE_WIDTH + slice, sizes.v.stride, width,
-                       VALUE_WIDTH - slice);
-            weigh_tile(&running, weights, parts, sum_parts, factors, tile, &view);
-#ifdef HAS_DROPOUT
-            drop_half_row(weights, tile, (range[0] + query) * sizes.heads + head, DROPOUT_NAMES);
-            barrier(CLK_LOCAL_MEM_FENCE);
-#endif
-            rescale(&sums, factors);
-            add_tile_rows(&sums, weights, BLOCK + 1, 1, tiles, width);
+        struct block sums = {0.0f, 0.0f, 0.0f, 0.0f};
+        struct chunk next;
+        if (end > 0) {
+            next = fetch_products(&from, 0, min(end, KEYS), 0);
+            put_products(stage, &next);
         }
-        put_outputs(ROW(y, query_row) + head * VALUE_WIDTH + slice, sizes.y.stride, count,
-                             min(SLICE, VALUE_WIDTH - slice), &sums, running.total, factors);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int tile = 0; tile < end; tile += KEYS) {
+            int width = min(end - tile, KEYS), has_keys = PLACE * 4 < width;
+            struct block scores = {0.0f, 0.0f, 0.0f, 0.0f};
+            for (int d = DEPTH; d < KEY_WIDTH; d += DEPTH) {
+                next = fetch_products(&from, tile, width, d);
+                if (has_keys) {
+                    add_products(&scores, stage, DEPTH);
+                }
+                barrier(CLK_LOCAL_MEM_FENCE);
+                put_products(stage, &next);
+                barrier(CLK_LOCAL_MEM_FENCE);
+            }
+            next = fetch_values(&from, tile, width);
+            if (has_keys) {
+                add_products(&scores, stage, (KEY_WIDTH - 1) % DEPTH + 1);
+                put_scores(weights, &scores, sizes.scale * M_LOG2E_F);
+            }
+            barrier(CLK_LOCAL_MEM_FENCE);
+            put_values(stage, &next);
+            int has_part = own_key < width;
+            parts[item] = -INFINITY;
+            if (has_part) {
+                if (tile + KEYS > plain) {
+                    mask_part(own, tile + own_key, &view);
+                }
+                parts[item] = find_largest(own);
+            }
+            barrier(CLK_LOCAL_MEM_FENCE);
+            float largest = fmax(running.maximum, max4(PARTS_OF(parts, place)));
+            /* A query that has seen nothing yet: subtracting 0 instead of -inf gives weights 0, not NaN. */
+            float subtracted = largest == -INFINITY ? 0.0f : largest;
+            float factor = exp2(running.maximum - subtracted);
+            running.maximum = largest;
+            running.total *= factor;
+            if (item < QUERIES) {
+                shares[item] = factor;
+            }
+            if (has_part) {
+                running.total += weigh_part(own, subtracted);
+#ifdef HAS_DROPOUT
+                drop_part(own, tile + own_key, (range[0] + query) * sizes.heads + head, DROPOUT_NAMES);
+#endif
+            }
+            barrier(CLK_LOCAL_MEM_FENCE);
+            rescale(&sums, shares);
+            int key = 0, has_columns = PLACE * 4 < from.columns;
+            for (; key + DEPTH < width; key += DEPTH) {
+                next = fetch_values(&from, tile + key + DEPTH, width - key - DEPTH);
+                if (has_columns) {
+                    sum_values(&sums, weights + key * QUERIES, stage);
+                }
+                barrier(CLK_LOCAL_MEM_FENCE);
+                put_values(stage, &next);
+                barrier(CLK_LOCAL_MEM_FENCE);
+            }
+            int is_last = tile + KEYS >= end;
+            if (!is_last) {
+                next = fetch_products(&from, tile + KEYS, min(end - tile - KEYS, KEYS), 0);
+            }
+            if (has_columns) {
+                sum_values(&sums, weights + key * QUERIES, stage);
+            }
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (!is_last) {
+                put_products(stage, &next);
+            }
+            barrier(CLK_LOCAL_MEM_FENCE);
+        }
+        put_outputs(ROW(y, query_row) + head * VALUE_WIDTH + slice, sizes.y.stride, count, from.columns, &sums,
+                    running.total, parts, shares);
     }
 }

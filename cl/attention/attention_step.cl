@@ -422,7 +422,7 @@ static inline void attend(__global float *y, const __global float *q, float scal
 }
 
 /* memory: CLF__STEP_LOCAL_QUADS(), as a parameter for what cl/rows/top_k.cl says of PoCL. */
-GPU_KERNEL_OF(ITEMS) void attention_step_gpu(STEP_ARGUMENTS, __local float4 *memory)
+GPU_KERNEL_OF(ITEMS) void attention_step_gpu(__local float4 *memory, STEP_ARGUMENTS)
 {
     int item = (int)get_local_id(0);
     for (int task = (int)get_group_id(0); task < sizes.rows * sizes.heads; task += (int)get_num_groups(0)) {
@@ -453,7 +453,7 @@ GPU_KERNEL_OF(ITEMS) void attention_step_gpu(STEP_ARGUMENTS, __local float4 *mem
     }
 }
 
-GPU_KERNEL_OF(ITEMS) void attention_rows_gpu(ATTENTION_ARGUMENTS_OF(cache_element), __local float4 *memory)
+GPU_KERNEL_OF(ITEMS) void attention_rows_gpu(__local float4 *memory, ATTENTION_ARGUMENTS_OF(cache_element))
 {
     int tasks = sizes.sequences * sizes.max_queries * sizes.heads;
     for (int task = (int)get_group_id(0); task < tasks; task += (int)get_num_groups(0)) {

@@ -32,6 +32,21 @@ static size_t count_local(const struct clf__heads *heads, size_t ways)
            CLF__STEP_LOCAL_QUADS((size_t)heads->key_width, (size_t)heads->value_width, ways);
 }
 
+/* Of the GPU form of cl/attention/attention.cl: work-items a group, each for a quarter of a query, and bytes
+ * of local memory: a chunk of keys and queries, a tile of weights, and five floats a query. */
+static int choose_items(const struct clf__caps *caps)
+{
+    enum { ITEMS = 2 * CLF__GROUP };
+    return caps->max_work_group < ITEMS ? CLF__GROUP : ITEMS;
+}
+
+static size_t count_forward_local(int items)
+{
+    enum { KEYS = 64, DEPTH = 16, PADS = 8 };
+    size_t queries = (size_t)items / 4;
+    return (DEPTH * (KEYS + queries + PADS) + KEYS * queries + 5 * queries) * sizeof(float);
+}
+
 struct clf__attention_room clf__attention_room(const struct clf_device *device,
                                                const struct clf__heads *heads, int is_trained)
 {
@@ -42,7 +57,9 @@ struct clf__attention_room clf__attention_room(const struct clf_device *device,
             count_private(heads, caps->attention == CLF_ATTENTION_FUSED, is_trained),
             clf__thread_stack_bytes() / 2, "a thread's stack"};
     }
-    return (struct clf__attention_room){count_local(heads, 1), caps->local_memory_bytes, "local memory"};
+    size_t step = count_local(heads, 1), forward = count_forward_local(choose_items(caps));
+    return (struct clf__attention_room){step > forward ? step : forward, caps->local_memory_bytes,
+                                        "local memory"};
 }
 
 static int is_aligned(struct clf__tensor x, int width)
@@ -113,9 +130,9 @@ static int takes_rows(const struct clf__attention_call *call)
  * where groups would not do for the processors. It decides who takes a query, not what comes out. */
 static int choose_block(const struct clf__attention_call *call, const struct clf__caps *caps)
 {
-    enum { GPU_BLOCK = 32, LEAST_CPU_BLOCK = 8, GROUPS_A_PROCESSOR = 4 };
+    enum { LEAST_CPU_BLOCK = 8, GROUPS_A_PROCESSOR = 4 };
     if (caps->form == CLF_FORM_GPU) {
-        return takes_rows(call) ? 1 : GPU_BLOCK;
+        return takes_rows(call) ? 1 : choose_items(caps) / 4;
     }
     if (takes_rows(call)) {
         return CLF__STEP_QUERIES(call->heads.key_width, call->heads.value_width);
@@ -153,6 +170,15 @@ static struct clf__attention_sizes list_sizes(struct clf__tensor y, struct clf__
     };
 }
 
+/* Of the GPU form's kernel for blocks of queries. */
+static struct clf__step_group choose_group(const struct clf__caps *caps)
+{
+    int items = choose_items(caps);
+    struct clf__step_group group = {.items = (size_t)items, .local_bytes = count_forward_local(items)};
+    snprintf(group.defines, sizeof group.defines, "%s", items == CLF__GROUP ? " -DITEMS=64" : "");
+    return group;
+}
+
 /* The one-pass kernels. */
 static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, struct clf__tensor k,
                                 struct clf__tensor v, const struct clf__attention_call *call)
@@ -177,11 +203,11 @@ static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, stru
             "and kernels count to %d; use a smaller --batch-tokens",
             ranges->sequences, ranges->max_queries, heads->count, tasks, INT32_MAX);
     }
-    struct clf__step_group group = {.items = 0, .local_bytes = 0, .defines = ""};
-    if (by_rows) {
-        group = clf__attention_step_group(device, heads, k, v, tasks, ranges->max_keys);
-    }
-    struct clf__argument arguments[] = {
+    struct clf__step_group group =
+        by_rows ? clf__attention_step_group(device, heads, k, v, tasks, ranges->max_keys)
+                : choose_group(caps);
+    const struct clf__argument arguments[] = {
+        CLF__LOCAL(group.local_bytes),
         CLF__BUFFER(y.buffer),
         CLF__BUFFER(q.buffer),
         CLF__BUFFER(k.buffer),
@@ -194,23 +220,21 @@ static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, stru
         CLF__DROPOUT(call->dropout),
     };
     int argument_count = sizeof arguments / sizeof *arguments - (has_dropout ? 0 : 6);
-    if (by_rows) {
-        arguments[argument_count++] = (struct clf__argument)CLF__LOCAL(group.local_bytes);
-    }
     char defines[128];
     snprintf(defines, sizeof defines, "-DKEY_WIDTH=%d -DVALUE_WIDTH=%d%s%s%s%s", heads->key_width,
              heads->value_width, has_dropout ? " -DHAS_DROPOUT" : "",
              y.type == CLF__BF16 ? " -DRESULT_BF16" : "", clf__cache_define(k), group.defines);
-    struct clf__launch launch = {
+    const struct clf__launch launch = {
         .program = by_rows ? "attention_step" : "attention",
         .defines = defines,
         .cpu = CLF__GRID(by_rows ? "attention_rows_cpu" : "attention_forward_cpu", clf__groups(tasks)),
-        .gpu = CLF__GRID(by_rows ? "attention_rows_gpu" : "attention_forward_gpu", clf__groups(tasks)),
+        .gpu = {.kernel = by_rows ? "attention_rows_gpu" : "attention_forward_gpu",
+                .groups = {clf__groups(tasks)},
+                .local = {group.items}},
         .arguments = arguments,
         .argument_count = argument_count,
         .cost = count_cost(heads, ranges, q.rows, k.type),
     };
-    launch.gpu.local[0] = group.items;
     return clf__launch(device, &launch);
 }
 

@@ -50,6 +50,7 @@ clf_status clf__attention_step_forward(struct clf__tensor y, struct clf__tensor 
     sizes.own_k = (struct clf__place)CLF__PLACE(k);
     sizes.own_v = (struct clf__place)CLF__PLACE(v);
     const struct clf__argument arguments[] = {
+        CLF__LOCAL(group.local_bytes),
         CLF__BUFFER(y.buffer),
         CLF__BUFFER(q.buffer),
         CLF__BUFFER(k.buffer),
@@ -61,7 +62,6 @@ clf_status clf__attention_step_forward(struct clf__tensor y, struct clf__tensor 
         CLF__BUFFER(history->positions.buffer),
         CLF__BUFFER(history->relative.buffer),
         CLF__STRUCT(sizes),
-        CLF__LOCAL(group.local_bytes),
     };
     struct clf__launch launch = {
         .program = "attention_step",
