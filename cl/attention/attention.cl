@@ -83,46 +83,35 @@ struct chunk {
 struct sources {
     const __global float *q, *k, *v;
     int q_stride, k_stride, v_stride, count, columns; /* count: of queries, columns: of values */
-    int is_aligned;                                   /* all fours start on 16 bytes */
 };
 
-/* Four floats of which `left` are there, zeros beyond them; aligned ones are all there or none. */
-#define ALIGNED_FOUR(p, left) ((left) > 0 ? *(const __global float4 *)(p) : (float4)(0.0f))
-#define LOOSE_FOUR(p, left)                                                                                            \
-    (float4)((left) > 0 ? (p)[0] : 0.0f, (left) > 1 ? (p)[1] : 0.0f, (left) > 2 ? (p)[2] : 0.0f,                       \
-             (left) > 3 ? (p)[3] : 0.0f)
-#define IS_ALIGNED(p, stride) ((((size_t)(p) / sizeof(float) | (size_t)(stride)) & 3) == 0)
-#define LOCAL_FOUR(p)         (*(__local float4 *)(p))
-#define READ_FOUR(p)          (*(const __local float4 *)(p))
+#define GLOBAL_FOUR(p) (*(const __global float4 *)(p))
+#define LOCAL_FOUR(p)  (*(__local float4 *)(p))
+#define READ_FOUR(p)   (*(const __local float4 *)(p))
 
 /* Of queries and keys a work-item brings four columns of row FETCH_ROW and of those ITEMS / 4 further on: 16 rows next to each
  * other of 32 bytes together, which lie column by column in different banks. */
 #define FETCH_ROW    (ITEM % 16 + ITEM / 32 % (ITEMS / 64) * 16)
 #define FETCH_COLUMN ((ITEM / 16 % 2 + ITEM / (ITEMS / 2) * 2) * 4)
 
-/* Columns d .. d + DEPTH - 1 of the queries and of the width keys from `tile` on. Rows beyond the last one are that one again:
- * nobody looks at their scores. */
-static inline struct chunk fetch_products(const struct sources *from, int tile, int width, int d)
+/* Columns d .. d + DEPTH - 1 of the queries and of the width keys from `tile` on. Beyond the last row or column is another one:
+ * nobody looks at what comes of it. */
+static inline void fetch_products(struct chunk *chunk, const struct sources *from, int tile, int width, int d)
 {
-    int row = FETCH_ROW, column = d + FETCH_COLUMN, left = KEY_WIDTH - column;
+#ifdef IS_ALIGNED
+    int row = FETCH_ROW, column = min(d + FETCH_COLUMN, KEY_WIDTH - 4);
     const __global float *k = from->k + (size_t)tile * from->k_stride + column;
-    const __global float *q = from->q + min(row, from->count - 1) * from->q_stride + column;
-    struct chunk chunk;
-#define ALIGNED_KEY(i) chunk.k##i = ALIGNED_FOUR(k + min(row + i * (ITEMS / 4), width - 1) * from->k_stride, left);
-#define LOOSE_KEY(i)   chunk.k##i = LOOSE_FOUR(k + min(row + i * (ITEMS / 4), width - 1) * from->k_stride, left);
-    if (from->is_aligned) {
-        EACH_FOUR(ALIGNED_KEY)
-        chunk.q = ALIGNED_FOUR(q, left);
-    } else {
-        EACH_FOUR(LOOSE_KEY)
-        chunk.q = LOOSE_FOUR(q, left);
-    }
-    return chunk;
+#define FETCH_KEY(i) chunk->k##i = GLOBAL_FOUR(k + min(row + i * (ITEMS / 4), width - 1) * from->k_stride);
+    EACH_FOUR(FETCH_KEY)
+    chunk->q = GLOBAL_FOUR(from->q + min(row, from->count - 1) * from->q_stride + column);
+#endif
 }
 
 /* stage = the columns, of keys and then of queries. */
-static inline void put_products(__local float *stage, const struct chunk *chunk)
+static inline void put_products(__local float *stage, const struct chunk *chunk, const struct sources *from, int tile,
+                                int width, int d)
 {
+#ifdef IS_ALIGNED
     __local float *k = stage + FETCH_COLUMN * KEY_PITCH + FETCH_ROW;
     __local float *q = stage + DEPTH * KEY_PITCH + FETCH_COLUMN * QUERY_PITCH + FETCH_ROW;
 #define PUT_KEY(i)                                                                                                     \
@@ -135,36 +124,52 @@ static inline void put_products(__local float *stage, const struct chunk *chunk)
     q[QUERY_PITCH] = chunk->q.y;
     q[2 * QUERY_PITCH] = chunk->q.z;
     q[3 * QUERY_PITCH] = chunk->q.w;
-}
-
-/* Values: DEPTH rows from `key` on, of which `width` are there. Rows beyond the last one are that one again: their weights are
- * 0. */
-static inline struct chunk fetch_values(const struct sources *from, int key, int width)
-{
-    int row = ITEM / 16, column = ITEM % 16 * 4, left = from->columns - column;
-    const __global float *v = from->v + (size_t)key * from->v_stride + column;
-    struct chunk chunk;
-#define ALIGNED_VALUE(i) chunk.k##i = ALIGNED_FOUR(v + min(row + i * (ITEMS / 16), width - 1) * from->v_stride, left);
-#define LOOSE_VALUE(i)   chunk.k##i = LOOSE_FOUR(v + min(row + i * (ITEMS / 16), width - 1) * from->v_stride, left);
-    if (from->is_aligned) {
-        EACH_FOUR(ALIGNED_VALUE)
-    } else {
-        EACH_FOUR(LOOSE_VALUE)
+#else
+    int column = ITEM % DEPTH, d_column = min(d + column, KEY_WIDTH - 1);
+#pragma unroll 1
+    for (int row = ITEM / DEPTH; row < KEYS; row += ITEMS / DEPTH) {
+        stage[column * KEY_PITCH + row] = from->k[(size_t)(tile + min(row, width - 1)) * from->k_stride + d_column];
     }
-    return chunk;
+#pragma unroll 1
+    for (int row = ITEM / DEPTH; row < QUERIES; row += ITEMS / DEPTH) {
+        stage[DEPTH * KEY_PITCH + column * QUERY_PITCH + row] =
+            from->q[(size_t)min(row, from->count - 1) * from->q_stride + d_column];
+    }
+#endif
 }
 
-static inline void put_values(__local float *stage, const struct chunk *chunk)
+/* Values: DEPTH rows from `key` on, of which `width` are there. Beyond the last row is that one again, its weights are 0. */
+static inline void fetch_values(struct chunk *chunk, const struct sources *from, int key, int width)
 {
+#ifdef IS_ALIGNED
+    int row = ITEM / 16;
+    const __global float *v = from->v + (size_t)key * from->v_stride + min(ITEM % 16 * 4, from->columns - 4);
+#define FETCH_VALUE(i) chunk->k##i = GLOBAL_FOUR(v + min(row + i * (ITEMS / 16), width - 1) * from->v_stride);
+    EACH_FOUR(FETCH_VALUE)
+#endif
+}
+
+/* stage (DEPTH, 64) = the values. */
+static inline void put_values(__local float *stage, const struct chunk *chunk, const struct sources *from, int key,
+                              int width)
+{
+#ifdef IS_ALIGNED
 #define PUT_VALUE(i) LOCAL_FOUR(stage + (ITEM + i * ITEMS) * 4) = chunk->k##i;
     EACH_FOUR(PUT_VALUE)
+#else
+    int column = min(ITEM % 64, from->columns - 1);
+#pragma unroll 1
+    for (int row = ITEM / 64; row < DEPTH; row += ITEMS / 64) {
+        stage[row * 64 + ITEM % 64] = from->v[(size_t)(key + min(row, width - 1)) * from->v_stride + column];
+    }
+#endif
 }
 
 /* scores += the products of a chunk's first `columns` columns, in their order. */
 static inline void add_products(struct block *scores, const __local float *stage, int columns)
 {
     const __local float *k = stage + PLACE * 4, *q = stage + DEPTH * KEY_PITCH + ROW_PLACE * 4;
-#pragma unroll 4
+#pragma unroll 2
     for (int d = 0; d < columns; d++) {
         add_outer(scores, READ_FOUR(q + d * QUERY_PITCH), READ_FOUR(k + d * KEY_PITCH));
     }
@@ -184,7 +189,7 @@ static inline void put_scores(__local float *weights, const struct block *scores
 static inline void sum_values(struct block *sums, const __local float *weights, const __local float *stage)
 {
     const __local float *weight = weights + ROW_PLACE * 4, *value = stage + PLACE * 4;
-#pragma unroll 4
+#pragma unroll 2
     for (int j = 0; j < DEPTH; j++) {
         add_outer(sums, READ_FOUR(weight + j * QUERIES), READ_FOUR(value + j * 64));
     }
@@ -250,7 +255,9 @@ static inline float weigh_part(__local float *scores, float subtracted)
     float4 sum = 0.0f;
 #pragma unroll 1
     for (int j = 0; j < PART; j += 4, scores += 4 * QUERIES) {
-        float4 weights = exp2(FOUR_KEYS(scores) - subtracted);
+        float4 below = FOUR_KEYS(scores) - subtracted;
+        float4 weights =
+            (float4)(native_exp2(below.x), native_exp2(below.y), native_exp2(below.z), native_exp2(below.w));
         sum += weights;
         scores[0] = weights.x;
         scores[QUERIES] = weights.y;
@@ -298,15 +305,15 @@ static inline void put_outputs(__global float *y, int y_stride, int count, int c
     barrier(CLK_LOCAL_MEM_FENCE);
     rescale(sums, shares);
     __global float *to = y + (size_t)row * y_stride + column;
-#define PUT_ROW(i, c)                                                                                                  \
-    if (column < columns && row + i < count) {                                                                  \
-        store_quad((float4)(sums->s0.c, sums->s1.c, sums->s2.c, sums->s3.c), to + (size_t)i * y_stride,                  \
-                   columns - column);                                                                                  \
+    /* Every query in turn comes first in the vectors: unrolled, compilers keep four addresses all the time. */
+#pragma unroll 1
+    for (int i = 0; i < 4 && row + i < count && column < columns; i++, to += y_stride) {
+        store_quad((float4)(sums->s0.x, sums->s1.x, sums->s2.x, sums->s3.x), to, columns - column);
+        sums->s0 = sums->s0.yzwx;
+        sums->s1 = sums->s1.yzwx;
+        sums->s2 = sums->s2.yzwx;
+        sums->s3 = sums->s3.yzwx;
     }
-    PUT_ROW(0, x)
-    PUT_ROW(1, y)
-    PUT_ROW(2, z)
-    PUT_ROW(3, w)
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
@@ -338,12 +345,7 @@ GPU_KERNEL_OF(ITEMS) void attention_forward_gpu(__local float4 *memory, ATTENTIO
                                sizes.k.stride,
                                sizes.v.stride,
                                count,
-                               min(SLICE, VALUE_WIDTH - slice),
-                               0};
-#if KEY_WIDTH % 4 == 0 && VALUE_WIDTH % 4 == 0
-        from.is_aligned = IS_ALIGNED(from.q, sizes.q.stride) && IS_ALIGNED(from.k, sizes.k.stride) &&
-                          IS_ALIGNED(from.v, sizes.v.stride);
-#endif
+                               min(SLICE, VALUE_WIDTH - slice)};
         int shift = keys - queries, end = sizes.causal ? min(first + count + shift, keys) : keys;
         int query = min(first + place, queries - 1);
         struct view view = {query, sizes.causal ? min(query + shift, keys - 1) : keys - 1, sizes.reach, 0, 0, 0};
@@ -358,29 +360,30 @@ GPU_KERNEL_OF(ITEMS) void attention_forward_gpu(__local float4 *memory, ATTENTIO
         struct block sums = {0.0f, 0.0f, 0.0f, 0.0f};
         struct chunk next;
         if (end > 0) {
-            next = fetch_products(&from, 0, min(end, KEYS), 0);
-            put_products(stage, &next);
+            fetch_products(&next, &from, 0, min(end, KEYS), 0);
+            put_products(stage, &next, &from, 0, min(end, KEYS), 0);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int tile = 0; tile < end; tile += KEYS) {
             int width = min(end - tile, KEYS), has_keys = PLACE * 4 < width;
             struct block scores = {0.0f, 0.0f, 0.0f, 0.0f};
+#pragma unroll 1
             for (int d = DEPTH; d < KEY_WIDTH; d += DEPTH) {
-                next = fetch_products(&from, tile, width, d);
+                fetch_products(&next, &from, tile, width, d);
                 if (has_keys) {
                     add_products(&scores, stage, DEPTH);
                 }
                 barrier(CLK_LOCAL_MEM_FENCE);
-                put_products(stage, &next);
+                put_products(stage, &next, &from, tile, width, d);
                 barrier(CLK_LOCAL_MEM_FENCE);
             }
-            next = fetch_values(&from, tile, width);
+            fetch_values(&next, &from, tile, width);
             if (has_keys) {
                 add_products(&scores, stage, (KEY_WIDTH - 1) % DEPTH + 1);
                 put_scores(weights, &scores, sizes.scale * M_LOG2E_F);
             }
             barrier(CLK_LOCAL_MEM_FENCE);
-            put_values(stage, &next);
+            put_values(stage, &next, &from, tile, width);
             int has_part = own_key < width;
             parts[item] = -INFINITY;
             if (has_part) {
@@ -393,7 +396,7 @@ GPU_KERNEL_OF(ITEMS) void attention_forward_gpu(__local float4 *memory, ATTENTIO
             float largest = fmax(running.maximum, max4(PARTS_OF(parts, place)));
             /* A query that has seen nothing yet: subtracting 0 instead of -inf gives weights 0, not NaN. */
             float subtracted = largest == -INFINITY ? 0.0f : largest;
-            float factor = exp2(running.maximum - subtracted);
+            float factor = native_exp2(running.maximum - subtracted);
             running.maximum = largest;
             running.total *= factor;
             if (item < QUERIES) {
@@ -408,25 +411,27 @@ GPU_KERNEL_OF(ITEMS) void attention_forward_gpu(__local float4 *memory, ATTENTIO
             barrier(CLK_LOCAL_MEM_FENCE);
             rescale(&sums, shares);
             int key = 0, has_columns = PLACE * 4 < from.columns;
+#pragma unroll 1
             for (; key + DEPTH < width; key += DEPTH) {
-                next = fetch_values(&from, tile + key + DEPTH, width - key - DEPTH);
+                int after = key + DEPTH;
+                fetch_values(&next, &from, tile + after, width - after);
                 if (has_columns) {
                     sum_values(&sums, weights + key * QUERIES, stage);
                 }
                 barrier(CLK_LOCAL_MEM_FENCE);
-                put_values(stage, &next);
+                put_values(stage, &next, &from, tile + after, width - after);
                 barrier(CLK_LOCAL_MEM_FENCE);
             }
-            int is_last = tile + KEYS >= end;
-            if (!is_last) {
-                next = fetch_products(&from, tile + KEYS, min(end - tile - KEYS, KEYS), 0);
+            int following = min(end - tile - KEYS, KEYS); /* keys of the next tile, or none */
+            if (following > 0) {
+                fetch_products(&next, &from, tile + KEYS, following, 0);
             }
             if (has_columns) {
                 sum_values(&sums, weights + key * QUERIES, stage);
             }
             barrier(CLK_LOCAL_MEM_FENCE);
-            if (!is_last) {
-                put_products(stage, &next);
+            if (following > 0) {
+                put_products(stage, &next, &from, tile + KEYS, following, 0);
             }
             barrier(CLK_LOCAL_MEM_FENCE);
         }

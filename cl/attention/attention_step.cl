@@ -218,7 +218,7 @@ static inline float add_products(float4 a, float4 b, float sum)
 }
 
 /* parts[p][t] = part p of query . k[t], for t < count at least. */
-static inline void add_parts(const struct place *at, const struct attended *seen, int count)
+static inline __attribute__((always_inline)) void add_parts(const struct place *at, const struct attended *seen, int count)
 {
     int part = at->lane % KEY_PARTS;
     /* Those beyond count are there, as the row of the last one that is. */
@@ -263,7 +263,8 @@ static inline float add_up(const struct place *at, float added, int is_seen)
 }
 
 /* Folds a tile of `count` keys, whose score of key `lane` is `score`, into the state. */
-static inline void fold(struct state *state, float score, const struct place *at, const struct attended *seen, int count)
+static inline __attribute__((always_inline)) void fold(struct state *state, float score, const struct place *at,
+                                                       const struct attended *seen, int count)
 {
     ((__local float *)at->scores)[at->lane] = score;
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -313,7 +314,7 @@ static inline void fold(struct state *state, float score, const struct place *at
     }
 }
 
-/* What a sub-group passes on of its state lies where its parts were: the sums, then the totals, then the maxima of its lanes. */
+/* What a sub-group passes on of its state lies where its parts were: the sums of its lanes, their totals, their maxima. */
 static inline void pass_state(__local float4 *to, int lane, const struct state *state)
 {
 #pragma unroll
@@ -377,8 +378,9 @@ static inline void store_state(__global float *y, const struct state *all, const
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-static inline void attend(__global float *y, const __global float *q, float scale, const struct attended *seen,
-                          __local float4 *memory)
+/* Inlined early, as what it calls with structs: late, the structs stay in memory with clang's code for NVIDIA. */
+static inline __attribute__((always_inline)) void attend(__global float *y, const __global float *q, float scale,
+                                                         const struct attended *seen, __local float4 *memory)
 {
     int item = (int)get_local_id(0), way = item / GROUP;
     __local float4 *own = memory + KEY_QUADS + way * CLF__STEP_WAY_QUADS(VALUE_WIDTH);
@@ -389,10 +391,12 @@ static inline void attend(__global float *y, const __global float *q, float scal
     }
     struct state all;
     begin_state(&all);
-    int swap = 0;
+    int tiles = (seen->keys + TILE - 1) / TILE, swap = 0;
+    /* With as many ways as streams this is one pass, whatever the keys: a condition there is what PoCL 3.1 gets wrong. */
+    int streams = WAYS == STREAMS ? STREAMS : min(tiles, STREAMS);
     /* Every sub-group goes through the rounds of the first one, which has the most: barriers are for all. */
 #pragma unroll 1
-    for (int stream = 0; stream < STREAMS && stream * TILE < seen->keys; stream += WAYS) {
+    for (int stream = 0; stream < streams; stream += WAYS) {
         struct state state;
         begin_state(&state);
 #pragma unroll 1
@@ -416,12 +420,12 @@ static inline void attend(__global float *y, const __global float *q, float scal
             barrier(CLK_LOCAL_MEM_FENCE);
             fold(&state, add_up(&at, added, is_seen), &at, seen, count);
         }
-        join_streams(&all, &state, &at, (seen->keys - 1) / TILE + 1 - stream);
+        join_streams(&all, &state, &at, tiles - stream);
     }
     store_state(y, &all, &at);
 }
 
-/* memory: CLF__STEP_LOCAL_QUADS(), as a parameter for what cl/rows/top_k.cl says of PoCL. */
+/* memory: CLF__STEP_LOCAL_QUADS(). */
 GPU_KERNEL_OF(ITEMS) void attention_step_gpu(__local float4 *memory, STEP_ARGUMENTS)
 {
     int item = (int)get_local_id(0);
@@ -477,6 +481,7 @@ GPU_KERNEL_OF(ITEMS) void attention_rows_gpu(__local float4 *memory, ATTENTION_A
             .reach = sizes.reach,
             .query = index,
         };
-        attend(ROW(y, query_row) + head * VALUE_WIDTH, ROW(q, query_row) + head * KEY_WIDTH, sizes.scale, &seen, memory);
+        attend(ROW(y, query_row) + head * VALUE_WIDTH, ROW(q, query_row) + head * KEY_WIDTH, sizes.scale, &seen,
+               memory);
     }
 }

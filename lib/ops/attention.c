@@ -170,12 +170,20 @@ static struct clf__attention_sizes list_sizes(struct clf__tensor y, struct clf__
     };
 }
 
-/* Of the GPU form's kernel for blocks of queries. */
-static struct clf__step_group choose_group(const struct clf__caps *caps)
+/* Of the kernel for blocks of queries. */
+static struct clf__step_group choose_group(const struct clf__caps *caps, const struct clf__heads *heads,
+                                           struct clf__tensor q, struct clf__tensor k, struct clf__tensor v)
 {
-    int items = choose_items(caps);
-    struct clf__step_group group = {.items = (size_t)items, .local_bytes = count_forward_local(items)};
-    snprintf(group.defines, sizeof group.defines, "%s", items == CLF__GROUP ? " -DITEMS=64" : "");
+    struct clf__step_group group = {.items = 0, .local_bytes = 0, .defines = ""};
+    if (caps->form == CLF_FORM_GPU) {
+        int items = choose_items(caps), aligned = is_aligned(q, heads->key_width) &&
+                                                  is_aligned(k, heads->key_width) &&
+                                                  is_aligned(v, heads->value_width);
+        group.items = (size_t)items;
+        group.local_bytes = count_forward_local(items);
+        snprintf(group.defines, sizeof group.defines, "%s%s", items == CLF__GROUP ? " -DITEMS=64" : "",
+                 aligned ? " -DIS_ALIGNED" : "");
+    }
     return group;
 }
 
@@ -205,7 +213,7 @@ static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, stru
     }
     struct clf__step_group group =
         by_rows ? clf__attention_step_group(device, heads, k, v, tasks, ranges->max_keys)
-                : choose_group(caps);
+                : choose_group(caps, heads, q, k, v);
     const struct clf__argument arguments[] = {
         CLF__LOCAL(group.local_bytes),
         CLF__BUFFER(y.buffer),

@@ -118,6 +118,30 @@ static void test_parts(void **state)
     }
 }
 
+/* Around the GPU form's tiles of 64 keys, their parts and chunks of 16 and its blocks of 16 and 32 queries,
+ * from operands that start on 16 bytes and from others. */
+static void test_tiles(void **state)
+{
+    (void)state;
+    static const int queries[] = {1, 15, 16, 17, 31, 32, 33, 63, 64, 65, 97};
+    static const int keys[] = {16, 17, 31, 32, 33, 48, 49, 63, 64, 65, 80, 96, 97, 127, 128, 129, 193};
+    enum { QUERIES = sizeof queries / sizeof *queries, KEYS = sizeof keys / sizeof *keys };
+    for (int i = 0; i < KEYS; i += support_small() ? 4 : 1) {
+        struct attention_shape shape = {.heads = 2, .key_width = 20, .value_width = 36, .sequences = 2};
+        shape.queries[0] = queries[i % QUERIES];
+        shape.keys[0] = keys[i];
+        shape.queries[1] = queries[(i + 4) % QUERIES];
+        shape.keys[1] = keys[(i + 7) % KEYS];
+        shape.column_views = i % 2;
+        check(shape);
+        shape.causal = 1;
+        shape.hidden = i / 2 % 2;
+        shape.relative = i % 3 == 0 ? 5 : 0;
+        shape.additive = i % 5 == 1;
+        check(shape);
+    }
+}
+
 static void test_widths(void **state)
 {
     (void)state;
@@ -313,6 +337,7 @@ int main(void)
         cmocka_unit_test_teardown(test_bf16, support_teardown),
         cmocka_unit_test_teardown(test_lengths, support_teardown),
         cmocka_unit_test_teardown(test_parts, support_teardown),
+        cmocka_unit_test_teardown(test_tiles, support_teardown),
         cmocka_unit_test_teardown(test_widths, support_teardown),
         cmocka_unit_test_teardown(test_halves, support_teardown),
         cmocka_unit_test_teardown(test_masks, support_teardown),

@@ -267,6 +267,78 @@ static void test_together(void **state)
     }
 }
 
+/* Long histories: what a double gives, and a row alone, which groups may share out otherwise, the bits that
+ * it has among many. */
+static void test_long(void **state)
+{
+    (void)state;
+    enum {
+        COUNT = 1100,
+        HEADS = 2,
+        WIDTH = 20,
+        COLUMNS = HEADS * WIDTH,
+        KINDS = 8,
+        ROWS = 5 * KINDS,
+        REACH = 6
+    };
+    static const int32_t kinds[KINDS] = {COUNT - 1, 0, 63, 64, 127, 511, 512, 700};
+    struct support_random random = {11};
+    const float *q = support_uniform_array(&random, ROWS * COLUMNS, 2.0f);
+    const float *k = support_uniform_array(&random, COUNT * COLUMNS, 2.0f);
+    const float *v = support_uniform_array(&random, COUNT * COLUMNS, 1.0f);
+    const float *bias = support_uniform_array(&random, HEADS * (2 * REACH + 1), 2.0f);
+    int32_t positions[ROWS], cache_rows[ROWS], table[COUNT];
+    memset(cache_rows, 0, sizeof cache_rows);
+    memset(table, 0, sizeof table);
+    double *expected = support_array(ROWS * COLUMNS, sizeof *expected);
+    for (int i = 0; i < ROWS * HEADS; i++) {
+        int row = i / HEADS, head = i % HEADS;
+        int position = positions[row] = kinds[row % KINDS];
+        double total = 0.0, *sums = expected + i * WIDTH;
+        for (int t = 0; t <= position; t++) {
+            double score = bias[head * (2 * REACH + 1) + (position - t < REACH ? t - position + REACH : 0)];
+            for (int d = 0; d < WIDTH; d++) {
+                score += 0.25 * (double)q[i * WIDTH + d] * (double)k[(t * HEADS + head) * WIDTH + d];
+            }
+            double weight = exp(score);
+            total += weight;
+            for (int d = 0; d < WIDTH; d++) {
+                sums[d] += weight * (double)v[(t * HEADS + head) * WIDTH + d];
+            }
+        }
+        for (int d = 0; d < WIDTH; d++) {
+            sums[d] /= total;
+        }
+    }
+    struct clf__heads heads = {HEADS, WIDTH, WIDTH, 0.25f};
+    FOR_EACH_FORM(device)
+    {
+        struct clf__tensor queries = support_tensor(device, CLF__F32, ROWS, COLUMNS, q);
+        struct clf__tensor y = support_tensor(device, CLF__F32, ROWS, COLUMNS, NULL);
+        struct clf__attention_history history = {
+            .keys = support_tensor(device, CLF__F32, COUNT, COLUMNS, k),
+            .values = support_tensor(device, CLF__F32, COUNT, COLUMNS, v),
+            .table = support_tensor(device, CLF__I32, 1, COUNT, table),
+            .cache_rows = support_tensor(device, CLF__I32, 1, ROWS, cache_rows),
+            .positions = support_tensor(device, CLF__I32, 1, ROWS, positions),
+            .relative = support_tensor(device, CLF__F32, HEADS, 2 * REACH + 1, bias),
+            .cache_rows_total = 1,
+        };
+        assert_ok(clf__attention_step_forward(y, queries, CLF__NO_TENSOR, CLF__NO_TENSOR, &heads, &history));
+        const float *together = support_read(y);
+        assert_close(together, expected, ROWS * COLUMNS, 2e-6);
+        for (int i = 0; i < KINDS; i++) {
+            struct clf__attention_history one = history;
+            struct clf__tensor row = support_tensor(device, CLF__F32, 1, COLUMNS, NULL);
+            one.cache_rows = clf__tensor_columns(history.cache_rows, i, 1);
+            one.positions = clf__tensor_columns(history.positions, i, 1);
+            assert_ok(clf__attention_step_forward(row, clf__tensor_rows(queries, i, 1), CLF__NO_TENSOR,
+                                                  CLF__NO_TENSOR, &heads, &one));
+            assert_memory_equal(support_read(row), together + i * COLUMNS, COLUMNS * sizeof *together);
+        }
+    }
+}
+
 static void test_lengths(void **state)
 {
     (void)state;
@@ -348,6 +420,7 @@ int main(void)
         cmocka_unit_test_teardown(test_widths, support_teardown),
         cmocka_unit_test_teardown(test_halves, support_teardown),
         cmocka_unit_test_teardown(test_together, support_teardown),
+        cmocka_unit_test_teardown(test_long, support_teardown),
         cmocka_unit_test_teardown(test_out_of_range, support_teardown),
         cmocka_unit_test_teardown(test_no_rows, support_teardown),
     };
