@@ -70,7 +70,7 @@
         return result;                                                                                                 \
     }
 #elif GROUP == 256 /* four levels at a time, in each work-item that needs them: three barriers and not ten */
-/* The tree of s[at], s[at + step] .. s[at + 15 * step]. Not functions: PoCL 3.1 comes down over those. */
+/* The tree of s[at], s[at + step] .. s[at + 15 * step]. */
 #define TREE_OF_FOUR(COMBINE, s, at, step)                                                                             \
     COMBINE(COMBINE(s[at], s[(at) + 8 * (step)]), COMBINE(s[(at) + 4 * (step)], s[(at) + 12 * (step)]))
 #define TREE_OF_16(COMBINE, s, at, step)                                                                               \

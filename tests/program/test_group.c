@@ -10,19 +10,20 @@
 #include "support/support.h"
 
 /* y (3, GROUP) of each group = the sum, the largest, and the sum of the squares, as all got them. */
-static const char source[] = "GPU_KERNEL void reduce(__global float *y, const __global float *x)\n"
-                             "{\n"
-                             "    __local float shared[GROUP];\n"
-                             "    int item = get_local_id(0), group = get_group_id(0);\n"
-                             "    float value = x[group * GROUP + item];\n"
-                             "    y += group * 3 * GROUP + item;\n"
-                             "    y[0] = group_sum(shared, value);\n"
-                             "    y[GROUP] = group_max(shared, value);\n"
-                             "    y[2 * GROUP] = group_sum(shared, value * value);\n"
-                             "}\n"
-                             "#ifdef PASS_VALUE\n"
-                             "GPU_KERNEL void with_sub_groups(void) {}\n"
-                             "#endif\n";
+/* Local memory comes as a parameter: PoCL 3.1 crashes over an array of 256 here. */
+static const char source[] =
+    "GPU_KERNEL void reduce(__global float *y, const __global float *x, __local float *shared)\n"
+    "{\n"
+    "    int item = get_local_id(0), group = get_group_id(0);\n"
+    "    float value = x[group * GROUP + item];\n"
+    "    y += group * 3 * GROUP + item;\n"
+    "    y[0] = group_sum(shared, value);\n"
+    "    y[GROUP] = group_max(shared, value);\n"
+    "    y[2 * GROUP] = group_sum(shared, value * value);\n"
+    "}\n"
+    "#ifdef PASS_VALUE\n"
+    "GPU_KERNEL void with_sub_groups(void) {}\n"
+    "#endif\n";
 
 enum { GROUPS = 5 };
 
@@ -64,12 +65,13 @@ static void check(struct clf_device *device, int items, const char *defines)
     values[items] = INFINITY;
     struct clf__tensor x = support_tensor(device, CLF__F32, GROUPS, items, values);
     struct clf__tensor y = support_tensor(device, CLF__F32, GROUPS, 3 * items, NULL);
-    const struct clf__argument arguments[] = {CLF__BUFFER(y.buffer), CLF__BUFFER(x.buffer)};
+    const struct clf__argument arguments[] = {CLF__BUFFER(y.buffer), CLF__BUFFER(x.buffer),
+                                              CLF__LOCAL((size_t)items * sizeof(float))};
     struct clf__launch launch = {.program = "reduce",
                                  .defines = defines,
                                  CLF__ON_BOTH("reduce", {GROUPS}, {(size_t)items}),
                                  .arguments = arguments,
-                                 .argument_count = 2};
+                                 .argument_count = 3};
     assert_ok(clf__launch(device, &launch));
     const float *answer = support_read(y);
     for (int g = 0; g < GROUPS; g++, answer += 3 * items, values += items) {
