@@ -71,6 +71,26 @@
         }                                                                                                              \
         return result;                                                                                                 \
     }
+#elif GROUP == 256 /* four levels at a time, in each work-item that needs them: three barriers and not ten */
+/* The tree of s[at], s[at + step] .. s[at + 15 * step]. */
+#define TREE_OF_FOUR(COMBINE, s, at, step)                                                                             \
+    COMBINE(COMBINE(s[at], s[(at) + 8 * (step)]), COMBINE(s[(at) + 4 * (step)], s[(at) + 12 * (step)]))
+#define TREE_OF_16(COMBINE, s, at, step)                                                                               \
+    COMBINE(COMBINE(TREE_OF_FOUR(COMBINE, s, at, step), TREE_OF_FOUR(COMBINE, s, (at) + 2 * (step), step)),            \
+            COMBINE(TREE_OF_FOUR(COMBINE, s, (at) + (step), step), TREE_OF_FOUR(COMBINE, s, (at) + 3 * (step), step)))
+#define DEFINE_GROUP_REDUCTION(NAME, T, COMBINE)                                                                       \
+    static inline T NAME(__local T *shared, T value)                                                                   \
+    {                                                                                                                  \
+        int item = (int)get_local_id(0);                                                                               \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                                  \
+        shared[item] = value;                                                                                          \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                                  \
+        if (item < 16) {                                                                                               \
+            shared[item] = TREE_OF_16(COMBINE, shared, item, 16);                                                      \
+        }                                                                                                              \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                                  \
+        return TREE_OF_16(COMBINE, shared, 0, 1);                                                                      \
+    }
 #else
 #define DEFINE_GROUP_REDUCTION(NAME, T, COMBINE)                                                                       \
     static inline T NAME(__local T *shared, T value)                                                                   \

@@ -159,8 +159,8 @@ static inline float4 load_four(const __global float *x)
     return (float4)(x[0], x[GROUP], x[2 * GROUP], x[3 * GROUP]);
 }
 
-/* Those of columns at, at + GROUP ... that the row has. One beyond it reads column c, which is the work-item's too: no
- * load waits for a branch, and nobody reads what another bans. */
+/* Those of columns at, at + GROUP ... that the row has, as c is. One beyond it reads column c, so that no load waits for a
+ * branch. */
 static inline float load_one_of(const __global float *x, int c, int at, int columns)
 {
     float value = x[at < columns ? at : c];
@@ -261,37 +261,26 @@ static void group_row_top_k(__local ulong *keys, __global float *values, __globa
             first = group_max_key(keys, own);
         }
         if (item == 0) {
-            values[i] = first ? x[id_of(first)] : -INFINITY;
+            values[i] = value_of(first);
             ids[i] = first ? first_id + id_of(first) : -1;
         }
     }
 }
 
-/* Bans columns of this work-item's slice: no two write one. */
-static inline void ban_own(__global float *x, int id, int columns, int item)
+/* One ban a work-item; an id that comes twice is written twice, as the same. */
+static void group_ban(__global float *x, int columns, const __global int *banned, int first, int end)
 {
-    if (id >= 0 && id < columns && slice_of(id) == item) {
-        x[id] = -INFINITY;
+    if (first >= end) {
+        return;
     }
-}
-
-/* Eight ids under way; beyond the end the last one again. */
-static void ban_slice(__global float *x, int columns, const __global int *banned, int first, int end)
-{
-    int item = (int)get_local_id(0), last = end - 1;
-    for (int i = first; i < end; i += 8) {
-        int4 a = (int4)(banned[i], banned[min(i + 1, last)], banned[min(i + 2, last)], banned[min(i + 3, last)]);
-        int4 b = (int4)(banned[min(i + 4, last)], banned[min(i + 5, last)], banned[min(i + 6, last)],
-                        banned[min(i + 7, last)]);
-        ban_own(x, a.x, columns, item);
-        ban_own(x, a.y, columns, item);
-        ban_own(x, a.z, columns, item);
-        ban_own(x, a.w, columns, item);
-        ban_own(x, b.x, columns, item);
-        ban_own(x, b.y, columns, item);
-        ban_own(x, b.z, columns, item);
-        ban_own(x, b.w, columns, item);
+    barrier(CLK_GLOBAL_MEM_FENCE); /* the row as it came has been read */
+    for (int i = first + (int)get_local_id(0); i < end; i += GROUP) {
+        int id = banned[i];
+        if (id >= 0 && id < columns) {
+            x[id] = -INFINITY;
+        }
     }
+    barrier(CLK_GLOBAL_MEM_FENCE);
 }
 
 /* A group takes a row. shared and keys hold GROUP each.
@@ -311,7 +300,7 @@ GPU_KERNEL void top_k_forward_gpu(ARGUMENTS, __local float *shared, __local ulon
         ulong own = 0, first = 0;
         for (int is_after = !has_before; is_after < 2; is_after++) {
             if (is_after) {
-                ban_slice(x, columns, banned + banned_offset, first_ban, end_ban);
+                group_ban(x, columns, banned + banned_offset, first_ban, end_ban);
             }
             struct slice slice = read_slice(x, columns);
             own = key_of(slice.best, slice.id);
@@ -326,7 +315,6 @@ GPU_KERNEL void top_k_forward_gpu(ARGUMENTS, __local float *shared, __local ulon
                 }
             }
         }
-        barrier(CLK_GLOBAL_MEM_FENCE); /* what is banned is seen by all */
         group_row_top_k(keys, best_values, best_ids, k, own, first, x, columns, 0);
     }
 }
