@@ -10,7 +10,8 @@
  * on nothing but its own sequence.
  *
  * Macros: KEY_WIDTH, VALUE_WIDTH (of one head); HAS_DROPOUT for kernels that drop weights; the CPU form takes
- * RESULT_BF16 (result.cl). */
+ * RESULT_BF16 (result.cl); the GPU form IS_ALIGNED, where every fourth column of all of q, k and v starts on 16 bytes, and
+ * ITEMS. */
 #if !defined(KEY_WIDTH) || !defined(VALUE_WIDTH)
 #error "attention.cl needs KEY_WIDTH and VALUE_WIDTH"
 #endif

@@ -1,4 +1,4 @@
-/* The GPU form of attention.cl and of its gradients: included, never built alone. Tiles of keys and values go through local
+/* The GPU form of attention's gradients: included, never built alone. Tiles of keys and values go through local
  * memory. Work-item (row, column) of 8 x 8 holds products of four rows, 4 row .., with every eighth row from `column` on,
  * and sums of the four rows' columns from `column` on by eights.
  *
