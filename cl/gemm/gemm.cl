@@ -44,7 +44,6 @@ CPU_KERNEL void gemm_weight_cpu(__global result_element *y, int y_offset, int y_
 typedef float tile_number;
 typedef float4 tile_quad;
 #define ADD_COLUMNS(sums, a, b) fma((float4)(a), b, sums)
-#define INPUTS_UNROLLED         2
 #include "include/tile_gpu.cl"
 
 #define X_PITCH (TILE + 4) /* padded, so that the transposing stores meet fewer bank conflicts */
@@ -60,20 +59,34 @@ struct tile_cargo {
 #define CARGO_W_INPUT  ((int)get_local_id(0) / (8 * INPUTS_TOGETHER) * INPUTS_TOGETHER)
 #define CARGO_W_COLUMN ((int)get_local_id(0) % (8 * INPUTS_TOGETHER) * 4)
 
-/* x: what the item carries of input 0 of the tile's first of `rows` rows; w: of its first of `outputs` columns. */
+/* x: what the item carries of input 0 of the tile's first of `rows` rows; w: of its first of `outputs` columns. Nearly all
+ * slices lie within their operands, and are fetched without looking at the ends. */
 static inline void fetch_cargo(struct tile_cargo *cargo, const __global float *x, size_t x_stride, int rows,
                                const __global weight_element *w, int outputs, int inputs, int next)
 {
+    w += (size_t)(next / INPUTS_TOGETHER) * PANEL;
+    size_t panel = (size_t)panel_depth(inputs) * PANEL;
+    x += next;
+    if (rows >= TILE && outputs > PANEL && next + TILE_DEPTH <= inputs) {
+#pragma unroll
+        for (int i = 0; i < 8; i++) {
+            cargo->x[i] = x[(size_t)(8 * i) * x_stride];
+        }
+#pragma unroll
+        for (int i = 0; i < 2 / INPUTS_TOGETHER; i++) {
+            cargo->w[i] = load_weight4(w + i * panel);
+        }
+        return;
+    }
 #pragma unroll
     for (int i = 0; i < 8; i++) {
         int inside = CARGO_X_ROW + 8 * i < rows && next + CARGO_X_INPUT < inputs;
-        cargo->x[i] = inside ? x[(size_t)(8 * i) * x_stride + next] : 0.0f;
+        cargo->x[i] = inside ? x[(size_t)(8 * i) * x_stride] : 0.0f;
     }
 #pragma unroll
     for (int i = 0; i < 2 / INPUTS_TOGETHER; i++) {
         int inside = next + CARGO_W_INPUT < inputs && (CARGO_W_COLUMN / PANEL + i) * PANEL < outputs;
-        const __global weight_element *from = w + (size_t)(next / INPUTS_TOGETHER + i * panel_depth(inputs)) * PANEL;
-        cargo->w[i] = inside ? load_weight4(from) : (weight4)(0);
+        cargo->w[i] = inside ? load_weight4(w + i * panel) : (weight4)(0);
     }
 }
 
@@ -155,23 +168,58 @@ GPU_KERNEL_OF(ITEMS) void gemm_weight_tile_gpu(__global float *y, int y_offset, 
 
 #define SKINNY_ROWS  16
 #define SKINNY_DEPTH 128
+/* What waits for memory, and how long, decides: how many slices are on their way, and how many inputs are read from local
+ * memory before they are multiplied. NVIDIA's compiler has registers for more, but does not take them by itself. */
+#if defined(__NV_CL_C_VERSION)
+#define SKINNY_AHEAD 2
+#define SKINNY_BATCH 8
+#else
+#define SKINNY_AHEAD 1
+#define SKINNY_BATCH 4
+#endif
 #define SKINNY_LOADS (SKINNY_DEPTH * PANEL / 4 / ITEMS / INPUTS_TOGETHER) /* of an item, of W, a slice */
 
-/* acc (4) += x[4 rows, k] * w[column, k] */
-#define SKINNY_STEP(k)                                                                                                 \
-    *acc = fma(*(const __local float4 *)&x_tile[(k)*SKINNY_ROWS], (float4)(w_tile[(k)*PANEL]), *acc);
+/* Some neighbouring inputs of an item's 4 rows and its column. */
+struct skinny_batch {
+    float4 x[SKINNY_BATCH];
+    float w[SKINNY_BATCH];
+};
 
-/* The same for all k < steps, SKINNY_DEPTH at most: x_tile from the item's rows on, w_tile from its column on. */
-static inline void multiply_skinny(float4 *acc, const __local float *x_tile, const __local float *w_tile, int steps)
+static inline void load_batch(struct skinny_batch *batch, const __local float *x_tile, const __local float *w_tile, int k)
 {
-    if (steps >= SKINNY_DEPTH) {
-#pragma unroll 8
-        for (int step = 0; step < SKINNY_DEPTH; step++) {
-            SKINNY_STEP(step)
+#pragma unroll
+    for (int i = 0; i < SKINNY_BATCH; i++) {
+        batch->x[i] = *(const __local float4 *)&x_tile[(k + i) * SKINNY_ROWS];
+        batch->w[i] = w_tile[(k + i) * PANEL];
+    }
+}
+
+static inline void add_batch(float4 *acc, const struct skinny_batch *batch)
+{
+#pragma unroll
+    for (int i = 0; i < SKINNY_BATCH; i++) {
+        *acc = fma(batch->x[i], (float4)(batch->w[i]), *acc);
+    }
+}
+
+/* acc (4) += the products of a slice's inputs, SKINNY_DEPTH at most: x_tile from the item's rows on, w_tile from its column
+ * on. */
+static inline void multiply_skinny(float4 *acc, const __local float *x_tile, const __local float *w_tile, int inputs)
+{
+    if (inputs >= SKINNY_DEPTH) {
+        struct skinny_batch even, odd;
+        load_batch(&even, x_tile, w_tile, 0);
+#pragma unroll 1
+        for (int k = 0; k < SKINNY_DEPTH; k += 2 * SKINNY_BATCH) {
+            load_batch(&odd, x_tile, w_tile, k + SKINNY_BATCH);
+            add_batch(acc, &even);
+            /* behind the last one, the first one again: no branch */
+            load_batch(&even, x_tile, w_tile, (k + 2 * SKINNY_BATCH) % SKINNY_DEPTH);
+            add_batch(acc, &odd);
         }
     } else {
-        for (int step = 0; step < steps; step++) {
-            SKINNY_STEP(step)
+        for (int k = 0; k < inputs; k++) {
+            *acc = fma(*(const __local float4 *)&x_tile[k * SKINNY_ROWS], (float4)(w_tile[k * PANEL]), *acc);
         }
     }
 }
@@ -182,7 +230,7 @@ struct skinny_cargo {
     weight4 w[SKINNY_LOADS];
 };
 
-/* The slice from input `next` on: x_from and w_from are the item's place in the first one. */
+/* The slice from input `next` on, zeros beyond the last one: x_from and w_from are the item's place in the first one. */
 static inline void fetch_skinny(struct skinny_cargo *cargo, const __global float *x_from, int x_stride, int rows,
                                 const __global weight_element *w_from, int inputs, int next)
 {
@@ -229,33 +277,41 @@ GPU_KERNEL_OF(ITEMS) void gemm_weight_skinny_gpu(__global float *y, int y_offset
     int row = (int)get_group_id(1) * SKINNY_ROWS;
     const __global float *x_from = x + x_offset + (size_t)row * x_stride + item;
     const __global weight_element *w_from = w + (size_t)column * panel_depth(inputs) + item * 4;
-    struct skinny_cargo cargo;
+    /* What is wanted at the end is asked for at the beginning, since waiting is most of the work. */
+    int c = column + lane, first = row + quarter * 4;
+    float shift = bias && c < outputs ? bias[c] : 0.0f, added[4];
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        int inside = residual && first + i < rows && c < outputs;
+        added[i] = inside ? residual[residual_offset + (size_t)(first + i) * residual_stride + c] : 0.0f;
+    }
     float4 acc = 0.0f;
-    for (int k = -SKINNY_DEPTH; k < inputs; k += SKINNY_DEPTH) {
-        int next = k + SKINNY_DEPTH;
-        int has_next = next < inputs;
-        if (has_next) {
-            fetch_skinny(&cargo, x_from, x_stride, rows - row, w_from, inputs, next);
-        }
-        if (k >= 0 && row + quarter * 4 < rows) {
-            multiply_skinny(&acc, x_tile + quarter * 4, w_tile + lane, inputs - k);
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (has_next) {
-            put_skinny(x_tile, w_tile, &cargo);
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
+    struct skinny_cargo even;
+    fetch_skinny(&even, x_from, x_stride, rows - row, w_from, inputs, 0);
+#if SKINNY_AHEAD > 1
+    struct skinny_cargo odd; /* no copy of the other: that would wait for it */
+    fetch_skinny(&odd, x_from, x_stride, rows - row, w_from, inputs, SKINNY_DEPTH);
+#endif
+#define TAKE_SLICE(cargo, k)                                                                                           \
+    put_skinny(x_tile, w_tile, &(cargo));                                                                              \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                                                      \
+    fetch_skinny(&(cargo), x_from, x_stride, rows - row, w_from, inputs, (k) + SKINNY_AHEAD * SKINNY_DEPTH);           \
+    if (first < rows) {                                                                                                \
+        multiply_skinny(&acc, x_tile + quarter * 4, w_tile + lane, inputs - (k));                                      \
+    }                                                                                                                  \
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int k = 0; k < inputs; k += SKINNY_AHEAD * SKINNY_DEPTH) {
+        TAKE_SLICE(even, k)
+#if SKINNY_AHEAD > 1
+        TAKE_SLICE(odd, k + SKINNY_DEPTH) /* which may have no inputs; a condition around barriers is more than some bear */
+#endif
     }
     float products[4];
     vstore4(acc, 0, products);
-    int c = column + lane;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-        int r = row + quarter * 4 + i;
-        if (r < rows && c < outputs) {
-            float value = activate(fma(scale, products[i], bias ? bias[c] : 0.0f));
-            value += residual ? residual[residual_offset + (size_t)r * residual_stride + c] : 0.0f;
-            y[y_offset + (size_t)r * y_stride + c] = value;
+        if (first + i < rows && c < outputs) {
+            y[y_offset + (size_t)(first + i) * y_stride + c] = activate(fma(scale, products[i], shift)) + added[i];
         }
     }
 }

@@ -42,7 +42,6 @@ typedef int4 tile_quad;
 #define ADD_COLUMNS(sums, a, b)                                                                                        \
     (int4)(dot_word((sums).x, a, (b).x), dot_word((sums).y, a, (b).y), dot_word((sums).z, a, (b).z),                   \
            dot_word((sums).w, a, (b).w))
-#define INPUTS_UNROLLED 1
 #include "include/tile_gpu.cl"
 
 #define X_PITCH (TILE + 4) /* padded, so that the transposing stores meet fewer bank conflicts */

@@ -167,7 +167,6 @@ CPU_KERNEL void weight_gradient_cpu(__global float *dw, const __global float *dy
 typedef float tile_number;
 typedef float4 tile_quad;
 #define ADD_COLUMNS(sums, a, b) fma((float4)(a), b, sums)
-#define INPUTS_UNROLLED         2
 #include "include/tile_gpu.cl"
 
 #if PRECISION == 0
@@ -187,6 +186,14 @@ struct tile_cargo {
 static inline void fetch_cargo(struct tile_cargo *cargo, const __global float *x, size_t x_stride, int x_left,
                                const __global float *dy, size_t dy_stride, int dy_left, float scale, int rows, int next)
 {
+    if (x_left >= 4 && dy_left >= 4 && next + TILE_DEPTH <= rows) {
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            cargo->x[i] = vload4(0, x + (size_t)(next + 8 * i) * x_stride);
+            cargo->dy[i] = scale * vload4(0, dy + (size_t)(next + 8 * i) * dy_stride);
+        }
+        return;
+    }
 #pragma unroll
     for (int i = 0; i < 2; i++) {
         int row = next + 8 * i, is_inside = CARGO_ROW + row < rows;

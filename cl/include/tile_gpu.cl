@@ -2,10 +2,17 @@
  * slices of the operands lie in local memory. Included, never built alone.
  *
  * Needs tile_number, the type of operands and sums, tile_quad, of four of them, and ADD_COLUMNS(sums, a, b): four sums, the
- * products of one number and four columns added. INPUTS_UNROLLED: how many inputs go without a branch. */
+ * products of one number and four columns added. */
 #define ITEMS      128
 #define TILE       64
 #define TILE_DEPTH 16 /* inputs of a slice */
+
+/* Inputs that go without a branch: the loads of the next ones are hoisted, which costs more registers than some have. */
+#if defined(__NV_CL_C_VERSION)
+#define INPUTS_UNROLLED TILE_DEPTH
+#else
+#define INPUTS_UNROLLED 2
+#endif
 
 /* The first column of an item is ALONG * 4, its rows are SPOT(ACROSS, i): 4 neighbours in each half of the tile. So 32 items
  * in a row read 8 neighbouring quads of the one operand and 4 of the other, which local memory serves at once. */
@@ -50,7 +57,6 @@ static inline void multiply_slice(struct tile_sums *sums, const __local tile_num
                                   const __local tile_number *b, int inputs)
 {
     if (inputs >= TILE_DEPTH) {
-        /* hardly unrolled: hoisted loads cost more registers than some have */
 #pragma unroll INPUTS_UNROLLED
         for (int k = 0; k < TILE_DEPTH; k++) {
             multiply_input(sums, a + k * a_pitch, b + k * TILE);

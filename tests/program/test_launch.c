@@ -195,7 +195,7 @@ static void test_build_failure(void **state)
     assert_non_null(strstr(logged, "nothing_of_this_name"));
     /* Oclgrind and NVIDIA's compiler do not take #line. */
     if (strstr(clf_device_describe(device)->name, "Oclgrind") == NULL &&
-        strstr(clf_last_error(), "<kernel>:4:") == NULL) {
+        strstr(clf_last_error(), "<kernel>:") == NULL) {
         assert_non_null(strstr(clf_last_error(), "cl/broken:4:"));
     }
     assert_fails(clf__launch(device, &launch), CLF_BUILD,
