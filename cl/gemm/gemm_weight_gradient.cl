@@ -189,8 +189,8 @@ static inline void fetch_cargo(struct tile_cargo *cargo, const __global float *x
     if (x_left >= 4 && dy_left >= 4 && next + TILE_DEPTH <= rows) {
 #pragma unroll
         for (int i = 0; i < 2; i++) {
-            cargo->x[i] = vload4(0, x + (size_t)(next + 8 * i) * x_stride);
-            cargo->dy[i] = scale * vload4(0, dy + (size_t)(next + 8 * i) * dy_stride);
+            cargo->x[i] = load_quad(x + (size_t)(next + 8 * i) * x_stride, 4, 0.0f);
+            cargo->dy[i] = scale * load_quad(dy + (size_t)(next + 8 * i) * dy_stride, 4, 0.0f);
         }
         return;
     }

@@ -9,7 +9,8 @@
  * takes whole rows; a row stays in the first cache between the passes. GPU form: a group takes a row, work-item i its
  * columns 4i .. 4i + 3, then QUADS further on.
  *
- * Macros: NORM; HAS_BETA where there is a beta (its buffer is null otherwise). */
+ * Macros: NORM; HAS_BETA where there is a beta (its buffer is null otherwise); HELD (GPU form) or none: how many quads of a
+ * row a work-item has, where it can hold them. */
 #include "include/bf16.cl"
 
 #ifndef NORM
@@ -129,39 +130,99 @@ static inline void store_rounded_quad(float4 value, __global ushort *to, int lef
     }
 }
 
+#ifdef HELD
+/* A row of up to HELD * QUADS columns, of which a work-item holds HELD quads: all that is read is asked for at once, since
+ * waiting for memory is most of the work of the few rows of a decoding step. */
+static inline void norm_row_gpu(__local float *shared, __global float *out, __global ushort *rounded,
+                             const __global float *in, const __global float *gamma, const __global float *beta,
+                             int columns, float eps)
+{
+    int left = columns - (int)get_local_id(0) * 4;
+    in += (int)get_local_id(0) * 4;
+    gamma += (int)get_local_id(0) * 4;
+    beta += (int)get_local_id(0) * 4;
+    float4 values[HELD], factors[HELD], shifts[HELD], squares = 0.0f;
+#pragma unroll
+    for (int i = 0; i < HELD; i++) {
+        int is_there = left > i * QUADS;
+        values[i] = is_there ? load_quad(in + i * QUADS, left - i * QUADS, 0.0f) : (float4)(0.0f);
+        factors[i] = is_there ? load_quad(gamma + i * QUADS, left - i * QUADS, 0.0f) : (float4)(0.0f);
+        shifts[i] = BETA(float4, is_there ? load_quad(beta + i * QUADS, left - i * QUADS, 0.0f) : (float4)(0.0f));
+    }
+#if NORM == 1
+    float mean = 0.0f;
+#else
+    float4 sums = 0.0f;
+#pragma unroll
+    for (int i = 0; i < HELD; i++) {
+        sums += values[i];
+    }
+    float mean = group_sum(shared, sum4(sums)) / (float)columns;
+#endif
+#pragma unroll
+    for (int i = 0; i < HELD; i++) {
+        values[i] = select((float4)(0.0f), values[i] - mean, (int4)(0, 1, 2, 3) < left - i * QUADS);
+        squares = fma(values[i], values[i], squares);
+    }
+    float scale = scale_of(group_sum(shared, sum4(squares)), columns, eps);
+#pragma unroll
+    for (int i = 0; i < HELD; i++) {
+        if (left > i * QUADS) {
+            float4 value = fma(values[i] * scale, factors[i], shifts[i]);
+            int column = columns - left + i * QUADS;
+            if (out) {
+                store_quad(value, out + column, left - i * QUADS);
+            }
+            if (rounded) {
+                store_rounded_quad(value, rounded + column, left - i * QUADS);
+            }
+        }
+    }
+}
+#else
+static inline void norm_row_gpu(__local float *shared, __global float *out, __global ushort *rounded,
+                             const __global float *in, const __global float *gamma, const __global float *beta,
+                             int columns, float eps)
+{
+    int first = (int)get_local_id(0) * 4;
+    float4 squares = 0.0f;
+#if NORM == 1
+    float mean = 0.0f;
+#else
+    float4 sums = 0.0f;
+    for (int c = first; c < columns; c += QUADS) {
+        sums += load_quad(in + c, columns - c, 0.0f);
+    }
+    float mean = group_sum(shared, sum4(sums)) / (float)columns;
+#endif
+    for (int c = first; c < columns; c += QUADS) {
+        float4 p = load_quad(in + c, columns - c, mean) - mean; /* what is not there counts nothing */
+        squares = fma(p, p, squares);
+    }
+    float scale = scale_of(group_sum(shared, sum4(squares)), columns, eps);
+    for (int c = first; c < columns; c += QUADS) {
+        int left = columns - c;
+        float4 normal = (load_quad(in + c, left, 0.0f) - mean) * scale;
+        float4 factor = load_quad(gamma + c, left, 0.0f);
+        float4 value = fma(normal, factor, BETA(float4, load_quad(beta + c, left, 0.0f)));
+        if (out) {
+            store_quad(value, out + c, left);
+        }
+        if (rounded) {
+            store_rounded_quad(value, rounded + c, left);
+        }
+    }
+}
+#endif
+
 GPU_KERNEL void layernorm_forward_gpu(FORWARD_ARGUMENTS)
 {
     __local float shared[GROUP];
-    int first = (int)get_local_id(0) * 4;
     for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {
+        __global float *out = y ? y + y_offset + (size_t)n * y_stride : 0;
+        __global ushort *out_rounded = rounded ? rounded + rounded_offset + (size_t)n * rounded_stride : 0;
         const __global float *in = x + x_offset + (size_t)n * x_stride;
-        float4 squares = 0.0f;
-#if NORM == 1
-        float mean = 0.0f;
-#else
-        float4 sums = 0.0f;
-        for (int c = first; c < columns; c += QUADS) {
-            sums += load_quad(in + c, columns - c, 0.0f);
-        }
-        float mean = group_sum(shared, sum4(sums)) / (float)columns;
-#endif
-        for (int c = first; c < columns; c += QUADS) {
-            float4 p = load_quad(in + c, columns - c, mean) - mean; /* what is not there counts nothing */
-            squares = fma(p, p, squares);
-        }
-        float scale = scale_of(group_sum(shared, sum4(squares)), columns, eps);
-        for (int c = first; c < columns; c += QUADS) {
-            int left = columns - c;
-            float4 normal = (load_quad(in + c, left, 0.0f) - mean) * scale;
-            float4 factor = load_quad(gamma + gamma_offset + c, left, 0.0f);
-            float4 value = fma(normal, factor, BETA(float4, load_quad(beta + beta_offset + c, left, 0.0f)));
-            if (y) {
-                store_quad(value, y + y_offset + (size_t)n * y_stride + c, left);
-            }
-            if (rounded) {
-                store_rounded_quad(value, rounded + rounded_offset + (size_t)n * rounded_stride + c, left);
-            }
-        }
+        norm_row_gpu(shared, out, out_rounded, in, gamma + gamma_offset, beta + beta_offset, columns, eps);
     }
 }
 

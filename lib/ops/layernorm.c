@@ -1,6 +1,7 @@
 #include "ops/layernorm.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 #include "device/caps.h"
 #include "ops/chunks.h"
@@ -21,10 +22,19 @@ clf_status clf__layernorm_forward(struct clf__tensor y, struct clf__tensor round
     const struct clf__tensor views[] = {y, rounded, x, gamma, beta};
     double matrices = 1.0 + (y.buffer != NULL ? 1.0 : 0.0) + (rounded.buffer != NULL ? 0.5 : 0.0);
     const struct clf__argument extras[] = {CLF__FLOAT(eps)};
+    /* Quads of a row that a work-item of the GPU form has, which it holds where they are few. */
+    enum { MOST_HELD = 4 };
+    int is_gpu = clf__device_caps(clf__buffer_device(x.buffer))->form == CLF_FORM_GPU;
+    int held = (x.columns - 1) / (4 * CLF__GROUP) + 1;
+    char holding[24] = "", macros[48];
+    if (is_gpu && held <= MOST_HELD) {
+        snprintf(holding, sizeof holding, " -DHELD=%d", held);
+    }
+    snprintf(macros, sizeof macros, "%s%s", defines[kind][beta.buffer != NULL], holding);
     struct clf__rows_launch launch = {
         .program = "layernorm",
         CLF__KERNELS("layernorm_forward"),
-        .defines = defines[kind][beta.buffer != NULL],
+        .defines = macros,
         CLF__VIEWS(views),
         .rows = x.rows,
         .columns = x.columns,
