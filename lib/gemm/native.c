@@ -40,13 +40,13 @@ static size_t count_groups(const struct gpu_kernel *kernel, int rows, const stru
            clf__ceil_divide((size_t)weight->outputs, kernel->columns);
 }
 
-/* Tiles share more of what they read. But where there are fewer of them than cores, as in a decoding step of
- * some dozens of sentences, most of a large device waits for the few. Both come to the same bits. */
+/* Tiles share more of what they read. But where they are far fewer than cores, as in a decoding step of some
+ * dozens of sentences, most of a large device waits for the few. Both come to the same bits. */
 static struct clf__grid choose_gpu(const struct kernels *kernels, int rows, const struct clf__weight *weight)
 {
     const struct clf__caps *caps = clf__device_caps(weight->device);
     int is_skinny = rows <= caps->tuning.values[CLF__KNOB_SKINNY_ROWS + weight->precision] ||
-                    count_groups(&kernels->tile, rows, weight) < caps->compute_units;
+                    2 * count_groups(&kernels->tile, rows, weight) < caps->compute_units;
     const struct gpu_kernel *kernel = is_skinny ? &kernels->skinny : &kernels->tile;
     return (struct clf__grid){.kernel = kernel->name,
                               .groups = {clf__ceil_divide((size_t)weight->outputs, kernel->columns),
