@@ -168,15 +168,7 @@ GPU_KERNEL_OF(ITEMS) void gemm_weight_tile_gpu(__global float *y, int y_offset, 
 
 #define SKINNY_ROWS  16
 #define SKINNY_DEPTH 128
-/* What waits for memory, and how long, decides: how many slices are on their way, and how many inputs are read from local
- * memory before they are multiplied. NVIDIA's compiler has registers for more, but does not take them by itself. */
-#if defined(__NV_CL_C_VERSION)
-#define SKINNY_AHEAD 2
-#define SKINNY_BATCH 8
-#else
-#define SKINNY_AHEAD 1
-#define SKINNY_BATCH 4
-#endif
+#define SKINNY_BATCH 4 /* inputs that are read from local memory while those before are multiplied */
 #define SKINNY_LOADS (SKINNY_DEPTH * PANEL / 4 / ITEMS / INPUTS_TOGETHER) /* of an item, of W, a slice */
 
 /* Some neighbouring inputs of an item's 4 rows and its column. */
@@ -286,25 +278,16 @@ GPU_KERNEL_OF(ITEMS) void gemm_weight_skinny_gpu(__global float *y, int y_offset
         added[i] = inside ? residual[residual_offset + (size_t)(first + i) * residual_stride + c] : 0.0f;
     }
     float4 acc = 0.0f;
-    struct skinny_cargo even;
-    fetch_skinny(&even, x_from, x_stride, rows - row, w_from, inputs, 0);
-#if SKINNY_AHEAD > 1
-    struct skinny_cargo odd; /* no copy of the other: that would wait for it */
-    fetch_skinny(&odd, x_from, x_stride, rows - row, w_from, inputs, SKINNY_DEPTH);
-#endif
-#define TAKE_SLICE(cargo, k)                                                                                           \
-    put_skinny(x_tile, w_tile, &(cargo));                                                                              \
-    barrier(CLK_LOCAL_MEM_FENCE);                                                                                      \
-    fetch_skinny(&(cargo), x_from, x_stride, rows - row, w_from, inputs, (k) + SKINNY_AHEAD * SKINNY_DEPTH);           \
-    if (first < rows) {                                                                                                \
-        multiply_skinny(&acc, x_tile + quarter * 4, w_tile + lane, inputs - (k));                                      \
-    }                                                                                                                  \
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (int k = 0; k < inputs; k += SKINNY_AHEAD * SKINNY_DEPTH) {
-        TAKE_SLICE(even, k)
-#if SKINNY_AHEAD > 1
-        TAKE_SLICE(odd, k + SKINNY_DEPTH) /* which may have no inputs; a condition around barriers is more than some bear */
-#endif
+    struct skinny_cargo cargo;
+    fetch_skinny(&cargo, x_from, x_stride, rows - row, w_from, inputs, 0);
+    for (int k = 0; k < inputs; k += SKINNY_DEPTH) {
+        put_skinny(x_tile, w_tile, &cargo);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        fetch_skinny(&cargo, x_from, x_stride, rows - row, w_from, inputs, k + SKINNY_DEPTH);
+        if (first < rows) {
+            multiply_skinny(&acc, x_tile + quarter * 4, w_tile + lane, inputs - k);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
     }
     float products[4];
     vstore4(acc, 0, products);
