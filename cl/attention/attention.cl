@@ -10,8 +10,7 @@
  * on nothing but its own sequence.
  *
  * Macros: KEY_WIDTH, VALUE_WIDTH (of one head); HAS_DROPOUT for kernels that drop weights; the CPU form takes
- * RESULT_BF16 (result.cl); the GPU form IS_ALIGNED, where every fourth column of all of q, k and v starts on 16 bytes, and
- * ITEMS. */
+ * RESULT_BF16 (result.cl); the GPU form IS_ALIGNED, where every fourth column of all of q, k and v starts on 16 bytes. */
 #if !defined(KEY_WIDTH) || !defined(VALUE_WIDTH)
 #error "attention.cl needs KEY_WIDTH and VALUE_WIDTH"
 #endif
@@ -39,10 +38,8 @@ CPU_KERNEL void attention_forward_cpu(ATTENTION_ARGUMENTS)
  *
  * A work-item's queries start at 4 * ROW_PLACE, its keys and columns at 4 * PLACE: neighbours load 64 and 128 bytes in one piece
  * from local memory, and with 32 keys or columns half of a group's sub-groups are free. */
-#ifndef ITEMS
-#define ITEMS 128 /* of a group; 64 where a device takes no more */
-#endif
-#define QUERIES     (ITEMS / 4) /* of a group */
+#define ITEMS       128 /* of a group */
+#define QUERIES     (ITEMS / 4)
 #define KEYS        64          /* of a tile */
 #define DEPTH       16
 #define KEY_PITCH   (KEYS + 4) /* of a column of keys: four columns further on half of the banks lie between */

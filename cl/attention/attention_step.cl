@@ -11,7 +11,7 @@
  * tiles. A row's result depends on nothing but its own keys; only where values are not finite may a masked one count.
  *
  * Macros: KEY_WIDTH, VALUE_WIDTH (of one head), HALF_CACHE (cache_element.cl) or none: of the cache, or of the batch's keys
- * and values; of the GPU form WAYS, and ALIGNED or none. */
+ * and values; of the GPU form WAYS, and IS_ALIGNED or none. */
 #if !defined(KEY_WIDTH) || !defined(VALUE_WIDTH)
 #error "attention_step.cl needs KEY_WIDTH and VALUE_WIDTH"
 #endif
@@ -142,7 +142,7 @@ CPU_KERNEL void attention_rows_cpu(ATTENTION_ARGUMENTS_OF(cache_element))
 /* ---- the GPU form: a group takes one (row, head). Tile i of the keys belongs to stream i % STREAMS, each of which has a
  * running state of its own; WAYS sub-groups of GROUP work-items take a stream each, then the next WAYS, and the states are
  * joined in the streams' order. So WAYS, the host's choice, decides how many loads are under way, not what comes out.
- * ALIGNED: keys and values begin on multiples of four elements, and their widths are such. ---- */
+ * IS_ALIGNED: keys and values begin on multiples of four elements, and their widths are such. ---- */
 
 #ifndef WAYS
 #define WAYS 1

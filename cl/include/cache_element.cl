@@ -23,11 +23,11 @@ static inline __attribute__((always_inline)) struct wide wide_load_cached(const 
 
 #define store_cached16(value, p)  store_half16(value, p)
 
-/* Four, of which `left` >= 1 are there, zeros beyond them. With ALIGNED every four begin on 8 bytes and are there: one
+/* Four, of which `left` >= 1 are there, zeros beyond them. With IS_ALIGNED every four begin on 8 bytes and are there: one
  * access, which compilers make of vload_half4() only where they see that. */
 static inline float4 load_cached_quad(const __global cache_element *p, int left)
 {
-#ifdef ALIGNED
+#ifdef IS_ALIGNED
     uint2 halves = *(const __global uint2 *)p;
     return vload_half4(0, (const half *)&halves);
 #else
@@ -63,7 +63,7 @@ typedef float cache_element;
 #define store_cached_quad         store_quad
 static inline float4 load_cached_quad(const __global cache_element *p, int left)
 {
-#ifdef ALIGNED
+#ifdef IS_ALIGNED
     return *(const __global float4 *)p;
 #else
     if (left >= 4) {

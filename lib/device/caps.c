@@ -31,12 +31,12 @@ clf_status clf__caps_choose(struct clf__caps *out, const struct clf__listed_devi
     if (options->gemm != CLF_GEMM_AUTO) {
         out->gemm = options->gemm;
     }
-    if (out->form == CLF_FORM_GPU && out->max_work_group < CLF__LEAST_LARGEST_GROUP) {
+    if (out->form == CLF_FORM_GPU && out->max_work_group < CLF__TILE_GROUP) {
         return clf__fail(
             CLF_UNSUPPORTED,
             "device %d \"%s\" runs at most %zu work-items a group and the GPU form needs %d; ask "
             "for the CPU form (CLFORMER_FORM=cpu)",
-            info->index, info->name, out->max_work_group, CLF__LEAST_LARGEST_GROUP);
+            info->index, info->name, out->max_work_group, CLF__TILE_GROUP);
     }
     return CLF_OK;
 }

@@ -7,9 +7,9 @@
 #include "tuning/levels.h"
 #include "tuning/tuning.h"
 
-/* Work-items a group of a GPU form where its launch names no other number, GROUP in cl/include/prelude.cl; of
- * those that take long rows, on devices that run so many; and what every device must run. */
-enum { CLF__GROUP = 64, CLF__LONG_GROUP = 256, CLF__LEAST_LARGEST_GROUP = 128 };
+/* Work-items a group of a GPU form: where its launch names no other number, GROUP in cl/include/prelude.cl;
+ * of tiles, which every device must run; and of long rows, on devices that run so many. */
+enum { CLF__GROUP = 64, CLF__TILE_GROUP = 128, CLF__LONG_GROUP = 256 };
 #define CLF__LONG_GROUP_DEFINE "-DGROUP=256"
 
 struct clf__caps {

@@ -22,10 +22,10 @@ static const char *gemm_defines(clf_precision precision, enum clf__activation ac
     return result == CLF_PRECISION_BF16 ? to_bf16[activation] : defines[precision][activation];
 }
 
-/* What a group of a GPU form computes, and with how many work-items. */
+/* What a group of a GPU form computes. */
 struct gpu_kernel {
     const char *name;
-    size_t rows, columns, items;
+    size_t rows, columns;
 };
 
 /* The kernels of a product with a weight. */
@@ -51,7 +51,7 @@ static struct clf__grid choose_gpu(const struct kernels *kernels, int rows, cons
     return (struct clf__grid){.kernel = kernel->name,
                               .groups = {clf__ceil_divide((size_t)weight->outputs, kernel->columns),
                                          clf__ceil_divide((size_t)rows, kernel->rows)},
-                              .local = {kernel->items}};
+                              .local = {CLF__TILE_GROUP}};
 }
 
 /* `block` rows share a group in the CPU form; the launch has its program, macros and arguments. */
@@ -78,7 +78,7 @@ static clf_status multiply_int8(struct clf__matrix y, struct clf__matrix x, int 
                                 const struct clf__weight *weight, const struct clf__epilogue *epilogue)
 {
     static const struct kernels kernels = {
-        "gemm_int8_cpu", {"gemm_int8_skinny_gpu", 16, CLF__PANEL, 128}, {"gemm_int8_tile_gpu", 64, 64, 128}};
+        "gemm_int8_cpu", {"gemm_int8_skinny_gpu", 16, CLF__PANEL}, {"gemm_int8_tile_gpu", 64, 64}};
     size_t block = rows_per_group(weight, rows, (size_t)weight->inputs);
     struct clf__activations packed;
     CLF__TRY(clf__activations_pack(&packed, weight->device, x, rows, weight->inputs, CLF_PRECISION_INT8));
@@ -101,9 +101,8 @@ static clf_status multiply_int8(struct clf__matrix y, struct clf__matrix x, int 
 static clf_status multiply(struct clf__matrix y, struct clf__matrix x, int rows,
                            const struct clf__weight *weight, const struct clf__epilogue *epilogue)
 {
-    static const struct kernels kernels = {"gemm_weight_cpu",
-                                           {"gemm_weight_skinny_gpu", 16, CLF__PANEL, 128},
-                                           {"gemm_weight_tile_gpu", 64, 64, 128}};
+    static const struct kernels kernels = {
+        "gemm_weight_cpu", {"gemm_weight_skinny_gpu", 16, CLF__PANEL}, {"gemm_weight_tile_gpu", 64, 64}};
     if (weight->precision == CLF_PRECISION_INT8) {
         return multiply_int8(y, x, rows, weight, epilogue);
     }

@@ -10,8 +10,8 @@
 enum { DEPTH = 128, SLICE_END = 16 };
 enum { LEAST_BLOCKS = 4, BLOCKS_A_GROUP = 32, MOST_ROWS = 512, PACKED_BYTES = 1 << 21 };
 
-/* Of the GPU form of gemm_weight_gradient.cl: inputs and outputs of a group, and its work-items. */
-enum { TILE = 64, ITEMS = 128 };
+/* Of the GPU form of gemm_weight_gradient.cl: inputs and outputs of a group. */
+enum { TILE = 64 };
 
 static const char *defines_of(clf_precision precision)
 {
@@ -243,7 +243,7 @@ static clf_status add_on_gpu(struct clf__weight *dweight, struct clf__matrix dy,
         .gpu = {.kernel = "weight_gradient_gpu",
                 .groups = {clf__ceil_divide((size_t)dweight->inputs, TILE),
                            clf__ceil_divide((size_t)dweight->outputs, TILE)},
-                .local = {ITEMS}},
+                .local = {CLF__TILE_GROUP}},
         CLF__ARGUMENTS(arguments),
         .cost = clf__gradient_cost(rows, dweight),
     };

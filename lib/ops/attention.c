@@ -26,25 +26,18 @@ static size_t count_private(const struct clf__heads *heads, int is_fused, int is
 }
 
 /* Bytes of local memory of cl/attention/attention_step.cl. */
-static size_t count_local(const struct clf__heads *heads, size_t ways)
+static size_t count_step_local(const struct clf__heads *heads, size_t ways)
 {
     return 4 * sizeof(float) *
            CLF__STEP_LOCAL_QUADS((size_t)heads->key_width, (size_t)heads->value_width, ways);
 }
 
-/* Of the GPU form of cl/attention/attention.cl: work-items a group, each for a quarter of a query, and bytes
- * of local memory: a chunk of keys and queries, a tile of weights, and five floats a query. */
-static int choose_items(const struct clf__caps *caps)
+/* Bytes of local memory of cl/attention/attention.cl: a chunk of keys and queries, a tile of weights, and
+ * five floats a query, of which a group has one for each four work-items. */
+static size_t count_block_local(void)
 {
-    enum { ITEMS = 2 * CLF__GROUP };
-    return caps->max_work_group < ITEMS ? CLF__GROUP : ITEMS;
-}
-
-static size_t count_forward_local(int items)
-{
-    enum { KEYS = 64, DEPTH = 16, PADS = 8 };
-    size_t queries = (size_t)items / 4;
-    return (DEPTH * (KEYS + queries + PADS) + KEYS * queries + 5 * queries) * sizeof(float);
+    enum { QUERIES = CLF__TILE_GROUP / 4, KEYS = 64, DEPTH = 16, PADS = 8 };
+    return (DEPTH * (KEYS + QUERIES + PADS) + KEYS * QUERIES + 5 * QUERIES) * sizeof(float);
 }
 
 struct clf__attention_room clf__attention_room(const struct clf_device *device,
@@ -57,8 +50,8 @@ struct clf__attention_room clf__attention_room(const struct clf_device *device,
             count_private(heads, caps->attention == CLF_ATTENTION_FUSED, is_trained),
             clf__thread_stack_bytes() / 2, "a thread's stack"};
     }
-    size_t step = count_local(heads, 1), forward = count_forward_local(choose_items(caps));
-    return (struct clf__attention_room){step > forward ? step : forward, caps->local_memory_bytes,
+    size_t step = count_step_local(heads, 1), block = count_block_local();
+    return (struct clf__attention_room){step > block ? step : block, caps->local_memory_bytes,
                                         "local memory"};
 }
 
@@ -67,25 +60,25 @@ static int is_aligned(struct clf__tensor x, int width)
     return x.offset % 4 == 0 && x.stride % 4 == 0 && width % 4 == 0;
 }
 
-struct clf__step_group clf__attention_step_group(const struct clf_device *device,
-                                                 const struct clf__heads *heads, struct clf__tensor k,
-                                                 struct clf__tensor v, size_t tasks, double keys)
+struct clf__attention_group clf__attention_step_group(const struct clf_device *device,
+                                                      const struct clf__heads *heads, struct clf__tensor k,
+                                                      struct clf__tensor v, size_t tasks, double keys)
 {
     enum { TILE = 64, TASKS_A_UNIT = 16 };
     const struct clf__caps *caps = clf__device_caps(device);
-    struct clf__step_group group = {.items = 0, .local_bytes = 0, .defines = ""};
+    struct clf__attention_group group = {.items = 0, .local_bytes = 0, .defines = ""};
     if (caps->form == CLF_FORM_CPU) {
         return group;
     }
     size_t ways = keys > TILE && tasks < (size_t)TASKS_A_UNIT * caps->compute_units ? CLF__STEP_STREAMS : 1;
     while (ways > 1 && (ways * CLF__GROUP > caps->max_work_group ||
-                        count_local(heads, ways) > caps->local_memory_bytes)) {
+                        count_step_local(heads, ways) > caps->local_memory_bytes)) {
         ways /= 2;
     }
     int aligned = is_aligned(k, heads->key_width) && is_aligned(v, heads->value_width);
     group.items = ways * CLF__GROUP;
-    group.local_bytes = count_local(heads, ways);
-    snprintf(group.defines, sizeof group.defines, " -DWAYS=%d%s", (int)ways, aligned ? " -DALIGNED" : "");
+    group.local_bytes = count_step_local(heads, ways);
+    snprintf(group.defines, sizeof group.defines, " -DWAYS=%d%s", (int)ways, aligned ? " -DIS_ALIGNED" : "");
     return group;
 }
 
@@ -132,7 +125,7 @@ static int choose_block(const struct clf__attention_call *call, const struct clf
 {
     enum { LEAST_CPU_BLOCK = 8, GROUPS_A_PROCESSOR = 4 };
     if (caps->form == CLF_FORM_GPU) {
-        return takes_rows(call) ? 1 : choose_items(caps) / 4;
+        return takes_rows(call) ? 1 : CLF__TILE_GROUP / 4;
     }
     if (takes_rows(call)) {
         return CLF__STEP_QUERIES(call->heads.key_width, call->heads.value_width);
@@ -170,19 +163,18 @@ static struct clf__attention_sizes list_sizes(struct clf__tensor y, struct clf__
     };
 }
 
-/* Of the kernel for blocks of queries. */
-static struct clf__step_group choose_group(const struct clf__caps *caps, const struct clf__heads *heads,
-                                           struct clf__tensor q, struct clf__tensor k, struct clf__tensor v)
+/* The same of the kernel for blocks of queries. */
+static struct clf__attention_group block_group(const struct clf__caps *caps, const struct clf__heads *heads,
+                                               struct clf__tensor q, struct clf__tensor k,
+                                               struct clf__tensor v)
 {
-    struct clf__step_group group = {.items = 0, .local_bytes = 0, .defines = ""};
+    struct clf__attention_group group = {.items = 0, .local_bytes = 0, .defines = ""};
     if (caps->form == CLF_FORM_GPU) {
-        int items = choose_items(caps), aligned = is_aligned(q, heads->key_width) &&
-                                                  is_aligned(k, heads->key_width) &&
-                                                  is_aligned(v, heads->value_width);
-        group.items = (size_t)items;
-        group.local_bytes = count_forward_local(items);
-        snprintf(group.defines, sizeof group.defines, "%s%s", items == CLF__GROUP ? " -DITEMS=64" : "",
-                 aligned ? " -DIS_ALIGNED" : "");
+        int aligned = is_aligned(q, heads->key_width) && is_aligned(k, heads->key_width) &&
+                      is_aligned(v, heads->value_width);
+        group.items = CLF__TILE_GROUP;
+        group.local_bytes = count_block_local();
+        snprintf(group.defines, sizeof group.defines, "%s", aligned ? " -DIS_ALIGNED" : "");
     }
     return group;
 }
@@ -211,9 +203,9 @@ static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, stru
             "and kernels count to %d; use a smaller --batch-tokens",
             ranges->sequences, ranges->max_queries, heads->count, tasks, INT32_MAX);
     }
-    struct clf__step_group group =
+    struct clf__attention_group group =
         by_rows ? clf__attention_step_group(device, heads, k, v, tasks, ranges->max_keys)
-                : choose_group(caps, heads, q, k, v);
+                : block_group(caps, heads, q, k, v);
     const struct clf__argument arguments[] = {
         CLF__LOCAL(group.local_bytes),
         CLF__BUFFER(y.buffer),

@@ -140,13 +140,13 @@ struct clf__attention_step_sizes clf__attention_step_sizes(const struct clf__hea
 /* How the GPU form of cl/attention/attention_step.cl takes so many rows times heads, each with about so many
  * keys: work-items of a group, its local memory, and macros, none of which changes what comes out. None and
  * "" in the CPU form. */
-struct clf__step_group {
+struct clf__attention_group {
     size_t items, local_bytes;
     char defines[32];
 };
-struct clf__step_group clf__attention_step_group(const struct clf_device *device,
-                                                 const struct clf__heads *heads, struct clf__tensor k,
-                                                 struct clf__tensor v, size_t tasks, double keys);
+struct clf__attention_group clf__attention_step_group(const struct clf_device *device,
+                                                      const struct clf__heads *heads, struct clf__tensor k,
+                                                      struct clf__tensor v, size_t tasks, double keys);
 
 /* What one pass takes over so many query rows, key rows, and pairs of them. */
 struct clf__cost clf__attention_cost(const struct clf__heads *heads, double queries, double keys,

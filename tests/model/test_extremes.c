@@ -297,7 +297,7 @@ static void test_wide_heads(void **state)
     device = open_device(CLF_FORM_CPU, CLF_ATTENTION_BATCHED, &caps);
     assert_ok(check_heads(device, 32768, 32768, 0)); /* only a step keeps a query and its sums */
     assert_fails(check_heads(device, 32768, 32768, 1), CLF_UNSUPPORTED, "stack");
-    int has_gpu_form = caps->max_work_group >= CLF__LEAST_LARGEST_GROUP;
+    int has_gpu_form = caps->max_work_group >= CLF__TILE_GROUP;
     clf_device_close(device);
     if (!has_gpu_form) {
         return;

@@ -120,7 +120,7 @@ static void test_provider(void **state)
     for (int own = CLF_FORM_CPU; own <= CLF_FORM_GPU; own++) {
         for (int form = CLF_FORM_AUTO; form <= CLF_FORM_GPU; form++) {
             struct clf__listed_device device = {.info = {.form = (clf_form)own, .name = "made up"},
-                                                .max_work_group = CLF__LEAST_LARGEST_GROUP};
+                                                .max_work_group = CLF__TILE_GROUP};
             struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
             options.form = (clf_form)form;
             struct clf__caps caps;
