@@ -38,13 +38,13 @@ CPU_KERNEL void attention_forward_cpu(ATTENTION_ARGUMENTS)
  *
  * A work-item's queries start at 4 * ROW_PLACE, its keys and columns at 4 * PLACE: neighbours load 64 and 128 bytes in one piece
  * from local memory, and with 32 keys or columns half of a group's sub-groups are free. */
-#define ITEMS       128 /* of a group */
-#define QUERIES     (ITEMS / 4)
-#define KEYS        64          /* of a tile */
-#define DEPTH       16
+#define ITEMS       TILE_GROUP
+#define QUERIES     CLF__BLOCK_QUERIES
+#define KEYS        CLF__BLOCK_KEYS /* of a tile */
+#define DEPTH       CLF__BLOCK_DEPTH
 #define KEY_PITCH   (KEYS + 4) /* of a column of keys: four columns further on half of the banks lie between */
 #define QUERY_PITCH (QUERIES + 4)
-#define STAGE       (DEPTH * (KEY_PITCH + QUERY_PITCH)) /* floats of a chunk; one of values takes fewer */
+#define STAGE       CLF__BLOCK_STAGE /* floats of a chunk; one of values takes fewer */
 #define FOURS       (KEYS * DEPTH / 4 / ITEMS)          /* of keys, or of values, that a work-item brings for a chunk */
 #define SLICES      ((VALUE_WIDTH + 63) / 64)
 #define SLICE       (((VALUE_WIDTH + SLICES - 1) / SLICES + 3) / 4 * 4) /* columns of a group's sums */
@@ -52,6 +52,13 @@ CPU_KERNEL void attention_forward_cpu(ATTENTION_ARGUMENTS)
 #define ITEM      ((int)get_local_id(0))
 #define ROW_PLACE (ITEM % 4 + ITEM / 64 * 4)
 #define PLACE     (ITEM / 4 % 16)
+
+/* Where the fast one is known to be good, and to be 0 of -inf. */
+#if defined(__NV_CL_C_VERSION) || defined(__AMDGCN__)
+#define EXP2 native_exp2
+#else
+#define EXP2 exp2
+#endif
 
 /* Four queries' values, for each of four keys or columns. */
 struct block {
@@ -255,7 +262,7 @@ static inline float weigh_part(__local float *scores, float subtracted)
     for (int j = 0; j < PART; j += 4, scores += 4 * QUERIES) {
         float4 below = FOUR_KEYS(scores) - subtracted;
         float4 weights =
-            (float4)(native_exp2(below.x), native_exp2(below.y), native_exp2(below.z), native_exp2(below.w));
+            (float4)(EXP2(below.x), EXP2(below.y), EXP2(below.z), EXP2(below.w));
         sum += weights;
         scores[0] = weights.x;
         scores[QUERIES] = weights.y;
@@ -394,7 +401,7 @@ GPU_KERNEL_OF(ITEMS) void attention_forward_gpu(__local float4 *memory, ATTENTIO
             float largest = fmax(running.maximum, max4(PARTS_OF(parts, place)));
             /* A query that has seen nothing yet: subtracting 0 instead of -inf gives weights 0, not NaN. */
             float subtracted = largest == -INFINITY ? 0.0f : largest;
-            float factor = native_exp2(running.maximum - subtracted);
+            float factor = EXP2(running.maximum - subtracted);
             running.maximum = largest;
             running.total *= factor;
             if (item < QUERIES) {

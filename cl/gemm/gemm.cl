@@ -54,8 +54,8 @@ struct tile_cargo {
     float x[8];
     weight4 w[2 / INPUTS_TOGETHER];
 };
-#define CARGO_X_INPUT  ((int)get_local_id(0) % TILE_DEPTH)
-#define CARGO_X_ROW    ((int)get_local_id(0) / TILE_DEPTH)
+#define CARGO_X_INPUT  ((int)get_local_id(0) % TILE_INPUTS)
+#define CARGO_X_ROW    ((int)get_local_id(0) / TILE_INPUTS)
 #define CARGO_W_INPUT  ((int)get_local_id(0) / (8 * INPUTS_TOGETHER) * INPUTS_TOGETHER)
 #define CARGO_W_COLUMN ((int)get_local_id(0) % (8 * INPUTS_TOGETHER) * 4)
 
@@ -67,7 +67,7 @@ static inline void fetch_cargo(struct tile_cargo *cargo, const __global float *x
     w += (size_t)(next / INPUTS_TOGETHER) * PANEL;
     size_t panel = (size_t)panel_depth(inputs) * PANEL;
     x += next;
-    if (rows >= TILE && outputs > PANEL && next + TILE_DEPTH <= inputs) {
+    if (rows >= TILE && outputs > PANEL && next + TILE_INPUTS <= inputs) {
 #pragma unroll
         for (int i = 0; i < 8; i++) {
             cargo->x[i] = x[(size_t)(8 * i) * x_stride];
@@ -116,13 +116,13 @@ static inline void activate_sums(struct tile_sums *sums, float scale, float4 shi
 
 /* A group: a tile of 64 rows and 64 columns, 8 x 4 of it an item. The next slice of the operands travels from global
  * memory to registers while the present one is multiplied, and then to the other half of local memory. */
-GPU_KERNEL_OF(ITEMS) void gemm_weight_tile_gpu(__global float *y, int y_offset, int y_stride, const __global float *x,
+GPU_KERNEL_OF(TILE_GROUP) void gemm_weight_tile_gpu(__global float *y, int y_offset, int y_stride, const __global float *x,
                                           int x_offset, int x_stride, int rows, const __global weight_element *w,
                                           int inputs, int outputs, float scale, const __global float *bias,
                                           const __global float *residual, int residual_offset, int residual_stride)
 {
-    __local float x_tile[2 * TILE_DEPTH * X_PITCH] __attribute__((aligned(16))); /* (2, 16, 64) */
-    __local float w_tile[2 * TILE_DEPTH * TILE] __attribute__((aligned(16)));    /* (2, 16, 64) */
+    __local float x_tile[2 * TILE_INPUTS * X_PITCH] __attribute__((aligned(16))); /* (2, 16, 64) */
+    __local float w_tile[2 * TILE_INPUTS * TILE] __attribute__((aligned(16)));    /* (2, 16, 64) */
     int along = ALONG, across = ACROSS;
     int column = (int)get_group_id(0) * TILE, row = (int)get_group_id(1) * TILE;
     const __global float *x_from = x + x_offset + (size_t)(row + CARGO_X_ROW) * x_stride + CARGO_X_INPUT;
@@ -135,15 +135,15 @@ GPU_KERNEL_OF(ITEMS) void gemm_weight_tile_gpu(__global float *y, int y_offset, 
     put_cargo(x_tile, w_tile, &cargo);
     barrier(CLK_LOCAL_MEM_FENCE);
     int half_at = 0;
-    for (int k = 0; k < inputs; k += TILE_DEPTH, half_at = 1 - half_at) {
-        int next = k + TILE_DEPTH;
+    for (int k = 0; k < inputs; k += TILE_INPUTS, half_at = 1 - half_at) {
+        int next = k + TILE_INPUTS;
         if (next < inputs) {
             fetch_cargo(&cargo, x_from, x_stride, rows - row, w_from, outputs - column, inputs, next);
         }
-        multiply_slice(&sums, x_tile + half_at * TILE_DEPTH * X_PITCH + across * 4, X_PITCH,
-                       w_tile + half_at * TILE_DEPTH * TILE + along * 4, inputs - k);
+        multiply_slice(&sums, x_tile + half_at * TILE_INPUTS * X_PITCH + across * 4, X_PITCH,
+                       w_tile + half_at * TILE_INPUTS * TILE + along * 4, inputs - k);
         if (next < inputs) {
-            put_cargo(x_tile + (1 - half_at) * TILE_DEPTH * X_PITCH, w_tile + (1 - half_at) * TILE_DEPTH * TILE, &cargo);
+            put_cargo(x_tile + (1 - half_at) * TILE_INPUTS * X_PITCH, w_tile + (1 - half_at) * TILE_INPUTS * TILE, &cargo);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
@@ -166,10 +166,10 @@ GPU_KERNEL_OF(ITEMS) void gemm_weight_tile_gpu(__global float *y, int y_offset, 
     }
 }
 
-#define SKINNY_ROWS  16
+#define SKINNY_ROWS  CLF__SKINNY_ROWS
 #define SKINNY_DEPTH 128
 #define SKINNY_BATCH 4 /* inputs that are read from local memory while those before are multiplied */
-#define SKINNY_LOADS (SKINNY_DEPTH * PANEL / 4 / ITEMS / INPUTS_TOGETHER) /* of an item, of W, a slice */
+#define SKINNY_LOADS (SKINNY_DEPTH * PANEL / 4 / TILE_GROUP / INPUTS_TOGETHER) /* of an item, of W, a slice */
 
 /* Some neighbouring inputs of an item's 4 rows and its column. */
 struct skinny_batch {
@@ -230,8 +230,8 @@ static inline void fetch_skinny(struct skinny_cargo *cargo, const __global float
 #pragma unroll
     for (int i = 0; i < SKINNY_LOADS; i++) {
         /* 8 items an input, so the group brings 16 inputs or pairs at a time */
-        int inside = next + (i * (ITEMS / 8) + item / 8) * INPUTS_TOGETHER < inputs;
-        const __global weight_element *from = w_from + (size_t)(next / INPUTS_TOGETHER + i * (ITEMS / 8)) * PANEL;
+        int inside = next + (i * (TILE_GROUP / 8) + item / 8) * INPUTS_TOGETHER < inputs;
+        const __global weight_element *from = w_from + (size_t)(next / INPUTS_TOGETHER + i * (TILE_GROUP / 8)) * PANEL;
         cargo->w[i] = inside ? load_weight4(from) : (weight4)(0);
     }
 #pragma unroll
@@ -245,7 +245,7 @@ static inline void put_skinny(__local float *x_tile, __local float *w_tile, cons
     int item = (int)get_local_id(0);
 #pragma unroll
     for (int i = 0; i < SKINNY_LOADS; i++) {
-        store_weight4(&w_tile[(i * (ITEMS / 8) + item / 8) * INPUTS_TOGETHER * PANEL + item % 8 * 4], PANEL, cargo->w[i]);
+        store_weight4(&w_tile[(i * (TILE_GROUP / 8) + item / 8) * INPUTS_TOGETHER * PANEL + item % 8 * 4], PANEL, cargo->w[i]);
     }
 #pragma unroll
     for (int i = 0; i < SKINNY_ROWS; i++) {
@@ -256,7 +256,7 @@ static inline void put_skinny(__local float *x_tile, __local float *w_tile, cons
 /* For few rows, where reading W is all the work, or too few tiles for the device's cores. A group: 16 rows of one panel, 4
  * rows of one column an item; all items fetch the panel together, 8 (bf16: 4) vectors each under way while the slice
  * before is multiplied. */
-GPU_KERNEL_OF(ITEMS) void gemm_weight_skinny_gpu(__global float *y, int y_offset, int y_stride, const __global float *x,
+GPU_KERNEL_OF(TILE_GROUP) void gemm_weight_skinny_gpu(__global float *y, int y_offset, int y_stride, const __global float *x,
                                             int x_offset, int x_stride, int rows, const __global weight_element *w,
                                             int inputs, int outputs, float scale, const __global float *bias,
                                             const __global float *residual, int residual_offset, int residual_stride)

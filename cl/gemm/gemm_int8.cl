@@ -52,8 +52,8 @@ struct tile_cargo {
     int x[8];
     int4 left, right;
 };
-#define CARGO_X_GROUP  ((int)get_local_id(0) % TILE_DEPTH)
-#define CARGO_X_ROW    ((int)get_local_id(0) / TILE_DEPTH)
+#define CARGO_X_GROUP  ((int)get_local_id(0) % TILE_INPUTS)
+#define CARGO_X_ROW    ((int)get_local_id(0) / TILE_INPUTS)
 #define CARGO_W_GROUP  ((int)get_local_id(0) / 8)
 #define CARGO_W_COLUMN ((int)get_local_id(0) % 8 * 4)
 
@@ -95,13 +95,13 @@ static inline uint row_zero(const __global uchar *x, int pitch, int row)
 
 /* A group: a tile of 64 rows and 64 columns. The next slice of the operands travels from global memory to registers while
  * the present one is multiplied, and then to the other half of local memory. */
-GPU_KERNEL_OF(ITEMS) void gemm_int8_tile_gpu(__global float *y, int y_offset, int y_stride, const __global uchar *x,
+GPU_KERNEL_OF(TILE_GROUP) void gemm_int8_tile_gpu(__global float *y, int y_offset, int y_stride, const __global uchar *x,
                                              int pitch, int rows, const __global char *w, int inputs, int outputs,
                                              float scale, const __global float *bias, const __global float *residual,
                                              int residual_offset, int residual_stride)
 {
-    __local int x_tile[2 * TILE_DEPTH * X_PITCH] __attribute__((aligned(16))); /* (2, 16, 64) */
-    __local int w_tile[2 * TILE_DEPTH * TILE] __attribute__((aligned(16)));    /* (2, 16, 64) */
+    __local int x_tile[2 * TILE_INPUTS * X_PITCH] __attribute__((aligned(16))); /* (2, 16, 64) */
+    __local int w_tile[2 * TILE_INPUTS * TILE] __attribute__((aligned(16)));    /* (2, 16, 64) */
     int along = ALONG, across = ACROSS;
     int column = (int)get_group_id(0) * TILE, row = (int)get_group_id(1) * TILE;
     int groups = groups_of(inputs);
@@ -115,15 +115,15 @@ GPU_KERNEL_OF(ITEMS) void gemm_int8_tile_gpu(__global float *y, int y_offset, in
     put_cargo(x_tile, w_tile, &cargo);
     barrier(CLK_LOCAL_MEM_FENCE);
     int at = 0; /* which half */
-    for (int g = 0; g < groups; g += TILE_DEPTH, at = 1 - at) {
-        int next = g + TILE_DEPTH;
+    for (int g = 0; g < groups; g += TILE_INPUTS, at = 1 - at) {
+        int next = g + TILE_INPUTS;
         if (next < groups) {
             fetch_cargo(&cargo, x_from, pitch, rows - row, left, right, has_right, groups, next);
         }
-        multiply_slice(&sums, x_tile + at * TILE_DEPTH * X_PITCH + across * 4, X_PITCH,
-                       w_tile + at * TILE_DEPTH * TILE + along * 4, groups - g);
+        multiply_slice(&sums, x_tile + at * TILE_INPUTS * X_PITCH + across * 4, X_PITCH,
+                       w_tile + at * TILE_INPUTS * TILE + along * 4, groups - g);
         if (next < groups) {
-            put_cargo(x_tile + (1 - at) * TILE_DEPTH * X_PITCH, w_tile + (1 - at) * TILE_DEPTH * TILE, &cargo);
+            put_cargo(x_tile + (1 - at) * TILE_INPUTS * X_PITCH, w_tile + (1 - at) * TILE_INPUTS * TILE, &cargo);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
@@ -153,7 +153,7 @@ GPU_KERNEL_OF(ITEMS) void gemm_int8_tile_gpu(__global float *y, int y_offset, in
     }
 }
 
-#define SKINNY_ROWS   16
+#define SKINNY_ROWS   CLF__SKINNY_ROWS
 #define SKINNY_GROUPS 64 /* of four inputs */
 
 /* acc (4 rows) += the words of 4 rows and a column */
@@ -222,7 +222,7 @@ static inline void put_skinny(__local int *x_tile, __local int *w_tile, const st
 /* For few rows, where reading W is all the work, or too few tiles for the device's cores. A group: 16 rows of one panel, 4
  * rows of one column an item; all items fetch the panel together, 4 int4 each under way while the slice before is
  * multiplied. */
-GPU_KERNEL_OF(ITEMS) void gemm_int8_skinny_gpu(__global float *y, int y_offset, int y_stride, const __global uchar *x,
+GPU_KERNEL_OF(TILE_GROUP) void gemm_int8_skinny_gpu(__global float *y, int y_offset, int y_stride, const __global uchar *x,
                                                int pitch, int rows, const __global char *w, int inputs, int outputs,
                                                float scale, const __global float *bias, const __global float *residual,
                                                int residual_offset, int residual_stride)

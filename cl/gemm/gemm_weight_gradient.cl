@@ -186,7 +186,7 @@ struct tile_cargo {
 static inline void fetch_cargo(struct tile_cargo *cargo, const __global float *x, size_t x_stride, int x_left,
                                const __global float *dy, size_t dy_stride, int dy_left, float scale, int rows, int next)
 {
-    if (x_left >= 4 && dy_left >= 4 && next + TILE_DEPTH <= rows) {
+    if (x_left >= 4 && dy_left >= 4 && next + TILE_INPUTS <= rows) {
 #pragma unroll
         for (int i = 0; i < 2; i++) {
             cargo->x[i] = load_quad(x + (size_t)(next + 8 * i) * x_stride, 4, 0.0f);
@@ -215,12 +215,12 @@ static inline void put_cargo(__local float *x_tile, __local float *dy_tile, cons
 
 /* A group: a tile of 64 inputs and 64 outputs over all rows, added to what is there. The next slice travels from global
  * memory to registers while the present one is multiplied, and then to the other half of local memory. */
-GPU_KERNEL_OF(ITEMS) void weight_gradient_gpu(__global float *dw, const __global float *dy, int dy_offset, int dy_stride,
+GPU_KERNEL_OF(TILE_GROUP) void weight_gradient_gpu(__global float *dw, const __global float *dy, int dy_offset, int dy_stride,
                                               const __global float *x, int x_offset, int x_stride, int rows, int inputs,
                                               int outputs, float scale)
 {
-    __local float x_tile[2 * TILE_DEPTH * TILE] __attribute__((aligned(16)));  /* (2, 16, 64) */
-    __local float dy_tile[2 * TILE_DEPTH * TILE] __attribute__((aligned(16))); /* (2, 16, 64) */
+    __local float x_tile[2 * TILE_INPUTS * TILE] __attribute__((aligned(16)));  /* (2, 16, 64) */
+    __local float dy_tile[2 * TILE_INPUTS * TILE] __attribute__((aligned(16))); /* (2, 16, 64) */
     int along = ALONG, across = ACROSS;
     int k = (int)get_group_id(0) * TILE, n = (int)get_group_id(1) * TILE, column = along * 4;
     x += x_offset + (size_t)CARGO_ROW * x_stride + k + CARGO_COLUMN;
@@ -239,14 +239,14 @@ GPU_KERNEL_OF(ITEMS) void weight_gradient_gpu(__global float *dw, const __global
     put_cargo(x_tile, dy_tile, &cargo);
     barrier(CLK_LOCAL_MEM_FENCE);
     int at = 0;
-    for (int m = 0; m < rows; m += TILE_DEPTH, at = TILE_DEPTH * TILE - at) {
-        int next = m + TILE_DEPTH;
+    for (int m = 0; m < rows; m += TILE_INPUTS, at = TILE_INPUTS * TILE - at) {
+        int next = m + TILE_INPUTS;
         if (next < rows) {
             fetch_cargo(&cargo, x, x_stride, x_left, dy, dy_stride, dy_left, scale, rows, next);
         }
         multiply_slice(&sums, x_tile + at + across * 4, TILE, dy_tile + at + column, rows - m);
         if (next < rows) {
-            put_cargo(x_tile + TILE_DEPTH * TILE - at, dy_tile + TILE_DEPTH * TILE - at, &cargo);
+            put_cargo(x_tile + TILE_INPUTS * TILE - at, dy_tile + TILE_INPUTS * TILE - at, &cargo);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }

@@ -12,7 +12,9 @@ static inline int dot_word(int acc, int q, int w)
     return dot_acc_sat(as_char4(q), as_char4(w), acc);
 #elif defined(__GFX11__) && __clang_major__ < 16 /* where LLVM crashes finding that instruction by itself */
     return __builtin_amdgcn_sudot4(true, q, true, w, acc, false);
-#elif defined(__gfx906__) || defined(__gfx908__) || defined(__gfx90a__) || defined(__gfx1030__)
+#elif defined(__gfx906__) || defined(__gfx908__) || defined(__gfx90a__) || defined(__gfx940__) || defined(__gfx941__) ||     \
+    defined(__gfx942__) || defined(__gfx1011__) || defined(__gfx1012__) || defined(__gfx1030__) || defined(__gfx1031__) ||   \
+    defined(__gfx1032__) || defined(__gfx1034__)
     return __builtin_amdgcn_sdot4(q, w, acc, false);
 #else
     char4 a = as_char4(q), b = as_char4(w);

@@ -1,4 +1,4 @@
-/* Comes before every program. The macros HAS_FP16, HAS_SUBGROUPS and HAS_INTEGER_DOT_PRODUCT are set by the host where
+/* Comes before every program. The macros HAS_FP16, HAS_SUBGROUPS, HAS_INTEGER_DOT_PRODUCT and HAS_DP4A are set by the host where
  * the device has them. */
 
 /* The same expression gives the same bits wherever it stands: what is to be one fma says fma(). */
@@ -14,6 +14,7 @@
 #ifndef GROUP
 #define GROUP 64
 #endif
+#define TILE_GROUP           128 /* of those whose groups take tiles: CLF__TILE_GROUP */
 #define GPU_KERNEL_OF(items) __kernel __attribute__((reqd_work_group_size(items, 1, 1)))
 #define GPU_KERNEL           GPU_KERNEL_OF(GROUP)
 

@@ -3,13 +3,12 @@
  *
  * Needs tile_number, the type of operands and sums, tile_quad, of four of them, and ADD_COLUMNS(sums, a, b): four sums, the
  * products of one number and four columns added. */
-#define ITEMS      128
-#define TILE       64
-#define TILE_DEPTH 16 /* inputs of a slice */
+#define TILE       CLF__TILE
+#define TILE_INPUTS 16 /* inputs of a slice */
 
 /* Inputs that go without a branch: the loads of the next ones are hoisted, which costs more registers than some have. */
 #if defined(__NV_CL_C_VERSION)
-#define INPUTS_UNROLLED TILE_DEPTH
+#define INPUTS_UNROLLED TILE_INPUTS
 #else
 #define INPUTS_UNROLLED 2
 #endif
@@ -52,13 +51,13 @@ static inline void multiply_input(struct tile_sums *sums, const __local tile_num
     sums->row7 = ADD_COLUMNS(sums->row7, below.w, columns);
 }
 
-/* The same for a slice of so many inputs, TILE_DEPTH at most: rows of a are a_pitch apart, of b TILE. */
+/* The same for a slice of so many inputs, TILE_INPUTS at most: rows of a are a_pitch apart, of b TILE. */
 static inline void multiply_slice(struct tile_sums *sums, const __local tile_number *a, int a_pitch,
                                   const __local tile_number *b, int inputs)
 {
-    if (inputs >= TILE_DEPTH) {
+    if (inputs >= TILE_INPUTS) {
 #pragma unroll INPUTS_UNROLLED
-        for (int k = 0; k < TILE_DEPTH; k++) {
+        for (int k = 0; k < TILE_INPUTS; k++) {
             multiply_input(sums, a + k * a_pitch, b + k * TILE);
         }
     } else {

@@ -28,7 +28,8 @@ typedef enum clf_gemm { CLF_GEMM_AUTO, CLF_GEMM_NATIVE, CLF_GEMM_CLBLAST } clf_g
 typedef enum clf_attention { CLF_ATTENTION_AUTO, CLF_ATTENTION_FUSED, CLF_ATTENTION_BATCHED } clf_attention;
 
 /* The level of instructions that the CPU form uses; AUTO takes the best one that the device runs. In fp32 and
- * int8 every level gives the same bits. With PORTABLE, GPU forms use no integer dot products either. */
+ * int8 every level gives the same bits. With PORTABLE, GPU forms use no integer dot products that a device
+ * reports either. */
 typedef enum clf_instructions {
     CLF_INSTRUCTIONS_AUTO,
     CLF_INSTRUCTIONS_PORTABLE,    /* what every device has: OpenCL C alone */
@@ -80,7 +81,7 @@ struct clf_device_info {
     int has_subgroups;
     int has_integer_dot_product;
     /* What the CPU form uses of the processor's instructions, found by a kernel when the device is opened; 0
-     * and AUTO in a list. */
+     * and AUTO in a list. has_dot_int8 of a GPU: NVIDIA's dp4a, which no extension names. */
     int has_dot_int8;
     int has_dot_bf16;
     clf_instructions instructions; /* the level */

@@ -16,6 +16,10 @@
 /* What follows a row in int8: its scale and its zero, of four bytes each. */
 #define CLF__INT8_ROW_TAIL 8
 
+/* Of GPU forms: rows and columns of a tile, and rows of a group of the kernels for few of them. */
+#define CLF__TILE        64
+#define CLF__SKINNY_ROWS 16
+
 /* Rows of a product's group at most, if whole blocks of rows do not make them a few more. */
 #define CLF__GROUP_ROWS 256
 

@@ -77,8 +77,9 @@ static size_t rows_per_group(const struct clf__weight *weight, int rows, size_t 
 static clf_status multiply_int8(struct clf__matrix y, struct clf__matrix x, int rows,
                                 const struct clf__weight *weight, const struct clf__epilogue *epilogue)
 {
-    static const struct kernels kernels = {
-        "gemm_int8_cpu", {"gemm_int8_skinny_gpu", 16, CLF__PANEL}, {"gemm_int8_tile_gpu", 64, 64}};
+    static const struct kernels kernels = {"gemm_int8_cpu",
+                                           {"gemm_int8_skinny_gpu", CLF__SKINNY_ROWS, CLF__PANEL},
+                                           {"gemm_int8_tile_gpu", CLF__TILE, CLF__TILE}};
     size_t block = rows_per_group(weight, rows, (size_t)weight->inputs);
     struct clf__activations packed;
     CLF__TRY(clf__activations_pack(&packed, weight->device, x, rows, weight->inputs, CLF_PRECISION_INT8));
@@ -101,8 +102,9 @@ static clf_status multiply_int8(struct clf__matrix y, struct clf__matrix x, int 
 static clf_status multiply(struct clf__matrix y, struct clf__matrix x, int rows,
                            const struct clf__weight *weight, const struct clf__epilogue *epilogue)
 {
-    static const struct kernels kernels = {
-        "gemm_weight_cpu", {"gemm_weight_skinny_gpu", 16, CLF__PANEL}, {"gemm_weight_tile_gpu", 64, 64}};
+    static const struct kernels kernels = {"gemm_weight_cpu",
+                                           {"gemm_weight_skinny_gpu", CLF__SKINNY_ROWS, CLF__PANEL},
+                                           {"gemm_weight_tile_gpu", CLF__TILE, CLF__TILE}};
     if (weight->precision == CLF_PRECISION_INT8) {
         return multiply_int8(y, x, rows, weight, epilogue);
     }

@@ -10,9 +10,6 @@
 enum { DEPTH = 128, SLICE_END = 16 };
 enum { LEAST_BLOCKS = 4, BLOCKS_A_GROUP = 32, MOST_ROWS = 512, PACKED_BYTES = 1 << 21 };
 
-/* Of the GPU form of gemm_weight_gradient.cl: inputs and outputs of a group. */
-enum { TILE = 64 };
-
 static const char *defines_of(clf_precision precision)
 {
     return precision == CLF_PRECISION_BF16 ? "-DPRECISION=2" : "-DPRECISION=0";
@@ -241,8 +238,8 @@ static clf_status add_on_gpu(struct clf__weight *dweight, struct clf__matrix dy,
         .program = "gemm_weight_gradient",
         .defines = defines_of(clf__products_precision(dweight)),
         .gpu = {.kernel = "weight_gradient_gpu",
-                .groups = {clf__ceil_divide((size_t)dweight->inputs, TILE),
-                           clf__ceil_divide((size_t)dweight->outputs, TILE)},
+                .groups = {clf__ceil_divide((size_t)dweight->inputs, CLF__TILE),
+                           clf__ceil_divide((size_t)dweight->outputs, CLF__TILE)},
                 .local = {CLF__TILE_GROUP}},
         CLF__ARGUMENTS(arguments),
         .cost = clf__gradient_cost(rows, dweight),

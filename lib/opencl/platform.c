@@ -74,16 +74,17 @@ static clf_status read_c_version(struct clf__listed_device *device)
     return status;
 }
 
-/* No extension of OpenCL names the instruction: devices from compute capability 6.1 on have it. */
-static clf_status read_dp4a(struct clf__listed_device *device, const char *extensions)
+/* No extension of OpenCL names the instruction: devices from compute capability 6.1 on have it. One that does
+ * not answer does without. */
+static int has_dp4a(cl_device_id id, const char *extensions)
 {
     cl_uint major = 0, minor = 0;
-    if (clf__identity_lists(extensions, "cl_nv_device_attribute_query")) {
-        CLF__TRY(device_value(&major, sizeof major, device->id, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV));
-        CLF__TRY(device_value(&minor, sizeof minor, device->id, CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV));
-    }
-    device->has_dp4a = 10 * major + minor >= 61;
-    return CLF_OK;
+    return clf__identity_lists(extensions, "cl_nv_device_attribute_query") &&
+           CLF__CL(clGetDeviceInfo(id, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV, sizeof major, &major, NULL)) ==
+               CL_SUCCESS &&
+           CLF__CL(clGetDeviceInfo(id, CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV, sizeof minor, &minor, NULL)) ==
+               CL_SUCCESS &&
+           10 * major + minor >= 61;
 }
 
 static clf_status read_extensions(struct clf__listed_device *device)
@@ -98,9 +99,7 @@ static clf_status read_extensions(struct clf__listed_device *device)
                                               clf__identity_lists(extensions, "cl_intel_subgroups"));
         device->info.has_integer_dot_product =
             is_3 && clf__identity_lists(extensions, "cl_khr_integer_dot_product");
-        status = read_dp4a(device, extensions);
-    }
-    if (status == CLF_OK) {
+        device->has_dp4a = has_dp4a(device->id, extensions);
         status = clf__identity_read(device, extensions);
     }
     clf__free((void *)extensions);

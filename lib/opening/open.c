@@ -50,7 +50,8 @@ static clf_status probe(struct clf_device *device, struct clf__listed_device *li
     }
     device->caps.level = level;
     listed->info.instructions = level->name;
-    listed->info.has_dot_int8 = (level->instructions & CLF__DOT_INT8_ANY) != 0;
+    int has_dp4a = device->caps.has_integer_dot_product && listed->has_dp4a;
+    listed->info.has_dot_int8 = has_dp4a || (level->instructions & CLF__DOT_INT8_ANY) != 0;
     listed->info.has_dot_bf16 = (level->instructions & CLF__DOT_BF16) != 0;
     char *options = NULL;
     CLF__TRY(clf__caps_build_options(&options, listed, &device->caps));

@@ -50,6 +50,16 @@ struct clf__attention_sizes {
 #define CLF__STEP_LOCAL_QUADS(key_width, value_width, ways)                                                  \
     (((key_width) + 3) / 4 + (ways)*CLF__STEP_WAY_QUADS(value_width))
 
+/* Of the GPU form of cl/attention/attention.cl: queries of a group, one for each four work-items, keys of a
+ * tile, and columns or rows of a chunk of them; the floats of a chunk of both, padded, and of all local
+ * memory: with a tile of weights, and five numbers a query. */
+#define CLF__BLOCK_QUERIES 32
+#define CLF__BLOCK_KEYS    64
+#define CLF__BLOCK_DEPTH   16
+#define CLF__BLOCK_STAGE   (CLF__BLOCK_DEPTH * (CLF__BLOCK_KEYS + 4 + CLF__BLOCK_QUERIES + 4))
+#define CLF__BLOCK_LOCAL_FLOATS                                                                              \
+    (CLF__BLOCK_STAGE + CLF__BLOCK_KEYS * CLF__BLOCK_QUERIES + 5 * CLF__BLOCK_QUERIES)
+
 struct clf__attention_step_sizes {
     struct clf__place y, q, own_k, own_v, k, v, table, cache_rows, positions, relative;
     int positions_total, cache_rows_total, reach, rows, heads;

@@ -25,19 +25,14 @@ static size_t count_private(const struct clf__heads *heads, int is_fused, int is
     return (forward > backward ? forward : backward) + OTHERS;
 }
 
-/* Bytes of local memory of cl/attention/attention_step.cl. */
+/* Bytes of local memory of the GPU forms: of cl/attention/attention.cl, and of
+ * cl/attention/attention_step.cl. */
+enum { BLOCK_LOCAL_BYTES = CLF__BLOCK_LOCAL_FLOATS * sizeof(float) };
+
 static size_t count_step_local(const struct clf__heads *heads, size_t ways)
 {
     return 4 * sizeof(float) *
            CLF__STEP_LOCAL_QUADS((size_t)heads->key_width, (size_t)heads->value_width, ways);
-}
-
-/* Bytes of local memory of cl/attention/attention.cl: a chunk of keys and queries, a tile of weights, and
- * five floats a query, of which a group has one for each four work-items. */
-static size_t count_block_local(void)
-{
-    enum { QUERIES = CLF__TILE_GROUP / 4, KEYS = 64, DEPTH = 16, PADS = 8 };
-    return (DEPTH * (KEYS + QUERIES + PADS) + KEYS * QUERIES + 5 * QUERIES) * sizeof(float);
 }
 
 struct clf__attention_room clf__attention_room(const struct clf_device *device,
@@ -50,7 +45,7 @@ struct clf__attention_room clf__attention_room(const struct clf_device *device,
             count_private(heads, caps->attention == CLF_ATTENTION_FUSED, is_trained),
             clf__thread_stack_bytes() / 2, "a thread's stack"};
     }
-    size_t step = count_step_local(heads, 1), block = count_block_local();
+    size_t step = count_step_local(heads, 1), block = BLOCK_LOCAL_BYTES;
     return (struct clf__attention_room){step > block ? step : block, caps->local_memory_bytes,
                                         "local memory"};
 }
@@ -62,7 +57,7 @@ static int is_aligned(struct clf__tensor x, int width)
 
 struct clf__attention_group clf__attention_step_group(const struct clf_device *device,
                                                       const struct clf__heads *heads, struct clf__tensor k,
-                                                      struct clf__tensor v, size_t tasks, double keys)
+                                                      struct clf__tensor v, size_t tasks, int keys)
 {
     enum { TILE = 64, TASKS_A_UNIT = 16 };
     const struct clf__caps *caps = clf__device_caps(device);
@@ -125,7 +120,7 @@ static int choose_block(const struct clf__attention_call *call, const struct clf
 {
     enum { LEAST_CPU_BLOCK = 8, GROUPS_A_PROCESSOR = 4 };
     if (caps->form == CLF_FORM_GPU) {
-        return takes_rows(call) ? 1 : CLF__TILE_GROUP / 4;
+        return takes_rows(call) ? 1 : CLF__BLOCK_QUERIES;
     }
     if (takes_rows(call)) {
         return CLF__STEP_QUERIES(call->heads.key_width, call->heads.value_width);
@@ -173,7 +168,7 @@ static struct clf__attention_group block_group(const struct clf__caps *caps, con
         int aligned = is_aligned(q, heads->key_width) && is_aligned(k, heads->key_width) &&
                       is_aligned(v, heads->value_width);
         group.items = CLF__TILE_GROUP;
-        group.local_bytes = count_block_local();
+        group.local_bytes = BLOCK_LOCAL_BYTES;
         snprintf(group.defines, sizeof group.defines, "%s", aligned ? " -DIS_ALIGNED" : "");
     }
     return group;

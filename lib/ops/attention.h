@@ -137,16 +137,16 @@ struct clf__attention_step_sizes clf__attention_step_sizes(const struct clf__hea
                                                            const struct clf__attention_history *history,
                                                            int rows);
 
-/* How the GPU form of cl/attention/attention_step.cl takes so many rows times heads, each with about so many
- * keys: work-items of a group, its local memory, and macros, none of which changes what comes out. None and
- * "" in the CPU form. */
+/* How the GPU form of a kernel takes its work: work-items of a group, its local memory, and macros, none of
+ * which changes what comes out; none and "" in the CPU form. Below, of cl/attention/attention_step.cl: so
+ * many rows times heads, each with so many keys at most. */
 struct clf__attention_group {
     size_t items, local_bytes;
     char defines[32];
 };
 struct clf__attention_group clf__attention_step_group(const struct clf_device *device,
                                                       const struct clf__heads *heads, struct clf__tensor k,
-                                                      struct clf__tensor v, size_t tasks, double keys);
+                                                      struct clf__tensor v, size_t tasks, int keys);
 
 /* What one pass takes over so many query rows, key rows, and pairs of them. */
 struct clf__cost clf__attention_cost(const struct clf__heads *heads, double queries, double keys,

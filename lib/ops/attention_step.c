@@ -39,8 +39,8 @@ clf_status clf__attention_step_forward(struct clf__tensor y, struct clf__tensor 
     struct clf_device *device = clf__buffer_device(y.buffer);
     double pairs = history->pairs > 0.0 ? history->pairs : (double)q.rows * history->table.columns;
     size_t tasks = (size_t)q.rows * (size_t)heads->count;
-    struct clf__attention_group group =
-        clf__attention_step_group(device, heads, history->keys, history->values, tasks, pairs / q.rows);
+    struct clf__attention_group group = clf__attention_step_group(
+        device, heads, history->keys, history->values, tasks, history->table.columns);
     char defines[112];
     snprintf(defines, sizeof defines, "-DKEY_WIDTH=%d -DVALUE_WIDTH=%d%s%s", heads->key_width,
              heads->value_width, clf__cache_define(history->keys), group.defines);

@@ -41,7 +41,7 @@ const struct clf__knob_info clf__knobs[CLF__KNOB_COUNT] = {
     {"cpu_operand_kib", NULL, NULL, 256, 16, 16384, {128, 256, 512, 1024}, 4},
     /* Up to how many rows a product of the GPU form is not CLBlast's, where that serves it. */
     {"row_major_rows", NULL, NULL, 32, 0, 1024, {0, 8, 16, 32, 64, 128}, 6},
-    /* Up to how many rows a product of the GPU form is taken by the kernel for few. */
+    /* Up to how many rows a product of the GPU form is taken by the kernel for few, also where tiles are many. */
     SKINNY_ROWS("fp32"), SKINNY_ROWS("fp16"), SKINNY_ROWS("bf16"), SKINNY_ROWS("int8"),
     /* Up to how many rows a decoding step goes through whole layers in a launch. */
     STEP_ROWS("fp32"), STEP_ROWS("fp16"), STEP_ROWS("bf16"), STEP_ROWS("int8"),

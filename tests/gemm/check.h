@@ -189,13 +189,26 @@ static inline void run_gemm(struct gemm_run *run, struct clf_device *device, str
     clf__weight_free(weight);
 }
 
+/* Of the GPU form products of many rows are taken by tiles where there are enough for the device's cores, and
+ * else by the kernel for few rows: makes it `units` cores, and gives back what it was. */
+static inline unsigned set_units(struct clf_device *device, unsigned units)
+{
+    unsigned before = device->caps.compute_units;
+    if (device->caps.form == CLF_FORM_GPU) {
+        device->caps.compute_units = units;
+    }
+    return before;
+}
+
 static inline void check_gemm(struct clf_device *device, struct gemm_check check)
 {
     int rows = check.shape.rows, outputs = check.shape.outputs, inputs = check.shape.inputs;
     struct support_random random = {.state = (uint64_t)(rows * 7919 + outputs * 31 + inputs)};
     float *x = support_uniform_array(&random, (size_t)rows * (size_t)inputs, 1.0f);
     struct gemm_run run = make_operands(&random, check, x);
+    unsigned units = set_units(device, 1);
     run_gemm(&run, device, check);
+    set_units(device, units);
 
     round_all(check.precision, run.w, (size_t)outputs * (size_t)inputs);
     if (check.precision == CLF_PRECISION_BF16 && clf__has_bf16_products(device)) {
@@ -247,7 +260,9 @@ static inline void check_batch_invariance(struct clf_device *device, clf_precisi
     }
     for (int rows = 2; rows <= ROWS; rows += row_step) {
         int first = ROWS - rows; /* so that each row stands in every place of a block */
+        unsigned units = set_units(device, rows % 2 || rows == ROWS ? 1 : 1000);
         float *y = multiply_activated(device, weight, x + first * INPUTS, rows, activation);
+        set_units(device, units);
         assert_memory_equal(y, alone + first * OUTPUTS, (size_t)(rows * OUTPUTS) * sizeof *y);
     }
     clf__weight_free(weight);

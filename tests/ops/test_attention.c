@@ -4,6 +4,7 @@
 
 #include "base/half.h"
 #include "cases/attention.h"
+#include "device/device.h"
 #include "reference/gemm.h"
 #include "support/attention_problem.h"
 
@@ -118,7 +119,7 @@ static void test_parts(void **state)
     }
 }
 
-/* Around the GPU form's tiles of 64 keys, their parts and chunks of 16 and its blocks of 16 and 32 queries,
+/* Around the GPU form's tiles of 64 keys, their parts and chunks of 16 and its blocks of 32 queries,
  * from operands that start on 16 bytes and from others. */
 static void test_tiles(void **state)
 {
@@ -331,6 +332,54 @@ static void test_many_blocks(void **state)
     }
 }
 
+/* Few queries over keys that several streams share: the same bits by any number of sub-groups, with every
+ * mask. */
+static void check_ways(int key_width, int value_width, enum clf__type key_type, size_t ways)
+{
+    struct clf_device *device = fused(CLF_FORM_GPU);
+    size_t most = device->caps.max_work_group;
+    unsigned units = device->caps.compute_units;
+    for (int masks = 0; masks < 16; masks += support_small() ? 5 : 1) {
+        struct attention_shape shape = {.heads = 2,
+                                        .key_width = key_width,
+                                        .value_width = value_width,
+                                        .sequences = 3,
+                                        .queries = {1, 3, 2},
+                                        .keys = {515, 130, 0},
+                                        .causal = masks & 1,
+                                        .hidden = masks & 2,
+                                        .additive = masks & 4,
+                                        .relative = masks & 8 ? 6 : 0,
+                                        .few_queries = 1,
+                                        .key_type = key_type};
+        struct attention_problem problem = support_attention_problem(&shape, 900 + (uint64_t)masks);
+        size_t count = (size_t)problem.query_rows * (size_t)(shape.heads * shape.value_width);
+        double *expected = support_array(count, sizeof *expected);
+        reference_attention_forward(expected, NULL, problem.q, problem.k, problem.v, &problem.reference);
+        struct clf__attention_call call = support_attention_call(device, &problem);
+        device->caps.compute_units = 1000; /* more than there is work for */
+        device->caps.max_work_group = CLF__GROUP;
+        float *alone = support_attention_run(device, &problem, &call);
+        device->caps.max_work_group = ways * CLF__GROUP;
+        float *shared = support_attention_run(device, &problem, &call);
+        device->caps.max_work_group = most;
+        device->caps.compute_units = units;
+        assert_close(alone, expected, count, 2e-6);
+        assert_memory_equal(shared, alone, count * sizeof *shared);
+        support_free_all();
+    }
+}
+
+static void test_ways(void **state)
+{
+    (void)state;
+    if (support_last_form() == CLF_FORM_CPU || fused(CLF_FORM_GPU)->caps.max_work_group < 8 * CLF__GROUP) {
+        skip();
+    }
+    check_ways(20, 36, CLF__F32, 4);
+    check_ways(17, 300, CLF__F16, 8);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -346,6 +395,7 @@ int main(void)
         cmocka_unit_test_teardown(test_large_scores, support_teardown),
         cmocka_unit_test_teardown(test_batch_invariance, support_teardown),
         cmocka_unit_test_teardown(test_many_blocks, support_teardown),
+        cmocka_unit_test_teardown(test_ways, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
