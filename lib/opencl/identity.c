@@ -93,10 +93,23 @@ static void write_uuid(char text[UUID_TEXT], const cl_uchar uuid[CL_UUID_SIZE_KH
     }
 }
 
+/* NVIDIA's number of what a device can do, 0.0 of others. */
+struct capability {
+    cl_uint major, minor;
+};
+
+static struct capability ask_capability(const struct clf__listed_device *device, const char *extensions)
+{
+    if (!clf__identity_lists(extensions, "cl_nv_device_attribute_query")) {
+        return (struct capability){0, 0};
+    }
+    return (struct capability){ask_number(device, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV, 0),
+                               ask_number(device, CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV, 0)};
+}
+
 /* For how many numbers a unit computes at a time. */
 static unsigned ask_lanes(const struct clf__listed_device *device, const char *extensions)
 {
-    cl_uint major = 0, minor = 0;
     if (clf__identity_lists(extensions, "cl_amd_device_attribute_query")) {
         cl_uint lanes = ask_number(device, CL_DEVICE_SIMD_PER_COMPUTE_UNIT_AMD, 0) *
                         ask_number(device, CL_DEVICE_SIMD_WIDTH_AMD, 0);
@@ -104,11 +117,22 @@ static unsigned ask_lanes(const struct clf__listed_device *device, const char *e
             return lanes;
         }
     }
-    if (clf__identity_lists(extensions, "cl_nv_device_attribute_query")) {
-        major = ask_number(device, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV, 0);
-        minor = ask_number(device, CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV, 0);
-    }
-    return clf__quirk_lanes(ask_number(device, CL_DEVICE_VENDOR_ID, 0), major, minor);
+    struct capability nvidia = ask_capability(device, extensions);
+    return clf__quirk_lanes(ask_number(device, CL_DEVICE_VENDOR_ID, 0), nvidia.major, nvidia.minor);
+}
+
+/* No extension of OpenCL names the instruction. */
+static int ask_dp4a(const struct clf__listed_device *device, const char *extensions)
+{
+    struct capability nvidia = ask_capability(device, extensions);
+    return 10 * nvidia.major + nvidia.minor >= 61;
+}
+
+static int ask_exact_division(const struct clf__listed_device *device)
+{
+    cl_device_fp_config config = 0;
+    return device->version >= 12 && ask(&config, sizeof config, device, CL_DEVICE_SINGLE_FP_CONFIG) &&
+           (config & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
 }
 
 clf_status clf__identity_read(struct clf__listed_device *device, const char *extensions)
@@ -130,6 +154,8 @@ clf_status clf__identity_read(struct clf__listed_device *device, const char *ext
                            ask_flag(device, CL_DEVICE_INTEGRATED_MEMORY_NV));
     device->float_width = ask_number(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, 0);
     device->lanes = ask_lanes(device, extensions);
+    device->has_dp4a = ask_dp4a(device, extensions);
+    device->has_exact_division = ask_exact_division(device);
     char *copy = NULL;
     CLF__TRY(clf__copy_string(&copy, address));
     info->pci_address = copy;

@@ -74,19 +74,6 @@ static clf_status read_c_version(struct clf__listed_device *device)
     return status;
 }
 
-/* No extension of OpenCL names the instruction: devices from compute capability 6.1 on have it. One that does
- * not answer does without. */
-static int has_dp4a(cl_device_id id, const char *extensions)
-{
-    cl_uint major = 0, minor = 0;
-    return clf__identity_lists(extensions, "cl_nv_device_attribute_query") &&
-           CLF__CL(clGetDeviceInfo(id, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV, sizeof major, &major, NULL)) ==
-               CL_SUCCESS &&
-           CLF__CL(clGetDeviceInfo(id, CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV, sizeof minor, &minor, NULL)) ==
-               CL_SUCCESS &&
-           10 * major + minor >= 61;
-}
-
 static clf_status read_extensions(struct clf__listed_device *device)
 {
     const char *extensions = NULL;
@@ -99,7 +86,6 @@ static clf_status read_extensions(struct clf__listed_device *device)
                                               clf__identity_lists(extensions, "cl_intel_subgroups"));
         device->info.has_integer_dot_product =
             is_3 && clf__identity_lists(extensions, "cl_khr_integer_dot_product");
-        device->has_dp4a = has_dp4a(device->id, extensions);
         status = clf__identity_read(device, extensions);
     }
     clf__free((void *)extensions);
@@ -157,14 +143,6 @@ static clf_status read_atomics(struct clf__listed_device *device)
     return CLF_OK;
 }
 
-static clf_status read_division(struct clf__listed_device *device)
-{
-    cl_device_fp_config config = 0;
-    CLF__TRY(device_value(&config, sizeof config, device->id, CL_DEVICE_SINGLE_FP_CONFIG));
-    device->has_exact_division = device->version >= 12 && (config & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
-    return CLF_OK;
-}
-
 static clf_status read_device(struct clf__listed_device *device)
 {
     struct clf_device_info *info = &device->info;
@@ -181,7 +159,6 @@ static clf_status read_device(struct clf__listed_device *device)
     CLF__TRY(read_numbers(device));
     CLF__TRY(read_c_version(device));
     CLF__TRY(read_atomics(device));
-    CLF__TRY(read_division(device));
     return read_extensions(device);
 }
 

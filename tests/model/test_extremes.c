@@ -304,7 +304,8 @@ static void test_wide_heads(void **state)
     }
     device = open_device(CLF_FORM_GPU, CLF_ATTENTION_AUTO, &caps);
     caps->local_memory_bytes = 32768;
-    assert_ok(check_heads(device, 4096, 65536, 1));
+    assert_ok(check_heads(device, 4096, 1024, 1));
+    refuse(device, 8, 65536, "bytes of local memory on this device, and there is room for 32768");
     refuse(device, 8192, 8, "bytes of local memory on this device, and there is room for 32768");
     clf_device_close(device);
 }

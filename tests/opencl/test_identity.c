@@ -40,10 +40,12 @@ static const struct answer amd[] = {{CL_DEVICE_TOPOLOGY_AMD, topology, sizeof to
 static const cl_uint place[4] = {0x10000, 0x03, 0, 1};
 static const unsigned char uuid[16] = {0x89, 0x32, 0xf9, 0x37, 0xd7, 0x2c, 0x41, 0x06,
                                        0xc1, 0x2f, 0x20, 0xbd, 0x9f, 0xae, 0xd9, 0xf6};
+static const cl_device_fp_config exact = CL_FP_FMA | CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
 static const struct answer khronos[] = {{CL_DEVICE_VENDOR_ID, &intel, sizeof intel},
                                         {CL_DEVICE_PCI_BUS_INFO_KHR, place, sizeof place},
                                         {CL_DEVICE_UUID_KHR, uuid, sizeof uuid},
                                         {CL_DEVICE_HOST_UNIFIED_MEMORY, &one, sizeof one},
+                                        {CL_DEVICE_SINGLE_FP_CONFIG, &exact, sizeof exact},
                                         {0, NULL, 0}};
 /* A topology of no PCI bus, no UUID but zeros, a place of the wrong size. */
 static const unsigned char none[24];
@@ -177,6 +179,8 @@ static void test_cards(void **state)
     assert_card(&list->devices[1], "c3:1f.7", "", 0, 128);
     assert_int_equal(list->devices[1].info.clock_mhz, 0);
     assert_card(&list->devices[2], "10000:03:00.1", "8932f937-d72c-4106-c12f-20bd9faed9f6", 1, 8);
+    assert_true(list->devices[0].has_dp4a && !list->devices[1].has_dp4a && !list->devices[2].has_dp4a);
+    assert_true(list->devices[2].has_exact_division && !list->devices[0].has_exact_division);
     assert_card(&list->devices[3], "", "", 0, 64);
     assert_card(&list->devices[4], "", "", 1, 8);
     /* Memory of their own first, and of these the more lanes; one has no clock, so that none counts. */
