@@ -1,8 +1,7 @@
 /* Scaled dot-product attention in one pass. For each sequence, head h and query i of it, over its keys j:
  *
- *     s[j] = scale * q[i] . k[j] + relative[h][clamp(j - i, -R, R) + R] + additive[i][j], -inf where i must
- * not look y[i] = sum_j exp(s[j] - m) v[j] / sum_j exp(s[j] - m), m = max_j s[j]; zeros where every s[j] is
- * -inf
+ *     s[j] = scale * q[i] . k[j] + relative[h][clamp(j - i, -R, R) + R] + additive[i][j], -inf where i must not look
+ *     y[i] = sum_j exp(s[j] - m) v[j] / sum_j exp(s[j] - m), m = max_j s[j]; zeros where every s[j] is -inf
  *
  * q (query rows, heads * KEY_WIDTH), k (key rows, heads * KEY_WIDTH), v (key rows, heads * VALUE_WIDTH),
  * y (query rows, heads * VALUE_WIDTH); ranges (sequences, 4) of { first query, queries, first key, keys }.
@@ -45,7 +44,6 @@ CPU_KERNEL void attention_forward_cpu(ATTENTION_ARGUMENTS)
 #define KEY_PITCH   (KEYS + 4) /* of a column of keys: four columns further on half of the banks lie between */
 #define QUERY_PITCH (QUERIES + 4)
 #define STAGE       CLF__BLOCK_STAGE /* floats of a chunk; one of values takes fewer */
-#define FOURS       (KEYS * DEPTH / 4 / ITEMS)          /* of keys, or of values, that a work-item brings for a chunk */
 #define SLICES      ((VALUE_WIDTH + 63) / 64)
 #define SLICE       (((VALUE_WIDTH + SLICES - 1) / SLICES + 3) / 4 * 4) /* columns of a group's sums */
 
@@ -76,13 +74,12 @@ static inline void add_outer(struct block *block, float4 queries, float4 others)
 
 /* A work-item's part of a chunk on its way: fours of keys k and queries q, or of values k. */
 struct chunk {
-    float4 k0, k1, k2, k3, q;
+    float4 k0, k1, q;
 };
-#define IF_FOUR(i, DO)                                                                                                 \
-    if (i < FOURS) {                                                                                                   \
-        DO(i)                                                                                                          \
-    }
-#define EACH_FOUR(DO) IF_FOUR(0, DO) IF_FOUR(1, DO) IF_FOUR(2, DO) IF_FOUR(3, DO)
+#define EACH_FOUR(DO) DO(0) DO(1)
+#if KEYS * DEPTH != 2 * 4 * ITEMS
+#error "a work-item brings two fours of a chunk"
+#endif
 
 /* The rows of a task: its queries, and the keys and values of its sequence. */
 struct sources {
@@ -261,8 +258,7 @@ static inline float weigh_part(__local float *scores, float subtracted)
 #pragma unroll 1
     for (int j = 0; j < PART; j += 4, scores += 4 * QUERIES) {
         float4 below = FOUR_KEYS(scores) - subtracted;
-        float4 weights =
-            (float4)(EXP2(below.x), EXP2(below.y), EXP2(below.z), EXP2(below.w));
+        float4 weights = (float4)(EXP2(below.x), EXP2(below.y), EXP2(below.z), EXP2(below.w));
         sum += weights;
         scores[0] = weights.x;
         scores[QUERIES] = weights.y;

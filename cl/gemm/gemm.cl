@@ -41,12 +41,7 @@ CPU_KERNEL void gemm_weight_cpu(__global result_element *y, int y_offset, int y_
 
 /* ---- GPU form ---- */
 
-typedef float tile_number;
-typedef float4 tile_quad;
-#define ADD_COLUMNS(sums, a, b) fma((float4)(a), b, sums)
 #include "include/tile_gpu.cl"
-
-#define X_PITCH (TILE + 4) /* padded, so that the transposing stores meet fewer bank conflicts */
 
 /* What an item carries of the next slice of the operands from global memory to local: x[x_row + 8i, next + x_input], and
  * four columns of input next + w_input, of both panels or of two inputs. */
@@ -114,8 +109,7 @@ static inline void activate_sums(struct tile_sums *sums, float scale, float4 shi
     sums->row7 = activate4(fma((float4)(scale), sums->row7, shift));
 }
 
-/* A group: a tile of 64 rows and 64 columns, 8 x 4 of it an item. The next slice of the operands travels from global
- * memory to registers while the present one is multiplied, and then to the other half of local memory. */
+/* A group: a tile of 64 rows and 64 columns, 8 x 4 of it an item. */
 GPU_KERNEL_OF(TILE_GROUP) void gemm_weight_tile_gpu(__global float *y, int y_offset, int y_stride, const __global float *x,
                                           int x_offset, int x_stride, int rows, const __global weight_element *w,
                                           int inputs, int outputs, float scale, const __global float *bias,
@@ -123,7 +117,6 @@ GPU_KERNEL_OF(TILE_GROUP) void gemm_weight_tile_gpu(__global float *y, int y_off
 {
     __local float x_tile[2 * TILE_INPUTS * X_PITCH] __attribute__((aligned(16))); /* (2, 16, 64) */
     __local float w_tile[2 * TILE_INPUTS * TILE] __attribute__((aligned(16)));    /* (2, 16, 64) */
-    int along = ALONG, across = ACROSS;
     int column = (int)get_group_id(0) * TILE, row = (int)get_group_id(1) * TILE;
     const __global float *x_from = x + x_offset + (size_t)(row + CARGO_X_ROW) * x_stride + CARGO_X_INPUT;
     const __global weight_element *w_from = w +
@@ -131,28 +124,15 @@ GPU_KERNEL_OF(TILE_GROUP) void gemm_weight_tile_gpu(__global float *y, int y_off
                                             CARGO_W_INPUT / INPUTS_TOGETHER * PANEL + CARGO_W_COLUMN % PANEL;
     struct tile_cargo cargo;
     struct tile_sums sums = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
-    fetch_cargo(&cargo, x_from, x_stride, rows - row, w_from, outputs - column, inputs, 0);
-    put_cargo(x_tile, w_tile, &cargo);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    int half_at = 0;
-    for (int k = 0; k < inputs; k += TILE_INPUTS, half_at = 1 - half_at) {
-        int next = k + TILE_INPUTS;
-        if (next < inputs) {
-            fetch_cargo(&cargo, x_from, x_stride, rows - row, w_from, outputs - column, inputs, next);
-        }
-        multiply_slice(&sums, x_tile + half_at * TILE_INPUTS * X_PITCH + across * 4, X_PITCH,
-                       w_tile + half_at * TILE_INPUTS * TILE + along * 4, inputs - k);
-        if (next < inputs) {
-            put_cargo(x_tile + (1 - half_at) * TILE_INPUTS * X_PITCH, w_tile + (1 - half_at) * TILE_INPUTS * TILE, &cargo);
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-    int first = column + along * 4;
+#define FETCH_SLICE(next)     fetch_cargo(&cargo, x_from, x_stride, rows - row, w_from, outputs - column, inputs, next);
+#define PUT_SLICE(x_to, w_to) put_cargo(x_to, w_to, &cargo);
+    SUM_SLICES(&sums, x_tile, X_PITCH, w_tile, inputs)
+    int first = column + ALONG * 4;
 #define SHIFT(j) (bias && first + (j) < outputs ? bias[first + (j)] : 0.0f)
     activate_sums(&sums, scale, (float4)(SHIFT(0), SHIFT(1), SHIFT(2), SHIFT(3)));
 #pragma unroll 1
     for (int i = 0; i < 8; i++, pass_rows(&sums)) {
-        int r = row + SPOT(across, i);
+        int r = row + SPOT(i);
         float values[4];
         vstore4(sums.row0, 0, values);
 #pragma unroll
@@ -205,7 +185,7 @@ static inline void multiply_skinny(float4 *acc, const __local float *x_tile, con
         for (int k = 0; k < SKINNY_DEPTH; k += 2 * SKINNY_BATCH) {
             load_batch(&odd, x_tile, w_tile, k + SKINNY_BATCH);
             add_batch(acc, &even);
-            /* behind the last one, the first one again: no branch */
+            /* After the last batch the first one is read again, for nothing: cheaper than a branch. */
             load_batch(&even, x_tile, w_tile, (k + 2 * SKINNY_BATCH) % SKINNY_DEPTH);
             add_batch(acc, &odd);
         }

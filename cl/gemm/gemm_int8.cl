@@ -44,8 +44,6 @@ typedef int4 tile_quad;
            dot_word((sums).w, a, (b).w))
 #include "include/tile_gpu.cl"
 
-#define X_PITCH (TILE + 4) /* padded, so that the transposing stores meet fewer bank conflicts */
-
 /* What an item carries of the next slice: the words of x[x_row + 8i] and group x_group, and of both panels those of the four
  * columns w_column of group w_group. */
 struct tile_cargo {
@@ -93,8 +91,7 @@ static inline uint row_zero(const __global uchar *x, int pitch, int row)
     return *(const __global uint *)(x + (size_t)(row + 1) * pitch - 4);
 }
 
-/* A group: a tile of 64 rows and 64 columns. The next slice of the operands travels from global memory to registers while
- * the present one is multiplied, and then to the other half of local memory. */
+/* A group: a tile of 64 rows and 64 columns, 8 x 4 of it an item. */
 GPU_KERNEL_OF(TILE_GROUP) void gemm_int8_tile_gpu(__global float *y, int y_offset, int y_stride, const __global uchar *x,
                                              int pitch, int rows, const __global char *w, int inputs, int outputs,
                                              float scale, const __global float *bias, const __global float *residual,
@@ -102,7 +99,7 @@ GPU_KERNEL_OF(TILE_GROUP) void gemm_int8_tile_gpu(__global float *y, int y_offse
 {
     __local int x_tile[2 * TILE_INPUTS * X_PITCH] __attribute__((aligned(16))); /* (2, 16, 64) */
     __local int w_tile[2 * TILE_INPUTS * TILE] __attribute__((aligned(16)));    /* (2, 16, 64) */
-    int along = ALONG, across = ACROSS;
+    int in_tile = ALONG * 4; /* the item's first column */
     int column = (int)get_group_id(0) * TILE, row = (int)get_group_id(1) * TILE;
     int groups = groups_of(inputs);
     const __global uchar *x_from = x + (size_t)(row + CARGO_X_ROW) * pitch + CARGO_X_GROUP * 4;
@@ -111,33 +108,20 @@ GPU_KERNEL_OF(TILE_GROUP) void gemm_int8_tile_gpu(__global float *y, int y_offse
     int has_right = column + PANEL < outputs;
     struct tile_cargo cargo;
     struct tile_sums sums = {0, 0, 0, 0, 0, 0, 0, 0};
-    fetch_cargo(&cargo, x_from, pitch, rows - row, left, right, has_right, groups, 0);
-    put_cargo(x_tile, w_tile, &cargo);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    int at = 0; /* which half */
-    for (int g = 0; g < groups; g += TILE_INPUTS, at = 1 - at) {
-        int next = g + TILE_INPUTS;
-        if (next < groups) {
-            fetch_cargo(&cargo, x_from, pitch, rows - row, left, right, has_right, groups, next);
-        }
-        multiply_slice(&sums, x_tile + at * TILE_INPUTS * X_PITCH + across * 4, X_PITCH,
-                       w_tile + at * TILE_INPUTS * TILE + along * 4, groups - g);
-        if (next < groups) {
-            put_cargo(x_tile + (1 - at) * TILE_INPUTS * X_PITCH, w_tile + (1 - at) * TILE_INPUTS * TILE, &cargo);
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
+#define FETCH_SLICE(next)     fetch_cargo(&cargo, x_from, pitch, rows - row, left, right, has_right, groups, next);
+#define PUT_SLICE(x_to, w_to) put_cargo(x_to, w_to, &cargo);
+    SUM_SLICES(&sums, x_tile, X_PITCH, w_tile, groups)
     /* The item's columns lie in one panel; where it is not there, it is not stored. */
-    const __global char *panel = along * 4 >= PANEL && has_right ? right : left;
-    float4 t = *(const __global float4 *)(panel_scales(panel, inputs) + along * 4 % PANEL);
-    uint4 sum = *(const __global uint4 *)(panel_sums(panel, inputs) + along * 4 % PANEL);
-    int first = column + along * 4;
+    const __global char *panel = in_tile >= PANEL && has_right ? right : left;
+    float4 t = *(const __global float4 *)(panel_scales(panel, inputs) + in_tile % PANEL);
+    uint4 sum = *(const __global uint4 *)(panel_sums(panel, inputs) + in_tile % PANEL);
+    int first = column + in_tile;
 #define SHIFT(j) (bias && first + (j) < outputs ? bias[first + (j)] : 0.0f)
     float4 shift = (float4)(SHIFT(0), SHIFT(1), SHIFT(2), SHIFT(3));
     /* Rows beyond the last take its scale and are not stored. */
 #pragma unroll 1
     for (int i = 0; i < 8; i++, pass_rows(&sums)) {
-        int r = row + SPOT(across, i), inside = min(r, rows - 1);
+        int r = row + SPOT(i), inside = min(r, rows - 1);
         float4 product = convert_float4(as_int4(as_uint4(sums.row0) - row_zero(x, pitch, inside) * sum));
         product = fma((float4)(scale), product * (row_scale(x, pitch, inside) * t), shift);
         float values[4];

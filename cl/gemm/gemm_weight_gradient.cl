@@ -164,9 +164,6 @@ CPU_KERNEL void weight_gradient_cpu(__global float *dw, const __global float *dy
 
 /* ---- GPU form ---- */
 
-typedef float tile_number;
-typedef float4 tile_quad;
-#define ADD_COLUMNS(sums, a, b) fma((float4)(a), b, sums)
 #include "include/tile_gpu.cl"
 
 #if PRECISION == 0
@@ -213,43 +210,29 @@ static inline void put_cargo(__local float *x_tile, __local float *dy_tile, cons
     }
 }
 
-/* A group: a tile of 64 inputs and 64 outputs over all rows, added to what is there. The next slice travels from global
- * memory to registers while the present one is multiplied, and then to the other half of local memory. */
+/* A group: a tile of 64 inputs and 64 outputs over all rows, added to what is there. */
 GPU_KERNEL_OF(TILE_GROUP) void weight_gradient_gpu(__global float *dw, const __global float *dy, int dy_offset, int dy_stride,
                                               const __global float *x, int x_offset, int x_stride, int rows, int inputs,
                                               int outputs, float scale)
 {
     __local float x_tile[2 * TILE_INPUTS * TILE] __attribute__((aligned(16)));  /* (2, 16, 64) */
     __local float dy_tile[2 * TILE_INPUTS * TILE] __attribute__((aligned(16))); /* (2, 16, 64) */
-    int along = ALONG, across = ACROSS;
-    int k = (int)get_group_id(0) * TILE, n = (int)get_group_id(1) * TILE, column = along * 4;
+    int k = (int)get_group_id(0) * TILE, n = (int)get_group_id(1) * TILE, column = ALONG * 4;
     x += x_offset + (size_t)CARGO_ROW * x_stride + k + CARGO_COLUMN;
     dy += dy_offset + (size_t)CARGO_ROW * dy_stride + n + CARGO_COLUMN;
     int x_left = inputs - k - CARGO_COLUMN, dy_left = outputs - n - CARGO_COLUMN;
     /* The item's columns lie in one panel, which there is or not. */
     int has_panel = n + column / PANEL * PANEL < outputs;
     dw += (size_t)(n + column / PANEL * PANEL) * inputs + (size_t)k * PANEL + column % PANEL;
-#define INPUT_AT(i) (SPOT(across, i) * PANEL)
-#define HAS(i)      (has_panel && k + SPOT(across, i) < inputs)
+#define INPUT_AT(i) (SPOT(i) * PANEL)
+#define HAS(i)      (has_panel && k + SPOT(i) < inputs)
     struct tile_sums sums;
 #define LOAD(i) sums.row##i = HAS(i) ? *(const __global float4 *)(dw + INPUT_AT(i)) : (float4)(0.0f);
     LOAD(0) LOAD(1) LOAD(2) LOAD(3) LOAD(4) LOAD(5) LOAD(6) LOAD(7)
     struct tile_cargo cargo;
-    fetch_cargo(&cargo, x, x_stride, x_left, dy, dy_stride, dy_left, scale, rows, 0);
-    put_cargo(x_tile, dy_tile, &cargo);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    int at = 0;
-    for (int m = 0; m < rows; m += TILE_INPUTS, at = TILE_INPUTS * TILE - at) {
-        int next = m + TILE_INPUTS;
-        if (next < rows) {
-            fetch_cargo(&cargo, x, x_stride, x_left, dy, dy_stride, dy_left, scale, rows, next);
-        }
-        multiply_slice(&sums, x_tile + at + across * 4, TILE, dy_tile + at + column, rows - m);
-        if (next < rows) {
-            put_cargo(x_tile + TILE_INPUTS * TILE - at, dy_tile + TILE_INPUTS * TILE - at, &cargo);
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
+#define FETCH_SLICE(next)      fetch_cargo(&cargo, x, x_stride, x_left, dy, dy_stride, dy_left, scale, rows, next);
+#define PUT_SLICE(x_to, dy_to) put_cargo(x_to, dy_to, &cargo);
+    SUM_SLICES(&sums, x_tile, TILE, dy_tile, rows)
     /* What lies beyond the outputs stays zero, also where an infinity met it. */
     int4 is_output = n + column + (int4)(0, 1, 2, 3) < outputs;
 #pragma unroll 1

@@ -66,10 +66,7 @@ static inline float4 load_cached_quad(const __global cache_element *p, int left)
 #ifdef IS_ALIGNED
     return *(const __global float4 *)p;
 #else
-    if (left >= 4) {
-        return vload4(0, p);
-    }
-    return (float4)(p[0], left > 1 ? p[1] : 0.0f, left > 2 ? p[2] : 0.0f, 0.0f);
+    return load_quad(p, left, 0.0f);
 #endif
 }
 #endif

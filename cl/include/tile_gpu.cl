@@ -1,10 +1,17 @@
 /* A product's tile in the GPU form: 64 rows and 64 columns, of which each of 128 work-items has 8 rows and 4 columns, while
  * slices of the operands lie in local memory. Included, never built alone.
  *
- * Needs tile_number, the type of operands and sums, tile_quad, of four of them, and ADD_COLUMNS(sums, a, b): four sums, the
- * products of one number and four columns added. */
-#define TILE       CLF__TILE
+ * Numbers are floats. For others define tile_number, the type of operands and sums, tile_quad, of four of them, and
+ * ADD_COLUMNS(sums, a, b): four sums, the products of one number and four columns added. */
+#ifndef ADD_COLUMNS
+typedef float tile_number;
+typedef float4 tile_quad;
+#define ADD_COLUMNS(sums, a, b) fma((float4)(a), b, sums)
+#endif
+
+#define TILE        CLF__TILE
 #define TILE_INPUTS 16 /* inputs of a slice */
+#define X_PITCH     (TILE + 4) /* of a slice that is stored transposed: padded, so that stores meet fewer bank conflicts */
 
 /* Inputs that go without a branch: the loads of the next ones are hoisted, which costs more registers than some have. */
 #if defined(__NV_CL_C_VERSION)
@@ -13,11 +20,11 @@
 #define INPUTS_UNROLLED 2
 #endif
 
-/* The first column of an item is ALONG * 4, its rows are SPOT(ACROSS, i): 4 neighbours in each half of the tile. So 32 items
- * in a row read 8 neighbouring quads of the one operand and 4 of the other, which local memory serves at once. */
-#define ALONG           ((int)get_local_id(0) % 8 + (int)get_local_id(0) / 32 % 2 * 8)
-#define ACROSS          ((int)get_local_id(0) / 8 % 4 + (int)get_local_id(0) / 64 * 4)
-#define SPOT(across, i) ((i) / 4 * 32 + (across)*4 + (i) % 4)
+/* The first column of an item is ALONG * 4, its rows are SPOT(i): 4 neighbours in each half of the tile. So 32 items in a row
+ * read 8 neighbouring quads of the one operand and 4 of the other, which local memory serves at once. */
+#define ALONG   ((int)get_local_id(0) % 8 + (int)get_local_id(0) / 32 % 2 * 8)
+#define ACROSS  ((int)get_local_id(0) / 8 % 4 + (int)get_local_id(0) / 64 * 4)
+#define SPOT(i) ((i) / 4 * 32 + ACROSS * 4 + (i) % 4)
 
 /* The sums of an item, one quad a row: named, because an array of them ends in memory with some compilers. */
 struct tile_sums {
@@ -67,3 +74,22 @@ static inline void multiply_slice(struct tile_sums *sums, const __local tile_num
         }
     }
 }
+
+/* sums += the products of all inputs. The next slice travels from global memory to registers, FETCH_SLICE(its first input),
+ * while the present one is multiplied, and then to the other half of local memory, PUT_SLICE(where in a_tile, in b_tile). */
+#define SUM_SLICES(sums, a_tile, a_pitch, b_tile, inputs)                                                              \
+    FETCH_SLICE(0)                                                                                                     \
+    PUT_SLICE(a_tile, b_tile)                                                                                          \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                                                      \
+    for (int now = 0, half_at = 0; now < (inputs); now += TILE_INPUTS, half_at = 1 - half_at) {                        \
+        int next = now + TILE_INPUTS;                                                                                  \
+        if (next < (inputs)) {                                                                                         \
+            FETCH_SLICE(next)                                                                                          \
+        }                                                                                                              \
+        multiply_slice(sums, a_tile + half_at * TILE_INPUTS * (a_pitch) + ACROSS * 4, a_pitch,                         \
+                       b_tile + half_at * TILE_INPUTS * TILE + ALONG * 4, (inputs)-now);                               \
+        if (next < (inputs)) {                                                                                         \
+            PUT_SLICE(a_tile + (1 - half_at) * TILE_INPUTS * (a_pitch), b_tile + (1 - half_at) * TILE_INPUTS * TILE)   \
+        }                                                                                                              \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                                  \
+    }

@@ -63,13 +63,13 @@ clf_status clf__attention_step_forward(struct clf__tensor y, struct clf__tensor 
         CLF__BUFFER(history->relative.buffer),
         CLF__STRUCT(sizes),
     };
-    struct clf__launch launch = {
+    const struct clf__launch launch = {
         .program = "attention_step",
         .defines = defines,
-        CLF__GRIDS("attention_step", clf__groups(tasks)),
+        .cpu = {"attention_step_cpu", {clf__groups(tasks)}},
+        .gpu = {"attention_step_gpu", {clf__groups(tasks)}, {group.items}},
         CLF__ARGUMENTS(arguments),
         .cost = clf__attention_cost(heads, q.rows, pairs, history->keys.type, pairs),
     };
-    launch.gpu.local[0] = group.items;
     return clf__launch(device, &launch);
 }

@@ -1,19 +1,33 @@
 #include "ops/layernorm.h"
 
 #include <assert.h>
-#include <stdio.h>
 
 #include "device/caps.h"
 #include "ops/chunks.h"
 #include "ops/operand.h"
 #include "ops/rows.h"
 
-/* [kind][is there a beta] */
-static const char *const defines[3][2] = {
-    {"-DNORM=0", "-DNORM=0 -DHAS_BETA"},
-    {"-DNORM=1", "-DNORM=1 -DHAS_BETA"},
-    {"-DNORM=2", "-DNORM=2 -DHAS_BETA"},
-};
+/* Quads of a row that a work-item of the GPU form holds at most. */
+enum { MOST_HELD = 4 };
+
+/* [kind][is there a beta][quads of a row that a work-item holds, or 0] */
+#define HELD(macros)                                                                                         \
+    {                                                                                                        \
+        macros, macros " -DHELD=1", macros " -DHELD=2", macros " -DHELD=3", macros " -DHELD=4"               \
+    }
+#define BETAS(macros)                                                                                        \
+    {                                                                                                        \
+        HELD(macros), HELD(macros " -DHAS_BETA")                                                             \
+    }
+static const char *const defines[3][2][MOST_HELD + 1] = {BETAS("-DNORM=0"), BETAS("-DNORM=1"),
+                                                         BETAS("-DNORM=2")};
+
+/* How many quads of a row a work-item holds; 0 where they are too many, or the device runs the CPU form. */
+static int count_held(const struct clf_device *device, int columns)
+{
+    int held = (columns - 1) / (4 * CLF__GROUP) + 1;
+    return clf__device_caps(device)->form == CLF_FORM_GPU && held <= MOST_HELD ? held : 0;
+}
 
 clf_status clf__layernorm_forward(struct clf__tensor y, struct clf__tensor rounded, struct clf__tensor x,
                                   struct clf__tensor gamma, struct clf__tensor beta, enum clf__norm_kind kind,
@@ -22,19 +36,11 @@ clf_status clf__layernorm_forward(struct clf__tensor y, struct clf__tensor round
     const struct clf__tensor views[] = {y, rounded, x, gamma, beta};
     double matrices = 1.0 + (y.buffer != NULL ? 1.0 : 0.0) + (rounded.buffer != NULL ? 0.5 : 0.0);
     const struct clf__argument extras[] = {CLF__FLOAT(eps)};
-    /* Quads of a row that a work-item of the GPU form has, which it holds where they are few. */
-    enum { MOST_HELD = 4 };
-    int is_gpu = clf__device_caps(clf__buffer_device(x.buffer))->form == CLF_FORM_GPU;
-    int held = (x.columns - 1) / (4 * CLF__GROUP) + 1;
-    char holding[24] = "", macros[48];
-    if (is_gpu && held <= MOST_HELD) {
-        snprintf(holding, sizeof holding, " -DHELD=%d", held);
-    }
-    snprintf(macros, sizeof macros, "%s%s", defines[kind][beta.buffer != NULL], holding);
+    int held = count_held(clf__buffer_device(x.buffer), x.columns);
     struct clf__rows_launch launch = {
         .program = "layernorm",
         CLF__KERNELS("layernorm_forward"),
-        .defines = macros,
+        .defines = defines[kind][beta.buffer != NULL][held],
         CLF__VIEWS(views),
         .rows = x.rows,
         .columns = x.columns,
@@ -83,7 +89,7 @@ clf_status clf__layernorm_backward(struct clf__tensor dx, struct clf__tensor dga
                                               CLF__INT(x.columns), CLF__INT(chunks.rows), CLF__FLOAT(eps)};
     struct clf__launch launch = {
         .program = "layernorm",
-        .defines = defines[kind][dbeta.buffer != NULL],
+        .defines = defines[kind][dbeta.buffer != NULL][0],
         CLF__GRIDS("layernorm_backward", (size_t)chunks.count),
         CLF__ARGUMENTS(arguments),
         .cost = clf__rows_cost(x.rows, x.columns, kind == CLF__NORM_RMS ? 15 : 20, 3),
