@@ -66,7 +66,7 @@ clf_status clf__attention_step_forward(struct clf__tensor y, struct clf__tensor 
     const struct clf__launch launch = {
         .program = "attention_step",
         .defines = defines,
-        .cpu = {"attention_step_cpu", {clf__groups(tasks)}},
+        .cpu = CLF__GRID("attention_step_cpu", clf__groups(tasks)),
         .gpu = {"attention_step_gpu", {clf__groups(tasks)}, {group.items}},
         CLF__ARGUMENTS(arguments),
         .cost = clf__attention_cost(heads, q.rows, pairs, history->keys.type, pairs),
