@@ -129,11 +129,8 @@ class Torch:
 
 def read_samples(path):
     import numpy
-    import wave
-    with wave.open(str(path)) as file:
-        if (file.getframerate(), file.getnchannels(), file.getsampwidth()) != (16000, 1, 2):
-            raise ValueError(f"{path}: not 16 bits, mono, 16 kHz")
-        return numpy.frombuffer(file.readframes(file.getnframes()), numpy.int16).astype(numpy.float32) / 32768
+    from recording import read_recording
+    return numpy.frombuffer(read_recording(path), "<i2").astype(numpy.float32) / 32768
 
 
 class FasterWhisper:
