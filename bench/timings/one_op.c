@@ -61,7 +61,7 @@ void op_weights(struct op_bench *bench, int outputs, int inputs, size_t bytes)
     OP_TRY(bench, clf__weight_create(&bench->weights[0], bench->device, &source));
     clf__free(values);
     bench->weight_count = bench->status == CLF_OK;
-    size_t size = clf__weight_bytes(bench->choice.precision, outputs, inputs), held = size;
+    size_t size = clf__weight_bytes(bench->device, bench->choice.precision, outputs, inputs), held = size;
     while (bench->status == CLF_OK && held < bytes && bench->weight_count < OP_MOST_WEIGHTS) {
         OP_TRY(bench,
                clf__weight_create_copy(&bench->weights[bench->weight_count], bench->weights[0], "the bench"));

@@ -2,8 +2,15 @@
  *
  * Needs PRECISION, a value of enum clf_precision. */
 
-/* TOGETHER: the layout's group, neighbouring inputs of an output. TAIL: elements after a panel's. */
+/* TOGETHER: the layout's group, neighbouring inputs of an output. GROUPS_MULTIPLE: of their number in a panel. TAIL: elements
+ * after a panel's. */
 #define TAIL 0
+#if PRECISION != 0 && (defined(MATRIX_NV80) || defined(MATRIX_EMULATED))
+#define TOGETHER        (PRECISION == 3 ? 16 : 8)
+#define GROUPS_MULTIPLE 4
+#else
+#define GROUPS_MULTIPLE 1
+#endif
 #if PRECISION == 0
 typedef float embedding_element;
 #define TOGETHER  1
@@ -11,16 +18,22 @@ typedef float embedding_element;
 #define LOAD16(p) vload16(0, p)
 #elif PRECISION == 1
 typedef half embedding_element;
-#define TOGETHER  1
+#ifndef TOGETHER
+#define TOGETHER 1
+#endif
 #define LOAD(p)   vload_half(0, p)
 #define LOAD16(p) vload_half16(0, p)
 #elif PRECISION == 2
 typedef ushort embedding_element;
+#ifndef TOGETHER
 #define TOGETHER 2
+#endif
 #define LOAD(p)  as_float((uint) * (p) << 16)
 #elif PRECISION == 3
 typedef char embedding_element;
+#ifndef TOGETHER
 #define TOGETHER 4
+#endif
 #undef TAIL
 #define TAIL    256 /* 32 scales, and what only products read */
 #define LOAD(p) ((float)*(p))
@@ -31,7 +44,7 @@ typedef char embedding_element;
 /* Column 0 of row v. */
 static const __global embedding_element *embedding_row(const __global embedding_element *e, int panel, int v, int columns)
 {
-    int groups = (columns + TOGETHER - 1) / TOGETHER;
+    int groups = (columns + TOGETHER * GROUPS_MULTIPLE - 1) / (TOGETHER * GROUPS_MULTIPLE) * GROUPS_MULTIPLE;
     return e + (size_t)(v / panel) * ((size_t)groups * panel * TOGETHER + TAIL) + v % panel * TOGETHER;
 }
 

@@ -27,8 +27,8 @@ typedef enum clf_gemm { CLF_GEMM_AUTO, CLF_GEMM_NATIVE, CLF_GEMM_CLBLAST } clf_g
 /* How attention is computed: one pass without a score matrix, or batched products around a softmax. */
 typedef enum clf_attention { CLF_ATTENTION_AUTO, CLF_ATTENTION_FUSED, CLF_ATTENTION_BATCHED } clf_attention;
 
-/* The level of instructions that the CPU form uses; AUTO takes the best one that the device runs. In fp32 and
- * int8 every level gives the same bits. With PORTABLE, GPU forms use no integer dot products that a device
+/* The instruction set level of the kernels; AUTO takes the best one that the device runs. In fp32 and int8
+ * every level gives the same bits. With PORTABLE, GPU kernels use no integer dot products that a device
  * reports either. */
 typedef enum clf_instructions {
     CLF_INSTRUCTIONS_AUTO,
@@ -42,12 +42,16 @@ typedef enum clf_instructions {
                             * for the whole process, whose alternate signal stacks then need 8 KiB more */
     CLF_INSTRUCTIONS_NEON, /* Advanced SIMD of 64-bit Arm */
     CLF_INSTRUCTIONS_DOTPROD, /* and dot products of int8 */
+    /* Of GPUs: matrix instructions for fp16, bf16 and int8, which round activations to that precision. */
+    CLF_INSTRUCTIONS_NV80,     /* NVIDIA, compute capability 8.0 and later */
+    CLF_INSTRUCTIONS_EMULATED, /* the same results in plain OpenCL C, slowly: for tests; never taken by AUTO */
 } clf_instructions;
 
 /* How weights are stored, and what products are computed from. */
 typedef enum clf_precision {
     CLF_PRECISION_FP32,
-    CLF_PRECISION_FP16, /* weights rounded to half precision, products in fp32 */
+    CLF_PRECISION_FP16, /* weights rounded to half precision, sums in fp32; activations rounded, too, where
+                         * the device has matrix instructions */
     CLF_PRECISION_BF16, /* weights rounded to bfloat16, sums in fp32; activations rounded, too, where the
                          * device has dot products of bf16 and in GPU forms */
     CLF_PRECISION_INT8, /* weights in 8 bits with a scale for each output, activations in 8 bits with a

@@ -56,7 +56,7 @@ clf_status clf__caps_build_options(char **out, const struct clf__listed_device *
         snprintf(apart, sizeof apart, " -DAPART=%d", caps->apart);
     }
     return clf__format(
-        out, "-w -cl-std=%s%s -DFORM_%s%s%s%s%s%s -DVECTOR_LANES=%d -DBLOCK_ROWS=%d -DINT8_BYTES=%d%s%s%s%s",
+        out, "-w -cl-std=%s%s -DFORM_%s%s%s%s%s%s -DVECTOR_LANES=%d -DBLOCK_ROWS=%d -DINT8_BYTES=%d%s%s%s%s%s%s",
         needs_3 ? "CL3.0" : "CL1.2",
         device->has_exact_division ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
         caps->form == CLF_FORM_CPU ? "CPU" : "GPU", info->has_fp16 ? " -DHAS_FP16" : "",
@@ -66,7 +66,14 @@ clf_status clf__caps_build_options(char **out, const struct clf__listed_device *
         caps->has_device_atomics ? " -DHAS_DEVICE_ATOMICS" : "", caps->level->lanes, caps->level->block_rows,
         caps->level->int8_bytes, caps->level->instructions & CLF__DOT_INT8_ANY ? " -DHAS_DOT_INT8" : "",
         caps->level->instructions & CLF__DOT_BF16 ? " -DHAS_DOT_BF16" : "",
-        caps->level->instructions & CLF__TILES ? " -DHAS_TILES" : "", apart);
+        caps->level->instructions & CLF__TILES ? " -DHAS_TILES" : "",
+        caps->level->instructions & CLF__MATRIX_NV80 ? " -DMATRIX_NV80" : "",
+        caps->level->instructions & CLF__MATRIX_EMULATED ? " -DMATRIX_EMULATED" : "", apart);
+}
+
+int clf__caps_have_matrix(const struct clf__caps *caps)
+{
+    return caps->form == CLF_FORM_GPU && (caps->level->instructions & CLF__MATRIX_ANY) != 0;
 }
 
 const struct clf__caps *clf__device_caps(const struct clf_device *device)

@@ -24,7 +24,7 @@ struct clf__caps {
     uint64_t max_buffer_bytes;
     clf_instructions instructions; /* the level that was asked for */
     int has_integer_dot_product;
-    const struct clf__level *level; /* of the CPU form, as the device's first kernel found */
+    const struct clf__level *level; /* as the device's first kernels found */
     int has_device_atomics;         /* acquire and release across the device, in OpenCL C 3.0 */
     int has_fixed_addresses; /* a buffer stays where one launch saw it; OpenCL promises no device that */
     int apart; /* > 0: its programs are built apart from those of other devices: opening/apart.h */
@@ -32,6 +32,9 @@ struct clf__caps {
 };
 
 const struct clf__caps *clf__device_caps(const struct clf_device *device);
+
+/* Whether products in every precision but fp32 are by matrix instructions. */
+int clf__caps_have_matrix(const struct clf__caps *caps);
 
 /* Changes a tuned number (not a choice) of an open device, for those who measure. */
 void clf__device_set_knob(struct clf_device *device, enum clf__knob knob, int value);

@@ -13,10 +13,11 @@
 enum { MOST_GROUPS = 4096 };
 
 /* Who converts, and into what. Kernels: (out, pitch, x, x_offset, x_stride, rows, inputs); the CPU form takes
- * any number of groups, the GPU form one a row, and has a float a work-item in local memory as its last
- * argument. */
+ * any number of groups, the GPU form one a row, with a float a work-item in local memory as its last argument
+ * where it reduces rows. */
 struct conversion {
-    const char *program, *cpu_kernel, *gpu_kernel;
+    const char *program, *cpu_kernel, *gpu_kernel, *defines;
+    int reduces_rows;
     size_t element_bytes; /* an element's, of whose groups of four each row has whole ones */
     size_t tail_bytes;    /* what else belongs to a row, at the end of its pitch */
 };
@@ -25,12 +26,17 @@ static struct conversion conversion_of(const struct clf__caps *caps, clf_precisi
 {
     if (precision == CLF_PRECISION_INT8) {
         size_t element_bytes = caps->form == CLF_FORM_CPU ? (size_t)caps->level->int8_bytes : 1;
-        return (struct conversion){"quantize", "quantize_cpu", "quantize_gpu", element_bytes,
-                                   CLF__INT8_ROW_TAIL};
+        return (struct conversion){
+            "quantize", "quantize_cpu", "quantize_gpu", NULL, 1, element_bytes, CLF__INT8_ROW_TAIL};
+    }
+    if (clf__caps_have_matrix(caps) && precision != CLF_PRECISION_FP32) {
+        const char *defines = precision == CLF_PRECISION_FP16 ? "-DPRECISION=1" : "-DPRECISION=2";
+        return (struct conversion){
+            "round_operand", NULL, "round_operand_gpu", defines, 0, sizeof(uint16_t), 0};
     }
     if (precision == CLF_PRECISION_BF16 && caps->level->instructions & CLF__DOT_BF16 &&
         caps->form == CLF_FORM_CPU) {
-        return (struct conversion){"round_bf16", "round_bf16_cpu", NULL, sizeof(uint16_t), 0};
+        return (struct conversion){"round_bf16", "round_bf16_cpu", NULL, NULL, 0, sizeof(uint16_t), 0};
     }
     return (struct conversion){.program = NULL};
 }
@@ -86,9 +92,11 @@ static clf_status convert(struct clf_device *device, const struct conversion *co
     double values = (double)rows * inputs;
     struct clf__launch launch = {
         .program = conversion->program,
+        .defines = conversion->defines,
         .cpu = CLF__GRID(conversion->cpu_kernel, clf__smaller_size((size_t)rows, MOST_GROUPS)),
         .gpu = CLF__GRID(conversion->gpu_kernel, (size_t)rows),
-        CLF__ARGUMENTS(arguments),
+        .arguments = arguments,
+        .argument_count = (int)(sizeof arguments / sizeof *arguments) - !conversion->reduces_rows,
         .cost = {.bytes = values * (double)(sizeof(float) + conversion->element_bytes)},
     };
     return clf__launch(device, &launch);
@@ -112,8 +120,8 @@ clf_status clf__activations_pack(struct clf__activations *out, struct clf_device
 clf_status clf__gemm_round(struct clf__matrix y, struct clf__matrix x, int rows, int columns)
 {
     struct clf_device *device = clf__buffer_device(y.buffer);
-    struct conversion conversion = conversion_of(&device->caps, CLF_PRECISION_BF16);
-    assert(conversion.program != NULL && y.precision == CLF_PRECISION_BF16 && y.offset == 0 &&
+    struct conversion conversion = conversion_of(&device->caps, y.precision);
+    assert(conversion.program != NULL && conversion.element_bytes == sizeof(uint16_t) && y.offset == 0 &&
            columns % 2 == 0);
     if (rows == 0) {
         return CLF_OK;

@@ -8,19 +8,33 @@
 
 clf_precision clf__gemm_operand(const struct clf__weight *weight)
 {
-    int reads_bf16 = weight->precision == CLF_PRECISION_BF16 &&
-                     clf__activations_are_packed(weight->device, CLF_PRECISION_BF16);
-    return reads_bf16 ? CLF_PRECISION_BF16 : CLF_PRECISION_FP32;
+    clf_precision precision = weight->precision;
+    int reads_16_bits = (precision == CLF_PRECISION_BF16 || precision == CLF_PRECISION_FP16) &&
+                        clf__activations_are_packed(weight->device, precision) &&
+                        weight->inputs % clf__operand_multiple(weight->device) == 0;
+    return reads_16_bits ? precision : CLF_PRECISION_FP32;
+}
+
+int clf__operand_multiple(const struct clf_device *device)
+{
+    return clf__caps_have_matrix(clf__device_caps(device)) ? CLF__MATRIX_INPUTS(CLF_PRECISION_FP16) : 2;
+}
+
+/* Whether rows of 16-bit numbers begin where the kernels can read them. */
+static int is_operand_aligned(struct clf__matrix x, const struct clf_device *device)
+{
+    int words = clf__caps_have_matrix(clf__device_caps(device)) ? CLF__WORD_HALVES : 2;
+    return x.stride % words == 0 && x.offset % (size_t)words == 0;
 }
 
 /* Whether x and y are in precisions that the kernels have. */
 static int are_readable(struct clf__matrix y, struct clf__matrix x, const struct clf__weight *weight)
 {
-    int takes_bf16 = clf__gemm_operand(weight) == CLF_PRECISION_BF16;
-    int is_paired = x.stride % 2 == 0 && x.offset % 2 == 0 && weight->inputs % 2 == 0;
+    clf_precision operand = clf__gemm_operand(weight), rounded = weight->precision;
+    int rounds = clf__activations_are_packed(weight->device, rounded) && rounded != CLF_PRECISION_INT8;
     return (x.precision == CLF_PRECISION_FP32 ||
-            (x.precision == CLF_PRECISION_BF16 && takes_bf16 && is_paired)) &&
-           (y.precision == CLF_PRECISION_FP32 || (y.precision == CLF_PRECISION_BF16 && takes_bf16));
+            (x.precision == operand && is_operand_aligned(x, weight->device))) &&
+           (y.precision == CLF_PRECISION_FP32 || (y.precision == rounded && rounds));
 }
 
 clf_status clf__gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows,

@@ -18,12 +18,12 @@ struct clf__pool;
 struct clf__weight;
 
 /* A matrix in a buffer: element (row, column) is at offset + row * stride + column, counted in elements:
- * floats, or numbers of two bytes where the precision is bf16. */
+ * floats, or numbers of two bytes where the precision is bf16 or fp16. */
 struct clf__matrix {
     const struct clf__buffer *buffer;
     size_t offset;
     int stride;
-    clf_precision precision; /* FP32; BF16 where clf__gemm_operand() says so */
+    clf_precision precision; /* FP32; BF16 or FP16 where clf__gemm_operand() says so */
 };
 
 /* One block of rows of a weight, as PyTorch's nn.Linear stores it. */
@@ -75,16 +75,17 @@ int clf__weight_outputs(const struct clf__weight *weight);
 /* How a weight lies on the device, for kernels that read it directly (the embedding shares the projection's).
  * In a panel `group` neighbouring inputs of an output lie together: element (output n, input k) is at
  *     (((n / panel) * groups + k / group) * panel + n % panel) * group + k % group, groups = ceil(inputs /
- * group) counted in elements of the precision. Row-major (n * inputs + k) is panel 1 and group 1. In int8 a
- * panel is followed by its outputs' scales (float) and what else cl/include/product_int8.cl says. */
+ * group) counted in elements of the precision. Where the device has matrix instructions, panels of all
+ * precisions but fp32 have groups of 16 bytes, their number rounded up to a multiple of CLF__SLICE_WORDS.
+ * Row-major (n * inputs + k) is panel 1 and group 1. In int8 a panel is followed by its outputs' scales (float) and what else cl/include/product_int8.cl says. */
 struct clf__weight_layout {
     const struct clf__buffer *buffer;
     clf_precision precision;
     int panel, group;
 };
 struct clf__weight_layout clf__weight_layout(const struct clf__weight *weight);
-/* What the native layout takes, an upper bound for both. */
-size_t clf__weight_bytes(clf_precision precision, int outputs, int inputs);
+/* Bytes of a weight on a device. */
+size_t clf__weight_bytes(struct clf_device *device, clf_precision precision, int outputs, int inputs);
 
 enum clf__activation { CLF__IDENTITY, CLF__RELU, CLF__GELU_ERF, CLF__GELU_TANH, CLF__SILU };
 /* The macro that kernels are built with: "-DACTIVATION=<kind>"; NULL for an unknown kind. */
@@ -153,16 +154,17 @@ clf_status clf__gemm_weight_gradient(struct clf__weight *dweight, struct clf__ma
 clf_status clf__gemm_reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs,
                                        clf_precision precision);
 
-/* In which precision products with this weight read x. fp32 they take too, and convert it first. Where it is
- * bf16 they can write y in bf16 as well, for the next product; the inputs of that one must be even in number.
- */
+/* The precision in which products with this weight read x; they also take fp32, and convert it first. Where it
+ * is bf16 or fp16, a product with such a weight can write y so, too, for the next one. */
 clf_precision clf__gemm_operand(const struct clf__weight *weight);
+/* The multiple that the inputs of a weight must be for products to read x in 16 bits. */
+int clf__operand_multiple(const struct clf_device *device);
 
-/* y (rows, columns) = x in bf16, rounded as a product would that reads it; where clf__gemm_operand() says
- * bf16. columns are even in number; y begins its buffer. */
+/* y (rows, columns) = x in the precision of y, bf16 or fp16, rounded as a product would that reads it. columns
+ * are a multiple of clf__operand_multiple(); y begins its buffer. */
 clf_status clf__gemm_round(struct clf__matrix y, struct clf__matrix x, int rows, int columns);
 
-/* Products in bf16 and int8 first convert x into memory that the device keeps. This takes as much of it as
+/* Products in bf16, int8 and, with matrix instructions, fp16 first convert x into memory that the device keeps. This takes as much of it as
  * products of so many rows and inputs need, so that they allocate nothing. */
 clf_status clf__gemm_reserve(struct clf_device *device, int rows, int inputs, clf_precision precision);
 /* That memory, for kernels that hold products among other things; NULL where there is none. */

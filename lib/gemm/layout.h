@@ -16,6 +16,13 @@
 /* What follows a row in int8: its scale and its zero, of four bytes each. */
 #define CLF__INT8_ROW_TAIL 8
 
+/* Of products by matrix instructions (cl/include/matrix.cl): words of 16 bytes in a slice of a row, slices in a
+ * chunk of a sum, and inputs in a slice of weights of a clf_precision. */
+#define CLF__SLICE_WORDS             4
+#define CLF__WORD_HALVES             8
+#define CLF__CHUNK_SLICES            16
+#define CLF__MATRIX_INPUTS(precision) ((precision) == 3 ? 64 : 32)
+
 /* Of GPU forms: rows and columns of a tile, and rows of a group of the kernels for few of them. */
 #define CLF__TILE        64
 #define CLF__SKINNY_ROWS 16

@@ -162,10 +162,16 @@ static clf_status multiply_batched(struct clf__batched_matrix c, struct clf__bat
     return clf__launch(device, &launch);
 }
 
+static size_t weight_bytes(clf_precision precision, int outputs, int inputs)
+{
+    return clf__panels_bytes(clf__packing_of(precision), outputs, inputs);
+}
+
 const struct clf__gemm_provider clf__gemm_native = {
     .panel = CLF__PANEL,
     .rounds_weights = 1,
-    .weight_bytes = clf__weight_bytes,
+    .packing = clf__packing_of,
+    .weight_bytes = weight_bytes,
     .write_stream = clf__panels_write_stream,
     .read_rows = clf__panels_read,
     .write_rows = clf__panels_write,

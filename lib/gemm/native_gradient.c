@@ -58,7 +58,7 @@ clf_status clf__native_reserve_gradients(struct clf_device *device, int rows, in
                                          clf_precision precision)
 {
     if (device->caps.form == CLF_FORM_GPU) {
-        return reserve_transposed(device, clf__weight_bytes(precision, inputs, outputs));
+        return reserve_transposed(device, clf__weight_bytes(device, precision, inputs, outputs));
     }
     CLF__TRY(clf__gemm_reserve(device, rows, outputs, precision));
     return clf__activations_reserve(device, packed_bytes(device, rows, inputs, precision));
@@ -69,7 +69,7 @@ static clf_status transpose(struct clf__weight *out, const struct clf__weight *w
 {
     struct clf_device *device = weight->device;
     clf_precision precision = clf__products_precision(weight);
-    size_t bytes = clf__weight_bytes(precision, weight->inputs, weight->outputs);
+    size_t bytes = clf__weight_bytes(device, precision, weight->inputs, weight->outputs);
     CLF__TRY(reserve_transposed(device, bytes));
     const struct clf__argument arguments[] = {
         CLF__BUFFER(device->transposed),
@@ -92,7 +92,7 @@ static clf_status transpose(struct clf__weight *out, const struct clf__weight *w
         .precision = precision,
         .inputs = weight->outputs,
         .outputs = weight->inputs,
-        .provider = weight->provider,
+        .provider = clf__gemm_provider_of(device, precision),
     };
     return CLF_OK;
 }
@@ -105,7 +105,7 @@ static clf_status multiply_on_gpu(struct clf__matrix dx, struct clf__matrix dy, 
     struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
     epilogue.scale = scale;
     epilogue.residual = residual;
-    return weight->provider->multiply(dx, dy, rows, &transposed, &epilogue);
+    return transposed.provider->multiply(dx, dy, rows, &transposed, &epilogue);
 }
 
 static size_t groups_wanted(const struct clf__caps *caps)

@@ -5,5 +5,10 @@
 const struct clf__gemm_provider *clf__gemm_provider_of(struct clf_device *device, clf_precision precision)
 {
     int is_clblast = clf__device_caps(device)->gemm == CLF_GEMM_CLBLAST && precision == CLF_PRECISION_FP32;
-    return is_clblast ? &clf__gemm_clblast : &clf__gemm_native;
+    if (is_clblast) {
+        return &clf__gemm_clblast;
+    }
+    return precision != CLF_PRECISION_FP32 && clf__caps_have_matrix(clf__device_caps(device))
+               ? &clf__gemm_matrix
+               : &clf__gemm_native;
 }

@@ -43,15 +43,22 @@ clf_status clf__weight_allocate(struct clf__weight **out, struct clf_device *dev
 
 /* weight_pack.c: how the elements of a panel lie (see clf__weight_layout). */
 struct clf__packing {
-    int group;    /* inputs that lie together */
+    int group;    /* inputs that are stored together */
+    int multiple; /* of which the inputs of a panel are padded to a multiple with zeros */
     size_t bytes; /* of an element */
     size_t tail;  /* bytes after a panel's elements */
     /* Writes the inputs of output `lane` of a panel that is all zeros. */
-    void (*pack_row)(void *panel, int lane, const float *row, int inputs);
+    void (*pack_row)(const struct clf__packing *packing, void *panel, int lane, const float *row, int inputs);
 };
+/* The packing of the native kernels, and that of matrix instructions (cl/include/matrix.cl); NULL for a
+ * precision that it lacks. */
 const struct clf__packing *clf__packing_of(clf_precision precision);
-/* The same of numbers that are int8 already. */
-void clf__pack_int8_row(void *panel, int lane, const int8_t *row, float factor, int inputs);
+const struct clf__packing *clf__matrix_packing_of(clf_precision precision);
+/* The inputs of a panel with its padding. */
+size_t clf__packed_inputs(const struct clf__packing *packing, int inputs);
+/* pack_row() of numbers that are int8 already. */
+void clf__pack_int8_row(const struct clf__packing *packing, void *panel, int lane, const int8_t *row,
+                        float factor, int inputs);
 /* Fails where a value is too large for the stream's precision. */
 clf_status clf__weight_check_values(const struct clf__weight_stream *stream, const float *values,
                                     size_t count);
@@ -77,6 +84,7 @@ struct clf__cost clf__gradient_cost(int rows, const struct clf__weight *dweight)
 struct clf__gemm_provider {
     int panel;          /* of clf__weight_layout */
     int rounds_weights; /* products with weights in fp32 can be computed in bf16 */
+    const struct clf__packing *(*packing)(clf_precision precision); /* of its panels; NULL: it has none */
     size_t (*weight_bytes)(clf_precision precision, int outputs, int inputs);
     clf_status (*write_stream)(struct clf__weight *weight, const struct clf__weight_stream *stream);
     /* Of weights in fp32; count > 0. */
@@ -93,11 +101,13 @@ struct clf__gemm_provider {
     clf_status (*reserve_gradients)(struct clf_device *device, int rows, int outputs, int inputs,
                                     clf_precision precision);
 };
-extern const struct clf__gemm_provider clf__gemm_native, clf__gemm_clblast;
-/* The device's for a precision: CLBlast serves fp32, everything else is the native kernels'. */
+extern const struct clf__gemm_provider clf__gemm_native, clf__gemm_matrix, clf__gemm_clblast;
+/* The provider of a device for a precision: CLBlast serves fp32 where it is chosen, matrix instructions the
+ * other precisions where the device has them, and the native kernels everything else. */
 const struct clf__gemm_provider *clf__gemm_provider_of(struct clf_device *device, clf_precision precision);
 
-/* weight_panels.c: the native layout. */
+/* weight_panels.c: the layouts in panels. */
+size_t clf__panels_bytes(const struct clf__packing *packing, int outputs, int inputs);
 clf_status clf__panels_write_stream(struct clf__weight *weight, const struct clf__weight_stream *stream);
 clf_status clf__panels_read(const struct clf__weight *weight, int first, int count, float *target);
 clf_status clf__panels_write(struct clf__weight *weight, int first, int count, const float *source);

@@ -20,10 +20,13 @@ int clf__weight_outputs(const struct clf__weight *weight)
 
 struct clf__weight_layout clf__weight_layout(const struct clf__weight *weight)
 {
-    return (struct clf__weight_layout){.buffer = weight->buffer,
-                                       .precision = weight->precision,
-                                       .panel = weight->provider->panel,
-                                       .group = clf__packing_of(weight->precision)->group};
+    const struct clf__gemm_provider *provider = weight->provider;
+    return (struct clf__weight_layout){
+        .buffer = weight->buffer,
+        .precision = weight->precision,
+        .panel = provider->panel,
+        .group = provider->packing ? provider->packing(weight->precision)->group : 1,
+    };
 }
 
 void clf__weight_pause_copies(struct clf__weight *weight, int is_paused)

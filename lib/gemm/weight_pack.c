@@ -4,29 +4,35 @@
 #include "base/half.h"
 #include "gemm/provider.h"
 
-static void pack_fp32(void *panel, int lane, const float *row, int inputs)
+/* Where a panel has the inputs k .. k + group - 1 of an output, k a multiple of the group. */
+static size_t place_of(const struct clf__packing *packing, int lane, int k)
 {
+    return (size_t)k * CLF__PANEL + (size_t)(lane * packing->group);
+}
+
+static void pack_fp32(const struct clf__packing *packing, void *panel, int lane, const float *row, int inputs)
+{
+    (void)packing; /* of one input */
     float *to = (float *)panel + lane;
     for (int k = 0; k < inputs; k++) {
         to[(size_t)k * CLF__PANEL] = row[k];
     }
 }
 
-static void pack_fp16(void *panel, int lane, const float *row, int inputs)
-{
-    uint16_t *to = (uint16_t *)panel + lane;
-    for (int k = 0; k < inputs; k++) {
-        to[(size_t)k * CLF__PANEL] = clf__fp16_of(row[k]);
+#define DEFINE_PACK_16(NAME, ROUND)                                                                          \
+    static void NAME(const struct clf__packing *packing, void *panel, int lane, const float *row,            \
+                     int inputs)                                                                             \
+    {                                                                                                        \
+        for (int k = 0; k < inputs; k += packing->group) {                                                   \
+            uint16_t *to = (uint16_t *)panel + place_of(packing, lane, k);                                   \
+            int count = inputs - k < packing->group ? inputs - k : packing->group;                           \
+            for (int i = 0; i < count; i++) {                                                                \
+                to[i] = ROUND(row[k + i]);                                                                   \
+            }                                                                                                \
+        }                                                                                                    \
     }
-}
-
-static void pack_bf16(void *panel, int lane, const float *row, int inputs)
-{
-    uint16_t *to = (uint16_t *)panel + 2 * lane;
-    for (int k = 0; k < inputs; k++) {
-        to[(size_t)(k / 2) * 2 * CLF__PANEL + (size_t)(k % 2)] = clf__bf16_of(row[k]);
-    }
-}
+DEFINE_PACK_16(pack_fp16, clf__fp16_of)
+DEFINE_PACK_16(pack_bf16, clf__bf16_of)
 
 float clf__int8_largest(const float *row, int inputs)
 {
@@ -48,44 +54,53 @@ float clf__int8_factor(float largest)
     return isfinite(largest) ? largest / 127.0f : NAN;
 }
 
+size_t clf__packed_inputs(const struct clf__packing *packing, int inputs)
+{
+    size_t whole = (size_t)packing->multiple;
+    return clf__ceil_divide((size_t)inputs, whole) * whole;
+}
+
+/* The scales of a panel of int8, after which come the sums of its weights. */
+static float *scales_of(const struct clf__packing *packing, void *panel, int inputs)
+{
+    return (float *)((int8_t *)panel + clf__packed_inputs(packing, inputs) * CLF__PANEL);
+}
+
+void clf__pack_int8_row(const struct clf__packing *packing, void *panel, int lane, const int8_t *row,
+                        float factor, int inputs)
+{
+    float *scales = scales_of(packing, panel, inputs);
+    int32_t sum = 0;
+    for (int k = 0; k < inputs; k += packing->group) {
+        int count = inputs - k < packing->group ? inputs - k : packing->group;
+        memcpy((int8_t *)panel + place_of(packing, lane, k), row + k, (size_t)count);
+        for (int i = 0; i < count; i++) {
+            sum += row[k + i];
+        }
+    }
+    scales[lane] = factor;
+    ((int32_t *)(scales + CLF__PANEL))[lane] = sum;
+}
+
 /* As cl/include/product_int8.cl says. An output with an infinity or NaN gets NaN as its scale, so that it
  * shows. */
-static void pack_int8(void *panel, int lane, const float *row, int inputs)
+static void pack_int8(const struct clf__packing *packing, void *panel, int lane, const float *row, int inputs)
 {
     float largest = clf__int8_largest(row, inputs);
-    size_t groups = ((size_t)inputs + 3) / 4;
-    float *scales = (float *)((int8_t *)panel + groups * 4 * CLF__PANEL);
+    float *scales = scales_of(packing, panel, inputs);
     int32_t *sums = (int32_t *)(scales + CLF__PANEL);
     scales[lane] = clf__int8_factor(largest);
     if (!isfinite(largest) || largest == 0.0f) {
         return;
     }
-    int8_t *to = (int8_t *)panel + 4 * (size_t)lane;
-    for (int k = 0; k < inputs; k++) {
-        int8_t q = clf__int8_of(row[k], largest);
-        to[(size_t)(k / 4) * 4 * CLF__PANEL + (size_t)(k % 4)] = q;
-        sums[lane] += q;
+    for (int k = 0; k < inputs; k += packing->group) {
+        int8_t *to = (int8_t *)panel + place_of(packing, lane, k);
+        int count = inputs - k < packing->group ? inputs - k : packing->group;
+        for (int i = 0; i < count; i++) {
+            to[i] = clf__int8_of(row[k + i], largest);
+            sums[lane] += to[i];
+        }
     }
-}
-
-void clf__pack_int8_row(void *panel, int lane, const int8_t *row, float factor, int inputs)
-{
-    size_t groups = ((size_t)inputs + 3) / 4;
-    float *scales = (float *)((int8_t *)panel + groups * 4 * CLF__PANEL);
-    int32_t *sums = (int32_t *)(scales + CLF__PANEL);
-    int8_t *to = (int8_t *)panel + 4 * (size_t)lane;
-    int32_t sum = 0;
-    int k = 0;
-    for (; k + 4 <= inputs; k += 4) { /* four together, which lie together */
-        memcpy(to + (size_t)k * CLF__PANEL, row + k, 4);
-        sum += row[k] + row[k + 1] + row[k + 2] + row[k + 3];
-    }
-    for (; k < inputs; k++) {
-        to[(size_t)(k / 4) * 4 * CLF__PANEL + (size_t)(k % 4)] = row[k];
-        sum += row[k];
-    }
-    scales[lane] = factor;
-    sums[lane] = sum;
 }
 
 /* A weight that no half is near would become infinite, and every line that meets it NaN. */
@@ -103,15 +118,33 @@ clf_status clf__weight_check_values(const struct clf__weight_stream *stream, con
     return CLF_OK;
 }
 
+static const struct clf__packing native[] = {
+    [CLF_PRECISION_FP32] = {1, 1, sizeof(float), 0, pack_fp32},
+    [CLF_PRECISION_FP16] = {1, 1, sizeof(uint16_t), 0, pack_fp16},
+    [CLF_PRECISION_BF16] = {2, 2, sizeof(uint16_t), 0, pack_bf16},
+    [CLF_PRECISION_INT8] = {4, 4, sizeof(int8_t), CLF__INT8_TAIL, pack_int8},
+};
+
+/* Words of 16 bytes, and whole slices. */
+static const struct clf__packing matrix[] = {
+    [CLF_PRECISION_FP16] = {8, CLF__MATRIX_INPUTS(CLF_PRECISION_FP16), sizeof(uint16_t), 0, pack_fp16},
+    [CLF_PRECISION_BF16] = {8, CLF__MATRIX_INPUTS(CLF_PRECISION_BF16), sizeof(uint16_t), 0, pack_bf16},
+    [CLF_PRECISION_INT8] = {16, CLF__MATRIX_INPUTS(CLF_PRECISION_INT8), sizeof(int8_t), CLF__INT8_TAIL,
+                            pack_int8},
+};
+
+static const struct clf__packing *find(const struct clf__packing *packings, size_t count,
+                                       clf_precision precision)
+{
+    return (size_t)precision < count && packings[precision].group > 0 ? &packings[precision] : NULL;
+}
+
 const struct clf__packing *clf__packing_of(clf_precision precision)
 {
-    static const struct clf__packing packings[] = {
-        [CLF_PRECISION_FP32] = {1, sizeof(float), 0, pack_fp32},
-        [CLF_PRECISION_FP16] = {1, sizeof(uint16_t), 0, pack_fp16},
-        [CLF_PRECISION_BF16] = {2, sizeof(uint16_t), 0, pack_bf16},
-        [CLF_PRECISION_INT8] = {4, sizeof(int8_t), CLF__INT8_TAIL, pack_int8},
-    };
-    return (size_t)precision < sizeof packings / sizeof *packings && packings[precision].group > 0
-               ? &packings[precision]
-               : NULL;
+    return find(native, sizeof native / sizeof *native, precision);
+}
+
+const struct clf__packing *clf__matrix_packing_of(clf_precision precision)
+{
+    return find(matrix, sizeof matrix / sizeof *matrix, precision);
 }

@@ -8,17 +8,25 @@
 /* How much of a weight is packed at a time: so little that it stays in a cache on its way to the device. */
 enum { STAGING_BYTES = 1 << 20 };
 
-/* Bytes of one panel: its groups of inputs for CLF__PANEL outputs, and its tail. */
-static size_t panel_bytes(clf_precision precision, int inputs)
+/* Bytes of one panel: its inputs for CLF__PANEL outputs, and its tail. */
+static size_t panel_bytes(const struct clf__packing *packing, int inputs)
 {
-    const struct clf__packing *packing = clf__packing_of(precision);
-    size_t group = (size_t)packing->group;
-    return clf__ceil_divide((size_t)inputs, group) * group * CLF__PANEL * packing->bytes + packing->tail;
+    return clf__packed_inputs(packing, inputs) * CLF__PANEL * packing->bytes + packing->tail;
 }
 
-size_t clf__weight_bytes(clf_precision precision, int outputs, int inputs)
+size_t clf__panels_bytes(const struct clf__packing *packing, int outputs, int inputs)
 {
-    return clf__ceil_divide((size_t)outputs, CLF__PANEL) * panel_bytes(precision, inputs);
+    return clf__ceil_divide((size_t)outputs, CLF__PANEL) * panel_bytes(packing, inputs);
+}
+
+size_t clf__weight_bytes(struct clf_device *device, clf_precision precision, int outputs, int inputs)
+{
+    return clf__gemm_provider_of(device, precision)->weight_bytes(precision, outputs, inputs);
+}
+
+static const struct clf__packing *packing_of(const struct clf__weight *weight)
+{
+    return weight->provider->packing(weight->precision);
 }
 
 /* Rows on their way into panels: what is read at a time, and the panels that they become. */
@@ -45,18 +53,19 @@ static clf_status read_rows(const struct packer *packer, int first, int count)
 /* What lies beyond the last row or the last input is zero. */
 static void pack_rows(const struct packer *packer, int count)
 {
-    const struct clf__packing *packing = clf__packing_of(packer->weight->precision);
+    const struct clf__packing *packing = packing_of(packer->weight);
     int inputs = packer->weight->inputs;
-    size_t bytes = panel_bytes(packer->weight->precision, inputs);
+    size_t bytes = panel_bytes(packing, inputs);
     memset(packer->panels, 0, clf__ceil_divide((size_t)count, CLF__PANEL) * bytes);
     for (int row = 0; row < count; row++) {
         char *panel = packer->panels + (size_t)(row / CLF__PANEL) * bytes;
         size_t place = (size_t)row * (size_t)inputs;
         if (packer->is_int8) {
-            clf__pack_int8_row(panel, row % CLF__PANEL, (const int8_t *)packer->values + place,
+            clf__pack_int8_row(packing, panel, row % CLF__PANEL, (const int8_t *)packer->values + place,
                                packer->factors[row], inputs);
         } else {
-            packing->pack_row(panel, row % CLF__PANEL, (const float *)packer->values + place, inputs);
+            packing->pack_row(packing, panel, row % CLF__PANEL, (const float *)packer->values + place,
+                              inputs);
         }
     }
 }
@@ -64,7 +73,7 @@ static void pack_rows(const struct packer *packer, int count)
 static clf_status write_all(const struct packer *packer)
 {
     struct clf__weight *weight = packer->weight;
-    size_t bytes = panel_bytes(weight->precision, weight->inputs);
+    size_t bytes = panel_bytes(packing_of(weight), weight->inputs);
     for (int first = 0; first < weight->outputs; first += packer->at_once) {
         int left = weight->outputs - first, count = left < packer->at_once ? left : packer->at_once;
         CLF__TRY(read_rows(packer, first, count));
@@ -77,7 +86,7 @@ static clf_status write_all(const struct packer *packer)
 
 clf_status clf__panels_write_stream(struct clf__weight *weight, const struct clf__weight_stream *stream)
 {
-    size_t bytes = panel_bytes(weight->precision, weight->inputs);
+    size_t bytes = panel_bytes(packing_of(weight), weight->inputs);
     size_t total = clf__ceil_divide((size_t)weight->outputs, CLF__PANEL), chunk = STAGING_BYTES / bytes;
     chunk = chunk == 0 ? 1 : chunk < total ? chunk : total;
     struct packer packer = {.weight = weight, .stream = stream, .at_once = (int)chunk * CLF__PANEL};
@@ -149,7 +158,7 @@ static clf_status change_panels(struct clf__weight *weight, int first, int end, 
             CLF__TRY(clf__buffer_read(weight->buffer, rows.offset, rows.bytes, panel));
         }
         for (int i = 0; i < rows.count; i++, source += weight->inputs) {
-            packing->pack_row(panel, rows.lane + i, source, weight->inputs);
+            packing->pack_row(packing, panel, rows.lane + i, source, weight->inputs);
         }
         CLF__TRY(clf__buffer_write(weight->buffer, rows.offset, rows.bytes, panel));
         first += rows.count;

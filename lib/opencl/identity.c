@@ -121,11 +121,12 @@ static unsigned ask_lanes(const struct clf__listed_device *device, const char *e
     return clf__quirk_lanes(ask_number(device, CL_DEVICE_VENDOR_ID, 0), nvidia.major, nvidia.minor);
 }
 
-/* No extension of OpenCL names the instruction. */
-static int ask_dp4a(const struct clf__listed_device *device, const char *extensions)
+/* No extension of OpenCL names these instructions. */
+static void ask_instructions(struct clf__listed_device *device, const char *extensions)
 {
     struct capability nvidia = ask_capability(device, extensions);
-    return 10 * nvidia.major + nvidia.minor >= 61;
+    device->has_dp4a = 10 * nvidia.major + nvidia.minor >= 61;
+    device->has_mma = nvidia.major >= 8;
 }
 
 static int ask_exact_division(const struct clf__listed_device *device)
@@ -154,7 +155,7 @@ clf_status clf__identity_read(struct clf__listed_device *device, const char *ext
                            ask_flag(device, CL_DEVICE_INTEGRATED_MEMORY_NV));
     device->float_width = ask_number(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, 0);
     device->lanes = ask_lanes(device, extensions);
-    device->has_dp4a = ask_dp4a(device, extensions);
+    ask_instructions(device, extensions);
     device->has_exact_division = ask_exact_division(device);
     char *copy = NULL;
     CLF__TRY(clf__copy_string(&copy, address));

@@ -11,6 +11,7 @@
 #include "opencl/listed_device.h"
 #include "opening/apart.h"
 #include "opening/probe.h"
+#include "opening/probe_matrix.h"
 #include "program/program.h"
 
 /* The levels that a device runs, from the least one on: "portable, avx2". */
@@ -36,8 +37,10 @@ static clf_status fail_level(const struct clf_device *device, int instructions)
 /* Proves that the device computes, and lets all later programs use the instructions that it found. */
 static clf_status probe(struct clf_device *device, struct clf__listed_device *listed)
 {
-    int instructions = 0;
+    int instructions = 0, matrix = 0;
     CLF__TRY(clf__probe(device, "probe", &instructions));
+    CLF__TRY(clf__probe_matrix(&matrix, device, listed));
+    instructions |= matrix;
     if (instructions & CLF__TILES_REFUSED) {
         clf__log(CLF_LOG_INFO,
                  "device %s has instructions amx, which the system refuses: another level is taken",
@@ -51,8 +54,9 @@ static clf_status probe(struct clf_device *device, struct clf__listed_device *li
     device->caps.level = level;
     listed->info.instructions = level->name;
     int has_dp4a = device->caps.has_integer_dot_product && listed->has_dp4a;
-    listed->info.has_dot_int8 = has_dp4a || (level->instructions & CLF__DOT_INT8_ANY) != 0;
-    listed->info.has_dot_bf16 = (level->instructions & CLF__DOT_BF16) != 0;
+    listed->info.has_dot_int8 =
+        has_dp4a || (level->instructions & (CLF__DOT_INT8_ANY | CLF__MATRIX_ANY)) != 0;
+    listed->info.has_dot_bf16 = (level->instructions & (CLF__DOT_BF16 | CLF__MATRIX_ANY)) != 0;
     char *options = NULL;
     CLF__TRY(clf__caps_build_options(&options, listed, &device->caps));
     clf__free(device->build_options);

@@ -1,7 +1,7 @@
-/* Levels of instructions of the CPU form: C and OpenCL include this one file.
+/* Levels of instructions: C and OpenCL include this one file.
  *
- * All that one level does otherwise than another stands in its row of tuning/levels.c and in
- * cl/include/level.cl. */
+ * What distinguishes a level of the CPU form is in its row of tuning/levels.c and in cl/include/level.cl; a
+ * level of the GPU form is a file cl/include/matrix_<level>.cl. */
 #ifndef CLF_TUNING_LEVELS_H
 #define CLF_TUNING_LEVELS_H
 
@@ -16,6 +16,11 @@
 #define CLF__DOT_INT8_128  128 /* sdot on 128 bits (FEAT_DotProd) */
 #define CLF__TILES         256 /* products of int8 and bf16 by tiles (AMX), which the system lets the process use */
 #define CLF__TILES_REFUSED 512 /* the processor has them, but the system refuses them */
+
+/* Matrix instructions of the GPU form, found by cl/device/probe_matrix.cl. */
+#define CLF__MATRIX_NV80     1024 /* mma.sync and cp.async of NVIDIA's GPUs, from compute capability 8.0 on */
+#define CLF__MATRIX_EMULATED 2048 /* the same in OpenCL C alone, for tests: only where it is asked for */
+#define CLF__MATRIX_ANY      (CLF__MATRIX_NV80 | CLF__MATRIX_EMULATED)
 
 /* Any instruction for dot products of int8. */
 #define CLF__DOT_INT8_ANY (CLF__DOT_INT8_256 | CLF__DOT_INT8 | CLF__DOT_INT8_128)
@@ -46,7 +51,9 @@ struct clf__level {
     X(AVX512_BF16, "avx512-bf16")                                                                            \
     X(AMX, "amx")                                                                                            \
     X(NEON, "neon")                                                                                          \
-    X(DOTPROD, "dotprod")
+    X(DOTPROD, "dotprod")                                                                                    \
+    X(NV80, "nv80")                                                                                          \
+    X(EMULATED, "emulated")
 
 /* The word for each value of enum clf_instructions, "auto" first; NULL ends them. */
 extern const char *const clf__level_words[];

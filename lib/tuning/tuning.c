@@ -34,7 +34,7 @@ const struct clf__knob_info clf__knobs[CLF__KNOB_COUNT] = {
     CHOICE("form", "CLFORMER_FORM", forms, CLF_FORM_GPU, 3),
     CHOICE("gemm", "CLFORMER_GEMM", gemms, CLF_GEMM_CLBLAST, 3),
     CHOICE("attention", "CLFORMER_ATTENTION", attentions, CLF_ATTENTION_BATCHED, 3),
-    CHOICE("instructions", "CLFORMER_INSTRUCTIONS", clf__level_words, CLF_INSTRUCTIONS_DOTPROD, 2),
+    CHOICE("instructions", "CLFORMER_INSTRUCTIONS", clf__level_words, CLF_INSTRUCTIONS_EMULATED, 2),
     /* How many groups a core a product of the CPU form is cut into, and how much of its operand (KiB) they
      * share at most: clf__cpu_rows_per_group(). */
     {"cpu_groups", NULL, NULL, 8, 1, 64, {2, 4, 8, 16}, 4},

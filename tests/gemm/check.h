@@ -21,27 +21,38 @@
     for (int form = support_first_form(); form <= support_last_form(); form++)                               \
         for (struct clf_device *device = native_device(form, 0, CLF_PRECISION_FP32); device; device = NULL)
 
-/* Products in a precision, by the device's own instruction and without. */
+enum variant { OWN, PORTABLE, EMULATED };
+
+/* Products in a precision by the device's own instructions, without any, and by emulated matrix instructions. */
 #define FOR_EACH_DEVICE(device, precision)                                                                   \
     for (int form = support_first_form(); form <= support_last_form(); form++)                               \
-        for (int portable = 0; portable <= 1; portable++)                                                    \
-            for (struct clf_device *device = native_device(form, portable, precision); device; device = NULL)
+        for (int variant = OWN; variant <= EMULATED; variant++)                                              \
+            for (struct clf_device *device = native_device(form, variant, precision); device; device = NULL)
 
-/* The native provider in a form, and portable where that is something else in this precision; NULL: nothing
- * else. */
-static inline struct clf_device *native_device(int form, int portable, clf_precision precision)
+/* The device in a form and variant; NULL where the variant is no other one in this precision. */
+static inline struct clf_device *native_device(int form, int variant, clf_precision precision)
 {
     struct clf_device *device = support_device_with((clf_form)form, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
-    if (!portable) {
+    const struct clf__caps *caps = clf__device_caps(device);
+    if (variant == OWN) {
         return device;
     }
-    const struct clf__caps *caps = clf__device_caps(device);
-    int differs = form == CLF_FORM_CPU && (caps->level->instructions & CLF__DOT_BF16) != 0;
-    if (precision == CLF_PRECISION_INT8) {
-        differs =
-            form == CLF_FORM_CPU ? caps->level->int8_bytes == CLF__INT8_DOT : caps->has_integer_dot_product;
+    if (variant == EMULATED) {
+        return form == CLF_FORM_GPU ? support_device_at((clf_form)form, CLF_INSTRUCTIONS_EMULATED) : NULL;
     }
-    return differs ? support_device_portable((clf_form)form) : NULL;
+    int differs = (caps->level->instructions & (CLF__DOT_BF16 | CLF__MATRIX_ANY)) != 0;
+    if (precision == CLF_PRECISION_INT8) {
+        differs = form == CLF_FORM_CPU ? caps->level->int8_bytes == CLF__INT8_DOT
+                                       : caps->has_integer_dot_product || clf__caps_have_matrix(caps);
+    }
+    return differs ? support_device_at((clf_form)form, CLF_INSTRUCTIONS_PORTABLE) : NULL;
+}
+
+/* Whether products round x as they round the weight. */
+static inline int rounds_operands(const struct clf_device *device, clf_precision precision)
+{
+    return (precision == CLF_PRECISION_BF16 && clf__has_bf16_products(device)) ||
+           (precision == CLF_PRECISION_FP16 && clf__caps_have_matrix(clf__device_caps(device)));
 }
 
 /* The same, opened anew: nothing is reserved or built on it yet. */
@@ -189,8 +200,8 @@ static inline void run_gemm(struct gemm_run *run, struct clf_device *device, str
     clf__weight_free(weight);
 }
 
-/* Of the GPU form products of many rows are taken by tiles where there are enough for the device's cores, and
- * else by the kernel for few rows: makes it `units` cores, and gives back what it was. */
+/* In the GPU form the number of the device's cores decides whether many rows are multiplied by tiles, and by
+ * which, or by the kernel for few rows: sets that number and returns what it was. */
 static inline unsigned set_units(struct clf_device *device, unsigned units)
 {
     unsigned before = device->caps.compute_units;
@@ -211,7 +222,7 @@ static inline void check_gemm(struct clf_device *device, struct gemm_check check
     set_units(device, units);
 
     round_all(check.precision, run.w, (size_t)outputs * (size_t)inputs);
-    if (check.precision == CLF_PRECISION_BF16 && clf__has_bf16_products(device)) {
+    if (rounds_operands(device, check.precision)) {
         round_all(check.precision, run.x, (size_t)rows * (size_t)inputs);
     }
     double *expected = support_array((size_t)rows * (size_t)outputs, sizeof *expected);
@@ -260,7 +271,8 @@ static inline void check_batch_invariance(struct clf_device *device, clf_precisi
     }
     for (int rows = 2; rows <= ROWS; rows += row_step) {
         int first = ROWS - rows; /* so that each row stands in every place of a block */
-        unsigned units = set_units(device, rows % 2 || rows == ROWS ? 1 : 1000);
+        static const unsigned all_units[] = {1000, 1, 2, 3, 6};
+        unsigned units = set_units(device, all_units[rows == ROWS ? 1 : rows % 5]);
         float *y = multiply_activated(device, weight, x + first * INPUTS, rows, activation);
         set_units(device, units);
         assert_memory_equal(y, alone + first * OUTPUTS, (size_t)(rows * OUTPUTS) * sizeof *y);

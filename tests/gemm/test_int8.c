@@ -211,7 +211,7 @@ static void near_the_product(void **state)
 static void layout_is_as_said(void **state)
 {
     (void)state;
-    enum { INPUTS = 7, OUTPUTS = 45, GROUPS = 2, PANELS = 2, PANEL_BYTES = GROUPS * 4 * 32 + 8 * 32 };
+    enum { INPUTS = 7, OUTPUTS = 45, PANELS = 2 };
     struct support_random random = {.state = 6};
     float *w = support_uniform_array(&random, OUTPUTS * INPUTS, 1.0f);
     int8_t q[INPUTS];
@@ -220,20 +220,23 @@ static void layout_is_as_said(void **state)
         struct clf__weight *weight = make_weight_in(device, CLF_PRECISION_INT8, w, OUTPUTS, INPUTS);
         struct clf__weight_layout layout = clf__weight_layout(weight);
         assert_int_equal(layout.precision, CLF_PRECISION_INT8);
-        assert_int_equal(layout.group, 4);
-        assert_int_equal(clf__buffer_bytes(layout.buffer), PANELS * PANEL_BYTES);
-        assert_int_equal(clf__weight_bytes(CLF_PRECISION_INT8, OUTPUTS, INPUTS), PANELS * PANEL_BYTES);
-        int8_t *packed = support_array(PANELS, PANEL_BYTES);
-        assert_ok(clf__buffer_read(layout.buffer, 0, PANELS * PANEL_BYTES, packed));
+        int is_matrix = clf__caps_have_matrix(clf__device_caps(device));
+        int group = is_matrix ? 16 : 4, inputs = is_matrix ? 64 : 8; /* the latter with their padding */
+        size_t panel_bytes = (size_t)inputs * 32 + 8 * 32;
+        assert_int_equal(layout.group, group);
+        assert_int_equal(clf__buffer_bytes(layout.buffer), PANELS * panel_bytes);
+        assert_int_equal(clf__weight_bytes(device, CLF_PRECISION_INT8, OUTPUTS, INPUTS), PANELS * panel_bytes);
+        int8_t *packed = support_array(PANELS, panel_bytes);
+        assert_ok(clf__buffer_read(layout.buffer, 0, PANELS * panel_bytes, packed));
         for (int n = 0; n < PANELS * 32; n++) {
-            const int8_t *panel = packed + n / 32 * PANEL_BYTES, *tail = panel + GROUPS * 4 * 32;
+            const int8_t *panel = packed + (size_t)(n / 32) * panel_bytes, *tail = panel + inputs * 32;
             float scale = n < OUTPUTS ? reference_quantize_output(q, w + n * INPUTS, INPUTS) : 0.0f, stored;
             int32_t stored_sum, sum = 0;
             memcpy(&stored, tail + 4 * (n % 32), 4);
             memcpy(&stored_sum, tail + 4 * (32 + n % 32), 4);
-            for (int k = 0; k < 4 * GROUPS; k++) {
+            for (int k = 0; k < inputs; k++) {
                 int expected = n < OUTPUTS && k < INPUTS ? q[k] : 0;
-                assert_int_equal(panel[(k / 4 * 32 + n % 32) * 4 + k % 4], expected);
+                assert_int_equal(panel[(k / group * 32 + n % 32) * group + k % group], expected);
                 sum += expected;
             }
             assert_true(stored == scale);

@@ -11,7 +11,7 @@ static const clf_precision precisions[] = {CLF_PRECISION_FP16, CLF_PRECISION_BF1
 
 #define FOR_EACH_CASE(device, precision)                                                                     \
     FOR_EACH_DEVICE(device, CLF_PRECISION_BF16)                                                              \
-    for (clf_precision precision = precisions[portable]; precision <= CLF_PRECISION_BF16;                    \
+    for (clf_precision precision = precisions[variant == PORTABLE && form == CLF_FORM_CPU]; precision <= CLF_PRECISION_BF16;                    \
          precision = (clf_precision)(precision + 1))
 
 static void shapes(void **state)
@@ -56,7 +56,7 @@ static void stored_bits_are_those_of_rounded_weights(void **state)
     if (support_first_form() != CLF_FORM_CPU) {
         skip();
     }
-    struct clf_device *device = support_device_portable(CLF_FORM_CPU);
+    struct clf_device *device = support_device_at(CLF_FORM_CPU, CLF_INSTRUCTIONS_PORTABLE);
     struct support_random random = {.state = 3};
     float *x = support_uniform_array(&random, ROWS * INPUTS, 1.0f);
     float *w = support_uniform_array(&random, OUTPUTS * INPUTS, 1.0f);
@@ -148,7 +148,7 @@ static int is_same(float a, float b)
 static void weights_are_rounded_to_the_nearest(void **state)
 {
     (void)state;
-    struct clf_device *device = native_device(support_first_form(), 0, CLF_PRECISION_BF16);
+    struct clf_device *device = support_device_at(support_first_form(), CLF_INSTRUCTIONS_PORTABLE);
     for (int p = 0; p < 2; p++) {
         int count = 4 * 65536, group = precisions[p] == CLF_PRECISION_BF16 ? 2 : 1;
         float *values = make_roundings(precisions[p]);
@@ -159,7 +159,7 @@ static void weights_are_rounded_to_the_nearest(void **state)
         struct clf__weight *weight = make_weight_in(device, precisions[p], values, count, 1);
         struct clf__weight_layout layout = clf__weight_layout(weight);
         assert_int_equal(layout.group, group);
-        assert_int_equal(clf__buffer_bytes(layout.buffer), clf__weight_bytes(precisions[p], count, 1));
+        assert_int_equal(clf__buffer_bytes(layout.buffer), clf__weight_bytes(device, precisions[p], count, 1));
         uint16_t *packed = support_array((size_t)count * (size_t)group, sizeof *packed);
         assert_ok(clf__buffer_read(layout.buffer, 0, (size_t)count * (size_t)group * sizeof *packed, packed));
         for (int i = 0; i < count; i++) {

@@ -116,12 +116,12 @@ struct clf_device *support_device_with(clf_form form, clf_gemm gemm, clf_attenti
     return device_of(options);
 }
 
-struct clf_device *support_device_portable(clf_form form)
+struct clf_device *support_device_at(clf_form form, clf_instructions instructions)
 {
     struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
     options.form = form;
     options.gemm = CLF_GEMM_NATIVE;
-    options.instructions = CLF_INSTRUCTIONS_PORTABLE;
+    options.instructions = instructions;
     return device_of(options);
 }
 

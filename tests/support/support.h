@@ -36,8 +36,8 @@ struct clf_device *support_device(clf_form form);
 /* The same with a provider. */
 struct clf_device *support_device_with(clf_form form, clf_gemm gemm, clf_attention attention);
 
-/* The native provider without the device's own dot products. */
-struct clf_device *support_device_portable(clf_form form);
+/* The native provider at an instruction set level. */
+struct clf_device *support_device_at(clf_form form, clf_instructions instructions);
 
 /* The forms that a test goes through: both, unless $CLFORMER_FORM names one. */
 int support_first_form(void);

@@ -19,8 +19,9 @@ struct step_case {
 static double linear_bytes(const struct clf__linear *linear)
 {
     const struct clf__weight *weight = linear->weight;
-    return (double)clf__weight_bytes(clf__weight_layout(weight).precision, clf__weight_outputs(weight),
-                                     clf__weight_inputs(weight));
+    struct clf__weight_layout layout = clf__weight_layout(weight);
+    return (double)clf__weight_bytes(clf__buffer_device(layout.buffer), layout.precision,
+                                     clf__weight_outputs(weight), clf__weight_inputs(weight));
 }
 
 /* Keys and values of the encoder's output are not the step's. */

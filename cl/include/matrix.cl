@@ -1,0 +1,87 @@
+/* Matrix instructions: what the kernels for them share. Included, never built alone.
+ *
+ * A group's sub-groups of MATRIX_LANES work-items ("warps") multiply tiles of MATRIX_ROWS rows of A by MATRIX_COLUMNS rows of
+ * B (columns of the result). Operands are read in words of 16 bytes: 8 halves or 16 bytes of one row, neighbours along K. A
+ * slice is SLICE_WORDS words of a row; the level's instructions multiply a slice at a time. Which k of a slice an instruction
+ * pairs with which is the level's choice, and the same for A and B.
+ *
+ * A level is one file, matrix_<level>.cl. It defines
+ *     MATRIX_LANES, MATRIX_ROWS, MATRIX_COLUMNS  work-items of a warp; the tile of one instruction
+ *     MATRIX_SUMS                    sums of a tile that each lane holds
+ *     A_WORDS, A_ROW(lane, i), A_WORD(lane, i)  words of A that a lane holds, and where word i is: its row, its word of the slice
+ *     B_WORDS, B_ROW(lane, i), B_WORD(lane, i)  the same of B
+ *     SUM_ROW(lane, i), SUM_COLUMN(lane, i)     where sum i is in the tile
+ *     SUMS_ARE_PAIRED                if sums 2i and 2i + 1 are neighbours in a row
+ *     multiply_slice(sums, a, b)     sums += A Bᵀ over a slice
+ *     COPY_WORD(to, from), COPIES_END, WAIT_FOR_COPIES(n)  optional: copies of words to local memory that overlap with
+ *                                    arithmetic; all but the last n batches are complete after the wait
+ *
+ * Needs PRECISION (fp16, bf16 or int8), and a device whose build options name the level. */
+#include "gemm/layout.h"
+
+#if PRECISION == 3
+typedef int matrix_sum;
+typedef int2 matrix_sum2;
+#else
+typedef float matrix_sum;
+typedef float2 matrix_sum2;
+#endif
+
+#define SLICE_WORDS  CLF__SLICE_WORDS
+#define CHUNK_SLICES CLF__CHUNK_SLICES
+
+#if defined(MATRIX_NV80)
+#include "include/matrix_nv80.cl"
+#elif defined(MATRIX_EMULATED)
+#include "include/matrix_emulated.cl"
+#else
+#error "the device has no matrix instructions"
+#endif
+
+#ifndef COPY_WORD
+#define COPY_WORD(to, from) (*(to) = *(from))
+#define COPIES_END
+#define WAIT_FOR_COPIES(n)
+#endif
+
+#define LANE ((int)get_local_id(0) % MATRIX_LANES)
+#define WARP ((int)get_local_id(0) / MATRIX_LANES)
+
+/* Where word `word` of row `row` of a slice is in a local tile of `rows` rows, a multiple of 8. The rows of a word are exchanged
+ * so that lanes that read neighbouring rows and words meet in no bank. */
+#define TILE_PLACE(rows, row, word) ((word) * (rows) + ((row) ^ (2 * (word))))
+
+/* The fragment of the MATRIX_ROWS rows from `first` on of a local tile. */
+static inline void load_a_tile(uint4 *a, const __local uint4 *tile, int rows, int first)
+{
+#pragma unroll
+    for (int i = 0; i < A_WORDS; i++) {
+        a[i] = tile[TILE_PLACE(rows, first + A_ROW(LANE, i), A_WORD(LANE, i))];
+    }
+}
+
+static inline void load_b_tile(uint4 *b, const __local uint4 *tile, int rows, int first)
+{
+#pragma unroll
+    for (int i = 0; i < B_WORDS; i++) {
+        b[i] = tile[TILE_PLACE(rows, first + B_ROW(LANE, i), B_WORD(LANE, i))];
+    }
+}
+
+static inline void clear_sums(matrix_sum *sums, int count)
+{
+#pragma unroll
+    for (int i = 0; i < count; i++) {
+        sums[i] = 0;
+    }
+}
+
+/* totals += sums, sums = 0: the end of a chunk. Every kernel adds up K in the same chunks, in their order. */
+static inline void end_chunk(matrix_sum *totals, matrix_sum *sums, int count)
+{
+#pragma unroll
+    for (int i = 0; i < count; i++) {
+        totals[i] += sums[i];
+        sums[i] = 0;
+    }
+}

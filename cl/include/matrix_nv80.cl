@@ -1,0 +1,51 @@
+/* Matrix instructions of NVIDIA's GPUs from compute capability 8.0 on: mma.sync of PTX (m16n8k16 for halves, m16n8k32 for
+ * bytes), and cp.async. See matrix.cl.
+ *
+ * Two instructions multiply a slice. PTX gives lane l of A rows l / 4 and l / 4 + 8, and of K two neighbouring registers' worth
+ * in each half; here a lane takes its 16 bytes of K as they are stored, for A and B alike, which permutes K within the slice. */
+#define MATRIX_LANES   32
+#define MATRIX_ROWS    16
+#define MATRIX_COLUMNS 8
+#define MATRIX_SUMS    4
+
+#define A_WORDS         2
+#define A_ROW(lane, i)  ((lane) / 4 + 8 * (i))
+#define A_WORD(lane, i) ((lane) % 4)
+#define B_WORDS         1
+#define B_ROW(lane, i)  ((lane) / 4)
+#define B_WORD(lane, i) ((lane) % 4)
+
+#define SUM_ROW(lane, i)    ((lane) / 4 + (i) / 2 * 8)
+#define SUM_COLUMN(lane, i) ((lane) % 4 * 2 + (i) % 2)
+#define SUMS_ARE_PAIRED
+
+#if PRECISION == 1
+#define MMA_INSTRUCTION "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+#define MMA_SUM         "+f"
+#elif PRECISION == 2
+#define MMA_INSTRUCTION "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"
+#define MMA_SUM         "+f"
+#else
+#define MMA_INSTRUCTION "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32"
+#define MMA_SUM         "+r"
+#endif
+
+#define MMA(sums, a0, a1, a2, a3, b0, b1)                                                                              \
+    __asm__ volatile(MMA_INSTRUCTION " {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"                          \
+                     : MMA_SUM((sums)[0]), MMA_SUM((sums)[1]), MMA_SUM((sums)[2]), MMA_SUM((sums)[3])                  \
+                     : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1))
+
+static inline void multiply_slice(matrix_sum *sums, const uint4 *a, const uint4 *b)
+{
+    MMA(sums, a[0].x, a[1].x, a[0].y, a[1].y, b[0].x, b[0].y);
+    MMA(sums, a[0].z, a[1].z, a[0].w, a[1].w, b[0].z, b[0].w);
+}
+
+#define COPY_WORD(to, from)                                                                                            \
+    __asm__ volatile("cp.async.cg.shared.global [%0], [%1], 16;"                                                       \
+                     :                                                                                                 \
+                     : "r"((uint)(size_t)(to)), "l"(from)                                                              \
+                     : "memory")
+#define COPIES_END            __asm__ volatile("cp.async.commit_group;" : : : "memory")
+#define WAIT_FOR_COPIES_OF(n) __asm__ volatile("cp.async.wait_group " #n ";" : : : "memory")
+#define WAIT_FOR_COPIES(n)    WAIT_FOR_COPIES_OF(n)

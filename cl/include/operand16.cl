@@ -1,0 +1,51 @@
+/* Operands of 16 bits from floats: fp16 (PRECISION 1) or bf16 (2), to the nearest, ties to even. Included, never built alone.
+ *
+ * A finite number beyond the largest half becomes the largest half: an activation that large would otherwise make its whole row
+ * infinite. Infinities and NaN stay. */
+#if PRECISION == 1
+static inline float2 limit_operands(float2 v)
+{
+    float2 limited = fmin(fmax(v, (float2)(-65504.0f)), (float2)(65504.0f));
+    return select(v, limited, isfinite(v)); /* fmax() would drop NaN */
+}
+
+static inline uint pack_operand16(float2 v)
+{
+    uint bits;
+    vstore_half2_rte(limit_operands(v), 0, (half *)&bits);
+    return bits;
+}
+#elif PRECISION == 2
+#include "include/bf16.cl"
+static inline uint pack_operand16(float2 v)
+{
+    return round_bf16(v.x) >> 16 | round_bf16(v.y);
+}
+#else
+#define pack_operand16(v) 0 /* products in int8 do not round their results */
+#endif
+
+static inline void store_operand16(float v, __global ushort *to)
+{
+    *to = (ushort)pack_operand16((float2)(v, 0.0f));
+}
+
+/* Eight of them. */
+static inline uint4 pack_word16(float4 low, float4 high)
+{
+    return (uint4)(pack_operand16(low.lo), pack_operand16(low.hi), pack_operand16(high.lo), pack_operand16(high.hi));
+}
+
+/* The word from input `input` on of a row of `inputs` floats, zeros beyond them. */
+static inline uint4 load_word16(const __global float *row, int input, int inputs)
+{
+    float4 low = (float4)(0.0f), high = low;
+    if (input + 8 <= inputs && ((size_t)(row + input) & 15) == 0) {
+        low = *(const __global float4 *)(row + input);
+        high = *(const __global float4 *)(row + input + 4);
+    } else if (input < inputs) {
+        low = load_quad(row + input, inputs - input, 0.0f);
+        high = input + 4 < inputs ? load_quad(row + input + 4, inputs - input - 4, 0.0f) : high;
+    }
+    return pack_word16(low, high);
+}

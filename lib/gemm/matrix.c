@@ -1,0 +1,154 @@
+/* Products by the matrix instructions of GPUs (cl/gemm/gemm_matrix.cl), in all precisions but fp32. */
+#include <stdio.h>
+
+#include "device/buffer.h"
+#include "device/caps.h"
+#include "gemm/activations.h"
+#include "gemm/provider.h"
+#include "program/launch.h"
+
+/* Rows and outputs of a group of gemm_matrix_rows.cl, work-items of a warp, and the most warps of a group. */
+enum { FEW_ROWS = 16, FEW_OUTPUTS = 8, LANES = 32, MOST_WARPS = 8 };
+
+/* How gemm_matrix.cl shares out a product: tiles of a group and of a warp. From the largest on: large tiles
+ * read less, small ones occupy more of the device. */
+struct tile {
+    int rows, columns, warp_rows, warp_columns;
+};
+static const struct tile tiles[] = {{128, 128, 64, 32}, {64, 64, 32, 32}, {32, 64, 16, 32}};
+
+static size_t count_tiles(const struct tile *tile, int rows, int outputs)
+{
+    return clf__ceil_divide((size_t)rows, (size_t)tile->rows) *
+           clf__ceil_divide((size_t)outputs, (size_t)tile->columns);
+}
+
+/* NULL: the kernel for few rows. All come to the same bits. */
+static const struct tile *choose_tile(const struct clf__caps *caps, int rows, int outputs)
+{
+    if (rows <= FEW_ROWS) {
+        return NULL;
+    }
+    for (const struct tile *tile = tiles; tile < tiles + sizeof tiles / sizeof *tiles; tile++) {
+        int is_filled = rows > tile->rows / 2;
+        if (is_filled && count_tiles(tile, rows, outputs) >= caps->compute_units) {
+            return tile;
+        }
+    }
+    return NULL;
+}
+
+struct product {
+    struct clf__matrix y, x;
+    int rows;
+    const struct clf__weight *weight;
+    const struct clf__epilogue *epilogue;
+};
+
+/* Offset and pitch of x are counted in words of 16 bytes, or in floats where the kernel rounds them itself. */
+static clf_status launch_product(const struct product *product, struct clf__launch launch, int x_offset,
+                                 int x_pitch)
+{
+    const struct clf__weight *weight = product->weight;
+    const struct clf__epilogue *epilogue = product->epilogue;
+    const struct clf__argument arguments[] = {
+        CLF__MATRIX(product->y),
+        CLF__INT(product->y.precision != CLF_PRECISION_FP32),
+        CLF__BUFFER(product->x.buffer),
+        CLF__INT(x_offset),
+        CLF__INT(x_pitch),
+        CLF__INT(product->rows),
+        CLF__BUFFER(weight->buffer),
+        CLF__INT(weight->inputs),
+        CLF__INT(weight->outputs),
+        CLF__FLOAT(epilogue->scale),
+        CLF__INT((int)epilogue->activation),
+        CLF__BUFFER(epilogue->bias),
+        CLF__MATRIX(epilogue->residual),
+    };
+    launch.arguments = arguments;
+    launch.argument_count = sizeof arguments / sizeof *arguments;
+    launch.cost = clf__weight_cost(product->rows, weight, epilogue);
+    return clf__launch(weight->device, &launch);
+}
+
+/* Warps for the chunks of a sum over so many inputs. */
+static int count_warps(const struct clf__weight *weight)
+{
+    size_t chunk = (size_t)CLF__CHUNK_SLICES * CLF__MATRIX_INPUTS(weight->precision);
+    size_t chunks = clf__ceil_divide((size_t)weight->inputs, chunk);
+    int warps = 1;
+    while (warps < MOST_WARPS && (size_t)warps < chunks) {
+        warps *= 2;
+    }
+    return warps;
+}
+
+static clf_status multiply_few(const struct product *product)
+{
+    const struct clf__weight *weight = product->weight;
+    int is_fp32 = product->x.precision == CLF_PRECISION_FP32, unit = is_fp32 ? 1 : CLF__WORD_HALVES;
+    int warps = count_warps(weight);
+    char defines[64];
+    snprintf(defines, sizeof defines, "-DPRECISION=%d -DWARPS=%d%s", (int)weight->precision, warps,
+             is_fp32 ? " -DOPERAND_FP32" : "");
+    const struct clf__launch launch = {
+        .program = "gemm_matrix_rows",
+        .defines = defines,
+        .gpu = {.kernel = "gemm_matrix_rows_gpu",
+                .groups = {clf__ceil_divide((size_t)weight->outputs, FEW_OUTPUTS),
+                           clf__ceil_divide((size_t)product->rows, FEW_ROWS)},
+                .local = {(size_t)(LANES * warps)}},
+    };
+    return launch_product(product, launch, (int)product->x.offset / unit, product->x.stride / unit);
+}
+
+static clf_status multiply_tiles(const struct product *product, const struct tile *tile)
+{
+    const struct clf__weight *weight = product->weight;
+    int warps = tile->rows / tile->warp_rows * (tile->columns / tile->warp_columns);
+    char defines[128];
+    snprintf(defines, sizeof defines,
+             "-DPRECISION=%d -DTILE_ROWS=%d -DTILE_COLUMNS=%d -DWARP_ROWS=%d -DWARP_COLUMNS=%d",
+             (int)weight->precision, tile->rows, tile->columns, tile->warp_rows, tile->warp_columns);
+    const struct clf__launch launch = {
+        .program = "gemm_matrix",
+        .defines = defines,
+        .gpu = {.kernel = "gemm_matrix_gpu",
+                .groups = {count_tiles(tile, product->rows, weight->outputs)},
+                .local = {(size_t)(LANES * warps)}},
+    };
+    return launch_product(product, launch, (int)(product->x.offset / CLF__WORD_HALVES),
+                          product->x.stride / CLF__WORD_HALVES);
+}
+
+static clf_status multiply(struct clf__matrix y, struct clf__matrix x, int rows,
+                           const struct clf__weight *weight, const struct clf__epilogue *epilogue)
+{
+    struct product product = {.y = y, .x = x, .rows = rows, .weight = weight, .epilogue = epilogue};
+    const struct tile *tile = choose_tile(clf__device_caps(weight->device), rows, weight->outputs);
+    int rounds_itself = tile == NULL && weight->precision != CLF_PRECISION_INT8;
+    if (x.precision == CLF_PRECISION_FP32 && !rounds_itself) {
+        struct clf__activations packed;
+        CLF__TRY(clf__activations_pack(&packed, weight->device, x, rows, weight->inputs, weight->precision));
+        /* In units of 16-bit numbers, whatever they are. */
+        product.x = (struct clf__matrix){.buffer = packed.buffer,
+                                         .stride = packed.pitch / (int)sizeof(uint16_t),
+                                         .precision = weight->precision};
+    }
+    return tile == NULL ? multiply_few(&product) : multiply_tiles(&product, tile);
+}
+
+static size_t weight_bytes(clf_precision precision, int outputs, int inputs)
+{
+    return clf__panels_bytes(clf__matrix_packing_of(precision), outputs, inputs);
+}
+
+/* Weights that are trained, and products of activations, are in fp32: of the native provider. */
+const struct clf__gemm_provider clf__gemm_matrix = {
+    .panel = CLF__PANEL,
+    .packing = clf__matrix_packing_of,
+    .weight_bytes = weight_bytes,
+    .write_stream = clf__panels_write_stream,
+    .multiply = multiply,
+};
