@@ -8,8 +8,8 @@
  * Keys are taken in tiles from the first one on, with a running maximum and sum, so a query's result depends
  * on nothing but its own sequence.
  *
- * Macros: KEY_WIDTH, VALUE_WIDTH (of one head); HAS_DROPOUT for kernels that drop weights; the CPU form takes
- * RESULT_BF16 (result.cl); the GPU form IS_ALIGNED, where every fourth column of all of q, k and v starts on 16 bytes. */
+ * Macros: KEY_WIDTH, VALUE_WIDTH (of one head); HAS_DROPOUT for kernels that drop weights; RESULT_PRECISION
+ * (result.cl); the GPU form takes IS_ALIGNED, where every fourth column of all of q, k and v starts on 16 bytes. */
 #if !defined(KEY_WIDTH) || !defined(VALUE_WIDTH)
 #error "attention.cl needs KEY_WIDTH and VALUE_WIDTH"
 #endif
@@ -293,7 +293,7 @@ struct running {
 };
 
 /* y = sums / total. */
-static inline void put_outputs(__global float *y, int y_stride, int count, int columns, struct block *sums, float total,
+static inline void put_outputs(__global result_element *y, int y_stride, int count, int columns, struct block *sums, float total,
                                __local float *parts, __local float *shares)
 {
     int item = ITEM, column = PLACE * 4, row = ROW_PLACE * 4;
@@ -305,11 +305,11 @@ static inline void put_outputs(__global float *y, int y_stride, int count, int c
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     rescale(sums, shares);
-    __global float *to = y + (size_t)row * y_stride + column;
+    __global result_element *to = y + (size_t)row * y_stride + column;
     /* Every query in turn comes first in the vectors: unrolled, compilers keep four addresses all the time. */
 #pragma unroll 1
     for (int i = 0; i < 4 && row + i < count && column < columns; i++, to += y_stride) {
-        store_quad((float4)(sums->s0.x, sums->s1.x, sums->s2.x, sums->s3.x), to, columns - column);
+        store_result_quad((float4)(sums->s0.x, sums->s1.x, sums->s2.x, sums->s3.x), to, columns - column);
         sums->s0 = sums->s0.yzwx;
         sums->s1 = sums->s1.yzwx;
         sums->s2 = sums->s2.yzwx;

@@ -20,7 +20,7 @@
 
 /* own_k and own_v (rows, as q), or both null; keys beyond a row's position are never read. */
 #define STEP_ARGUMENTS                                                                                                 \
-    __global float *y, const __global float *q, const __global float *own_k, const __global float *own_v,              \
+    __global result_element *y, const __global float *q, const __global float *own_k, const __global float *own_v,              \
         __global cache_element *k, __global cache_element *v, const __global int *table, const __global int *cache_rows, \
         const __global int *positions, const __global float *relative, struct clf__attention_step_sizes sizes
 
@@ -358,7 +358,7 @@ static inline void join_streams(struct state *all, const struct state *own, cons
 }
 
 /* y from the first sub-group's state. */
-static inline void store_state(__global float *y, const struct state *all, const struct place *at)
+static inline void store_state(__global result_element *y, const struct state *all, const struct place *at)
 {
     __local float4 *passed = at->parts - at->way * CLF__STEP_WAY_QUADS(VALUE_WIDTH);
     if (at->way == 0) {
@@ -373,13 +373,13 @@ static inline void store_state(__global float *y, const struct state *all, const
             sum += sums[4 * lane + d];
             total += totals[lane];
         }
-        y[d] = total == 0.0f ? 0.0f : sum * (1.0f / total);
+        store_result(total == 0.0f ? 0.0f : sum * (1.0f / total), y + d);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
 /* Inlined early, as what it calls with structs: late, the structs stay in memory with clang's code for NVIDIA. */
-static inline __attribute__((always_inline)) void attend(__global float *y, const __global float *q, float scale,
+static inline __attribute__((always_inline)) void attend(__global result_element *y, const __global float *q, float scale,
                                                          const struct attended *seen, __local float4 *memory)
 {
     int item = (int)get_local_id(0), way = item / GROUP;

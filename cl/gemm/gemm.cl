@@ -3,8 +3,8 @@
  * How W lies and in which order is summed says product.cl. Contraction is off because the epilogue must round alike
  * wherever it is inlined. residual may be y itself.
  *
- * Needs ACTIVATION, a value of enum clf__activation, and PRECISION, one of clf_precision; CPU forms take RESULT_BF16
- * (finish.cl). */
+ * Needs ACTIVATION, a value of enum clf__activation, and PRECISION, one of clf_precision; CPU forms take
+ * RESULT_PRECISION (result.cl). */
 #ifndef ACTIVATION
 #error "gemm.cl needs ACTIVATION"
 #endif

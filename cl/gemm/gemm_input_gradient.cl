@@ -236,6 +236,11 @@ CPU_KERNEL void input_gradient_cpu(__global float *dx, int dx_offset, int dx_str
 #define JOIN(low, high) (round_bf16(low) >> 16 | round_bf16(high))
 #endif
 
+#if PRECISION == 2 && defined(HAS_MATRIX)
+#define TRANSPOSES_WORDS /* of 16 bytes: as gemm_matrix.cl reads them */
+#include "include/operand16.cl"
+#endif
+
 /* out = Wᵀ (K, N), in panels of 32 inputs, zero beyond K; element or pair n of input k is
  * out[((k / 32) * depth + n) * 32 + k % 32], depth = panel_depth(N). A square of 32 inputs and 32 outputs is one piece of
  * memory on both sides, and a group's. */
@@ -248,6 +253,14 @@ GPU_KERNEL void transpose_weight_gpu(__global weight_element *out, const __globa
         square[i * (PANEL + 1) + lane] = k + i < inputs ? w[(size_t)n * inputs + (size_t)(k + i) * PANEL + lane] : 0.0f;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
+#ifdef TRANSPOSES_WORDS
+    int words = (outputs + PANEL - 1) / PANEL * CLF__SLICE_WORDS;
+    __global uint4 *to = (__global uint4 *)out + ((size_t)(k / PANEL) * words + n / CLF__WORD_HALVES) * PANEL + lane;
+    for (int j = half_group; j < CLF__SLICE_WORDS; j += GROUP / PANEL) {
+        const __local float *from = &square[lane * (PANEL + 1) + j * CLF__WORD_HALVES];
+        to[j * PANEL] = pack_word16((float4)(from[0], from[1], from[2], from[3]), (float4)(from[4], from[5], from[6], from[7]));
+    }
+#else
     out += ((size_t)k * panel_depth(outputs)) + (size_t)(n / OUTPUTS_TOGETHER) * PANEL + lane;
     int depth = panel_depth(min(outputs - n, PANEL));
     for (int j = half_group; j < depth; j += GROUP / PANEL) {
@@ -255,4 +268,5 @@ GPU_KERNEL void transpose_weight_gpu(__global weight_element *out, const __globa
         const __local float *from = &square[lane * (PANEL + 1) + j * OUTPUTS_TOGETHER];
         out[j * PANEL] = JOIN(from[0], from[OUTPUTS_TOGETHER - 1]);
     }
+#endif
 }

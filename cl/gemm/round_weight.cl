@@ -18,8 +18,29 @@ CPU_KERNEL void round_weight_cpu(__global uint *out, const __global float *w, in
     }
 }
 
-/* A group: up to PAIRS pairs of inputs of one panel. */
-#define PAIRS 32
+#define PAIRS 32 /* of inputs of a panel, that a group takes at most */
+
+#ifdef HAS_MATRIX /* to the words of 16 bytes of gemm_matrix.cl */
+#define OPERAND_PRECISION 2
+#include "include/operand16.cl"
+
+/* Input k of the panel, zero beyond the last one. */
+#define INPUT(k) ((k) < inputs ? w[(k) * PANEL] : 0.0f)
+
+GPU_KERNEL void round_weight_gpu(__global uint4 *out, const __global float *w, int inputs)
+{
+    size_t panel = get_group_id(0);
+    int words = (inputs + 31) / 32 * CLF__SLICE_WORDS, first = (int)get_group_id(1) * (2 * PAIRS / CLF__WORD_HALVES);
+    int end = min(words, first + 2 * PAIRS / CLF__WORD_HALVES), lane = (int)get_local_id(0) % PANEL;
+    out += panel * words * PANEL + lane;
+    w += panel * inputs * PANEL + lane;
+    for (int word = first + (int)get_local_id(0) / PANEL; word < end; word += GROUP / PANEL) {
+        int k = word * CLF__WORD_HALVES;
+        out[word * PANEL] = pack_word16((float4)(INPUT(k), INPUT(k + 1), INPUT(k + 2), INPUT(k + 3)),
+                                        (float4)(INPUT(k + 4), INPUT(k + 5), INPUT(k + 6), INPUT(k + 7)));
+    }
+}
+#else
 GPU_KERNEL void round_weight_gpu(__global uint *out, const __global float *w, int inputs)
 {
     size_t panel = get_group_id(0);
@@ -32,3 +53,4 @@ GPU_KERNEL void round_weight_gpu(__global uint *out, const __global float *w, in
         out[pair * PANEL] = round_bf16(w[2 * pair * PANEL]) >> 16 | round_bf16(high);
     }
 }
+#endif

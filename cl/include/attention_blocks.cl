@@ -1,6 +1,6 @@
 /* The CPU form of attention.cl, parts of which other kernels of attention use: included, never built alone. Lanes are keys for the
- * scores and columns for the sums. Scores are times log2(e), so that their weights are powers of two. y is in bf16 with
- * RESULT_BF16. */
+ * scores and columns for the sums. Scores are times log2(e), so that their weights are powers of two. y is as
+ * result.cl says. */
 #include "gemm/layout.h"
 #include "include/block.cl"
 #include "include/exp2.cl"
@@ -22,7 +22,7 @@
  * block_queries, at most MOST_QUERIES in the CPU form, decides who takes a query, not what comes out. */
 #define ATTENTION_ARGUMENTS ATTENTION_ARGUMENTS_OF(float)
 #define ATTENTION_ARGUMENTS_OF(key_element)                                                                            \
-    __global float *y, const __global float *q, const __global key_element *k, const __global key_element *v,          \
+    __global result_element *y, const __global float *q, const __global key_element *k, const __global key_element *v,          \
         const __global int *ranges, const __global int *hidden, const __global float *additive,                        \
         const __global float *relative, struct clf__attention_sizes sizes COMMA_DROPOUT_ARGUMENTS
 

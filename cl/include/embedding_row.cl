@@ -5,7 +5,7 @@
 /* TOGETHER: the layout's group, neighbouring inputs of an output. GROUPS_MULTIPLE: of their number in a panel. TAIL: elements
  * after a panel's. */
 #define TAIL 0
-#if PRECISION != 0 && (defined(MATRIX_NV80) || defined(MATRIX_EMULATED))
+#if PRECISION != 0 && defined(HAS_MATRIX)
 #define TOGETHER        (PRECISION == 3 ? 16 : 8)
 #define GROUPS_MULTIPLE 4
 #else

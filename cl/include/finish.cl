@@ -1,7 +1,7 @@
 /* What becomes of products before they are stored: y = activation(scale * product + bias) + residual. Included, never
  * built alone.
  *
- * Needs ACTIVATION, a value of enum clf__activation. RESULT_BF16: y is rounded to bf16, for the next product. */
+ * Needs ACTIVATION, a value of enum clf__activation. y may be rounded for the next product (result.cl). */
 #include "include/fetch.cl"
 #include "include/result.cl"
 

@@ -1,8 +1,13 @@
-/* Operands of 16 bits from floats: fp16 (PRECISION 1) or bf16 (2), to the nearest, ties to even. Included, never built alone.
+/* Operands of 16 bits from floats: OPERAND_PRECISION is fp16 (1) or bf16 (2), if not set that of PRECISION. To the nearest, ties
+ * to even. Included, never built alone.
  *
  * A finite number beyond the largest half becomes the largest half: an activation that large would otherwise make its whole row
  * infinite. Infinities and NaN stay. */
-#if PRECISION == 1
+#ifndef OPERAND_PRECISION
+#define OPERAND_PRECISION PRECISION
+#endif
+
+#if OPERAND_PRECISION == 1
 static inline float2 limit_operands(float2 v)
 {
     float2 limited = fmin(fmax(v, (float2)(-65504.0f)), (float2)(65504.0f));
@@ -15,7 +20,7 @@ static inline uint pack_operand16(float2 v)
     vstore_half2_rte(limit_operands(v), 0, (half *)&bits);
     return bits;
 }
-#elif PRECISION == 2
+#elif OPERAND_PRECISION == 2
 #include "include/bf16.cl"
 static inline uint pack_operand16(float2 v)
 {
@@ -28,6 +33,26 @@ static inline uint pack_operand16(float2 v)
 static inline void store_operand16(float v, __global ushort *to)
 {
     *to = (ushort)pack_operand16((float2)(v, 0.0f));
+}
+
+/* Four neighbours, those of them that there are: `left`, 1 at least. */
+static inline void store_operand_quad(float4 v, __global ushort *to, int left)
+{
+    uint2 pairs = (uint2)(pack_operand16(v.lo), pack_operand16(v.hi));
+    if (left >= 4 && ((size_t)to & 7) == 0) {
+        *(__global uint2 *)to = pairs;
+        return;
+    }
+    to[0] = (ushort)pairs.x;
+    if (left > 1) {
+        to[1] = (ushort)(pairs.x >> 16);
+    }
+    if (left > 2) {
+        to[2] = (ushort)pairs.y;
+    }
+    if (left > 3) {
+        to[3] = (ushort)(pairs.y >> 16);
+    }
 }
 
 /* Eight of them. */

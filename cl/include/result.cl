@@ -1,27 +1,33 @@
-/* Where a kernel's result goes: fp32, or with RESULT_BF16 rounded to bf16, for a product that reads it so. Included,
- * never built alone. */
+/* Where a kernel's result goes: fp32, or with RESULT_PRECISION (fp16 or bf16, a value of clf_precision) rounded to that, for a
+ * product that reads it so; the CPU form has bf16. Included, never built alone. */
 
 #ifndef RESULT_COLUMNS /* more than one file includes this one */
 #define RESULT_COLUMNS 16 /* of a vector */
 
-#ifdef RESULT_BF16
+#ifdef RESULT_PRECISION
+#define OPERAND_PRECISION RESULT_PRECISION
+#include "include/operand16.cl"
 #include "include/bf16.cl"
 typedef ushort result_element;
+#define store_result      store_operand16
+#define store_result_quad store_operand_quad
 
 static inline void wide_store_result(struct wide value, __global result_element *y, int count)
 {
-    if (count == RESULT_COLUMNS) {
+    if (count == RESULT_COLUMNS && RESULT_PRECISION == 2) {
         store_bf16_16(value.v, y);
     } else {
         float lanes[RESULT_COLUMNS];
         vstore16(value.v, 0, lanes);
         for (int i = 0; i < count; i++) {
-            y[i] = (ushort)(round_bf16(lanes[i]) >> 16);
+            store_operand16(lanes[i], y + i);
         }
     }
 }
 #else
 typedef float result_element;
+#define store_result(value, to) (*(to) = (value))
+#define store_result_quad       store_quad
 
 static inline void wide_store_result(struct wide value, __global result_element *y, int count)
 {

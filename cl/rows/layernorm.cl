@@ -1,5 +1,5 @@
 /* Normalisation of rows: y (N, D) of x (N, D) with gamma (1, D) and beta (1, D); y may be x. rounded (N, D) is y in
- * bf16. y or rounded may be null.
+ * bf16, or with RESULT_PRECISION as result.cl says. y or rounded may be null.
  *
  *   NORM 0: y = (x - mean) / sqrt(var + eps) * gamma + beta, var = mean of (x - mean)^2
  *   NORM 1: y = x / sqrt(mean of x^2 + eps) * gamma
@@ -12,6 +12,12 @@
  * Macros: NORM; HAS_BETA where there is a beta (its buffer is null otherwise); HELD (GPU form) or none: how many quads of a
  * row a work-item has, where it can hold them. */
 #include "include/bf16.cl"
+#ifdef RESULT_PRECISION
+#define OPERAND_PRECISION RESULT_PRECISION
+#else
+#define OPERAND_PRECISION 2
+#endif
+#include "include/operand16.cl"
 
 #ifndef NORM
 #error "NORM: 0 (layer), 1 (RMS) or 2 (std)"
@@ -117,19 +123,6 @@ CPU_KERNEL void layernorm_forward_cpu(FORWARD_ARGUMENTS)
     }
 }
 
-/* Four columns in bf16, those of them that there are. */
-static inline void store_rounded_quad(float4 value, __global ushort *to, int left)
-{
-    float lanes[4];
-    vstore4(value, 0, lanes);
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-        if (i < left) {
-            to[i] = (ushort)(round_bf16(lanes[i]) >> 16);
-        }
-    }
-}
-
 #ifdef HELD
 /* A row of up to HELD * QUADS columns, of which a work-item holds HELD quads: all that is read is asked for at once, since
  * waiting for memory is most of the work of the few rows of a decoding step. */
@@ -174,7 +167,7 @@ static inline void norm_row_gpu(__local float *shared, __global float *out, __gl
                 store_quad(value, out + column, left - i * QUADS);
             }
             if (rounded) {
-                store_rounded_quad(value, rounded + column, left - i * QUADS);
+                store_operand_quad(value, rounded + column, left - i * QUADS);
             }
         }
     }
@@ -209,7 +202,7 @@ static inline void norm_row_gpu(__local float *shared, __global float *out, __gl
             store_quad(value, out + c, left);
         }
         if (rounded) {
-            store_rounded_quad(value, rounded + c, left);
+            store_operand_quad(value, rounded + c, left);
         }
     }
 }

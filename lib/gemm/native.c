@@ -18,7 +18,7 @@ static const char *gemm_defines(clf_precision precision, enum clf__activation ac
     }
     static const char *const defines[][5] = {OF_PRECISION("-DPRECISION=0"), OF_PRECISION("-DPRECISION=1"),
                                              OF_PRECISION("-DPRECISION=2")};
-    static const char *const to_bf16[5] = OF_PRECISION("-DPRECISION=2 -DRESULT_BF16");
+    static const char *const to_bf16[5] = OF_PRECISION("-DPRECISION=2 -DRESULT_PRECISION=2");
     return result == CLF_PRECISION_BF16 ? to_bf16[activation] : defines[precision][activation];
 }
 

@@ -57,6 +57,19 @@ static clf_status run_with_maps(struct clf__session *session, struct clf__worksp
     return CLF_OK;
 }
 
+static int reads_rounded(const struct clf__session *session)
+{
+    return clf__device_caps(session->transformer->device)->form == CLF_FORM_GPU &&
+           session->workspace.rounded.buffer != NULL;
+}
+
+struct clf__tensor clf__session_decoded(const struct clf__session *session)
+{
+    const struct clf__transformer *transformer = session->transformer;
+    int is_rounded = transformer->decoder.norm.gamma.buffer != NULL || !transformer->config.norm_first;
+    return is_rounded && reads_rounded(session) ? session->workspace.rounded : session->workspace.x;
+}
+
 clf_status clf__session_run_decoder(struct clf__session *session, int rows,
                                     const struct clf__layer_call *call, const struct clf__decoder_maps *maps)
 {
@@ -78,6 +91,9 @@ clf_status clf__session_run_decoder(struct clf__session *session, int rows,
     CLF__TRY(maps != NULL
                  ? run_with_maps(session, &workspace, maps)
                  : clf__decoder_layers_forward(decoder->layers, decoder->layer_count, &workspace, calls));
-    return decoder->norm.gamma.buffer != NULL ? clf__norm_forward(workspace.x, workspace.x, &decoder->norm)
-                                              : CLF_OK;
+    /* Where the CPU form's projection reads 16 bits, it rounds rows itself. */
+    struct clf__tensor rounded = reads_rounded(session) ? workspace.rounded : CLF__NO_TENSOR;
+    return decoder->norm.gamma.buffer != NULL
+               ? clf__norm_forward_rounded(workspace.x, rounded, workspace.x, &decoder->norm)
+               : CLF_OK;
 }

@@ -110,6 +110,9 @@ struct clf__decoder_maps {
     int head_count;
 };
 
+/* The rows that clf__session_run_decoder() leaves, for the projection: in 16 bits where that reads them so. */
+struct clf__tensor clf__session_decoded(const struct clf__session *session);
+
 /* Runs the decoder's layers and final norm over the first `rows` rows of the workspace; maps may be NULL. */
 clf_status clf__session_run_decoder(struct clf__session *session, int rows,
                                     const struct clf__layer_call *call, const struct clf__decoder_maps *maps);

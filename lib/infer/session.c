@@ -11,12 +11,6 @@
 #include "model/stacks.h"
 #include "ops/cache.h"
 
-/* Whether every product of the layers reads bf16: their weights have one precision. */
-static int reads_bf16(const struct clf__transformer *transformer)
-{
-    return clf__linear_reads_bf16(&transformer->decoder.projection);
-}
-
 static const struct clf__front_end_kind *front_end_of(const struct clf__session *session)
 {
     return session->transformer->encoder.embedder.front_end.kind;
@@ -222,7 +216,8 @@ static clf_status reserve(struct clf__session *session)
     const struct clf__config *config = &session->transformer->config;
     struct clf__arena *arena = &session->arena;
     struct clf__workspace_widths widths = clf__stacks_widths(config);
-    widths.has_rounded = reads_bf16(session->transformer);
+    /* Of every product of the layers: their weights have one precision. */
+    widths.operand = clf__linear_operand(&session->transformer->decoder.projection);
     session->source_rows = most_source_rows(session);
     CLF__TRY(clf__workspace_reserve(&session->workspace, arena, most_rows(session), &widths));
     CLF__TRY(config->feature_size > 0 ? reserve_frames(session) : CLF_OK);

@@ -197,7 +197,7 @@ static clf_status keep_logits(struct clf__session *session, struct clf__step *st
     int most = session->projection.rows, before = step->ranges_before;
     for (int first = 0; first < step->rows; first += most) {
         int count = clf__smaller(most, step->rows - first);
-        struct clf__tensor logits, x = clf__tensor_rows(session->workspace.x, first, count);
+        struct clf__tensor logits, x = clf__tensor_rows(clf__session_decoded(session), first, count);
         CLF__TRY(clf__projection_logits(&logits, x, &projection, &session->projection));
         if (step->wants_logits) {
             assert(session->limits.logits);
@@ -237,7 +237,7 @@ static clf_status read_candidates(struct clf__session *session, struct clf__step
         CLF__TRY(keep_logits(session, step, views, &results));
     } else {
         CLF__TRY(clf__projection_top_k(
-            results.values, results.ids, results.statistics, clf__tensor_rows(session->workspace.x, 0, rows),
+            results.values, results.ids, results.statistics, clf__tensor_rows(clf__session_decoded(session), 0, rows),
             &projection, views->banned, views->banned_offsets, step->both_statistics, &session->projection));
     }
     const float *host = session->results_host;

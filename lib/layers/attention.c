@@ -36,9 +36,9 @@ clf_status clf__attend(struct clf__tensor y, struct clf__tensor residual,
                        const struct clf__workspace *workspace, const struct clf__attention_call *call)
 {
     struct clf__tensor context = clf__tensor_columns(workspace->context, 0, value_columns(&layer->heads));
-    if (clf__linear_reads_bf16(&layer->output) &&
-        clf__attention_writes_bf16(clf__buffer_device(context.buffer), call)) {
-        context = clf__tensor_bf16(context); /* as the output's product would round it */
+    enum clf__type operand = clf__linear_operand(&layer->output);
+    if (clf__attention_writes(operand, clf__buffer_device(context.buffer), call)) {
+        context = clf__tensor_as(context, operand); /* as the output's product would round it */
     }
     CLF__TRY(clf__attention_forward(context, projected->query, projected->key, projected->value, call));
     return clf__linear_forward(y, context, &layer->output, CLF__IDENTITY, residual);

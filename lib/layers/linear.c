@@ -78,10 +78,12 @@ void clf__linear_free(struct clf__linear *linear)
     *linear = (struct clf__linear){.scale = 1.0f};
 }
 
-int clf__linear_reads_bf16(const struct clf__linear *linear)
+enum clf__type clf__linear_operand(const struct clf__linear *linear)
 {
-    return clf__gemm_operand(linear->weight) == CLF_PRECISION_BF16 &&
-           clf__weight_inputs(linear->weight) % 2 == 0;
+    clf_precision precision = clf__gemm_operand(linear->weight);
+    return precision == CLF_PRECISION_BF16   ? CLF__BF16
+           : precision == CLF_PRECISION_FP16 ? CLF__F16
+                                             : CLF__F32;
 }
 
 clf_status clf__linear_forward(struct clf__tensor y, struct clf__tensor x, const struct clf__linear *linear,

@@ -13,8 +13,9 @@ struct clf__linear {
     int weight_is_shared; /* belongs to somebody else: the embedding, where the projection is tied to it */
 };
 
-/* Whether its product reads x in bf16, and would round it first. */
-int clf__linear_reads_bf16(const struct clf__linear *linear);
+/* The type in which its product reads x, to which it would round floats first: CLF__F32, CLF__BF16 or
+ * CLF__F16. */
+enum clf__type clf__linear_operand(const struct clf__linear *linear);
 
 /* A layer from host values. `bias` has one float an output, or is NULL. On failure nothing is left behind. */
 clf_status clf__linear_create_streamed(struct clf__linear *out, struct clf_device *device,

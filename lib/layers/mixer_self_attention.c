@@ -86,6 +86,10 @@ static clf_status step_forward(struct clf__tensor y, struct clf__tensor x, struc
     struct clf__attention_history history = clf__self_attention_history(step, state);
     struct clf__tensor context =
         clf__tensor_columns(workspace->context, 0, heads->count * heads->value_width);
+    enum clf__type operand = clf__linear_operand(&layer->output);
+    if (clf__attention_step_writes(operand, clf__buffer_device(context.buffer))) {
+        context = clf__tensor_as(context, operand); /* as the output's product would round it */
+    }
     struct clf__projected projected;
     CLF__TRY(project(&projected, x, layer, workspace->projected));
     if (step->places.buffer != NULL) { /* rows look at each other's keys: all of them come first */

@@ -6,8 +6,8 @@ clf_status clf__workspace_reserve(struct clf__workspace *workspace, struct clf__
     CLF__TRY(clf__arena_reserve(arena, &workspace->x, CLF__F32, rows, widths->d_model, "the layers' rows"));
     CLF__TRY(clf__arena_reserve(arena, &workspace->normed, CLF__F32, rows, widths->d_model,
                                 "the normalised rows"));
-    if (widths->has_rounded) {
-        CLF__TRY(clf__arena_reserve(arena, &workspace->rounded, CLF__BF16, rows, widths->d_model,
+    if (widths->operand != CLF__F32) {
+        CLF__TRY(clf__arena_reserve(arena, &workspace->rounded, widths->operand, rows, widths->d_model,
                                     "the rounded rows"));
     } else {
         workspace->rounded = CLF__NO_TENSOR;

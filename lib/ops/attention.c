@@ -218,7 +218,7 @@ static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, stru
     char defines[128];
     snprintf(defines, sizeof defines, "-DKEY_WIDTH=%d -DVALUE_WIDTH=%d%s%s%s%s", heads->key_width,
              heads->value_width, has_dropout ? " -DHAS_DROPOUT" : "",
-             y.type == CLF__BF16 ? " -DRESULT_BF16" : "", clf__cache_define(k), group.defines);
+             clf__result_define(y), clf__cache_define(k), group.defines);
     const struct clf__launch launch = {
         .program = by_rows ? "attention_step" : "attention",
         .defines = defines,
@@ -244,10 +244,23 @@ int clf__attention_reads_halves(const struct clf_device *device, const struct cl
     return takes_rows(call) && !is_batched(clf__device_caps(device), call);
 }
 
-int clf__attention_writes_bf16(const struct clf_device *device, const struct clf__attention_call *call)
+int clf__attention_writes(enum clf__type type, const struct clf_device *device,
+                          const struct clf__attention_call *call)
 {
     const struct clf__caps *caps = clf__device_caps(device);
-    return caps->form == CLF_FORM_CPU && !is_batched(caps, call) && !takes_rows(call);
+    int is_16_bits = type == CLF__BF16 || type == CLF__F16;
+    return is_16_bits && !is_batched(caps, call) &&
+           (caps->form == CLF_FORM_GPU || (type == CLF__BF16 && !takes_rows(call)));
+}
+
+int clf__attention_step_writes(enum clf__type type, const struct clf_device *device)
+{
+    return (type == CLF__BF16 || type == CLF__F16) && clf__device_caps(device)->form == CLF_FORM_GPU;
+}
+
+const char *clf__result_define(struct clf__tensor y)
+{
+    return y.type == CLF__F16 ? " -DRESULT_PRECISION=1" : y.type == CLF__BF16 ? " -DRESULT_PRECISION=2" : "";
 }
 
 clf_status clf__attention_forward(struct clf__tensor y, struct clf__tensor q, struct clf__tensor k,
@@ -261,7 +274,7 @@ clf_status clf__attention_forward(struct clf__tensor y, struct clf__tensor q, st
     }
     struct clf_device *device = clf__buffer_device(y.buffer);
     assert(!call->maps.buffer || call->dropout.rate == 0.0f);
-    assert(y.type == CLF__F32 || clf__attention_writes_bf16(device, call));
+    assert(y.type == CLF__F32 || clf__attention_writes(y.type, device, call));
     assert(k.type == CLF__F32 || clf__attention_reads_halves(device, call));
     CLF__TRY(is_batched(clf__device_caps(device), call) ? clf__attention_batched_forward(y, q, k, v, call)
                                                         : forward_fused(y, q, k, v, call));

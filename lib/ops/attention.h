@@ -80,6 +80,12 @@ clf_status clf__attention_forward(struct clf__tensor y, /* (query rows, H * valu
                                   struct clf__tensor v, /* (key rows, H * value_width) */
                                   const struct clf__attention_call *call);
 
+/* The same of clf__attention_step_forward(): bf16 and f16 in the GPU form. */
+int clf__attention_step_writes(enum clf__type type, const struct clf_device *device);
+
+/* The macro of cl/include/result.cl for the type of a result. */
+const char *clf__result_define(struct clf__tensor y);
+
 /* Whether keys and values may be halves (ops/cache.h), for few queries of the fused form. */
 int clf__attention_reads_halves(const struct clf_device *device, const struct clf__attention_call *call);
 
@@ -95,8 +101,10 @@ clf_status clf__attention_weights_forward(struct clf__tensor y,                 
 clf_status clf__attention_batched_forward(struct clf__tensor y, struct clf__tensor q, struct clf__tensor k,
                                           struct clf__tensor v, const struct clf__attention_call *call);
 
-/* Whether it can write y in bf16 too, for a product that reads it so: the CPU form's fused kernel does. */
-int clf__attention_writes_bf16(const struct clf_device *device, const struct clf__attention_call *call);
+/* Whether it can write y in this type, for a product that reads it so: bf16 in the CPU form's fused kernel, and
+ * bf16 and f16 in those of the GPU form. */
+int clf__attention_writes(enum clf__type type, const struct clf_device *device,
+                          const struct clf__attention_call *call);
 
 /* Where clf__attention_backward() puts what it finds. */
 struct clf__attention_gradients {

@@ -41,9 +41,9 @@ clf_status clf__attention_step_forward(struct clf__tensor y, struct clf__tensor 
     size_t tasks = (size_t)q.rows * (size_t)heads->count;
     struct clf__attention_group group = clf__attention_step_group(
         device, heads, history->keys, history->values, tasks, history->table.columns);
-    char defines[112];
-    snprintf(defines, sizeof defines, "-DKEY_WIDTH=%d -DVALUE_WIDTH=%d%s%s", heads->key_width,
-             heads->value_width, clf__cache_define(history->keys), group.defines);
+    char defines[144];
+    snprintf(defines, sizeof defines, "-DKEY_WIDTH=%d -DVALUE_WIDTH=%d%s%s%s", heads->key_width,
+             heads->value_width, clf__result_define(y), clf__cache_define(history->keys), group.defines);
     struct clf__attention_step_sizes sizes = clf__attention_step_sizes(heads, history, q.rows);
     sizes.y = (struct clf__place)CLF__PLACE(y);
     sizes.q = (struct clf__place)CLF__PLACE(q);

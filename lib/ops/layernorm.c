@@ -1,6 +1,7 @@
 #include "ops/layernorm.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 #include "device/caps.h"
 #include "ops/chunks.h"
@@ -10,17 +11,24 @@
 /* Quads of a row that a work-item of the GPU form holds at most. */
 enum { MOST_HELD = 4 };
 
-/* [kind][is there a beta][quads of a row that a work-item holds, or 0] */
-#define HELD(macros)                                                                                         \
-    {                                                                                                        \
-        macros, macros " -DHELD=1", macros " -DHELD=2", macros " -DHELD=3", macros " -DHELD=4"               \
+/* The macros of cl/rows/layernorm.cl. */
+struct norm_defines {
+    char text[80];
+};
+
+static struct norm_defines defines_of(enum clf__norm_kind kind, struct clf__tensor beta, int held,
+                                      struct clf__tensor rounded)
+{
+    struct norm_defines defines;
+    char held_define[20] = "";
+    if (held > 0) {
+        snprintf(held_define, sizeof held_define, " -DHELD=%d", held);
     }
-#define BETAS(macros)                                                                                        \
-    {                                                                                                        \
-        HELD(macros), HELD(macros " -DHAS_BETA")                                                             \
-    }
-static const char *const defines[3][2][MOST_HELD + 1] = {BETAS("-DNORM=0"), BETAS("-DNORM=1"),
-                                                         BETAS("-DNORM=2")};
+    snprintf(defines.text, sizeof defines.text, "-DNORM=%d%s%s%s", (int)kind,
+             beta.buffer != NULL ? " -DHAS_BETA" : "", held_define,
+             rounded.type == CLF__F16 ? " -DRESULT_PRECISION=1" : "");
+    return defines;
+}
 
 /* How many quads of a row a work-item holds; 0 where they are too many, or the device runs the CPU form. */
 static int count_held(const struct clf_device *device, int columns)
@@ -37,10 +45,11 @@ clf_status clf__layernorm_forward(struct clf__tensor y, struct clf__tensor round
     double matrices = 1.0 + (y.buffer != NULL ? 1.0 : 0.0) + (rounded.buffer != NULL ? 0.5 : 0.0);
     const struct clf__argument extras[] = {CLF__FLOAT(eps)};
     int held = count_held(clf__buffer_device(x.buffer), x.columns);
+    const struct norm_defines defines = defines_of(kind, beta, held, rounded);
     struct clf__rows_launch launch = {
         .program = "layernorm",
         CLF__KERNELS("layernorm_forward"),
-        .defines = defines[kind][beta.buffer != NULL][held],
+        .defines = defines.text,
         CLF__VIEWS(views),
         .rows = x.rows,
         .columns = x.columns,
@@ -84,12 +93,13 @@ clf_status clf__layernorm_backward(struct clf__tensor dx, struct clf__tensor dga
     struct clf_device *device = clf__buffer_device(dx.buffer);
     int is_cpu = clf__device_caps(device)->form == CLF_FORM_CPU;
     struct clf__chunks chunks = clf__chunks(x.rows, is_cpu ? CPU_CHUNK_ROWS : GPU_CHUNK_ROWS);
+    const struct norm_defines defines = defines_of(kind, dbeta, 0, CLF__NO_TENSOR);
     const struct clf__argument arguments[] = {CLF__OPERAND(dx),    CLF__OPERAND(dy),      CLF__OPERAND(x),
                                               CLF__VECTOR(gamma),  CLF__VECTOR(scratch),  CLF__INT(x.rows),
                                               CLF__INT(x.columns), CLF__INT(chunks.rows), CLF__FLOAT(eps)};
     struct clf__launch launch = {
         .program = "layernorm",
-        .defines = defines[kind][dbeta.buffer != NULL][0],
+        .defines = defines.text,
         CLF__GRIDS("layernorm_backward", (size_t)chunks.count),
         CLF__ARGUMENTS(arguments),
         .cost = clf__rows_cost(x.rows, x.columns, kind == CLF__NORM_RMS ? 15 : 20, 3),

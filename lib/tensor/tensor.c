@@ -37,10 +37,13 @@ struct clf__tensor clf__tensor_floats(struct clf__buffer *buffer, int rows, int 
         .buffer = buffer, .type = CLF__F32, .rows = rows, .columns = columns, .stride = columns};
 }
 
-struct clf__tensor clf__tensor_bf16(struct clf__tensor tensor)
+struct clf__tensor clf__tensor_as(struct clf__tensor tensor, enum clf__type type)
 {
-    assert(tensor.type == CLF__F32);
-    tensor.type = CLF__BF16;
+    assert(tensor.type == CLF__F32 && type != CLF__I32);
+    if (type == CLF__F32) {
+        return tensor;
+    }
+    tensor.type = type;
     tensor.offset *= 2;
     tensor.stride = tensor.columns + tensor.columns % 2;
     return tensor;
@@ -48,13 +51,11 @@ struct clf__tensor clf__tensor_bf16(struct clf__tensor tensor)
 
 struct clf__matrix clf__tensor_matrix(struct clf__tensor tensor)
 {
-    assert(tensor.type != CLF__F16);
+    clf_precision precision = tensor.type == CLF__BF16  ? CLF_PRECISION_BF16
+                              : tensor.type == CLF__F16 ? CLF_PRECISION_FP16
+                                                        : CLF_PRECISION_FP32;
     return (struct clf__matrix){
-        .buffer = tensor.buffer,
-        .offset = tensor.offset,
-        .stride = tensor.stride,
-        .precision = tensor.type == CLF__BF16 ? CLF_PRECISION_BF16 : CLF_PRECISION_FP32,
-    };
+        .buffer = tensor.buffer, .offset = tensor.offset, .stride = tensor.stride, .precision = precision};
 }
 
 /* Copies to the view where source is given, and else from it to target: whole where its rows touch. */

@@ -34,9 +34,9 @@ struct clf__tensor clf__tensor_columns(struct clf__tensor tensor, int first, int
 struct clf__tensor clf__tensor_packed(struct clf__tensor tensor, int rows, int columns);
 struct clf__tensor clf__tensor_floats(struct clf__buffer *buffer, int rows, int columns);
 
-/* The same memory as numbers in bf16: rows begin where the first one did and lie close together, each with an
- * even number of elements. */
-struct clf__tensor clf__tensor_bf16(struct clf__tensor tensor);
+/* The same memory as numbers of 16 bits, CLF__BF16 or CLF__F16: rows begin where the first one did and follow
+ * each other closely, each with an even number of elements. CLF__F32 leaves the view as it is. */
+struct clf__tensor clf__tensor_as(struct clf__tensor tensor, enum clf__type type);
 
 /* The same buffer as gemm's operand. */
 struct clf__matrix clf__tensor_matrix(struct clf__tensor tensor);

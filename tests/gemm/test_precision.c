@@ -243,7 +243,7 @@ static void layout_is_as_said(void **state)
 
 static struct clf__matrix bf16_matrix(struct clf__tensor tensor)
 {
-    return clf__tensor_matrix(clf__tensor_bf16(tensor));
+    return clf__tensor_matrix(clf__tensor_as(tensor, CLF__BF16));
 }
 
 /* The first `columns` of each row are `exact` rounded, and all else is as it was. wide: fp32, whose memory

@@ -202,8 +202,9 @@ static float *run_layers(const struct clf__layer *layers, const struct clf__fron
         .context = support_tensor(device, CLF__F32, rows, values, NULL),
         .hidden = support_tensor(device, CLF__F32, rows, c->ffn, NULL),
     };
-    if (clf__linear_reads_bf16(&layers->mixer.attention.input)) {
-        workspace.rounded = clf__tensor_bf16(support_tensor(device, CLF__F32, rows, c->d_model, NULL));
+    enum clf__type operand = clf__linear_operand(&layers->mixer.attention.input);
+    if (operand != CLF__F32) {
+        workspace.rounded = clf__tensor_as(support_tensor(device, CLF__F32, rows, c->d_model, NULL), operand);
     }
     float *relative = support_uniform_array(&random, (size_t)c->heads * (2 * MAX_REACH + 1), 1);
     const struct clf__mixer_state shared = make_shared(device, c, tables);

@@ -58,7 +58,7 @@ static float *run(struct clf_device *device, const struct clf__layer *layer, int
                                                  .projected = clf__self_projection_width(heads),
                                                  .context = HEADS * VALUE_WIDTH + 1,
                                                  .hidden = F + 1,
-                                                 .has_rounded = has_rounded};
+                                                 .operand = has_rounded ? CLF__BF16 : CLF__F32};
     struct clf__workspace whole, workspace;
     struct clf__arena arena;
     clf__arena_init(&arena, device);

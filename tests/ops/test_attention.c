@@ -33,10 +33,9 @@ static void check(struct attention_shape shape)
     }
 }
 
-/* y in bf16 is y rounded, with nothing written beside it. */
-static void check_bf16(struct attention_shape shape)
+/* y in 16 bits is y rounded, with nothing written beside it. */
+static void check_16_bits(struct clf_device *device, enum clf__type type, struct attention_shape shape)
 {
-    struct clf_device *device = fused(CLF_FORM_CPU);
     struct attention_problem problem = support_attention_problem(&shape, 31);
     struct clf__attention_call call = support_attention_call(device, &problem);
     int columns = shape.heads * shape.value_width, rows = problem.query_rows;
@@ -47,41 +46,47 @@ static void check_bf16(struct attention_shape shape)
         support_attention_operand(device, 0, problem.key_rows, shape.heads * shape.key_width, problem.k);
     struct clf__tensor v = support_attention_operand(device, 0, problem.key_rows, columns, problem.v);
     struct clf__tensor memory = support_tensor(device, CLF__F32, rows, columns, NULL);
-    struct clf__tensor y = clf__tensor_bf16(memory);
-    assert_true(clf__attention_writes_bf16(device, &call));
+    struct clf__tensor y = clf__tensor_as(memory, type);
+    clf_precision precision = type == CLF__F16 ? CLF_PRECISION_FP16 : CLF_PRECISION_BF16;
+    assert_true(clf__attention_writes(type, device, &call));
     assert_ok(clf__attention_forward(y, q, k, v, &call));
     uint16_t *all = (uint16_t *)support_read(memory);
     for (int i = 0; i < 2 * rows * columns; i++) {
         int row = i / y.stride, column = i % y.stride;
         if (row < rows && column < columns) {
-            assert_true(clf__float_of_bf16(all[i]) ==
-                        reference_round(CLF_PRECISION_BF16, expected[row * columns + column]));
+            float found = type == CLF__F16 ? clf__float_of_fp16(all[i]) : clf__float_of_bf16(all[i]);
+            assert_true(found == reference_round(precision, expected[row * columns + column]));
         } else {
             assert_true(all[i] == (i % 2 ? 0x7fc0 : 0)); /* the poison's halves */
         }
     }
 }
 
-static void test_bf16(void **state)
+static void test_16_bits(void **state)
 {
     (void)state;
     struct attention_shape shape = {.heads = 3, .sequences = 2, .queries = {18, 3}, .keys = {18, 35}};
-    if (support_first_form() == CLF_FORM_CPU) {
+    for (int form = support_first_form(); form <= support_last_form(); form++) {
         for (int i = 0; i < attention_edge_width_count; i += 2) { /* pairs that test_widths() compiles too */
             shape.key_width = attention_edge_widths[i];
             shape.value_width = attention_edge_widths[attention_edge_width_count - 1 - i];
             shape.hidden = i % 4 / 2;
-            check_bf16(shape);
+            check_16_bits(fused((clf_form)form), CLF__BF16, shape);
+            if (form == CLF_FORM_GPU) {
+                check_16_bits(fused((clf_form)form), CLF__F16, shape);
+            }
         }
     }
     struct clf__attention_call call = {.scratch = NULL};
-    assert_false(support_last_form() == CLF_FORM_GPU &&
-                 clf__attention_writes_bf16(fused(CLF_FORM_GPU), &call));
-    call.few_queries = 1;
-    assert_false(clf__attention_writes_bf16(fused(support_first_form()), &call));
-    call.few_queries = 0;
+    if (support_first_form() == CLF_FORM_CPU) {
+        assert_false(clf__attention_writes(CLF__F16, fused(CLF_FORM_CPU), &call));
+        call.few_queries = 1;
+        assert_false(clf__attention_writes(CLF__BF16, fused(CLF_FORM_CPU), &call));
+        call.few_queries = 0;
+    }
+    assert_false(clf__attention_writes(CLF__F32, fused(support_last_form()), &call));
     call.maps = support_tensor(fused(support_first_form()), CLF__F32, 1, 1, NULL);
-    assert_false(clf__attention_writes_bf16(fused(support_first_form()), &call));
+    assert_false(clf__attention_writes(CLF__BF16, fused(support_first_form()), &call));
 }
 
 static void test_lengths(void **state)
@@ -383,7 +388,7 @@ static void test_ways(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_bf16, support_teardown),
+        cmocka_unit_test_teardown(test_16_bits, support_teardown),
         cmocka_unit_test_teardown(test_lengths, support_teardown),
         cmocka_unit_test_teardown(test_parts, support_teardown),
         cmocka_unit_test_teardown(test_tiles, support_teardown),

@@ -67,7 +67,7 @@ static void check_rounded(struct clf_device *device, int columns, enum clf__norm
     for (int has_y = 0; has_y < 2; has_y++) {
         struct support_view out = support_view(device, ROWS, columns, NULL);
         struct clf__tensor memory = support_tensor(device, CLF__F32, ROWS + 1, columns + 3, NULL);
-        struct clf__tensor rounded = clf__tensor_rows(clf__tensor_bf16(memory), 1, ROWS);
+        struct clf__tensor rounded = clf__tensor_rows(clf__tensor_as(memory, CLF__BF16), 1, ROWS);
         rounded = clf__tensor_columns(rounded, 2, columns);
         assert_ok(clf__layernorm_forward(has_y ? out.tensor : none, rounded, in, gain, none, kind, 1e-5f));
         uint16_t *all = (uint16_t *)support_read(memory);
