@@ -14,7 +14,7 @@ GPU_KERNEL_OF(MATRIX_LANES) void probe_matrix_gpu(__global matrix_sum *sums, con
     for (int i = 0; i < B_WORDS; i++) {
         b_words[i] = b[B_ROW(LANE, i) * SLICE_WORDS + B_WORD(LANE, i)];
     }
-    clear_sums(own, MATRIX_SUMS);
+    clear_sums(own);
     multiply_slice(own, a_words, b_words);
     for (int i = 0; i < MATRIX_SUMS; i++) {
         sums[SUM_ROW(LANE, i) * MATRIX_COLUMNS + SUM_COLUMN(LANE, i)] = own[i];

@@ -10,6 +10,7 @@
  *
  * Needs PRECISION, and TILE_ROWS, TILE_COLUMNS, WARP_ROWS and WARP_COLUMNS: the tiles of a group and of a warp. */
 #include "include/matrix.cl"
+#define B_TILES (WARP_COLUMNS / MATRIX_COLUMNS)
 #include "include/matrix_result.cl"
 
 #define ROW_WARPS   (TILE_ROWS / WARP_ROWS)
@@ -19,7 +20,16 @@
 #define A_COPIES    (TILE_ROWS * SLICE_WORDS / ITEMS)
 #define B_COPIES    (TILE_COLUMNS * SLICE_WORDS / ITEMS)
 #define A_TILES     (WARP_ROWS / MATRIX_ROWS)
-#define B_TILES     (WARP_COLUMNS / MATRIX_COLUMNS)
+
+/* Runs the statements for each tile of the instructions in the warp's tile. */
+#define FOR_TILES(...)                                                                                                 \
+    _Pragma("unroll") for (int i = 0; i < A_TILES; i++)                                                                \
+    {                                                                                                                  \
+        _Pragma("unroll") for (int j = 0; j < B_TILES; j++)                                                            \
+        {                                                                                                              \
+            __VA_ARGS__;                                                                                               \
+        }                                                                                                              \
+    }
 
 /* What a work-item copies of each slice: where its words are in slice 0. */
 struct copies {
@@ -106,8 +116,7 @@ GPU_KERNEL_OF(ITEMS) void gemm_matrix_gpu(MATRIX_ARGUMENTS)
         COPIES_END;
     }
     matrix_sum sums[A_TILES][B_TILES][MATRIX_SUMS], totals[A_TILES][B_TILES][MATRIX_SUMS];
-    clear_sums(&sums[0][0][0], A_TILES * B_TILES * MATRIX_SUMS);
-    clear_sums(&totals[0][0][0], A_TILES * B_TILES * MATRIX_SUMS);
+    FOR_TILES(clear_sums(sums[i][j]); clear_sums(totals[i][j]))
     int stage = 0, free_stage = STAGES - 1;
     for (int s = 0; s < slices; s++) {
         WAIT_FOR_COPIES(1); /* STAGES - 2 */
@@ -118,20 +127,19 @@ GPU_KERNEL_OF(ITEMS) void gemm_matrix_gpu(MATRIX_ARGUMENTS)
         COPIES_END;
         multiply_stage(sums, stages[stage]);
         if ((s + 1) % CHUNK_SLICES == 0) {
-            end_chunk(&totals[0][0][0], &sums[0][0][0], A_TILES * B_TILES * MATRIX_SUMS);
+            FOR_TILES(end_chunk(totals[i][j], sums[i][j]))
         }
         free_stage = stage;
         stage = stage + 1 == STAGES ? 0 : stage + 1;
     }
     if (slices % CHUNK_SLICES != 0) {
-        end_chunk(&totals[0][0][0], &sums[0][0][0], A_TILES * B_TILES * MATRIX_SUMS);
+        FOR_TILES(end_chunk(totals[i][j], sums[i][j]))
     }
-#pragma unroll
-    for (int i = 0; i < A_TILES; i++) {
-#pragma unroll
-        for (int j = 0; j < B_TILES; j++) {
-            finish_tile(totals[i][j], place.x + WARP % ROW_WARPS * WARP_ROWS + i * MATRIX_ROWS,
-                        place.y + WARP / ROW_WARPS * WARP_COLUMNS + j * MATRIX_COLUMNS, &result);
-        }
+    /* Every row of tiles in turn comes first: unrolled, this is more code than compilers unroll. */
+#pragma unroll 1
+    for (int t = 0; t < A_TILES; t++) {
+        finish_tiles(totals[0], place.x + WARP % ROW_WARPS * WARP_ROWS + t * MATRIX_ROWS,
+                     place.y + WARP / ROW_WARPS * WARP_COLUMNS, &result);
+        FOR_TILES(copy_sums(totals[i][j], totals[min(i + 1, A_TILES - 1)][j]))
     }
 }

@@ -1,7 +1,7 @@
 /* Activation functions. Included, never built alone.
  *
- * With ACTIVATION, a value of enum clf__activation: activate(v), activate4(v), activate16(v). Without: activate_as(kind, v), for
- * kernels that take the kind as an argument. Each ACTIVATE_<KIND>(T) replaces v of type T; NaN stays NaN. */
+ * With ACTIVATION, a value of enum clf__activation: activate(v), activate4(v), activate16(v). Each
+ * ACTIVATE_<KIND>(T) replaces v of type T; NaN stays NaN. */
 #define ACTIVATE_RELU(T) v = v < (T)(0.0f) ? (T)(0.0f) : v;
 
 /* GELU: v Φ(v) (Hendrycks and Gimpel 2016), by a quarter of the operations of the built-in erf. */
@@ -49,21 +49,7 @@
 #define ACTIVATE_GELU_TANH(T) v /= 1.0f + exp_##T(-1.59576912f * v * (1.0f + 0.044715f * v * v));
 #define ACTIVATE_SILU(T)      v /= 1.0f + exp_##T(-v);
 
-#ifndef ACTIVATION
-static inline float activate_as(int kind, float v)
-{
-    switch (kind) {
-    case 1: ACTIVATE_RELU(float) break;
-    case 2: {
-        ACTIVATE_GELU(float)
-        break;
-    }
-    case 3: ACTIVATE_GELU_TANH(float) break;
-    case 4: ACTIVATE_SILU(float) break;
-    }
-    return v;
-}
-#else
+#ifdef ACTIVATION
 #if ACTIVATION == 0
 #define ACTIVATE(T)
 #elif ACTIVATION == 1

@@ -68,19 +68,27 @@ static inline void load_b_tile(uint4 *b, const __local uint4 *tile, int rows, in
     }
 }
 
-static inline void clear_sums(matrix_sum *sums, int count)
+static inline void clear_sums(matrix_sum *sums)
 {
 #pragma unroll
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < MATRIX_SUMS; i++) {
         sums[i] = 0;
     }
 }
 
-/* totals += sums, sums = 0: the end of a chunk. Every kernel adds up K in the same chunks, in their order. */
-static inline void end_chunk(matrix_sum *totals, matrix_sum *sums, int count)
+static inline void copy_sums(matrix_sum *to, const matrix_sum *from)
 {
 #pragma unroll
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < MATRIX_SUMS; i++) {
+        to[i] = from[i];
+    }
+}
+
+/* totals += sums, sums = 0: the end of a chunk. Every kernel adds up K in the same chunks, in their order. */
+static inline void end_chunk(matrix_sum *totals, matrix_sum *sums)
+{
+#pragma unroll
+    for (int i = 0; i < MATRIX_SUMS; i++) {
         totals[i] += sums[i];
         sums[i] = 0;
     }

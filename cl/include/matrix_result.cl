@@ -1,5 +1,6 @@
 /* The result of a product by matrix instructions: y = activation(scale * product + bias) + residual, in fp32 or rounded as an
- * operand of the next product. Included after matrix.cl, never built alone. */
+ * operand of the next product. Included after matrix.cl, never built alone. Needs B_TILES: tiles of the instructions that a lane
+ * finishes together. */
 #include "include/activate.cl"
 #include "include/operand16.cl"
 
@@ -51,57 +52,77 @@ static inline float product_of(matrix_sum sum, int row, int column, const struct
 #define product_of(sum, row, column, result) (sum)
 #endif
 
-static inline float finish_sum(matrix_sum sum, int row, int column, const struct matrix_result *result)
-{
-    float shift = result->bias ? result->bias[column] : 0.0f;
-    float value = activate_as(result->activation, fma(result->scale, product_of(sum, row, column, result), shift));
-    return value + (result->residual ? result->residual[(size_t)row * result->residual_stride + column] : 0.0f);
-}
+/* Runs the statement for sum i of tile j, at (row, column) of y, where that is within y. */
+#define FOR_SUMS_WITHIN(...)                                                                                           \
+    _Pragma("unroll") for (int j = 0; j < B_TILES; j++)                                                                \
+    {                                                                                                                  \
+        _Pragma("unroll") for (int i = 0; i < MATRIX_SUMS; i++)                                                        \
+        {                                                                                                              \
+            int row = first_row + SUM_ROW(LANE, i), column = first_column + j * MATRIX_COLUMNS + SUM_COLUMN(LANE, i);  \
+            if (row < result->rows && column < result->outputs) {                                                      \
+                __VA_ARGS__;                                                                                           \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
 
-static inline void store_sum(matrix_sum sum, int row, int column, const struct matrix_result *result)
+#define ACTIVATE_SUMS(ACTIVATE)                                                                                        \
+    _Pragma("unroll") for (int j = 0; j < B_TILES; j++)                                                                \
+    {                                                                                                                  \
+        _Pragma("unroll") for (int i = 0; i < MATRIX_SUMS; i++)                                                        \
+        {                                                                                                              \
+            float v = values[j][i];                                                                                    \
+            ACTIVATE(float)                                                                                            \
+            values[j][i] = v;                                                                                          \
+        }                                                                                                              \
+    }
+
+static inline void activate_sums(float (*values)[MATRIX_SUMS], int kind)
 {
-    size_t place = result->y_offset + (size_t)row * result->y_stride + column;
-    float value = finish_sum(sum, row, column, result);
-    if (result->is_rounded) {
-        store_operand16(value, (__global ushort *)result->y + place);
-    } else {
-        result->y[place] = value;
+    switch (kind) {
+    case 1: ACTIVATE_SUMS(ACTIVATE_RELU) break;
+    case 2: ACTIVATE_SUMS(ACTIVATE_GELU) break;
+    case 3: ACTIVATE_SUMS(ACTIVATE_GELU_TANH) break;
+    case 4: ACTIVATE_SUMS(ACTIVATE_SILU) break;
     }
 }
 
-/* Two sums that are neighbours in a row, where the stores may be one. */
-static inline void store_pair(const matrix_sum *sums, int row, int column, const struct matrix_result *result)
+static inline void store_values(float (*values)[MATRIX_SUMS], int first_row, int first_column,
+                                const struct matrix_result *result)
 {
-    size_t place = result->y_offset + (size_t)row * result->y_stride + column;
-    float2 value = (float2)(finish_sum(sums[0], row, column, result), finish_sum(sums[1], row, column + 1, result));
-    if (result->is_rounded) {
-        *(__global uint *)((__global ushort *)result->y + place) = pack_operand16(value);
-    } else {
-        *(__global float2 *)(result->y + place) = value;
-    }
-}
-
-/* The sums of a lane of a tile whose first row and column are these. */
-static inline void finish_tile(const matrix_sum *sums, int first_row, int first_column, const struct matrix_result *result)
-{
-    int pairs = (result->y_offset | result->y_stride) % 2 == 0;
-#pragma unroll
-    for (int i = 0; i < MATRIX_SUMS; i++) {
-        int row = first_row + SUM_ROW(LANE, i), column = first_column + SUM_COLUMN(LANE, i);
-        if (row >= result->rows) {
-            continue;
-        }
+    __global ushort *rounded = (__global ushort *)result->y;
+#define Y_PLACE (result->y_offset + (size_t)row * result->y_stride + column)
 #ifdef SUMS_ARE_PAIRED
-        if (pairs && i % 2 == 0 && column + 1 < result->outputs) {
-            store_pair(sums + i, row, column, result);
-            continue;
+    if ((result->y_offset | result->y_stride | result->outputs) % 2 == 0) {
+        if (result->is_rounded) {
+            FOR_SUMS_WITHIN(if (i % 2 == 0) {
+                *(__global uint *)(rounded + Y_PLACE) = pack_operand16((float2)(values[j][i], values[j][i + 1]));
+            })
+        } else {
+            FOR_SUMS_WITHIN(if (i % 2 == 0) {
+                *(__global float2 *)(result->y + Y_PLACE) = (float2)(values[j][i], values[j][i + 1]);
+            })
         }
-        if (pairs && i % 2 == 1 && column < result->outputs) {
-            continue; /* stored with the sum before */
-        }
-#endif
-        if (column < result->outputs) {
-            store_sum(sums[i], row, column, result);
-        }
+        return;
     }
+#endif
+    if (result->is_rounded) {
+        FOR_SUMS_WITHIN(store_operand16(values[j][i], rounded + Y_PLACE))
+    } else {
+        FOR_SUMS_WITHIN(result->y[Y_PLACE] = values[j][i])
+    }
+}
+
+/* The sums of a lane of B_TILES tiles side by side, the first of which begins at this row and column. All that they need is loaded
+ * before the first one is stored. */
+static inline void finish_tiles(const matrix_sum (*sums)[MATRIX_SUMS], int first_row, int first_column,
+                                const struct matrix_result *result)
+{
+    float values[B_TILES][MATRIX_SUMS];
+    FOR_SUMS_WITHIN(values[j][i] = fma(result->scale, product_of(sums[j][i], row, column, result),
+                                       result->bias ? result->bias[column] : 0.0f))
+    activate_sums(values, result->activation);
+    if (result->residual) {
+        FOR_SUMS_WITHIN(values[j][i] += result->residual[(size_t)row * result->residual_stride + column])
+    }
+    store_values(values, first_row, first_column, result);
 }

@@ -17,14 +17,25 @@ static inline float2 limit_operands(float2 v)
 static inline uint pack_operand16(float2 v)
 {
     uint bits;
-    vstore_half2_rte(limit_operands(v), 0, (half *)&bits);
+    float2 limited = limit_operands(v);
+#ifdef MATRIX_NV80
+    __asm__("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(limited.y), "f"(limited.x));
+#else
+    vstore_half2_rte(limited, 0, (half *)&bits);
+#endif
     return bits;
 }
 #elif OPERAND_PRECISION == 2
 #include "include/bf16.cl"
 static inline uint pack_operand16(float2 v)
 {
+#ifdef MATRIX_NV80
+    uint bits;
+    __asm__("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(v.y), "f"(v.x));
+    return bits;
+#else
     return round_bf16(v.x) >> 16 | round_bf16(v.y);
+#endif
 }
 #else
 #define pack_operand16(v) 0 /* products in int8 do not round their results */

@@ -45,9 +45,7 @@ struct product {
     const struct clf__epilogue *epilogue;
 };
 
-/* Offset and pitch of x are counted in words of 16 bytes, or in floats where the kernel rounds them itself. */
-static clf_status launch_product(const struct product *product, struct clf__launch launch, int x_offset,
-                                 int x_pitch)
+static clf_status launch_product(const struct product *product, struct clf__launch launch)
 {
     const struct clf__weight *weight = product->weight;
     const struct clf__epilogue *epilogue = product->epilogue;
@@ -55,8 +53,8 @@ static clf_status launch_product(const struct product *product, struct clf__laun
         CLF__MATRIX(product->y),
         CLF__INT(product->y.precision != CLF_PRECISION_FP32),
         CLF__BUFFER(product->x.buffer),
-        CLF__INT(x_offset),
-        CLF__INT(x_pitch),
+        CLF__INT((int)(product->x.offset / CLF__WORD_HALVES)),
+        CLF__INT(product->x.stride / CLF__WORD_HALVES),
         CLF__INT(product->rows),
         CLF__BUFFER(weight->buffer),
         CLF__INT(weight->inputs),
@@ -87,11 +85,9 @@ static int count_warps(const struct clf__weight *weight)
 static clf_status multiply_few(const struct product *product)
 {
     const struct clf__weight *weight = product->weight;
-    int is_fp32 = product->x.precision == CLF_PRECISION_FP32, unit = is_fp32 ? 1 : CLF__WORD_HALVES;
     int warps = count_warps(weight);
     char defines[64];
-    snprintf(defines, sizeof defines, "-DPRECISION=%d -DWARPS=%d%s", (int)weight->precision, warps,
-             is_fp32 ? " -DOPERAND_FP32" : "");
+    snprintf(defines, sizeof defines, "-DPRECISION=%d -DWARPS=%d", (int)weight->precision, warps);
     const struct clf__launch launch = {
         .program = "gemm_matrix_rows",
         .defines = defines,
@@ -100,7 +96,7 @@ static clf_status multiply_few(const struct product *product)
                            clf__ceil_divide((size_t)product->rows, FEW_ROWS)},
                 .local = {(size_t)(LANES * warps)}},
     };
-    return launch_product(product, launch, (int)product->x.offset / unit, product->x.stride / unit);
+    return launch_product(product, launch);
 }
 
 static clf_status multiply_tiles(const struct product *product, const struct tile *tile)
@@ -118,8 +114,7 @@ static clf_status multiply_tiles(const struct product *product, const struct til
                 .groups = {count_tiles(tile, product->rows, weight->outputs)},
                 .local = {(size_t)(LANES * warps)}},
     };
-    return launch_product(product, launch, (int)(product->x.offset / CLF__WORD_HALVES),
-                          product->x.stride / CLF__WORD_HALVES);
+    return launch_product(product, launch);
 }
 
 static clf_status multiply(struct clf__matrix y, struct clf__matrix x, int rows,
@@ -127,8 +122,7 @@ static clf_status multiply(struct clf__matrix y, struct clf__matrix x, int rows,
 {
     struct product product = {.y = y, .x = x, .rows = rows, .weight = weight, .epilogue = epilogue};
     const struct tile *tile = choose_tile(clf__device_caps(weight->device), rows, weight->outputs);
-    int rounds_itself = tile == NULL && weight->precision != CLF_PRECISION_INT8;
-    if (x.precision == CLF_PRECISION_FP32 && !rounds_itself) {
+    if (x.precision == CLF_PRECISION_FP32) {
         struct clf__activations packed;
         CLF__TRY(clf__activations_pack(&packed, weight->device, x, rows, weight->inputs, weight->precision));
         /* In units of 16-bit numbers, whatever they are. */
