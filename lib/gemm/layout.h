@@ -2,6 +2,8 @@
 #ifndef CLF_GEMM_LAYOUT_H
 #define CLF_GEMM_LAYOUT_H
 
+#include "tuning/matrix_layout.h"
+
 /* Outputs of a weight that lie together, zero beyond the last (clf__weight_layout). */
 #define CLF__PANEL 32
 
@@ -15,13 +17,6 @@
 
 /* What follows a row in int8: its scale and its zero, of four bytes each. */
 #define CLF__INT8_ROW_TAIL 8
-
-/* Of products by matrix instructions (cl/include/matrix.cl): words of 16 bytes in a slice of a row, slices in a
- * chunk of a sum, and inputs in a slice of weights of a clf_precision. */
-#define CLF__SLICE_WORDS             4
-#define CLF__WORD_HALVES             8
-#define CLF__CHUNK_SLICES            16
-#define CLF__MATRIX_INPUTS(precision) ((precision) == 3 ? 64 : 32)
 
 /* Of GPU forms: rows and columns of a tile, and rows of a group of the kernels for few of them. */
 #define CLF__TILE        64

@@ -58,7 +58,10 @@ clf_status clf__native_reserve_gradients(struct clf_device *device, int rows, in
                                          clf_precision precision)
 {
     if (device->caps.form == CLF_FORM_GPU) {
-        return reserve_transposed(device, clf__weight_bytes(device, precision, inputs, outputs));
+        int is_matrix = precision == CLF_PRECISION_BF16 && clf__caps_have_matrix(&device->caps);
+        const struct clf__packing *packing =
+            is_matrix ? clf__matrix_packing_of(precision) : clf__packing_of(precision);
+        return reserve_transposed(device, clf__panels_bytes(packing, inputs, outputs));
     }
     CLF__TRY(clf__gemm_reserve(device, rows, outputs, precision));
     return clf__activations_reserve(device, packed_bytes(device, rows, inputs, precision));
@@ -69,7 +72,9 @@ static clf_status transpose(struct clf__weight *out, const struct clf__weight *w
 {
     struct clf_device *device = weight->device;
     clf_precision precision = clf__products_precision(weight);
-    size_t bytes = clf__weight_bytes(device, precision, weight->inputs, weight->outputs);
+    const struct clf__gemm_provider *provider =
+        precision == CLF_PRECISION_BF16 ? weight->bf16_provider : weight->provider;
+    size_t bytes = provider->weight_bytes(precision, weight->inputs, weight->outputs);
     CLF__TRY(reserve_transposed(device, bytes));
     const struct clf__argument arguments[] = {
         CLF__BUFFER(device->transposed),
@@ -92,7 +97,7 @@ static clf_status transpose(struct clf__weight *out, const struct clf__weight *w
         .precision = precision,
         .inputs = weight->outputs,
         .outputs = weight->inputs,
-        .provider = clf__gemm_provider_of(device, precision),
+        .provider = provider,
     };
     return CLF_OK;
 }

@@ -21,7 +21,7 @@ struct clf__weight {
     struct clf__buffer *buffer;
     clf_precision precision;
     int inputs, outputs;
-    const struct clf__gemm_provider *provider;
+    const struct clf__gemm_provider *provider, *bf16_provider; /* its own, and of products in bf16 */
     int has_copy;                /* products of a weight in fp32 read a copy in bf16 */
     int is_paused;               /* but not now */
     struct clf__weight *rounded; /* that copy; NULL until a product reads it: those of gradients never do */

@@ -18,6 +18,11 @@ int clf__weight_outputs(const struct clf__weight *weight)
     return weight->outputs;
 }
 
+size_t clf__weight_bytes(struct clf_device *device, clf_precision precision, int outputs, int inputs)
+{
+    return clf__gemm_provider_of(device, precision)->weight_bytes(precision, outputs, inputs);
+}
+
 struct clf__weight_layout clf__weight_layout(const struct clf__weight *weight)
 {
     const struct clf__gemm_provider *provider = weight->provider;
@@ -70,6 +75,7 @@ static clf_status allocate(struct clf__weight **out, struct clf_device *device, 
     weight->inputs = inputs;
     weight->outputs = outputs;
     weight->provider = clf__gemm_provider_of(device, precision);
+    weight->bf16_provider = clf__gemm_provider_of(device, CLF_PRECISION_BF16);
     size_t bytes = weight->provider->weight_bytes(precision, outputs, inputs);
     clf_status status = pool != NULL ? clf__pool_reserve(&weight->buffer, pool, bytes, what)
                                      : clf__buffer_create_streamed(&weight->buffer, device, bytes, what);

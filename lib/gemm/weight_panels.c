@@ -19,11 +19,6 @@ size_t clf__panels_bytes(const struct clf__packing *packing, int outputs, int in
     return clf__ceil_divide((size_t)outputs, CLF__PANEL) * panel_bytes(packing, inputs);
 }
 
-size_t clf__weight_bytes(struct clf_device *device, clf_precision precision, int outputs, int inputs)
-{
-    return clf__gemm_provider_of(device, precision)->weight_bytes(precision, outputs, inputs);
-}
-
 static const struct clf__packing *packing_of(const struct clf__weight *weight)
 {
     return weight->provider->packing(weight->precision);

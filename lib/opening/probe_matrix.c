@@ -7,8 +7,8 @@
 #include "base/log.h"
 #include "device/buffer.h"
 #include "device/device.h"
-#include "gemm/layout.h"
 #include "program/launch.h"
+#include "tuning/matrix_layout.h"
 
 /* The largest tile of an instruction, and the inputs of a slice of int8. */
 enum { ROWS = 16, COLUMNS = 8, INPUTS = 64, LANES = 32, SLICE_BYTES = 16 * CLF__SLICE_WORDS };
