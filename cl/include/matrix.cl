@@ -32,6 +32,12 @@ typedef float2 matrix_sum2;
 
 #if defined(MATRIX_NV80)
 #include "include/matrix_nv80.cl"
+#elif defined(MATRIX_MFMA)
+#include "include/matrix_mfma.cl"
+#elif defined(MATRIX_WMMA11)
+#include "include/matrix_wmma11.cl"
+#elif defined(MATRIX_WMMA12)
+#include "include/matrix_wmma12.cl"
 #elif defined(MATRIX_EMULATED)
 #include "include/matrix_emulated.cl"
 #else

@@ -16,36 +16,43 @@
 #define SUM_COLUMN(lane, i) ((lane) % 4 * 2 + (i) % 2)
 #define SUMS_ARE_PAIRED
 
-#if PRECISION == 1
-static inline float add_word(float sum, uint a, uint b)
+/* The products of a word's elements, added up as a tree. */
+#if PRECISION == 3
+static inline int multiply_word(uint4 a, uint4 b)
 {
-    sum = fma(vload_half(0, (const half *)&a), vload_half(0, (const half *)&b), sum);
-    return fma(vload_half(1, (const half *)&a), vload_half(1, (const half *)&b), sum);
-}
-#elif PRECISION == 2
-static inline float add_word(float sum, uint a, uint b)
-{
-    sum = fma(as_float(a << 16), as_float(b << 16), sum);
-    return fma(as_float(a & 0xffff0000u), as_float(b & 0xffff0000u), sum);
+    int16 products = convert_int16(as_char16(a)) * convert_int16(as_char16(b));
+    int8 eight = products.lo + products.hi;
+    int4 four = eight.lo + eight.hi;
+    int2 two = four.lo + four.hi;
+    return two.x + two.y;
 }
 #else
-static inline int add_word(int sum, uint a, uint b)
+static inline float8 widen_word(uint4 word)
 {
-    int4 products = convert_int4(as_char4(a)) * convert_int4(as_char4(b));
-    return sum + products.x + products.y + products.z + products.w;
+    uint8 bits = convert_uint8(as_ushort8(word));
+#if PRECISION == 1
+    uint8 magnitude = (bits & 0x7fffu) << 13; /* exponents count from 15 and not from 127 */
+    uint8 number = as_uint8(as_float8(magnitude) * 0x1p112f);
+    uint8 value = select(number, magnitude | 0x7f800000u, magnitude >= 0x7c00u << 13);
+    return as_float8(value | (bits & 0x8000u) << 16);
+#else
+    return as_float8(bits << 16);
+#endif
+}
+
+static inline float multiply_word(uint4 a, uint4 b)
+{
+    float8 products = widen_word(a) * widen_word(b);
+    float4 four = products.lo + products.hi;
+    return sum4(four);
 }
 #endif
-
-static inline matrix_sum add_words(matrix_sum sum, uint4 a, uint4 b)
-{
-    return add_word(add_word(add_word(add_word(sum, a.x, b.x), a.y, b.y), a.z, b.z), a.w, b.w);
-}
 
 static inline void multiply_slice(matrix_sum *sums, const uint4 *a, const uint4 *b)
 {
     for (int i = 0; i < MATRIX_SUMS; i++) {
         for (int word = 0; word < SLICE_WORDS; word++) {
-            sums[i] = add_words(sums[i], a[i / 2 * SLICE_WORDS + word], b[i % 2 * SLICE_WORDS + word]);
+            sums[i] += multiply_word(a[i / 2 * SLICE_WORDS + word], b[i % 2 * SLICE_WORDS + word]);
         }
     }
 }

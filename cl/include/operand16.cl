@@ -8,6 +8,10 @@
 #endif
 
 #if OPERAND_PRECISION == 1
+#ifdef HAS_FP16
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+#endif
+
 static inline float2 limit_operands(float2 v)
 {
     float2 limited = fmin(fmax(v, (float2)(-65504.0f)), (float2)(65504.0f));
@@ -20,6 +24,8 @@ static inline uint pack_operand16(float2 v)
     float2 limited = limit_operands(v);
 #ifdef MATRIX_NV80
     __asm__("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(limited.y), "f"(limited.x));
+#elif defined(HAS_FP16)
+    bits = as_uint((half2)((half)limited.x, (half)limited.y));
 #else
     vstore_half2_rte(limited, 0, (half *)&bits);
 #endif

@@ -67,13 +67,13 @@ clf_status clf__caps_build_options(char **out, const struct clf__listed_device *
         caps->level->int8_bytes, caps->level->instructions & CLF__DOT_INT8_ANY ? " -DHAS_DOT_INT8" : "",
         caps->level->instructions & CLF__DOT_BF16 ? " -DHAS_DOT_BF16" : "",
         caps->level->instructions & CLF__TILES ? " -DHAS_TILES" : "",
-        caps->level->instructions & CLF__MATRIX_NV80 ? " -DHAS_MATRIX -DMATRIX_NV80" : "",
-        caps->level->instructions & CLF__MATRIX_EMULATED ? " -DHAS_MATRIX -DMATRIX_EMULATED" : "", apart);
+        caps->level->matrix.define ? " -DHAS_MATRIX " : "",
+        caps->level->matrix.define ? caps->level->matrix.define : "", apart);
 }
 
 int clf__caps_have_matrix(const struct clf__caps *caps)
 {
-    return caps->form == CLF_FORM_GPU && (caps->level->instructions & CLF__MATRIX_ANY) != 0;
+    return caps->form == CLF_FORM_GPU && caps->level->matrix.define != NULL;
 }
 
 const struct clf__caps *clf__device_caps(const struct clf_device *device)

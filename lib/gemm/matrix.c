@@ -7,11 +7,11 @@
 #include "gemm/provider.h"
 #include "program/launch.h"
 
-/* Rows and outputs of a group of gemm_matrix_rows.cl, work-items of a warp, and the most warps of a group. */
-enum { FEW_ROWS = 16, FEW_OUTPUTS = 8, LANES = 32, MOST_WARPS = 8 };
+/* The most work-items of a group of gemm_matrix_rows.cl, and of a warp that the tiles below are for. */
+enum { MOST_ITEMS = 256, TILE_LANES = 32 };
 
-/* How gemm_matrix.cl shares out a product: tiles of a group and of a warp. From the largest on: large tiles
- * read less, small ones occupy more of the device. */
+/* How gemm_matrix.cl shares out a product: tiles of a group and of a warp; a wider warp takes more columns. From
+ * the largest on: large tiles read less, small ones occupy more of the device. */
 struct tile {
     int rows, columns, warp_rows, warp_columns;
 };
@@ -26,7 +26,7 @@ static size_t count_tiles(const struct tile *tile, int rows, int outputs)
 /* NULL: the kernel for few rows. All come to the same bits. */
 static const struct tile *choose_tile(const struct clf__caps *caps, int rows, int outputs)
 {
-    if (rows <= FEW_ROWS) {
+    if (rows <= caps->level->matrix.rows) {
         return NULL;
     }
     for (const struct tile *tile = tiles; tile < tiles + sizeof tiles / sizeof *tiles; tile++) {
@@ -70,13 +70,18 @@ static clf_status launch_product(const struct product *product, struct clf__laun
     return clf__launch(weight->device, &launch);
 }
 
+static const struct clf__matrix_level *matrix_of(const struct clf__weight *weight)
+{
+    return &clf__device_caps(weight->device)->level->matrix;
+}
+
 /* Warps for the chunks of a sum over so many inputs. */
 static int count_warps(const struct clf__weight *weight)
 {
     size_t chunk = (size_t)CLF__CHUNK_SLICES * CLF__MATRIX_INPUTS(weight->precision);
     size_t chunks = clf__ceil_divide((size_t)weight->inputs, chunk);
-    int warps = 1;
-    while (warps < MOST_WARPS && (size_t)warps < chunks) {
+    int warps = 1, lanes = matrix_of(weight)->lanes;
+    while (2 * warps * lanes <= MOST_ITEMS && (size_t)warps < chunks) {
         warps *= 2;
     }
     return warps;
@@ -85,6 +90,7 @@ static int count_warps(const struct clf__weight *weight)
 static clf_status multiply_few(const struct product *product)
 {
     const struct clf__weight *weight = product->weight;
+    const struct clf__matrix_level *level = matrix_of(weight);
     int warps = count_warps(weight);
     char defines[64];
     snprintf(defines, sizeof defines, "-DPRECISION=%d -DWARPS=%d", (int)weight->precision, warps);
@@ -92,9 +98,9 @@ static clf_status multiply_few(const struct product *product)
         .program = "gemm_matrix_rows",
         .defines = defines,
         .gpu = {.kernel = "gemm_matrix_rows_gpu",
-                .groups = {clf__ceil_divide((size_t)weight->outputs, FEW_OUTPUTS),
-                           clf__ceil_divide((size_t)product->rows, FEW_ROWS)},
-                .local = {(size_t)(LANES * warps)}},
+                .groups = {clf__ceil_divide((size_t)weight->outputs, (size_t)level->columns),
+                           clf__ceil_divide((size_t)product->rows, (size_t)level->rows)},
+                .local = {(size_t)(level->lanes * warps)}},
     };
     return launch_product(product, launch);
 }
@@ -102,17 +108,18 @@ static clf_status multiply_few(const struct product *product)
 static clf_status multiply_tiles(const struct product *product, const struct tile *tile)
 {
     const struct clf__weight *weight = product->weight;
-    int warps = tile->rows / tile->warp_rows * (tile->columns / tile->warp_columns);
+    int lanes = matrix_of(weight)->lanes, warp_columns = tile->warp_columns * lanes / TILE_LANES;
+    int warps = tile->rows / tile->warp_rows * (tile->columns / warp_columns);
     char defines[128];
     snprintf(defines, sizeof defines,
              "-DPRECISION=%d -DTILE_ROWS=%d -DTILE_COLUMNS=%d -DWARP_ROWS=%d -DWARP_COLUMNS=%d",
-             (int)weight->precision, tile->rows, tile->columns, tile->warp_rows, tile->warp_columns);
+             (int)weight->precision, tile->rows, tile->columns, tile->warp_rows, warp_columns);
     const struct clf__launch launch = {
         .program = "gemm_matrix",
         .defines = defines,
         .gpu = {.kernel = "gemm_matrix_gpu",
                 .groups = {count_tiles(tile, product->rows, weight->outputs)},
-                .local = {(size_t)(LANES * warps)}},
+                .local = {(size_t)(lanes * warps)}},
     };
     return launch_product(product, launch);
 }

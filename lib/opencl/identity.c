@@ -127,6 +127,7 @@ static void ask_instructions(struct clf__listed_device *device, const char *exte
     struct capability nvidia = ask_capability(device, extensions);
     device->has_dp4a = 10 * nvidia.major + nvidia.minor >= 61;
     device->has_mma = nvidia.major >= 8;
+    device->has_amd_compiler = clf__identity_lists(extensions, "cl_amd_device_attribute_query");
 }
 
 static int ask_exact_division(const struct clf__listed_device *device)

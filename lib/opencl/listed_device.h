@@ -17,6 +17,7 @@ struct clf__listed_device {
     int has_device_atomics; /* acquire and release across the device, in OpenCL C 3.0 */
     int has_dp4a;           /* NVIDIA's instruction for dot products of four bytes */
     int has_mma;            /* NVIDIA's matrix instructions for fp16, bf16 and int8 */
+    int has_amd_compiler;   /* AMD's own driver, whose compiler may have matrix instructions */
     int has_exact_division; /* rounds quotients and square roots correctly where it is asked to */
     unsigned float_width;   /* floats in a vector register, as the driver tells; 0 where it does not */
     unsigned lanes;         /* of a compute unit: for how many numbers it computes at a time */

@@ -10,14 +10,7 @@
 #include "program/launch.h"
 #include "tuning/matrix_layout.h"
 
-/* The largest tile of an instruction, and the inputs of a slice of int8. */
-enum { ROWS = 16, COLUMNS = 8, INPUTS = 64, LANES = 32, SLICE_BYTES = 16 * CLF__SLICE_WORDS };
-
-struct candidate {
-    const char *define;
-    int instructions;
-    clf_instructions name;
-};
+enum { SLICE_BYTES = 16 * CLF__SLICE_WORDS, MOST_TILE = 16 * 16 };
 
 /* Small whole numbers, no two rows or columns alike, so that an exchange of lanes or registers shows. */
 static int number_of_a(int row, int k)
@@ -43,12 +36,12 @@ static void fill_row(char *bytes, clf_precision precision, int (*number)(int, in
     }
 }
 
-static int is_right(const int32_t *sums, clf_precision precision)
+static int is_right(const int32_t *sums, const struct clf__matrix_level *level, clf_precision precision)
 {
-    for (int i = 0; i < ROWS * COLUMNS; i++) {
+    for (int i = 0; i < level->rows * level->columns; i++) {
         int expected = 0;
         for (int k = 0; k < CLF__MATRIX_INPUTS(precision); k++) {
-            expected += number_of_a(i / COLUMNS, k) * number_of_b(i % COLUMNS, k);
+            expected += number_of_a(i / level->columns, k) * number_of_b(i % level->columns, k);
         }
         float sum;
         memcpy(&sum, sums + i, sizeof sum);
@@ -59,48 +52,63 @@ static int is_right(const int32_t *sums, clf_precision precision)
     return 1;
 }
 
-static clf_status run(struct clf_device *device, struct clf__buffer *const buffers[3],
-                      const struct candidate *candidate, clf_precision precision, int32_t *sums)
+/* The operands and the sums of a tile. */
+struct buffers {
+    struct clf__buffer *sums, *a, *b;
+};
+
+static clf_status run(struct clf_device *device, const struct buffers *buffers,
+                      const struct clf__matrix_level *level, clf_precision precision, int32_t *sums)
 {
-    char a[ROWS * SLICE_BYTES], b[COLUMNS * SLICE_BYTES];
-    for (int row = 0; row < ROWS; row++) {
+    char a[MOST_TILE * SLICE_BYTES], b[MOST_TILE * SLICE_BYTES];
+    size_t sums_bytes = (size_t)(level->rows * level->columns) * sizeof *sums;
+    for (int row = 0; row < level->rows; row++) {
         fill_row(a + row * SLICE_BYTES, precision, number_of_a, row);
     }
-    for (int column = 0; column < COLUMNS; column++) {
+    for (int column = 0; column < level->columns; column++) {
         fill_row(b + column * SLICE_BYTES, precision, number_of_b, column);
     }
-    memset(sums, 0x7f, ROWS * COLUMNS * sizeof *sums);
-    CLF__TRY(clf__buffer_write(buffers[0], 0, ROWS * COLUMNS * sizeof *sums, sums));
-    CLF__TRY(clf__buffer_write(buffers[1], 0, sizeof a, a));
-    CLF__TRY(clf__buffer_write(buffers[2], 0, sizeof b, b));
+    memset(sums, 0x7f, sums_bytes);
+    CLF__TRY(clf__buffer_write(buffers->sums, 0, sums_bytes, sums));
+    CLF__TRY(clf__buffer_write(buffers->a, 0, (size_t)level->rows * SLICE_BYTES, a));
+    CLF__TRY(clf__buffer_write(buffers->b, 0, (size_t)level->columns * SLICE_BYTES, b));
     char defines[64];
-    snprintf(defines, sizeof defines, "-DPRECISION=%d %s", (int)precision, candidate->define);
+    snprintf(defines, sizeof defines, "-DPRECISION=%d %s", (int)precision, level->define);
     const struct clf__argument arguments[] = {
-        CLF__BUFFER(buffers[0]),
-        CLF__BUFFER(buffers[1]),
-        CLF__BUFFER(buffers[2]),
+        CLF__BUFFER(buffers->sums),
+        CLF__BUFFER(buffers->a),
+        CLF__BUFFER(buffers->b),
     };
     const struct clf__launch launch = {
         .program = "probe_matrix",
         .defines = defines,
-        .gpu = {.kernel = "probe_matrix_gpu", .groups = {1}, .local = {LANES}},
+        .gpu = {.kernel = "probe_matrix_gpu", .groups = {1}, .local = {(size_t)level->lanes}},
         CLF__ARGUMENTS(arguments),
     };
     CLF__TRY(clf__launch(device, &launch));
-    return clf__buffer_read(buffers[0], 0, ROWS * COLUMNS * sizeof *sums, sums);
+    return clf__buffer_read(buffers->sums, 0, sums_bytes, sums);
 }
 
-/* Whether the candidate's products are right in every precision; what the compiler or the device refuses is
- * not there. */
-static int has_candidate(struct clf_device *device, struct clf__buffer *const buffers[3],
-                         const struct candidate *candidate)
+static clf_status create_buffers(struct buffers *out, struct clf_device *device,
+                                 const struct clf__matrix_level *level)
+{
+    static const char what[] = "the check of matrix instructions";
+    CLF__TRY(clf__buffer_create(&out->sums, device, (size_t)(level->rows * level->columns) * sizeof(int32_t),
+                                what));
+    CLF__TRY(clf__buffer_create(&out->a, device, (size_t)level->rows * SLICE_BYTES, what));
+    return clf__buffer_create(&out->b, device, (size_t)level->columns * SLICE_BYTES, what);
+}
+
+/* Whether the level's products are right in every precision. A level that the compiler or the device refuses is
+ * one that the device lacks. */
+static int has_level(struct clf_device *device, const struct buffers *buffers, const struct clf__level *level)
 {
     for (int precision = CLF_PRECISION_FP16; precision <= CLF_PRECISION_INT8; precision++) {
-        int32_t sums[ROWS * COLUMNS];
-        clf_status status = run(device, buffers, candidate, (clf_precision)precision, sums);
-        if (status != CLF_OK || !is_right(sums, (clf_precision)precision)) {
+        int32_t sums[MOST_TILE];
+        clf_status status = run(device, buffers, &level->matrix, (clf_precision)precision, sums);
+        if (status != CLF_OK || !is_right(sums, &level->matrix, (clf_precision)precision)) {
             clf__log(CLF_LOG_INFO, "device %s: matrix instructions %s are not used: %s", device->label,
-                     clf__level_words[candidate->name],
+                     clf__level_words[level->name],
                      status != CLF_OK ? clf_last_error() : "their products are wrong");
             return 0;
         }
@@ -108,36 +116,39 @@ static int has_candidate(struct clf_device *device, struct clf__buffer *const bu
     return 1;
 }
 
+static clf_status try_level(int *instructions, struct clf_device *device, const struct clf__level *level)
+{
+    struct buffers buffers = {NULL, NULL, NULL};
+    clf_status status = create_buffers(&buffers, device, &level->matrix);
+    if (status == CLF_OK && has_level(device, &buffers, level)) {
+        *instructions |= level->instructions;
+    }
+    clf__buffer_free(buffers.b);
+    clf__buffer_free(buffers.a);
+    clf__buffer_free(buffers.sums);
+    return status;
+}
+
+/* Compilers crash at instructions that they half know: what a driver's compiler cannot know is not tried, and
+ * AUTO tries those levels alone whose instructions the driver's attributes promise. */
+static int is_tried(const struct clf__level *level, clf_instructions asked,
+                    const struct clf__listed_device *listed)
+{
+    if (level->instructions == CLF__MATRIX_NV80) {
+        return listed->has_mma && (asked == CLF_INSTRUCTIONS_AUTO || asked == level->name);
+    }
+    return asked == level->name && (level->instructions == CLF__MATRIX_EMULATED || listed->has_amd_compiler);
+}
+
 clf_status clf__probe_matrix(int *instructions, struct clf_device *device,
                              const struct clf__listed_device *listed)
 {
-    static const size_t bytes[3] = {ROWS * COLUMNS * sizeof(int32_t), ROWS * SLICE_BYTES,
-                                    COLUMNS * SLICE_BYTES};
-    const struct candidate candidates[] = {
-        {"-DMATRIX_NV80", listed->has_mma ? CLF__MATRIX_NV80 : 0, CLF_INSTRUCTIONS_NV80},
-        {"-DMATRIX_EMULATED", CLF__MATRIX_EMULATED, CLF_INSTRUCTIONS_EMULATED},
-    };
-    clf_instructions asked = device->caps.instructions;
     *instructions = 0;
-    for (size_t c = 0; c < sizeof candidates / sizeof *candidates; c++) {
-        const struct candidate *candidate = &candidates[c];
-        int is_meant = asked == candidate->name ||
-                       (asked == CLF_INSTRUCTIONS_AUTO && candidate->name != CLF_INSTRUCTIONS_EMULATED);
-        if (device->caps.form != CLF_FORM_GPU || candidate->instructions == 0 || !is_meant) {
-            continue;
+    for (int name = CLF_INSTRUCTIONS_NV80; clf__level_words[name] != NULL; name++) {
+        const struct clf__level *level = clf__level_find((clf_instructions)name, CLF__MATRIX_ANY);
+        if (device->caps.form == CLF_FORM_GPU && is_tried(level, device->caps.instructions, listed)) {
+            CLF__TRY(try_level(instructions, device, level));
         }
-        struct clf__buffer *buffers[3] = {NULL, NULL, NULL};
-        clf_status status = CLF_OK;
-        for (int i = 0; i < 3 && status == CLF_OK; i++) {
-            status = clf__buffer_create(&buffers[i], device, bytes[i], "the check of matrix instructions");
-        }
-        if (status == CLF_OK && has_candidate(device, buffers, candidate)) {
-            *instructions |= candidate->instructions;
-        }
-        for (int i = 0; i < 3; i++) {
-            clf__buffer_free(buffers[i]);
-        }
-        CLF__TRY(status);
     }
     return CLF_OK;
 }

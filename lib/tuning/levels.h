@@ -19,8 +19,12 @@
 
 /* Matrix instructions of the GPU form, found by cl/device/probe_matrix.cl. */
 #define CLF__MATRIX_NV80     1024 /* mma.sync and cp.async of NVIDIA's GPUs, from compute capability 8.0 on */
-#define CLF__MATRIX_EMULATED 2048 /* the same in OpenCL C alone, for tests: only where it is asked for */
-#define CLF__MATRIX_ANY      (CLF__MATRIX_NV80 | CLF__MATRIX_EMULATED)
+#define CLF__MATRIX_MFMA     2048 /* v_mfma of AMD's CDNA GPUs, from gfx90a on */
+#define CLF__MATRIX_WMMA11   4096 /* v_wmma of AMD's RDNA3 GPUs */
+#define CLF__MATRIX_WMMA12   8192 /* v_wmma of AMD's RDNA4 GPUs */
+#define CLF__MATRIX_EMULATED 16384 /* NV80 in OpenCL C alone, for tests */
+#define CLF__MATRIX_ANY                                                                                      \
+    (CLF__MATRIX_NV80 | CLF__MATRIX_MFMA | CLF__MATRIX_WMMA11 | CLF__MATRIX_WMMA12 | CLF__MATRIX_EMULATED)
 
 /* Any instruction for dot products of int8. */
 #define CLF__DOT_INT8_ANY (CLF__DOT_INT8_256 | CLF__DOT_INT8 | CLF__DOT_INT8_128)
@@ -33,12 +37,20 @@
 #ifndef __OPENCL_C_VERSION__
 #include <clformer/device.h>
 
+/* The matrix instructions of a level, as its file cl/include/matrix_<level>.cl has them. */
+struct clf__matrix_level {
+    const char *define; /* the macro that chooses the file; NULL: the level has none */
+    int lanes;          /* work-items that multiply together */
+    int rows, columns;  /* of the tile of an instruction */
+};
+
 struct clf__level {
     clf_instructions name;
     int instructions; /* that it needs */
     int lanes;        /* floats in a vector of its register blocks: 8 or 16 */
     int block_rows;   /* rows of a register block of two vectors, at most 8 */
     int int8_bytes;   /* one of CLF__INT8_* */
+    struct clf__matrix_level matrix;
 };
 
 /* X(NAME, word): the levels of enum clf_instructions and what users call them. */
@@ -53,6 +65,9 @@ struct clf__level {
     X(NEON, "neon")                                                                                          \
     X(DOTPROD, "dotprod")                                                                                    \
     X(NV80, "nv80")                                                                                          \
+    X(MFMA, "mfma")                                                                                          \
+    X(WMMA11, "wmma11")                                                                                      \
+    X(WMMA12, "wmma12")                                                                                      \
     X(EMULATED, "emulated")
 
 /* The word for each value of enum clf_instructions, "auto" first; NULL ends them. */

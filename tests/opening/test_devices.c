@@ -195,7 +195,7 @@ static void test_choices(void **state)
     setenv("CLFORMER_INSTRUCTIONS", "avx", 1);
     assert_fails(clf_device_open(&device, NULL, &options), CLF_BAD_ARGUMENT,
                  "CLFORMER_INSTRUCTIONS is \"avx\"; it can be auto, portable, avx2, avx-vnni, avx512, "
-                 "avx512-vnni, avx512-bf16, amx, neon, dotprod, nv80 or emulated");
+                 "avx512-vnni, avx512-bf16, amx, neon, dotprod, nv80, mfma, wmma11, wmma12 or emulated");
     unsetenv("CLFORMER_INSTRUCTIONS");
     setenv("CLFORMER_TUNING", "no", 1);
     assert_fails(clf_device_open(&device, NULL, &options), CLF_BAD_ARGUMENT,

@@ -1,9 +1,10 @@
-/* The same lines at every level of instructions that the device runs: the same ids and the same scores, to
- * the bit. */
+/* The same lines at every level of instructions that the device runs in the CPU form, and each alone and with others by
+ * matrix instructions in the GPU form: the same ids and the same scores, to the bit. */
 #include <string.h>
 
 #include <clformer/clformer.h>
 
+#include "device/device.h"
 #include "support/support.h"
 #include "tuning/levels.h"
 
@@ -21,10 +22,10 @@ static const char *const texts[LINES] = {
     "Demain, j'irai à Paris pour voir mes amis.",
 };
 
-static struct clf_device *open_level(clf_instructions level)
+static struct clf_device *open_level(clf_form form, clf_instructions level)
 {
     struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
-    options.form = CLF_FORM_CPU;
+    options.form = form;
     options.gemm = CLF_GEMM_NATIVE;
     options.instructions = level;
     struct clf_device *device = NULL;
@@ -33,11 +34,12 @@ static struct clf_device *open_level(clf_instructions level)
     return device;
 }
 
-static struct clf_translation *translate(struct clf_device *device, clf_precision precision)
+/* Lines first .. first + count - 1. */
+static struct clf_translation *translate(struct clf_device *device, clf_precision precision, int first, int count)
 {
     struct clf_line lines[LINES];
-    for (int i = 0; i < LINES; i++) {
-        lines[i] = (struct clf_line){texts[i], strlen(texts[i])};
+    for (int i = 0; i < count; i++) {
+        lines[i] = (struct clf_line){texts[first + i], strlen(texts[first + i])};
     }
     struct clf_model_options model_options = CLF_MODEL_OPTIONS_INIT;
     model_options.precision = precision;
@@ -48,7 +50,7 @@ static struct clf_translation *translate(struct clf_device *device, clf_precisio
     assert_ok(clf_model_load(&model, device, CLF_SOURCE_FOLDER "/tools/models/fr-en-small", &model_options));
     clf_translate_options_init(&options, model);
     assert_ok(clf_translator_create(&translator, model, &options));
-    assert_ok(clf_translate(&translations, translator, lines, support_small() ? 3 : LINES));
+    assert_ok(clf_translate(&translations, translator, lines, (size_t)count));
     clf_translator_free(translator);
     clf_model_free(model);
     return translations;
@@ -69,11 +71,11 @@ static void check_precision(clf_precision precision)
     int count = support_small() ? 3 : LINES, compared = 0;
     struct clf_translation *first = NULL;
     for (int i = CLF_INSTRUCTIONS_PORTABLE; clf__level_words[i] != NULL; i++) {
-        struct clf_device *device = open_level((clf_instructions)i);
+        struct clf_device *device = open_level(CLF_FORM_CPU, (clf_instructions)i);
         if (device == NULL) {
             continue;
         }
-        struct clf_translation *translations = translate(device, precision);
+        struct clf_translation *translations = translate(device, precision, 0, count);
         if (first == NULL) {
             first = translations;
         } else {
@@ -101,11 +103,37 @@ static void int8_has_the_same_bits(void **state)
     check_precision(CLF_PRECISION_INT8);
 }
 
+/* Six lines with four beams are more rows than one tile of the instructions has, and on a device of one unit they are multiplied by
+ * large tiles; two lines alone by the kernel for few rows. */
+static void matrix_instructions_keep_bits(void **state)
+{
+    (void)state;
+    enum { ALL = 6 };
+    static const clf_precision precisions[] = {CLF_PRECISION_FP16, CLF_PRECISION_INT8};
+    if (support_last_form() == CLF_FORM_CPU) {
+        skip();
+    }
+    struct clf_device *device = open_level(CLF_FORM_GPU, CLF_INSTRUCTIONS_EMULATED);
+    for (int p = 0; p < (support_small() ? 1 : 2); p++) {
+        device->caps.compute_units = 1;
+        struct clf_translation *all = translate(device, precisions[p], 0, ALL);
+        device->caps.compute_units = 1000;
+        for (int i = 0; i < ALL; i += ALL - 1) {
+            struct clf_translation *alone = translate(device, precisions[p], i, 1);
+            check_same(all + i, alone, 1);
+            clf_translations_free(alone, 1);
+        }
+        clf_translations_free(all, ALL);
+    }
+    clf_device_close(device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fp32_has_the_same_bits),
         cmocka_unit_test(int8_has_the_same_bits),
+        cmocka_unit_test(matrix_instructions_keep_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

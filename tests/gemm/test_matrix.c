@@ -1,0 +1,99 @@
+/* Products by matrix instructions, emulated: the same bits for any number of rows and by any tile. What else a product promises is
+ * tested beside the other variants, in test_precision.c and test_int8.c. */
+#include "base/memory.h"
+#include "device/buffer.h"
+#include "device/caps.h"
+#include "device/device.h"
+#include "gemm/check.h"
+
+static struct clf_device *emulated(void)
+{
+    return support_device_at(CLF_FORM_GPU, CLF_INSTRUCTIONS_EMULATED);
+}
+
+static float *multiply_rows(const struct clf__weight *weight, const float *x, int rows, unsigned units)
+{
+    struct clf_device *device = emulated();
+    unsigned before = set_units(device, units);
+    float *y = multiply(device, weight, x, rows);
+    set_units(device, before);
+    return y;
+}
+
+/* One row, a tile of the instructions, and more than one group's tile of each size; several chunks of K, the last one a part. */
+static void check_rows(clf_precision precision)
+{
+    enum { ROWS = 512, OUTPUTS = 136, INPUTS = 1100 };
+    static const int counts[] = {16, 64, ROWS};
+    static const unsigned units[] = {1, 5, 9, 100000}; /* large tiles to the kernel for few rows */
+    int inputs = support_small() ? 70 : INPUTS, outputs = support_small() ? 40 : OUTPUTS;
+    struct support_random random = {.state = 12};
+    float *x = support_uniform_array(&random, ROWS * INPUTS, 1.0f);
+    float *w = support_uniform_array(&random, OUTPUTS * INPUTS, 1.0f);
+    struct clf__weight *weight = make_weight_in(emulated(), precision, w, outputs, inputs);
+    size_t row_bytes = (size_t)outputs * sizeof(float);
+    float *all = multiply_rows(weight, x, ROWS, 1);
+    for (int i = 0; i < 3; i++) {
+        for (int u = 0; u < 4; u++) {
+            float *y = multiply_rows(weight, x, counts[i], units[u]);
+            assert_memory_equal(y, all, (size_t)counts[i] * row_bytes);
+        }
+    }
+    for (int row = 0; row < ROWS; row += 37) {
+        float *y = multiply_rows(weight, x + row * inputs, 1, 1);
+        assert_memory_equal(y, all + row * outputs, row_bytes);
+    }
+    clf__weight_free(weight);
+}
+
+static void bits_do_not_depend_on_rows_or_tiles(void **state)
+{
+    (void)state;
+    check_rows(CLF_PRECISION_FP16);
+    check_rows(CLF_PRECISION_BF16);
+    check_rows(CLF_PRECISION_INT8);
+}
+
+/* A level whose instructions the driver's compiler cannot know is not tried: it might crash. */
+static void unknown_levels_are_refused(void **state)
+{
+    (void)state;
+    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    options.form = CLF_FORM_GPU;
+    int has_level = clf_device_describe(support_device(CLF_FORM_GPU))->instructions >= CLF_INSTRUCTIONS_NV80;
+    for (int level = CLF_INSTRUCTIONS_NV80; level < CLF_INSTRUCTIONS_EMULATED && !has_level; level++) {
+        struct clf_device *device = NULL;
+        options.instructions = (clf_instructions)level;
+        assert_fails(clf_device_open(&device, NULL, &options), CLF_UNSUPPORTED, clf__level_words[level]);
+    }
+    options.form = CLF_FORM_CPU; /* which has none */
+    options.instructions = CLF_INSTRUCTIONS_EMULATED;
+    struct clf_device *device = NULL;
+    assert_fails(clf_device_open(&device, NULL, &options), CLF_UNSUPPORTED, "has no instructions emulated");
+}
+
+/* A level is the device's: what it says of it, and what products round to. */
+static void level_is_reported(void **state)
+{
+    (void)state;
+    struct clf_device *device = emulated();
+    assert_int_equal(clf_device_describe(device)->instructions, CLF_INSTRUCTIONS_EMULATED);
+    assert_true(clf__caps_have_matrix(clf__device_caps(device)));
+    const float one = 1.0f;
+    struct clf__weight *weight = make_weight_in(device, CLF_PRECISION_FP16, &one, 1, 1);
+    assert_int_equal(clf__gemm_operand(weight), CLF_PRECISION_FP32); /* its rows are no whole slices */
+    clf__weight_free(weight);
+}
+
+int main(void)
+{
+    if (support_last_form() == CLF_FORM_CPU) {
+        return 0; /* only GPUs have such instructions, and $CLFORMER_FORM leaves them out */
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bits_do_not_depend_on_rows_or_tiles),
+        cmocka_unit_test(unknown_levels_are_refused),
+        cmocka_unit_test(level_is_reported),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
