@@ -88,7 +88,7 @@ static void test_values(void **state)
     refuse_call(TRANSLATE "--max-length 0", "maximum length 0");
     refuse_call(TRANSLATE "--max-length 1000", "maximum length 1000");
     refuse_call(TRANSLATE "--min-length 300", "minimum length 300");
-    refuse_call(TRANSLATE "--batch-tokens 0", "0 tokens");
+    refuse_call(TRANSLATE "--batch-tokens -1", "--batch-tokens");
     refuse_call(TRANSLATE "--batch-tokens 1000000000", "1000000000 tokens");
     refuse_call(TRANSLATE "--forced-first nosuch", "nosuch");
     refuse_call(TRANSLATE "--suppress 1,99999", "99999");

@@ -205,7 +205,8 @@ const struct flag flag_table[] = {
     {"shortlist", 0, TAKES_SEARCH, FLAG_TEXT, FIELD(shortlist), "FILE|none",
      "a lexical shortlist, of whose words alone a translation is made (the model folder's, if it has one)"},
     {"batch-tokens", 0, TAKES_LINES, FLAG_COUNT, FIELD(batch_tokens), "N",
-     "source tokens worked on at a time (2048)"},
+     "source tokens worked on at a time; 0: auto (auto: by the compute units and the memory of the device, "
+     "2048 on a CPU)"},
     {"source-language", 's', TAKES_LINES, FLAG_TEXT, FIELD(source_language), "CODE",
      "of a model with several languages: its own code, or a short one (the model's)"},
     {"target-language", 't', TAKES_LINES, FLAG_TEXT, FIELD(target_language), "CODE",
