@@ -72,7 +72,7 @@ struct flags {
     /* bench */
     int stage, repeats;
     int merge;
-    const char *work, *batches, *beams, *html;
+    const char *work, *batches, *beams, *shapes, *html;
     /* tune */
     int again, quick;
     /* train */
