@@ -26,6 +26,11 @@ int clf__batch_tokens_wanted(clf_form form, unsigned compute_units)
     return tokens;
 }
 
+int clf__batch_lines_wanted(int batch_tokens)
+{
+    return clf__larger(batch_tokens / USUAL_LINE_TOKENS, LEAST_TOKENS / SHORT_LINE_TOKENS);
+}
+
 /* The cross-attention that coverage reads: the folder's choice or, as in CTranslate2, the first head of the
  * last layer. Layer 0: coverage is not used. */
 static struct clf__gaze coverage_gaze(const struct clf_translator *translator)
@@ -89,13 +94,15 @@ static int usual_lines(const struct clf_translator *translator)
     return clf__larger(translator->options.batch_tokens / length, 1);
 }
 
-/* Starts from the compute units and halves the budget until the session of a full batch fits. */
+/* Starts from the tuned number or the compute units, and halves the budget until the session of a full batch
+ * fits. */
 static clf_status choose_tokens(struct clf_translator *translator)
 {
     struct clf_device *device = translator->model->transformer->device;
     const struct clf__caps *caps = clf__device_caps(device);
     int *tokens = &translator->options.batch_tokens, has_room = 0;
-    *tokens = clf__batch_tokens_wanted(caps->form, caps->compute_units);
+    int tuned = caps->form == CLF_FORM_GPU ? caps->tuning.values[CLF__KNOB_BATCH_TOKENS] : 0;
+    *tokens = tuned > 0 ? tuned : clf__batch_tokens_wanted(caps->form, caps->compute_units);
     while (*tokens > LEAST_TOKENS && !has_room) {
         CLF__TRY(fits(&has_room, translator, usual_lines(translator), AUTO_SHARE));
         *tokens = has_room ? *tokens : *tokens / 2;
@@ -127,9 +134,8 @@ clf_status clf__translator_choose_batch(struct clf_translator *translator)
     int64_t beams = clf__search_rows(&translator->search), banned = translator->max_banned,
             candidates = 2 * (int64_t)clf__candidates_wanted(&translator->search) + 4;
     int64_t most = translator->options.batch_tokens / SHORT_LINE_TOKENS;
-    if (is_auto) { /* a line reserves memory for the longest translation */
-        int lines = clf__larger(usual_lines(translator), LEAST_TOKENS / SHORT_LINE_TOKENS);
-        most = clf__smaller_int64(most, lines);
+    if (is_auto) {
+        most = clf__smaller_int64(most, clf__batch_lines_wanted(translator->options.batch_tokens));
     }
     most = clf__smaller_int64(most, MAX_STEP_VALUES / (beams * clf__larger_int64(banned, candidates)));
     if (clf__search_limits_for(&translator->search, 1).logits) {

@@ -145,8 +145,11 @@ struct clf__session_limits clf__translator_limits(const struct clf_translator *t
  * 131072 for the GPU form. */
 int clf__batch_tokens_wanted(clf_form form, unsigned compute_units);
 
-/* Sets max_lines, and options.batch_tokens where the caller leaves it to the device (0): the wanted number,
- * halved until the session of a full batch fits the free memory. */
+/* Lines in a batch of that size: each reserves memory for the longest translation. */
+int clf__batch_lines_wanted(int batch_tokens);
+
+/* Sets max_lines, and options.batch_tokens where the caller leaves it to the device (0): the tuned or the
+ * wanted number, halved until the session of a full batch fits the free memory. */
 clf_status clf__translator_choose_batch(struct clf_translator *translator);
 
 /* Every call that works begins and ends so: CLF_BAD_ARGUMENT for no translator, and for one whose callback

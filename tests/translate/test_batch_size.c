@@ -90,6 +90,24 @@ static void test_memory(void **state)
     clf_device_close(device);
 }
 
+/* A tuned number takes the place of the compute units' on the GPU form, and yields to the memory as well. */
+static void test_tuned(void **state)
+{
+    (void)state;
+    for (clf_form form = CLF_FORM_CPU; form <= CLF_FORM_GPU; form++) {
+        struct clf_device *device = open_device(form, 132);
+        struct clf_model *model;
+        assert_ok(clf_model_load(&model, device, support_fixture("models/marian"), NULL));
+        clf__device_set_knob(device, CLF__KNOB_BATCH_TOKENS, 131072);
+        assert_int_equal(tokens_of(model, (uint64_t)80 << 30, 1), form == CLF_FORM_CPU ? 2048 : 131072);
+        clf__device_set_knob(device, CLF__KNOB_BATCH_TOKENS, 4096);
+        assert_int_equal(tokens_of(model, (uint64_t)80 << 30, 1), form == CLF_FORM_CPU ? 2048 : 4096);
+        assert_int_equal(tokens_of(model, 1 << 20, 16), 2048);
+        clf_model_free(model);
+        clf_device_close(device);
+    }
+}
+
 static void test_cpu_form(void **state)
 {
     (void)state;
@@ -140,6 +158,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_wanted, support_teardown),
         cmocka_unit_test_teardown(test_memory, support_teardown),
+        cmocka_unit_test_teardown(test_tuned, support_teardown),
         cmocka_unit_test_teardown(test_cpu_form, support_teardown),
         cmocka_unit_test_teardown(test_lines_at_once, support_teardown),
     };
