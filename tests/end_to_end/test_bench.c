@@ -304,14 +304,21 @@ static void test_shapes(void **state)
 static void test_peers_list(void **state)
 {
     (void)state;
-    FILE *pipe = popen("python3 '" CLF_SOURCE_FOLDER "/bench/peers' --list", "r");
-    assert_non_null(pipe);
-    int lines = 0;
-    for (int byte; (byte = getc(pipe)) != EOF;) {
-        lines += byte == '\n';
+    static const struct {
+        const char *flags;
+        int rows;
+    } lists[] = {{"--list", 51}, {"--gpu --list", 48}, {"--gpu --list --rows 'bart fp16' nllb", 9}};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        char *call = process_format("python3 '" CLF_SOURCE_FOLDER "/bench/peers' %s", lists[i].flags);
+        FILE *pipe = popen(call, "r");
+        assert_non_null(pipe);
+        int lines = 0;
+        for (int byte; (byte = getc(pipe)) != EOF;) {
+            lines += byte == '\n';
+        }
+        assert_int_equal(pclose(pipe), 0);
+        assert_int_equal(lines, lists[i].rows);
     }
-    assert_int_equal(pclose(pipe), 0);
-    assert_int_equal(lines, 51);
 }
 
 /* Rows that are not there are no empty table: those that are there are named. */
