@@ -1,7 +1,9 @@
 """Writes a MarianMT folder with random weights and, in it, lines of pieces to work on.
 
-base is a Transformer-base of OPUS-MT's shape; long has positions enough for 2,048 source tokens and a small vocabulary.
-What the model says is nonsense: only the time that it takes counts.
+base is a Transformer-base of OPUS-MT's shape; long has positions enough for 2,048 source tokens and a small vocabulary;
+nllb and bart have the shapes of NLLB-200 distilled 600M and of BART large, and weights in fp16. --tiny keeps the
+lengths and the vocabulary's kind and makes everything else small, to try a script. The translations are nonsense: only
+the time counts.
 """
 import argparse
 import io
@@ -13,9 +15,15 @@ import sentencepiece
 import torch
 from transformers import GenerationConfig, MarianConfig, MarianMTModel
 
-SHAPES = {"base": {"vocabulary": 58101, "positions": 512}, "long": {"vocabulary": 4001, "positions": 2048}}
-WORK_LINES = 64
-WORK_PIECES = 31  # and the end token
+BASE = {"vocabulary": 58101, "positions": 512, "width": 512, "layers": 6, "heads": 8, "ffn": 2048, "pieces": 31}
+LARGE = {**BASE, "width": 1024, "layers": 12, "heads": 16, "ffn": 4096}
+SHAPES = {  # a line has "pieces" pieces and the end token
+    "base": BASE,
+    "long": {**BASE, "vocabulary": 4001, "positions": 2048},
+    "nllb": {**LARGE, "vocabulary": 256206},
+    "bart": {**LARGE, "vocabulary": 50265, "positions": 1024, "pieces": 349},
+}
+TINY = {"vocabulary": 1001, "width": 64, "layers": 1, "heads": 2, "ffn": 128}
 LONG_TOKENS = (128, 512, 1024, 2048)
 
 
@@ -52,12 +60,13 @@ def write_lines(path, words, count, length, random_numbers):
     path.write_text("".join(line + "\n" for line in lines))
 
 
-def write_weights(folder, shape):
+def write_weights(folder, shape, is_half):
     pad = shape["vocabulary"] - 1
     config = MarianConfig(
         vocab_size=shape["vocabulary"], decoder_vocab_size=shape["vocabulary"],
-        max_position_embeddings=shape["positions"], d_model=512, encoder_layers=6, decoder_layers=6,
-        encoder_attention_heads=8, decoder_attention_heads=8, encoder_ffn_dim=2048, decoder_ffn_dim=2048,
+        max_position_embeddings=shape["positions"], d_model=shape["width"], encoder_layers=shape["layers"],
+        decoder_layers=shape["layers"], encoder_attention_heads=shape["heads"],
+        decoder_attention_heads=shape["heads"], encoder_ffn_dim=shape["ffn"], decoder_ffn_dim=shape["ffn"],
         activation_function="swish", static_position_embeddings=True, scale_embedding=True,
         tie_word_embeddings=True, share_encoder_decoder_embeddings=True, pad_token_id=pad, eos_token_id=0,
         forced_eos_token_id=0, decoder_start_token_id=pad)
@@ -70,25 +79,27 @@ def write_weights(folder, shape):
     model.generation_config = GenerationConfig(
         num_beams=4, max_length=128, bad_words_ids=[[pad]], pad_token_id=pad, eos_token_id=0, forced_eos_token_id=0,
         decoder_start_token_id=pad, renormalize_logits=True)
-    model.save_pretrained(folder)
+    (model.half() if is_half else model).save_pretrained(folder)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("shape", choices=SHAPES)
     parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--lines", type=int, default=64, help="of the work (default: 64)")
+    parser.add_argument("--tiny", action="store_true")
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(1)
     random_numbers = random.Random(1)
-    shape = SHAPES[arguments.shape]
+    shape = {**SHAPES[arguments.shape], **(TINY if arguments.tiny else {})}
     words = write_texts(arguments.folder, shape["vocabulary"], random_numbers)
     if arguments.shape == "long":
         for tokens in LONG_TOKENS:
             write_lines(arguments.folder / f"work-{tokens}.txt", words, 1, tokens - 1, random_numbers)
     else:
-        write_lines(arguments.folder / "work.txt", words, WORK_LINES, WORK_PIECES, random_numbers)
-    write_weights(arguments.folder, shape)
+        write_lines(arguments.folder / "work.txt", words, arguments.lines, shape["pieces"], random_numbers)
+    write_weights(arguments.folder, shape, is_half=arguments.shape in ("nllb", "bart"))
 
 
 main()

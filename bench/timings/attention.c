@@ -9,10 +9,9 @@
 
 enum { COLUMNS = SPEED_HEADS * SPEED_HEAD_WIDTH };
 
-static struct clf__heads speed_heads(void)
+static struct clf__heads heads_of(int count, int width)
 {
-    return (struct clf__heads){SPEED_HEADS, SPEED_HEAD_WIDTH, SPEED_HEAD_WIDTH,
-                               1.0f / sqrtf(SPEED_HEAD_WIDTH)};
+    return (struct clf__heads){count, width, width, 1.0f / sqrtf((float)width)};
 }
 
 struct attention {
@@ -52,19 +51,22 @@ static struct clf__sequence_ranges make_ranges(struct op_bench *bench, const str
     return ranges;
 }
 
-static void attention(struct op_bench *bench, const struct attention_case *shape)
+static void attention(struct op_bench *bench, const struct attention_case *shape, struct clf__heads heads)
 {
-    char text[64];
-    snprintf(text, sizeof text, "%d of %d tokens, %d heads%s", shape->sequences, shape->length, SPEED_HEADS,
-             shape->causal ? ", causal" : "");
-    int rows = shape->sequences * shape->length;
+    char text[64], width[32] = "";
+    if (heads.key_width != SPEED_HEAD_WIDTH) {
+        snprintf(width, sizeof width, " of %d", heads.key_width);
+    }
+    snprintf(text, sizeof text, "%d of %d tokens, %d heads%s%s", shape->sequences, shape->length, heads.count,
+             width, shape->causal ? ", causal" : "");
+    int rows = shape->sequences * shape->length, columns = heads.count * heads.key_width;
     struct clf__attention_scratch scratch = {.scores = {.buffer = NULL}};
     struct attention one = {
-        .y = op_floats(bench, rows, COLUMNS),
-        .q = op_floats(bench, rows, COLUMNS),
-        .k = op_floats(bench, rows, COLUMNS),
-        .v = op_floats(bench, rows, COLUMNS),
-        .call = {.heads = speed_heads(), .mask = CLF__MASK_NONE, .scratch = &scratch},
+        .y = op_floats(bench, rows, columns),
+        .q = op_floats(bench, rows, columns),
+        .k = op_floats(bench, rows, columns),
+        .v = op_floats(bench, rows, columns),
+        .call = {.heads = heads, .mask = CLF__MASK_NONE, .scratch = &scratch},
     };
     one.call.mask.causal = shape->causal;
     one.call.ranges = make_ranges(bench, shape);
@@ -99,7 +101,7 @@ static void attention_step(struct op_bench *bench, const struct attention_step_c
     int32_t *table = integers(bench, (size_t)rows * (size_t)length),
             *cache_rows = integers(bench, (size_t)rows);
     int32_t *positions = integers(bench, (size_t)rows);
-    struct attention_step one = {.heads = speed_heads()};
+    struct attention_step one = {.heads = heads_of(SPEED_HEADS, SPEED_HEAD_WIDTH)};
     if (bench->status == CLF_OK) {
         for (int r = 0; r < rows; r++) {
             cache_rows[r] = r;
@@ -128,12 +130,24 @@ static void attention_step(struct op_bench *bench, const struct attention_step_c
     op_end(bench, "attention step", text, attend_step, &one);
 }
 
-void op_attentions(struct op_bench *bench)
+static void usual_attentions(struct op_bench *bench)
 {
     for (int i = 0; i < attention_speed_case_count && !bench->stopped; i++) {
-        attention(bench, &attention_speed_cases[i]);
+        attention(bench, &attention_speed_cases[i], heads_of(SPEED_HEADS, SPEED_HEAD_WIDTH));
     }
     for (int i = 0; i < attention_step_speed_case_count && !bench->stopped; i++) {
         attention_step(bench, &attention_step_speed_cases[i]);
+    }
+}
+
+void op_attentions(struct op_bench *bench)
+{
+    const struct op_choice *choice = &bench->choice;
+    if (choice->shape_count == 0) {
+        usual_attentions(bench);
+    }
+    for (int i = 0; i < choice->shape_count && !bench->stopped; i++) {
+        const int *sizes = choice->shapes[i].sizes;
+        attention(bench, &(struct attention_case){sizes[0], sizes[1], 0}, heads_of(sizes[2], sizes[3]));
     }
 }

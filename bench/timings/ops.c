@@ -6,9 +6,13 @@ clf_status ops_measure(struct clf_device *device, const struct op_choice *choice
                        void *user)
 {
     struct op_bench bench = {.device = device, .choice = *choice, .report = report, .user = user};
-    op_products(&bench);
-    if (!choice->only_products) {
+    if (choice->group != OP_ATTENTION) {
+        op_products(&bench);
+    }
+    if (choice->group != OP_PRODUCTS) {
         op_attentions(&bench);
+    }
+    if (choice->group == OP_ALL) {
         op_rows(&bench);
     }
     return bench.stopped ? CLF_INTERRUPTED : CLF_OK;

@@ -25,10 +25,21 @@ struct op_result {
 /* Receives each result when it is there; what it points at is borrowed. Non-zero ends the work. */
 typedef int op_report(void *user, const struct op_result *result);
 
-/* What is timed. */
+enum op_group { OP_ALL, OP_PRODUCTS, OP_ATTENTION };
+
+/* The sizes of an op that the caller names: of a product rows, outputs and inputs; of attention sequences,
+ * tokens of each, heads and the width of a head. */
+enum { OP_SHAPE_SIZES = 4 };
+struct op_shape {
+    int sizes[OP_SHAPE_SIZES];
+};
+
+/* The ops to time. */
 struct op_choice {
     clf_precision precision; /* of the weights */
-    int only_products;
+    enum op_group group;
+    const struct op_shape *shapes; /* (shape_count) of the group, in place of its usual cases */
+    int shape_count;
     int least;                       /* repeats of a case, */
     double seconds;                  /* and as many more as fit here */
     timing_interrupted *interrupted; /* asked after each case */

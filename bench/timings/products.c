@@ -162,7 +162,7 @@ static void batched_product(struct op_bench *bench, const struct gemm_batched_ca
     op_end(bench, "batched product", text, multiply_batch, &product);
 }
 
-void op_products(struct op_bench *bench)
+static void usual_products(struct op_bench *bench)
 {
     for (int i = 0; i < gemm_speed_case_count && !bench->stopped; i++) {
         product(bench, &gemm_speed_cases[i]);
@@ -176,5 +176,17 @@ void op_products(struct op_bench *bench)
     for (int i = 0; i < batched_count && !bench->stopped; i++) {
         batched_product(bench, &gemm_batched_speed_cases[i], 0);
         batched_product(bench, &gemm_batched_speed_cases[i], 1);
+    }
+}
+
+void op_products(struct op_bench *bench)
+{
+    const struct op_choice *choice = &bench->choice;
+    if (choice->shape_count == 0) {
+        usual_products(bench);
+    }
+    for (int i = 0; i < choice->shape_count && !bench->stopped; i++) {
+        const int *sizes = choice->shapes[i].sizes;
+        product(bench, &(struct gemm_case){sizes[0], sizes[1], sizes[2]});
     }
 }

@@ -49,7 +49,7 @@ struct clf_translate_options {
     int32_t forced_last;       /* id at max_length, or -1 */
     const int32_t *suppressed; /* ids never generated, in addition to the model's own */
     int suppressed_count;
-    int batch_tokens; /* source tokens of all lines that are worked on at a time */
+    int batch_tokens; /* maximum of source tokens in a batch; 0 chooses by device and model: 2048 on a CPU */
     int pieces;       /* lines are pieces with white space between them, in and out */
     /* Asked between steps: non-zero ends the work with CLF_INTERRUPTED. May be NULL. */
     int (*interrupted)(void *user);

@@ -30,4 +30,9 @@ static inline int64_t clf__larger_int64(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+static inline int64_t clf__smaller_int64(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 #endif

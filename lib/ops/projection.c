@@ -13,8 +13,9 @@
 /* Of cl/layers/projection.cl. */
 enum { BLOCK_PANELS = CLF__PROJECTION_PANELS, MOST_ROWS = CLF__PROJECTION_ROWS, ROW_BLOCK = 8 };
 
-/* Rows a call takes at a time: enough to fill the device; logits little enough for a large vocabulary. */
-enum { LOGITS_ROWS = 256, FUSED_ROWS = 1024 };
+/* Rows a call takes at a time: enough to fill the device. A GPU computes as many rows of logits at a time as
+ * fit into 1/64 of its memory, within these limits. */
+enum { LOGITS_ROWS = 256, MOST_LOGITS_ROWS = 4096, LOGITS_SHARE = 64, FUSED_ROWS = 1024 };
 
 /* Rows that are merged where their tiles are: one group does it, while the others have nothing left to do. */
 enum { MERGED_ROWS = 8 };
@@ -54,13 +55,24 @@ static struct share share_of(const struct clf_device *device, int outputs, int r
     return share;
 }
 
+static int logits_rows(const struct clf_device *device, int outputs)
+{
+    const struct clf__caps *caps = clf__device_caps(device);
+    uint64_t bytes = clf__smaller_size(caps->memory_bytes / LOGITS_SHARE, caps->max_buffer_bytes);
+    uint64_t rows = bytes / ((uint64_t)outputs * sizeof(float));
+    return caps->form == CLF_FORM_CPU || rows < LOGITS_ROWS ? LOGITS_ROWS
+           : rows > MOST_LOGITS_ROWS                        ? MOST_LOGITS_ROWS
+                                                            : (int)rows;
+}
+
 clf_status clf__projection_scratch_reserve(struct clf__projection_scratch *scratch, struct clf__arena *arena,
                                            const struct clf__projection *projection, int rows, int k,
                                            int with_logits)
 {
     int outputs = clf__weight_outputs(projection->weight);
     int fused = is_fused(arena->device, projection);
-    scratch->rows = clf__smaller(rows, fused && !with_logits ? FUSED_ROWS : LOGITS_ROWS);
+    scratch->rows =
+        clf__smaller(rows, fused && !with_logits ? FUSED_ROWS : logits_rows(arena->device, outputs));
     if (!fused || with_logits) {
         CLF__TRY(clf__arena_reserve(arena, &scratch->logits, CLF__F32, scratch->rows, outputs, "the logits"));
     }

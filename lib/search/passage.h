@@ -21,8 +21,9 @@ struct clf__passage_rules {
     int32_t end_id, timestamp_begin;
     int32_t no_speech_id, start_id; /* of the transcript */
     int has_timestamps;             /* the rules of timestamps hold */
-    int first_timestamps;           /* so many of them may come first; 0: all */
-    const int32_t *suppressed;      /* never generated; ascending, none twice */
+    int text_only;             /* without timestamps: no special token, the end among them, and no time */
+    int first_timestamps;      /* so many of them may come first; 0: all */
+    const int32_t *suppressed; /* never generated; ascending, none twice */
     int suppressed_count;
     const int32_t *suppressed_first; /* those and what does not come first; likewise */
     int suppressed_first_count;

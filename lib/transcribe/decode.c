@@ -135,12 +135,13 @@ static struct clf__passage_rules make_rules(const struct clf_transcriber *transc
         .no_speech_id = tokens->no_speech,
         .start_id = tokens->start,
         .has_timestamps = options->timestamps,
+        .text_only = transcriber->text_only,
         .first_timestamps = count_first_timestamps(options),
         .suppressed = transcriber->suppressed.data,
         .suppressed_count = transcriber->suppressed.count,
         .suppressed_first = transcriber->suppressed_first.data,
         .suppressed_first_count = transcriber->suppressed_first.count,
-        .most_tokens = config->decoder_max_positions / 2,
+        .most_tokens = transcriber->most_tokens,
         .patience = options->patience,
         .length_penalty = options->length_penalty,
         .temperature = attempt->temperature,
@@ -181,6 +182,7 @@ clf_status clf__decode_end(struct clf_transcriber *transcriber, const struct clf
                          "token is suppressed",
                          transcriber->model->folder);
     }
+    transcriber->generated += result.count;
     CLF__TRY(clf__speech_text(&text, &transcriber->tokens, transcriber->model->tokenizer, result.ids,
                               result.count));
     const char *stripped = clf__speech_strip(&size, text);

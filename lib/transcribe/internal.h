@@ -73,7 +73,10 @@ struct clf_transcriber {
     int32_t language;                             /* the one asked for, or -1 */
     struct clf__ids suppressed, suppressed_first; /* ascending */
     struct clf__ids prompt, prefix, hotwords;     /* of the options */
-    int slots;                                    /* recordings at a time */
+    int most_tokens;                              /* of a window, the end token included */
+    int text_only;     /* for benches: windows without timestamps have most_tokens tokens of text */
+    int64_t generated; /* tokens of all windows so far, without end tokens */
+    int slots;         /* recordings at a time */
     struct clf__session *session;
     struct clf__passage *passage;
     struct clf__windows *windows;    /* (slots) */

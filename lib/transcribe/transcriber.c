@@ -309,6 +309,7 @@ static clf_status prepare(struct clf_transcriber *transcriber)
                          model->folder, config->feature_size, CLF__LOG_MEL_MOST_BANDS);
     }
     CLF__TRY(check_options(&transcriber->options));
+    transcriber->most_tokens = config->decoder_max_positions / 2;
     if (transcriber->options.word_timestamps &&
         clf__words_most_inputs(config) > config->decoder_max_positions) {
         return clf__fail(CLF_UNSUPPORTED, "%s: a decoder of %d positions has no room for the times of words",

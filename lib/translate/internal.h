@@ -141,6 +141,17 @@ clf_status clf__line_problem(clf_status status, clf_status *line_status, char **
 /* What a search over so many lines at a time needs. */
 struct clf__session_limits clf__translator_limits(const struct clf_translator *translator, int lines);
 
+/* The --batch-tokens that suit a number of compute units: 2048 for the CPU form, a power of two from 2048 to
+ * 131072 for the GPU form. */
+int clf__batch_tokens_wanted(clf_form form, unsigned compute_units);
+
+/* Lines in a batch of that size: each reserves memory for the longest translation. */
+int clf__batch_lines_wanted(int batch_tokens);
+
+/* Sets max_lines, and options.batch_tokens where the caller leaves it to the device (0): the tuned or the
+ * wanted number, halved until the session of a full batch fits the free memory. */
+clf_status clf__translator_choose_batch(struct clf_translator *translator);
+
 /* Every call that works begins and ends so: CLF_BAD_ARGUMENT for no translator, and for one whose callback
  * calls it. */
 clf_status clf__translator_begin(struct clf_translator *translator);

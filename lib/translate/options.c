@@ -10,7 +10,6 @@
 #include "translate/internal.h"
 
 enum {
-    DEFAULT_BATCH_TOKENS = 2048,
     MAX_BATCH_TOKENS = 1 << 20, /* so that no size of a batch outgrows an int */
 };
 
@@ -30,7 +29,6 @@ static void fill_options(struct clf_translate_options *options, size_t size, con
         .renormalize = search->renormalize,
         .forced_first = config->forced_first,
         .forced_last = search->forced_last,
-        .batch_tokens = DEFAULT_BATCH_TOKENS,
         .no_repeat_ngram_size = search->no_repeat_ngram,
         .encoder_no_repeat_ngram_size = search->source_no_repeat_ngram,
         .repetition_penalty = (double)search->repetition_penalty,
@@ -105,9 +103,10 @@ clf_status clf__translator_check_options(const struct clf_translator *translator
         return clf__fail(CLF_BAD_ARGUMENT, "the maximum length %d is more than the model's %d positions",
                          options->max_length, limit);
     }
-    if (options->batch_tokens < 1 || options->batch_tokens > MAX_BATCH_TOKENS) {
-        return clf__fail(CLF_BAD_ARGUMENT, "batch size of %d tokens: it is 1 to %d", options->batch_tokens,
-                         (int)MAX_BATCH_TOKENS);
+    if (options->batch_tokens < 0 || options->batch_tokens > MAX_BATCH_TOKENS) {
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "batch size of %d tokens: it must be 1 to %d, or 0 for the default",
+                         options->batch_tokens, (int)MAX_BATCH_TOKENS);
     }
     if (options->encoder_no_repeat_ngram_size != 0 && translator->model->info.feature_size > 0) {
         return clf__fail(CLF_BAD_ARGUMENT,

@@ -10,17 +10,10 @@
 #include "config/family/family.h"
 #include "config/sides.h"
 #include "config/task.h"
-#include "device/caps.h"
 #include "formats/format.h"
 #include "frames/frames.h"
 #include "text/sentences.h"
 #include "translate/internal.h"
-
-enum {
-    MAX_STEP_VALUES = 1 << 28, /* that all rows of a step ban or give back, likewise */
-    MAX_STEP_LOGITS = 1 << 24, /* that a step copies to the host, where something asks for them: 64 MiB */
-    TOKENS_A_LINE = 8, /* at most budget / this many lines at a time: shorter ones leave it part empty */
-};
 
 /* What the task puts before each source; its configuration stays for what the options do not say. */
 static clf_status choose_task(struct clf_translator *translator)
@@ -217,87 +210,6 @@ clf_status clf__translator_check_lines(const struct clf_line *lines, int count)
     return CLF_OK;
 }
 
-/* By which attention coverage is known: what the folder says, or as CTranslate2 has it where one does not,
- * the first head of the last layer. Layer 0: nobody asks. */
-static struct clf__gaze coverage_gaze(const struct clf_translator *translator)
-{
-    const struct clf__config *config = &translator->model->transformer->config;
-    if (translator->search.coverage_penalty == 0.0) {
-        return (struct clf__gaze){0, 0};
-    }
-    if (config->alignment_layer == 0) {
-        return (struct clf__gaze){config->decoder_layers, 1};
-    }
-    int heads = config->alignment_heads;
-    return (struct clf__gaze){config->alignment_layer, heads > 0 ? heads : config->decoder_heads};
-}
-
-struct clf__session_limits clf__translator_limits(const struct clf_translator *translator, int lines)
-{
-    const struct clf__search_options *search = &translator->search;
-    int longest = translator->model->info.max_source_length, budget = translator->options.batch_tokens;
-    int rows = clf__search_rows(search);
-    struct clf__gaze gaze = coverage_gaze(translator);
-    return (struct clf__session_limits){
-        .sources = lines,
-        .source_tokens = budget > longest ? budget : longest,
-        .source_length = longest,
-        .cache_rows = lines * rows,
-        .positions = search->max_length,
-        .candidates = clf__candidates_wanted(search),
-        .banned = lines * rows * translator->max_banned,
-        .logits = clf__search_limits_for(search, lines).logits,
-        .narrow_base = translator->candidates_base,
-        .narrow_each = translator->candidates_each,
-        .attention_layer = gaze.layer,
-        .attention_heads = gaze.heads,
-    };
-}
-
-/* Whether the session of a search over so many lines takes at most half of what the device has left, and no
- * buffer that is too large for it. */
-static clf_status fits(int *out, const struct clf_translator *translator, int lines)
-{
-    struct clf__transformer *transformer = translator->model->transformer;
-    struct clf__session_limits limits = clf__translator_limits(translator, lines);
-    struct clf__session_size size;
-    clf_status status = clf__session_measure(&size, transformer, &limits);
-    if (status == CLF_DEVICE_MEMORY) { /* a tensor that kernels cannot count */
-        *out = 0;
-        return CLF_OK;
-    }
-    CLF__TRY(status);
-    *out = size.bytes <= clf__device_free_bytes(transformer->device) / 2 &&
-           size.largest_buffer <= clf__device_caps(transformer->device)->max_buffer_bytes;
-    return CLF_OK;
-}
-
-/* As many lines at a time as the token budget gives, fewer where they would not fit the device; one at least,
- * so that it is the device that refuses. */
-static clf_status choose_max_lines(struct clf_translator *translator)
-{
-    int64_t beams = clf__search_rows(&translator->search), banned = translator->max_banned,
-            given = 2 * (int64_t)clf__candidates_wanted(&translator->search) + 4;
-    int64_t by_values = MAX_STEP_VALUES / (beams * (banned > given ? banned : given));
-    int64_t most = translator->options.batch_tokens / TOKENS_A_LINE;
-    most = most < by_values ? most : by_values;
-    if (clf__search_limits_for(&translator->search, 1).logits) {
-        int64_t by_logits = MAX_STEP_LOGITS / (beams * translator->search.vocabulary);
-        most = most < by_logits ? most : by_logits;
-    }
-    int fit, low = 1, high = most > 1 ? (int)most : 1;
-    CLF__TRY(fits(&fit, translator, high));
-    translator->max_lines = fit ? high : low;
-    while (!fit && high - low > 1) { /* low fits, or is 1; high does not */
-        int middle = low + (high - low) / 2, middle_fits;
-        CLF__TRY(fits(&middle_fits, translator, middle));
-        low = middle_fits ? middle : low;
-        high = middle_fits ? high : middle;
-        translator->max_lines = low;
-    }
-    return CLF_OK;
-}
-
 /* The one that the options name, or the folder's. In training there is none, nor do packages have one. */
 static clf_status open_shortlist(struct clf__shortlist **out, const struct clf_translator *translator)
 {
@@ -406,7 +318,7 @@ clf_status clf_translator_create(struct clf_translator **out, struct clf_model *
         status = choose_shortlist(translator);
     }
     if (status == CLF_OK) {
-        status = choose_max_lines(translator);
+        status = clf__translator_choose_batch(translator);
     }
     if (status == CLF_OK) {
         status = take_frames(translator);

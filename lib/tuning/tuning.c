@@ -41,6 +41,8 @@ const struct clf__knob_info clf__knobs[CLF__KNOB_COUNT] = {
     {"cpu_operand_kib", NULL, NULL, 256, 16, 16384, {128, 256, 512, 1024}, 4},
     /* Up to how many rows a product of the GPU form is not CLBlast's, where that serves it. */
     {"row_major_rows", NULL, NULL, 32, 0, 1024, {0, 8, 16, 32, 64, 128}, 6},
+    /* The default of --batch-tokens on the GPU form; 0: by the compute units. */
+    {"batch_tokens", NULL, NULL, 0, 0, 1 << 20, {0, 2048, 4096, 8192, 65536, 131072}, 6},
     /* Up to how many rows a product of the GPU form is taken by the kernel for few, also where tiles are many. */
     SKINNY_ROWS("fp32"), SKINNY_ROWS("fp16"), SKINNY_ROWS("bf16"), SKINNY_ROWS("int8"),
     /* Up to how many rows a decoding step goes through whole layers in a launch. */

@@ -20,6 +20,7 @@ enum clf__knob {
     CLF__KNOB_CPU_GROUPS = CLF__KNOB_CHOICES,
     CLF__KNOB_CPU_OPERAND,
     CLF__KNOB_ROW_MAJOR_ROWS,
+    CLF__KNOB_BATCH_TOKENS,
     CLF__KNOB_SKINNY_ROWS,                                         /* + precision */
     CLF__KNOB_STEP_ROWS = CLF__KNOB_SKINNY_ROWS + CLF__PRECISIONS, /* + precision */
     CLF__KNOB_COUNT = CLF__KNOB_STEP_ROWS + CLF__PRECISIONS

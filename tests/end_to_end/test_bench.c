@@ -2,6 +2,7 @@
 #include <clformer/audio.h>
 
 #include <jansson.h>
+#include <math.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -77,13 +78,15 @@ static void test_stages(void **state)
     json_decref(row);
     assert_null(next_row(&rest));
     result = run_clformer(NULL, "bench --stage translate --batch 2 --beam 1,3 --min-length 7 --max-length 7 "
-                                "--repeats 1 --json");
+                                "--repeats 1 --batch-tokens 64 --json");
     assert_int_equal(result.status, 0);
     rest = result.output;
     for (int beam = 1; beam <= 3; beam += 2) {
         row = next_row(&rest);
         double tokens = check_row(row, "translate", 2, beam);
         assert_true(tokens > 13.99 && tokens < 14.01); /* two lines of exactly seven */
+        assert_int_equal((int)number(row, "batch_tokens"), 64);
+        assert_int_equal((int)number(row, "batch_lines"), 8);
         json_decref(row);
     }
     result = run_clformer(NULL, "bench --stage score --batch 2 --repeats 1 --json");
@@ -98,7 +101,29 @@ static void test_stages(void **state)
     json_decref(row);
 }
 
-/* Of a recording the tokens of all segments, with every number of beams. */
+/* Each window of each recording has as many tokens as the lengths say. */
+static void check_forced(const char *call)
+{
+    struct process_result result = run_clformer(
+        NULL, process_format("%s --beam 1,2 --batch 1,3 --min-length 7 --max-length 7 --json", call));
+    assert_int_equal(result.status, 0);
+    char *rest = result.output;
+    for (int i = 0; i < 4; i++) {
+        json_t *row = next_row(&rest);
+        int batch = i < 2 ? 1 : 3;
+        assert_int_equal(lround(check_row(row, "transcribe", batch, 1 + i % 2)), 7 * batch);
+        json_decref(row);
+    }
+    assert_null(next_row(&rest));
+    result = run_clformer(NULL, process_format("%s --beam 1 --max-length 10000", call));
+    assert_failed_row(&result, "--max-length 10000: a window of this model has 1 to ");
+    result = run_clformer(NULL, process_format("%s --beam 1 --batch 65", call));
+    assert_int_equal(result.status, 1);
+    result = run_clformer(NULL, process_format("%s --min-length 7", call));
+    assert_refused(result, 2, "takes no --min-length but that of --max-length");
+}
+
+/* A recording is transcribed with every number of beams, alone and several times side by side. */
 static void test_transcribe(void **state)
 {
     (void)state;
@@ -127,8 +152,7 @@ static void test_transcribe(void **state)
         json_decref(row);
     }
     assert_null(next_row(&rest));
-    result = run_clformer(NULL, process_format("%s --batch 2", call));
-    assert_refused(result, 2, "--stage transcribe takes no --batch");
+    check_forced(call);
     result = run_clformer(NULL, "bench --stage transcribe");
     assert_refused(result, 2,
                    "--stage transcribe takes a model of speech with -m, and a recording with --work");
@@ -240,19 +264,61 @@ static void test_products(void **state)
     assert_int_equal(process_count(result.output, " gradient "), 0); /* nobody trains in fp16 */
 }
 
+/* Shapes that the call names are the only ones, in their order. */
+static void test_shapes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *call, *op, *shapes[2];
+    } cases[] = {{"products --precision fp16 --shape 33x64x96,1x32x16",
+                  "matrix product",
+                  {"33 x 64 x 96", "1 x 32 x 16"}},
+                 {"attention --shape 2x20x3x48,1x9x2x64",
+                  "attention",
+                  {"2 of 20 tokens, 3 heads of 48", "1 of 9 tokens, 2 heads"}}};
+    for (int i = 0; i < 2; i++) {
+        struct process_result result =
+            run_clformer(NULL, process_format("bench --repeats 2 --json --stage %s", cases[i].call));
+        assert_int_equal(result.status, 0);
+        char *rest = result.output;
+        json_t *row = next_row(&rest);
+        assert_text(row, "work", "peaks");
+        json_decref(row);
+        for (int j = 0; j < 2; j++) {
+            row = next_row(&rest);
+            assert_text(row, "op", cases[i].op);
+            assert_text(row, "shape", cases[i].shapes[j]);
+            assert_true(number(row, "seconds") > 0 && number(row, "operations_per_second") > 0);
+            json_decref(row);
+        }
+        assert_null(next_row(&rest));
+    }
+    struct process_result usual = run_clformer(NULL, "bench --stage attention --repeats 1");
+    assert_int_equal(usual.status, 0);
+    assert_int_equal(process_count(usual.output, "\n"), 1 + process_count(usual.output, "attention "));
+    assert_true(process_count(usual.output, "attention ") > 6);
+}
+
 /* The script that compares with other engines lists the rows that it would measure: 30 peers', 21 the
  * machine's. */
 static void test_peers_list(void **state)
 {
     (void)state;
-    FILE *pipe = popen("python3 '" CLF_SOURCE_FOLDER "/bench/peers' --list", "r");
-    assert_non_null(pipe);
-    int lines = 0;
-    for (int byte; (byte = getc(pipe)) != EOF;) {
-        lines += byte == '\n';
+    static const struct {
+        const char *flags;
+        int rows;
+    } lists[] = {{"--list", 51}, {"--gpu --list", 48}, {"--gpu --list --rows 'bart fp16' nllb", 9}};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        char *call = process_format("python3 '" CLF_SOURCE_FOLDER "/bench/peers' %s", lists[i].flags);
+        FILE *pipe = popen(call, "r");
+        assert_non_null(pipe);
+        int lines = 0;
+        for (int byte; (byte = getc(pipe)) != EOF;) {
+            lines += byte == '\n';
+        }
+        assert_int_equal(pclose(pipe), 0);
+        assert_int_equal(lines, lists[i].rows);
     }
-    assert_int_equal(pclose(pipe), 0);
-    assert_int_equal(lines, 51);
 }
 
 /* Rows that are not there are no empty table: those that are there are named. */
@@ -280,6 +346,7 @@ int main(void)
         cmocka_unit_test_teardown(test_failing_cases, support_teardown),
         cmocka_unit_test_teardown(test_provider, support_teardown),
         cmocka_unit_test_teardown(test_products, support_teardown),
+        cmocka_unit_test_teardown(test_shapes, support_teardown),
         cmocka_unit_test_teardown(test_peers_unknown_row, support_teardown),
         cmocka_unit_test_teardown(test_peers_list, support_teardown),
     };

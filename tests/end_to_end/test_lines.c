@@ -323,6 +323,33 @@ static void test_recorded_lines(void **state)
     assert_output(small, together.output);
 }
 
+/* The batch size changes no translation on the GPU form either; --verbose reports the chosen one. */
+static void test_batch_sizes(void **state)
+{
+    (void)state;
+    static const char *const sizes[] = {"--batch-tokens 64", "--batch-tokens 2048", "--batch-tokens 0", ""};
+    size_t size;
+    char *source = process_read(support_fixture("fr-en-small"), "source.fr", &size);
+    char *end = source;
+    for (int i = 0; i < 16; i++) {
+        end = strchr(end, '\n') + 1;
+    }
+    *end = '\0';
+    struct process process = {
+        .input = source, .input_size = (size_t)(end - source), .environment = "CLFORMER_FORM=gpu"};
+    struct process_result first = process_run(&process, TRANSLATE "--gemm native --json --batch-tokens 1");
+    assert_int_equal(first.status, 0);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct process_result other =
+            process_run(&process, process_format(TRANSLATE "--gemm native --json %s", sizes[i]));
+        assert_output(other, first.output);
+    }
+    struct process_result verbose = run_clformer("Merci.\n", TRANSLATE "--form cpu --verbose");
+    assert_int_equal(process_count(verbose.errors,
+                                   ": batches of up to 2048 source tokens (--batch-tokens) and 256 lines\n"),
+                     1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -344,6 +371,7 @@ int main(void)
         cmocka_unit_test_teardown(test_pieces, support_teardown),
         cmocka_unit_test_teardown(test_n_best, support_teardown),
         cmocka_unit_test_teardown(test_recorded_lines, support_teardown),
+        cmocka_unit_test_teardown(test_batch_sizes, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -100,6 +100,27 @@ static void test_resume(void **state)
     assert_int_equal(process_count(result.output, TUNED), 0);
 }
 
+/* The size of a batch is measured on the GPU form alone. */
+static void test_batch_tokens(void **state)
+{
+    (void)state;
+    begin_cache();
+    struct process_result result = run_clformer(NULL, "tune --quick --form gpu batch_tokens" MODEL);
+    assert_int_equal(result.status, 0);
+    assert_int_equal(process_count(result.output, "\nbatch_tokens "), 1);
+    assert_int_equal(process_count(read_kept(&result), "\nbatch_tokens = "), 1);
+    write_kept(&result, "batch_tokens = 4096\n");
+    static const char *const words[][2] = {{"gpu", "4096"}, {"cpu", "2048"}};
+    for (int i = 0; i < 2; i++) {
+        result =
+            run_clformer("Merci.\n", process_format("translate -m " DEMO_MODEL " --form %s -v", words[i][0]));
+        assert_int_equal(process_count(result.errors, process_format(" up to %s source tokens", words[i][1])),
+                         1);
+    }
+    result = run_clformer(NULL, "tune --quick --form cpu --again batch_tokens" MODEL);
+    assert_int_equal(process_count(result.errors, "batch_tokens: not tuned on this device"), 1);
+}
+
 /* A choice is measured on two devices; what the flags or the environment say is not measured. */
 static void test_choice(void **state)
 {
@@ -221,6 +242,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_resume, reset_environment),
+        cmocka_unit_test_teardown(test_batch_tokens, reset_environment),
         cmocka_unit_test_teardown(test_choice, reset_environment),
         cmocka_unit_test_teardown(test_two_at_once, reset_environment),
         cmocka_unit_test_teardown(test_no_place, reset_environment),

@@ -1,7 +1,6 @@
 /* clformer bench */
 #include "bench/bench.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,62 +26,50 @@ static const char help[] =
     "  encode     the encoder alone; tokens are the source's\n"
     "  translate  from text to text; tokens are those generated, end token included\n"
     "  score      each line as a translation of itself\n"
-    "  transcribe a recording, which --work names, by a Whisper model at temperature 0\n"
+    "  transcribe a recording, which --work names, by a Whisper model at temperature 0; --batch N takes\n"
+    "             it N times side by side, and --min-length N --max-length N gives every window N tokens\n"
     "  train      a step of training: forward, backward, Adam; each line is its own translation\n"
     "  step       one step of greedy decoding, and how near its reading of weights is to a stream read\n"
     "  ops        every op at the sizes of a Transformer-base, compared with the measured peaks\n"
-    "  products   matrix products alone, in the precision and by the provider that the flags name\n"
+    "  products   matrix products alone, in the precision and by the provider that the flags name;\n"
+    "             --shape MxNxK: M rows by a weight of N outputs and K inputs\n"
+    "  attention  attention alone; --shape BxTxHxW: B sequences of T tokens, H heads of width W\n"
     "  start      from the start of the process to the first line, warm and with nothing cached\n\n"
     "Example:\n"
     "  $ clformer bench --html page.html --json > here.json\n"
     "  $ clformer bench --merge here.json there.json --html both.html\n"
     "  $ clformer bench --stage translate --batch 1,8,64 --beam 1,4\n"
     "  $ clformer bench --stage translate -d 0,1 --batch 64,4096 --work lines.txt\n"
-    "  $ clformer bench --stage products --precision fp16 --gemm native\n"
+    "  $ clformer bench --stage products --precision fp16 --shape 2048x512x512,64x512x512\n"
     "  $ clformer bench --stage encode -m base --work base/work.txt --tokens --batch 64 --json\n";
 
-/* "1,8,64". Returns -1, or the exit status of a wrong value. */
-static int parse_numbers(struct bench_numbers *out, const char *flag, const char *list)
+/* Whether flags are given that are those of a single stage. */
+static int names_case(const struct flags *flags)
 {
-    for (const char *rest = list;; rest++) {
-        char *end;
-        errno = 0;
-        long value = strtol(rest, &end, 10);
-        if (end == rest || (*end != ',' && *end != '\0') || errno != 0 || value < 1 || value > INT_MAX) {
-            return report_wrong_call("--%s takes whole numbers from 1 on with commas between, not \"%s\"",
-                                     flag, list);
-        }
-        if (out->count == BENCH_MOST_NUMBERS) {
-            return report_wrong_call("--%s takes at most %d numbers", flag, (int)BENCH_MOST_NUMBERS);
-        }
-        out->values[out->count++] = (int)value;
-        if (*end == '\0') {
-            return -1;
-        }
-        rest = end;
-    }
+    return flags->batches != NULL || flags->beams != NULL || flags->shapes != NULL ||
+           flags->batch_tokens >= 0 || flags->min_length >= 0 || flags->max_length >= 0 ||
+           flags->model_options.precision != CLF_PRECISION_FP32;
 }
 
 /* The flags of a single stage are refused where everything is measured. */
 static int check_whole(const struct flags *flags)
 {
-    int is_of_stage = flags->batches != NULL || flags->beams != NULL || flags->min_length >= 0 ||
-                      flags->max_length >= 0 || flags->model_options.precision != CLF_PRECISION_FP32;
-    return is_of_stage ? report_wrong_call("bench measures all batches, beams and precisions; name a --stage "
-                                           "to choose among them")
-                       : -1;
+    return names_case(flags)
+               ? report_wrong_call("bench measures all batches, beams and precisions; name a --stage "
+                                   "to choose among them")
+               : -1;
 }
 
 static int stage_has_model(int stage)
 {
-    return stage != BENCH_OPS && stage != BENCH_PRODUCTS;
+    return stage != BENCH_OPS && stage != BENCH_PRODUCTS && stage != BENCH_ATTENTION;
 }
 
 /* A flag that changes nothing of a stage is refused, not passed over. */
 static int check_stage(const struct flags *flags)
 {
     int has_model = stage_has_model(flags->stage), is_search = flags->stage == BENCH_TRANSLATE;
-    int has_lines = has_model && flags->stage != BENCH_TRANSCRIBE;
+    int hears = flags->stage == BENCH_TRANSCRIBE, has_lines = has_model && !hears;
     const struct {
         const char *name;
         int is_given, is_taken;
@@ -90,10 +77,12 @@ static int check_stage(const struct flags *flags)
         {"model", flags->model != NULL, has_model},
         {"work", flags->work != NULL, has_model},
         {"tokens", flags->pieces, has_lines},
-        {"batch", flags->batches != NULL, has_lines && flags->stage != BENCH_START},
-        {"beam", flags->beams != NULL, is_search || flags->stage == BENCH_TRANSCRIBE},
-        {"min-length", flags->min_length >= 0, is_search},
-        {"max-length", flags->max_length >= 0, is_search},
+        {"batch", flags->batches != NULL, has_model && flags->stage != BENCH_START},
+        {"batch-tokens", flags->batch_tokens >= 0, is_search || flags->stage == BENCH_SCORE},
+        {"beam", flags->beams != NULL, is_search || hears},
+        {"min-length", flags->min_length >= 0, is_search || hears},
+        {"max-length", flags->max_length >= 0, is_search || hears},
+        {"shape", flags->shapes != NULL, flags->stage == BENCH_PRODUCTS || flags->stage == BENCH_ATTENTION},
     };
     char stage[16];
     flags_choice(stage, sizeof stage, "stage", flags->stage);
@@ -102,9 +91,13 @@ static int check_stage(const struct flags *flags)
             return report_wrong_call("--stage %s takes no --%s", stage, checks[i].name);
         }
     }
-    if (flags->stage == BENCH_TRANSCRIBE && (flags->model == NULL || flags->work == NULL)) {
+    if (hears && (flags->model == NULL || flags->work == NULL)) {
         return report_wrong_call(
             "--stage transcribe takes a model of speech with -m, and a recording with --work");
+    }
+    if (hears && flags->min_length >= 0 && flags->min_length != flags->max_length) {
+        return report_wrong_call("--stage transcribe takes no --min-length but that of --max-length, which "
+                                 "gives every window that many tokens");
     }
     return flags->html != NULL ? report_wrong_call("--stage makes no page: leave out --html") : -1;
 }
@@ -116,9 +109,7 @@ static int check_merge(const struct flags *flags)
     int is_of_device = flags->device != NULL || options->form != CLF_FORM_AUTO ||
                        options->gemm != CLF_GEMM_AUTO || options->attention != CLF_ATTENTION_AUTO ||
                        options->instructions != CLF_INSTRUCTIONS_AUTO;
-    int is_of_stage = flags->stage >= 0 || flags->batches != NULL || flags->beams != NULL ||
-                      flags->min_length >= 0 || flags->max_length >= 0 || flags->repeats >= 0 ||
-                      flags->model_options.precision != CLF_PRECISION_FP32;
+    int is_of_stage = flags->stage >= 0 || flags->repeats >= 0 || names_case(flags);
     int is_of_work = flags->model != NULL || flags->work != NULL || flags->pieces;
     return is_of_device || is_of_stage || is_of_work
                ? report_wrong_call("--merge measures nothing: it takes only files, --json and --html")
@@ -148,10 +139,14 @@ static int check_call(struct bench_call *call)
         status = report_wrong_call("--repeats is 1 to %d", (int)TIMING_MOST_REPEATS);
     }
     if (status < 0) {
-        status = parse_numbers(&call->batches, "batch", flags->batches != NULL ? flags->batches : "1,8,64");
+        status =
+            bench_parse_numbers(&call->batches, "batch", flags->batches != NULL ? flags->batches : "1,8,64");
     }
     if (status < 0) {
-        status = parse_numbers(&call->beams, "beam", flags->beams != NULL ? flags->beams : "1,4");
+        status = bench_parse_numbers(&call->beams, "beam", flags->beams != NULL ? flags->beams : "1,4");
+    }
+    if (status < 0 && flags->shapes != NULL) {
+        status = bench_parse_shapes(&call->shapes, flags->shapes, flags->stage == BENCH_PRODUCTS ? 3 : 4);
     }
     return status;
 }
@@ -190,6 +185,7 @@ static int run(struct bench_call *call)
         return bench_transcribe_run(call);
     case BENCH_OPS:
     case BENCH_PRODUCTS:
+    case BENCH_ATTENTION:
         return bench_ops_run(call);
     case BENCH_START:
         return bench_start_run(call);

@@ -8,6 +8,7 @@
 #include <jansson.h>
 
 #include "shared/command.h"
+#include "timings/ops.h"
 #include "timings/timing.h"
 
 /* In the order of --stage. */
@@ -20,6 +21,7 @@ enum bench_stage {
     BENCH_STEP,
     BENCH_OPS,
     BENCH_PRODUCTS,
+    BENCH_ATTENTION,
     BENCH_START
 };
 
@@ -32,17 +34,29 @@ struct bench_numbers {
     int count;
 };
 
+/* Sizes of an op, between commas. */
+struct bench_shapes {
+    struct op_shape list[BENCH_MOST_NUMBERS];
+    int count;
+};
+
 /* What a call asks for. */
 struct bench_call {
     struct flags flags;
     char *model; /* owned */
     char *work;  /* owned: the file of lines */
     struct bench_numbers batches, beams;
+    struct bench_shapes shapes;
 };
 
 /* Times the cases of flags.stage, each as soon as it is measured given to bench_print(). Returns an exit
  * status. */
 int bench_stage_run(struct bench_call *call);
+/* Parse "1,8,64", and "2048x512x512,..." with `sizes` sizes each. Return -1, or the exit status of a wrong
+ * value. */
+int bench_parse_numbers(struct bench_numbers *out, const char *flag, const char *list);
+int bench_parse_shapes(struct bench_shapes *out, const char *list, int sizes);
+
 /* One case of the stage "train", whose model was loaded in fp32: a step of the first `batch` lines. */
 int bench_train_run(struct bench_call *call, const struct setup *setup, const struct clf_line *lines,
                     int batch);
@@ -51,9 +65,10 @@ int bench_train_run(struct bench_call *call, const struct setup *setup, const st
  */
 int bench_step_run(struct bench_call *call, const struct setup *setup, const struct clf_line *lines,
                    int batch);
-/* Times the stage "transcribe", whose work is a recording, beam by beam. Returns an exit status. */
+/* Times the stage "transcribe", whose work is a recording: each batch size and beam. Returns an exit status.
+ */
 int bench_transcribe_run(struct bench_call *call);
-/* Times the ops, or the matrix products alone, in the same way. Needs no model. */
+/* Times the ops, or the matrix products or attention among them, in the same way. Needs no model. */
 int bench_ops_run(struct bench_call *call);
 
 /* From the start of a process to the first translated line: warm, then with nothing cached. */

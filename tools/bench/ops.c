@@ -1,4 +1,4 @@
-/* The stages "ops" and "products": each op on a device, beside the device's own peaks. */
+/* The stages "ops", "products" and "attention": each op on a device, beside the device's own peaks. */
 #include "timings/ops.h"
 
 #include <math.h>
@@ -99,7 +99,11 @@ int bench_ops_run(struct bench_call *call)
     }
     struct op_choice choice = {
         .precision = flags.model_options.precision,
-        .only_products = flags.stage == BENCH_PRODUCTS,
+        .group = flags.stage == BENCH_PRODUCTS    ? OP_PRODUCTS
+                 : flags.stage == BENCH_ATTENTION ? OP_ATTENTION
+                                                  : OP_ALL,
+        .shapes = call->shapes.list,
+        .shape_count = call->shapes.count,
         .least = flags.repeats > 0 ? flags.repeats : BENCH_REPEATS,
         .seconds = flags.repeats > 0 ? 0 : OP_SECONDS,
         .interrupted = signals_interrupted,

@@ -135,6 +135,17 @@ static void release_case(struct stage_case *one)
     clf_translator_free(one->translator);
 }
 
+/* The maximum of tokens and lines in a batch. The stage encode takes all lines whatever they are. */
+static int add_batch_size(json_t *row, const struct stage_case *one)
+{
+    const struct clf_translator *translator = one->translator;
+    if (one->session != NULL) {
+        return 0;
+    }
+    return json_object_set_new(row, "batch_tokens", json_integer(translator->options.batch_tokens)) != 0 ||
+           json_object_set_new(row, "batch_lines", json_integer(translator->max_lines)) != 0;
+}
+
 static json_t *case_row(const struct bench_call *call, const struct clf_model *model,
                         const struct stage_case *one, const struct timing *timing)
 {
@@ -144,7 +155,7 @@ static json_t *case_row(const struct bench_call *call, const struct clf_model *m
                  json_object_set_new(row, "batch", json_integer(one->batch)) != 0 ||
                  json_object_set_new(row, "beam", json_integer(one->beam)) != 0 ||
                  json_object_set_new(row, "devices", json_integer(clf__team_count(one->translator))) != 0 ||
-                 bench_row_time(row, timing, one->tokens) != EXIT_DONE;
+                 add_batch_size(row, one) != 0 || bench_row_time(row, timing, one->tokens) != EXIT_DONE;
     if (failed) {
         json_decref(row);
         return NULL;

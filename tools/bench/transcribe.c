@@ -1,58 +1,118 @@
-/* Times the transcription of one recording, beam by beam: loading and compilation excluded. */
+/* Times the transcription of recordings, by batch and beam: loading and compilation excluded. */
 #include <clformer/transcriber.h>
 
-#include "bench/bench.h"
+#include <math.h>
 
+#include "base/memory.h"
+#include "bench/bench.h"
+#include "transcribe/internal.h"
+
+/* A case while it is timed: the recording `batch` times, side by side. */
 struct transcribe_case {
+    int batch, beam;
     struct clf_transcriber *transcriber;
-    struct clf_audio *audio;
-    long long tokens; /* of all segments */
+    struct clf_audio **audios; /* (batch) */
+    long long tokens;          /* of all segments of one call; generated, where their number is forced */
+    struct clf__failure failure;
 };
+
+static clf_status open_audio(void *user, int index, struct clf_audio **out)
+{
+    *out = ((struct transcribe_case *)user)->audios[index];
+    return CLF_OK;
+}
+
+static void end_recording(void *user, int index, clf_status status, struct clf_transcript *transcript)
+{
+    struct transcribe_case *one = user;
+    (void)index;
+    if (status != CLF_OK && one->failure.status == CLF_OK) {
+        one->failure = clf__failure_keep(status);
+    }
+    for (int i = 0; status == CLF_OK && i < transcript->count; i++) {
+        one->tokens += transcript->segments[i].token_count;
+    }
+    clf_transcript_free(transcript);
+}
 
 static clf_status transcribe(void *context)
 {
     struct transcribe_case *one = context;
-    struct clf_transcript *transcript;
-    clf_status status = clf_transcribe(&transcript, one->transcriber, one->audio);
-    if (status == CLF_OK) {
-        one->tokens = 0;
-        for (int i = 0; i < transcript->count; i++) {
-            one->tokens += transcript->segments[i].token_count;
-        }
-        clf_transcript_free(transcript);
+    struct clf_recordings recordings;
+    clf_recordings_init(&recordings);
+    recordings.count = one->batch;
+    recordings.open = open_audio;
+    recordings.done = end_recording;
+    recordings.user = one;
+    int64_t before = one->transcriber->generated;
+    one->tokens = 0;
+    CLF__TRY(clf_transcribe_several(one->transcriber, &recordings));
+    if (one->transcriber->text_only) { /* the text of a random model may be empty, and then is no segment */
+        one->tokens = one->transcriber->generated - before;
     }
-    return status;
+    return clf__failure_again(&one->failure);
 }
 
-static clf_status measure(struct transcribe_case *one, struct timing *timing, const struct bench_call *call,
-                          const struct setup *setup, int beam)
+/* Gives every window exactly --max-length tokens: no window is left out as silence, none ends earlier, each
+ * takes its whole 30 s and depends on no other. */
+static void force_length(struct clf_transcribe_options *options)
+{
+    options->timestamps = 0;
+    options->condition_on_previous = 0;
+    options->no_speech_threshold = (double)NAN;
+}
+
+static clf_status limit_length(struct clf_transcriber *transcriber, const struct flags *flags)
+{
+    if (flags->max_length < 0) {
+        return CLF_OK;
+    }
+    if (flags->max_length < 1 || flags->max_length > transcriber->most_tokens) {
+        return clf__fail(CLF_BAD_ARGUMENT, "--max-length %d: a window of this model has 1 to %d tokens",
+                         flags->max_length, transcriber->most_tokens);
+    }
+    transcriber->most_tokens = flags->max_length;
+    transcriber->text_only = flags->min_length >= 0;
+    return CLF_OK;
+}
+
+static clf_status open_audios(struct transcribe_case *one, const char *path)
+{
+    CLF__TRY(clf__allocate(&one->audios, (size_t)one->batch, sizeof(struct clf_audio *)));
+    for (int i = 0; i < one->batch; i++) {
+        CLF__TRY(clf_audio_open(&one->audios[i], path));
+    }
+    return CLF_OK;
+}
+
+static clf_status prepare(struct transcribe_case *one, const struct bench_call *call, struct clf_model *model)
 {
     static const double zero[] = {0};
+    const struct flags *flags = &call->flags;
     struct clf_transcribe_options options;
     clf_transcribe_options_init(&options);
-    options.beam = beam;
+    options.beam = one->beam;
+    options.batch = one->batch;
     options.temperatures = zero; /* no window is decoded again */
     options.temperature_count = 1;
     options.interrupted = signals_interrupted;
-    clf_status status = clf_transcriber_create(&one->transcriber, setup->model, &options);
-    if (status == CLF_OK) {
-        status = clf_audio_open(&one->audio, call->work);
+    if (flags->min_length >= 0) {
+        force_length(&options);
     }
-    return status != CLF_OK ? status
-                            : timing_measure(timing, transcribe, one,
-                                             call->flags.repeats > 0 ? call->flags.repeats : BENCH_REPEATS,
-                                             signals_interrupted);
+    CLF__TRY(clf_transcriber_create(&one->transcriber, model, &options));
+    CLF__TRY(limit_length(one->transcriber, flags));
+    return open_audios(one, call->work);
 }
 
-static json_t *case_row(const struct bench_call *call, const struct setup *setup, int beam,
-                        const struct timing *timing, long long tokens)
+static json_t *case_row(const struct bench_call *call, const struct setup *setup,
+                        const struct transcribe_case *one, const struct timing *timing)
 {
     json_t *row = bench_row(call, setup->device, "transcribe");
     uint64_t weights = clf_model_describe(setup->model)->weight_bytes;
     int failed = json_object_set_new(row, "weight_bytes", json_integer((json_int_t)weights)) != 0 ||
-                 json_object_set_new(row, "batch", json_integer(1)) != 0 ||
-                 json_object_set_new(row, "beam", json_integer(beam)) != 0 ||
-                 bench_row_time(row, timing, tokens) != EXIT_DONE;
+                 json_object_set_new(row, "batch", json_integer(one->batch)) != 0 ||
+                 json_object_set_new(row, "beam", json_integer(one->beam)) != 0 ||
+                 bench_row_time(row, timing, one->tokens) != EXIT_DONE;
     if (failed) {
         json_decref(row);
         return NULL;
@@ -60,25 +120,41 @@ static json_t *case_row(const struct bench_call *call, const struct setup *setup
     return row;
 }
 
-/* Returns an exit status. */
-static int run_case(const struct bench_call *call, const struct setup *setup, int beam)
+static void release(struct transcribe_case *one)
 {
-    struct transcribe_case one = {.tokens = 0};
+    for (int i = 0; one->audios != NULL && i < one->batch; i++) {
+        clf_audio_free(one->audios[i]);
+    }
+    clf__free((void *)one->audios);
+    clf_transcriber_free(one->transcriber);
+}
+
+/* Returns an exit status. */
+static int run_case(const struct bench_call *call, const struct setup *setup, int batch, int beam)
+{
+    struct transcribe_case one = {.batch = batch, .beam = beam};
     struct timing timing;
-    clf_status status = measure(&one, &timing, call, setup, beam);
-    json_t *row = status == CLF_OK ? case_row(call, setup, beam, &timing, one.tokens) : NULL;
-    int result = bench_end_case(call, &(struct bench_case){setup->device, 1, beam}, status, row);
-    clf_audio_free(one.audio);
-    clf_transcriber_free(one.transcriber);
+    clf_status status = prepare(&one, call, setup->model);
+    if (status == CLF_OK) {
+        status = timing_measure(&timing, transcribe, &one,
+                                call->flags.repeats > 0 ? call->flags.repeats : BENCH_REPEATS,
+                                signals_interrupted);
+    }
+    json_t *row = status == CLF_OK ? case_row(call, setup, &one, &timing) : NULL;
+    int result = bench_end_case(call, &(struct bench_case){setup->device, batch, beam}, status, row);
+    release(&one);
     return result;
 }
 
 static int run_cases(const struct bench_call *call, const struct setup *setup)
 {
-    int status = EXIT_DONE;
-    for (int i = 0; i < call->beams.count && !signals_interrupted(NULL) && !output_failed(); i++) {
-        int ended = run_case(call, setup, call->beams.values[i]);
-        status = ended != EXIT_DONE ? ended : status;
+    int status = EXIT_DONE, batch_count = call->flags.batches != NULL ? call->batches.count : 1;
+    for (int i = 0; i < batch_count; i++) {
+        for (int j = 0; j < call->beams.count && !signals_interrupted(NULL) && !output_failed(); j++) {
+            int batch = call->flags.batches != NULL ? call->batches.values[i] : 1;
+            int ended = run_case(call, setup, batch, call->beams.values[j]);
+            status = ended != EXIT_DONE ? ended : status;
+        }
     }
     return status;
 }

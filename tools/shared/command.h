@@ -72,7 +72,7 @@ struct flags {
     /* bench */
     int stage, repeats;
     int merge;
-    const char *work, *batches, *beams, *html;
+    const char *work, *batches, *beams, *shapes, *html;
     /* tune */
     int again, quick;
     /* train */
@@ -150,6 +150,8 @@ int setup_open_several(struct setup *setup, const struct flags *flags);
 /* A translator over the models of either, by flags->translate. */
 clf_status setup_translator(struct clf_translator **out, const struct setup *setup,
                             const struct flags *flags);
+/* Prints the batch size of a translator on stderr, a line for each of its devices. */
+void print_batch_sizes(const struct clf_translator *translator);
 /* Prints how much each of several devices did, where there are several. */
 void print_device_shares(const struct setup *setup, const struct clf_translator *translator);
 void setup_close(struct setup *setup);

@@ -107,6 +107,16 @@ clf_status setup_translator(struct clf_translator **out, const struct setup *set
     return clf_translator_create_over(out, models, setup->count, &flags->translate);
 }
 
+void print_batch_sizes(const struct clf_translator *translator)
+{
+    for (; translator != NULL; translator = translator->beside) {
+        fprintf(stderr,
+                "clformer: device %d: batches of up to %d source tokens (--batch-tokens) and %d lines\n",
+                clf_device_describe(translator->model->transformer->device)->index,
+                translator->options.batch_tokens, translator->max_lines);
+    }
+}
+
 void print_device_shares(const struct setup *setup, const struct clf_translator *translator)
 {
     for (; setup->count > 1 && translator != NULL; translator = translator->beside) {

@@ -1,5 +1,6 @@
 #include "shared/stream.h"
 
+#include "base/larger.h"
 #include "base/status.h"
 #include "cluster/ranks.h"
 #include "translate/internal.h"
@@ -7,6 +8,7 @@
 /* Lines are sorted by length inside a window. The first one is small, so that there is something to see soon.
  */
 enum { FIRST_WINDOW_LINES = 512, WINDOW_LINES = 4096, FRAMES_WINDOW_LINES = 128, WINDOW_BYTES = 1 << 23 };
+enum { USUAL_TOKENS = 32 }; /* of a line */
 
 static long long lines_done(const struct stream *stream)
 {
@@ -69,10 +71,17 @@ static int make_translator(struct stream *stream)
                                  .work = work,
                                  .user = stream,
                                  .times = times,
-                                 .sides = stream->sides,
-                                 .batch_tokens = flags->translate.batch_tokens};
+                                 .sides = stream->sides};
     clf_status created = setup_translator(&stream->translator, &stream->setup, flags);
-    created = created == CLF_OK ? deal_begin(&stream->deal) : created;
+    if (created == CLF_OK) {
+        const struct clf_translator *first = stream->translator;
+        stream->deal.batch_tokens =
+            clf__smaller(first->options.batch_tokens, USUAL_TOKENS * first->max_lines);
+        created = deal_begin(&stream->deal);
+    }
+    if (created == CLF_OK && flags->verbose) {
+        print_batch_sizes(stream->translator);
+    }
     return created == CLF_OK ? EXIT_DONE : report_failure(created);
 }
 

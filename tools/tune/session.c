@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "config/sides.h"
 #include "device/buffer.h"
+#include "device/caps.h"
 #include "device/queue.h"
 #include "program/launch.h"
 #include "tune/tune.h"
@@ -67,7 +68,42 @@ static struct clf__sequences sequences_of(const struct tune_session *session, in
         .count = count, .first = session->first, .ids = session->ids, .frames = session->frames};
 }
 
-static clf_status fill(struct tune_session *session, struct clf_model *model, int is_quick)
+static struct clf__session_limits limits_of(const struct tune_session *session)
+{
+    return (struct clf__session_limits){
+        .sources = session->sources,
+        .source_tokens = session->sources * session->length,
+        .source_length = session->length,
+        .cache_rows = session->sources,
+        .positions = STEPS,
+        .candidates = CANDIDATES,
+        .banned = 1,
+    };
+}
+
+/* Sources of large batches: 8 for each compute unit, in at most half of the free memory. */
+static clf_status choose_sources(struct tune_session *session, struct clf_model *model)
+{
+    enum { UNIT_SOURCES = 8, MOST_SOURCES = 1024 };
+    uint64_t half = clf__device_free_bytes(session->device) / 2;
+    unsigned units = clf__device_caps(session->device)->compute_units;
+    session->sources = SOURCES;
+    while (session->sources < MOST_SOURCES && (unsigned)session->sources < UNIT_SOURCES * units) {
+        session->sources *= 2;
+    }
+    for (; session->sources > SOURCES; session->sources /= 2) {
+        struct clf__session_limits limits = limits_of(session);
+        struct clf__session_size size = {.bytes = UINT64_MAX};
+        clf_status status = clf__session_measure(&size, model->transformer, &limits);
+        CLF__TRY(status == CLF_DEVICE_MEMORY ? CLF_OK : status);
+        if (status == CLF_OK && size.bytes <= half) {
+            return CLF_OK;
+        }
+    }
+    return CLF_OK;
+}
+
+static clf_status fill(struct tune_session *session, struct clf_model *model, int is_large, int is_quick)
 {
     const struct clf__config *config = &model->transformer->config;
     int length = is_quick ? QUICK_LENGTH : LENGTH;
@@ -75,27 +111,20 @@ static clf_status fill(struct tune_session *session, struct clf_model *model, in
     session->sources = is_quick ? QUICK_SOURCES : SOURCES;
     session->length = clf__smaller(length, clf__config_longest_source(config));
     session->vocabulary = config->target_vocabulary;
+    CLF__TRY(is_large ? choose_sources(session, model) : CLF_OK);
     CLF__TRY(fill_sources(session, config));
     CLF__TRY(allocate_step(session));
-    const struct clf__session_limits limits = {
-        .sources = session->sources,
-        .source_tokens = session->first[session->sources],
-        .source_length = session->length,
-        .cache_rows = session->sources,
-        .positions = STEPS,
-        .candidates = CANDIDATES,
-        .banned = 1,
-    };
+    const struct clf__session_limits limits = limits_of(session);
     CLF__TRY(clf__session_create(&session->session, model->transformer, &limits));
     struct clf__sequences all = sequences_of(session, session->sources);
     return clf__session_start(session->session, &all);
 }
 
-clf_status tune_session_create(struct tune_session **out, struct clf_model *model, int is_quick)
+clf_status tune_session_create(struct tune_session **out, struct clf_model *model, int is_large, int is_quick)
 {
     struct tune_session *session;
     CLF__TRY(clf__allocate(&session, 1, sizeof *session));
-    clf_status status = fill(session, model, is_quick);
+    clf_status status = fill(session, model, is_large, is_quick);
     if (status != CLF_OK) {
         tune_session_free(session);
         return status;
@@ -243,6 +272,74 @@ static void free_expected(float **expected)
 void tune_steps_free(struct tune_steps *steps)
 {
     free_expected(steps->expected);
+}
+
+static int batch_rows(const struct tune_batches *batches, int tokens)
+{
+    const struct tune_session *session = batches->session;
+    const struct clf__caps *caps = clf__device_caps(session->device);
+    int wanted = tokens > 0 ? tokens : clf__batch_tokens_wanted(caps->form, caps->compute_units);
+    int rows = clf__smaller(wanted / LENGTH, clf__batch_lines_wanted(wanted));
+    return clf__smaller(rows, session->sources);
+}
+
+static clf_status select_batch(void *context, int value)
+{
+    struct tune_batches *batches = context;
+    batches->rows = batch_rows(batches, value);
+    return CLF_OK;
+}
+
+static int are_batches_alike(void *context, int piece, int value, int other)
+{
+    (void)piece;
+    return batch_rows(context, value) == batch_rows(context, other);
+}
+
+/* Translations are longer than STEPS: each batch is decoded several times. */
+static clf_status run_batches(void *context, int piece)
+{
+    enum { DECODES = 4 };
+    const struct tune_batches *batches = context;
+    (void)piece;
+    for (int first = 0; first < batches->session->sources; first += batches->rows) {
+        int rows = clf__smaller(batches->rows, batches->session->sources - first);
+        CLF__TRY(encode(batches->session, rows));
+        for (int i = 0; i < DECODES; i++) {
+            CLF__TRY(decode(batches->session, rows));
+        }
+    }
+    return CLF_OK;
+}
+
+/* Of the first step of the rows that every batch has. */
+static clf_status compare_batches(void *context, int piece, int is_first, int *is_right)
+{
+    struct tune_batches *batches = context;
+    const float *values = batches->session->values;
+    size_t count = (size_t)clf__smaller(batches->session->sources, SOURCES) * CANDIDATES;
+    (void)piece;
+    if (is_first && batches->expected == NULL) {
+        CLF__TRY(clf__allocate(&batches->expected, count, sizeof *batches->expected));
+        memcpy(batches->expected, values, count * sizeof *values);
+    }
+    *is_right = distance(values, batches->expected, count) <= batches->tolerance;
+    return CLF_OK;
+}
+
+void tune_batches_work(struct tune_work *out, struct tune_batches *batches)
+{
+    *out = (struct tune_work){.context = batches,
+                              .cases = 1,
+                              .select = select_batch,
+                              .is_alike = are_batches_alike,
+                              .run = run_batches,
+                              .check = compare_batches};
+}
+
+void tune_batches_free(struct tune_batches *batches)
+{
+    clf__free(batches->expected);
 }
 
 /* Of choices: a line alone and many, encoded and decoded. */

@@ -123,12 +123,29 @@ static clf_status measure_steps(struct tune *tune, enum clf__knob knob, struct t
 {
     struct tune_steps steps = {.knob = knob};
     struct tune_work work;
-    CLF__TRY(tune_session_create(&steps.session, tune->setup.model, tune->flags.quick));
+    CLF__TRY(tune_session_create(&steps.session, tune->setup.model, 0, tune->flags.quick));
     tune_steps_work(&work, &steps);
     clf_status status = tune_measure(results, &work, candidates, count, &tune->patience, &tune->progress,
                                      clf__knobs[knob].name);
     tune_steps_free(&steps);
     tune_session_free(steps.session);
+    return status;
+}
+
+/* How far logits may move from choice to choice, relative to their norm: their rounding differs. */
+static const double tolerances[CLF__PRECISIONS] = {1e-4, 1e-2, 5e-2, 1e-1};
+
+static clf_status measure_batches(struct tune *tune, enum clf__knob knob, struct tune_result *results,
+                                  const int *candidates, int count)
+{
+    struct tune_batches batches = {.tolerance = tolerances[tune->flags.model_options.precision]};
+    struct tune_work work;
+    CLF__TRY(tune_session_create(&batches.session, tune->setup.model, !tune->flags.quick, tune->flags.quick));
+    tune_batches_work(&work, &batches);
+    clf_status status = tune_measure(results, &work, candidates, count, &tune->patience, &tune->progress,
+                                     clf__knobs[knob].name);
+    tune_batches_free(&batches);
+    tune_session_free(batches.session);
     return status;
 }
 
@@ -145,6 +162,9 @@ static int makes_a_difference(const struct tune *tune, enum clf__knob knob)
     }
     if (knob >= CLF__KNOB_SKINNY_ROWS) {
         return knob - CLF__KNOB_SKINNY_ROWS == precision && is_native && !is_cpu;
+    }
+    if (knob == CLF__KNOB_BATCH_TOKENS) {
+        return !is_cpu;
     }
     return knob == CLF__KNOB_ROW_MAJOR_ROWS ? !is_native && !is_cpu : is_native && is_cpu;
 }
@@ -173,8 +193,9 @@ static clf_status tune_number(struct tune *tune, enum clf__knob knob)
     int candidates[CLF__KNOB_CANDIDATES];
     int count = list_candidates(candidates, knob);
     struct tune_result results[CLF__KNOB_CANDIDATES];
-    clf_status status = knob >= CLF__KNOB_STEP_ROWS
-                            ? measure_steps(tune, knob, results, candidates, count)
+    clf_status status = knob >= CLF__KNOB_STEP_ROWS ? measure_steps(tune, knob, results, candidates, count)
+                        : knob == CLF__KNOB_BATCH_TOKENS
+                            ? measure_batches(tune, knob, results, candidates, count)
                             : measure_products(tune, knob, results, candidates, count);
     if (status == CLF_OK) {
         status = keep(tune, knob, results, count);
@@ -240,9 +261,6 @@ static int passes_selftest(struct clf_device *device, enum clf__knob knob)
     return 1;
 }
 
-/* How far logits may move from choice to choice, relative to their norm: their rounding differs. */
-static const double tolerances[CLF__PRECISIONS] = {1e-4, 1e-2, 5e-2, 1e-1};
-
 /* The model on two devices that differ in their choices, 0 and `value`. */
 static clf_status measure_models(struct tune *tune, struct clf_model *model, struct clf_model *other,
                                  int value, const char *name, struct tune_result results[2])
@@ -251,9 +269,9 @@ static clf_status measure_models(struct tune *tune, struct clf_model *model, str
     struct tune_choices choices = {
         .values = {0, value}, .count = 2, .tolerance = tolerances[tune->flags.model_options.precision]};
     struct tune_work work;
-    clf_status status = tune_session_create(&choices.sessions[0], model, tune->flags.quick);
+    clf_status status = tune_session_create(&choices.sessions[0], model, 0, tune->flags.quick);
     if (status == CLF_OK) {
-        status = tune_session_create(&choices.sessions[1], other, tune->flags.quick);
+        status = tune_session_create(&choices.sessions[1], other, 0, tune->flags.quick);
     }
     if (status == CLF_OK) {
         tune_choices_work(&work, &choices);

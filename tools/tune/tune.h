@@ -83,7 +83,9 @@ void tune_products_work(struct tune_work *out, struct tune_products *products);
 
 /* The model itself: encoding and decoding steps. */
 struct tune_session;
-clf_status tune_session_create(struct tune_session **out, struct clf_model *model, int is_quick);
+/* is_large: the largest batches that suit the compute units and the memory. */
+clf_status tune_session_create(struct tune_session **out, struct clf_model *model, int is_large,
+                               int is_quick);
 void tune_session_free(struct tune_session *session);
 
 /* Decoding steps under a knob of numbers. */
@@ -94,6 +96,16 @@ struct tune_steps {
 };
 void tune_steps_work(struct tune_work *out, struct tune_steps *steps);
 void tune_steps_free(struct tune_steps *steps);
+
+/* The same number of sources encoded and decoded in batches of several sizes. */
+struct tune_batches {
+    struct tune_session *session;
+    int rows; /* of a batch now */
+    double tolerance;
+    float *expected; /* owned; the first candidate's */
+};
+void tune_batches_work(struct tune_work *out, struct tune_batches *batches);
+void tune_batches_free(struct tune_batches *batches);
 
 /* Encoding and decoding under choices, each on a device of its own. */
 enum { TUNE_MOST_CHOICES = 3 };

@@ -1,0 +1,167 @@
+"""One peer on the GPU, loaded once, that times cases on request: PyTorch or CTranslate2.
+
+Reads one JSON object a line from standard input, such as {"work": "translate", "batch": 64, "beam": 1, "tokens": 32,
+"calls": 3}, and answers with {"seconds": [...]} after one call that warms up, or with {"error": "..."}. Loading and
+conversion are not timed. Work of text: encode, translate (forced to "tokens"), train. Work of speech: transcribe,
+which encodes "batch" windows of random log-mel frames "calls_in_turn" times, one after the other, and generates
+"tokens" for each window. Without a GPU everything runs on the CPU.
+"""
+import argparse
+import gc
+import importlib.metadata
+import json
+import pathlib
+import sys
+import time
+
+START, END = 50257, 50256  # of make_random_whisper.py
+
+
+def read_ids(folder, count):
+    ids = json.loads((folder / "vocab.json").read_text(encoding="utf8"))
+    lines = (folder / "work.txt").read_text(encoding="utf8").splitlines()[:count]
+    return [[ids[piece] for piece in line.split()] + [ids["</s>"]] for line in lines]
+
+
+class Torch:
+    TYPES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
+
+    def __init__(self, folder, precision, speech):
+        import torch
+        from transformers import MarianMTModel, WhisperForConditionalGeneration
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+        self.torch, self.folder, self.precision = torch, folder, precision
+        self.device = "cuda" if torch.cuda.is_available() else "cpu"
+        kind = WhisperForConditionalGeneration if speech else MarianMTModel
+        self.load = lambda dtype: kind.from_pretrained(folder, dtype=dtype, attn_implementation="sdpa").to(self.device)
+        self.model = self.trained = self.optimizer = None
+
+    def finish(self):
+        if self.device == "cuda":
+            self.torch.cuda.synchronize()
+
+    def release(self):
+        """Leaves the memory that no tensor holds to others."""
+        if self.device == "cuda":
+            self.torch.cuda.empty_cache()
+
+    def prepare(self, case):
+        """A call of the case, as a function."""
+        torch = self.torch
+        if case["work"] == "train":
+            return self.prepare_training(case)
+        if self.model is None:
+            self.model = self.load(getattr(torch, self.TYPES[self.precision])).eval()
+        if case["work"] == "transcribe":
+            bands = self.model.config.num_mel_bins
+            frames = torch.randn(case["batch"], bands, 3000, device=self.device).to(self.model.dtype)
+            return lambda: [self.generate(frames, case) for _ in range(case["calls_in_turn"])]
+        ids = torch.tensor(read_ids(self.folder, case["batch"]), device=self.device)
+        if case["work"] == "encode":
+            return lambda: self.encode(ids)
+        return lambda: self.generate(ids, case)
+
+    def encode(self, ids):
+        with self.torch.inference_mode():
+            self.model.model.encoder(ids)
+
+    def generate(self, inputs, case):
+        with self.torch.inference_mode():
+            self.model.generate(inputs, num_beams=case["beam"], min_new_tokens=case["tokens"],
+                                max_new_tokens=case["tokens"], do_sample=False)
+
+    def prepare_training(self, case):
+        """A step with fused Adam; bf16 by autocast. Each line is its own translation."""
+        torch = self.torch
+        if self.optimizer is None:
+            self.trained = self.load(torch.float32).train()
+            self.optimizer = torch.optim.Adam(self.trained.parameters(), lr=1e-4, fused=self.device == "cuda")
+        labels = torch.tensor(read_ids(self.folder, case["batch"]), device=self.device)
+        start = torch.full_like(labels[:, :1], self.trained.config.decoder_start_token_id)
+        inputs = torch.cat([start, labels[:, :-1]], 1)
+
+        def step():
+            with torch.autocast(self.device, torch.bfloat16, enabled=self.precision == "bf16"):
+                logits = self.trained(input_ids=labels, decoder_input_ids=inputs).logits
+            loss = torch.nn.functional.cross_entropy(logits.float().flatten(0, 1), labels.flatten(),
+                                                     label_smoothing=0.1)
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+        return step
+
+
+class CTranslate2:
+    TYPES = {"fp32": "float32", "fp16": "float16", "int8": "int8_float16"}
+
+    def __init__(self, folder, precision, speech):
+        import ctranslate2
+        from ctranslate2.converters import TransformersConverter
+        converted = folder / "ctranslate2"
+        if not (converted / "model.bin").exists():
+            TransformersConverter(str(folder)).convert(str(converted), quantization="float16", force=True)
+        device = "cuda" if ctranslate2.get_cuda_device_count() > 0 else "cpu"
+        kind = self.TYPES[precision] if device == "cuda" else self.TYPES[precision].split("_")[0]
+        kind = "float32" if (device, kind) == ("cpu", "float16") else kind
+        engine = ctranslate2.models.Whisper if speech else ctranslate2.Translator
+        self.engine, self.library, self.folder = engine(str(converted), device=device, compute_type=kind), ctranslate2, folder
+
+    def finish(self):
+        """Every call waits for its results."""
+
+    def release(self):
+        """Memory stays with the engine."""
+
+    def prepare(self, case):
+        if case["work"] == "transcribe":
+            import numpy
+            bands = json.loads((self.folder / "config.json").read_text(encoding="utf8"))["num_mel_bins"]
+            frames = numpy.random.default_rng(1).standard_normal((case["batch"], bands, 3000), numpy.float32)
+            return lambda: [self.generate(frames, case) for _ in range(case["calls_in_turn"])]
+        lines = (self.folder / "work.txt").read_text(encoding="utf8").splitlines()[:case["batch"]]
+        sources, length = [line.split() + ["</s>"] for line in lines], case["tokens"]
+        return lambda: self.engine.translate_batch(sources, beam_size=case["beam"], max_batch_size=case["batch"],
+                                                   min_decoding_length=length, max_decoding_length=length)
+
+    def generate(self, frames, case):
+        self.engine.generate(self.library.StorageView.from_array(frames), [[START]] * case["batch"],
+                             beam_size=case["beam"], max_length=case["tokens"] + 1, suppress_blank=False,
+                             suppress_tokens=[END])
+
+
+def measure(engine, case):
+    call = engine.prepare(case)
+    call()
+    seconds = []
+    for _ in range(case["calls"]):
+        engine.finish()
+        begin = time.perf_counter()
+        call()
+        engine.finish()
+        seconds.append(time.perf_counter() - begin)
+    return seconds
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("engine", choices=("torch", "ctranslate2"))
+    parser.add_argument("precision")
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--speech", action="store_true")
+    arguments = parser.parse_args()
+    kind = {"torch": Torch, "ctranslate2": CTranslate2}[arguments.engine]
+    engine = None
+    for line in sys.stdin:
+        try:
+            engine = engine or kind(arguments.folder, arguments.precision, arguments.speech)
+            answer = {"seconds": measure(engine, json.loads(line)),
+                      "version": importlib.metadata.version(arguments.engine)}
+        except Exception as error:  # a case that fails leaves the others
+            answer = {"error": f"{type(error).__name__}: {error}".splitlines()[0]}
+        gc.collect()
+        if engine is not None:
+            engine.release()
+        print(json.dumps(answer), flush=True)
+
+
+main()
