@@ -32,6 +32,7 @@ clf_status clf__buffer_allocate(struct clf__buffer **out, struct clf_device *dev
     CLF__TRY(clf__allocate(&buffer, 1, sizeof *buffer + strlen(what) + 1));
     buffer->device = device;
     buffer->bytes = bytes;
+    buffer->number = ++device->last_buffer;
     strcpy(buffer->what, what);
     *out = buffer;
     return CLF_OK;
@@ -122,6 +123,7 @@ static clf_status write_bytes(struct clf__buffer *buffer, size_t offset, size_t 
     cl_int error =
         CLF__CL(clEnqueueWriteBuffer(buffer->device->queue, buffer->memory, waits, offset, bytes, source, 0,
                                      NULL, clf__profile_slot(buffer->device->profile, &event)));
+    buffer->device->unflushed = waits ? 0 : buffer->device->unflushed;
     return done(error, event, buffer, "write", offset, bytes, bytes);
 }
 
@@ -165,6 +167,7 @@ clf_status clf__buffer_read(const struct clf__buffer *buffer, size_t offset, siz
     cl_int error =
         CLF__CL(clEnqueueReadBuffer(buffer->device->queue, buffer->memory, CL_TRUE, offset, bytes, target, 0,
                                     NULL, clf__profile_slot(buffer->device->profile, &event)));
+    buffer->device->unflushed = 0;
     return done(error, event, buffer, "read", offset, bytes, bytes);
 }
 

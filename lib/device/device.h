@@ -21,6 +21,8 @@ struct clf_device {
     struct clf__programs *programs; /* program/program.h */
     uint64_t used_bytes;            /* of all buffers alive */
     uint64_t peak_bytes;            /* the most that these were */
+    uint64_t last_buffer;           /* the number of the newest one */
+    int unflushed;                  /* launches since the last flush: queue.h */
     int is_dry_run;                 /* dry_run.h */
     struct clf__profile *profile;   /* profile.h; NULL: off */
     struct clf_device_peaks peaks;  /* as they were last measured */
@@ -33,7 +35,8 @@ struct clf_device {
 
 struct clf__buffer {
     struct clf_device *device;
-    cl_mem memory; /* NULL: made in a dry run */
+    cl_mem memory;   /* NULL: made in a dry run */
+    uint64_t number; /* from 1; no other buffer of the device ever has it */
     size_t bytes;
     struct clf__slab *slab; /* that it is a part of, or NULL */
     size_t first;           /* its first byte there */

@@ -89,6 +89,7 @@ static clf_status collect(struct clf_device *device, int count)
         return CLF_OK;
     }
     struct pending *pending = profile->pending;
+    CLF__TRY(clf__device_flush(device)); /* some drivers do not when an event is waited for */
     cl_int error = CLF__CL(clWaitForEvents(1, &pending[count - 1].event)); /* in order: all before it, too */
     int done = 0;
     while (done < count && error == CL_SUCCESS) {

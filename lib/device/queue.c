@@ -2,8 +2,25 @@
 
 #include "device/device.h"
 
+enum { LAUNCHES_A_FLUSH = 16 };
+
+clf_status clf__device_flush(struct clf_device *device)
+{
+    if (device->unflushed == 0) {
+        return CLF_OK;
+    }
+    device->unflushed = 0;
+    return clf__opencl_check(CLF__CL(clFlush(device->queue)), "handing work to device %s", device->label);
+}
+
+clf_status clf__device_launched(struct clf_device *device)
+{
+    return ++device->unflushed < LAUNCHES_A_FLUSH ? CLF_OK : clf__device_flush(device);
+}
+
 clf_status clf__device_finish(struct clf_device *device)
 {
+    device->unflushed = 0;
     return clf__opencl_check(CLF__CL(clFinish(device->queue)), "waiting for the work of device %s",
                              device->label);
 }

@@ -2,28 +2,12 @@
 
 #include "device/device.h"
 #include "device/profile.h"
+#include "device/queue.h"
+#include "program/arguments.h"
 #include "program/program.h"
 
-static cl_int set_argument(cl_kernel kernel, cl_uint index, const struct clf__argument *argument)
-{
-    switch (argument->kind) {
-    case CLF__ARGUMENT_BUFFER: {
-        cl_mem memory = argument->buffer ? argument->buffer->memory : NULL;
-        return CLF__CL(clSetKernelArg(kernel, index, sizeof memory, &memory));
-    }
-    case CLF__ARGUMENT_INT:
-        return CLF__CL(clSetKernelArg(kernel, index, sizeof argument->integer, &argument->integer));
-    case CLF__ARGUMENT_FLOAT:
-        return CLF__CL(clSetKernelArg(kernel, index, sizeof argument->real, &argument->real));
-    case CLF__ARGUMENT_STRUCT:
-    case CLF__ARGUMENT_LOCAL: /* which has no data */
-        return CLF__CL(clSetKernelArg(kernel, index, argument->bytes, argument->data));
-    }
-    return CL_INVALID_ARG_VALUE;
-}
-
-/* Those that the device's form takes, one after the other. */
-static clf_status set_arguments(struct clf_device *device, const struct clf__kernel *kernel,
+/* Sets the arguments that the device's form takes, in their order. */
+static clf_status set_arguments(struct clf_device *device, struct clf__kernel *kernel,
                                 const struct clf__launch *launch)
 {
     enum clf__argument_form others = device->caps.form == CLF_FORM_CPU ? CLF__OF_GPU : CLF__OF_CPU;
@@ -40,7 +24,10 @@ static clf_status set_arguments(struct clf_device *device, const struct clf__ker
         if (launch->arguments[i].form == others) {
             continue;
         }
-        cl_int error = set_argument(kernel->kernel, index++, &launch->arguments[i]);
+        cl_int error = CL_SUCCESS;
+        CLF__TRY(
+            clf__argument_set(&error, kernel->kernel, index, &kernel->values[index], &launch->arguments[i]));
+        index++;
         CLF__TRY(clf__opencl_check(error, "argument %d of kernel %s of program %s on device %s", i,
                                    kernel->name, launch->program, device->label));
     }
@@ -72,5 +59,6 @@ clf_status clf__launch(struct clf_device *device, const struct clf__launch *laun
     CLF__TRY(clf__opencl_check(error, "running kernel %s of program %s on device %s", kernel->name,
                                launch->program, device->label));
     kernel->has_run = 1;
-    return clf__profile_add(device, kernel->name, launch->cost, NULL, event);
+    CLF__TRY(clf__profile_add(device, kernel->name, launch->cost, NULL, event));
+    return clf__device_launched(device);
 }

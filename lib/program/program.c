@@ -103,6 +103,7 @@ static void free_kernel(struct clf__kernel *kernel)
     if (kernel->kernel) {
         clReleaseKernel(kernel->kernel);
     }
+    clf__argument_values_free(kernel->values, kernel->argument_count);
     clf__free(kernel->name);
     clf__free(kernel);
 }
@@ -123,6 +124,9 @@ static clf_status create_kernel(struct clf__kernel **out, const struct clf_devic
         }
         status = clf__opencl_check(error, "taking kernel %s from program %s on device %s", name,
                                    program->name, device->label);
+    }
+    if (status == CLF_OK && kernel->argument_count > 0) {
+        status = clf__allocate(&kernel->values, kernel->argument_count, sizeof *kernel->values);
     }
     if (status != CLF_OK) {
         free_kernel(kernel);

@@ -4,6 +4,7 @@
 
 #include "opencl/opencl.h"
 #include "program/ahead.h"
+#include "program/arguments.h"
 #include "program/cache.h"
 #include "program/kernel_sources.h"
 
@@ -13,6 +14,7 @@ struct clf__kernel {
     char *name;
     cl_kernel kernel;
     cl_uint argument_count;
+    struct clf__argument_value *values; /* (argument_count), as they are set */
     struct clf__program *program;
     uint64_t hash; /* of program, defines and kernel */
     int has_run;
