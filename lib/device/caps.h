@@ -28,6 +28,8 @@ struct clf__caps {
     int has_device_atomics;         /* acquire and release across the device, in OpenCL C 3.0 */
     int has_fixed_addresses; /* a buffer stays where one launch saw it; OpenCL promises no device that */
     int apart; /* > 0: its programs are built apart from those of other devices: opening/apart.h */
+    unsigned
+        without; /* the features that $CLFORMER_WITHOUT turns off: CLF__WITHOUT_... of base/environment.h */
     struct clf__tuning tuning; /* its choices are made above */
 };
 

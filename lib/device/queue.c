@@ -1,5 +1,6 @@
 #include "device/queue.h"
 
+#include "base/environment.h"
 #include "device/device.h"
 
 enum { LAUNCHES_A_FLUSH = 16 };
@@ -15,7 +16,8 @@ clf_status clf__device_flush(struct clf_device *device)
 
 clf_status clf__device_launched(struct clf_device *device)
 {
-    return ++device->unflushed < LAUNCHES_A_FLUSH ? CLF_OK : clf__device_flush(device);
+    int is_due = ++device->unflushed >= LAUNCHES_A_FLUSH && (device->caps.without & CLF__WITHOUT_FLUSH) == 0;
+    return !is_due ? CLF_OK : clf__device_flush(device);
 }
 
 clf_status clf__device_finish(struct clf_device *device)

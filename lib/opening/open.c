@@ -43,6 +43,9 @@ static clf_status probe(struct clf_device *device, struct clf__listed_device *li
                  "device %s has instructions amx, which the system refuses: another level is taken",
                  device->label);
     }
+    if (device->caps.without & CLF__WITHOUT_DOT) {
+        instructions &= ~(CLF__DOT_INT8_ANY | CLF__DOT_BF16 | CLF__TILES);
+    }
     instructions |= listed->float_width >= 16 ? CLF__WIDE : 0;
     const struct clf__level *level = clf__level_find(device->caps.instructions, instructions);
     if (level == NULL) {
@@ -70,6 +73,10 @@ static clf_status fill(struct clf_device *device, struct clf__listed_device *lis
     CLF__TRY(clf__tuning_choose(&tuned, tuning));
     CLF__TRY(clf__caps_choose(&device->caps, listed, &tuned));
     device->caps.tuning = *tuning;
+    if (device->caps.without != 0) {
+        clf__log(CLF_LOG_INFO, "device %s is used without %s (CLFORMER_WITHOUT)", device->label,
+                 clf__environment_value("CLFORMER_WITHOUT"));
+    }
     device->caps.asks_for_clblast =
         device->caps.gemm == CLF_GEMM_CLBLAST &&
         (options->gemm != CLF_GEMM_AUTO || clf__environment_value("CLFORMER_GEMM") != NULL);
@@ -82,7 +89,8 @@ static clf_status fill(struct clf_device *device, struct clf__listed_device *lis
     cl_command_queue_properties timed = options->profile ? CL_QUEUE_PROFILING_ENABLE : 0;
     device->queue = CLF__CL_CREATE(&error, clCreateCommandQueue(device->context, device->id, timed, &error));
     CLF__TRY(clf__opencl_check(error, "making a queue on device %s", device->label));
-    CLF__TRY(clf__programs_create(device, options->use_program_cache));
+    int are_kept = options->use_program_cache && (device->caps.without & CLF__WITHOUT_CACHE) == 0;
+    CLF__TRY(clf__programs_create(device, are_kept));
     CLF__TRY(probe(device, listed));
     return options->profile ? clf__profile_create(&device->profile) : CLF_OK;
 }

@@ -1,5 +1,6 @@
 #include "program/launch.h"
 
+#include "base/environment.h"
 #include "device/device.h"
 #include "device/profile.h"
 #include "device/queue.h"
@@ -25,6 +26,9 @@ static clf_status set_arguments(struct clf_device *device, struct clf__kernel *k
             continue;
         }
         cl_int error = CL_SUCCESS;
+        if (device->caps.without & CLF__WITHOUT_ARGUMENTS) {
+            kernel->values[index].is_set = 0;
+        }
         CLF__TRY(
             clf__argument_set(&error, kernel->kernel, index, &kernel->values[index], &launch->arguments[i]));
         index++;

@@ -2,7 +2,7 @@
  * functions below replace those of the OpenCL loader and count. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "device/buffer.h"
 #include "device/queue.h"
@@ -122,6 +122,24 @@ static void test_new_buffers_are_set(void **state)
     clf_device_close(device);
 }
 
+static void test_without(void **state)
+{
+    (void)state;
+    setenv("CLFORMER_WITHOUT", "arguments,flush", 1);
+    struct clf_device *device = open_device();
+    unsetenv("CLFORMER_WITHOUT");
+    struct clf__buffer *y;
+    assert_ok(clf__buffer_create(&y, device, sizeof(float), "y"));
+    flushes = 0;
+    for (int i = 0; i < 40; i++) {
+        assert_ok(fill(device, y, 1, 1.0f, (struct pair){0, 0}, 16));
+        assert_int_equal(arguments_set, 5);
+    }
+    assert_int_equal(flushes, 0);
+    clf__buffer_free(y);
+    clf_device_close(device);
+}
+
 /* An argument that the driver refused is set again. */
 static void test_refused_arguments(void **state)
 {
@@ -170,6 +188,7 @@ int main(void)
         cmocka_unit_test_teardown(test_new_buffers_are_set, support_teardown),
         cmocka_unit_test_teardown(test_refused_arguments, support_teardown),
         cmocka_unit_test_teardown(test_flushes, support_teardown),
+        cmocka_unit_test_teardown(test_without, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,98 @@
+/* The features of a device that its programs are built with, and the ones that $CLFORMER_WITHOUT turns off.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "device/caps.h"
+#include "device/device.h"
+#include "opencl/listed_device.h"
+#include "program/program.h"
+#include "support/support.h"
+
+/* A GPU with every feature. */
+static struct clf__listed_device make_card(void)
+{
+    return (struct clf__listed_device){
+        .info = {.name = "a card",
+                 .kind = CLF_DEVICE_GPU,
+                 .form = CLF_FORM_GPU,
+                 .local_memory_bytes = 65536,
+                 .has_subgroups = 1,
+                 .has_integer_dot_product = 1},
+        .max_work_group = 1024,
+        .has_device_atomics = 1,
+        .has_exact_division = 1,
+    };
+}
+
+/* The build options of a card, freed by support_free_all(), and its caps. */
+static const char *choose(struct clf__caps *caps, const struct clf__listed_device *card, const char *without)
+{
+    const struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    char *text = NULL;
+    setenv("CLFORMER_WITHOUT", without, 1);
+    assert_ok(clf__caps_choose(caps, card, &options));
+    unsetenv("CLFORMER_WITHOUT");
+    assert_ok(clf__caps_build_options(&text, card, caps));
+    char *copy = support_array(strlen(text) + 1, 1);
+    strcpy(copy, text);
+    clf__free(text);
+    return copy;
+}
+
+static void test_features_are_turned_off(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *without, *option;
+    } cases[] = {{"subgroups", " -DHAS_SUBGROUPS"},
+                 {"dot", " -DHAS_INTEGER_DOT_PRODUCT"},
+                 {"exact-division", " -cl-fp32-correctly-rounded-divide-sqrt"},
+                 {"atomics", " -DHAS_DEVICE_ATOMICS"}};
+    enum { CASES = sizeof cases / sizeof *cases };
+    const struct clf__listed_device card = make_card();
+    struct clf__caps caps;
+    for (int off = -1; off < CASES; off++) {
+        const char *options = choose(&caps, &card, off < 0 ? "" : cases[off].without);
+        for (int i = 0; i < CASES; i++) {
+            assert_int_equal(strstr(options, cases[i].option) == NULL, i == off);
+        }
+        assert_non_null(strstr(options, "-cl-std=CL3.0"));
+        assert_int_equal(caps.max_work_group, 1024);
+    }
+    /* Nothing is left that needs the newer language. */
+    assert_non_null(strstr(choose(&caps, &card, "subgroups,dot,atomics"), "-cl-std=CL1.2"));
+    choose(&caps, &card, "long-groups");
+    assert_int_equal(caps.max_work_group, CLF__TILE_GROUP);
+}
+
+static clf_status open_without(struct clf_device **out, const char *without)
+{
+    const struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    setenv("CLFORMER_WITHOUT", without, 1);
+    clf_status status = clf_device_open(out, NULL, &options);
+    unsetenv("CLFORMER_WITHOUT");
+    return status;
+}
+
+static void test_open_device(void **state)
+{
+    (void)state;
+    struct clf_device *device;
+    assert_fails(open_without(&device, "dots"), CLF_BAD_ARGUMENT, "\"dots\"");
+    assert_ok(open_without(&device, "dot,cache"));
+    assert_int_equal(clf_device_describe(device)->has_dot_int8, 0);
+    assert_int_equal(clf_device_describe(device)->has_dot_bf16, 0);
+    assert_null(device->programs->cache.folder);
+    clf_device_close(device);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_features_are_turned_off, support_teardown),
+        cmocka_unit_test_teardown(test_open_device, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
