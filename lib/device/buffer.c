@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "device/device.h"
 #include "device/profile.h"
+#include "device/queue.h"
 
 /* error: what the driver said, or CL_SUCCESS where it was not asked. */
 static clf_status too_large(const struct clf_device *device, size_t bytes, const char *what, cl_int error)
@@ -123,7 +124,9 @@ static clf_status write_bytes(struct clf__buffer *buffer, size_t offset, size_t 
     cl_int error =
         CLF__CL(clEnqueueWriteBuffer(buffer->device->queue, buffer->memory, waits, offset, bytes, source, 0,
                                      NULL, clf__profile_slot(buffer->device->profile, &event)));
-    buffer->device->unflushed = waits ? 0 : buffer->device->unflushed;
+    if (waits) {
+        clf__device_waited(buffer->device);
+    }
     return done(error, event, buffer, "write", offset, bytes, bytes);
 }
 
@@ -167,7 +170,7 @@ clf_status clf__buffer_read(const struct clf__buffer *buffer, size_t offset, siz
     cl_int error =
         CLF__CL(clEnqueueReadBuffer(buffer->device->queue, buffer->memory, CL_TRUE, offset, bytes, target, 0,
                                     NULL, clf__profile_slot(buffer->device->profile, &event)));
-    buffer->device->unflushed = 0;
+    clf__device_waited(buffer->device);
     return done(error, event, buffer, "read", offset, bytes, bytes);
 }
 

@@ -23,6 +23,7 @@ struct clf_device {
     uint64_t peak_bytes;            /* the most that these were */
     uint64_t last_buffer;           /* the number of the newest one */
     int unflushed;                  /* launches since the last flush: queue.h */
+    int has_flushed;                /* since the host last waited for the queue */
     int is_dry_run;                 /* dry_run.h */
     struct clf__profile *profile;   /* profile.h; NULL: off */
     struct clf_device_peaks peaks;  /* as they were last measured */

@@ -9,8 +9,9 @@ struct clf_device;
 /* Counts a launch and flushes the queue after every 16th: some drivers start work only at a flush, and a
  * flush for each launch costs more than it gains. Blocking calls flush by themselves (OpenCL 1.2, 5.13). */
 clf_status clf__device_launched(struct clf_device *device);
-/* Flushes the queue if it holds launches that no flush has covered. */
 clf_status clf__device_flush(struct clf_device *device);
+/* For callers of blocking commands, which wait for the queue by themselves. */
+void clf__device_waited(struct clf_device *device);
 /* Waits until everything enqueued is done. */
 clf_status clf__device_finish(struct clf_device *device);
 /* The same after a failure, whose sentence is kept even if this fails too. Who enqueued a copy that does not
