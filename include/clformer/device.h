@@ -181,6 +181,7 @@ struct clf_kernel_time {
     double operations;       /* of arithmetic, an fma counted as two; 0 where none are counted */
     double bytes;            /* that it had to read and write at least, each operand once */
     clf_precision precision; /* of what it multiplies: each has an entry of its own */
+    int64_t discarded;       /* launches whose time the driver reported wrongly; seconds leaves them out */
 };
 
 /**
