@@ -108,6 +108,23 @@ static void free_kernel(struct clf__kernel *kernel)
     clf__free(kernel);
 }
 
+static void read_limits(struct clf__kernel *kernel, const struct clf_device *device)
+{
+    size_t items = 0;
+    cl_ulong bytes = 0;
+    if (device->caps.form == CLF_FORM_CPU) {
+        return; /* its groups are of one work-item, without local memory */
+    }
+    if (CLF__CL(clGetKernelWorkGroupInfo(kernel->kernel, device->id, CL_KERNEL_WORK_GROUP_SIZE, sizeof items,
+                                         &items, NULL)) == CL_SUCCESS) {
+        kernel->most_items = items;
+    }
+    if (CLF__CL(clGetKernelWorkGroupInfo(kernel->kernel, device->id, CL_KERNEL_LOCAL_MEM_SIZE, sizeof bytes,
+                                         &bytes, NULL)) == CL_SUCCESS) {
+        kernel->local_bytes = bytes;
+    }
+}
+
 static clf_status create_kernel(struct clf__kernel **out, const struct clf_device *device,
                                 struct clf__program *program, const char *name)
 {
@@ -127,6 +144,9 @@ static clf_status create_kernel(struct clf__kernel **out, const struct clf_devic
     }
     if (status == CLF_OK && kernel->argument_count > 0) {
         status = clf__allocate(&kernel->values, kernel->argument_count, sizeof *kernel->values);
+    }
+    if (status == CLF_OK) {
+        read_limits(kernel, device);
     }
     if (status != CLF_OK) {
         free_kernel(kernel);

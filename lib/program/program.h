@@ -18,6 +18,10 @@ struct clf__kernel {
     struct clf__program *program;
     uint64_t hash; /* of program, defines and kernel */
     int has_run;
+    /* Limits of the GPU form, which may be lower than the device's; 0 where the driver does not report them.
+     */
+    size_t most_items;    /* work-items in a group */
+    uint64_t local_bytes; /* local memory that a group takes, without arguments */
 };
 
 struct clf__program {
