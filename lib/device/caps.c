@@ -23,9 +23,9 @@ clf_status clf__caps_choose(struct clf__caps *out, const struct clf__listed_devi
         .local_memory_bytes = info->local_memory_bytes,
         .memory_bytes = info->memory_bytes,
         .max_buffer_bytes = info->max_buffer_bytes,
-        .has_integer_dot_product = (info->has_integer_dot_product || device->has_dp4a) &&
-                                   options->instructions != CLF_INSTRUCTIONS_PORTABLE &&
-                                   (without & CLF__WITHOUT_DOT) == 0,
+        .has_integer_dot_product =
+            ((info->has_integer_dot_product && device->has_fast_dot) || device->has_dp4a) &&
+            options->instructions != CLF_INSTRUCTIONS_PORTABLE && (without & CLF__WITHOUT_DOT) == 0,
         .instructions = options->instructions,
         .level = clf__level_portable(), /* until the device's first kernel has run */
         .has_device_atomics = device->has_device_atomics && (without & CLF__WITHOUT_ATOMICS) == 0,

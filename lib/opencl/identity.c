@@ -128,6 +128,16 @@ static int ask_dp4a(const struct clf__listed_device *device, const char *extensi
     return 10 * nvidia.major + nvidia.minor >= 61;
 }
 
+/* Some drivers list the extension and emulate it, several times slower than plain code. The first version of
+ * the extension cannot be asked. The kernels use dot_acc_sat() of signed bytes. */
+static int ask_fast_dot(const struct clf__listed_device *device, const char *extensions)
+{
+    cl_device_integer_dot_product_acceleration_properties_khr fast;
+    return clf__identity_lists(extensions, "cl_khr_integer_dot_product") &&
+           ask(&fast, sizeof fast, device, CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_8BIT_KHR) &&
+           fast.accumulating_saturating_signed_accelerated;
+}
+
 static int ask_exact_division(const struct clf__listed_device *device)
 {
     cl_device_fp_config config = 0;
@@ -154,6 +164,7 @@ clf_status clf__identity_read(struct clf__listed_device *device, const char *ext
                            ask_flag(device, CL_DEVICE_INTEGRATED_MEMORY_NV));
     device->float_width = ask_number(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, 0);
     device->lanes = ask_lanes(device, extensions);
+    device->has_fast_dot = ask_fast_dot(device, extensions);
     device->has_dp4a = ask_dp4a(device, extensions);
     device->has_exact_division = ask_exact_division(device);
     char *copy = NULL;

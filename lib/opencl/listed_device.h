@@ -15,6 +15,7 @@ struct clf__listed_device {
     int version;            /* OpenCL's, 10 * major + minor */
     int c_version;          /* the newest OpenCL C that its compiler takes */
     int has_device_atomics; /* acquire and release across the device, in OpenCL C 3.0 */
+    int has_fast_dot;       /* integer dot products of four bytes are accelerated, by the driver's word */
     int has_dp4a;           /* NVIDIA's instruction for dot products of four bytes */
     int has_exact_division; /* rounds quotients and square roots correctly where it is asked to */
     unsigned float_width;   /* floats in a vector register, as the driver tells; 0 where it does not */

@@ -23,6 +23,7 @@ static struct clf__listed_device make_card(void)
         .max_work_group = 1024,
         .has_device_atomics = 1,
         .has_exact_division = 1,
+        .has_fast_dot = 1,
     };
 }
 
@@ -67,6 +68,21 @@ static void test_features_are_turned_off(void **state)
     assert_int_equal(caps.max_work_group, CLF__TILE_GROUP);
 }
 
+/* Dot products that the driver emulates are not used; NVIDIA's instruction needs no extension. */
+static void test_emulated_dot_products(void **state)
+{
+    (void)state;
+    struct clf__listed_device card = make_card();
+    struct clf__caps caps;
+    card.has_fast_dot = 0;
+    assert_null(strstr(choose(&caps, &card, ""), "DOT_PRODUCT"));
+    assert_int_equal(caps.has_integer_dot_product, 0);
+    card.info.has_integer_dot_product = 0;
+    card.has_dp4a = 1;
+    assert_non_null(strstr(choose(&caps, &card, ""), "-DHAS_DP4A"));
+    assert_int_equal(caps.has_integer_dot_product, 1);
+}
+
 static clf_status open_without(struct clf_device **out, const char *without)
 {
     const struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
@@ -92,6 +108,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_features_are_turned_off, support_teardown),
+        cmocka_unit_test_teardown(test_emulated_dot_products, support_teardown),
         cmocka_unit_test_teardown(test_open_device, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
