@@ -55,6 +55,10 @@ struct clf__slab {
 clf_status clf__buffer_allocate(struct clf__buffer **out, struct clf_device *device, size_t bytes,
                                 const char *what);
 
+/* clf__buffer_create(); is_weight chooses the advice of a refusal. */
+clf_status clf__buffer_create_for(struct clf__buffer **out, struct clf_device *device, size_t bytes,
+                                  const char *what, int is_weight);
+
 /* Whether so many bytes more would end within `limit`. */
 int clf__slab_has_room(const struct clf__slab *slab, size_t bytes, size_t limit);
 /* Sets a buffer's place aside in a slab, of which it is a user from now on; and gives it the memory there. */

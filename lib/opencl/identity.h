@@ -5,8 +5,8 @@
 #include "opencl/listed_device.h"
 
 /* Asks for the address on the PCI bus, the UUID, the clock, whose memory it computes in, whether integer dot
- * products are accelerated, and how many lanes a compute unit has. What a driver does not report stays "" or
- * 0; fails only for lack of memory. `extensions` is the device's list. */
+ * products are accelerated, and how many lanes a compute unit has. A value that the driver does not report
+ * stays "" or 0; fails only for lack of memory. `extensions` is the device's list. */
 clf_status clf__identity_read(struct clf__listed_device *device, const char *extensions);
 
 /* Whether a list of extensions, with spaces between them, holds this one. */
