@@ -132,8 +132,9 @@ const struct clf_device_info *clf_device_list_at(const struct clf_device_list *l
 void clf_device_list_free(struct clf_device_list *list);
 
 /**
- * Opens a device and proves with a first small kernel that it works. One thread at a time may use a device
- * and all that was made on it; other threads may open and use devices of their own meanwhile.
+ * Opens a device and proves with a first small kernel that it works; on a GPU also by matrix products and an
+ * attention step, whose result is remembered in the cache folder for each driver. One thread at a time may
+ * use a device and all that was made on it; other threads may open and use devices of their own meanwhile.
  *
  * @param out      receives the device; close it with clf_device_close(), after everything made on it.
  * @param selector an index of the list (digits alone are one), "gpu", "cpu", a whole PCI address (the domain

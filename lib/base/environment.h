@@ -24,6 +24,7 @@ clf_status clf__environment_uses_tuning(int *out);
     X(LONG_GROUPS, 4, "long-groups")       /* work-groups of more than 128 items */                          \
     X(ARGUMENTS, 5, "arguments")           /* skipping arguments that did not change */                      \
     X(FLUSH, 6, "flush")                   /* flushing before the host has to wait */                        \
+    X(CHECK, 8, "check")                   /* the check of a GPU's kernels */                                \
     X(CACHE, 7, "cache")                   /* compiled programs kept on disk */
 
 #define CLF__FEATURE_BIT(name, bit, word) CLF__WITHOUT_##name = 1 << (bit),

@@ -10,6 +10,7 @@
 #include "device/profile.h"
 #include "opencl/listed_device.h"
 #include "opening/apart.h"
+#include "opening/check.h"
 #include "opening/probe.h"
 #include "program/program.h"
 
@@ -92,6 +93,7 @@ static clf_status fill(struct clf_device *device, struct clf__listed_device *lis
     int are_kept = options->use_program_cache && (device->caps.without & CLF__WITHOUT_CACHE) == 0;
     CLF__TRY(clf__programs_create(device, are_kept));
     CLF__TRY(probe(device, listed));
+    CLF__TRY(clf__check_once(device));
     return options->profile ? clf__profile_create(&device->profile) : CLF_OK;
 }
 
