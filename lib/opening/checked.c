@@ -11,6 +11,7 @@
 #include "device/device.h"
 #include "opening/check.h"
 #include "program/program.h"
+#include "tuning/device_key.h"
 
 static const size_t largest_file = 1 << 16;
 static const char passed[] = "passed\n", failed[] = "failed: ";
@@ -18,11 +19,9 @@ static const char passed[] = "passed\n", failed[] = "failed: ";
 /* Both are freed on failure too; *path stays NULL where nothing is kept on disk. */
 static clf_status locate(char **key, char **path, const struct clf_device *device)
 {
-    const struct clf_device_info *info = device->info;
     const char *folder = device->programs->cache.folder;
-    CLF__TRY(clf__format(key, "clformer %s\nplatform %s, %s\ndevice %s, %s\ndriver %s\noptions %s\n",
-                         CLF_VERSION, info->platform_name, info->platform_version, info->name, info->version,
-                         info->driver, device->build_options));
+    CLF__TRY(clf__device_key(key, device->info));
+    CLF__TRY(clf__append(key, "options %s\n", device->build_options));
     return folder != NULL
                ? clf__format(path, "%s/check-%016" PRIx64 ".txt", folder, clf__checksum(*key, strlen(*key)))
                : CLF_OK;
