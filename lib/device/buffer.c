@@ -16,16 +16,16 @@ static clf_status too_large(const struct clf_device *device, size_t bytes, const
         is_weight ? "store weights in fewer bytes (--precision fp16 or int8)" : "use smaller batches";
     return clf__fail(CLF_DEVICE_MEMORY,
                      "%s needs %zu bytes on device %s, whose largest buffer is %" PRIu64
-                     " and memory %" PRIu64 " bytes, %" PRIu64
-                     " of them in use%s%s; %s, or use a device with more memory",
+                     " and memory %" PRIu64 " bytes, %" PRIu64 " of them free at the start and %" PRIu64
+                     " in use now%s%s; %s, or use a device with more memory",
                      what, bytes, device->label, device->caps.max_buffer_bytes, device->caps.memory_bytes,
-                     device->used_bytes, error == CL_SUCCESS ? "" : ": ",
+                     device->caps.usable_bytes, device->used_bytes, error == CL_SUCCESS ? "" : ": ",
                      error == CL_SUCCESS ? "" : clf__opencl_error_name(error), advice);
 }
 
 uint64_t clf__device_free_bytes(const struct clf_device *device)
 {
-    uint64_t memory = device->caps.memory_bytes;
+    uint64_t memory = device->caps.usable_bytes;
     return device->used_bytes < memory ? memory - device->used_bytes : 0;
 }
 

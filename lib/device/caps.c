@@ -6,6 +6,19 @@
 #include "base/memory.h"
 #include "device/device.h"
 
+/* An integrated GPU's memory is the processor's, which other programs use too and which is not swapped for
+ * it. */
+static uint64_t find_usable(const struct clf__listed_device *device)
+{
+    const struct clf_device_info *info = &device->info;
+    uint64_t usable = info->memory_bytes;
+    uint64_t available = info->kind == CLF_DEVICE_GPU && info->shares_memory ? clf__available_memory() : 0;
+    if (available > 0 && available < usable) {
+        usable = available;
+    }
+    return device->free_bytes > 0 && device->free_bytes < usable ? device->free_bytes : usable;
+}
+
 clf_status clf__caps_choose(struct clf__caps *out, const struct clf__listed_device *device,
                             const struct clf_device_options *options)
 {
@@ -22,6 +35,7 @@ clf_status clf__caps_choose(struct clf__caps *out, const struct clf__listed_devi
                               : device->max_work_group,
         .local_memory_bytes = info->local_memory_bytes,
         .memory_bytes = info->memory_bytes,
+        .usable_bytes = find_usable(device),
         .max_buffer_bytes = info->max_buffer_bytes,
         .has_integer_dot_product =
             ((info->has_integer_dot_product && device->has_fast_dot) || device->has_dp4a) &&

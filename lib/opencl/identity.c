@@ -138,6 +138,16 @@ static int ask_fast_dot(const struct clf__listed_device *device, const char *ext
            fast.accumulating_saturating_signed_accelerated;
 }
 
+/* AMD's answer is one or two numbers of KiB: all that is free, and the largest block. */
+static uint64_t ask_free_bytes(const struct clf__listed_device *device, const char *extensions)
+{
+    size_t kib[2] = {0, 0};
+    int is_known = clf__identity_lists(extensions, "cl_amd_device_attribute_query") &&
+                   CLF__CL(clGetDeviceInfo(device->id, CL_DEVICE_GLOBAL_FREE_MEMORY_AMD, sizeof kib, kib,
+                                           NULL)) == CL_SUCCESS;
+    return is_known ? 1024 * (uint64_t)kib[0] : 0;
+}
+
 static int ask_exact_division(const struct clf__listed_device *device)
 {
     cl_device_fp_config config = 0;
@@ -166,6 +176,7 @@ clf_status clf__identity_read(struct clf__listed_device *device, const char *ext
     device->lanes = ask_lanes(device, extensions);
     device->has_fast_dot = ask_fast_dot(device, extensions);
     device->has_dp4a = ask_dp4a(device, extensions);
+    device->free_bytes = ask_free_bytes(device, extensions);
     device->has_exact_division = ask_exact_division(device);
     char *copy = NULL;
     CLF__TRY(clf__copy_string(&copy, address));

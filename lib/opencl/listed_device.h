@@ -18,6 +18,7 @@ struct clf__listed_device {
     int has_fast_dot;       /* integer dot products of four bytes are accelerated, by the driver's word */
     int has_dp4a;           /* NVIDIA's instruction for dot products of four bytes */
     int has_exact_division; /* rounds quotients and square roots correctly where it is asked to */
+    uint64_t free_bytes;    /* free memory; 0 where the driver does not report it */
     unsigned float_width;   /* floats in a vector register, as the driver tells; 0 where it does not */
     unsigned lanes;         /* of a compute unit: for how many numbers it computes at a time */
     int order_class;        /* choice.c's, the best first */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "device/buffer.h"
 #include "device/caps.h"
 #include "device/device.h"
 #include "opencl/listed_device.h"
@@ -83,6 +84,32 @@ static void test_emulated_dot_products(void **state)
     assert_int_equal(caps.has_integer_dot_product, 1);
 }
 
+/* The free memory of a card, and of a GPU that shares the processor's. */
+static void test_usable_memory(void **state)
+{
+    (void)state;
+    struct clf__listed_device card = make_card();
+    struct clf__caps caps;
+    const uint64_t huge = (uint64_t)1 << 50;
+    card.info.memory_bytes = huge;
+    choose(&caps, &card, "");
+    assert_true(caps.usable_bytes == huge && caps.memory_bytes == huge);
+    card.free_bytes = 12345678;
+    choose(&caps, &card, "");
+    assert_true(caps.usable_bytes == 12345678 && caps.memory_bytes == huge);
+    card.free_bytes = 0;
+    card.info.shares_memory = 1;
+    choose(&caps, &card, "");
+    assert_true(caps.usable_bytes < huge && caps.usable_bytes > 0);
+    card.info.memory_bytes = 4096;
+    choose(&caps, &card, "");
+    assert_int_equal(caps.usable_bytes, 4096);
+    card.info.memory_bytes = huge;
+    card.info.kind = CLF_DEVICE_CPU; /* its memory can be swapped */
+    choose(&caps, &card, "");
+    assert_true(caps.usable_bytes == huge);
+}
+
 static clf_status open_without(struct clf_device **out, const char *without)
 {
     const struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
@@ -90,6 +117,22 @@ static clf_status open_without(struct clf_device **out, const char *without)
     clf_status status = clf_device_open(out, NULL, &options);
     unsetenv("CLFORMER_WITHOUT");
     return status;
+}
+
+/* Buffers are refused beyond the memory that was free. */
+static void test_free_bytes(void **state)
+{
+    (void)state;
+    struct clf_device *device;
+    struct clf__buffer *buffer, *other;
+    assert_ok(open_without(&device, ""));
+    device->caps.usable_bytes = 100000;
+    assert_int_equal(clf__device_free_bytes(device), 100000);
+    assert_ok(clf__buffer_create(&buffer, device, 60000, "half"));
+    assert_fails(clf__buffer_create(&other, device, 60000, "the other half"), CLF_DEVICE_MEMORY,
+                 " 100000 of them free at the start and 60000 in use now; ");
+    clf__buffer_free(buffer);
+    clf_device_close(device);
 }
 
 static void test_open_device(void **state)
@@ -108,6 +151,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_features_are_turned_off, support_teardown),
+        cmocka_unit_test_teardown(test_usable_memory, support_teardown),
+        cmocka_unit_test_teardown(test_free_bytes, support_teardown),
         cmocka_unit_test_teardown(test_emulated_dot_products, support_teardown),
         cmocka_unit_test_teardown(test_open_device, support_teardown),
     };

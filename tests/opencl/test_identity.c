@@ -32,7 +32,9 @@ static const struct answer old_nvidia[] = {{CL_DEVICE_VENDOR_ID, &nvidia, sizeof
                                            {0, NULL, 0}};
 /* AMD: bytes that are signed in the header, and no domain. */
 static const unsigned char topology[24] = {1, [21] = 0xc3, [22] = 0x1f, [23] = 7};
-static const struct answer amd[] = {{CL_DEVICE_TOPOLOGY_AMD, topology, sizeof topology},
+static const size_t free_kib[2] = {3000, 2000};
+static const struct answer amd[] = {{CL_DEVICE_GLOBAL_FREE_MEMORY_AMD, free_kib, sizeof free_kib},
+                                    {CL_DEVICE_TOPOLOGY_AMD, topology, sizeof topology},
                                     {CL_DEVICE_SIMD_PER_COMPUTE_UNIT_AMD, &four, sizeof four},
                                     {CL_DEVICE_SIMD_WIDTH_AMD, &width, sizeof width},
                                     {0, NULL, 0}};
@@ -191,6 +193,7 @@ static void test_cards(void **state)
     assert_true(list->devices[0].has_dp4a && !list->devices[1].has_dp4a && !list->devices[2].has_dp4a);
     assert_true(list->devices[2].has_exact_division && !list->devices[0].has_exact_division);
     for (int i = 0; i < CARDS; i++) {
+        assert_int_equal(list->devices[i].free_bytes, i == 1 ? 3072000 : 0);
         assert_int_equal(list->devices[i].has_fast_dot, i == 2);
     }
     assert_card(&list->devices[3], "", "", 0, 64);
