@@ -44,6 +44,7 @@ clf_status clf__caps_choose(struct clf__caps *out, const struct clf__listed_devi
         .level = clf__level_portable(), /* until the device's first kernel has run */
         .has_device_atomics = device->has_device_atomics && (without & CLF__WITHOUT_ATOMICS) == 0,
         .has_fixed_addresses = info->kind == CLF_DEVICE_CPU, /* whose buffers are the host's memory */
+        .is_paced = info->kind == CLF_DEVICE_GPU && (without & CLF__WITHOUT_PACE) == 0,
         .without = without,
         .tuning = clf__tuning_standard(),
     };

@@ -28,6 +28,7 @@ struct clf__caps {
     const struct clf__level *level; /* of the CPU form, as the device's first kernel found */
     int has_device_atomics;         /* acquire and release across the device, in OpenCL C 3.0 */
     int has_fixed_addresses; /* a buffer stays where one launch saw it; OpenCL promises no device that */
+    int is_paced;            /* a watchdog may watch it: its work is enqueued in portions (queue.h) */
     int apart; /* > 0: its programs are built apart from those of other devices: opening/apart.h */
     unsigned
         without; /* the features that $CLFORMER_WITHOUT turns off: CLF__WITHOUT_... of base/environment.h */

@@ -9,6 +9,13 @@
 #include "opencl/listed_device.h"
 #include "opencl/opencl.h"
 
+/* Work that a device was given and has not been waited for. */
+struct clf__pace {
+    double operations; /* launched since the host last waited */
+    double since;      /* when the first of them was enqueued */
+    double rate;       /* operations a second that the device was seen to reach; 0: not seen yet */
+};
+
 struct clf_device {
     struct clf_device_list *list; /* owns what info points at */
     const struct clf_device_info *info;
@@ -24,6 +31,7 @@ struct clf_device {
     uint64_t last_buffer;           /* the number of the newest one */
     int unflushed;                  /* launches since the last flush: queue.h */
     int has_flushed;                /* since the host last waited for the queue */
+    struct clf__pace pace;          /* likewise */
     int is_dry_run;                 /* dry_run.h */
     struct clf__profile *profile;   /* profile.h; NULL: off */
     struct clf_device_peaks peaks;  /* as they were last measured */

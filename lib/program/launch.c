@@ -109,5 +109,5 @@ clf_status clf__launch(struct clf_device *device, const struct clf__launch *laun
                                launch->program, device->label));
     kernel->has_run = 1;
     CLF__TRY(clf__profile_add(device, kernel->name, launch->cost, NULL, event));
-    return clf__device_launched(device);
+    return clf__device_launched(device, launch->cost.operations);
 }
