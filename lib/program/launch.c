@@ -40,32 +40,63 @@ static clf_status set_arguments(struct clf_device *device, struct clf__kernel *k
     return CLF_OK;
 }
 
-/* True if a group is within the limits of its kernel. */
-static int fits(const struct clf__kernel *kernel, const struct clf__caps *caps, size_t items, uint64_t bytes)
-{
-    return (kernel->most_items == 0 || items <= kernel->most_items) && bytes <= caps->local_memory_bytes;
-}
+/* How a launch is cut, and what one group takes. */
+struct groups {
+    size_t local[3], global[3];
+    size_t items;
+    uint64_t local_bytes;
+    int exceeds; /* the limits that the driver reports */
+};
 
-/* Bytes of local memory of a group in the GPU form. */
-static uint64_t count_local(const struct clf__kernel *kernel, const struct clf__launch *launch)
+static struct groups cut(const struct clf_device *device, const struct clf__kernel *kernel,
+                         const struct clf__launch *launch, const struct clf__grid *grid)
 {
-    uint64_t bytes = kernel->local_bytes;
-    for (int i = 0; i < launch->argument_count; i++) {
-        bytes += launch->arguments[i].kind == CLF__ARGUMENT_LOCAL ? launch->arguments[i].bytes : 0;
+    int is_cpu = device->caps.form == CLF_FORM_CPU;
+    struct groups groups = {.items = 1, .local_bytes = kernel->local_bytes};
+    for (int i = 0; i < 3; i++) {
+        size_t own = is_cpu || i > 0 ? 1 : CLF__GROUP;
+        groups.local[i] = grid->local[i] > 0 ? grid->local[i] : own;
+        groups.global[i] = groups.local[i] * (grid->groups[i] > 0 ? grid->groups[i] : 1);
+        groups.items *= groups.local[i];
     }
-    return bytes;
+    for (int i = 0; i < launch->argument_count && !is_cpu; i++) {
+        groups.local_bytes +=
+            launch->arguments[i].kind == CLF__ARGUMENT_LOCAL ? launch->arguments[i].bytes : 0;
+    }
+    groups.exceeds = !is_cpu && ((kernel->most_items > 0 && groups.items > kernel->most_items) ||
+                                 groups.local_bytes > device->caps.local_memory_bytes);
+    return groups;
 }
 
 static clf_status refuse(const struct clf_device *device, const struct clf__kernel *kernel,
-                         const struct clf__launch *launch, size_t items, uint64_t bytes)
+                         const struct clf__launch *launch, const struct groups *groups, cl_int error)
 {
-    return clf__fail(CLF_UNSUPPORTED,
-                     "kernel %s of program %s needs %zu work-items and %" PRIu64
-                     " bytes of local memory in a group; device %s runs it with at most %zu and %" PRIu64
-                     "; choose another device, or the CPU kernels (--form cpu)",
-                     kernel->name, launch->program, items, bytes, device->label,
-                     kernel->most_items > 0 ? kernel->most_items : device->caps.max_work_group,
-                     device->caps.local_memory_bytes);
+    size_t most = kernel->most_items > 0 ? kernel->most_items : device->caps.max_work_group;
+    return clf__fail(
+        CLF_UNSUPPORTED,
+        "running kernel %s of program %s on device %s: %s (%d): a group needs %zu work-items and %" PRIu64
+        " bytes of local memory, and the driver reports limits of %zu and %" PRIu64
+        "; choose another device, or the CPU kernels (--form cpu)",
+        kernel->name, launch->program, device->label, clf__opencl_error_name(error), (int)error,
+        groups->items, groups->local_bytes, most, device->caps.local_memory_bytes);
+}
+
+/* After the driver did not take a launch. Reported limits only explain it: some drivers report less than they
+ * run. */
+static clf_status fail_launch(const struct clf_device *device, struct clf__kernel *kernel,
+                              const struct clf__launch *launch, const struct groups *groups, cl_int error)
+{
+    int is_size = error == CL_INVALID_WORK_GROUP_SIZE || error == CL_INVALID_WORK_ITEM_SIZE;
+    if (launch->exceeds != NULL && (is_size || error == CL_OUT_OF_RESOURCES)) {
+        kernel->most_items = groups->items - 1; /* so that the next launch does not try */
+        *launch->exceeds = 1;
+        return CLF_OK;
+    }
+    if (is_size || groups->exceeds) {
+        return refuse(device, kernel, launch, groups, error);
+    }
+    return clf__opencl_check(error, "running kernel %s of program %s on device %s", kernel->name,
+                             launch->program, device->label);
 }
 
 clf_status clf__launch(struct clf_device *device, const struct clf__launch *launch)
@@ -84,29 +115,19 @@ clf_status clf__launch(struct clf_device *device, const struct clf__launch *laun
         return CLF_OK;
     }
     CLF__TRY(clf__program_kernel(&kernel, device, launch->program, grid->kernel, launch->defines));
-    size_t local[3], global[3], own = is_cpu ? 1 : CLF__GROUP;
-    for (int i = 0; i < 3; i++) {
-        local[i] = grid->local[i] > 0 ? grid->local[i] : i == 0 ? own : 1;
-        global[i] = local[i] * (grid->groups[i] > 0 ? grid->groups[i] : 1);
-    }
-    if (!is_cpu) {
-        size_t items = local[0] * local[1] * local[2];
-        uint64_t bytes = count_local(kernel, launch);
-        int exceeds = !fits(kernel, &device->caps, items, bytes);
-        if (exceeds && launch->exceeds == NULL) {
-            return refuse(device, kernel, launch, items, bytes);
-        }
-        if (exceeds) {
-            *launch->exceeds = 1;
-            return CLF_OK;
-        }
+    const struct groups groups = cut(device, kernel, launch, grid);
+    if (groups.exceeds && launch->exceeds != NULL) {
+        *launch->exceeds = 1;
+        return CLF_OK;
     }
     CLF__TRY(set_arguments(device, kernel, launch));
     cl_event event = NULL;
-    cl_int error = CLF__CL(clEnqueueNDRangeKernel(device->queue, kernel->kernel, 3, NULL, global, local, 0,
-                                                  NULL, clf__profile_slot(device->profile, &event)));
-    CLF__TRY(clf__opencl_check(error, "running kernel %s of program %s on device %s", kernel->name,
-                               launch->program, device->label));
+    cl_int error =
+        CLF__CL(clEnqueueNDRangeKernel(device->queue, kernel->kernel, 3, NULL, groups.global, groups.local, 0,
+                                       NULL, clf__profile_slot(device->profile, &event)));
+    if (error != CL_SUCCESS) {
+        return fail_launch(device, kernel, launch, &groups, error);
+    }
     kernel->has_run = 1;
     CLF__TRY(clf__profile_add(device, kernel->name, launch->cost, NULL, event));
     return clf__device_launched(device, launch->cost.operations);
