@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/memory.h"
 #include "device/device.h"
@@ -93,7 +94,9 @@ static clf_status get_program(struct clf__program **out, struct clf_device *devi
     }
     if (status == CLF_OK && (*out)->program == NULL) {
         clf__program_cache_tell(device);
+        double begin = clf__seconds();
         status = clf__program_compile(&(*out)->program, device, *out);
+        (*out)->build_seconds = clf__seconds() - begin;
     }
     return keep_program(device->programs, *out, status);
 }

@@ -30,6 +30,7 @@ struct clf__program {
     char *options; /* all that the compiler got */
     char *source;  /* likewise */
     cl_program program;
+    double build_seconds; /* 0 where it was not compiled */
     char *stored_kernels; /* of the cache's file that it came from, as in cache.c; NULL when compiled */
 };
 
