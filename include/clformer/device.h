@@ -143,7 +143,9 @@ void clf_device_list_free(struct clf_device_list *list);
  * taken, with a logged notice where they have the same name. NULL or "" takes the environment's
  * CLFORMER_DEVICE, and without it the default: a GPU that passes the check, else a CPU. Of several GPUs those
  * with memory of their own are tried first, then those that promise more arithmetic (compute units, their
- * width, clock), then those with more memory.
+ * width, clock), then those with more memory. Of two drivers of one card, and of a GPU that shares the
+ * processor's memory and a processor, the default is the device that multiplied matrices faster when the
+ * first start measured it.
  * @param options  NULL for the defaults.
  * @return CLF_NO_DEVICE when nothing fits; CLF_DEVICE or CLF_BUILD when the chosen one fails, with the next
  *         candidate named in clf_last_error(). A default that fails its check is passed over with a logged

@@ -26,6 +26,7 @@ clf_status clf__environment_uses_tuning(int *out);
     X(FLUSH, 6, "flush")                   /* flushing before the host has to wait */                        \
     X(CHECK, 8, "check")                   /* the check of a GPU's kernels */                                \
     X(PACE, 9, "pace")                     /* waiting for a GPU about once a second of work */               \
+    X(SPEED, 10, "speed")                  /* measuring which of two devices is the default */               \
     X(CACHE, 7, "cache")                   /* compiled programs kept on disk */
 
 #define CLF__FEATURE_BIT(name, bit, word) CLF__WITHOUT_##name = 1 << (bit),

@@ -39,6 +39,15 @@ void clf__choice_order(struct clf_device_list *list);
 /* The index of the device that comes at this place of the default order, or -1. */
 int clf__choice_candidate(const struct clf_device_list *list, int order);
 
+/* The usable device with which the first one in default order has to be compared, since what drivers report
+ * does not say which is faster: the same card by another driver, or where the first one is a GPU that shares
+ * the processor's memory, the first processor. -1 if there is none. */
+int clf__choice_rival(const struct clf_device_list *list);
+
+/* Moves a device to the front of the default order. `rates`: operations a second that it and the former first
+ * device were seen to reach, which the reasons of both name. */
+void clf__choice_prefer(struct clf_device_list *list, int index, const double rates[2]);
+
 /* The device that a selector (not NULL, not "") means, as an index into list. Nothing found is CLF_NO_DEVICE;
  * the sentence lists what is there. */
 clf_status clf__choice_select(int *index, const struct clf_device_list *list, const char *selector);

@@ -12,6 +12,7 @@
 #include "opening/apart.h"
 #include "opening/check.h"
 #include "opening/probe.h"
+#include "opening/speed.h"
 #include "program/program.h"
 
 /* The levels that a device runs, from the least one on: "portable, avx2". */
@@ -145,19 +146,61 @@ static clf_status open_index(struct clf_device **out, struct clf_device_list *li
     return status;
 }
 
+/* Whether a failure lies with the device, so that another may do better. */
+static int is_devices_fault(clf_status status)
+{
+    return status == CLF_DEVICE || status == CLF_DEVICE_MEMORY || status == CLF_BUILD ||
+           status == CLF_UNSUPPORTED;
+}
+
+/* The speed of a listed device, measured if it is not known; 0 if the device fails. */
+static clf_status find_speed(double *rate, struct clf_device_list *list, int index,
+                             const struct clf_device_options *options)
+{
+    CLF__TRY(clf__speed_read(rate, &list->devices[index].info));
+    if (*rate > 0.0) {
+        return CLF_OK;
+    }
+    struct clf_device *device;
+    clf_status status = open_index(&device, list, index, options);
+    if (status == CLF_OK) {
+        status = clf__speed_measure(rate, device);
+        clf__program_cache_store_all(device);
+        free_device(device);
+    }
+    return is_devices_fault(status) ? CLF_OK : status;
+}
+
+/* Puts the faster of two devices first where only a measurement can tell. Without a place to keep the
+ * measurement, each start would need seconds for it; a form that is asked for would change it. */
+static clf_status order_by_speed(struct clf_device_list *list, const struct clf_device_options *options)
+{
+    unsigned without = 0;
+    uint64_t kept_bytes = 0;
+    CLF__TRY(clf__environment_without(&without));
+    CLF__TRY(clf__environment_cache_bytes(&kept_bytes));
+    int rival = clf__choice_rival(list), first = clf__choice_candidate(list, 0);
+    if (rival < 0 || !options->use_program_cache || kept_bytes == 0 || options->form != CLF_FORM_AUTO ||
+        clf__environment_value("CLFORMER_FORM") != NULL ||
+        (without & (CLF__WITHOUT_SPEED | CLF__WITHOUT_CACHE)) != 0) {
+        return CLF_OK;
+    }
+    const double clearly = 1.1;
+    double rates[2];
+    CLF__TRY(find_speed(&rates[1], list, first, options));
+    CLF__TRY(find_speed(&rates[0], list, rival, options));
+    if (rates[1] > 0.0 && rates[0] > clearly * rates[1]) {
+        clf__choice_prefer(list, rival, rates);
+    }
+    return CLF_OK;
+}
+
 /* The first device of the default order other than index, or -1. */
 static int next_candidate(const struct clf_device_list *list, int index)
 {
     int order = list->devices[index].info.candidate_order;
     int next = clf__choice_candidate(list, order + 1);
     return next >= 0 ? next : clf__choice_candidate(list, order == 0 ? 1 : 0);
-}
-
-/* Whether a failure lies with the device, so that another may do better. */
-static int is_devices_fault(clf_status status)
-{
-    return status == CLF_DEVICE || status == CLF_DEVICE_MEMORY || status == CLF_BUILD ||
-           status == CLF_UNSUPPORTED;
 }
 
 static clf_status open_selected(struct clf_device **out, struct clf_device_list *list, const char *selector,
@@ -178,6 +221,7 @@ static clf_status open_default(struct clf_device **out, struct clf_device_list *
                                const struct clf_device_options *options)
 {
     clf_status status = CLF_NO_DEVICE;
+    CLF__TRY(order_by_speed(list, options));
     for (int order = 0;; order++) {
         int index = clf__choice_candidate(list, order);
         if (index < 0) {

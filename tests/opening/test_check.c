@@ -31,6 +31,10 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, vo
     cl_int (*ask)(cl_device_id, cl_device_info, size_t, void *, size_t *);
     *(void **)&ask = dlsym(RTLD_NEXT, "clGetDeviceInfo");
     cl_int error = ask(device, what, size, out, told);
+    if (what == CL_DEVICE_HOST_UNIFIED_MEMORY && out != NULL && is_first(device)) {
+        const cl_bool no = CL_FALSE; /* else it would be compared with the CPU */
+        memcpy(out, &no, sizeof no);
+    }
     if (what == CL_DEVICE_TYPE && is_first(device)) {
         const cl_device_type gpu = CL_DEVICE_TYPE_GPU;
         memcpy(out, &gpu, sizeof gpu);

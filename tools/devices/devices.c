@@ -6,6 +6,7 @@
 #include "base/environment.h"
 #include "base/memory.h"
 #include "base/owned.h"
+#include "device/device.h"
 #include "devices/report.h"
 #include "shared/command.h"
 #include "tuning/levels.h"
@@ -15,8 +16,10 @@ static const char help[] = "Usage: clformer devices [--json] [--report]\n\n"
                            "Lists every OpenCL device, which one is the default, and why: the first in\n"
                            "order that passes a small check, or what $CLFORMER_DEVICE names. GPUs come\n"
                            "before CPUs; of several GPUs those with memory of their own, then those that\n"
-                           "promise more arithmetic. -d of the other verbs takes an index, gpu, cpu, a PCI\n"
-                           "address, a UUID (8 digits of it are enough) or a part of a name.\n\n"
+                           "promise more arithmetic. Of two drivers of one card, and of an integrated GPU\n"
+                           "and a CPU, the faster one is the default, as measured once. -d of the other\n"
+                           "verbs takes an index, gpu, cpu, a PCI address, a UUID (8 digits of it are\n"
+                           "enough) or a part of a name.\n\n"
                            "--report measures each device and prints all that a developer without such a\n"
                            "card asks for: limits, extensions, kernels, times of launches, peaks.\n\n"
                            "Example:\n"
@@ -173,7 +176,8 @@ int verb_devices(int argc, char **argv)
     status = EXIT_DONE;
     for (int i = 0; i < count && status == EXIT_DONE; i++) {
         int is_default = default_info != NULL && default_info->index == i;
-        const struct clf_device_info *info = is_default ? default_info : clf_device_list_at(list, i);
+        /* The open device's list knows measurements. */
+        const struct clf_device_info *info = clf_device_list_at(opened != NULL ? opened->list : list, i);
         if (flags.json) {
             status = print_json(info, is_default);
         } else {
