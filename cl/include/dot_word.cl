@@ -14,7 +14,7 @@ static inline int dot_word(int acc, int q, int w)
     return __builtin_amdgcn_sudot4(true, q, true, w, acc, false);
 #elif defined(__gfx906__) || defined(__gfx908__) || defined(__gfx90a__) || defined(__gfx940__) || defined(__gfx941__) ||     \
     defined(__gfx942__) || defined(__gfx1011__) || defined(__gfx1012__) || defined(__gfx1030__) || defined(__gfx1031__) ||   \
-    defined(__gfx1032__) || defined(__gfx1034__)
+    defined(__gfx1032__) || defined(__gfx1033__) || defined(__gfx1034__) || defined(__gfx1035__) || defined(__gfx1036__)
     return __builtin_amdgcn_sdot4(q, w, acc, false);
 #else
     char4 a = as_char4(q), b = as_char4(w);

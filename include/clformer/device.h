@@ -139,8 +139,9 @@ const struct clf_device_info *clf_device_list_at(const struct clf_device_list *l
 void clf_device_list_free(struct clf_device_list *list);
 
 /**
- * Opens a device and proves with a first small kernel that it works. One thread at a time may use a device
- * and all that was made on it; other threads may open and use devices of their own meanwhile.
+ * Opens a device and proves with a first small kernel that it works; on a GPU also by matrix products and an
+ * attention step, whose result is remembered in the cache folder for each driver. One thread at a time may
+ * use a device and all that was made on it; other threads may open and use devices of their own meanwhile.
  *
  * @param out      receives the device; close it with clf_device_close(), after everything made on it.
  * @param selector an index of the list (digits alone are one), "gpu", "cpu", a whole PCI address (the domain
@@ -149,7 +150,9 @@ void clf_device_list_free(struct clf_device_list *list);
  * taken, with a logged notice where they have the same name. NULL or "" takes the environment's
  * CLFORMER_DEVICE, and without it the default: a GPU that passes the check, else a CPU. Of several GPUs those
  * with memory of their own are tried first, then those that promise more arithmetic (compute units, their
- * width, clock), then those with more memory.
+ * width, clock), then those with more memory. Of two drivers of one card, and of a GPU that shares the
+ * processor's memory and a processor, the default is the device that multiplied matrices faster when the
+ * first start measured it.
  * @param options  NULL for the defaults.
  * @return CLF_NO_DEVICE when nothing fits; CLF_DEVICE or CLF_BUILD when the chosen one fails, with the next
  *         candidate named in clf_last_error(). A default that fails its check is passed over with a logged
@@ -188,6 +191,7 @@ struct clf_kernel_time {
     double operations;       /* of arithmetic, an fma counted as two; 0 where none are counted */
     double bytes;            /* that it had to read and write at least, each operand once */
     clf_precision precision; /* of what it multiplies: each has an entry of its own */
+    int64_t discarded;       /* launches whose time the driver reported wrongly; seconds leaves them out */
 };
 
 /**

@@ -1,6 +1,7 @@
 #include "base/environment.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,48 @@ clf_status clf__environment_uses_tuning(int *out)
     return *out || strcmp(value, "off") == 0
                ? CLF_OK
                : clf__fail(CLF_BAD_ARGUMENT, "CLFORMER_TUNING is \"%s\"; it can be on or off", value);
+}
+
+static const struct {
+    unsigned bit;
+    const char *word;
+} features[] = {
+#define FEATURE(name, bit, word) {1u << (bit), (word)},
+    CLF__FEATURE_LIST(FEATURE)
+#undef FEATURE
+};
+enum { FEATURES = sizeof features / sizeof *features };
+
+static clf_status fail_feature(const char *value, const char *word, size_t length)
+{
+    char known[256] = "";
+    for (size_t i = 0, used = 0; i < FEATURES && used < sizeof known; i++) {
+        used +=
+            (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "", features[i].word);
+    }
+    return clf__fail(
+        CLF_BAD_ARGUMENT,
+        "CLFORMER_WITHOUT is \"%s\"; \"%.*s\" is not one of the features that it can turn off: %s", value,
+        (int)length, word, known);
+}
+
+clf_status clf__environment_without(unsigned *out)
+{
+    const char *value = clf__environment_value("CLFORMER_WITHOUT");
+    *out = 0;
+    for (const char *word = value; word != NULL;) {
+        size_t length = strcspn(word, ","), found = 0;
+        while (found < FEATURES &&
+               (strlen(features[found].word) != length || strncmp(features[found].word, word, length) != 0)) {
+            found++;
+        }
+        if (found == FEATURES) {
+            return fail_feature(value, word, length);
+        }
+        *out |= features[found].bit;
+        word = word[length] == ',' ? word + length + 1 : NULL;
+    }
+    return CLF_OK;
 }
 
 clf_status clf__environment_cache_folder(char **out)

@@ -14,6 +14,29 @@ const char *clf__environment_value(const char *name);
 /* Whether what `clformer tune` kept is taken: $CLFORMER_TUNING, "on" or "off"; missing: on. */
 clf_status clf__environment_uses_tuning(int *out);
 
+/* Features that $CLFORMER_WITHOUT turns off one by one, to find the one that a driver gets wrong: the name,
+ * the bit and the word. */
+#define CLF__FEATURE_LIST(X)                                                                                 \
+    X(SUBGROUPS, 0, "subgroups")           /* sub-group shuffles */                                          \
+    X(DOT, 1, "dot")                       /* dot product instructions, of int8 and bf16 */                  \
+    X(EXACT_DIVISION, 2, "exact-division") /* correctly rounded division and square roots */                 \
+    X(ATOMICS, 3, "atomics")               /* atomics across the device */                                   \
+    X(LONG_GROUPS, 4, "long-groups")       /* work-groups of more than 128 items */                          \
+    X(ARGUMENTS, 5, "arguments")           /* skipping arguments that did not change */                      \
+    X(FLUSH, 6, "flush")                   /* flushing before the host has to wait */                        \
+    X(CHECK, 8, "check")                   /* the check of a GPU's kernels */                                \
+    X(PACE, 9, "pace")                     /* waiting for a GPU about once a second of work */               \
+    X(SPEED, 10, "speed")                  /* measuring which of two devices is the default */               \
+    X(CACHE, 7, "cache")                   /* compiled programs kept on disk */
+
+#define CLF__FEATURE_BIT(name, bit, word) CLF__WITHOUT_##name = 1 << (bit),
+enum { CLF__FEATURE_LIST(CLF__FEATURE_BIT) };
+#undef CLF__FEATURE_BIT
+
+/* The sum of the bits of the features that $CLFORMER_WITHOUT names, with commas between them. Any other word
+ * is CLF_BAD_ARGUMENT, with the list of words. */
+clf_status clf__environment_without(unsigned *out);
+
 /* $XDG_CACHE_HOME/clformer or ~/.cache/clformer; CLF_FILE where neither is set. The caller frees *out. */
 clf_status clf__environment_cache_folder(char **out);
 

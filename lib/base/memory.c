@@ -142,6 +142,20 @@ void clf__free(void *pointer)
     free(pointer);
 }
 
+uint64_t clf__available_memory(void)
+{
+    char line[128];
+    unsigned long long kib = 0;
+    FILE *file = fopen("/proc/meminfo", "r");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL &&
+           sscanf(line, "MemAvailable: %20llu kB", &kib) != 1) {
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return 1024 * (uint64_t)kib;
+}
+
 size_t clf__thread_stack_bytes(void)
 {
     enum { LEAST = 1 << 20 }; /* of the systems that have OpenCL */

@@ -39,6 +39,10 @@ void clf__free(void *pointer);
  * a hint. */
 void clf__prefer_large_pages(void *start, size_t bytes);
 
+/* Bytes that the system can give to programs without swapping, MemAvailable of /proc/meminfo; 0 if unknown.
+ */
+uint64_t clf__available_memory(void);
+
 /* The stack that a new thread of this process has unless whoever makes it says otherwise. */
 size_t clf__thread_stack_bytes(void);
 

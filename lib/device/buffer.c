@@ -6,22 +6,26 @@
 #include "base/memory.h"
 #include "device/device.h"
 #include "device/profile.h"
+#include "device/queue.h"
 
 /* error: what the driver said, or CL_SUCCESS where it was not asked. */
-static clf_status too_large(const struct clf_device *device, size_t bytes, const char *what, cl_int error)
+static clf_status too_large(const struct clf_device *device, size_t bytes, const char *what, int is_weight,
+                            cl_int error)
 {
+    const char *advice =
+        is_weight ? "store weights in fewer bytes (--precision fp16 or int8)" : "use smaller batches";
     return clf__fail(CLF_DEVICE_MEMORY,
                      "%s needs %zu bytes on device %s, whose largest buffer is %" PRIu64
-                     " and memory %" PRIu64 " bytes, %" PRIu64
-                     " of them in use%s%s; use smaller batches, or a device with more memory",
+                     " and memory %" PRIu64 " bytes, %" PRIu64 " of them free at the start and %" PRIu64
+                     " in use now%s%s; %s, or use a device with more memory",
                      what, bytes, device->label, device->caps.max_buffer_bytes, device->caps.memory_bytes,
-                     device->used_bytes, error == CL_SUCCESS ? "" : ": ",
-                     error == CL_SUCCESS ? "" : clf__opencl_error_name(error));
+                     device->caps.usable_bytes, device->used_bytes, error == CL_SUCCESS ? "" : ": ",
+                     error == CL_SUCCESS ? "" : clf__opencl_error_name(error), advice);
 }
 
 uint64_t clf__device_free_bytes(const struct clf_device *device)
 {
-    uint64_t memory = device->caps.memory_bytes;
+    uint64_t memory = device->caps.usable_bytes;
     return device->used_bytes < memory ? memory - device->used_bytes : 0;
 }
 
@@ -32,6 +36,7 @@ clf_status clf__buffer_allocate(struct clf__buffer **out, struct clf_device *dev
     CLF__TRY(clf__allocate(&buffer, 1, sizeof *buffer + strlen(what) + 1));
     buffer->device = device;
     buffer->bytes = bytes;
+    buffer->number = ++device->last_buffer;
     strcpy(buffer->what, what);
     *out = buffer;
     return CLF_OK;
@@ -40,9 +45,15 @@ clf_status clf__buffer_allocate(struct clf__buffer **out, struct clf_device *dev
 clf_status clf__buffer_create(struct clf__buffer **out, struct clf_device *device, size_t bytes,
                               const char *what)
 {
+    return clf__buffer_create_for(out, device, bytes, what, 0);
+}
+
+clf_status clf__buffer_create_for(struct clf__buffer **out, struct clf_device *device, size_t bytes,
+                                  const char *what, int is_weight)
+{
     /* Many drivers allocate at first use: refuse here what can never be had. */
     if (bytes > device->caps.max_buffer_bytes || bytes > clf__device_free_bytes(device)) {
-        return too_large(device, bytes, what, CL_SUCCESS);
+        return too_large(device, bytes, what, is_weight, CL_SUCCESS);
     }
     struct clf__buffer *buffer = NULL;
     CLF__TRY(clf__buffer_allocate(&buffer, device, bytes, what));
@@ -55,7 +66,7 @@ clf_status clf__buffer_create(struct clf__buffer **out, struct clf_device *devic
         clf__free(buffer);
         if (error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_RESOURCES ||
             error == CL_OUT_OF_HOST_MEMORY || error == CL_INVALID_BUFFER_SIZE) {
-            return too_large(device, bytes, what, error);
+            return too_large(device, bytes, what, is_weight, error);
         }
         return clf__opencl_check(error, "making %s, %zu bytes on device %s", what, bytes, device->label);
     }
@@ -122,6 +133,9 @@ static clf_status write_bytes(struct clf__buffer *buffer, size_t offset, size_t 
     cl_int error =
         CLF__CL(clEnqueueWriteBuffer(buffer->device->queue, buffer->memory, waits, offset, bytes, source, 0,
                                      NULL, clf__profile_slot(buffer->device->profile, &event)));
+    if (waits) {
+        clf__device_waited(buffer->device);
+    }
     return done(error, event, buffer, "write", offset, bytes, bytes);
 }
 
@@ -165,6 +179,7 @@ clf_status clf__buffer_read(const struct clf__buffer *buffer, size_t offset, siz
     cl_int error =
         CLF__CL(clEnqueueReadBuffer(buffer->device->queue, buffer->memory, CL_TRUE, offset, bytes, target, 0,
                                     NULL, clf__profile_slot(buffer->device->profile, &event)));
+    clf__device_waited(buffer->device);
     return done(error, event, buffer, "read", offset, bytes, bytes);
 }
 

@@ -31,8 +31,8 @@ void clf__buffer_free(struct clf__buffer *buffer);
 size_t clf__buffer_bytes(const struct clf__buffer *buffer);
 struct clf_device *clf__buffer_device(const struct clf__buffer *buffer);
 
-/* The device's memory, and what its buffers leave of it: drivers that allocate at first use, or lend from the
- * host, would notice too late. */
+/* The device's memory that was free when it was opened, less the buffers made since: drivers that allocate at
+ * first use, or from the host's memory, would notice a lack of it too late. */
 uint64_t clf__device_free_bytes(const struct clf_device *device);
 
 /* Blocking copies; they wait for the kernels enqueued before them. */

@@ -2,28 +2,50 @@
 
 #include <stdio.h>
 
+#include "base/environment.h"
 #include "base/memory.h"
 #include "device/device.h"
+
+/* An integrated GPU's memory is the processor's, which other programs use too and which is not swapped for
+ * it. */
+static uint64_t find_usable(const struct clf__listed_device *device)
+{
+    const struct clf_device_info *info = &device->info;
+    uint64_t usable = info->memory_bytes;
+    uint64_t available = info->kind == CLF_DEVICE_GPU && info->shares_memory ? clf__available_memory() : 0;
+    if (available > 0 && available < usable) {
+        usable = available;
+    }
+    return device->free_bytes > 0 && device->free_bytes < usable ? device->free_bytes : usable;
+}
 
 clf_status clf__caps_choose(struct clf__caps *out, const struct clf__listed_device *device,
                             const struct clf_device_options *options)
 {
     const struct clf_device_info *info = &device->info;
+    unsigned without = 0;
+    CLF__TRY(clf__environment_without(&without));
     *out = (struct clf__caps){
         .form = options->form != CLF_FORM_AUTO ? options->form : info->form,
         .gemm = CLF_GEMM_NATIVE,
         .attention = options->attention != CLF_ATTENTION_AUTO ? options->attention : CLF_ATTENTION_FUSED,
         .compute_units = info->compute_units,
-        .max_work_group = device->max_work_group,
+        .max_work_group = without & CLF__WITHOUT_LONG_GROUPS && device->max_work_group > CLF__TILE_GROUP
+                              ? CLF__TILE_GROUP
+                              : device->max_work_group,
         .local_memory_bytes = info->local_memory_bytes,
         .memory_bytes = info->memory_bytes,
+        .usable_bytes = find_usable(device),
         .max_buffer_bytes = info->max_buffer_bytes,
-        .has_integer_dot_product = (info->has_integer_dot_product || device->has_dp4a) &&
-                                   options->instructions != CLF_INSTRUCTIONS_PORTABLE,
+        .has_integer_dot_product =
+            ((info->has_integer_dot_product && device->has_fast_dot) || device->has_dp4a) &&
+            options->instructions != CLF_INSTRUCTIONS_PORTABLE && (without & CLF__WITHOUT_DOT) == 0,
         .instructions = options->instructions,
         .level = clf__level_portable(), /* until the device's first kernel has run */
-        .has_device_atomics = device->has_device_atomics,
+        .has_device_atomics = device->has_device_atomics && (without & CLF__WITHOUT_ATOMICS) == 0,
         .has_fixed_addresses = info->kind == CLF_DEVICE_CPU, /* whose buffers are the host's memory */
+        .is_paced = info->kind == CLF_DEVICE_GPU && (without & CLF__WITHOUT_PACE) == 0,
+        .without = without,
         .tuning = clf__tuning_standard(),
     };
     /* Only with native products has a sentence the same bits alone and in any batch, and on the one GPU that
@@ -50,17 +72,19 @@ clf_status clf__caps_build_options(char **out, const struct clf__listed_device *
      * the compiler makes of the code around it. -w, since some drivers send their compiler's warnings to
      * standard error; an error's log is kept whole. Division is exact wherever the device can: a GPU's own is
      * off by some units in the last place, and a mean of equal numbers another number. */
-    int needs_3 = info->has_subgroups || info->has_integer_dot_product || device->has_device_atomics;
+    int has_subgroups = info->has_subgroups && (caps->without & CLF__WITHOUT_SUBGROUPS) == 0;
+    int is_exact = device->has_exact_division && (caps->without & CLF__WITHOUT_EXACT_DIVISION) == 0;
+    int needs_3 = has_subgroups || (info->has_integer_dot_product && caps->has_integer_dot_product) ||
+                  caps->has_device_atomics;
     char apart[32] = "";
     if (caps->apart > 0) {
         snprintf(apart, sizeof apart, " -DAPART=%d", caps->apart);
     }
     return clf__format(
         out, "-w -cl-std=%s%s -DFORM_%s%s%s%s%s%s -DVECTOR_LANES=%d -DBLOCK_ROWS=%d -DINT8_BYTES=%d%s%s%s%s%s%s",
-        needs_3 ? "CL3.0" : "CL1.2",
-        device->has_exact_division ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
+        needs_3 ? "CL3.0" : "CL1.2", is_exact ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
         caps->form == CLF_FORM_CPU ? "CPU" : "GPU", info->has_fp16 ? " -DHAS_FP16" : "",
-        info->has_subgroups ? " -DHAS_SUBGROUPS" : "",
+        has_subgroups ? " -DHAS_SUBGROUPS" : "",
         caps->has_integer_dot_product ? " -DHAS_INTEGER_DOT_PRODUCT" : "",
         caps->has_integer_dot_product && device->has_dp4a ? " -DHAS_DP4A" : "",
         caps->has_device_atomics ? " -DHAS_DEVICE_ATOMICS" : "", caps->level->lanes, caps->level->block_rows,

@@ -21,13 +21,17 @@ struct clf__caps {
     size_t max_work_group; /* work-items */
     uint64_t local_memory_bytes;
     uint64_t memory_bytes;
+    uint64_t usable_bytes; /* free when the device was opened, as far as the system reports it */
     uint64_t max_buffer_bytes;
     clf_instructions instructions; /* the level that was asked for */
     int has_integer_dot_product;
     const struct clf__level *level; /* as the device's first kernels found */
     int has_device_atomics;         /* acquire and release across the device, in OpenCL C 3.0 */
     int has_fixed_addresses; /* a buffer stays where one launch saw it; OpenCL promises no device that */
+    int is_paced;            /* a watchdog may watch it: its work is enqueued in portions (queue.h) */
     int apart; /* > 0: its programs are built apart from those of other devices: opening/apart.h */
+    unsigned
+        without; /* the features that $CLFORMER_WITHOUT turns off: CLF__WITHOUT_... of base/environment.h */
     struct clf__tuning tuning; /* its choices are made above */
 };
 

@@ -9,6 +9,13 @@
 #include "opencl/listed_device.h"
 #include "opencl/opencl.h"
 
+/* Work that a device was given and has not been waited for. */
+struct clf__pace {
+    double operations; /* launched since the host last waited */
+    double since;      /* when the first of them was enqueued */
+    double rate;       /* operations a second that the device was seen to reach; 0: not seen yet */
+};
+
 struct clf_device {
     struct clf_device_list *list; /* owns what info points at */
     const struct clf_device_info *info;
@@ -21,6 +28,10 @@ struct clf_device {
     struct clf__programs *programs; /* program/program.h */
     uint64_t used_bytes;            /* of all buffers alive */
     uint64_t peak_bytes;            /* the most that these were */
+    uint64_t last_buffer;           /* the number of the newest one */
+    int unflushed;                  /* launches since the last flush: queue.h */
+    int has_flushed;                /* since the host last waited for the queue */
+    struct clf__pace pace;          /* likewise */
     int is_dry_run;                 /* dry_run.h */
     struct clf__profile *profile;   /* profile.h; NULL: off */
     struct clf_device_peaks peaks;  /* as they were last measured */
@@ -33,7 +44,8 @@ struct clf_device {
 
 struct clf__buffer {
     struct clf_device *device;
-    cl_mem memory; /* NULL: made in a dry run */
+    cl_mem memory;   /* NULL: made in a dry run */
+    uint64_t number; /* from 1; no other buffer of the device ever has it */
     size_t bytes;
     struct clf__slab *slab; /* that it is a part of, or NULL */
     size_t first;           /* its first byte there */
@@ -50,6 +62,10 @@ struct clf__slab {
 /* All of a buffer but its memory. */
 clf_status clf__buffer_allocate(struct clf__buffer **out, struct clf_device *device, size_t bytes,
                                 const char *what);
+
+/* clf__buffer_create(); is_weight chooses the advice of a refusal. */
+clf_status clf__buffer_create_for(struct clf__buffer **out, struct clf_device *device, size_t bytes,
+                                  const char *what, int is_weight);
 
 /* Whether so many bytes more would end within `limit`. */
 int clf__slab_has_room(const struct clf__slab *slab, size_t bytes, size_t limit);

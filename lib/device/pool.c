@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "device/device.h"
+#include "device/queue.h"
 
 static clf_status add_chunk(struct clf__pool *pool)
 {
@@ -113,11 +114,9 @@ clf_status clf__pool_lend_later(const struct clf__pool *pool, struct clf__loan *
                                                                  0, NULL, &event, &error));
         loan->event = event;
     }
-    if (error == CL_SUCCESS) {
-        error = CLF__CL(clFlush(device->queue));
-    }
-    return clf__opencl_check(error, "mapping %zu bytes of %s on device %s", region.size, whole->what,
-                             device->label);
+    CLF__TRY(clf__opencl_check(error, "mapping %zu bytes of %s on device %s", region.size, whole->what,
+                               device->label));
+    return clf__device_flush(pool->device);
 }
 
 clf_status clf__pool_has_lent(int *out, const struct clf__pool *pool, const struct clf__loan *loan)

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "device/buffer.h"
 #include "device/device.h"
@@ -15,6 +17,8 @@ struct pending {
     cl_event before; /* its end is the start; NULL: the event's own */
     cl_event event;
     int entry;
+    double asked; /* when the host began to enqueue it, on its own clock */
+    struct clf__cost cost;
 };
 
 struct clf__profile {
@@ -22,6 +26,8 @@ struct clf__profile {
     int entry_count;
     struct pending *pending; /* (MOST_PENDING), in the order of the queue */
     int pending_count;
+    double asked;                  /* when the next command began to be enqueued; 0: it has not */
+    int has_discarded;             /* a time, which was logged */
     struct clf_kernel_time *times; /* the entries in order, as the last question was answered */
 };
 
@@ -63,22 +69,58 @@ void clf__profile_free(struct clf__profile *profile)
     }
 }
 
+cl_event *clf__profile_slot(struct clf__profile *profile, cl_event *event)
+{
+    if (profile == NULL) {
+        return NULL;
+    }
+    if (!(profile->asked > 0.0)) {
+        profile->asked = clf__seconds();
+    }
+    return event;
+}
+
 static cl_int read_time(cl_ulong *nanoseconds, cl_event event, cl_profiling_info what)
 {
     return CLF__CL(clGetEventProfilingInfo(event, what, sizeof *nanoseconds, nanoseconds, NULL));
 }
 
-/* Of a command that is done. */
-static cl_int read_seconds(double *seconds, const struct pending *pending)
+/* Reads the time of a finished command. *is_true: the time can be true, given that the host saw the command
+ * finished at `now`. Drivers report times in a wrong unit, of commands that have not run, or constants. */
+static cl_int read_seconds(double *seconds, int *is_true, const struct pending *pending, double now)
 {
+    const cl_ulong least_end = 1000; /* ns; no device's clock is that young */
+    const double most_operations = 1e17, most_bytes = 1e15, shortest = 1e-6, clock_error = 1.1, delay = 1e-4;
     cl_ulong start = 0, end = 0;
     cl_int error = pending->before ? read_time(&start, pending->before, CL_PROFILING_COMMAND_END)
                                    : read_time(&start, pending->event, CL_PROFILING_COMMAND_START);
     if (error == CL_SUCCESS) {
         error = read_time(&end, pending->event, CL_PROFILING_COMMAND_END);
     }
-    *seconds = end > start ? 1e-9 * (double)(end - start) : 0.0;
-    return error;
+    *is_true = error == CL_SUCCESS && end >= least_end && end >= start;
+    *seconds = *is_true ? 1e-9 * (double)(end - start) : 0.0;
+    double least = *seconds > shortest ? *seconds : shortest; /* clocks tick slowly */
+    *is_true = *is_true && *seconds <= clock_error * (now - pending->asked) + delay &&
+               pending->cost.operations <= most_operations * least &&
+               pending->cost.bytes <= most_bytes * least;
+    return error == CL_PROFILING_INFO_NOT_AVAILABLE ? CL_SUCCESS : error;
+}
+
+static void add_time(struct clf_device *device, const struct pending *pending, double seconds, int is_true)
+{
+    struct clf_kernel_time *entry = &device->profile->entries[pending->entry];
+    if (is_true) {
+        entry->seconds += seconds;
+        return;
+    }
+    entry->discarded++;
+    if (!device->profile->has_discarded) {
+        device->profile->has_discarded = 1;
+        clf__log(
+            CLF_LOG_WARNING,
+            "the driver of device %s reports times that cannot be true, as of kernel %s; they are left out",
+            device->label, entry->name);
+    }
 }
 
 /* Waits for the oldest count events and adds up their times. */
@@ -89,13 +131,16 @@ static clf_status collect(struct clf_device *device, int count)
         return CLF_OK;
     }
     struct pending *pending = profile->pending;
+    CLF__TRY(clf__device_flush(device)); /* some drivers do not when an event is waited for */
     cl_int error = CLF__CL(clWaitForEvents(1, &pending[count - 1].event)); /* in order: all before it, too */
+    double now = clf__seconds();
     int done = 0;
     while (done < count && error == CL_SUCCESS) {
         double seconds = 0.0;
-        error = read_seconds(&seconds, &pending[done]);
+        int is_true = 0;
+        error = read_seconds(&seconds, &is_true, &pending[done], now);
         if (error == CL_SUCCESS) {
-            profile->entries[pending[done].entry].seconds += seconds;
+            add_time(device, &pending[done], seconds, is_true);
             release(pending[done].before);
             release(pending[done++].event);
         }
@@ -135,7 +180,8 @@ static clf_status add(struct clf_device *device, const char *name, struct clf__c
     entry->launches++;
     entry->operations += cost.operations;
     entry->bytes += cost.bytes;
-    profile->pending[profile->pending_count++] = (struct pending){before, event, index};
+    profile->pending[profile->pending_count++] = (struct pending){before, event, index, profile->asked, cost};
+    profile->asked = 0.0;
     return CLF_OK;
 }
 
@@ -155,7 +201,8 @@ clf_status clf__profile_mark(struct clf_device *device, cl_event *event)
     if (device->profile == NULL) {
         return CLF_OK;
     }
-    cl_int error = CLF__CL(clEnqueueMarkerWithWaitList(device->queue, 0, NULL, event));
+    cl_int error = CLF__CL(
+        clEnqueueMarkerWithWaitList(device->queue, 0, NULL, clf__profile_slot(device->profile, event)));
     return clf__opencl_check(error, "marking a time in the queue of device %s", device->label);
 }
 

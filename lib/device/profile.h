@@ -12,12 +12,9 @@ struct clf__profile;
 clf_status clf__profile_create(struct clf__profile **out);
 void clf__profile_free(struct clf__profile *profile); /* NULL is ignored */
 
-/* What to hand to an enqueueing call: *event gets an event where there is a profile, and stays NULL without.
- */
-static inline cl_event *clf__profile_slot(struct clf__profile *profile, cl_event *event)
-{
-    return profile ? event : NULL;
-}
+/* The event argument of an enqueueing call: `event` with a profile, NULL without. Called directly before the
+ * command is enqueued, whose time cannot be longer than the time from then until it is done. */
+cl_event *clf__profile_slot(struct clf__profile *profile, cl_event *event);
 
 /* Counts a command under its name, and its time as soon as it is done; takes the events. Its time begins with
  * itself, or, where `before` is not NULL, with the end of that. Without an event it does nothing. */

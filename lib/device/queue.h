@@ -1,4 +1,4 @@
-/* Waiting for a device's work. */
+/* Handing work to a device and waiting for it. */
 #ifndef CLF_DEVICE_QUEUE_H
 #define CLF_DEVICE_QUEUE_H
 
@@ -6,6 +6,17 @@
 
 struct clf_device;
 
+/* Counts a launch and its operations and flushes the queue after every 16th: some drivers start work only
+ * at a flush, and a flush for each launch costs more than it gains. Blocking calls flush by themselves
+ * (OpenCL 1.2, 5.13). On a device that is paced it waits as soon as about a second of work is enqueued, by
+ * the rate that the device was seen to reach: a driver that sees no end of the work for some seconds resets
+ * the GPU. */
+clf_status clf__device_launched(struct clf_device *device, double operations);
+/* How many operations one launch should have at most, about 0.3 s of work. */
+double clf__device_most_operations(const struct clf_device *device);
+clf_status clf__device_flush(struct clf_device *device);
+/* For callers of blocking commands, which wait for the queue by themselves. */
+void clf__device_waited(struct clf_device *device);
 /* Waits until everything enqueued is done. */
 clf_status clf__device_finish(struct clf_device *device);
 /* The same after a failure, whose sentence is kept even if this fails too. Who enqueued a copy that does not

@@ -29,10 +29,10 @@ static clf_status prefer_large_pages(struct clf__buffer *buffer)
                              device->label);
 }
 
-clf_status clf__buffer_create_large(struct clf__buffer **out, struct clf_device *device, size_t bytes,
-                                    const char *what)
+static clf_status create_large(struct clf__buffer **out, struct clf_device *device, size_t bytes,
+                               const char *what, int is_weight)
 {
-    CLF__TRY(clf__buffer_create(out, device, bytes, what));
+    CLF__TRY(clf__buffer_create_for(out, device, bytes, what, is_weight));
     int has_pages = device->info->kind == CLF_DEVICE_CPU && bytes >= LEAST_BYTES;
     clf_status status = has_pages ? prefer_large_pages(*out) : CLF_OK;
     if (status != CLF_OK) {
@@ -40,6 +40,12 @@ clf_status clf__buffer_create_large(struct clf__buffer **out, struct clf_device 
         *out = NULL;
     }
     return status;
+}
+
+clf_status clf__buffer_create_large(struct clf__buffer **out, struct clf_device *device, size_t bytes,
+                                    const char *what)
+{
+    return create_large(out, device, bytes, what, 0);
 }
 
 static clf_status create_slab(struct clf__slab **out, struct clf_device *device)
@@ -123,13 +129,13 @@ clf_status clf__buffer_create_streamed(struct clf__buffer **out, struct clf_devi
                     device->caps.max_buffer_bytes >= SLAB_BYTES && !device->has_no_slabs;
     int has_room = device->slab != NULL && clf__slab_has_room(device->slab, bytes, SLAB_BYTES);
     if (!is_shared || (!has_room && clf__device_free_bytes(device) / 4 < SLAB_BYTES)) {
-        return clf__buffer_create_large(out, device, bytes, what);
+        return create_large(out, device, bytes, what, 1);
     }
     clf_status status = create_shared(out, device, bytes, what, has_room);
     if (status == CLF_DEVICE || status == CLF_DEVICE_MEMORY) {
         clf__log(CLF_LOG_DEBUG, "weights lie in memory of their own from now on: %s", clf_last_error());
         device->has_no_slabs = 1;
-        status = clf__buffer_create_large(out, device, bytes, what);
+        status = create_large(out, device, bytes, what, 1);
     }
     return status;
 }

@@ -20,10 +20,12 @@ static clf_status check_fits(const struct clf__transformer *transformer, const c
     if (needed <= left) {
         return CLF_OK;
     }
-    return clf__fail(CLF_DEVICE_MEMORY,
-                     "%s: the weights need %" PRIu64 " bytes on the device, which has %" PRIu64
-                     " left of %" PRIu64 "; choose a device with more memory, or a smaller model",
-                     folder, needed, left, clf__device_caps(transformer->device)->memory_bytes);
+    return clf__fail(
+        CLF_DEVICE_MEMORY,
+        "%s: the weights need %" PRIu64 " bytes on the device, which has %" PRIu64 " left of %" PRIu64
+        "; store them in fewer bytes (--precision fp16 or int8), or choose a smaller model or a device "
+        "with more memory",
+        folder, needed, left, clf__device_caps(transformer->device)->memory_bytes);
 }
 
 clf_status clf__transformer_load_weights(struct clf__transformer *transformer, const char *folder)

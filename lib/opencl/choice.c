@@ -166,6 +166,41 @@ int clf__choice_candidate(const struct clf_device_list *list, int order)
     return -1;
 }
 
+int clf__choice_rival(const struct clf_device_list *list)
+{
+    int first = clf__choice_candidate(list, 0), processor = -1;
+    for (int order = 1, i; first >= 0 && (i = clf__choice_candidate(list, order)) >= 0; order++) {
+        const struct clf_device_info *info = &list->devices[i].info;
+        if (clf__identity_is_pci(list->devices[first].info.pci_address, info->pci_address)) {
+            return i;
+        }
+        processor = processor < 0 && info->kind == CLF_DEVICE_CPU ? i : processor;
+    }
+    int shares = first >= 0 && list->devices[first].info.kind == CLF_DEVICE_GPU &&
+                 list->devices[first].info.shares_memory;
+    return shares ? processor : -1;
+}
+
+void clf__choice_prefer(struct clf_device_list *list, int index, const double rates[2])
+{
+    int first = clf__choice_candidate(list, 0);
+    struct clf__listed_device *device = &list->devices[index], *other = &list->devices[first];
+    for (int i = 0; i < list->count; i++) {
+        struct clf_device_info *info = &list->devices[i].info;
+        info->candidate_order +=
+            info->candidate_order >= 0 && info->candidate_order < device->info.candidate_order;
+    }
+    device->info.candidate_order = 0;
+    snprintf(device->reason, sizeof device->reason,
+             "multiplies matrices at %.3g GFLOP/s when measured, and device %d at %.3g", 1e-9 * rates[0],
+             first, 1e-9 * rates[1]);
+    snprintf(other->reason, sizeof other->reason,
+             "after device %d, which multiplies matrices at %.3g GFLOP/s when measured, this one at %.3g",
+             index, 1e-9 * rates[0], 1e-9 * rates[1]);
+    device->info.order_reason = device->reason;
+    other->info.order_reason = other->reason;
+}
+
 static int is_index(const char *selector)
 {
     return *selector != '\0' && strspn(selector, "0123456789") == strlen(selector);

@@ -130,6 +130,26 @@ static void ask_instructions(struct clf__listed_device *device, const char *exte
     device->has_amd_compiler = clf__identity_lists(extensions, "cl_amd_device_attribute_query");
 }
 
+/* Some drivers list the extension and emulate it, several times slower than plain code. The first version of
+ * the extension cannot be asked. The kernels use dot_acc_sat() of signed bytes. */
+static int ask_fast_dot(const struct clf__listed_device *device, const char *extensions)
+{
+    cl_device_integer_dot_product_acceleration_properties_khr fast;
+    return clf__identity_lists(extensions, "cl_khr_integer_dot_product") &&
+           ask(&fast, sizeof fast, device, CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_8BIT_KHR) &&
+           fast.accumulating_saturating_signed_accelerated;
+}
+
+/* AMD's answer is one or two numbers of KiB: all that is free, and the largest block. */
+static uint64_t ask_free_bytes(const struct clf__listed_device *device, const char *extensions)
+{
+    size_t kib[2] = {0, 0};
+    int is_known = clf__identity_lists(extensions, "cl_amd_device_attribute_query") &&
+                   CLF__CL(clGetDeviceInfo(device->id, CL_DEVICE_GLOBAL_FREE_MEMORY_AMD, sizeof kib, kib,
+                                           NULL)) == CL_SUCCESS;
+    return is_known ? 1024 * (uint64_t)kib[0] : 0;
+}
+
 static int ask_exact_division(const struct clf__listed_device *device)
 {
     cl_device_fp_config config = 0;
@@ -157,6 +177,8 @@ clf_status clf__identity_read(struct clf__listed_device *device, const char *ext
     device->float_width = ask_number(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, 0);
     device->lanes = ask_lanes(device, extensions);
     ask_instructions(device, extensions);
+    device->has_fast_dot = ask_fast_dot(device, extensions);
+    device->free_bytes = ask_free_bytes(device, extensions);
     device->has_exact_division = ask_exact_division(device);
     char *copy = NULL;
     CLF__TRY(clf__copy_string(&copy, address));

@@ -4,9 +4,9 @@
 
 #include "opencl/listed_device.h"
 
-/* Asks for the address on the PCI bus, the UUID, the clock, whose memory it computes in, and how many lanes a
- * compute unit has. What a driver does not tell stays "" or 0; fails for want of memory alone. `extensions`
- * is the device's list. */
+/* Asks for the address on the PCI bus, the UUID, the clock, whose memory it computes in, whether integer dot
+ * products are accelerated, and how many lanes a compute unit has. A value that the driver does not report
+ * stays "" or 0; fails only for lack of memory. `extensions` is the device's list. */
 clf_status clf__identity_read(struct clf__listed_device *device, const char *extensions);
 
 /* Whether a list of extensions, with spaces between them, holds this one. */

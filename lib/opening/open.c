@@ -10,8 +10,10 @@
 #include "device/profile.h"
 #include "opencl/listed_device.h"
 #include "opening/apart.h"
+#include "opening/check.h"
 #include "opening/probe.h"
 #include "opening/probe_matrix.h"
+#include "opening/speed.h"
 #include "program/program.h"
 
 /* The levels that a device runs, from the least one on: "portable, avx2". */
@@ -46,6 +48,9 @@ static clf_status probe(struct clf_device *device, struct clf__listed_device *li
                  "device %s has instructions amx, which the system refuses: another level is taken",
                  device->label);
     }
+    if (device->caps.without & CLF__WITHOUT_DOT) {
+        instructions &= ~(CLF__DOT_INT8_ANY | CLF__DOT_BF16 | CLF__TILES);
+    }
     instructions |= listed->float_width >= 16 ? CLF__WIDE : 0;
     const struct clf__level *level = clf__level_find(device->caps.instructions, instructions);
     if (level == NULL) {
@@ -74,6 +79,10 @@ static clf_status fill(struct clf_device *device, struct clf__listed_device *lis
     CLF__TRY(clf__tuning_choose(&tuned, tuning));
     CLF__TRY(clf__caps_choose(&device->caps, listed, &tuned));
     device->caps.tuning = *tuning;
+    if (device->caps.without != 0) {
+        clf__log(CLF_LOG_INFO, "device %s is used without %s (CLFORMER_WITHOUT)", device->label,
+                 clf__environment_value("CLFORMER_WITHOUT"));
+    }
     device->caps.asks_for_clblast =
         device->caps.gemm == CLF_GEMM_CLBLAST &&
         (options->gemm != CLF_GEMM_AUTO || clf__environment_value("CLFORMER_GEMM") != NULL);
@@ -86,8 +95,10 @@ static clf_status fill(struct clf_device *device, struct clf__listed_device *lis
     cl_command_queue_properties timed = options->profile ? CL_QUEUE_PROFILING_ENABLE : 0;
     device->queue = CLF__CL_CREATE(&error, clCreateCommandQueue(device->context, device->id, timed, &error));
     CLF__TRY(clf__opencl_check(error, "making a queue on device %s", device->label));
-    CLF__TRY(clf__programs_create(device, options->use_program_cache));
+    int are_kept = options->use_program_cache && (device->caps.without & CLF__WITHOUT_CACHE) == 0;
+    CLF__TRY(clf__programs_create(device, are_kept));
     CLF__TRY(probe(device, listed));
+    CLF__TRY(clf__check_once(device));
     return options->profile ? clf__profile_create(&device->profile) : CLF_OK;
 }
 
@@ -139,19 +150,61 @@ static clf_status open_index(struct clf_device **out, struct clf_device_list *li
     return status;
 }
 
+/* Whether a failure lies with the device, so that another may do better. */
+static int is_devices_fault(clf_status status)
+{
+    return status == CLF_DEVICE || status == CLF_DEVICE_MEMORY || status == CLF_BUILD ||
+           status == CLF_UNSUPPORTED;
+}
+
+/* The speed of a listed device, measured if it is not known; 0 if the device fails. */
+static clf_status find_speed(double *rate, struct clf_device_list *list, int index,
+                             const struct clf_device_options *options)
+{
+    CLF__TRY(clf__speed_read(rate, &list->devices[index].info));
+    if (*rate > 0.0) {
+        return CLF_OK;
+    }
+    struct clf_device *device;
+    clf_status status = open_index(&device, list, index, options);
+    if (status == CLF_OK) {
+        status = clf__speed_measure(rate, device);
+        clf__program_cache_store_all(device);
+        free_device(device);
+    }
+    return is_devices_fault(status) ? CLF_OK : status;
+}
+
+/* Puts the faster of two devices first where only a measurement can tell. Without a place to keep the
+ * measurement, each start would need seconds for it; a form that is asked for would change it. */
+static clf_status order_by_speed(struct clf_device_list *list, const struct clf_device_options *options)
+{
+    unsigned without = 0;
+    uint64_t kept_bytes = 0;
+    CLF__TRY(clf__environment_without(&without));
+    CLF__TRY(clf__environment_cache_bytes(&kept_bytes));
+    int rival = clf__choice_rival(list), first = clf__choice_candidate(list, 0);
+    if (rival < 0 || !options->use_program_cache || kept_bytes == 0 || options->form != CLF_FORM_AUTO ||
+        clf__environment_value("CLFORMER_FORM") != NULL ||
+        (without & (CLF__WITHOUT_SPEED | CLF__WITHOUT_CACHE)) != 0) {
+        return CLF_OK;
+    }
+    const double clearly = 1.1;
+    double rates[2];
+    CLF__TRY(find_speed(&rates[1], list, first, options));
+    CLF__TRY(find_speed(&rates[0], list, rival, options));
+    if (rates[1] > 0.0 && rates[0] > clearly * rates[1]) {
+        clf__choice_prefer(list, rival, rates);
+    }
+    return CLF_OK;
+}
+
 /* The first device of the default order other than index, or -1. */
 static int next_candidate(const struct clf_device_list *list, int index)
 {
     int order = list->devices[index].info.candidate_order;
     int next = clf__choice_candidate(list, order + 1);
     return next >= 0 ? next : clf__choice_candidate(list, order == 0 ? 1 : 0);
-}
-
-/* Whether a failure lies with the device, so that another may do better. */
-static int is_devices_fault(clf_status status)
-{
-    return status == CLF_DEVICE || status == CLF_DEVICE_MEMORY || status == CLF_BUILD ||
-           status == CLF_UNSUPPORTED;
 }
 
 static clf_status open_selected(struct clf_device **out, struct clf_device_list *list, const char *selector,
@@ -172,6 +225,7 @@ static clf_status open_default(struct clf_device **out, struct clf_device_list *
                                const struct clf_device_options *options)
 {
     clf_status status = CLF_NO_DEVICE;
+    CLF__TRY(order_by_speed(list, options));
     for (int order = 0;; order++) {
         int index = clf__choice_candidate(list, order);
         if (index < 0) {

@@ -55,6 +55,26 @@ static int is_aligned(struct clf__tensor x, int width)
     return x.offset % 4 == 0 && x.stride % 4 == 0 && width % 4 == 0;
 }
 
+static struct clf__attention_group step_group(const struct clf__heads *heads, size_t ways, int is_aligned)
+{
+    struct clf__attention_group group = {.items = ways * CLF__GROUP,
+                                         .local_bytes = count_step_local(heads, ways),
+                                         .ways = (int)ways,
+                                         .is_aligned = is_aligned};
+    snprintf(group.defines, sizeof group.defines, " -DWAYS=%d%s", (int)ways,
+             is_aligned ? " -DIS_ALIGNED" : "");
+    return group;
+}
+
+int clf__attention_group_halve(struct clf__attention_group *group, const struct clf__heads *heads)
+{
+    if (group->ways < 2) {
+        return 0;
+    }
+    *group = step_group(heads, (size_t)group->ways / 2, group->is_aligned);
+    return 1;
+}
+
 struct clf__attention_group clf__attention_step_group(const struct clf_device *device,
                                                       const struct clf__heads *heads, struct clf__tensor k,
                                                       struct clf__tensor v, size_t tasks, int keys)
@@ -70,11 +90,7 @@ struct clf__attention_group clf__attention_step_group(const struct clf_device *d
                         count_step_local(heads, ways) > caps->local_memory_bytes)) {
         ways /= 2;
     }
-    int aligned = is_aligned(k, heads->key_width) && is_aligned(v, heads->value_width);
-    group.items = ways * CLF__GROUP;
-    group.local_bytes = count_step_local(heads, ways);
-    snprintf(group.defines, sizeof group.defines, " -DWAYS=%d%s", (int)ways, aligned ? " -DIS_ALIGNED" : "");
-    return group;
+    return step_group(heads, ways, is_aligned(k, heads->key_width) && is_aligned(v, heads->value_width));
 }
 
 int clf__attention_parts(int keys)
@@ -174,17 +190,58 @@ static struct clf__attention_group block_group(const struct clf__caps *caps, con
     return group;
 }
 
+/* A launch of the one-pass kernels: its operands and its groups. */
+struct fused {
+    struct clf__tensor y, q, k, v;
+    struct clf__attention_sizes sizes;
+    size_t tasks;
+    struct clf__attention_group group;
+};
+
+static clf_status launch_fused(const struct fused *fused, const struct clf__attention_call *call,
+                               int *exceeds)
+{
+    const struct clf__heads *heads = &call->heads;
+    const struct clf__sequence_ranges *ranges = &call->ranges;
+    const struct clf__mask *mask = &call->mask;
+    int by_rows = takes_rows(call), has_dropout = call->dropout.rate > 0.0f;
+    const struct clf__argument arguments[] = {
+        CLF__LOCAL(fused->group.local_bytes),  CLF__BUFFER(fused->y.buffer),
+        CLF__BUFFER(fused->q.buffer),          CLF__BUFFER(fused->k.buffer),
+        CLF__BUFFER(fused->v.buffer),          CLF__BUFFER(ranges->table.buffer),
+        CLF__BUFFER(mask->hidden_keys.buffer), CLF__BUFFER(mask->additive.buffer),
+        CLF__BUFFER(mask->relative.buffer),    CLF__STRUCT(fused->sizes),
+        CLF__DROPOUT(call->dropout),
+    };
+    int argument_count = sizeof arguments / sizeof *arguments - (has_dropout ? 0 : 6);
+    char defines[128];
+    snprintf(defines, sizeof defines, "-DKEY_WIDTH=%d -DVALUE_WIDTH=%d%s%s%s%s", heads->key_width,
+             heads->value_width, has_dropout ? " -DHAS_DROPOUT" : "",
+             clf__result_define(fused->y), clf__cache_define(fused->k), fused->group.defines);
+    const struct clf__launch launch = {
+        .program = by_rows ? "attention_step" : "attention",
+        .defines = defines,
+        .cpu = CLF__GRID(by_rows ? "attention_rows_cpu" : "attention_forward_cpu", clf__groups(fused->tasks)),
+        .gpu = {.kernel = by_rows ? "attention_rows_gpu" : "attention_forward_gpu",
+                .groups = {clf__groups(fused->tasks)},
+                .local = {fused->group.items}},
+        .arguments = arguments,
+        .argument_count = argument_count,
+        .cost = count_cost(heads, ranges, fused->q.rows, fused->k.type),
+        .exceeds = exceeds,
+    };
+    return clf__launch(clf__buffer_device(fused->y.buffer), &launch);
+}
+
 /* The one-pass kernels. */
 static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, struct clf__tensor k,
                                 struct clf__tensor v, const struct clf__attention_call *call)
 {
     const struct clf__heads *heads = &call->heads;
     const struct clf__sequence_ranges *ranges = &call->ranges;
-    const struct clf__mask *mask = &call->mask;
     struct clf_device *device = clf__buffer_device(y.buffer);
     const struct clf__caps *caps = clf__device_caps(device);
     int is_cpu = caps->form == CLF_FORM_CPU, block = choose_block(call, caps);
-    int has_dropout = call->dropout.rate > 0.0f;
     struct clf__attention_sizes sizes = list_sizes(y, q, k, v, call);
     sizes.block_queries = block;
     int by_rows = takes_rows(call);
@@ -201,36 +258,12 @@ static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, stru
     struct clf__attention_group group =
         by_rows ? clf__attention_step_group(device, heads, k, v, tasks, ranges->max_keys)
                 : block_group(caps, heads, q, k, v);
-    const struct clf__argument arguments[] = {
-        CLF__LOCAL(group.local_bytes),
-        CLF__BUFFER(y.buffer),
-        CLF__BUFFER(q.buffer),
-        CLF__BUFFER(k.buffer),
-        CLF__BUFFER(v.buffer),
-        CLF__BUFFER(ranges->table.buffer),
-        CLF__BUFFER(mask->hidden_keys.buffer),
-        CLF__BUFFER(mask->additive.buffer),
-        CLF__BUFFER(mask->relative.buffer),
-        CLF__STRUCT(sizes),
-        CLF__DROPOUT(call->dropout),
-    };
-    int argument_count = sizeof arguments / sizeof *arguments - (has_dropout ? 0 : 6);
-    char defines[128];
-    snprintf(defines, sizeof defines, "-DKEY_WIDTH=%d -DVALUE_WIDTH=%d%s%s%s%s", heads->key_width,
-             heads->value_width, has_dropout ? " -DHAS_DROPOUT" : "",
-             clf__result_define(y), clf__cache_define(k), group.defines);
-    const struct clf__launch launch = {
-        .program = by_rows ? "attention_step" : "attention",
-        .defines = defines,
-        .cpu = CLF__GRID(by_rows ? "attention_rows_cpu" : "attention_forward_cpu", clf__groups(tasks)),
-        .gpu = {.kernel = by_rows ? "attention_rows_gpu" : "attention_forward_gpu",
-                .groups = {clf__groups(tasks)},
-                .local = {group.items}},
-        .arguments = arguments,
-        .argument_count = argument_count,
-        .cost = count_cost(heads, ranges, q.rows, k.type),
-    };
-    return clf__launch(device, &launch);
+    struct fused fused = {.y = y, .q = q, .k = k, .v = v, .sizes = sizes, .tasks = tasks, .group = group};
+    int exceeds = 0;
+    do {
+        CLF__TRY(launch_fused(&fused, call, fused.group.ways > 1 ? &exceeds : NULL));
+    } while (exceeds && clf__attention_group_halve(&fused.group, heads));
+    return CLF_OK;
 }
 
 static int is_batched(const struct clf__caps *caps, const struct clf__attention_call *call)

@@ -151,7 +151,10 @@ struct clf__attention_step_sizes clf__attention_step_sizes(const struct clf__hea
 struct clf__attention_group {
     size_t items, local_bytes;
     char defines[32];
+    int ways, is_aligned; /* streams of keys beside each other, and whether rows start on 16 bytes */
 };
+/* Halves the streams of a group for cl/attention/attention_step.cl; false if it has one or none. */
+int clf__attention_group_halve(struct clf__attention_group *group, const struct clf__heads *heads);
 struct clf__attention_group clf__attention_step_group(const struct clf_device *device,
                                                       const struct clf__heads *heads, struct clf__tensor k,
                                                       struct clf__tensor v, size_t tasks, int keys);

@@ -4,6 +4,7 @@
 
 #include "base/larger.h"
 #include "device/caps.h"
+#include "device/queue.h"
 #include "gemm/activations.h"
 #include "gemm/layout.h"
 #include "ops/operand.h"
@@ -63,6 +64,16 @@ static int logits_rows(const struct clf_device *device, int outputs)
     return caps->form == CLF_FORM_CPU || rows < LOGITS_ROWS ? LOGITS_ROWS
            : rows > MOST_LOGITS_ROWS                        ? MOST_LOGITS_ROWS
                                                             : (int)rows;
+}
+
+/* The number of rows that one launch takes, at most `rows`; more rows than a skinny group are whole groups.
+ */
+static int count_rows(const struct clf__projection *projection, struct clf__tensor x, int rows)
+{
+    double operations = 2.0 * x.columns * clf__weight_outputs(projection->weight);
+    double most = clf__device_most_operations(clf__buffer_device(x.buffer)) / operations;
+    int group = most > CLF__SKINNY_ROWS ? CLF__SKINNY_ROWS : 1;
+    return most < rows ? clf__larger((int)most / group * group, 1) : rows;
 }
 
 clf_status clf__projection_scratch_reserve(struct clf__projection_scratch *scratch, struct clf__arena *arena,
@@ -269,8 +280,8 @@ clf_status clf__projection_top_k(struct clf__tensor values, struct clf__tensor i
     assert(ids.columns == values.columns && statistics.columns == 4 && banned_offsets.columns == x.rows + 1);
     CLF__TRY(clf__top_k_check(values.columns));
     int fused = is_fused(clf__buffer_device(x.buffer), projection);
-    for (int first = 0; first < x.rows; first += scratch->rows) {
-        int count = clf__smaller(scratch->rows, x.rows - first);
+    for (int first = 0, count; first < x.rows; first += count) {
+        count = count_rows(projection, x, clf__smaller(scratch->rows, x.rows - first));
         struct clf__tensor chunk = clf__tensor_rows(x, first, count);
         struct clf__tensor chunk_values = clf__tensor_rows(values, first, count);
         struct clf__tensor chunk_ids = clf__tensor_rows(ids, first, count);
@@ -297,8 +308,8 @@ clf_status clf__projection_pick(struct clf__tensor picked, struct clf__tensor x,
 {
     assert(picked.columns == x.rows && labels.columns == x.rows);
     int fused = is_fused(clf__buffer_device(x.buffer), projection);
-    for (int first = 0; first < x.rows; first += scratch->rows) {
-        int count = clf__smaller(scratch->rows, x.rows - first);
+    for (int first = 0, count; first < x.rows; first += count) {
+        count = count_rows(projection, x, clf__smaller(scratch->rows, x.rows - first));
         struct clf__tensor chunk = clf__tensor_rows(x, first, count);
         struct clf__tensor chunk_picked = clf__tensor_columns(picked, first, count);
         struct clf__tensor chunk_labels = clf__tensor_columns(labels, first, count);

@@ -60,9 +60,16 @@ clf_status clf__rows_launch(const struct clf__rows_launch *launch)
     };
     const struct clf__caps *caps = clf__device_caps(device);
     if (launch->has_long_rows && caps->form == CLF_FORM_GPU && caps->max_work_group >= CLF__LONG_GROUP) {
+        int exceeds = 0;
+        struct clf__launch longer = kernel;
         assert(launch->defines == NULL);
-        kernel.defines = CLF__LONG_GROUP_DEFINE;
-        kernel.gpu.local[0] = CLF__LONG_GROUP;
+        longer.defines = CLF__LONG_GROUP_DEFINE;
+        longer.gpu.local[0] = CLF__LONG_GROUP;
+        longer.exceeds = &exceeds;
+        clf_status status = clf__launch(device, &longer);
+        if (status != CLF_OK || !exceeds) {
+            return status;
+        }
     }
     return clf__launch(device, &kernel);
 }

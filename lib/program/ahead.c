@@ -9,6 +9,7 @@
 #include "base/owned.h"
 #include "device/device.h"
 #include "program/program.h"
+#include "tuning/device_key.h"
 
 /* A list is an empty line, then a line for each program: its name, a tab and its defines. */
 static const size_t largest_list = (size_t)1 << 20;
@@ -35,9 +36,14 @@ static clf_status find_list(struct clf_device *device, const char *work)
 {
     struct clf__programs *programs = device->programs;
     char *key = NULL;
-    CLF__TRY(clf__format(&key, "%s\n%s\n%s\n%s", CLF_VERSION, device->label, device->build_options, work));
-    clf_status status = clf__format(&programs->ahead.path, "%s/ahead-%016" PRIx64 ".list",
-                                    programs->cache.folder, clf__checksum(key, strlen(key)));
+    clf_status status = clf__device_key(&key, device->info);
+    if (status == CLF_OK) {
+        status = clf__append(&key, "%s\n%s", device->build_options, work);
+    }
+    if (status == CLF_OK) {
+        status = clf__format(&programs->ahead.path, "%s/ahead-%016" PRIx64 ".list", programs->cache.folder,
+                             clf__checksum(key, strlen(key)));
+    }
     clf__free(key);
     if (status == CLF_OK && clf__file_exists(programs->ahead.path)) {
         size_t size;

@@ -15,6 +15,7 @@
 #include "base/owned.h"
 #include "device/device.h"
 #include "program/program.h"
+#include "tuning/device_key.h"
 
 /* A file: this header, the key, the kernels, the binary. A binary is code that runs as this user: it is taken
  * from a file that nobody else can have written. Drivers crash on damaged binaries, so nothing of a file is
@@ -79,12 +80,12 @@ clf_status clf__program_cache_open(struct clf_device *device)
 static clf_status locate(char **key, char **path, const struct clf_device *device,
                          const struct clf__program *program)
 {
-    const struct clf_device_info *info = device->info;
-    CLF__TRY(clf__format(key,
-                         "clformer %s\nprogram %s\noptions %s\nplatform %s\nplatform version %s\ndevice "
-                         "%s\ndevice version %s\ndriver %s\n%s",
-                         CLF_VERSION, program->name, program->options, info->platform_name,
-                         info->platform_version, info->name, info->version, info->driver, program->source));
+    char *device_key = NULL;
+    CLF__TRY(clf__device_key(&device_key, device->info));
+    clf_status status = clf__format(key, "%sprogram %s\noptions %s\n%s", device_key, program->name,
+                                    program->options, program->source);
+    clf__free(device_key);
+    CLF__TRY(status);
     return clf__format(path, "%s/%s-%016" PRIx64 ".bin", device->programs->cache.folder, program->name,
                        clf__checksum(*key, strlen(*key)));
 }

@@ -66,9 +66,12 @@ struct clf__launch {
     const struct clf__argument *arguments;
     int argument_count;
     struct clf__cost cost; /* for the profile */
+    int *exceeds; /* not NULL: receives whether a group exceeds the limits of the kernel, in which case
+                     nothing is launched and clf__launch() succeeds; the caller launches smaller groups */
 };
 
-/* Enqueues on the device's in-order queue. A failure names the kernel and the device. */
+/* Enqueues on the device's in-order queue. A failure names the kernel and the device. CLF_UNSUPPORTED, with
+ * the numbers, if the driver refuses a group that exceeds the limits which it reports. */
 clf_status clf__launch(struct clf_device *device, const struct clf__launch *launch);
 
 #endif

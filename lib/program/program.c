@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/memory.h"
 #include "device/device.h"
@@ -93,7 +94,9 @@ static clf_status get_program(struct clf__program **out, struct clf_device *devi
     }
     if (status == CLF_OK && (*out)->program == NULL) {
         clf__program_cache_tell(device);
+        double begin = clf__seconds();
         status = clf__program_compile(&(*out)->program, device, *out);
+        (*out)->build_seconds = clf__seconds() - begin;
     }
     return keep_program(device->programs, *out, status);
 }
@@ -103,8 +106,26 @@ static void free_kernel(struct clf__kernel *kernel)
     if (kernel->kernel) {
         clReleaseKernel(kernel->kernel);
     }
+    clf__argument_values_free(kernel->values, kernel->argument_count);
     clf__free(kernel->name);
     clf__free(kernel);
+}
+
+static void read_limits(struct clf__kernel *kernel, const struct clf_device *device)
+{
+    size_t items = 0;
+    cl_ulong bytes = 0;
+    if (device->caps.form == CLF_FORM_CPU) {
+        return; /* its groups are of one work-item, without local memory */
+    }
+    if (CLF__CL(clGetKernelWorkGroupInfo(kernel->kernel, device->id, CL_KERNEL_WORK_GROUP_SIZE, sizeof items,
+                                         &items, NULL)) == CL_SUCCESS) {
+        kernel->most_items = items;
+    }
+    if (CLF__CL(clGetKernelWorkGroupInfo(kernel->kernel, device->id, CL_KERNEL_LOCAL_MEM_SIZE, sizeof bytes,
+                                         &bytes, NULL)) == CL_SUCCESS) {
+        kernel->local_bytes = bytes;
+    }
 }
 
 static clf_status create_kernel(struct clf__kernel **out, const struct clf_device *device,
@@ -123,6 +144,12 @@ static clf_status create_kernel(struct clf__kernel **out, const struct clf_devic
         }
         status = clf__opencl_check(error, "taking kernel %s from program %s on device %s", name,
                                    program->name, device->label);
+    }
+    if (status == CLF_OK && kernel->argument_count > 0) {
+        status = clf__allocate(&kernel->values, kernel->argument_count, sizeof *kernel->values);
+    }
+    if (status == CLF_OK) {
+        read_limits(kernel, device);
     }
     if (status != CLF_OK) {
         free_kernel(kernel);

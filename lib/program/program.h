@@ -4,6 +4,7 @@
 
 #include "opencl/opencl.h"
 #include "program/ahead.h"
+#include "program/arguments.h"
 #include "program/cache.h"
 #include "program/kernel_sources.h"
 
@@ -13,9 +14,14 @@ struct clf__kernel {
     char *name;
     cl_kernel kernel;
     cl_uint argument_count;
+    struct clf__argument_value *values; /* (argument_count), as they are set */
     struct clf__program *program;
     uint64_t hash; /* of program, defines and kernel */
     int has_run;
+    /* Limits of the GPU form, which may be lower than the device's; 0 where the driver does not report them.
+     */
+    size_t most_items;    /* work-items in a group */
+    uint64_t local_bytes; /* local memory that a group takes, without arguments */
 };
 
 struct clf__program {
@@ -24,6 +30,7 @@ struct clf__program {
     char *options; /* all that the compiler got */
     char *source;  /* likewise */
     cl_program program;
+    double build_seconds; /* 0 where it was not compiled */
     char *stored_kernels; /* of the cache's file that it came from, as in cache.c; NULL when compiled */
 };
 

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/owned.h"
+#include "tuning/device_key.h"
 #include "tuning/levels.h"
 
 static const size_t largest_file = 1 << 16;
@@ -77,8 +78,7 @@ clf_status clf__tuning_path(char **out, const struct clf_device_info *info)
 {
     char *folder = NULL, *key = NULL;
     CLF__TRY(clf__environment_cache_folder(&folder));
-    clf_status status = clf__format(&key, "clformer %s\n%s\n%s\n%s\n%s\n%s", CLF_VERSION, info->platform_name,
-                                    info->platform_version, info->name, info->version, info->driver);
+    clf_status status = clf__device_key(&key, info);
     if (status == CLF_OK) {
         status = clf__format(out, "%s/tuning/%016" PRIx64 ".txt", folder,
                              clf__fnv(CLF__FNV_BEGIN, key, strlen(key)));

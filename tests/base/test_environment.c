@@ -2,6 +2,7 @@
 #include "support/support.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/environment.h"
 #include "base/memory.h"
@@ -66,12 +67,42 @@ static void test_cache_bytes(void **state)
     assert_int_equal(bytes, 256 << 20);
 }
 
+static void test_without(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value;
+        unsigned sum;
+    } cases[] = {{"", 0},
+                 {"subgroups", CLF__WITHOUT_SUBGROUPS},
+                 {"cache,dot", CLF__WITHOUT_DOT | CLF__WITHOUT_CACHE},
+                 {"exact-division,long-groups,dot,dot",
+                  CLF__WITHOUT_EXACT_DIVISION | CLF__WITHOUT_LONG_GROUPS | CLF__WITHOUT_DOT}};
+    unsigned sum = 1;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        setenv("CLFORMER_WITHOUT", cases[i].value, 1);
+        assert_ok(clf__environment_without(&sum));
+        assert_int_equal(sum, cases[i].sum);
+    }
+    static const char *const wrong[] = {"subgroup", "dot,everything", "dot,", ",dot", "DOT", "dot cache"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        setenv("CLFORMER_WITHOUT", wrong[i], 1);
+        assert_fails(clf__environment_without(&sum), CLF_BAD_ARGUMENT, wrong[i]);
+        assert_non_null(
+            strstr(clf_last_error(), "turn off: subgroups, dot, exact-division, atomics, long-groups"));
+    }
+    unsetenv("CLFORMER_WITHOUT");
+    assert_ok(clf__environment_without(&sum));
+    assert_int_equal(sum, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_value),
         cmocka_unit_test(test_cache_folder),
         cmocka_unit_test(test_cache_bytes),
+        cmocka_unit_test(test_without),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

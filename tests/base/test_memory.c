@@ -261,6 +261,14 @@ static void test_large_pages_are_preferred(void **state)
     munmap(memory, BYTES);
 }
 
+static void test_available(void **state)
+{
+    (void)state;
+    uint64_t available = clf__available_memory(), least = (uint64_t)1 << 20;
+    assert_true(available > least && available % 1024 == 0);
+    assert_true(available <= (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,6 +282,7 @@ int main(void)
         cmocka_unit_test_teardown(test_the_nth_allocation_fails, reset),
         cmocka_unit_test_teardown(test_threads_are_counted_together, reset),
         cmocka_unit_test_teardown(test_large_pages_are_preferred, reset),
+        cmocka_unit_test_teardown(test_available, reset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -257,6 +257,44 @@ static void test_devices(void **state)
         strstr(result.errors, "there is no default device: no OpenCL device fits \"nosuchdevice\""));
 }
 
+/* All that a developer without the card asks for. */
+static void test_device_report(void **state)
+{
+    (void)state;
+    struct process_result result = run_clformer(NULL, "devices --report");
+    assert_int_equal(result.status, 0);
+    json_error_t error;
+    json_t *report = json_loads(result.output, 0, &error);
+    assert_non_null(report);
+    static const char *const keys[] = {"clformer", "machine", "kernel_modules", "without"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        assert_non_null(json_object_get(report, keys[i]));
+    }
+    json_t *device = json_array_get(json_object_get(report, "devices"), 0);
+    static const char *const parts[] = {"limits_listed",  "opened",         "check",
+                                        "peaks_measured", "kernels_listed", "launches_measured"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        assert_string_equal(text(device, parts[i]), "passed");
+    }
+    json_t *limits = json_object_get(device, "limits");
+    assert_true(strtoull(text(limits, "max_work_group_size"), NULL, 10) > 0);
+    assert_true(strtoull(text(limits, "global_mem_size"), NULL, 10) > 0);
+    assert_non_null(strstr(text(limits, "extensions"), "cl_khr_"));
+    assert_true(number(json_object_get(device, "peaks"), "fma_operations_per_second") > 1e6);
+    json_t *launches = json_object_get(device, "launches");
+    assert_true(number(json_object_get(launches, "usual"), "enqueue_seconds") > 0);
+    assert_true(number(json_object_get(launches, "clocks"), "host_seconds") > 0);
+    json_t *kernels = json_object_get(device, "kernels");
+    assert_true(json_array_size(kernels) >= 5);
+    for (size_t i = 0; i < json_array_size(kernels); i++) {
+        json_t *kernel = json_array_get(kernels, i);
+        assert_true(strlen(text(kernel, "kernel")) > 0 && number(kernel, "work_group_size") > 0);
+        assert_true(number(kernel, "build_seconds") > 0);
+        assert_non_null(json_object_get(kernel, "build_log"));
+    }
+    json_decref(report);
+}
+
 /* Whoever has no driver reads the same sentence wherever it comes, with what to install. */
 static void test_no_driver(void **state)
 {
@@ -312,6 +350,7 @@ int main(void)
         cmocka_unit_test_teardown(test_attend, support_teardown),
         cmocka_unit_test_teardown(test_inspect, support_teardown),
         cmocka_unit_test_teardown(test_devices, support_teardown),
+        cmocka_unit_test_teardown(test_device_report, support_teardown),
         cmocka_unit_test_teardown(test_no_driver, support_teardown),
         cmocka_unit_test_teardown(test_selftest, support_teardown),
     };

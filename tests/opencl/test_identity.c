@@ -32,7 +32,9 @@ static const struct answer old_nvidia[] = {{CL_DEVICE_VENDOR_ID, &nvidia, sizeof
                                            {0, NULL, 0}};
 /* AMD: bytes that are signed in the header, and no domain. */
 static const unsigned char topology[24] = {1, [21] = 0xc3, [22] = 0x1f, [23] = 7};
-static const struct answer amd[] = {{CL_DEVICE_TOPOLOGY_AMD, topology, sizeof topology},
+static const size_t free_kib[2] = {3000, 2000};
+static const struct answer amd[] = {{CL_DEVICE_GLOBAL_FREE_MEMORY_AMD, free_kib, sizeof free_kib},
+                                    {CL_DEVICE_TOPOLOGY_AMD, topology, sizeof topology},
                                     {CL_DEVICE_SIMD_PER_COMPUTE_UNIT_AMD, &four, sizeof four},
                                     {CL_DEVICE_SIMD_WIDTH_AMD, &width, sizeof width},
                                     {0, NULL, 0}};
@@ -41,24 +43,33 @@ static const cl_uint place[4] = {0x10000, 0x03, 0, 1};
 static const unsigned char uuid[16] = {0x89, 0x32, 0xf9, 0x37, 0xd7, 0x2c, 0x41, 0x06,
                                        0xc1, 0x2f, 0x20, 0xbd, 0x9f, 0xae, 0xd9, 0xf6};
 static const cl_device_fp_config exact = CL_FP_FMA | CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
-static const struct answer khronos[] = {{CL_DEVICE_VENDOR_ID, &intel, sizeof intel},
-                                        {CL_DEVICE_PCI_BUS_INFO_KHR, place, sizeof place},
-                                        {CL_DEVICE_UUID_KHR, uuid, sizeof uuid},
-                                        {CL_DEVICE_HOST_UNIFIED_MEMORY, &one, sizeof one},
-                                        {CL_DEVICE_SINGLE_FP_CONFIG, &exact, sizeof exact},
-                                        {0, NULL, 0}};
+static const cl_device_integer_dot_product_acceleration_properties_khr fast = {CL_TRUE, CL_TRUE,  CL_FALSE,
+                                                                               CL_TRUE, CL_FALSE, CL_FALSE};
+static const cl_device_integer_dot_product_acceleration_properties_khr emulated = {
+    CL_FALSE, CL_FALSE, CL_FALSE, CL_FALSE, CL_TRUE, CL_TRUE};
+static const struct answer khronos[] = {
+    {CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_8BIT_KHR, &fast, sizeof fast},
+    {CL_DEVICE_VENDOR_ID, &intel, sizeof intel},
+    {CL_DEVICE_PCI_BUS_INFO_KHR, place, sizeof place},
+    {CL_DEVICE_UUID_KHR, uuid, sizeof uuid},
+    {CL_DEVICE_HOST_UNIFIED_MEMORY, &one, sizeof one},
+    {CL_DEVICE_SINGLE_FP_CONFIG, &exact, sizeof exact},
+    {0, NULL, 0}};
 /* A topology of no PCI bus, no UUID but zeros, a place of the wrong size. */
 static const unsigned char none[24];
-static const struct answer odd[] = {{CL_DEVICE_TOPOLOGY_AMD, none, sizeof none},
-                                    {CL_DEVICE_UUID_KHR, none, 16},
-                                    {CL_DEVICE_PCI_BUS_INFO_KHR, place, 8},
-                                    {0, NULL, 0}};
+static const struct answer odd[] = {
+    {CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_8BIT_KHR, &emulated, sizeof emulated},
+    {CL_DEVICE_TOPOLOGY_AMD, none, sizeof none},
+    {CL_DEVICE_UUID_KHR, none, 16},
+    {CL_DEVICE_PCI_BUS_INFO_KHR, place, 8},
+    {0, NULL, 0}};
 
 static const struct card cards[] = {
     {"cl_khr_icd cl_nv_device_attribute_query", old_nvidia},
     {"cl_amd_device_attribute_query cl_khr_icd", amd},
-    {"cl_khr_device_uuid cl_khr_pci_bus_info cl_amd_device_attribute_query", khronos},
-    {"cl_khr_device_uuid cl_khr_pci_bus_info cl_amd_device_attribute_query", odd},
+    {"cl_khr_device_uuid cl_khr_pci_bus_info cl_amd_device_attribute_query cl_khr_integer_dot_product",
+     khronos},
+    {"cl_khr_device_uuid cl_khr_pci_bus_info cl_amd_device_attribute_query cl_khr_integer_dot_product", odd},
     {"cl_khr_device_uuid_of_old", khronos}, /* which answers, though it lists none of it */
 };
 enum { CARDS = sizeof cards / sizeof *cards };
@@ -181,6 +192,10 @@ static void test_cards(void **state)
     assert_card(&list->devices[2], "10000:03:00.1", "8932f937-d72c-4106-c12f-20bd9faed9f6", 1, 8);
     assert_true(list->devices[0].has_dp4a && !list->devices[1].has_dp4a && !list->devices[2].has_dp4a);
     assert_true(list->devices[2].has_exact_division && !list->devices[0].has_exact_division);
+    for (int i = 0; i < CARDS; i++) {
+        assert_int_equal(list->devices[i].free_bytes, i == 1 ? 3072000 : 0);
+        assert_int_equal(list->devices[i].has_fast_dot, i == 2);
+    }
     assert_card(&list->devices[3], "", "", 0, 64);
     assert_card(&list->devices[4], "", "", 1, 8);
     /* Memory of their own first, and of these the more lanes; one has no clock, so that none counts. */

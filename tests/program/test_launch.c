@@ -156,6 +156,9 @@ static void test_too_large(void **state)
         size_t bytes = (size_t)caps->max_buffer_bytes + 1;
         assert_fails(clf__buffer_create(&buffer, device, bytes, "the memory of all tokens"),
                      CLF_DEVICE_MEMORY, "the memory of all tokens needs ");
+        assert_non_null(strstr(clf_last_error(), "; use smaller batches, or use a device with more memory"));
+        assert_fails(clf__buffer_create_streamed(&buffer, device, bytes, "the embedding's weight"),
+                     CLF_DEVICE_MEMORY, "(--precision fp16 or int8), or use a device with more memory");
         assert_fails(clf__buffer_create(&buffer, device, SIZE_MAX, "everything"), CLF_DEVICE_MEMORY,
                      clf_device_describe(device)->name);
         clf__device_fail_at(1); /* the driver refuses where our own check did not */

@@ -50,6 +50,7 @@ struct flags {
     struct clf_device_options device_options;
     struct clf_translate_options translate; /* valid after flags_apply() */
     int quiet, verbose, json;
+    int report; /* devices */
     struct clf_model_options model_options;
     /* Flags that override the model's own values; negative or NULL where they were not given. */
     int beam, beam_groups, n_best, alternatives, min_length, max_length, batch_tokens, renormalize;
@@ -116,6 +117,7 @@ enum {
     TAKES_SPEECH = 1 << 16,
     TAKES_RESULTS = 1 << 17,    /* -o, a file of lines */
     TAKES_REFERENCES = 1 << 18, /* to compare lines with */
+    TAKES_REPORT = 1 << 19,     /* devices */
 };
 
 /* Parses a verb's arguments. Returns -1 to go on, or the exit status to end with (after --help, or a wrong

@@ -239,6 +239,8 @@ const struct flag flag_table[] = {
      "how lines become words: mteval-v13a's rules, or what white space separates (13a)"},
     {"lower-case", 0, TAKES_REFERENCES, FLAG_SWITCH, FIELD(lower_case), NULL, "both sides in lower case"},
     {"json", 0, TAKES_JSON, FLAG_SWITCH, FIELD(json), NULL, "one JSON object a line"},
+    {"report", 0, TAKES_REPORT, FLAG_SWITCH, FIELD(report), NULL,
+     "one JSON object to send for a card that has trouble; takes some seconds a device"},
     {"quiet", 'q', 0, FLAG_SWITCH, FIELD(quiet), NULL, "no warnings, no progress"},
     {"verbose", 'v', 0, FLAG_SWITCH, FIELD(verbose), NULL, "say what is chosen and where time goes"},
 };

@@ -42,7 +42,7 @@ static void print_kernel(const struct clf_kernel_time *time, double total,
     int is_plain = time->precision == CLF_PRECISION_FP32;
     snprintf(name, sizeof name, "%s%s%s", time->name, is_plain ? "" : " ", is_plain ? "" : precision);
     print_row(name, time, total);
-    if (time->seconds > 0.0 && (time->operations > 0.0 || time->bytes > 0.0)) {
+    if (time->seconds > 0.0 && time->discarded == 0 && (time->operations > 0.0 || time->bytes > 0.0)) {
         print_rates(time, peaks);
     }
     fprintf(stderr, "\n");
@@ -81,6 +81,14 @@ static void print_table(const struct clf_kernel_time *times, int count, const st
     if (shown < count) {
         print_row("others", &others, total);
         fprintf(stderr, "\n");
+    }
+    long long discarded = 0;
+    for (int i = 0; i < count; i++) {
+        discarded += times[i].discarded;
+    }
+    if (discarded > 0) {
+        fprintf(stderr, "clformer: the times of %lld launches are left out: they cannot be true\n",
+                discarded);
     }
 }
 

@@ -6,18 +6,25 @@
 #include "base/environment.h"
 #include "base/memory.h"
 #include "base/owned.h"
+#include "device/device.h"
+#include "devices/report.h"
 #include "shared/command.h"
 #include "tuning/levels.h"
 #include "tuning/tuning.h"
 
-static const char help[] = "Usage: clformer devices [--json]\n\n"
+static const char help[] = "Usage: clformer devices [--json] [--report]\n\n"
                            "Lists every OpenCL device, which one is the default, and why: the first in\n"
                            "order that passes a small check, or what $CLFORMER_DEVICE names. GPUs come\n"
                            "before CPUs; of several GPUs those with memory of their own, then those that\n"
-                           "promise more arithmetic. -d of the other verbs takes an index, gpu, cpu, a PCI\n"
-                           "address, a UUID (8 digits of it are enough) or a part of a name.\n\n"
+                           "promise more arithmetic. Of two drivers of one card, and of an integrated GPU\n"
+                           "and a CPU, the faster one is the default, as measured once. -d of the other\n"
+                           "verbs takes an index, gpu, cpu, a PCI address, a UUID (8 digits of it are\n"
+                           "enough) or a part of a name.\n\n"
+                           "--report measures each device and prints all that a developer without such a\n"
+                           "card asks for: limits, extensions, kernels, times of launches, peaks.\n\n"
                            "Example:\n"
                            "  $ clformer devices\n"
+                           "  $ clformer devices --report > report.json\n"
                            "  $ clformer translate -m MODEL -d 1 < lines\n"
                            "  $ clformer translate -m MODEL -d 03:00.0 < lines\n";
 
@@ -145,7 +152,7 @@ static int print_json(const struct clf_device_info *info, int is_default)
 int verb_devices(int argc, char **argv)
 {
     struct flags flags;
-    int status = flags_parse(&flags, argc, argv, TAKES_JSON, help);
+    int status = flags_parse(&flags, argc, argv, TAKES_JSON | TAKES_REPORT, help);
     if (status < 0) {
         status = flags_operands(&flags, 0, 0, "devices takes only flags");
     }
@@ -159,12 +166,18 @@ int verb_devices(int argc, char **argv)
         return report_failure(listed);
     }
     int count = clf_device_list_count(list);
+    if (flags.report && count > 0) {
+        status = report_devices(list);
+        clf_device_list_free(list);
+        return status;
+    }
     struct clf_device *opened = count > 0 ? open_default() : NULL;
     const struct clf_device_info *default_info = opened != NULL ? clf_device_describe(opened) : NULL;
     status = EXIT_DONE;
     for (int i = 0; i < count && status == EXIT_DONE; i++) {
         int is_default = default_info != NULL && default_info->index == i;
-        const struct clf_device_info *info = is_default ? default_info : clf_device_list_at(list, i);
+        /* The open device's list knows measurements. */
+        const struct clf_device_info *info = clf_device_list_at(opened != NULL ? opened->list : list, i);
         if (flags.json) {
             status = print_json(info, is_default);
         } else {

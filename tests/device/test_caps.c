@@ -1,0 +1,160 @@
+/* The features of a device that its programs are built with, and the ones that $CLFORMER_WITHOUT turns off.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "device/buffer.h"
+#include "device/caps.h"
+#include "device/device.h"
+#include "opencl/listed_device.h"
+#include "program/program.h"
+#include "support/support.h"
+
+/* A GPU with every feature. */
+static struct clf__listed_device make_card(void)
+{
+    return (struct clf__listed_device){
+        .info = {.name = "a card",
+                 .kind = CLF_DEVICE_GPU,
+                 .form = CLF_FORM_GPU,
+                 .local_memory_bytes = 65536,
+                 .has_subgroups = 1,
+                 .has_integer_dot_product = 1},
+        .max_work_group = 1024,
+        .has_device_atomics = 1,
+        .has_exact_division = 1,
+        .has_fast_dot = 1,
+    };
+}
+
+/* The build options of a card, freed by support_free_all(), and its caps. */
+static const char *choose(struct clf__caps *caps, const struct clf__listed_device *card, const char *without)
+{
+    const struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    char *text = NULL;
+    setenv("CLFORMER_WITHOUT", without, 1);
+    assert_ok(clf__caps_choose(caps, card, &options));
+    unsetenv("CLFORMER_WITHOUT");
+    assert_ok(clf__caps_build_options(&text, card, caps));
+    char *copy = support_array(strlen(text) + 1, 1);
+    strcpy(copy, text);
+    clf__free(text);
+    return copy;
+}
+
+static void test_features_are_turned_off(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *without, *option;
+    } cases[] = {{"subgroups", " -DHAS_SUBGROUPS"},
+                 {"dot", " -DHAS_INTEGER_DOT_PRODUCT"},
+                 {"exact-division", " -cl-fp32-correctly-rounded-divide-sqrt"},
+                 {"atomics", " -DHAS_DEVICE_ATOMICS"}};
+    enum { CASES = sizeof cases / sizeof *cases };
+    const struct clf__listed_device card = make_card();
+    struct clf__caps caps;
+    for (int off = -1; off < CASES; off++) {
+        const char *options = choose(&caps, &card, off < 0 ? "" : cases[off].without);
+        for (int i = 0; i < CASES; i++) {
+            assert_int_equal(strstr(options, cases[i].option) == NULL, i == off);
+        }
+        assert_non_null(strstr(options, "-cl-std=CL3.0"));
+        assert_int_equal(caps.max_work_group, 1024);
+    }
+    /* Nothing is left that needs the newer language. */
+    assert_non_null(strstr(choose(&caps, &card, "subgroups,dot,atomics"), "-cl-std=CL1.2"));
+    choose(&caps, &card, "long-groups");
+    assert_int_equal(caps.max_work_group, CLF__TILE_GROUP);
+}
+
+/* Dot products that the driver emulates are not used; NVIDIA's instruction needs no extension. */
+static void test_emulated_dot_products(void **state)
+{
+    (void)state;
+    struct clf__listed_device card = make_card();
+    struct clf__caps caps;
+    card.has_fast_dot = 0;
+    assert_null(strstr(choose(&caps, &card, ""), "DOT_PRODUCT"));
+    assert_int_equal(caps.has_integer_dot_product, 0);
+    card.info.has_integer_dot_product = 0;
+    card.has_dp4a = 1;
+    assert_non_null(strstr(choose(&caps, &card, ""), "-DHAS_DP4A"));
+    assert_int_equal(caps.has_integer_dot_product, 1);
+}
+
+/* The free memory of a card, and of a GPU that shares the processor's. */
+static void test_usable_memory(void **state)
+{
+    (void)state;
+    struct clf__listed_device card = make_card();
+    struct clf__caps caps;
+    const uint64_t huge = (uint64_t)1 << 50;
+    card.info.memory_bytes = huge;
+    choose(&caps, &card, "");
+    assert_true(caps.usable_bytes == huge && caps.memory_bytes == huge);
+    card.free_bytes = 12345678;
+    choose(&caps, &card, "");
+    assert_true(caps.usable_bytes == 12345678 && caps.memory_bytes == huge);
+    card.free_bytes = 0;
+    card.info.shares_memory = 1;
+    choose(&caps, &card, "");
+    assert_true(caps.usable_bytes < huge && caps.usable_bytes > 0);
+    card.info.memory_bytes = 4096;
+    choose(&caps, &card, "");
+    assert_int_equal(caps.usable_bytes, 4096);
+    card.info.memory_bytes = huge;
+    card.info.kind = CLF_DEVICE_CPU; /* its memory can be swapped */
+    choose(&caps, &card, "");
+    assert_true(caps.usable_bytes == huge);
+}
+
+static clf_status open_without(struct clf_device **out, const char *without)
+{
+    const struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    setenv("CLFORMER_WITHOUT", without, 1);
+    clf_status status = clf_device_open(out, NULL, &options);
+    unsetenv("CLFORMER_WITHOUT");
+    return status;
+}
+
+/* Buffers are refused beyond the memory that was free. */
+static void test_free_bytes(void **state)
+{
+    (void)state;
+    struct clf_device *device;
+    struct clf__buffer *buffer, *other;
+    assert_ok(open_without(&device, ""));
+    device->caps.usable_bytes = 100000;
+    assert_int_equal(clf__device_free_bytes(device), 100000);
+    assert_ok(clf__buffer_create(&buffer, device, 60000, "half"));
+    assert_fails(clf__buffer_create(&other, device, 60000, "the other half"), CLF_DEVICE_MEMORY,
+                 " 100000 of them free at the start and 60000 in use now; ");
+    clf__buffer_free(buffer);
+    clf_device_close(device);
+}
+
+static void test_open_device(void **state)
+{
+    (void)state;
+    struct clf_device *device;
+    assert_fails(open_without(&device, "dots"), CLF_BAD_ARGUMENT, "\"dots\"");
+    assert_ok(open_without(&device, "dot,cache"));
+    assert_int_equal(clf_device_describe(device)->has_dot_int8, 0);
+    assert_int_equal(clf_device_describe(device)->has_dot_bf16, 0);
+    assert_null(device->programs->cache.folder);
+    clf_device_close(device);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_features_are_turned_off, support_teardown),
+        cmocka_unit_test_teardown(test_usable_memory, support_teardown),
+        cmocka_unit_test_teardown(test_free_bytes, support_teardown),
+        cmocka_unit_test_teardown(test_emulated_dot_products, support_teardown),
+        cmocka_unit_test_teardown(test_open_device, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
