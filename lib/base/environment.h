@@ -19,6 +19,7 @@ clf_status clf__environment_uses_tuning(int *out);
 #define CLF__FEATURE_LIST(X)                                                                                 \
     X(SUBGROUPS, 0, "subgroups")           /* sub-group shuffles */                                          \
     X(DOT, 1, "dot")                       /* dot product instructions, of int8 and bf16 */                  \
+    X(MATRIX, 11, "matrix")                /* matrix instructions of GPUs */                                 \
     X(EXACT_DIVISION, 2, "exact-division") /* correctly rounded division and square roots */                 \
     X(ATOMICS, 3, "atomics")               /* atomics across the device */                                   \
     X(LONG_GROUPS, 4, "long-groups")       /* work-groups of more than 128 items */                          \

@@ -43,7 +43,7 @@ struct product {
     int outputs;
 };
 
-static clf_status make_product(struct product *product, struct clf_device *device)
+static clf_status make_product(struct product *product, struct clf_device *device, clf_precision precision)
 {
     /* Fewer tiles than half the compute units would be left to the kernel for few rows. */
     product->outputs = CLF__TILE * (int)(device->caps.compute_units / 2 + 1);
@@ -59,7 +59,7 @@ static clf_status make_product(struct product *product, struct clf_device *devic
     }
     const struct clf__weight_part part = {product->values, product->outputs};
     const struct clf__weight_source source = {
-        .parts = &part, .part_count = 1, .inputs = INPUTS, .what = "the check's weight"};
+        .parts = &part, .part_count = 1, .inputs = INPUTS, .precision = precision, .what = "the check's weight"};
     CLF__TRY(clf__weight_create(&product->weight, device, &source));
     CLF__TRY(clf__buffer_create(&product->x, device, sizeof operand, "the check's operand"));
     CLF__TRY(
@@ -97,10 +97,10 @@ static clf_status check_product(struct product *product, struct clf_device *devi
     return CLF_OK;
 }
 
-static clf_status check_products(struct clf_device *device, int *is_lasting)
+static clf_status check_products(struct clf_device *device, clf_precision precision, int *is_lasting)
 {
     struct product product = {.weight = NULL};
-    clf_status status = make_product(&product, device);
+    clf_status status = make_product(&product, device, precision);
     if (status == CLF_OK) {
         status = check_product(&product, device, TILE_ROWS, is_lasting);
     }
@@ -187,7 +187,10 @@ static clf_status check_attention(struct clf_device *device, int *is_lasting)
 clf_status clf__check_kernels(struct clf_device *device, int *is_lasting)
 {
     *is_lasting = 0;
-    clf_status status = check_products(device, is_lasting);
+    clf_status status = check_products(device, CLF_PRECISION_FP32, is_lasting);
+    if (status == CLF_OK && clf__caps_have_matrix(&device->caps)) { /* whose products are other kernels */
+        status = check_products(device, CLF_PRECISION_FP16, is_lasting);
+    }
     if (status == CLF_OK) {
         status = check_attention(device, is_lasting);
     }

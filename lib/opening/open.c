@@ -36,7 +36,24 @@ static clf_status fail_level(const struct clf_device *device, int instructions)
                      device->label, clf__level_words[device->caps.instructions], runs);
 }
 
-/* Proves that the device computes, and lets all later programs use the instructions that it found. */
+/* Later programs use the level's instructions. */
+static clf_status take_level(struct clf_device *device, struct clf__listed_device *listed,
+                             const struct clf__level *level)
+{
+    device->caps.level = level;
+    listed->info.instructions = level->name;
+    int has_dp4a = device->caps.has_integer_dot_product && listed->has_dp4a;
+    listed->info.has_dot_int8 =
+        has_dp4a || (level->instructions & (CLF__DOT_INT8_ANY | CLF__MATRIX_ANY)) != 0;
+    listed->info.has_dot_bf16 = (level->instructions & (CLF__DOT_BF16 | CLF__MATRIX_ANY)) != 0;
+    char *options = NULL;
+    CLF__TRY(clf__caps_build_options(&options, listed, &device->caps));
+    clf__free(device->build_options);
+    device->build_options = options;
+    return CLF_OK;
+}
+
+/* Proves that the device computes, and finds its instructions. */
 static clf_status probe(struct clf_device *device, struct clf__listed_device *listed)
 {
     int instructions = 0, matrix = 0;
@@ -56,17 +73,22 @@ static clf_status probe(struct clf_device *device, struct clf__listed_device *li
     if (level == NULL) {
         return fail_level(device, instructions);
     }
-    device->caps.level = level;
-    listed->info.instructions = level->name;
-    int has_dp4a = device->caps.has_integer_dot_product && listed->has_dp4a;
-    listed->info.has_dot_int8 =
-        has_dp4a || (level->instructions & (CLF__DOT_INT8_ANY | CLF__MATRIX_ANY)) != 0;
-    listed->info.has_dot_bf16 = (level->instructions & (CLF__DOT_BF16 | CLF__MATRIX_ANY)) != 0;
-    char *options = NULL;
-    CLF__TRY(clf__caps_build_options(&options, listed, &device->caps));
-    clf__free(device->build_options);
-    device->build_options = options;
-    return CLF_OK;
+    return take_level(device, listed, level);
+}
+
+/* Matrix instructions that AUTO took and whose kernels fail are left out; anything else that fails is the
+ * device's failure. */
+static clf_status check(struct clf_device *device, struct clf__listed_device *listed)
+{
+    clf_status status = clf__check_once(device);
+    int is_choice = device->caps.instructions == CLF_INSTRUCTIONS_AUTO && clf__caps_have_matrix(&device->caps);
+    if (status == CLF_OK || status == CLF_OUT_OF_MEMORY || !is_choice) {
+        return status;
+    }
+    clf__log(CLF_LOG_WARNING, "device %s: matrix instructions %s are not used: %s", device->label,
+             clf__level_words[device->caps.level->name], clf_last_error());
+    CLF__TRY(take_level(device, listed, clf__level_portable()));
+    return clf__check_once(device);
 }
 
 static clf_status fill(struct clf_device *device, struct clf__listed_device *listed,
@@ -98,7 +120,7 @@ static clf_status fill(struct clf_device *device, struct clf__listed_device *lis
     int are_kept = options->use_program_cache && (device->caps.without & CLF__WITHOUT_CACHE) == 0;
     CLF__TRY(clf__programs_create(device, are_kept));
     CLF__TRY(probe(device, listed));
-    CLF__TRY(clf__check_once(device));
+    CLF__TRY(check(device, listed));
     return options->profile ? clf__profile_create(&device->profile) : CLF_OK;
 }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/environment.h"
 #include "base/half.h"
 #include "base/log.h"
 #include "device/buffer.h"
@@ -131,11 +132,14 @@ static clf_status try_level(int *instructions, struct clf_device *device, const 
 
 /* Compilers crash at instructions that they half know: what a driver's compiler cannot know is not tried, and
  * AUTO tries those levels alone whose instructions the driver's attributes promise. */
-static int is_tried(const struct clf__level *level, clf_instructions asked,
+static int is_tried(const struct clf__level *level, const struct clf__caps *caps,
                     const struct clf__listed_device *listed)
 {
+    clf_instructions asked = caps->instructions;
     if (level->instructions == CLF__MATRIX_NV80) {
-        return listed->has_mma && (asked == CLF_INSTRUCTIONS_AUTO || asked == level->name);
+        int is_left_out = (caps->without & CLF__WITHOUT_MATRIX) != 0;
+        return listed->has_mma &&
+               (asked == level->name || (asked == CLF_INSTRUCTIONS_AUTO && !is_left_out));
     }
     return asked == level->name && (level->instructions == CLF__MATRIX_EMULATED || listed->has_amd_compiler);
 }
@@ -146,7 +150,7 @@ clf_status clf__probe_matrix(int *instructions, struct clf_device *device,
     *instructions = 0;
     for (int name = CLF_INSTRUCTIONS_NV80; clf__level_words[name] != NULL; name++) {
         const struct clf__level *level = clf__level_find((clf_instructions)name, CLF__MATRIX_ANY);
-        if (device->caps.form == CLF_FORM_GPU && is_tried(level, device->caps.instructions, listed)) {
+        if (device->caps.form == CLF_FORM_GPU && is_tried(level, &device->caps, listed)) {
             CLF__TRY(try_level(instructions, device, level));
         }
     }
