@@ -111,7 +111,7 @@ const struct flag flag_table[] = {
      "auto|fused|batched", "how attention is computed ($CLFORMER_ATTENTION, or auto)"},
     {"instructions", 0, TAKES_DEVICE | TAKES_DEVICES, FLAG_CHOICE, FIELD(device_options.instructions),
      "auto" CLF__LEVEL_LIST(OR_LEVEL),
-     "the level of instructions that a CPU's kernels use ($CLFORMER_INSTRUCTIONS, or auto: the best one)"},
+     "the instruction set level of the kernels ($CLFORMER_INSTRUCTIONS, or auto: the best one)"},
     {"precision", 0, TAKES_BENCH | TAKES_TUNE, FLAG_CHOICE, FIELD(model_options.precision),
      "fp32|fp16|bf16|int8", "of the weights and of products (fp32)"},
     {"precision", 0, TAKES_MODEL, FLAG_CHOICE, FIELD(model_options.precision), "fp32|fp16|bf16|int8|auto",
