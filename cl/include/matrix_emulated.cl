@@ -15,7 +15,6 @@
 #define SUM_ROW(lane, i)    ((lane) / 4 + (i) / 2 * 8)
 #define SUM_COLUMN(lane, i) ((lane) % 4 * 2 + (i) % 2)
 #define SUMS_ARE_PAIRED
-#define ROW_LANES 4
 
 #if PRECISION == 1
 static inline float add_word(float sum, uint a, uint b)

@@ -19,7 +19,6 @@
 #define SUM_COLUMN(lane, i) ((lane) % 4 * 2 + (i) % 2)
 #define SUMS_ARE_PAIRED
 #define SUMS_ARE_OPERANDS
-#define ROW_LANES 4
 
 #if PRECISION == 1
 #define MMA_INSTRUCTION "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
