@@ -12,6 +12,10 @@
  *     B_WORDS, B_ROW(lane, i), B_WORD(lane, i)  the same of B
  *     SUM_ROW(lane, i), SUM_COLUMN(lane, i)     where sum i is in the tile
  *     SUMS_ARE_PAIRED                if sums 2i and 2i + 1 are neighbours in a row
+ *     SUMS_ARE_OPERANDS              optional: word i of A of a lane is in row SUM_ROW(lane, 2i) at SUM_COLUMN(lane, 0) / 2, so that
+ *                                    the sums of four tiles, rounded, are words of A (matrix_rows.cl)
+ *     SHUFFLE_XOR(value, distance)   optional: the float that lane LANE ^ distance passes
+ *     ROUND_PAIR(low, high)          optional: two floats rounded to the 16 bits of PRECISION, the first in the low half
  *     multiply_slice(sums, a, b)     sums += A Bᵀ over a slice
  *     COPY_WORD(to, from), COPIES_END, WAIT_FOR_COPIES(n)  optional: copies of words to local memory that overlap with
  *                                    arithmetic; all but the last n batches are complete after the wait
@@ -50,19 +54,19 @@ typedef float2 matrix_sum2;
 #define WAIT_FOR_COPIES(n)
 #endif
 
-#define LANE ((int)get_local_id(0) % MATRIX_LANES)
-#define WARP ((int)get_local_id(0) / MATRIX_LANES)
+#define LANE ((int)(get_local_id(0) % MATRIX_LANES))
+#define WARP ((int)(get_local_id(0) / MATRIX_LANES))
 
 /* Where word `word` of row `row` of a slice is in a local tile of `rows` rows, a multiple of 8. The rows of a word are exchanged
  * so that lanes that read neighbouring rows and words meet in no bank. */
 #define TILE_PLACE(rows, row, word) ((word) * (rows) + ((row) ^ (2 * (word))))
 
-/* The fragment of the MATRIX_ROWS rows from `first` on of a local tile. */
+/* The fragment of the MATRIX_ROWS rows from `first` on, a multiple of 8, of a local tile. */
 static inline void load_a_tile(uint4 *a, const __local uint4 *tile, int rows, int first)
 {
 #pragma unroll
     for (int i = 0; i < A_WORDS; i++) {
-        a[i] = tile[TILE_PLACE(rows, first + A_ROW(LANE, i), A_WORD(LANE, i))];
+        a[i] = tile[first + TILE_PLACE(rows, A_ROW(LANE, i), A_WORD(LANE, i))];
     }
 }
 
@@ -70,7 +74,7 @@ static inline void load_b_tile(uint4 *b, const __local uint4 *tile, int rows, in
 {
 #pragma unroll
     for (int i = 0; i < B_WORDS; i++) {
-        b[i] = tile[TILE_PLACE(rows, first + B_ROW(LANE, i), B_WORD(LANE, i))];
+        b[i] = tile[first + TILE_PLACE(rows, B_ROW(LANE, i), B_WORD(LANE, i))];
     }
 }
 

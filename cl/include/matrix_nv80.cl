@@ -18,6 +18,7 @@
 #define SUM_ROW(lane, i)    ((lane) / 4 + (i) / 2 * 8)
 #define SUM_COLUMN(lane, i) ((lane) % 4 * 2 + (i) % 2)
 #define SUMS_ARE_PAIRED
+#define SUMS_ARE_OPERANDS
 
 #if PRECISION == 1
 #define MMA_INSTRUCTION "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
@@ -40,6 +41,29 @@ static inline void multiply_slice(matrix_sum *sums, const uint4 *a, const uint4 
     MMA(sums, a[0].x, a[1].x, a[0].y, a[1].y, b[0].x, b[0].y);
     MMA(sums, a[0].z, a[1].z, a[0].w, a[1].w, b[0].z, b[0].w);
 }
+
+static inline float shuffle_xor(float value, int distance)
+{
+    float passed;
+    __asm__ volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, 0xffffffff;" : "=f"(passed) : "f"(value), "r"(distance));
+    return passed;
+}
+#define SHUFFLE_XOR shuffle_xor
+
+#if PRECISION == 1
+#define ROUND_INSTRUCTION "cvt.rn.f16x2.f32"
+#elif PRECISION == 2
+#define ROUND_INSTRUCTION "cvt.rn.bf16x2.f32"
+#endif
+#ifdef ROUND_INSTRUCTION
+static inline uint round_pair(float low, float high)
+{
+    uint pair;
+    __asm__(ROUND_INSTRUCTION " %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+    return pair;
+}
+#define ROUND_PAIR round_pair
+#endif
 
 #define COPY_WORD(to, from)                                                                                            \
     __asm__ volatile("cp.async.cg.shared.global [%0], [%1], 16;"                                                       \

@@ -40,7 +40,9 @@ clf_status clf__attend(struct clf__tensor y, struct clf__tensor residual,
     if (clf__attention_writes(operand, clf__buffer_device(context.buffer), call)) {
         context = clf__tensor_as(context, operand); /* as the output's product would round it */
     }
-    CLF__TRY(clf__attention_forward(context, projected->query, projected->key, projected->value, call));
+    struct clf__attention_call own = *call;
+    own.precision = clf__weight_layout(layer->output.weight).precision;
+    CLF__TRY(clf__attention_forward(context, projected->query, projected->key, projected->value, &own));
     return clf__linear_forward(y, context, &layer->output, CLF__IDENTITY, residual);
 }
 

@@ -130,6 +130,17 @@ static int takes_rows(const struct clf__attention_call *call)
     return call->few_queries && call->dropout.rate == 0.0f;
 }
 
+/* True if cl/attention/attention_matrix.cl, which keeps a head's queries and sums in registers, takes blocks
+ * of queries. This depends on the model and the device, never on the batch. */
+static int takes_matrix(const struct clf__attention_call *call, const struct clf__caps *caps)
+{
+    enum { WIDEST = 128, WIDTHS = 16 };
+    const struct clf__heads *heads = &call->heads;
+    return clf__caps_have_matrix(caps) && call->precision != CLF_PRECISION_FP32 && !takes_rows(call) &&
+           call->dropout.rate == 0.0f && heads->key_width <= WIDEST && heads->value_width <= WIDEST &&
+           heads->key_width % WIDTHS == 0 && heads->value_width % WIDTHS == 0;
+}
+
 /* Queries a group: what the GPU form is built for; in the CPU form many, which share packed keys, or fewer
  * where groups would not do for the processors. It decides who takes a query, not what comes out. */
 static int choose_block(const struct clf__attention_call *call, const struct clf__caps *caps)
@@ -233,7 +244,66 @@ static clf_status launch_fused(const struct fused *fused, const struct clf__atte
     return clf__launch(clf__buffer_device(fused->y.buffer), &launch);
 }
 
-/* The one-pass kernels. */
+/* The number of blocks of queries of all heads and sequences, times slices of columns. */
+static clf_status count_tasks(size_t *tasks, const struct clf__attention_call *call, int block, size_t slices)
+{
+    const struct clf__sequence_ranges *ranges = &call->ranges;
+    size_t blocks = ((size_t)ranges->max_queries + (size_t)block - 1) / (size_t)block;
+    *tasks = (size_t)ranges->sequences * (size_t)call->heads.count * blocks * slices;
+    return *tasks <= INT32_MAX
+               ? CLF_OK
+               : clf__fail(
+                     CLF_UNSUPPORTED,
+                     "attention over %d sequences of up to %d queries and %d heads is %zu pieces of work, "
+                     "and kernels count to %d; use a smaller --batch-tokens",
+                     ranges->sequences, ranges->max_queries, call->heads.count, *tasks, INT32_MAX);
+}
+
+/* Attention by matrix instructions. Short sequences take groups of fewer warps, which changes no bits. */
+static clf_status forward_matrix(struct clf__tensor y, struct clf__tensor q, struct clf__tensor k,
+                                 struct clf__tensor v, const struct clf__attention_call *call)
+{
+    enum { WARP_QUERIES = 16, FEW_WARPS = 2, MOST_WARPS = 4 };
+    const struct clf__heads *heads = &call->heads;
+    const struct clf__mask *mask = &call->mask;
+    const struct clf__matrix_level *level = &clf__device_caps(clf__buffer_device(y.buffer))->level->matrix;
+    int warps = call->ranges.max_queries <= FEW_WARPS * WARP_QUERIES ? FEW_WARPS : MOST_WARPS;
+    clf_precision precision = call->precision == CLF_PRECISION_BF16 ? CLF_PRECISION_BF16 : CLF_PRECISION_FP16;
+    assert(y.type == CLF__F32 || y.type == (precision == CLF_PRECISION_BF16 ? CLF__BF16 : CLF__F16));
+    const struct clf__attention_sizes sizes = list_sizes(y, q, k, v, call);
+    size_t tasks;
+    CLF__TRY(count_tasks(&tasks, call, warps * WARP_QUERIES, 1));
+    const struct clf__argument arguments[] = {
+        CLF__BUFFER(y.buffer),
+        CLF__BUFFER(q.buffer),
+        CLF__BUFFER(k.buffer),
+        CLF__BUFFER(v.buffer),
+        CLF__BUFFER(call->ranges.table.buffer),
+        CLF__BUFFER(mask->hidden_keys.buffer),
+        CLF__BUFFER(mask->additive.buffer),
+        CLF__BUFFER(mask->relative.buffer),
+        CLF__STRUCT(sizes),
+    };
+    int has_bias = mask->additive.buffer != NULL || mask->relative.buffer != NULL;
+    int aligned = is_aligned(q, heads->key_width) && is_aligned(k, heads->key_width) &&
+                  is_aligned(v, heads->value_width);
+    char defines[160];
+    snprintf(defines, sizeof defines, "-DPRECISION=%d -DKEY_WIDTH=%d -DVALUE_WIDTH=%d -DWARPS=%d%s%s%s",
+             (int)precision, heads->key_width, heads->value_width, warps, has_bias ? " -DHAS_BIAS" : "",
+             aligned ? " -DIS_ALIGNED" : "", clf__result_define(y));
+    const struct clf__launch launch = {
+        .program = "attention_matrix",
+        .defines = defines,
+        .gpu = {.kernel = "attention_matrix_gpu",
+                .groups = {clf__groups(tasks)},
+                .local = {(size_t)(level->lanes * warps)}},
+        CLF__ARGUMENTS(arguments),
+        .cost = count_cost(heads, &call->ranges, q.rows, k.type),
+    };
+    return clf__launch(clf__buffer_device(y.buffer), &launch);
+}
+
+/* The other one-pass kernels. */
 static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, struct clf__tensor k,
                                 struct clf__tensor v, const struct clf__attention_call *call)
 {
@@ -246,15 +316,8 @@ static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, stru
     sizes.block_queries = block;
     int by_rows = takes_rows(call);
     size_t slices = by_rows || is_cpu ? 1 : ((size_t)heads->value_width + 63) / 64;
-    size_t blocks = ((size_t)ranges->max_queries + (size_t)block - 1) / (size_t)block;
-    size_t tasks = (size_t)ranges->sequences * (size_t)heads->count * blocks * slices;
-    if (tasks > INT32_MAX) {
-        return clf__fail(
-            CLF_UNSUPPORTED,
-            "attention over %d sequences of up to %d queries and %d heads is %zu pieces of work, "
-            "and kernels count to %d; use a smaller --batch-tokens",
-            ranges->sequences, ranges->max_queries, heads->count, tasks, INT32_MAX);
-    }
+    size_t tasks;
+    CLF__TRY(count_tasks(&tasks, call, block, slices));
     struct clf__attention_group group =
         by_rows ? clf__attention_step_group(device, heads, k, v, tasks, ranges->max_keys)
                 : block_group(caps, heads, q, k, v);
@@ -309,8 +372,10 @@ clf_status clf__attention_forward(struct clf__tensor y, struct clf__tensor q, st
     assert(!call->maps.buffer || call->dropout.rate == 0.0f);
     assert(y.type == CLF__F32 || clf__attention_writes(y.type, device, call));
     assert(k.type == CLF__F32 || clf__attention_reads_halves(device, call));
-    CLF__TRY(is_batched(clf__device_caps(device), call) ? clf__attention_batched_forward(y, q, k, v, call)
-                                                        : forward_fused(y, q, k, v, call));
+    const struct clf__caps *caps = clf__device_caps(device);
+    CLF__TRY(is_batched(caps, call)     ? clf__attention_batched_forward(y, q, k, v, call)
+             : takes_matrix(call, caps) ? forward_matrix(y, q, k, v, call)
+                                        : forward_fused(y, q, k, v, call));
     return call->weights.buffer != NULL
                ? clf__attention_weights_forward(call->weights, q, k, call->weight_heads, call)
                : CLF_OK;

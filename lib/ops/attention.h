@@ -52,6 +52,9 @@ struct clf__attention_call {
     int few_queries; /* set by a decoding step, whose sequences have a handful of queries: keys are then not
                       * packed, and in the GPU form a group takes one query. Not derived from max_queries,
                       * which is the batch's: a sequence alone must get the same bits */
+    clf_precision precision; /* of the layer's weights, the same for every batch. If it is not fp32, devices
+                              * with matrix instructions use them for blocks of queries: q, k, v and
+                              * probabilities are rounded to bf16 if it is bf16, and to fp16 otherwise */
 };
 
 /* How many parts the keys of a sequence come to, and the floats that hold what they come to for some rows of
@@ -101,8 +104,8 @@ clf_status clf__attention_weights_forward(struct clf__tensor y,                 
 clf_status clf__attention_batched_forward(struct clf__tensor y, struct clf__tensor q, struct clf__tensor k,
                                           struct clf__tensor v, const struct clf__attention_call *call);
 
-/* Whether it can write y in this type, for a product that reads it so: bf16 in the CPU form's fused kernel, and
- * bf16 and f16 in those of the GPU form. */
+/* Whether it can write y in this type, for a product that reads it so: bf16 in the CPU form's fused kernel,
+ * and bf16 and f16 in those of the GPU form. */
 int clf__attention_writes(enum clf__type type, const struct clf_device *device,
                           const struct clf__attention_call *call);
 
