@@ -1,0 +1,77 @@
+/* A tile of a product by matrix instructions for few rows: MATRIX_ROWS rows by MATRIX_COLUMNS outputs, by some neighbouring warps of
+ * a group, each of which takes a chunk of K at a time. Fragments come straight from global memory, all of a chunk's words of W
+ * asked for at once. The bits are those of gemm_matrix.cl. Included after matrix_result.cl, never built alone.
+ */
+
+/* A word of a row of x, zero where there is no such row. */
+static inline uint4 load_x(const struct matrix_result *result, int row, int word)
+{
+    return row < result->rows ? result->x[(size_t)row * result->x_pitch + word] : (uint4)(0);
+}
+
+/* sums = the products of slices first .. first + CHUNK_SLICES - 1, as far as there are such. w: output 0 of the tile. */
+static inline __attribute__((always_inline)) void multiply_chunk(matrix_sum *sums, const struct matrix_result *result, int row,
+                                                                 const __global uint4 *w, int first)
+{
+    uint4 b[CHUNK_SLICES][B_WORDS], a[A_WORDS];
+    int count = min(CHUNK_SLICES, result->slices - first);
+    w += (size_t)first * (SLICE_WORDS * PANEL);
+#pragma unroll
+    for (int s = 0; s < CHUNK_SLICES; s++) {
+#pragma unroll
+        for (int i = 0; i < B_WORDS; i++) {
+            b[s][i] = s < count ? w[(s * SLICE_WORDS + B_WORD(LANE, i)) * PANEL + B_ROW(LANE, i)] : (uint4)(0);
+        }
+    }
+    clear_sums(sums);
+#pragma unroll
+    for (int s = 0; s < CHUNK_SLICES; s++) {
+        if (s < count) {
+#pragma unroll
+            for (int i = 0; i < A_WORDS; i++) {
+                a[i] = load_x(result, row + A_ROW(LANE, i), (first + s) * SLICE_WORDS + A_WORD(LANE, i));
+            }
+            multiply_slice(sums, a, b[s]);
+        }
+    }
+}
+
+/* Where W's words of the tile that begins with this output are. */
+static inline const __global uint4 *tile_of(const __global uint4 *w, int column, int slices)
+{
+    return w + column / PANEL * panel_words(slices) + column % PANEL;
+}
+
+/* A warp's place among those that share a tile, and local memory of all of them: TILE_PARTS values each. */
+#define TILE_PARTS (MATRIX_SUMS * MATRIX_LANES)
+struct tile_warps {
+    int warp, warps;
+    __local matrix_sum *parts;
+};
+
+/* totals = the sums of the tile, in the first of its warps. w: output 0 of the tile; null: this warp has no tile. All
+ * work-items of a group come here, with tiles of as many inputs. */
+static inline __attribute__((always_inline)) void multiply_tile(matrix_sum *totals, const struct matrix_result *result, int row,
+                                                                const __global uint4 *w, const struct tile_warps *at)
+{
+    int chunks = (result->slices + CHUNK_SLICES - 1) / CHUNK_SLICES;
+    matrix_sum sums[MATRIX_SUMS];
+    clear_sums(totals);
+    for (int first = 0; first < chunks; first += at->warps) {
+        if (w && first + at->warp < chunks) {
+            multiply_chunk(sums, result, row, w, (first + at->warp) * CHUNK_SLICES);
+#pragma unroll
+            for (int i = 0; i < MATRIX_SUMS; i++) {
+                at->parts[at->warp * TILE_PARTS + i * MATRIX_LANES + LANE] = sums[i];
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int chunk = 0; at->warp == 0 && chunk < min(at->warps, chunks - first); chunk++) {
+#pragma unroll
+            for (int i = 0; i < MATRIX_SUMS; i++) {
+                totals[i] += at->parts[chunk * TILE_PARTS + i * MATRIX_LANES + LANE];
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
