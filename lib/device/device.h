@@ -40,6 +40,8 @@ struct clf_device {
     struct clf__slab *slab;         /* of slab.c, the last one; NULL: none, or all in it are gone */
     struct clf_device *next_apart;  /* of opening/apart.c */
     int has_no_slabs;               /* one could not be made, and no other is tried */
+    struct clf_device *next_holder; /* of device/exclusive.c */
+    int has_no_grid_barrier;        /* a group once waited too long for the others */
 };
 
 struct clf__buffer {
