@@ -1,7 +1,6 @@
-/* A tile of a product by matrix instructions for few rows: MATRIX_ROWS rows by MATRIX_COLUMNS outputs, by some neighbouring warps of
- * a group, each of which takes a chunk of K at a time. Fragments come straight from global memory, all of a chunk's words of W
- * asked for at once. The bits are those of gemm_matrix.cl. Included after matrix_result.cl, never built alone.
- */
+/* Tiles of products of few rows by matrix instructions: MATRIX_ROWS rows by MATRIX_COLUMNS outputs. Neighbouring warps of a group
+ * share a tile, and each takes a chunk of K at a time. Fragments come straight from global memory; a warp requests all words of W
+ * of a chunk at once. The sums have the same order and the same bits as in gemm_matrix.cl. Include after matrix_result.cl. */
 
 /* A word of a row of x, zero where there is no such row. */
 static inline uint4 load_x(const struct matrix_result *result, int row, int word)
@@ -36,7 +35,7 @@ static inline __attribute__((always_inline)) void multiply_chunk(matrix_sum *sum
     }
 }
 
-/* Where W's words of the tile that begins with this output are. */
+/* Output 0 of the tile that begins with this output of W. */
 static inline const __global uint4 *tile_of(const __global uint4 *w, int column, int slices)
 {
     return w + column / PANEL * panel_words(slices) + column % PANEL;
