@@ -52,16 +52,25 @@ struct grid_barrier {
     int most_looks;
 };
 
-/* Waits until the counter reaches `target`: nonzero if a group stopped waiting, so that all must leave. What other groups
- * wrote before is seen by plain loads afterwards, but not by cached loads of read-only data. */
-static inline int wait_for_groups(const struct grid_barrier *at, uint target, int fails)
+/* The group has arrived: its writes are released. */
+static inline void arrive(const struct grid_barrier *at)
 {
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     if (get_local_id(0) == 0) {
-        int looks = fails ? 0 : at->most_looks, is_over = 0;
         add_release(at->arrived, 1);
+    }
+}
+
+/* After arrive(): waits until the counter reaches `target`. Nonzero: a group stopped waiting, so that all must leave. Plain
+ * loads then see what other groups wrote before they arrived; cached loads of read-only data may not. fails, for tests: stop
+ * waiting. */
+static inline int wait_for_groups(const struct grid_barrier *at, uint target, int fails)
+{
+    if (get_local_id(0) == 0) {
+        int looks = fails ? 0 : at->most_looks, is_over = 0;
         while (!is_over && (fails || (int)(load_relaxed(at->arrived) - target) < 0)) {
-            is_over = looks-- <= 0 || load_relaxed(at->failed) != 0;
+            is_over = looks <= 0 || (looks % 64 == 0 && load_relaxed(at->failed) != 0);
+            looks--;
             PAUSE;
         }
         if (is_over) {

@@ -16,6 +16,8 @@
  *     COPY_WORD(to, from), COPIES_END, WAIT_FOR_COPIES(n)  optional: copies of words to local memory that overlap with
  *                                    arithmetic; all but the last n batches are complete after the wait
  *
+ *     FETCH_AHEAD(from)              optional: brings 128 bytes of global memory to the second-level cache
+ *
  * Needs PRECISION (fp16, bf16 or int8), and a device whose build options name the level. */
 #include "gemm/layout.h"
 

@@ -46,6 +46,7 @@ static inline void multiply_slice(matrix_sum *sums, const uint4 *a, const uint4 
                      :                                                                                                 \
                      : "r"((uint)(size_t)(to)), "l"(from)                                                              \
                      : "memory")
+#define FETCH_AHEAD(from)     __asm__ volatile("prefetch.global.L2 [%0];" : : "l"(from))
 #define COPIES_END            __asm__ volatile("cp.async.commit_group;" : : : "memory")
 #define WAIT_FOR_COPIES_OF(n) __asm__ volatile("cp.async.wait_group " #n ";" : : : "memory")
 #define WAIT_FOR_COPIES(n)    WAIT_FOR_COPIES_OF(n)

@@ -78,11 +78,53 @@ static inline ALWAYS_INLINE void norm_rows(const struct clf__stage *stage, const
     }
 }
 
-/* Tiles of as many warps as K has chunks, several of them side by side. */
+/* How groups share a product: tiles of as many warps as K has chunks, several tiles side by side in a group. */
+struct shares {
+    int slices, warps, beside; /* beside: the number of this warp's tile in the group */
+    int row_tiles, tiles;
+};
+
+static inline struct shares share_product(const struct clf__stage *stage, int rows)
+{
+    struct shares shares = {.slices = count_slices(stage->inputs), .warps = 1};
+    while (shares.warps < GROUP_WARPS && shares.warps * CHUNK_SLICES < shares.slices) {
+        shares.warps *= 2;
+    }
+    shares.beside = WARP / shares.warps;
+    shares.row_tiles = (rows + MATRIX_ROWS - 1) / MATRIX_ROWS;
+    shares.tiles = shares.row_tiles * ((stage->outputs + MATRIX_COLUMNS - 1) / MATRIX_COLUMNS);
+    return shares;
+}
+
+#define FOR_SHARES(shares)                                                                                             \
+    for (int first = (int)get_group_id(0); first < shares.tiles;                                                       \
+         first += (int)get_num_groups(0) * (GROUP_WARPS / shares.warps))
+#define TILE_OF_WARP(shares) (first + shares.beside * (int)get_num_groups(0))
+
+#ifdef FETCH_AHEAD
+/* Prefetches the weights of this warp's chunks into the second-level cache. */
+static inline ALWAYS_INLINE void fetch_weights(const struct clf__stage *stage, const __global uint4 *w, int rows)
+{
+    const struct shares shares = share_product(stage, rows);
+    FOR_SHARES(shares)
+    {
+        int tile = TILE_OF_WARP(shares);
+        const __global uint4 *from = tile_of(w, tile / shares.row_tiles * MATRIX_COLUMNS, shares.slices);
+        for (int chunk = WARP % shares.warps; tile < shares.tiles && chunk * CHUNK_SLICES < shares.slices; chunk += shares.warps) {
+            int end = min((chunk + 1) * CHUNK_SLICES, shares.slices) * SLICE_WORDS;
+            for (int word = chunk * CHUNK_SLICES * SLICE_WORDS + LANE; word < end; word += MATRIX_LANES) {
+                FETCH_AHEAD(from + word * PANEL);
+            }
+        }
+    }
+}
+#endif
+
 static inline ALWAYS_INLINE void multiply_rows(const struct clf__stage *stage, const __global uint4 *w,
                                                const struct space *space, const struct clf__stages_sizes *sizes)
 {
-    int is_rounded = stage->to >= CLF__ROWS_FLOATS, slices = count_slices(stage->inputs);
+    const struct shares shares = share_product(stage, sizes->self.rows);
+    int is_rounded = stage->to >= CLF__ROWS_FLOATS;
     const struct matrix_result result = {
         .y = is_rounded ? (__global float *)operands_of(space, stage->to, sizes) : floats_of(space, stage->to, sizes),
         .y_stride = sizes->rows[stage->to].stride,
@@ -95,23 +137,19 @@ static inline ALWAYS_INLINE void multiply_rows(const struct clf__stage *stage, c
         .w = w,
         .rows = sizes->self.rows,
         .outputs = stage->outputs,
-        .slices = slices,
+        .slices = shares.slices,
         .activation = stage->activation,
         .scale = 1.0f,
     };
-    int warps = 1;
-    while (warps < GROUP_WARPS && warps * CHUNK_SLICES < slices) {
-        warps *= 2;
-    }
-    int beside = WARP / warps, groups = (int)get_num_groups(0);
-    const struct tile_warps at = {WARP % warps, warps, (__local matrix_sum *)space->memory + beside * warps * TILE_PARTS};
-    int row_tiles = (result.rows + MATRIX_ROWS - 1) / MATRIX_ROWS;
-    int tiles = row_tiles * ((result.outputs + MATRIX_COLUMNS - 1) / MATRIX_COLUMNS);
-    for (int first = (int)get_group_id(0); first < tiles; first += groups * (GROUP_WARPS / warps)) {
-        int tile = first + beside * groups, column = tile / row_tiles * MATRIX_COLUMNS, row = tile % row_tiles * MATRIX_ROWS;
+    const struct tile_warps at = {WARP % shares.warps, shares.warps,
+                                  (__local matrix_sum *)space->memory + shares.beside * shares.warps * TILE_PARTS};
+    FOR_SHARES(shares)
+    {
+        int tile = TILE_OF_WARP(shares), is_there = tile < shares.tiles;
+        int column = tile / shares.row_tiles * MATRIX_COLUMNS, row = tile % shares.row_tiles * MATRIX_ROWS;
         matrix_sum totals[1][MATRIX_SUMS];
-        multiply_tile(totals[0], &result, row, tile < tiles ? tile_of(w, column, slices) : 0, &at);
-        if (tile < tiles && at.warp == 0) {
+        multiply_tile(totals[0], &result, row, is_there ? tile_of(w, column, shares.slices) : 0, &at);
+        if (is_there && at.warp == 0) {
             finish_tiles(totals, row, column, &result);
         }
     }
@@ -177,6 +215,23 @@ static inline __global uint4 *buffer_of(int index, BUFFER_ARGUMENTS)
     }
 }
 
+/* The place of stage s of the launch in the list. */
+static inline int stage_of(int s, const struct clf__stages_sizes *sizes)
+{
+    return s < sizes->rounds ? 0 : sizes->first + s - sizes->rounds;
+}
+
+/* The first product from stage s on, at most two stages ahead; 0: there is none. */
+static inline int next_product(const __global struct clf__stage *stages, int s, const struct clf__stages_sizes *sizes)
+{
+    for (int ahead = s; ahead < min(s + 2, sizes->count); ahead++) {
+        if (stages[stage_of(ahead, sizes)].kind == CLF__STAGE_PRODUCT) {
+            return ahead;
+        }
+    }
+    return 0;
+}
+
 /* Groups: as many as are resident at once. memory: enough for attention, a norm and a product. */
 GPU_KERNEL_OF(CLF__STAGE_GROUP) void decoder_layers_gpu(__local float4 *memory, __global uint *arrived, __global uint *failed,
                                                         int failed_offset,
@@ -193,9 +248,9 @@ GPU_KERNEL_OF(CLF__STAGE_GROUP) void decoder_layers_gpu(__local float4 *memory, 
     const struct tables tables = {table, cache_rows, positions, ranges, hidden, relative};
     const struct grid_barrier grid = {arrived, failed + failed_offset, &is_over, sizes.most_looks};
     uint target = (uint)sizes.arrived;
-    int leaves = 0;
+    int leaves = 0, fetched = 0;
+    struct clf__stage stage = stages[stage_of(0, &sizes)];
     for (int s = 0; s < sizes.count && !leaves; s++) {
-        const struct clf__stage stage = stages[s < sizes.rounds ? 0 : sizes.first + s - sizes.rounds];
         __global uint4 *buffer = buffer_of(stage.buffer, BUFFERS) + stage.first;
         if (stage.kind == CLF__STAGE_PRODUCT) {
             multiply_rows(&stage, buffer, &space, &sizes);
@@ -207,6 +262,16 @@ GPU_KERNEL_OF(CLF__STAGE_GROUP) void decoder_layers_gpu(__local float4 *memory, 
             attend_rows(&stage, buffer, buffer_of(stage.values_buffer, BUFFERS) + stage.values_first, &tables, &space, &sizes);
         }
         if (s + 1 < sizes.count) { /* the end of the launch is the last barrier */
+            arrive(&grid);
+            stage = stages[stage_of(s + 1, &sizes)];
+#ifdef FETCH_AHEAD
+            int ahead = next_product(stages, s + 1, &sizes);
+            if (ahead > fetched) {
+                const struct clf__stage product = stages[stage_of(ahead, &sizes)];
+                fetch_weights(&product, buffer_of(product.buffer, BUFFERS) + product.first, sizes.self.rows);
+                fetched = ahead;
+            }
+#endif
             target += (uint)get_num_groups(0);
             leaves = wait_for_groups(&grid, target, s == sizes.fails_at && get_group_id(0) == 0);
         }

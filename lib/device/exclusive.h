@@ -5,7 +5,7 @@
 
 struct clf_device;
 
-/* Whether this open device may enqueue persistent launches from now on: no other open device of the process
+/* Returns nonzero if the device may now enqueue persistent launches: no other open device of the process
  * holds the same OpenCL device. Does not wait. */
 int clf__device_claim(struct clf_device *device);
 /* Call after all persistent launches have ended. A device that holds nothing is ignored. */

@@ -1,5 +1,6 @@
 #include <stdio.h>
 
+#include "base/environment.h"
 #include "base/log.h"
 #include "device/device.h"
 #include "device/exclusive.h"
@@ -60,7 +61,7 @@ static size_t count_local_bytes(const struct clf__layer *layer)
     return attention > PART_BYTES ? attention : PART_BYTES;
 }
 
-/* Whether this call can be a part of a persistent launch. */
+/* Returns whether a persistent launch can contain this call. */
 static int is_persistent(const struct clf__layer *layer, const struct clf__workspace *workspace,
                          const struct clf__layer_call *call)
 {
@@ -74,13 +75,41 @@ static int is_persistent(const struct clf__layer *layer, const struct clf__works
     const struct clf__attention_call *cross = call->cross_call;
     const struct clf__tensor *rounded = &workspace->rounded;
     int most_rows = caps->tuning.values[CLF__KNOB_STEP_ROWS + precision_of(layer)];
-    return !device->has_no_grid_barrier && workspace->x.rows <= CLF__PERSISTENT_ROWS &&
+    return !device->has_no_persistent_launches && workspace->x.rows <= CLF__PERSISTENT_ROWS &&
            workspace->x.rows <= most_rows && rounded->buffer != NULL &&
            rounded->offset % CLF__WORD_HALVES == 0 &&
            rounded->stride == persistent->rows[CLF__ROWS_OPERAND].stride && cross->maps.buffer == NULL &&
            cross->weights.buffer == NULL && cross->mask.additive.buffer == NULL &&
            cross->mask.relative.buffer == NULL && !cross->mask.causal &&
-           caps->max_work_group >= CLF__STAGE_GROUP && caps->local_memory_bytes > count_local_bytes(layer);
+           caps->max_work_group >= CLF__STAGE_GROUP && (caps->without & CLF__WITHOUT_PERSISTENT) == 0;
+}
+
+static struct clf__grid list_grid(const struct clf_device *device)
+{
+    /* One group on each compute unit is resident. */
+    return (struct clf__grid){
+        .kernel = kernel_name, .groups = {device->caps.compute_units}, .local = {CLF__STAGE_GROUP}};
+}
+
+/* Compiles the kernel. Devices that cannot run it take a launch for each operation. */
+static int check_kernel(struct clf__persistent *persistent, const struct clf__layer *layer,
+                        const struct clf__layer_call *call)
+{
+    struct clf_device *device = clf__buffer_device(persistent->stages.buffer);
+    const struct persistent_defines defines = list_defines(layer, call);
+    const struct clf__argument arguments[] = {CLF__LOCAL(count_local_bytes(layer))};
+    const struct clf__launch launch = {
+        .program = kernel_name, .defines = defines.text, .gpu = list_grid(device), CLF__ARGUMENTS(arguments)};
+    int exceeds = 0;
+    clf_status status = clf__launch_check(&exceeds, device, &launch);
+    if (status != CLF_OK || exceeds) {
+        clf__log(CLF_LOG_INFO, "device %s: persistent launches are not used: %s", device->label,
+                 status != CLF_OK ? clf_last_error() : "their work-groups are too large");
+        device->has_no_persistent_launches = 1;
+        return 0;
+    }
+    persistent->is_checked = 1;
+    return 1;
 }
 
 int clf__persistent_begin(const struct clf__layer *layers, int count, const struct clf__workspace *workspace,
@@ -94,6 +123,9 @@ int clf__persistent_begin(const struct clf__layer *layers, int count, const stru
         return 0;
     }
     struct clf__persistent *persistent = calls->persistent;
+    if (!persistent->is_checked && !check_kernel(persistent, layers, calls)) {
+        return 0;
+    }
     persistent->is_running =
         persistent->is_running || clf__device_claim(clf__buffer_device(persistent->stages.buffer));
     return persistent->is_running ? together : 0;
@@ -140,7 +172,7 @@ static struct clf__stages_sizes list_sizes(const struct clf__layer *layer,
     return sizes;
 }
 
-static clf_status launch(struct clf_device *device, const struct clf__layer *layer, int groups,
+static clf_status launch(struct clf_device *device, const struct clf__layer *layer,
                          const struct clf__workspace *workspace, const struct clf__layer_call *call,
                          const struct clf__stages_sizes *sizes, struct clf__cost cost)
 {
@@ -185,7 +217,7 @@ static clf_status launch(struct clf_device *device, const struct clf__layer *lay
     const struct clf__launch launch = {
         .program = kernel_name,
         .defines = defines.text,
-        .gpu = {.kernel = kernel_name, .groups = {(size_t)groups}, .local = {CLF__STAGE_GROUP}},
+        .gpu = list_grid(device),
         CLF__ARGUMENTS(arguments),
         .cost = cost,
     };
@@ -199,16 +231,15 @@ clf_status clf__persistent_launch(const struct clf__layer *layers, int count,
     struct clf_device *device = clf__buffer_device(persistent->stages.buffer);
     const struct clf__attention_history history = clf__self_attention_history(calls->step, calls->state);
     struct clf__stages_sizes sizes = list_sizes(layers, workspace, calls, &history);
-    int groups = (int)device->caps.compute_units; /* one on each is resident */
+    unsigned groups = device->caps.compute_units;
     sizes.count = count * CLF__LAYER_STAGES + sizes.rounds;
     sizes.most_looks = device->info->kind == CLF_DEVICE_CPU ? MOST_CPU_LOOKS : MOST_LOOKS;
     struct clf__cost cost = {.operations = 0.0};
     for (int i = 0; i < count; i++) {
         clf__decoder_layer_add_cost(&cost, &layers[i], workspace->x.rows, &calls[i]);
     }
-    CLF__TRY(launch(device, layers, groups, workspace, calls, &sizes, cost));
-    persistent->arrived =
-        (int)((unsigned)persistent->arrived + (unsigned)groups * (unsigned)(sizes.count - 1));
+    CLF__TRY(launch(device, layers, workspace, calls, &sizes, cost));
+    persistent->arrived = (int)((unsigned)persistent->arrived + groups * (unsigned)(sizes.count - 1));
     return CLF_OK;
 }
 
@@ -226,7 +257,7 @@ int clf__persistent_end(struct clf__persistent *persistent, int failed)
                  "launch "
                  "for each operation",
                  device->label);
-        device->has_no_grid_barrier = 1;
+        device->has_no_persistent_launches = 1;
     }
     return failed;
 }

@@ -9,8 +9,8 @@
 
 enum { CLF__PERSISTENT_ROWS = 64, CLF__LAYER_STAGES = 11 };
 
-/* The stages of a decoder's layers, and what the launch needs besides. A buffer is NULL in `stages` where the
- * layers take a launch for each operation. */
+/* The stages of a decoder's layers, with the buffers of their launch. stages.buffer is NULL if the layers
+ * take a launch for each operation. */
 struct clf__persistent {
     struct clf__tensor
         stages; /* (1 + layers * CLF__LAYER_STAGES, CLF__STAGE_INTS) i32: rounding, then the layers */
@@ -21,7 +21,8 @@ struct clf__persistent {
     const struct clf__buffer *buffers[CLF__STAGE_BUFFERS]; /* with weights, caches and memory */
     int buffer_count;
     struct clf__place rows[CLF__ROWS_COUNT];
-    int arrived; /* the value of `arrivals` after all launches so far */
+    int arrived;    /* the value of `arrivals` after all launches so far */
+    int is_checked; /* the kernel compiles, and groups can be as large as it needs */
     int is_running;
     int fails_at; /* for tests, as in struct clf__stages_sizes; -1 */
 };

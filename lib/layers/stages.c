@@ -36,7 +36,7 @@ static int same_heads(const struct clf__heads *a, const struct clf__heads *b)
            a->scale == b->scale;
 }
 
-/* Whether a layer can be a part of persistent launches together with `first`. */
+/* Returns whether persistent launches can contain a layer together with the layer `first`. */
 static int can_be_persistent(const struct clf__caps *caps, const struct clf__layer *layer,
                              const struct clf__layer *first)
 {

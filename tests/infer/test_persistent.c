@@ -120,8 +120,8 @@ static void check_model(struct clf_device *device, const char *preset, clf_preci
     for (int stage = 0; stage < stages; stage++) {
         run(&one, transformer, stage % LENGTH, stage);
         assert_memory_equal(&one, &many, sizeof one);
-        assert_true(device->has_no_grid_barrier);
-        device->has_no_grid_barrier = 0;
+        assert_true(device->has_no_persistent_launches);
+        device->has_no_persistent_launches = 0;
     }
     clf__transformer_free(transformer);
     support_free_all();
@@ -136,7 +136,7 @@ static void test_same_candidates(void **state)
     clf_device_close(device);
 }
 
-/* Of two open devices on the same hardware, one at a time has persistent launches. */
+/* At most one of two open devices on the same hardware has persistent launches at a time. */
 static void test_two_devices(void **state)
 {
     (void)state;
@@ -172,11 +172,28 @@ static void test_two_devices(void **state)
     support_free_all();
 }
 
+static void test_switched_off(void **state)
+{
+    (void)state;
+    setenv("CLFORMER_WITHOUT", "persistent", 1);
+    struct clf_device *device = open_device();
+    unsetenv("CLFORMER_WITHOUT");
+    struct clf__transformer *transformer;
+    assert_ok(clf__transformer_load(&transformer, device, make_model("paper"), CLF_PRECISION_FP16));
+    static struct candidates candidates;
+    run(&candidates, transformer, -1, -1);
+    assert_int_equal(support_launches(device, "decoder_layers_gpu"), 0);
+    clf__transformer_free(transformer);
+    clf_device_close(device);
+    support_free_all();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_same_candidates, support_teardown),
         cmocka_unit_test_teardown(test_two_devices, support_teardown),
+        cmocka_unit_test_teardown(test_switched_off, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

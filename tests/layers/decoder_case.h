@@ -12,7 +12,7 @@
 
 enum { POSITIONS = 5, MAX_REACH = 2, MOST_LAYERS = 9, WORDS = 41 };
 
-/* What a case is about; everything else is random. */
+/* The sizes and options of a case; the values are random. */
 struct layer_case {
     int layers, rows, memory, d_model, ffn, heads, key_width, value_width;
     int norm_first, has_bias, has_relative, has_hidden;
@@ -73,8 +73,8 @@ static inline void make_front_end(struct clf__front_end *out, struct clf_device 
     assert_ok(clf__weight_create(&out->tokens, device, &source));
 }
 
-/* Integers of a step: every row a cache row of its own, histories of different lengths, two sources where
- * there are rows enough. */
+/* The integers of a step: each row has its cache row and a history of random length; several rows have two
+ * sources. */
 struct step_tables {
     int32_t *cache_rows, *positions, *table, *ranges, *hidden, *parents, *ids, *position_rows;
     int sources, max_queries;
@@ -115,7 +115,7 @@ static inline void make_tables(struct step_tables *out, struct support_random *r
     out->max_queries = first > rows - first ? first : rows - first;
 }
 
-/* What a layer has of its own in a step. */
+/* The caches and the memory of a layer. */
 static inline void place_layer(struct clf__layer_call *call, struct clf__mixer_state *state,
                                struct clf_device *device, struct support_random *random,
                                const struct layer_case *c)
@@ -145,8 +145,8 @@ static inline size_t output_count(const struct layer_case *c)
     return (size_t)c->rows * ((size_t)c->d_model + (size_t)c->layers * POSITIONS * widths);
 }
 
-/* The tables of the cache: one to be written, and the step before's, in which each row finds its own behind
- * its parent. */
+/* The cache tables: one for this step to write, and the previous step's, with the history of each row at its
+ * parent. */
 static inline struct clf__mixer_state make_shared(struct clf_device *device, const struct layer_case *c,
                                                   const struct step_tables *tables)
 {
@@ -160,7 +160,7 @@ static inline struct clf__mixer_state make_shared(struct clf_device *device, con
                   support_tensor(device, CLF__I32, c->rows, POSITIONS, history)}};
 }
 
-/* What comes before the layers, in launches of its own. */
+/* The cache table and the embedding, which precede the layers. */
 static inline void start_alone(struct clf__tensor x, const struct clf__step_start *start,
                                const struct clf__mixer_step *step)
 {
