@@ -101,10 +101,10 @@ static inline struct shares share_product(const struct clf__stage *stage, int ro
          first += (int)get_num_groups(0) * (GROUP_WARPS / shares.warps))
 #define TILE_OF_WARP(shares) (first + shares.beside * (int)get_num_groups(0))
 
-#ifdef FETCH_AHEAD
 /* Prefetches the weights of this warp's chunks into the second-level cache. */
 static inline ALWAYS_INLINE void fetch_weights(const struct clf__stage *stage, const __global uint4 *w, int rows)
 {
+#ifdef FETCH_AHEAD
     const struct shares shares = share_product(stage, rows);
     FOR_SHARES(shares)
     {
@@ -117,8 +117,8 @@ static inline ALWAYS_INLINE void fetch_weights(const struct clf__stage *stage, c
             }
         }
     }
-}
 #endif
+}
 
 static inline ALWAYS_INLINE void multiply_rows(const struct clf__stage *stage, const __global uint4 *w,
                                                const struct space *space, const struct clf__stages_sizes *sizes)
@@ -221,17 +221,6 @@ static inline int stage_of(int s, const struct clf__stages_sizes *sizes)
     return s < sizes->rounds ? 0 : sizes->first + s - sizes->rounds;
 }
 
-/* The first product from stage s on, at most two stages ahead; 0: there is none. */
-static inline int next_product(const __global struct clf__stage *stages, int s, const struct clf__stages_sizes *sizes)
-{
-    for (int ahead = s; ahead < min(s + 2, sizes->count); ahead++) {
-        if (stages[stage_of(ahead, sizes)].kind == CLF__STAGE_PRODUCT) {
-            return ahead;
-        }
-    }
-    return 0;
-}
-
 /* Groups: as many as are resident at once. memory: enough for attention, a norm and a product. */
 GPU_KERNEL_OF(CLF__STAGE_GROUP) void decoder_layers_gpu(__local float4 *memory, __global uint *arrived, __global uint *failed,
                                                         int failed_offset,
@@ -248,7 +237,7 @@ GPU_KERNEL_OF(CLF__STAGE_GROUP) void decoder_layers_gpu(__local float4 *memory, 
     const struct tables tables = {table, cache_rows, positions, ranges, hidden, relative};
     const struct grid_barrier grid = {arrived, failed + failed_offset, &is_over, sizes.most_looks};
     uint target = (uint)sizes.arrived;
-    int leaves = 0, fetched = 0;
+    int leaves = 0;
     struct clf__stage stage = stages[stage_of(0, &sizes)];
     for (int s = 0; s < sizes.count && !leaves; s++) {
         __global uint4 *buffer = buffer_of(stage.buffer, BUFFERS) + stage.first;
@@ -263,15 +252,12 @@ GPU_KERNEL_OF(CLF__STAGE_GROUP) void decoder_layers_gpu(__local float4 *memory, 
         }
         if (s + 1 < sizes.count) { /* the end of the launch is the last barrier */
             arrive(&grid);
+            int ahead = stage.ahead > 0 ? s + stage.ahead : sizes.count;
             stage = stages[stage_of(s + 1, &sizes)];
-#ifdef FETCH_AHEAD
-            int ahead = next_product(stages, s + 1, &sizes);
-            if (ahead > fetched) {
+            if (ahead < sizes.count) {
                 const struct clf__stage product = stages[stage_of(ahead, &sizes)];
                 fetch_weights(&product, buffer_of(product.buffer, BUFFERS) + product.first, sizes.self.rows);
-                fetched = ahead;
             }
-#endif
             target += (uint)get_num_groups(0);
             leaves = wait_for_groups(&grid, target, s == sizes.fails_at && get_group_id(0) == 0);
         }

@@ -130,6 +130,7 @@ struct list {
     struct clf__persistent *persistent;
     struct clf__stage *stages;
     int count, vectors;
+    int product; /* the last product in the list; 0: none yet */
     int is_full; /* the kernel takes fewer buffers than there are */
 };
 
@@ -175,6 +176,10 @@ static struct clf__stage *add_stage(struct list *list, enum clf__stage_kind kind
                                     enum clf__stage_rows from)
 {
     struct clf__stage *stage = &list->stages[list->count++];
+    if (kind == CLF__STAGE_PRODUCT) {
+        list->stages[list->product].ahead = list->count - 1 - list->product;
+        list->product = list->count - 1;
+    }
     *stage =
         (struct clf__stage){.kind = (int)kind, .from = (int)from, .to = (int)to, .gamma = -1, .beta = -1};
     return stage;
