@@ -15,7 +15,7 @@
 #include "include/operand16.cl"
 #include "ops/arguments.h"
 
-#include "include/matrix_rows.cl"
+#include "include/matrix_reduce.cl"
 
 #if KEY_WIDTH % 16 != 0 || VALUE_WIDTH % 16 != 0
 #error "attention_matrix.cl needs widths that are multiples of 16"

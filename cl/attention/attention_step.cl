@@ -46,17 +46,12 @@ static inline float relative_bias(const __global float *bias, int reach, int t, 
 
 #include "include/attention_few.cl"
 
-static inline void finish(__global float *y, const struct running *running)
+static inline void finish(__global result_element *y, const struct running *running)
 {
     float share = running->total == 0.0f ? 0.0f : 1.0f / running->total;
 #pragma unroll
     for (int c = 0; c < VECTORS(VALUE_WIDTH); c++) {
-        int left = VALUE_WIDTH - c * LANES;
-        if (left >= LANES) {
-            vstore16(running->sums[c] * share, c, y);
-        } else {
-            store_part(running->sums[c] * share, y + c * LANES, left);
-        }
+        store_result16(running->sums[c] * share, y + c * LANES, min(VALUE_WIDTH - c * LANES, LANES));
     }
 }
 
@@ -425,35 +420,77 @@ static inline __attribute__((always_inline)) void attend(__global result_element
     store_state(y, &all, &at);
 }
 
+/* A row and head: its query, where its result goes, and what it looks at; y null: nothing. */
+struct step {
+    __global result_element *y;
+    const __global float *q;
+    float scale;
+    struct attended seen;
+};
+
+/* Task `task` of attention_step, whose own key and value go to the cache; a barrier on global memory comes before attend(). */
+static inline __attribute__((always_inline)) void begin_step(struct step *out, int task, STEP_ARGUMENTS)
+{
+    int item = (int)get_local_id(0), row = task / sizes.heads, head = task % sizes.heads;
+    int cache_row = cache_rows[sizes.cache_rows.offset + row], position = positions[sizes.positions.offset + row];
+    int keys = count_keys(cache_row, position, sizes.cache_rows_total, sizes.positions_total);
+    size_t own = (size_t)cache_row * sizes.positions_total + position;
+    for (int d = item; keys > 0 && own_k && d < KEY_WIDTH; d += ITEMS) {
+        STORE_CACHED(ROW(own_k, row)[head * KEY_WIDTH + d], ROW(k, own), head * KEY_WIDTH + d);
+    }
+    for (int d = item; keys > 0 && own_k && d < VALUE_WIDTH; d += ITEMS) {
+        STORE_CACHED(ROW(own_v, row)[head * VALUE_WIDTH + d], ROW(v, own), head * VALUE_WIDTH + d);
+    }
+    out->y = ROW(y, row) + head * VALUE_WIDTH;
+    out->q = ROW(q, row) + head * KEY_WIDTH;
+    out->scale = sizes.scale;
+    out->seen = (struct attended){
+        .k = ROW(k, 0) + head * KEY_WIDTH,
+        .v = ROW(v, 0) + head * VALUE_WIDTH,
+        .key_stride = sizes.k.stride,
+        .value_stride = sizes.v.stride,
+        .keys = keys,
+        .positions_total = sizes.positions_total,
+        .lookup = ROW(table, cache_row),
+        .relative = relative ? ROW(relative, head) : 0,
+        .reach = sizes.reach,
+        .query = position,
+    };
+}
+
+/* Task `task` of attention_rows. */
+static inline __attribute__((always_inline)) void begin_rows(struct step *out, int task, ATTENTION_ARGUMENTS_OF(cache_element))
+{
+    int row = task / sizes.heads, head = task % sizes.heads, index = row % sizes.max_queries;
+    const __global int *range = ranges + sizes.ranges.offset + row / sizes.max_queries * 4;
+    size_t query_row = (size_t)(range[0] + index);
+    out->y = index < range[1] ? ROW(y, query_row) + head * VALUE_WIDTH : 0;
+    out->q = ROW(q, query_row) + head * KEY_WIDTH;
+    out->scale = sizes.scale;
+    out->seen = (struct attended){
+        .k = ROW(k, 0) + head * KEY_WIDTH,
+        .v = ROW(v, 0) + head * VALUE_WIDTH,
+        .key_stride = sizes.k.stride,
+        .value_stride = sizes.v.stride,
+        .keys = sizes.causal ? min(index + range[3] - range[1] + 1, range[3]) : range[3],
+        .first_row = range[2],
+        .hidden = hidden ? hidden + sizes.hidden.offset + range[2] : 0,
+        .additive = additive ? ROW(additive, row) : 0,
+        .relative = relative ? ROW(relative, head) : 0,
+        .reach = sizes.reach,
+        .query = index,
+    };
+}
+
+#ifndef WITHOUT_KERNELS /* for programs that call the functions above */
 /* memory: CLF__STEP_LOCAL_QUADS(). */
 GPU_KERNEL_OF(ITEMS) void attention_step_gpu(__local float4 *memory, STEP_ARGUMENTS)
 {
-    int item = (int)get_local_id(0);
     for (int task = (int)get_group_id(0); task < sizes.rows * sizes.heads; task += (int)get_num_groups(0)) {
-        int row = task / sizes.heads, head = task % sizes.heads;
-        int cache_row = cache_rows[sizes.cache_rows.offset + row], position = positions[sizes.positions.offset + row];
-        int keys = count_keys(cache_row, position, sizes.cache_rows_total, sizes.positions_total);
-        size_t own = (size_t)cache_row * sizes.positions_total + position;
-        for (int d = item; keys > 0 && own_k && d < KEY_WIDTH; d += ITEMS) {
-            STORE_CACHED(ROW(own_k, row)[head * KEY_WIDTH + d], ROW(k, own), head * KEY_WIDTH + d);
-        }
-        for (int d = item; keys > 0 && own_k && d < VALUE_WIDTH; d += ITEMS) {
-            STORE_CACHED(ROW(own_v, row)[head * VALUE_WIDTH + d], ROW(v, own), head * VALUE_WIDTH + d);
-        }
+        struct step step;
+        begin_step(&step, task, y, q, own_k, own_v, k, v, table, cache_rows, positions, relative, sizes);
         barrier(CLK_GLOBAL_MEM_FENCE);
-        struct attended seen = {
-            .k = ROW(k, 0) + head * KEY_WIDTH,
-            .v = ROW(v, 0) + head * VALUE_WIDTH,
-            .key_stride = sizes.k.stride,
-            .value_stride = sizes.v.stride,
-            .keys = keys,
-            .positions_total = sizes.positions_total,
-            .lookup = ROW(table, cache_row),
-            .relative = relative ? ROW(relative, head) : 0,
-            .reach = sizes.reach,
-            .query = position,
-        };
-        attend(ROW(y, row) + head * VALUE_WIDTH, ROW(q, row) + head * KEY_WIDTH, sizes.scale, &seen, memory);
+        attend(step.y, step.q, step.scale, &step.seen, memory);
     }
 }
 
@@ -461,27 +498,11 @@ GPU_KERNEL_OF(ITEMS) void attention_rows_gpu(__local float4 *memory, ATTENTION_A
 {
     int tasks = sizes.sequences * sizes.max_queries * sizes.heads;
     for (int task = (int)get_group_id(0); task < tasks; task += (int)get_num_groups(0)) {
-        int row = task / sizes.heads, head = task % sizes.heads, index = row % sizes.max_queries;
-        const __global int *range = ranges + sizes.ranges.offset + row / sizes.max_queries * 4;
-        int keys = sizes.causal ? min(index + range[3] - range[1] + 1, range[3]) : range[3];
-        if (index >= range[1]) {
-            continue;
+        struct step step;
+        begin_rows(&step, task, y, q, k, v, ranges, hidden, additive, relative, sizes);
+        if (step.y) {
+            attend(step.y, step.q, step.scale, &step.seen, memory);
         }
-        size_t query_row = (size_t)(range[0] + index);
-        struct attended seen = {
-            .k = ROW(k, 0) + head * KEY_WIDTH,
-            .v = ROW(v, 0) + head * VALUE_WIDTH,
-            .key_stride = sizes.k.stride,
-            .value_stride = sizes.v.stride,
-            .keys = keys,
-            .first_row = range[2],
-            .hidden = hidden ? hidden + sizes.hidden.offset + range[2] : 0,
-            .additive = additive ? ROW(additive, row) : 0,
-            .relative = relative ? ROW(relative, head) : 0,
-            .reach = sizes.reach,
-            .query = index,
-        };
-        attend(ROW(y, query_row) + head * VALUE_WIDTH, ROW(q, query_row) + head * KEY_WIDTH, sizes.scale, &seen,
-               memory);
     }
 }
+#endif

@@ -178,7 +178,7 @@ static inline void rows_task(struct step_work *work, int task, int together, __g
 }
 
 /* Query n % max_queries of a sequence, if there is one and its keys were shared out. */
-static inline void join_task(int n, __global float *y, const __global float *partials, const __global int *ranges,
+static inline void join_task(int n, __global result_element *y, const __global float *partials, const __global int *ranges,
                              struct clf__attention_sizes sizes)
 {
     const __global int *range = ranges + sizes.ranges.offset + n / sizes.max_queries * 4;

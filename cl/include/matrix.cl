@@ -13,12 +13,14 @@
  *     SUM_ROW(lane, i), SUM_COLUMN(lane, i)     where sum i is in the tile
  *     SUMS_ARE_PAIRED                if sums 2i and 2i + 1 are neighbours in a row
  *     SUMS_ARE_OPERANDS              optional: word i of A of a lane is in row SUM_ROW(lane, 2i) at SUM_COLUMN(lane, 0) / 2, so that
- *                                    the sums of four tiles, rounded, are words of A (matrix_rows.cl)
+ *                                    the sums of four tiles, rounded, are words of A (matrix_reduce.cl)
  *     SHUFFLE_XOR(value, distance)   optional: the float that lane LANE ^ distance passes
  *     ROUND_PAIR(low, high)          optional: two floats rounded to the 16 bits of PRECISION, the first in the low half
  *     multiply_slice(sums, a, b)     sums += A Bᵀ over a slice
  *     COPY_WORD(to, from), COPIES_END, WAIT_FOR_COPIES(n)  optional: copies of words to local memory that overlap with
  *                                    arithmetic; all but the last n batches are complete after the wait
+ *
+ *     FETCH_AHEAD(from)              optional: brings 128 bytes of global memory to the second-level cache
  *
  * Needs PRECISION (fp16, bf16 or int8), and a device whose build options name the level. */
 #include "gemm/layout.h"

@@ -50,7 +50,9 @@ static inline float multiply_word(uint4 a, uint4 b)
 
 static inline void multiply_slice(matrix_sum *sums, const uint4 *a, const uint4 *b)
 {
+#pragma unroll 1 /* compilers take minutes otherwise */
     for (int i = 0; i < MATRIX_SUMS; i++) {
+#pragma unroll 1
         for (int word = 0; word < SLICE_WORDS; word++) {
             sums[i] += multiply_word(a[i / 2 * SLICE_WORDS + word], b[i % 2 * SLICE_WORDS + word]);
         }

@@ -70,6 +70,7 @@ static inline uint round_pair(float low, float high)
                      :                                                                                                 \
                      : "r"((uint)(size_t)(to)), "l"(from)                                                              \
                      : "memory")
+#define FETCH_AHEAD(from)     __asm__ volatile("prefetch.global.L2 [%0];" : : "l"(from))
 #define COPIES_END            __asm__ volatile("cp.async.commit_group;" : : : "memory")
 #define WAIT_FOR_COPIES_OF(n) __asm__ volatile("cp.async.wait_group " #n ";" : : : "memory")
 #define WAIT_FOR_COPIES(n)    WAIT_FOR_COPIES_OF(n)

@@ -1,87 +1,81 @@
-/* Rows of sums across the lanes of a warp: the maximum and the total of a row, and sums as operands of the next product. Include
- * this file after matrix.cl and operand16.cl.
- *
- * A lane has sums in LANE_ROWS rows, ROW_SUMS neighbours in each, sums ROW_SUMS * r .. of row r. ROW_LANES neighbouring lanes
- * share the rows. If the level has no SHUFFLE_XOR or no SUMS_ARE_OPERANDS, lanes exchange values in local memory: then
- * NEEDS_ALL_WARPS is defined, all work-items of a group call these functions together, and each warp passes EXCHANGE_WORDS words
- * of 16 bytes. */
-#ifdef SUMS_ARE_PAIRED
-#define ROW_SUMS 2
-#else
-#define ROW_SUMS 1
-#endif
-#define LANE_ROWS   (MATRIX_SUMS / ROW_SUMS)
-#define ROW_LANES   (MATRIX_COLUMNS / ROW_SUMS)
-#define SLICE_TILES (8 * SLICE_WORDS / MATRIX_COLUMNS) /* tiles of sums whose columns make a slice of halves */
+/* Tiles of products of few rows by matrix instructions: MATRIX_ROWS rows by MATRIX_COLUMNS outputs. Neighbouring warps of a group
+ * share a tile, and each takes a chunk of K at a time. Fragments come straight from global memory; a warp requests the words of W
+ * of FETCHED_SLICES slices at once. The sums have the same order and the same bits as in gemm_matrix.cl. Include after matrix_result.cl. */
 
-#if defined(SHUFFLE_XOR) && defined(SUMS_ARE_OPERANDS)
-#define EXCHANGE_WORDS 0
-#else
-#define NEEDS_ALL_WARPS
-#define EXCHANGE_WORDS (MATRIX_ROWS * SLICE_WORDS)
-#endif
+#define FETCHED_SLICES (CHUNK_SLICES / B_WORDS) /* as many as registers have room for */
 
-/* Two floats in 16 bits, without the limit of pack_operand16(). */
-#ifndef ROUND_PAIR
-#define ROUND_PAIR(low, high) pack_operand16((float2)(low, high))
-#endif
-
-/* The combination of the values of the lanes that share a row, in each of them. */
-#ifdef SHUFFLE_XOR
-#define PASS_TO_ROW(passed, value, distance, exchange) float passed = SHUFFLE_XOR(value, distance);
-#else
-#define PASS_TO_ROW(passed, value, distance, exchange)                                                                 \
-    barrier(CLK_LOCAL_MEM_FENCE);                                                                                      \
-    ((__local float *)(exchange))[LANE] = value;                                                                       \
-    barrier(CLK_LOCAL_MEM_FENCE);                                                                                      \
-    float passed = ((__local float *)(exchange))[LANE ^ (distance)];
-#endif
-#define DEFINE_ROW_REDUCTION(NAME, COMBINE)                                                                            \
-    static inline float NAME(float value, __local uint4 *exchange)                                                     \
-    {                                                                                                                  \
-        for (int distance = 1; distance < ROW_LANES; distance *= 2) {                                                  \
-            PASS_TO_ROW(passed, value, distance, exchange)                                                             \
-            value = COMBINE(value, passed);                                                                            \
-        }                                                                                                              \
-        return value;                                                                                                  \
-    }
-#define ADD(a, b) ((a) + (b))
-DEFINE_ROW_REDUCTION(row_max, fmax)
-DEFINE_ROW_REDUCTION(row_sum, ADD)
-
-/* A lane's sums in a row of a slice of tiles become LANE_HALVES neighbouring halves of A. OPERAND_COLUMN: the column of sums that
- * half `place` of the slice comes from. */
-#define LANE_HALVES (SLICE_TILES * ROW_SUMS)
-#define OPERAND_COLUMN(place)                                                                                          \
-    ((place) % LANE_HALVES / ROW_SUMS * MATRIX_COLUMNS + (place) / LANE_HALVES * ROW_SUMS + (place) % ROW_SUMS)
-
-/* a = SLICE_TILES tiles of sums, rounded: a slice of A with columns in the order of OPERAND_COLUMN. */
-static inline void round_sums(uint4 *a, const matrix_sum (*sums)[MATRIX_SUMS], __local uint4 *exchange)
+/* A word of a row of x, zero where there is no such row. */
+static inline uint4 load_x(const struct matrix_result *result, int row, int word)
 {
-    uint own[LANE_ROWS][LANE_HALVES / 2];
+    return row < result->rows ? result->x[(size_t)row * result->x_pitch + word] : (uint4)(0);
+}
+
+/* sums = the products of slices first .. first + CHUNK_SLICES - 1, as far as there are such. w: output 0 of the tile. */
+static inline __attribute__((always_inline)) void multiply_chunk(matrix_sum *sums, const struct matrix_result *result, int row,
+                                                                 const __global uint4 *w, int first)
+{
+    uint4 b[FETCHED_SLICES][B_WORDS], a[A_WORDS];
+    int end = min(first + CHUNK_SLICES, result->slices);
+    clear_sums(sums);
+#pragma unroll 1
+    for (int slice = first; slice < end; slice += FETCHED_SLICES) {
 #pragma unroll
-    for (int r = 0; r < LANE_ROWS; r++) {
+        for (int s = 0; s < FETCHED_SLICES; s++) {
 #pragma unroll
-        for (int i = 0; i < LANE_HALVES; i += 2) {
-            own[r][i / 2] = ROUND_PAIR(sums[i / ROW_SUMS][r * ROW_SUMS + i % ROW_SUMS],
-                                       sums[(i + 1) / ROW_SUMS][r * ROW_SUMS + (i + 1) % ROW_SUMS]);
+            for (int i = 0; i < B_WORDS; i++) {
+                const __global uint4 *from = w + (size_t)(slice + s) * (SLICE_WORDS * PANEL);
+                b[s][i] = slice + s < end ? from[B_WORD(LANE, i) * PANEL + B_ROW(LANE, i)] : (uint4)(0);
+            }
+        }
+#pragma unroll
+        for (int s = 0; s < FETCHED_SLICES; s++) {
+            if (slice + s < end) {
+#pragma unroll
+                for (int i = 0; i < A_WORDS; i++) {
+                    a[i] = load_x(result, row + A_ROW(LANE, i), (slice + s) * SLICE_WORDS + A_WORD(LANE, i));
+                }
+                multiply_slice(sums, a, b[s]);
+            }
         }
     }
-#ifdef SUMS_ARE_OPERANDS
+}
+
+/* Output 0 of the tile that begins with this output of W. */
+static inline const __global uint4 *tile_of(const __global uint4 *w, int column, int slices)
+{
+    return w + column / PANEL * panel_words(slices) + column % PANEL;
+}
+
+/* A warp's place among those that share a tile, and local memory of all of them: TILE_PARTS values each. */
+#define TILE_PARTS (MATRIX_SUMS * MATRIX_LANES)
+struct tile_warps {
+    int warp, warps;
+    __local matrix_sum *parts;
+};
+
+/* totals = the sums of the tile, in the first of its warps. w: output 0 of the tile; null: this warp has no tile. All
+ * work-items of a group come here, with tiles of as many inputs. */
+static inline __attribute__((always_inline)) void multiply_tile(matrix_sum *totals, const struct matrix_result *result, int row,
+                                                                const __global uint4 *w, const struct tile_warps *at)
+{
+    int chunks = (result->slices + CHUNK_SLICES - 1) / CHUNK_SLICES;
+    matrix_sum sums[MATRIX_SUMS];
+    clear_sums(totals);
+    for (int first = 0; first < chunks; first += at->warps) {
+        if (w && first + at->warp < chunks) {
+            multiply_chunk(sums, result, row, w, (first + at->warp) * CHUNK_SLICES);
 #pragma unroll
-    for (int i = 0; i < A_WORDS; i++) {
-        a[i] = (uint4)(own[i][0], own[i][1], own[i][2], own[i][3]);
-    }
-#else
-    __local uint *pairs = (__local uint *)exchange;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (int r = 0; r < LANE_ROWS; r++) {
-        for (int i = 0; i < LANE_HALVES / 2; i++) {
-            int pair = SUM_COLUMN(LANE, 0) / ROW_SUMS * (LANE_HALVES / 2) + i;
-            pairs[4 * TILE_PLACE(MATRIX_ROWS, SUM_ROW(LANE, ROW_SUMS * r), pair / 4) + pair % 4] = own[r][i];
+            for (int i = 0; i < MATRIX_SUMS; i++) {
+                at->parts[at->warp * TILE_PARTS + i * MATRIX_LANES + LANE] = sums[i];
+            }
         }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int chunk = 0; at->warp == 0 && chunk < min(at->warps, chunks - first); chunk++) {
+#pragma unroll
+            for (int i = 0; i < MATRIX_SUMS; i++) {
+                totals[i] += at->parts[chunk * TILE_PARTS + i * MATRIX_LANES + LANE];
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    load_a_tile(a, exchange, MATRIX_ROWS, 0);
-#endif
 }

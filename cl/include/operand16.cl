@@ -3,6 +3,8 @@
  *
  * A finite number beyond the largest half becomes the largest half: an activation that large would otherwise make its whole row
  * infinite. Infinities and NaN stay. */
+#ifndef OPERAND16 /* more than one file includes this one */
+#define OPERAND16
 #ifndef OPERAND_PRECISION
 #define OPERAND_PRECISION PRECISION
 #endif
@@ -91,3 +93,4 @@ static inline uint4 load_word16(const __global float *row, int input, int inputs
     }
     return pack_word16(low, high);
 }
+#endif

@@ -14,6 +14,14 @@
 #ifndef GROUP
 #define GROUP 64
 #endif
+/* A work-item's number in its group. GROUPS_TOGETHER: the groups of a launch are several groups of GROUP side by side, which
+ * meet the same barriers. */
+#ifdef GROUPS_TOGETHER
+#define WITHOUT_SUBGROUPS
+#define GROUP_ITEM ((int)get_local_id(0) % GROUP)
+#else
+#define GROUP_ITEM ((int)get_local_id(0))
+#endif
 #define TILE_GROUP           128 /* of those whose groups take tiles: CLF__TILE_GROUP */
 #define GPU_KERNEL_OF(items) __kernel __attribute__((reqd_work_group_size(items, 1, 1)))
 #define GPU_KERNEL           GPU_KERNEL_OF(GROUP)
@@ -48,7 +56,7 @@
 #define DEFINE_GROUP_REDUCTION(NAME, T, COMBINE)                                                                       \
     static inline T NAME(__local T *shared, T value)                                                                   \
     {                                                                                                                  \
-        int item = (int)get_local_id(0);                                                                               \
+        int item = GROUP_ITEM;                                                                               \
         int lanes = (int)get_max_sub_group_size();                                                                     \
         if (lanes > GROUP || (lanes & (lanes - 1)) != 0) {                                                             \
             lanes = 1; /* all levels but the last through local memory */                                              \
@@ -82,7 +90,7 @@
 #define DEFINE_GROUP_REDUCTION(NAME, T, COMBINE)                                                                       \
     static inline T NAME(__local T *shared, T value)                                                                   \
     {                                                                                                                  \
-        int item = (int)get_local_id(0);                                                                               \
+        int item = GROUP_ITEM;                                                                               \
         barrier(CLK_LOCAL_MEM_FENCE);                                                                                  \
         shared[item] = value;                                                                                          \
         barrier(CLK_LOCAL_MEM_FENCE);                                                                                  \
@@ -96,7 +104,7 @@
 #define DEFINE_GROUP_REDUCTION(NAME, T, COMBINE)                                                                       \
     static inline T NAME(__local T *shared, T value)                                                                   \
     {                                                                                                                  \
-        int item = (int)get_local_id(0);                                                                               \
+        int item = GROUP_ITEM;                                                                               \
         barrier(CLK_LOCAL_MEM_FENCE);                                                                                  \
         shared[item] = value;                                                                                          \
         for (int distance = GROUP / 2; distance > 0; distance /= 2) {                                                  \

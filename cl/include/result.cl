@@ -14,7 +14,7 @@ typedef ushort result_element;
 
 static inline void wide_store_result(struct wide value, __global result_element *y, int count)
 {
-    if (count == RESULT_COLUMNS && RESULT_PRECISION == 2) {
+    if (RESULT_PRECISION == 2 && count == RESULT_COLUMNS) {
         store_bf16_16(value.v, y);
     } else {
         float lanes[RESULT_COLUMNS];

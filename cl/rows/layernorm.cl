@@ -130,10 +130,10 @@ static inline void norm_row_gpu(__local float *shared, __global float *out, __gl
                              const __global float *in, const __global float *gamma, const __global float *beta,
                              int columns, float eps)
 {
-    int left = columns - (int)get_local_id(0) * 4;
-    in += (int)get_local_id(0) * 4;
-    gamma += (int)get_local_id(0) * 4;
-    beta += (int)get_local_id(0) * 4;
+    int left = columns - GROUP_ITEM * 4;
+    in += GROUP_ITEM * 4;
+    gamma += GROUP_ITEM * 4;
+    beta += GROUP_ITEM * 4;
     float4 values[HELD], factors[HELD], shifts[HELD], squares = 0.0f;
 #pragma unroll
     for (int i = 0; i < HELD; i++) {
@@ -177,7 +177,7 @@ static inline void norm_row_gpu(__local float *shared, __global float *out, __gl
                              const __global float *in, const __global float *gamma, const __global float *beta,
                              int columns, float eps)
 {
-    int first = (int)get_local_id(0) * 4;
+    int first = GROUP_ITEM * 4;
     float4 squares = 0.0f;
 #if NORM == 1
     float mean = 0.0f;
@@ -208,6 +208,7 @@ static inline void norm_row_gpu(__local float *shared, __global float *out, __gl
 }
 #endif
 
+#ifndef WITHOUT_KERNELS /* for programs that call the functions above */
 GPU_KERNEL void layernorm_forward_gpu(FORWARD_ARGUMENTS)
 {
     __local float shared[GROUP];
@@ -351,3 +352,4 @@ GPU_KERNEL void layernorm_backward_gpu(BACKWARD_ARGUMENTS)
         }
     }
 }
+#endif

@@ -28,6 +28,7 @@ clf_status clf__environment_uses_tuning(int *out);
     X(CHECK, 8, "check")                   /* the check of a GPU's kernels */                                \
     X(PACE, 9, "pace")                     /* waiting for a GPU about once a second of work */               \
     X(SPEED, 10, "speed")                  /* measuring which of two devices is the default */               \
+    X(PERSISTENT, 12, "persistent")        /* decoder layers of a step in one launch of a GPU */             \
     X(CACHE, 7, "cache")                   /* compiled programs kept on disk */
 
 #define CLF__FEATURE_BIT(name, bit, word) CLF__WITHOUT_##name = 1 << (bit),

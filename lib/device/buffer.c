@@ -109,6 +109,12 @@ size_t clf__buffer_bytes(const struct clf__buffer *buffer)
     return buffer->bytes;
 }
 
+const struct clf__buffer *clf__buffer_whole(const struct clf__buffer *buffer, size_t *first)
+{
+    *first = buffer->slab != NULL ? buffer->first : 0;
+    return buffer->slab != NULL ? buffer->slab->whole : buffer;
+}
+
 struct clf_device *clf__buffer_device(const struct clf__buffer *buffer)
 {
     return buffer->device;

@@ -29,6 +29,8 @@ clf_status clf__buffer_create_streamed(struct clf__buffer **out, struct clf_devi
 void clf__buffer_free(struct clf__buffer *buffer);
 
 size_t clf__buffer_bytes(const struct clf__buffer *buffer);
+/* The buffer whose memory this one shares, or this one; *first receives the first byte there. */
+const struct clf__buffer *clf__buffer_whole(const struct clf__buffer *buffer, size_t *first);
 struct clf_device *clf__buffer_device(const struct clf__buffer *buffer);
 
 /* The device's memory that was free when it was opened, less the buffers made since: drivers that allocate at

@@ -40,6 +40,8 @@ struct clf_device {
     struct clf__slab *slab;         /* of slab.c, the last one; NULL: none, or all in it are gone */
     struct clf_device *next_apart;  /* of opening/apart.c */
     int has_no_slabs;               /* one could not be made, and no other is tried */
+    struct clf_device *next_holder; /* of device/exclusive.c */
+    int has_no_persistent_launches; /* their kernel fails, or a group waited too long */
 };
 
 struct clf__buffer {

@@ -33,7 +33,8 @@ clf_status clf__pool_allocate(struct clf__pool *pool, const char *what)
 {
     for (int i = 0; i < pool->chunk_count; i++) {
         struct clf__slab *chunk = pool->chunks[i];
-        CLF__TRY(clf__buffer_create_large(&chunk->whole, pool->device, chunk->used, what));
+        size_t bytes = (chunk->used + sizeof(float) - 1) / sizeof(float) * sizeof(float); /* as fills count */
+        CLF__TRY(clf__buffer_create_large(&chunk->whole, pool->device, bytes, what));
     }
     for (int i = 0; i < pool->buffer_count; i++) {
         CLF__TRY(clf__slab_cut(pool->buffers[i]));

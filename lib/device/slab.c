@@ -1,11 +1,25 @@
-/* Weights beside each other: a CPU reads them from end to end at every step, and large pages, which a weight
- * alone is often too small for, let it do so up to a quarter faster. */
+/* Weights in common buffers. A CPU reads them from end to end at every step, and large pages, which most
+ * weights are too small for, make reading up to a quarter faster. A GPU with matrix instructions gets the
+ * weights of many layers as a few arguments of one kernel (layers/persistent.h). */
 #include "base/log.h"
 #include "base/memory.h"
 #include "device/buffer.h"
 #include "device/device.h"
 
-enum { SLAB_BYTES = 1 << 25, LEAST_BYTES = 1 << 16, ALIGNMENT = 4096 };
+enum { CPU_SLAB_BYTES = 1 << 25, MOST_SLAB_BYTES = 1 << 28, LEAST_BYTES = 1 << 16, ALIGNMENT = 4096 };
+
+/* The size of a new slab; 0: buffers are separate. */
+static size_t slab_bytes(const struct clf_device *device)
+{
+    if (device->info->kind == CLF_DEVICE_CPU) {
+        return CPU_SLAB_BYTES;
+    }
+    if (!clf__caps_have_matrix(&device->caps)) {
+        return 0;
+    }
+    uint64_t bytes = device->caps.memory_bytes / 64;
+    return bytes < MOST_SLAB_BYTES ? (size_t)bytes / ALIGNMENT * ALIGNMENT : MOST_SLAB_BYTES;
+}
 
 /* Nothing is written yet: pages come with the first writing. A buffer that cannot be mapped serves with small
  * ones; one that cannot be unmapped does not. */
@@ -52,7 +66,8 @@ static clf_status create_slab(struct clf__slab **out, struct clf_device *device)
 {
     CLF__TRY(clf__allocate(out, 1, sizeof **out));
     (*out)->users = 1;
-    clf_status status = clf__buffer_create_large(&(*out)->whole, device, SLAB_BYTES, "room for weights");
+    clf_status status =
+        clf__buffer_create_large(&(*out)->whole, device, slab_bytes(device), "room for weights");
     if (status != CLF_OK) {
         clf__free(*out);
         *out = NULL;
@@ -125,10 +140,12 @@ static clf_status create_shared(struct clf__buffer **out, struct clf_device *dev
 clf_status clf__buffer_create_streamed(struct clf__buffer **out, struct clf_device *device, size_t bytes,
                                        const char *what)
 {
-    int is_shared = device->info->kind == CLF_DEVICE_CPU && bytes >= LEAST_BYTES && bytes <= SLAB_BYTES / 4 &&
-                    device->caps.max_buffer_bytes >= SLAB_BYTES && !device->has_no_slabs;
-    int has_room = device->slab != NULL && clf__slab_has_room(device->slab, bytes, SLAB_BYTES);
-    if (!is_shared || (!has_room && clf__device_free_bytes(device) / 4 < SLAB_BYTES)) {
+    size_t whole = slab_bytes(device), least = clf__caps_have_matrix(&device->caps) ? 1 : LEAST_BYTES;
+    int is_shared = bytes >= least && bytes <= whole / 4 && device->caps.max_buffer_bytes >= whole &&
+                    !device->has_no_slabs;
+    int has_room =
+        device->slab != NULL && clf__slab_has_room(device->slab, bytes, device->slab->whole->bytes);
+    if (!is_shared || (!has_room && clf__device_free_bytes(device) / 4 < whole)) {
         return create_large(out, device, bytes, what, 1);
     }
     clf_status status = create_shared(out, device, bytes, what, has_room);

@@ -85,6 +85,8 @@ clf_status clf__session_run_decoder(struct clf__session *session, int rows,
         calls[i].cross_call = i == session->limits.attention_layer - 1 ? call->cross_call : &plain;
         if (call->step != NULL) {
             calls[i].addresses = clf__tensor_rows(session->layer_addresses, i, 1);
+            calls[i].persistent = &session->persistent;
+            calls[i].layer = i;
         }
         calls[i].start = i == 0 ? call->start : NULL;
     }

@@ -4,10 +4,14 @@
 
 #include "config/sides.h"
 #include "infer/session.h"
+#include "layers/persistent.h"
 #include "layers/workspace.h"
 #include "ops/attention.h"
 #include "ops/draw.h"
 #include "ops/projection.h"
+
+/* Numbers at the front of what a step reads back. The first one is persistent.failed. */
+enum { CLF__STEP_HEADER = 4 };
 
 /* The rows of a slot in the memory. */
 struct clf__session_slot {
@@ -43,12 +47,14 @@ struct clf__session {
     struct clf__tensor layer_addresses;    /* these two: of decoder layers in one launch */
     struct clf__tensor partials;           /* of a step's cross-attention */
     struct clf__tensor counters;
-    struct clf__upload source; /* what belongs to the encoded batch */
-    struct clf__upload placed; /* what belongs to the memory, and where an encoded batch goes in it */
-    struct clf__upload target; /* what belongs to one step or one forced decoding */
+    struct clf__persistent persistent; /* of decoder layers in one persistent launch */
+    struct clf__upload source;         /* what belongs to the encoded batch */
+    struct clf__upload placed;         /* what belongs to the memory, and where an encoded batch goes in it */
+    struct clf__upload target;         /* what belongs to one step or one forced decoding */
     struct clf__projection_scratch projection;
     struct clf__narrowing narrowing;
-    struct clf__tensor results; /* (1, n): what a step or a pick reads back, in one copy */
+    struct clf__tensor read_back; /* (1, CLF__STEP_HEADER + n): what a step reads back, in one copy */
+    struct clf__tensor results;   /* (1, n): its rear, for the results of a step or a pick */
     float *results_host;
     struct clf__tensor maps[2]; /* (H * queries, keys) of one pair at its front: self and cross probabilities
                                  * of one layer; buffer NULL: not wanted */
@@ -76,7 +82,7 @@ static inline const struct clf__mixer_kind *clf__session_mixer(const struct clf_
 /* Onto the vocabulary. */
 struct clf__projection clf__session_projection(const struct clf__session *session);
 
-/* Numbers that a step reads back, at most. */
+/* The most numbers of a step's results. */
 int64_t clf__step_results(const struct clf__session_limits *limits);
 
 /* What follows is of a session that narrows (narrow.c). Room for it, and what it computes once. */
@@ -110,7 +116,8 @@ struct clf__decoder_maps {
     int head_count;
 };
 
-/* The rows that clf__session_run_decoder() leaves, for the projection: in 16 bits where that reads them so. */
+/* The rows that clf__session_run_decoder() leaves, for the projection: in 16 bits where that reads them so.
+ */
 struct clf__tensor clf__session_decoded(const struct clf__session *session);
 
 /* Runs the decoder's layers and final norm over the first `rows` rows of the workspace; maps may be NULL. */

@@ -137,6 +137,8 @@ static clf_status reserve_decoder(struct clf__session *session)
     const struct clf__config *config = &session->transformer->config;
     struct clf__arena *arena = &session->arena;
     size_t layers = (size_t)config->decoder_layers;
+    arena->is_joined =
+        clf__caps_have_matrix(clf__device_caps(arena->device)); /* few buffers for one kernel */
     CLF__TRY(reserve_memory(session));
     CLF__TRY(clf__allocate(&session->layer_states, layers, sizeof *session->layer_states));
     CLF__TRY(clf__allocate(&session->layer_calls, layers, sizeof *session->layer_calls));
@@ -147,7 +149,10 @@ static clf_status reserve_decoder(struct clf__session *session)
                                                 limits->positions));
         }
     }
+    arena->is_joined = 0;
     if (limits->cache_rows > 0) {
+        CLF__TRY(clf__persistent_reserve(&session->persistent, arena, session->transformer->decoder.layers,
+                                         config->decoder_layers, limits->cache_rows));
         CLF__TRY(clf__arena_reserve(arena, &session->layer_addresses, CLF__I32, config->decoder_layers,
                                     CLF__DECODER_ADDRESSES, "where the decoder's layers are"));
         /* The output projection's lies on a cache line of its own. */
@@ -162,8 +167,9 @@ static clf_status reserve_decoder(struct clf__session *session)
     int64_t looked = 4 * (int64_t)limits->target_tokens * limits->ranges;
     int64_t results =
         clf__larger_int64(clf__step_results(limits), clf__larger_int64(limits->target_tokens, looked));
-    CLF__TRY(clf__arena_reserve(arena, &session->results, CLF__F32, 1, results, "the candidates"));
-    CLF__TRY(clf__allocate(&session->results_host, (size_t)clf__larger_int64(results, 1),
+    CLF__TRY(clf__arena_reserve(arena, &session->read_back, CLF__F32, 1, CLF__STEP_HEADER + results,
+                                "the candidates"));
+    CLF__TRY(clf__allocate(&session->results_host, (size_t)(CLF__STEP_HEADER + results),
                            sizeof *session->results_host));
     if (limits->attention_layer > 0) {
         CLF__TRY(clf__arena_reserve(arena, &session->looks, CLF__F32, 1,
@@ -235,6 +241,10 @@ static clf_status prepare_steps(struct clf__session *session)
     struct clf__tensor counters = session->counters;
     session->projection.counter = clf__tensor_columns(counters, counters.columns - 16, 1);
     CLF__TRY(clf__buffer_fill(counters.buffer, 0, clf__buffer_bytes(counters.buffer), 0.0f));
+    session->persistent.failed = clf__tensor_columns(session->read_back, 0, 1);
+    CLF__TRY(clf__buffer_fill(session->read_back.buffer, 0, CLF__STEP_HEADER * sizeof(float), 0.0f));
+    CLF__TRY(clf__persistent_prepare(&session->persistent, decoder->layers, decoder->layer_count,
+                                     session->layer_states, session->memory));
     return clf__decoder_layers_store_addresses(&session->layer_addresses, decoder->layers,
                                                session->layer_states, session->memory);
 }
@@ -245,6 +255,8 @@ static clf_status allocate(struct clf__session *session)
     struct clf__transformer *transformer = session->transformer;
     const struct clf__session_limits *limits = &session->limits;
     CLF__TRY(clf__arena_allocate(&session->arena));
+    session->results = clf__tensor_columns(session->read_back, CLF__STEP_HEADER,
+                                           session->read_back.columns - CLF__STEP_HEADER);
     CLF__TRY(clf__transformer_reach(transformer, clf__session_source_rows(session, limits->source_length),
                                     clf__larger(limits->positions, limits->target_length)));
     CLF__TRY(clf__gemm_reserve(transformer->device, most_product_rows(session),

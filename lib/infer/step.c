@@ -105,7 +105,7 @@ static struct clf__tensor results_view(const struct clf__session *session, enum 
 {
     struct clf__tensor view = clf__tensor_packed(session->results, rows, columns);
     view.type = type;
-    view.offset = (size_t)offset;
+    view.offset += (size_t)offset;
     return view;
 }
 
@@ -236,13 +236,14 @@ static clf_status read_candidates(struct clf__session *session, struct clf__step
     } else if (step->wants_logits || step->ranges_each > 0) {
         CLF__TRY(keep_logits(session, step, views, &results));
     } else {
-        CLF__TRY(clf__projection_top_k(
-            results.values, results.ids, results.statistics, clf__tensor_rows(clf__session_decoded(session), 0, rows),
-            &projection, views->banned, views->banned_offsets, step->both_statistics, &session->projection));
+        CLF__TRY(clf__projection_top_k(results.values, results.ids, results.statistics,
+                                       clf__tensor_rows(clf__session_decoded(session), 0, rows), &projection,
+                                       views->banned, views->banned_offsets, step->both_statistics,
+                                       &session->projection));
     }
-    const float *host = session->results_host;
-    CLF__TRY(
-        clf__tensor_read(clf__tensor_columns(session->results, 0, results.count), session->results_host));
+    const float *host = session->results_host + CLF__STEP_HEADER;
+    CLF__TRY(clf__tensor_read(clf__tensor_columns(session->read_back, 0, CLF__STEP_HEADER + results.count),
+                              session->results_host));
     host = copy_results(step->values, host, rows * k);
     host = copy_results(step->ids, host, rows * k);
     host = copy_results(step->statistics, host, rows * 4);
@@ -289,6 +290,27 @@ static clf_status read_attention(struct clf__step *step, struct clf__tensor look
     return looks.buffer != NULL ? clf__tensor_read(looks, step->attention) : CLF_OK;
 }
 
+static clf_status decode(struct clf__session *session, struct clf__step *step, const struct step_views *views,
+                         const struct clf__layer_call *call, const struct clf__step_start *start)
+{
+    struct clf__layer_call own = *call;
+    CLF__TRY(start_step(session, &own, start, step->rows));
+    CLF__TRY(clf__session_run_decoder(session, step->rows, &own, NULL));
+    return read_candidates(session, step, views);
+}
+
+/* decode(), once more where a persistent launch failed: a step overwrites nothing that it reads. */
+static clf_status decode_safely(struct clf__session *session, struct clf__step *step,
+                                const struct step_views *views, const struct clf__layer_call *call,
+                                const struct clf__step_start *start)
+{
+    CLF__TRY(decode(session, step, views, call, start));
+    int32_t failed;
+    memcpy(&failed, session->results_host, sizeof failed);
+    return clf__persistent_end(&session->persistent, failed) ? decode(session, step, views, call, start)
+                                                             : CLF_OK;
+}
+
 /* Ends with the candidates, for which it waits. */
 static clf_status run_step(struct clf__session *session, struct clf__step *step)
 {
@@ -325,10 +347,9 @@ static clf_status run_step(struct clf__session *session, struct clf__step *step)
     cross.weight_heads = session->limits.attention_heads;
     cross.few_queries = 1;
     cross.partials = session->partials;
-    struct clf__layer_call call = {.step = &mixer_step, .cross_call = &cross, .counters = session->counters};
-    CLF__TRY(start_step(session, &call, &start, step->rows));
-    CLF__TRY(clf__session_run_decoder(session, step->rows, &call, NULL));
-    CLF__TRY(read_candidates(session, step, &views));
+    const struct clf__layer_call call = {
+        .step = &mixer_step, .cross_call = &cross, .counters = session->counters};
+    CLF__TRY(decode_safely(session, step, &views, &call, &start));
     return read_attention(step, cross.weights);
 }
 
@@ -338,6 +359,7 @@ clf_status clf__session_step(struct clf__session *session, struct clf__step *ste
     if (status != CLF_OK) {
         /* It may still read what was uploaded, and weights and caches by their addresses. */
         clf__device_settle(session->transformer->device);
+        clf__persistent_end(&session->persistent, 0);
     }
     return status;
 }

@@ -167,8 +167,8 @@ static void write_defines(char *defines, size_t size, const struct clf__layer *l
 }
 
 /* The products, and the attentions as the launches an op count them. */
-static void add_cost(struct clf__cost *cost, const struct clf__layer *layer, int rows,
-                     const struct clf__layer_call *call)
+void clf__decoder_layer_add_cost(struct clf__cost *cost, const struct clf__layer *layer, int rows,
+                                 const struct clf__layer_call *call)
 {
     const struct clf__linear *linears[PRODUCTS];
     list_products(linears, layer);
@@ -315,7 +315,7 @@ clf_status clf__decoder_layers_single(const struct clf__layer *layers, int count
     };
     struct clf__cost cost = {.operations = 0.0};
     for (int i = 0; i < count; i++) {
-        add_cost(&cost, &layers[i], workspace->x.rows, &calls[i]);
+        clf__decoder_layer_add_cost(&cost, &layers[i], workspace->x.rows, &calls[i]);
     }
     const struct clf__launch launch = {
         .program = "decoder_layer",

@@ -1,5 +1,7 @@
 #include "layers/layer.h"
 
+#include "layers/persistent.h"
+
 static int has_cross_attention(const struct clf__layer *layer)
 {
     return layer->cross_attention.input.weight != NULL;
@@ -58,20 +60,25 @@ clf_status clf__decoder_layers_forward(const struct clf__layer *layers, int coun
                                        const struct clf__workspace *workspace,
                                        const struct clf__layer_call *calls)
 {
-    int done = 0;
-    while (done < count) {
-        int together =
-            clf__decoder_layers_together(layers + done, count - done, workspace->x.rows, calls + done);
+    int is_rounded = layers->norm_first; /* the norms after the sub-layers round x for the next layer */
+    for (int done = 0, together; done < count; done += together) {
+        const struct clf__layer *layer = &layers[done];
+        const struct clf__layer_call *call = &calls[done];
+        together = clf__decoder_layers_together(layer, count - done, workspace->x.rows, call);
         if (together > 0) {
-            CLF__TRY(clf__decoder_layers_single(layers + done, together, workspace, calls + done));
-            done += together;
-        } else {
-            if (!layers[done].norm_first) {
-                CLF__TRY(clf__workspace_round(workspace));
-            }
-            CLF__TRY(clf__layer_forward(&layers[done], workspace, &calls[done]));
-            done++;
+            CLF__TRY(clf__decoder_layers_single(layer, together, workspace, call));
+            is_rounded = layers->norm_first;
+            continue;
         }
+        together = clf__persistent_begin(layer, count - done, workspace, call);
+        if (together > 0) {
+            CLF__TRY(clf__persistent_launch(layer, together, workspace, call));
+        } else {
+            CLF__TRY(is_rounded ? CLF_OK : clf__workspace_round(workspace));
+            CLF__TRY(clf__layer_forward(layer, workspace, call));
+            together = 1;
+        }
+        is_rounded = 1;
     }
     return CLF_OK;
 }

@@ -3,6 +3,7 @@
 #ifndef CLF_LAYERS_LAYER_H
 #define CLF_LAYERS_LAYER_H
 
+#include "device/cost.h"
 #include "layers/attention.h"
 #include "layers/feed_forward.h"
 #include "layers/front_end.h"
@@ -31,6 +32,8 @@ struct clf__step_start {
     struct clf__tensor positions; /* (1, R) i32: the row of the table that each row adds */
 };
 
+struct clf__persistent;
+
 /* What a layer looks at: whole sequences (`self_call`), or one step and what the layer keeps (`state`). */
 struct clf__layer_call {
     const struct clf__attention_call *self_call;  /* NULL in a step */
@@ -42,6 +45,8 @@ struct clf__layer_call {
     struct clf__tensor addresses; /* this layer's row of what clf__decoder_layers_store_addresses() wrote;
                                    * buffer NULL: a launch an op */
     struct clf__tensor counters;  /* (1, CLF__DECODER_COUNTERS(layers)) i32 of zeros */
+    struct clf__persistent *persistent;  /* layers/persistent.h; NULL: no persistent launches */
+    int layer;                           /* the number of this layer in it */
     const struct clf__step_start *start; /* of the first layer, where clf__decoder_layers_take_start() says
                                           * so; else NULL, and all is done */
 };
@@ -80,6 +85,10 @@ int clf__decoder_layers_take_start(const struct clf__layer *layers, int count, i
 clf_status clf__decoder_layers_single(const struct clf__layer *layers, int count,
                                       const struct clf__workspace *workspace,
                                       const struct clf__layer_call *calls);
+
+/* The products and attentions of a step of the layer. */
+void clf__decoder_layer_add_cost(struct clf__cost *cost, const struct clf__layer *layer, int rows,
+                                 const struct clf__layer_call *call);
 
 /* What the backward pass reads; feed_forward_sums.y is what comes out. */
 struct clf__layer_record {

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "device/buffer.h"
+#include "device/exclusive.h"
 #include "device/profile.h"
 #include "opencl/listed_device.h"
 #include "opening/apart.h"
@@ -138,6 +139,7 @@ static void free_device(struct clf_device *device)
         clReleaseContext(device->context);
     }
     clf__apart_leave(device);
+    clf__device_release(device);
     clf__free(device->build_options);
     clf__free(device->label);
     clf__free(device);

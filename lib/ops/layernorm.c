@@ -30,11 +30,10 @@ static struct norm_defines defines_of(enum clf__norm_kind kind, struct clf__tens
     return defines;
 }
 
-/* How many quads of a row a work-item holds; 0 where they are too many, or the device runs the CPU form. */
-static int count_held(const struct clf_device *device, int columns)
+int clf__layernorm_held(int columns)
 {
     int held = (columns - 1) / (4 * CLF__GROUP) + 1;
-    return clf__device_caps(device)->form == CLF_FORM_GPU && held <= MOST_HELD ? held : 0;
+    return held <= MOST_HELD ? held : 0;
 }
 
 clf_status clf__layernorm_forward(struct clf__tensor y, struct clf__tensor rounded, struct clf__tensor x,
@@ -44,7 +43,8 @@ clf_status clf__layernorm_forward(struct clf__tensor y, struct clf__tensor round
     const struct clf__tensor views[] = {y, rounded, x, gamma, beta};
     double matrices = 1.0 + (y.buffer != NULL ? 1.0 : 0.0) + (rounded.buffer != NULL ? 0.5 : 0.0);
     const struct clf__argument extras[] = {CLF__FLOAT(eps)};
-    int held = count_held(clf__buffer_device(x.buffer), x.columns);
+    int is_gpu = clf__device_caps(clf__buffer_device(x.buffer))->form == CLF_FORM_GPU;
+    int held = is_gpu ? clf__layernorm_held(x.columns) : 0;
     const struct norm_defines defines = defines_of(kind, beta, held, rounded);
     struct clf__rows_launch launch = {
         .program = "layernorm",

@@ -19,6 +19,9 @@ clf_status clf__layernorm_forward(struct clf__tensor y,       /* (N, D) */
                                   struct clf__tensor beta,    /* (1, D) */
                                   enum clf__norm_kind kind, float eps);
 
+/* Quads of a row that a work-item of the GPU form holds: HELD of cl/rows/layernorm.cl; 0: too many. */
+int clf__layernorm_held(int columns);
+
 /* Floats of scratch that clf__layernorm_backward() needs. */
 size_t clf__layernorm_backward_scratch(int rows, int columns);
 

@@ -99,6 +99,19 @@ static clf_status fail_launch(const struct clf_device *device, struct clf__kerne
                              launch->program, device->label);
 }
 
+clf_status clf__launch_check(int *exceeds, struct clf_device *device, const struct clf__launch *launch)
+{
+    const struct clf__grid *grid = device->caps.form == CLF_FORM_CPU ? &launch->cpu : &launch->gpu;
+    struct clf__kernel *kernel = NULL;
+    *exceeds = 0;
+    if (device->is_dry_run) {
+        return CLF_OK;
+    }
+    CLF__TRY(clf__program_kernel(&kernel, device, launch->program, grid->kernel, launch->defines));
+    *exceeds = cut(device, kernel, launch, grid).exceeds;
+    return CLF_OK;
+}
+
 clf_status clf__launch(struct clf_device *device, const struct clf__launch *launch)
 {
     int is_cpu = device->caps.form == CLF_FORM_CPU;

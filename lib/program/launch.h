@@ -70,6 +70,10 @@ struct clf__launch {
                      nothing is launched and clf__launch() succeeds; the caller launches smaller groups */
 };
 
+/* Compiles the kernel of a launch, of whose arguments only local memory counts. *exceeds receives whether a
+ * group exceeds the limits of the kernel. */
+clf_status clf__launch_check(int *exceeds, struct clf_device *device, const struct clf__launch *launch);
+
 /* Enqueues on the device's in-order queue. A failure names the kernel and the device. CLF_UNSUPPORTED, with
  * the numbers, if the driver refuses a group that exceeds the limits which it reports. */
 clf_status clf__launch(struct clf_device *device, const struct clf__launch *launch);

@@ -9,11 +9,12 @@ struct clf__arena_entry {
     struct clf__buffer *buffer;
     size_t bytes;
     const char *what;
+    int is_joined;
 };
 
 void clf__arena_init(struct clf__arena *arena, struct clf_device *device)
 {
-    *arena = (struct clf__arena){.device = device};
+    *arena = (struct clf__arena){.device = device, .joined = {.device = device}};
 }
 
 /* Elements from one row to the next. */
@@ -40,11 +41,21 @@ clf_status clf__arena_reserve(struct clf__arena *arena, struct clf__tensor *tens
     *tensor =
         (struct clf__tensor){.type = type, .rows = (int)rows, .columns = (int)columns, .stride = (int)stride};
     size_t bytes = (size_t)rows * (size_t)stride * clf__type_bytes(type);
-    arena->entries[arena->count++] =
-        (struct clf__arena_entry){.tensor = tensor, .bytes = bytes, .what = what};
+    arena->entries[arena->count++] = (struct clf__arena_entry){
+        .tensor = tensor, .bytes = bytes, .what = what, .is_joined = arena->is_joined};
     arena->bytes += bytes;
     arena->largest = bytes > arena->largest ? bytes : arena->largest;
     return CLF_OK;
+}
+
+static clf_status create_buffer(struct clf__arena *arena, struct clf__arena_entry *entry)
+{
+    if (entry->is_joined) {
+        return clf__pool_reserve(&entry->buffer, &arena->joined, entry->bytes, entry->what);
+    }
+    return arena->is_swept
+               ? clf__buffer_create_large(&entry->buffer, arena->device, entry->bytes, entry->what)
+               : clf__buffer_create(&entry->buffer, arena->device, entry->bytes, entry->what);
 }
 
 clf_status clf__arena_allocate(struct clf__arena *arena)
@@ -58,12 +69,10 @@ clf_status clf__arena_allocate(struct clf__arena *arena)
     }
     for (int i = 0; i < arena->count; i++) {
         struct clf__arena_entry *entry = &arena->entries[i];
-        CLF__TRY(arena->is_swept
-                     ? clf__buffer_create_large(&entry->buffer, arena->device, entry->bytes, entry->what)
-                     : clf__buffer_create(&entry->buffer, arena->device, entry->bytes, entry->what));
+        CLF__TRY(create_buffer(arena, entry));
         entry->tensor->buffer = entry->buffer;
     }
-    return CLF_OK;
+    return clf__pool_allocate(&arena->joined, "the caches of keys and values");
 }
 
 void clf__arena_free(struct clf__arena *arena)
@@ -71,6 +80,7 @@ void clf__arena_free(struct clf__arena *arena)
     for (int i = 0; i < arena->count; i++) {
         clf__buffer_free(arena->entries[i].buffer);
     }
+    clf__pool_free(&arena->joined);
     clf__free(arena->entries);
     clf__arena_init(arena, arena->device);
 }

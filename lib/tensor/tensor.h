@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "device/buffer.h"
+#include "device/pool.h"
 #include "gemm/gemm.h"
 
 enum clf__type { CLF__F32, CLF__I32, CLF__BF16, CLF__F16 };
@@ -58,6 +59,9 @@ struct clf__arena {
      * and rows of KiBs lie an odd number of cache lines apart, so that rows side by side fall on different
      * sets of a cache. */
     int is_swept;
+    int is_joined; /* set while reserving tensors that share a few large buffers, for kernels that take many
+                    */
+    struct clf__pool joined;
 };
 
 void clf__arena_init(struct clf__arena *arena, struct clf_device *device);

@@ -21,10 +21,11 @@ static struct clf_device *open_device(void)
     return device;
 }
 
-/* Elsewhere than on a CPU each buffer has memory of its own. */
+/* GPUs have none, or put small buffers in them as well. */
 static void skip_without_slabs(void)
 {
-    if (support_device(CLF_FORM_AUTO)->info->kind != CLF_DEVICE_CPU) {
+    const struct clf_device *device = support_device(CLF_FORM_AUTO);
+    if (device->info->kind != CLF_DEVICE_CPU || clf__caps_have_matrix(&device->caps)) {
         skip();
     }
 }

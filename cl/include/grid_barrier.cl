@@ -1,0 +1,84 @@
+/* A barrier over all groups of a launch, which must all be resident. Needs PTX (MATRIX_NV80) or
+ * OpenCL C 3.0 with acquire and release across the device (HAS_DEVICE_ATOMICS).
+ *
+ * Groups count their arrivals in one counter, which only grows. Looks at it are bounded: a group that looked too often sets
+ * a flag and leaves, and so do all others when they see the flag. */
+#if defined(MATRIX_NV80)
+static inline void add_release(__global uint *to, uint n)
+{
+    __asm__ volatile("fence.acq_rel.gpu;\n\tred.relaxed.gpu.global.add.u32 [%0], %1;" : : "l"(to), "r"(n) : "memory");
+}
+static inline uint load_relaxed(const __global uint *from)
+{
+    uint value;
+    __asm__ volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
+    return value;
+}
+static inline void store_relaxed(__global uint *to, uint value)
+{
+    __asm__ volatile("st.relaxed.gpu.global.u32 [%0], %1;" : : "l"(to), "r"(value) : "memory");
+}
+#define ACQUIRE_FENCE __asm__ volatile("fence.acq_rel.gpu;" : : : "memory")
+#elif defined(HAS_DEVICE_ATOMICS)
+#define AS_ATOMIC(p) ((volatile __global atomic_uint *)(p))
+static inline void add_release(__global uint *to, uint n)
+{
+    atomic_fetch_add_explicit(AS_ATOMIC(to), n, memory_order_release, memory_scope_device);
+}
+static inline uint load_relaxed(const __global uint *from)
+{
+    return atomic_load_explicit(AS_ATOMIC(from), memory_order_relaxed, memory_scope_device);
+}
+static inline void store_relaxed(__global uint *to, uint value)
+{
+    atomic_store_explicit(AS_ATOMIC(to), value, memory_order_relaxed, memory_scope_device);
+}
+#define ACQUIRE_FENCE atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_acquire, memory_scope_device)
+#else
+#error "the device has no atomics across groups"
+#endif
+
+#ifdef __x86_64__
+#define PAUSE __asm__ volatile("pause")
+#elif defined(__aarch64__)
+#define PAUSE __asm__ volatile("yield")
+#else
+#define PAUSE
+#endif
+
+struct grid_barrier {
+    __global uint *arrived, *failed;
+    __local int *is_over; /* of the group */
+    int most_looks;
+};
+
+/* The group has arrived: its writes are released. */
+static inline void arrive(const struct grid_barrier *at)
+{
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    if (get_local_id(0) == 0) {
+        add_release(at->arrived, 1);
+    }
+}
+
+/* After arrive(): waits until the counter reaches `target`. Nonzero: a group stopped waiting, so that all must leave. Plain
+ * loads then see what other groups wrote before they arrived; cached loads of read-only data may not. fails, for tests: stop
+ * waiting. */
+static inline int wait_for_groups(const struct grid_barrier *at, uint target, int fails)
+{
+    if (get_local_id(0) == 0) {
+        int looks = fails ? 0 : at->most_looks, is_over = 0;
+        while (!is_over && (fails || (int)(load_relaxed(at->arrived) - target) < 0)) {
+            is_over = looks <= 0 || (looks % 64 == 0 && load_relaxed(at->failed) != 0);
+            looks--;
+            PAUSE;
+        }
+        if (is_over) {
+            store_relaxed(at->failed, 1);
+        }
+        ACQUIRE_FENCE;
+        *at->is_over = is_over;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    return *at->is_over;
+}

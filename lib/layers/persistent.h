@@ -1,0 +1,50 @@
+/* Decoder layers of a step of few rows in one persistent launch of the GPU form
+ * (cl/layers/decoder_layers_gpu.cl): a kernel whose groups stay for all stages of all layers and wait for
+ * each other in between. The results have the same bits as a launch for each operation. */
+#ifndef CLF_LAYERS_PERSISTENT_H
+#define CLF_LAYERS_PERSISTENT_H
+
+#include "layers/layer.h"
+#include "layers/stages.h"
+
+enum { CLF__PERSISTENT_ROWS = 64, CLF__LAYER_STAGES = 11 };
+
+/* The stages of a decoder's layers, with the buffers of their launch. stages.buffer is NULL if the layers
+ * take a launch for each operation. */
+struct clf__persistent {
+    struct clf__tensor
+        stages; /* (1 + layers * CLF__LAYER_STAGES, CLF__STAGE_INTS) i32: rounding, then the layers */
+    struct clf__tensor vectors;  /* (1, n) copies of biases, gains and shifts */
+    struct clf__tensor work;     /* (1, n) the activations of a step */
+    struct clf__tensor arrivals; /* (1, 1) i32 */
+    struct clf__tensor failed;   /* (1, 1) 0, or 1 after a group stopped waiting for the others */
+    const struct clf__buffer *buffers[CLF__STAGE_BUFFERS]; /* with weights, caches and memory */
+    int buffer_count;
+    struct clf__place rows[CLF__ROWS_COUNT];
+    int arrived;    /* the value of `arrivals` after all launches so far */
+    int is_checked; /* the kernel compiles, and groups can be as large as it needs */
+    int is_running;
+    int fails_at; /* for tests, as in struct clf__stages_sizes; -1 */
+};
+
+/* Reserves memory where the device and the layers can take persistent launches. `failed` is the caller's. */
+clf_status clf__persistent_reserve(struct clf__persistent *persistent, struct clf__arena *arena,
+                                   const struct clf__layer *layers, int count, int rows);
+/* Lists the stages. The weights, the states and the memory must stay where they are. */
+clf_status clf__persistent_prepare(struct clf__persistent *persistent, const struct clf__layer *layers,
+                                   int count, const struct clf__mixer_state *states,
+                                   const struct clf__tensor *memory);
+
+/* Returns how many of these layers, from the first one on, can go in one persistent launch now: 0 where
+ * another open device of the process uses the same hardware so. Otherwise the caller ends with
+ * clf__persistent_end(). */
+int clf__persistent_begin(const struct clf__layer *layers, int count, const struct clf__workspace *workspace,
+                          const struct clf__layer_call *calls);
+clf_status clf__persistent_launch(const struct clf__layer *layers, int count,
+                                  const struct clf__workspace *workspace,
+                                  const struct clf__layer_call *calls);
+/* Call when the launches have ended. `failed` is the number read from persistent->failed. Returns whether the
+ * launches are void: the caller repeats the step, for which persistent launches are off from now on. */
+int clf__persistent_end(struct clf__persistent *persistent, int failed);
+
+#endif

@@ -1,0 +1,199 @@
+/* Decoding with persistent launches: the candidates of launches for each operation, also where groups stop
+ * waiting, and where another open device uses the hardware. */
+#include <string.h>
+
+#include "device/device.h"
+#include "device/exclusive.h"
+#include "infer/internal.h"
+#include "model/save.h"
+#include "support/support.h"
+
+#include "model/folder.h"
+
+enum { SOURCES = 3, BEAM = 4, ROWS = SOURCES * BEAM, LENGTH = 5, CANDIDATES = 3, LAYERS = 2 };
+
+static const char sizes[] =
+    ", \"d_model\": 64, \"encoder_layers\": 1, \"decoder_layers\": 2, \"encoder_ffn_dim\": 48,"
+    " \"decoder_ffn_dim\": 100, \"encoder_attention_heads\": 2, \"decoder_attention_heads\": 2,"
+    " \"max_position_embeddings\": 40, \"vocab_size\": 90}";
+
+static const char *make_model(const char *preset)
+{
+    char text[512];
+    const char *folder = support_temporary_folder();
+    snprintf(text, sizeof text, "{\"model_type\": \"clformer\", \"preset\": \"%s\"%s", preset, sizes);
+    folder_write_text(folder, "config.json", text);
+    assert_ok(clf__model_initialise(folder, 3, NULL, NULL));
+    return folder;
+}
+
+/* The candidates of all steps. */
+struct candidates {
+    float values[LENGTH][ROWS * CANDIDATES], statistics[LENGTH][4 * ROWS];
+    int32_t ids[LENGTH][ROWS * CANDIDATES];
+};
+
+/* In each step a row follows another row of its source. The session's persistent launches fail after a stage
+ * of one step. */
+static void decode(struct candidates *out, struct clf__session *session, int failing_step, int failing_stage)
+{
+    static const int32_t banned[ROWS + 1] = {0};
+    memset(out, 0, sizeof *out);
+    for (int t = 0; t < LENGTH; t++) {
+        int32_t tokens[ROWS], positions[ROWS], cache_rows[ROWS], parents[ROWS], slots[ROWS];
+        for (int r = 0; r < ROWS; r++) {
+            tokens[r] = t == 0 ? 1 : 3 + (7 * r + 5 * t) % 80;
+            positions[r] = t;
+            cache_rows[r] = r;
+            parents[r] = r / BEAM * BEAM + (r * t + t) % BEAM;
+            slots[r] = r / BEAM;
+        }
+        struct clf__step step = {.rows = ROWS,
+                                 .tokens = tokens,
+                                 .positions = positions,
+                                 .cache_rows = cache_rows,
+                                 .parents = parents,
+                                 .slots = slots,
+                                 .banned = banned,
+                                 .banned_offsets = banned,
+                                 .candidates = CANDIDATES,
+                                 .values = out->values[t],
+                                 .ids = out->ids[t],
+                                 .statistics = out->statistics[t]};
+        session->persistent.fails_at = t == failing_step ? failing_stage : -1;
+        assert_ok(clf__session_step(session, &step));
+    }
+}
+
+static void run(struct candidates *out, struct clf__transformer *transformer, int failing_step,
+                int failing_stage)
+{
+    static const int first[SOURCES + 1] = {0, 3, 9, 14};
+    static const int32_t ids[14] = {4, 9, 2, 5, 6, 7, 8, 30, 2, 11, 12, 13, 14, 2};
+    const struct clf__sequences sources = {.count = SOURCES, .first = first, .ids = ids};
+    const struct clf__session_limits limits = {.sources = SOURCES,
+                                               .source_tokens = 14,
+                                               .source_length = 6,
+                                               .cache_rows = ROWS,
+                                               .positions = LENGTH,
+                                               .candidates = CANDIDATES};
+    struct clf__session *session;
+    assert_ok(clf__session_create(&session, transformer, &limits));
+    assert_ok(clf__session_start(session, &sources));
+    decode(out, session, failing_step, failing_stage);
+    clf__session_free(session);
+}
+
+/* A device that counts launches; skips where it cannot take persistent ones. */
+static struct clf_device *open_device(void)
+{
+    struct clf_device *device = NULL;
+    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    options.form = CLF_FORM_GPU;
+    options.gemm = CLF_GEMM_NATIVE;
+    options.instructions = CLF_INSTRUCTIONS_EMULATED;
+    options.profile = 1;
+    assert_ok(clf_device_open(&device, NULL, &options));
+    const struct clf__caps *caps = clf__device_caps(device);
+    if (!caps->has_device_atomics || caps->max_work_group < CLF__STAGE_GROUP) {
+        clf_device_close(device);
+        skip();
+    }
+    return device;
+}
+
+static void check_model(struct clf_device *device, const char *preset, clf_precision precision)
+{
+    const char *folder = make_model(preset);
+    struct clf__transformer *transformer;
+    assert_ok(clf__transformer_load(&transformer, device, folder, precision));
+    static struct candidates many, one;
+    enum clf__knob knob = CLF__KNOB_STEP_ROWS + precision;
+    clf__device_set_knob(device, knob, 0);
+    run(&many, transformer, -1, -1);
+    clf__device_set_knob(device, knob, clf__knobs[knob].standard);
+    int64_t before = support_launches(device, "decoder_layers_gpu");
+    run(&one, transformer, -1, -1);
+    assert_int_equal(support_launches(device, "decoder_layers_gpu") - before, LENGTH);
+    assert_memory_equal(&one, &many, sizeof one);
+    int stages = LAYERS * CLF__LAYER_STAGES - 1; /* no group waits after the last one */
+    for (int stage = 0; stage < stages; stage++) {
+        run(&one, transformer, stage % LENGTH, stage);
+        assert_memory_equal(&one, &many, sizeof one);
+        assert_true(device->has_no_persistent_launches);
+        device->has_no_persistent_launches = 0;
+    }
+    clf__transformer_free(transformer);
+    support_free_all();
+}
+
+static void test_same_candidates(void **state)
+{
+    (void)state;
+    struct clf_device *device = open_device();
+    check_model(device, "paper", CLF_PRECISION_FP16);
+    check_model(device, "annotated", CLF_PRECISION_BF16);
+    clf_device_close(device);
+}
+
+/* At most one of two open devices on the same hardware has persistent launches at a time. */
+static void test_two_devices(void **state)
+{
+    (void)state;
+    struct clf_device *device = open_device(), *other;
+    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    options.form = CLF_FORM_GPU;
+    assert_ok(clf_device_open(&other, NULL, &options));
+    if (other->id != device->id) {
+        clf_device_close(other);
+        clf_device_close(device);
+        skip();
+    }
+    struct clf__transformer *transformer;
+    assert_ok(clf__transformer_load(&transformer, device, make_model("paper"), CLF_PRECISION_FP16));
+    static struct candidates one, many;
+    run(&one, transformer, -1, -1);
+    int64_t before = support_launches(device, "decoder_layers_gpu");
+    assert_true(clf__device_claim(other));
+    assert_true(clf__device_claim(other));
+    assert_false(clf__device_claim(device));
+    run(&many, transformer, -1, -1);
+    assert_memory_equal(&one, &many, sizeof one);
+    assert_int_equal(support_launches(device, "decoder_layers_gpu"), before);
+    clf__device_release(device); /* holds nothing */
+    assert_false(clf__device_claim(device));
+    clf__device_release(other);
+    run(&one, transformer, -1, -1);
+    assert_memory_equal(&one, &many, sizeof one);
+    assert_int_equal(support_launches(device, "decoder_layers_gpu"), before + LENGTH);
+    clf__transformer_free(transformer);
+    clf_device_close(other);
+    clf_device_close(device);
+    support_free_all();
+}
+
+static void test_switched_off(void **state)
+{
+    (void)state;
+    setenv("CLFORMER_WITHOUT", "persistent", 1);
+    struct clf_device *device = open_device();
+    unsetenv("CLFORMER_WITHOUT");
+    struct clf__transformer *transformer;
+    assert_ok(clf__transformer_load(&transformer, device, make_model("paper"), CLF_PRECISION_FP16));
+    static struct candidates candidates;
+    run(&candidates, transformer, -1, -1);
+    assert_int_equal(support_launches(device, "decoder_layers_gpu"), 0);
+    clf__transformer_free(transformer);
+    clf_device_close(device);
+    support_free_all();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_same_candidates, support_teardown),
+        cmocka_unit_test_teardown(test_two_devices, support_teardown),
+        cmocka_unit_test_teardown(test_switched_off, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

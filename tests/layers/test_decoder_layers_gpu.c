@@ -1,0 +1,147 @@
+/* Decoding steps in one persistent launch against the launches that it replaces: the same bits. Groups that
+ * stop waiting. */
+#include "device/device.h"
+#include "device/exclusive.h"
+#include "layers/decoder_case.h"
+#include "layers/persistent.h"
+
+/* Few programs: compilers take long for them. */
+static const struct layer_case cases[] = {
+    {1, 1, 23, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP16},
+    {2, 17, 90, 64, 200, 2, 32, 32, 1, 1, 1, 1, CLF__NORM_LAYER, CLF__GELU_TANH, CLF_PRECISION_FP16},
+    {1, 64, 140, 256, 1060, 3, 32, 32, 0, 1, 0, 1, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP16},
+    {3, 33, 23, 32, 33, 2, 17, 15, 1, 0, 0, 1, CLF__NORM_RMS, CLF__SILU, CLF_PRECISION_BF16},
+    {2, 5, 23, 96, 161, 2, 17, 15, 0, 0, 1, 0, CLF__NORM_RMS, CLF__GELU_ERF, CLF_PRECISION_BF16},
+    {1, 3, 23, 1056, 4200, 1, 17, 15, 1, 1, 0, 0, CLF__NORM_STD, CLF__RELU, CLF_PRECISION_BF16},
+};
+
+/* The layers of a case, their embedding and the tables of a step. */
+struct problem {
+    const struct layer_case *c;
+    struct clf_device *device;
+    struct clf__layer layers[MOST_LAYERS];
+    struct clf__front_end front_end;
+    struct step_tables tables;
+};
+
+static void make_problem(struct problem *out, struct clf_device *device, const struct layer_case *c)
+{
+    struct support_random random = {17 + (uint64_t)c->rows};
+    out->c = c;
+    out->device = device;
+    for (int n = 0; n < c->layers; n++) {
+        make_layer(&out->layers[n], device, &random, c);
+    }
+    make_front_end(&out->front_end, device, &random, c, c->precision);
+    make_tables(&out->tables, &random, c->rows, c->memory);
+}
+
+static void free_problem(struct problem *problem)
+{
+    clf__weight_free(problem->front_end.tokens);
+    for (int n = 0; n < problem->c->layers; n++) {
+        clf__layer_free(&problem->layers[n]);
+    }
+    support_free_all();
+}
+
+static void run_forward(struct problem *problem, struct step_run *run)
+{
+    start_alone(run->workspace.x, &run->start, &run->step);
+    assert_ok(clf__decoder_layers_forward(problem->layers, problem->c->layers, &run->workspace, run->calls));
+}
+
+static uint16_t *read_operands(struct clf__tensor tensor)
+{
+    uint16_t *operands = support_array((size_t)tensor.rows * (size_t)tensor.columns, sizeof *operands);
+    assert_ok(clf__tensor_read(tensor, operands));
+    return operands;
+}
+
+/* A launch for each operation. *rounded receives the operands that the last norm leaves. */
+static float *run_launches(struct problem *problem, uint16_t **rounded)
+{
+    struct step_run run;
+    make_run(&run, problem->layers, &problem->front_end, problem->device, problem->c, &problem->tables);
+    run_forward(problem, &run);
+    *rounded = read_operands(run.workspace.rounded);
+    return read_run(&run, problem->c);
+}
+
+/* Persistent launches with a stage after which a group stops waiting (-1: none). */
+struct persistent_run {
+    struct step_run run;
+    struct clf__arena arena;
+    struct clf__persistent persistent;
+};
+
+static void make_persistent(struct persistent_run *out, struct problem *problem)
+{
+    const struct layer_case *c = problem->c;
+    make_run(&out->run, problem->layers, &problem->front_end, problem->device, c, &problem->tables);
+    out->persistent = (struct clf__persistent){.arrived = -3}; /* the counter passes its largest value */
+    clf__arena_init(&out->arena, problem->device);
+    assert_ok(clf__persistent_reserve(&out->persistent, &out->arena, problem->layers, c->layers, c->rows));
+    assert_ok(clf__arena_allocate(&out->arena));
+    out->persistent.failed = support_tensor(problem->device, CLF__I32, 1, 3, (int32_t[3]){7, 7, 0});
+    out->persistent.failed = clf__tensor_columns(out->persistent.failed, 2, 1);
+    assert_ok(clf__persistent_prepare(&out->persistent, problem->layers, c->layers, out->run.states,
+                                      out->run.memory));
+    assert_non_null(out->persistent.stages.buffer);
+    assert_ok(clf__tensor_write(out->persistent.arrivals, (int32_t[1]){-3}));
+    for (int i = 0; i < c->layers; i++) {
+        out->run.calls[i].persistent = &out->persistent;
+        out->run.calls[i].layer = i;
+    }
+}
+
+static int has_failed(const struct persistent_run *run)
+{
+    int32_t failed = -1;
+    assert_ok(clf__tensor_read(run->persistent.failed, &failed));
+    return failed;
+}
+
+/* A device that can take persistent launches, whatever the tests run with; skips where there is none. */
+static struct clf_device *open_device(void)
+{
+    struct clf_device *device = support_device_at(CLF_FORM_GPU, CLF_INSTRUCTIONS_EMULATED);
+    if (!clf__device_caps(device)->has_device_atomics ||
+        clf__device_caps(device)->max_work_group < CLF__STAGE_GROUP) {
+        skip();
+    }
+    return device;
+}
+
+static void test_same_bits(void **state)
+{
+    (void)state;
+    struct clf_device *device = open_device();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i += support_small() ? 3 : 1) {
+        struct problem problem;
+        make_problem(&problem, device, &cases[i]);
+        uint16_t *rounded;
+        float *many = run_launches(&problem, &rounded);
+        for (int repeat = 0; repeat < 3; repeat++) { /* groups arrive in another order each time */
+            struct persistent_run one;
+            make_persistent(&one, &problem);
+            run_forward(&problem, &one.run);
+            assert_true(one.persistent.is_running);
+            float *all = read_run(&one.run, &cases[i]);
+            assert_memory_equal(all, many, output_count(&cases[i]) * sizeof *all);
+            assert_memory_equal(read_operands(one.run.workspace.rounded), rounded,
+                                (size_t)(cases[i].rows * cases[i].d_model) * sizeof(uint16_t));
+            assert_false(clf__persistent_end(&one.persistent, has_failed(&one)));
+            clf__arena_free(&one.arena);
+        }
+        free_problem(&problem);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_same_bits, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
