@@ -18,7 +18,8 @@ static inline __attribute__((always_inline)) void multiply_chunk(matrix_sum *sum
     int end = min(first + CHUNK_SLICES, result->slices);
     clear_sums(sums);
 #pragma unroll 1
-    for (int slice = first; slice < end; slice += FETCHED_SLICES) {
+    for (int batch = 0; batch < CHUNK_SLICES; batch += FETCHED_SLICES) {
+        int slice = first + batch;
 #pragma unroll
         for (int s = 0; s < FETCHED_SLICES; s++) {
 #pragma unroll

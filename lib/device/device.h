@@ -41,7 +41,8 @@ struct clf_device {
     struct clf_device *next_apart;  /* of opening/apart.c */
     int has_no_slabs;               /* one could not be made, and no other is tried */
     struct clf_device *next_holder; /* of device/exclusive.c */
-    int has_no_persistent_launches; /* their kernel fails, or a group waited too long */
+    int has_no_persistent_launches; /* their kernel fails, a group waited too long, or results differ */
+    int persistent_proofs; /* steps whose results were those of a launch for each operation, too */
 };
 
 struct clf__buffer {

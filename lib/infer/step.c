@@ -2,8 +2,11 @@
 #include <string.h>
 
 #include "base/larger.h"
+#include "base/log.h"
+#include "base/memory.h"
 #include "config/sides.h"
 #include "device/buffer.h"
+#include "device/device.h"
 #include "device/queue.h"
 #include "infer/internal.h"
 #include "program/launch.h"
@@ -299,16 +302,47 @@ static clf_status decode(struct clf__session *session, struct clf__step *step, c
     return read_candidates(session, step, views);
 }
 
-/* decode(), once more where a persistent launch failed: a step overwrites nothing that it reads. */
+/* Repeats a step of persistent launches by a launch for each operation. Whether groups see what other groups
+ * wrote depends on hardware and compiler, and a comparison of bits tells. */
+static clf_status prove(struct clf__session *session, struct clf__step *step, const struct step_views *views,
+                        const struct clf__layer_call *call, const struct clf__step_start *start)
+{
+    struct clf_device *device = session->transformer->device;
+    size_t count = (size_t)(CLF__STEP_HEADER + results_of(session, step).count);
+    float *found = NULL;
+    CLF__TRY(clf__allocate(&found, count, sizeof *found));
+    memcpy(found, session->results_host, count * sizeof *found);
+    device->has_no_persistent_launches = 1;
+    clf_status status = decode(session, step, views, call, start);
+    if (status == CLF_OK && memcmp(found, session->results_host, count * sizeof *found) == 0) {
+        device->has_no_persistent_launches = 0;
+        device->persistent_proofs++;
+    } else if (status == CLF_OK) {
+        clf__log(CLF_LOG_WARNING,
+                 "device %s: the results of a persistent launch differ; decoding continues with a launch for each "
+                 "operation",
+                 device->label);
+    }
+    clf__free(found);
+    return status;
+}
+
+/* decode(), once more where a persistent launch failed or is not trusted yet: a step overwrites nothing that it
+ * reads. */
 static clf_status decode_safely(struct clf__session *session, struct clf__step *step,
                                 const struct step_views *views, const struct clf__layer_call *call,
                                 const struct clf__step_start *start)
 {
     CLF__TRY(decode(session, step, views, call, start));
+    int is_persistent = session->persistent.is_running;
     int32_t failed;
     memcpy(&failed, session->results_host, sizeof failed);
-    return clf__persistent_end(&session->persistent, failed) ? decode(session, step, views, call, start)
-                                                             : CLF_OK;
+    if (clf__persistent_end(&session->persistent, failed)) {
+        return decode(session, step, views, call, start);
+    }
+    return is_persistent && session->transformer->device->persistent_proofs < CLF__PERSISTENT_PROOFS
+               ? prove(session, step, views, call, start)
+               : CLF_OK;
 }
 
 /* Ends with the candidates, for which it waits. */

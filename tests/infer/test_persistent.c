@@ -1,5 +1,5 @@
 /* Decoding with persistent launches: the candidates of launches for each operation, also where groups stop
- * waiting, and where another open device uses the hardware. */
+ * waiting, where their results differ, and where another open device uses the hardware. */
 #include <string.h>
 
 #include "device/device.h"
@@ -65,6 +65,8 @@ static void decode(struct candidates *out, struct clf__session *session, int fai
     }
 }
 
+static int spoils; /* the copies of vectors that persistent launches read */
+
 static void run(struct candidates *out, struct clf__transformer *transformer, int failing_step,
                 int failing_stage)
 {
@@ -80,6 +82,10 @@ static void run(struct candidates *out, struct clf__transformer *transformer, in
     struct clf__session *session;
     assert_ok(clf__session_create(&session, transformer, &limits));
     assert_ok(clf__session_start(session, &sources));
+    if (spoils) {
+        struct clf__buffer *vectors = session->persistent.vectors.buffer;
+        assert_ok(clf__buffer_fill(vectors, 0, clf__buffer_bytes(vectors), 0.5f));
+    }
     decode(out, session, failing_step, failing_stage);
     clf__session_free(session);
 }
@@ -172,6 +178,33 @@ static void test_two_devices(void **state)
     support_free_all();
 }
 
+/* Persistent launches whose vectors are other ones than the layers': the first step shows it, and all steps are right. */
+static void test_different_results(void **state)
+{
+    (void)state;
+    struct clf_device *device = open_device();
+    struct clf__transformer *transformer;
+    assert_ok(clf__transformer_load(&transformer, device, make_model("paper"), CLF_PRECISION_FP16));
+    static struct candidates many, one;
+    clf__device_set_knob(device, CLF__KNOB_STEP_ROWS + CLF_PRECISION_FP16, 0);
+    run(&many, transformer, -1, -1);
+    clf__device_set_knob(device, CLF__KNOB_STEP_ROWS + CLF_PRECISION_FP16, CLF__PERSISTENT_ROWS);
+    spoils = 1;
+    run(&one, transformer, -1, -1);
+    spoils = 0;
+    assert_memory_equal(&one, &many, sizeof one);
+    assert_true(device->has_no_persistent_launches);
+    assert_int_equal(device->persistent_proofs, 0);
+    assert_int_equal(support_launches(device, "decoder_layers_gpu"), 1);
+    device->has_no_persistent_launches = 0;
+    run(&one, transformer, -1, -1);
+    assert_int_equal(device->persistent_proofs, CLF__PERSISTENT_PROOFS);
+    assert_int_equal(support_launches(device, "decoder_layers_gpu"), 1 + LENGTH);
+    clf__transformer_free(transformer);
+    clf_device_close(device);
+    support_free_all();
+}
+
 static void test_switched_off(void **state)
 {
     (void)state;
@@ -193,6 +226,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_same_candidates, support_teardown),
         cmocka_unit_test_teardown(test_two_devices, support_teardown),
+        cmocka_unit_test_teardown(test_different_results, support_teardown),
         cmocka_unit_test_teardown(test_switched_off, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
