@@ -37,7 +37,7 @@ struct clf__stage {
     int values_buffer, values_first; /* the values of self-attention */
     int inputs, outputs, activation;
     int gamma, beta; /* places in the vectors; -1: none; a product's bias is its beta */
-    int ahead;       /* after this stage, fetch the weights of the product so many stages later; 0: none */
+    int ahead;       /* distance to the product whose weights are fetched after this stage; 0: none */
 };
 #define CLF__STAGE_INTS 15
 
