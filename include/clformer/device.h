@@ -44,7 +44,8 @@ typedef enum clf_instructions {
     CLF_INSTRUCTIONS_DOTPROD, /* and dot products of int8 */
     /* Of GPUs: matrix instructions for fp16, bf16 and int8, which round activations to that precision. */
     CLF_INSTRUCTIONS_NV80,   /* NVIDIA, compute capability 8.0 and later */
-    CLF_INSTRUCTIONS_MFMA,   /* AMD CDNA (gfx90a); this and the next two were compiled but never run, and AUTO */
+    CLF_INSTRUCTIONS_MFMA,   /* AMD CDNA (gfx90a); this and the next two were compiled but never run, and AUTO
+                              */
     CLF_INSTRUCTIONS_WMMA11, /* AMD RDNA3; does not take them */
     CLF_INSTRUCTIONS_WMMA12, /* AMD RDNA4 */
     CLF_INSTRUCTIONS_EMULATED, /* NV80 in plain OpenCL C, slowly, for tests; AUTO does not take it either */

@@ -81,7 +81,8 @@ clf_status clf__caps_build_options(char **out, const struct clf__listed_device *
         snprintf(apart, sizeof apart, " -DAPART=%d", caps->apart);
     }
     return clf__format(
-        out, "-w -cl-std=%s%s -DFORM_%s%s%s%s%s%s -DVECTOR_LANES=%d -DBLOCK_ROWS=%d -DINT8_BYTES=%d%s%s%s%s%s%s",
+        out,
+        "-w -cl-std=%s%s -DFORM_%s%s%s%s%s%s -DVECTOR_LANES=%d -DBLOCK_ROWS=%d -DINT8_BYTES=%d%s%s%s%s%s%s",
         needs_3 ? "CL3.0" : "CL1.2", is_exact ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
         caps->form == CLF_FORM_CPU ? "CPU" : "GPU", info->has_fp16 ? " -DHAS_FP16" : "",
         has_subgroups ? " -DHAS_SUBGROUPS" : "",

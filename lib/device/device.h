@@ -42,7 +42,7 @@ struct clf_device {
     int has_no_slabs;               /* one could not be made, and no other is tried */
     struct clf_device *next_holder; /* of device/exclusive.c */
     int has_no_persistent_launches; /* their kernel fails, a group waited too long, or results differ */
-    int persistent_proofs; /* steps whose results were those of a launch for each operation, too */
+    int persistent_proofs;          /* steps whose results were those of a launch for each operation, too */
 };
 
 struct clf__buffer {

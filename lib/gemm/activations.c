@@ -26,13 +26,13 @@ static struct conversion conversion_of(const struct clf__caps *caps, clf_precisi
 {
     if (precision == CLF_PRECISION_INT8) {
         size_t element_bytes = caps->form == CLF_FORM_CPU ? (size_t)caps->level->int8_bytes : 1;
-        return (struct conversion){
-            "quantize", "quantize_cpu", "quantize_gpu", NULL, 1, element_bytes, CLF__INT8_ROW_TAIL};
+        return (struct conversion){"quantize", "quantize_cpu", "quantize_gpu",    NULL,
+                                   1,          element_bytes,  CLF__INT8_ROW_TAIL};
     }
     if (clf__caps_have_matrix(caps) && precision != CLF_PRECISION_FP32) {
         const char *defines = precision == CLF_PRECISION_FP16 ? "-DPRECISION=1" : "-DPRECISION=2";
-        return (struct conversion){
-            "round_operand", NULL, "round_operand_gpu", defines, 0, sizeof(uint16_t), 0};
+        return (struct conversion){"round_operand",  NULL, "round_operand_gpu", defines, 0,
+                                   sizeof(uint16_t), 0};
     }
     if (precision == CLF_PRECISION_BF16 && caps->level->instructions & CLF__DOT_BF16 &&
         caps->form == CLF_FORM_CPU) {

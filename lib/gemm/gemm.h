@@ -77,7 +77,8 @@ int clf__weight_outputs(const struct clf__weight *weight);
  *     (((n / panel) * groups + k / group) * panel + n % panel) * group + k % group, groups = ceil(inputs /
  * group) counted in elements of the precision. Where the device has matrix instructions, panels of all
  * precisions but fp32 have groups of 16 bytes, their number rounded up to a multiple of CLF__SLICE_WORDS.
- * Row-major (n * inputs + k) is panel 1 and group 1. In int8 a panel is followed by its outputs' scales (float) and what else cl/include/product_int8.cl says. */
+ * Row-major (n * inputs + k) is panel 1 and group 1. In int8 a panel is followed by its outputs' scales
+ * (float) and what else cl/include/product_int8.cl says. */
 struct clf__weight_layout {
     const struct clf__buffer *buffer;
     clf_precision precision;
@@ -154,18 +155,19 @@ clf_status clf__gemm_weight_gradient(struct clf__weight *dweight, struct clf__ma
 clf_status clf__gemm_reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs,
                                        clf_precision precision);
 
-/* The precision in which products with this weight read x; they also take fp32, and convert it first. Where it
- * is bf16 or fp16, a product with such a weight can write y so, too, for the next one. */
+/* The precision in which products with this weight read x; they also take fp32, and convert it first. Where
+ * it is bf16 or fp16, a product with such a weight can write y so, too, for the next one. */
 clf_precision clf__gemm_operand(const struct clf__weight *weight);
 /* The multiple that the inputs of a weight must be for products to read x in 16 bits. */
 int clf__operand_multiple(const struct clf_device *device);
 
-/* y (rows, columns) = x in the precision of y, bf16 or fp16, rounded as a product would that reads it. columns
- * are a multiple of clf__operand_multiple(); y begins its buffer. */
+/* y (rows, columns) = x in the precision of y, bf16 or fp16, rounded as a product would that reads it.
+ * columns are a multiple of clf__operand_multiple(); y begins its buffer. */
 clf_status clf__gemm_round(struct clf__matrix y, struct clf__matrix x, int rows, int columns);
 
-/* Products in bf16, int8 and, with matrix instructions, fp16 first convert x into memory that the device keeps. This takes as much of it as
- * products of so many rows and inputs need, so that they allocate nothing. */
+/* Products in bf16, int8 and, with matrix instructions, fp16 first convert x into memory that the device
+ * keeps. This takes as much of it as products of so many rows and inputs need, so that they allocate nothing.
+ */
 clf_status clf__gemm_reserve(struct clf_device *device, int rows, int inputs, clf_precision precision);
 /* That memory, for kernels that hold products among other things; NULL where there is none. */
 const struct clf__buffer *clf__gemm_scratch(const struct clf_device *device);

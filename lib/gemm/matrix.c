@@ -10,8 +10,8 @@
 /* The most work-items of a group of gemm_matrix_rows.cl, and of a warp that the tiles below are for. */
 enum { MOST_ITEMS = 256, TILE_LANES = 32 };
 
-/* How gemm_matrix.cl shares out a product: tiles of a group and of a warp; a wider warp takes more columns. From
- * the largest on: large tiles read less, small ones occupy more of the device. */
+/* How gemm_matrix.cl shares out a product: tiles of a group and of a warp; a wider warp takes more columns.
+ * From the largest on: large tiles read less, small ones occupy more of the device. */
 struct tile {
     int rows, columns, warp_rows, warp_columns;
 };

@@ -318,17 +318,18 @@ static clf_status prove(struct clf__session *session, struct clf__step *step, co
         device->has_no_persistent_launches = 0;
         device->persistent_proofs++;
     } else if (status == CLF_OK) {
-        clf__log(CLF_LOG_WARNING,
-                 "device %s: the results of a persistent launch differ; decoding continues with a launch for each "
-                 "operation",
-                 device->label);
+        clf__log(
+            CLF_LOG_WARNING,
+            "device %s: the results of a persistent launch differ; decoding continues with a launch for each "
+            "operation",
+            device->label);
     }
     clf__free(found);
     return status;
 }
 
-/* decode(), once more where a persistent launch failed or is not trusted yet: a step overwrites nothing that it
- * reads. */
+/* decode(), once more where a persistent launch failed or is not trusted yet: a step overwrites nothing that
+ * it reads. */
 static clf_status decode_safely(struct clf__session *session, struct clf__step *step,
                                 const struct step_views *views, const struct clf__layer_call *call,
                                 const struct clf__step_start *start)

@@ -7,7 +7,8 @@
 #include "layers/layer.h"
 #include "layers/stages.h"
 
-/* CLF__PERSISTENT_PROOFS: steps that a device computes both ways before its persistent launches are trusted. */
+/* CLF__PERSISTENT_PROOFS: steps that a device computes both ways before its persistent launches are trusted.
+ */
 enum { CLF__PERSISTENT_ROWS = 64, CLF__LAYER_STAGES = 11, CLF__PERSISTENT_PROOFS = 2 };
 
 /* The stages of a decoder's layers, with the buffers of their launch. stages.buffer is NULL if the layers

@@ -37,8 +37,9 @@ clf_status clf__transformer_load_weights(struct clf__transformer *transformer, c
         const struct clf__parameter *item = &list->items[i];
         transformer->parameter_count += (int64_t)item->rows * item->columns;
         transformer->weight_bytes +=
-            item->rows > 1 ? clf__weight_bytes(transformer->device, transformer->precision, item->rows, item->columns)
-                           : (size_t)item->columns * sizeof(float);
+            item->rows > 1
+                ? clf__weight_bytes(transformer->device, transformer->precision, item->rows, item->columns)
+                : (size_t)item->columns * sizeof(float);
     }
     clf_status status = check_fits(transformer, folder);
     if (status == CLF_OK) {

@@ -58,8 +58,11 @@ static clf_status make_product(struct product *product, struct clf_device *devic
         operand[i] = operand_at(i / INPUTS, i % INPUTS);
     }
     const struct clf__weight_part part = {product->values, product->outputs};
-    const struct clf__weight_source source = {
-        .parts = &part, .part_count = 1, .inputs = INPUTS, .precision = precision, .what = "the check's weight"};
+    const struct clf__weight_source source = {.parts = &part,
+                                              .part_count = 1,
+                                              .inputs = INPUTS,
+                                              .precision = precision,
+                                              .what = "the check's weight"};
     CLF__TRY(clf__weight_create(&product->weight, device, &source));
     CLF__TRY(clf__buffer_create(&product->x, device, sizeof operand, "the check's operand"));
     CLF__TRY(

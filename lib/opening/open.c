@@ -82,7 +82,8 @@ static clf_status probe(struct clf_device *device, struct clf__listed_device *li
 static clf_status check(struct clf_device *device, struct clf__listed_device *listed)
 {
     clf_status status = clf__check_once(device);
-    int is_choice = device->caps.instructions == CLF_INSTRUCTIONS_AUTO && clf__caps_have_matrix(&device->caps);
+    int is_choice =
+        device->caps.instructions == CLF_INSTRUCTIONS_AUTO && clf__caps_have_matrix(&device->caps);
     if (status == CLF_OK || status == CLF_OUT_OF_MEMORY || !is_choice) {
         return status;
     }

@@ -28,7 +28,8 @@ static void fill_row(char *bytes, clf_precision precision, int (*number)(int, in
 {
     for (int k = 0; k < CLF__MATRIX_INPUTS(precision); k++) {
         int value = number(row, k);
-        uint16_t half = precision == CLF_PRECISION_FP16 ? clf__fp16_of((float)value) : clf__bf16_of((float)value);
+        uint16_t half =
+            precision == CLF_PRECISION_FP16 ? clf__fp16_of((float)value) : clf__bf16_of((float)value);
         if (precision == CLF_PRECISION_INT8) {
             bytes[k] = (char)value;
         } else {
@@ -100,8 +101,8 @@ static clf_status create_buffers(struct buffers *out, struct clf_device *device,
     return clf__buffer_create(&out->b, device, (size_t)level->columns * SLICE_BYTES, what);
 }
 
-/* Whether the level's products are right in every precision. A level that the compiler or the device refuses is
- * one that the device lacks. */
+/* Whether the level's products are right in every precision. A level that the compiler or the device refuses
+ * is one that the device lacks. */
 static int has_level(struct clf_device *device, const struct buffers *buffers, const struct clf__level *level)
 {
     for (int precision = CLF_PRECISION_FP16; precision <= CLF_PRECISION_INT8; precision++) {
@@ -138,8 +139,7 @@ static int is_tried(const struct clf__level *level, const struct clf__caps *caps
     clf_instructions asked = caps->instructions;
     if (level->instructions == CLF__MATRIX_NV80) {
         int is_left_out = (caps->without & CLF__WITHOUT_MATRIX) != 0;
-        return listed->has_mma &&
-               (asked == level->name || (asked == CLF_INSTRUCTIONS_AUTO && !is_left_out));
+        return listed->has_mma && (asked == level->name || (asked == CLF_INSTRUCTIONS_AUTO && !is_left_out));
     }
     return asked == level->name && (level->instructions == CLF__MATRIX_EMULATED || listed->has_amd_compiler);
 }

@@ -227,8 +227,8 @@ static clf_status launch_fused(const struct fused *fused, const struct clf__atte
     int argument_count = sizeof arguments / sizeof *arguments - (has_dropout ? 0 : 6);
     char defines[128];
     snprintf(defines, sizeof defines, "-DKEY_WIDTH=%d -DVALUE_WIDTH=%d%s%s%s%s", heads->key_width,
-             heads->value_width, has_dropout ? " -DHAS_DROPOUT" : "",
-             clf__result_define(fused->y), clf__cache_define(fused->k), fused->group.defines);
+             heads->value_width, has_dropout ? " -DHAS_DROPOUT" : "", clf__result_define(fused->y),
+             clf__cache_define(fused->k), fused->group.defines);
     const struct clf__launch launch = {
         .program = by_rows ? "attention_step" : "attention",
         .defines = defines,

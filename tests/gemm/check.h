@@ -23,7 +23,8 @@
 
 enum variant { OWN, PORTABLE, EMULATED };
 
-/* Products in a precision by the device's own instructions, without any, and by emulated matrix instructions. */
+/* Products in a precision by the device's own instructions, without any, and by emulated matrix instructions.
+ */
 #define FOR_EACH_DEVICE(device, precision)                                                                   \
     for (int form = support_first_form(); form <= support_last_form(); form++)                               \
         for (int variant = OWN; variant <= EMULATED; variant++)                                              \

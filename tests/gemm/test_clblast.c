@@ -127,7 +127,8 @@ static void weights_lie_row_major(void **state)
                                .parts = parts, .part_count = 3, .inputs = 6, .what = "a stacked weight"}));
     struct clf__weight_layout layout = clf__weight_layout(weight);
     assert_int_equal(layout.panel, 1);
-    assert_true(clf__buffer_bytes(layout.buffer) <= clf__weight_bytes(clf__buffer_device(layout.buffer), CLF_PRECISION_FP32, 35, 6));
+    assert_true(clf__buffer_bytes(layout.buffer) <=
+                clf__weight_bytes(clf__buffer_device(layout.buffer), CLF_PRECISION_FP32, 35, 6));
     float *held = support_array(35 * 6, sizeof *held);
     assert_ok(clf__buffer_read(layout.buffer, 0, 35 * 6 * sizeof *held, held));
     assert_memory_equal(held, w, 35 * 6 * sizeof *held);

@@ -225,7 +225,8 @@ static void layout_is_as_said(void **state)
         size_t panel_bytes = (size_t)inputs * 32 + 8 * 32;
         assert_int_equal(layout.group, group);
         assert_int_equal(clf__buffer_bytes(layout.buffer), PANELS * panel_bytes);
-        assert_int_equal(clf__weight_bytes(device, CLF_PRECISION_INT8, OUTPUTS, INPUTS), PANELS * panel_bytes);
+        assert_int_equal(clf__weight_bytes(device, CLF_PRECISION_INT8, OUTPUTS, INPUTS),
+                         PANELS * panel_bytes);
         int8_t *packed = support_array(PANELS, panel_bytes);
         assert_ok(clf__buffer_read(layout.buffer, 0, PANELS * panel_bytes, packed));
         for (int n = 0; n < PANELS * 32; n++) {

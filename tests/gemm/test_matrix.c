@@ -1,5 +1,5 @@
-/* Products by matrix instructions, emulated: the same bits for any number of rows and by any tile. What else a product promises is
- * tested beside the other variants, in test_precision.c and test_int8.c. */
+/* Products by matrix instructions, emulated: the same bits for any number of rows and by any tile. What else
+ * a product promises is tested beside the other variants, in test_precision.c and test_int8.c. */
 #include "base/memory.h"
 #include "device/buffer.h"
 #include "device/caps.h"
@@ -20,7 +20,8 @@ static float *multiply_rows(const struct clf__weight *weight, const float *x, in
     return y;
 }
 
-/* One row, a tile of the instructions, and more than one group's tile of each size; several chunks of K, the last one a part. */
+/* One row, a tile of the instructions, and more than one group's tile of each size; several chunks of K, the
+ * last one a part. */
 static void check_rows(clf_precision precision)
 {
     enum { ROWS = 512, OUTPUTS = 136, INPUTS = 1100 };

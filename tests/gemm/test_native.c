@@ -90,8 +90,9 @@ static void layout_is_as_said(void **state)
         support_device_with(CLF_FORM_CPU, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO), w, OUTPUTS, INPUTS);
     struct clf__weight_layout layout = clf__weight_layout(weight);
     assert_int_equal(layout.panel, CLF__PANEL);
-    assert_int_equal(clf__buffer_bytes(layout.buffer),
-                     clf__weight_bytes(clf__buffer_device(layout.buffer), CLF_PRECISION_FP32, OUTPUTS, INPUTS));
+    assert_int_equal(
+        clf__buffer_bytes(layout.buffer),
+        clf__weight_bytes(clf__buffer_device(layout.buffer), CLF_PRECISION_FP32, OUTPUTS, INPUTS));
     float *packed = support_array(1, clf__buffer_bytes(layout.buffer));
     assert_ok(clf__buffer_read(layout.buffer, 0, clf__buffer_bytes(layout.buffer), packed));
     for (int n = 0; n < 64; n++) {

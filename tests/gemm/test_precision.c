@@ -11,8 +11,8 @@ static const clf_precision precisions[] = {CLF_PRECISION_FP16, CLF_PRECISION_BF1
 
 #define FOR_EACH_CASE(device, precision)                                                                     \
     FOR_EACH_DEVICE(device, CLF_PRECISION_BF16)                                                              \
-    for (clf_precision precision = precisions[variant == PORTABLE && form == CLF_FORM_CPU]; precision <= CLF_PRECISION_BF16;                    \
-         precision = (clf_precision)(precision + 1))
+    for (clf_precision precision = precisions[variant == PORTABLE && form == CLF_FORM_CPU];                  \
+         precision <= CLF_PRECISION_BF16; precision = (clf_precision)(precision + 1))
 
 static void shapes(void **state)
 {
@@ -159,7 +159,8 @@ static void weights_are_rounded_to_the_nearest(void **state)
         struct clf__weight *weight = make_weight_in(device, precisions[p], values, count, 1);
         struct clf__weight_layout layout = clf__weight_layout(weight);
         assert_int_equal(layout.group, group);
-        assert_int_equal(clf__buffer_bytes(layout.buffer), clf__weight_bytes(device, precisions[p], count, 1));
+        assert_int_equal(clf__buffer_bytes(layout.buffer),
+                         clf__weight_bytes(device, precisions[p], count, 1));
         uint16_t *packed = support_array((size_t)count * (size_t)group, sizeof *packed);
         assert_ok(clf__buffer_read(layout.buffer, 0, (size_t)count * (size_t)group * sizeof *packed, packed));
         for (int i = 0; i < count; i++) {
@@ -246,8 +247,7 @@ static void layout_is_as_said(void **state)
 
 static struct clf__matrix matrix_in(clf_precision precision, struct clf__tensor tensor)
 {
-    return clf__tensor_matrix(
-        clf__tensor_as(tensor, precision == CLF_PRECISION_FP16 ? CLF__F16 : CLF__BF16));
+    return clf__tensor_matrix(clf__tensor_as(tensor, precision == CLF_PRECISION_FP16 ? CLF__F16 : CLF__BF16));
 }
 
 /* The first `columns` of each row are `exact` rounded, and all else is as it was. wide: fp32, whose memory
@@ -304,10 +304,12 @@ static void rows_in_16_bits_pass_between_products(void **state)
             assert_ok(clf__gemm_round(matrix_in(precision, again), clf__tensor_matrix(hidden), 0, HIDDEN));
             check_rounded(precision, again, exact, HIDDEN);
             struct clf__tensor small = support_tensor(device, CLF__F32, ROWS / 2, WIDE, NULL);
-            assert_fails(clf__gemm_round(matrix_in(precision, small), clf__tensor_matrix(hidden), ROWS, HIDDEN),
-                         CLF_BAD_ARGUMENT, "rounded operand");
-            assert_fails(clf__gemm_round(matrix_in(precision, again), clf__tensor_matrix(small), ROWS, HIDDEN),
-                         CLF_BAD_ARGUMENT, "operand");
+            assert_fails(
+                clf__gemm_round(matrix_in(precision, small), clf__tensor_matrix(hidden), ROWS, HIDDEN),
+                CLF_BAD_ARGUMENT, "rounded operand");
+            assert_fails(
+                clf__gemm_round(matrix_in(precision, again), clf__tensor_matrix(small), ROWS, HIDDEN),
+                CLF_BAD_ARGUMENT, "operand");
             assert_ok(clf__gemm_weight(clf__tensor_matrix(y), narrow, ROWS, down, &epilogue));
             float *from_bf16 = support_read(y);
             assert_ok(

@@ -178,7 +178,8 @@ static void test_two_devices(void **state)
     support_free_all();
 }
 
-/* Persistent launches whose vectors are other ones than the layers': the first step shows it, and all steps are right. */
+/* Persistent launches whose vectors are other ones than the layers': the first step shows it, and all steps
+ * are right. */
 static void test_different_results(void **state)
 {
     (void)state;

@@ -51,7 +51,8 @@ static void test_views_in_bf16_lie_close_together(void **state)
 {
     (void)state;
     struct clf__tensor whole = counted(4, 7);
-    struct clf__tensor view = clf__tensor_as(clf__tensor_columns(clf__tensor_rows(whole, 1, 3), 0, 5), CLF__BF16);
+    struct clf__tensor view =
+        clf__tensor_as(clf__tensor_columns(clf__tensor_rows(whole, 1, 3), 0, 5), CLF__BF16);
     assert_int_equal(view.type, CLF__BF16);
     assert_int_equal(view.offset, 2 * 7);
     assert_int_equal(view.stride, 6);

@@ -1,5 +1,5 @@
-/* The same lines at every level of instructions that the device runs in the CPU form, and each alone and with others by
- * matrix instructions in the GPU form: the same ids and the same scores, to the bit. */
+/* The same lines at every level of instructions that the device runs in the CPU form, and each alone and with
+ * others by matrix instructions in the GPU form: the same ids and the same scores, to the bit. */
 #include <string.h>
 
 #include <clformer/clformer.h>
@@ -35,7 +35,8 @@ static struct clf_device *open_level(clf_form form, clf_instructions level)
 }
 
 /* Lines first .. first + count - 1. */
-static struct clf_translation *translate(struct clf_device *device, clf_precision precision, int first, int count)
+static struct clf_translation *translate(struct clf_device *device, clf_precision precision, int first,
+                                         int count)
 {
     struct clf_line lines[LINES];
     for (int i = 0; i < count; i++) {
@@ -103,8 +104,8 @@ static void int8_has_the_same_bits(void **state)
     check_precision(CLF_PRECISION_INT8);
 }
 
-/* Six lines with four beams are more rows than one tile of the instructions has, and on a device of one unit they are multiplied by
- * large tiles; two lines alone by the kernel for few rows. */
+/* Six lines with four beams are more rows than one tile of the instructions has, and on a device of one unit
+ * they are multiplied by large tiles; two lines alone by the kernel for few rows. */
 static void matrix_instructions_keep_bits(void **state)
 {
     (void)state;
