@@ -1,14 +1,14 @@
 /* y (M, N) = activation(scale * x (M, K) Wᵀ + bias) + residual by matrix instructions, in tiles.
  *
- * x: rows of x_pitch words of 16 bytes, from word x_offset on, zero beyond K to whole slices. W: panels of 32 outputs, zero beyond
- * N and K; word (n, i) of a panel, n an output and i a word of its inputs, is word i * 32 + n; in int8 a panel ends as
- * product_int8.cl says. residual may be y. activation is a value of enum clf__activation. y is fp32, or with is_rounded in the
- * precision of W, for a product that reads it so.
+ * x has rows of x_pitch words of 16 bytes from word x_offset on; K is padded with zeros to whole slices. W has panels of 32
+ * outputs, padded with zeros: word i of the inputs of output n of a panel is word i * 32 + n. In int8 a panel ends with the scales
+ * and sums of product_int8.cl. residual may be y. activation is a value of enum clf__activation. y is fp32, or with is_rounded the
+ * precision of W.
  *
- * Every sum is a chain over K within a chunk of CHUNK_SLICES slices, and then a chain over the chunks: its bits depend neither on
- * the tile nor on the number of rows.
+ * A sum is a chain over K within each chunk of CHUNK_SLICES slices, then a chain over the chunks, so that its bits depend neither
+ * on the tile nor on the number of rows.
  *
- * Needs PRECISION, and TILE_ROWS, TILE_COLUMNS, WARP_ROWS and WARP_COLUMNS: the tiles of a group and of a warp. */
+ * Needs PRECISION, and TILE_ROWS, TILE_COLUMNS, WARP_ROWS and WARP_COLUMNS, the tiles of a group and of a warp. */
 #include "include/matrix.cl"
 #define B_TILES (WARP_COLUMNS / MATRIX_COLUMNS)
 #include "include/matrix_result.cl"
@@ -31,7 +31,7 @@
         }                                                                                                              \
     }
 
-/* What a work-item copies of each slice: where its words are in slice 0. */
+/* The words of slice 0 that a work-item copies; those of other slices follow at a fixed distance. */
 struct copies {
     const __global uint4 *a[A_COPIES], *b[B_COPIES];
 };
@@ -90,7 +90,7 @@ static inline void multiply_stage(matrix_sum (*sums)[B_TILES][MATRIX_SUMS], cons
     }
 }
 
-/* The tile of a group: eight rows of tiles together, so that groups that run side by side share what they read. */
+/* The tile of a group. Groups take bands of eight rows of tiles, so that groups that run at the same time read the same rows. */
 static inline int2 place_tile(int rows, int outputs)
 {
     enum { TOGETHER = 8 };
@@ -135,7 +135,7 @@ GPU_KERNEL_OF(ITEMS) void gemm_matrix_gpu(MATRIX_ARGUMENTS)
     if (slices % CHUNK_SLICES != 0) {
         FOR_TILES(end_chunk(totals[i][j], sums[i][j]))
     }
-    /* Every row of tiles in turn comes first: unrolled, this is more code than compilers unroll. */
+    /* Not unrolled: the code would exceed what compilers unroll, and the sums would move to memory. */
 #pragma unroll 1
     for (int t = 0; t < A_TILES; t++) {
         finish_tiles(totals[0], place.x + WARP % ROW_WARPS * WARP_ROWS + t * MATRIX_ROWS,

@@ -1,6 +1,6 @@
-/* Rows of activations in 16 bits, for products by matrix instructions: operand16.cl says how they are rounded.
+/* Rounds rows of activations to 16 bits for products by matrix instructions (operand16.cl).
  *
- * out: a row is `pitch` bytes, a multiple of 16: its inputs, zeros to whole slices. Needs PRECISION, fp16 or bf16. */
+ * out has rows of `pitch` bytes, a multiple of 16, padded with zeros to whole slices. Needs PRECISION, fp16 or bf16. */
 #include "gemm/layout.h"
 #include "include/operand16.cl"
 

@@ -1,9 +1,9 @@
-/* Matrix instructions: what the kernels for them share. Included, never built alone.
+/* Shared code of the kernels that use matrix instructions. This file is included; it is not a program.
  *
  * A group's sub-groups of MATRIX_LANES work-items ("warps") multiply tiles of MATRIX_ROWS rows of A by MATRIX_COLUMNS rows of
- * B (columns of the result). Operands are read in words of 16 bytes: 8 halves or 16 bytes of one row, neighbours along K. A
- * slice is SLICE_WORDS words of a row; the level's instructions multiply a slice at a time. Which k of a slice an instruction
- * pairs with which is the level's choice, and the same for A and B.
+ * B (columns of the result). Operands are read in words of 16 bytes: 8 neighbouring halves, or 16 neighbouring
+ * bytes, of one row. A slice is SLICE_WORDS words of a row, and a level multiplies one slice at a time. A level may permute K
+ * within a slice, in A and B alike.
  *
  * A level is one file, matrix_<level>.cl. It defines
  *     MATRIX_LANES, MATRIX_ROWS, MATRIX_COLUMNS  work-items of a warp; the tile of one instruction
@@ -11,16 +11,15 @@
  *     A_WORDS, A_ROW(lane, i), A_WORD(lane, i)  words of A that a lane holds, and where word i is: its row, its word of the slice
  *     B_WORDS, B_ROW(lane, i), B_WORD(lane, i)  the same of B
  *     SUM_ROW(lane, i), SUM_COLUMN(lane, i)     where sum i is in the tile
- *     SUMS_ARE_PAIRED                if sums 2i and 2i + 1 are neighbours in a row
- *     SUMS_ARE_OPERANDS              optional: word i of A of a lane is in row SUM_ROW(lane, 2i) at SUM_COLUMN(lane, 0) / 2, so that
- *                                    the sums of four tiles, rounded, are words of A (matrix_reduce.cl)
+ *     SUMS_ARE_PAIRED                optional: sums 2i and 2i + 1 are neighbours in a row
+ *     SUMS_ARE_OPERANDS              optional: word i of A of a lane is in row SUM_ROW(lane, 2i) at SUM_COLUMN(lane, 0) / 2,
+ *                                    so that the rounded sums of four tiles are words of A (matrix_reduce.cl)
  *     SHUFFLE_XOR(value, distance)   optional: the float that lane LANE ^ distance passes
  *     ROUND_PAIR(low, high)          optional: two floats rounded to the 16 bits of PRECISION, the first in the low half
  *     multiply_slice(sums, a, b)     sums += A Bᵀ over a slice
- *     COPY_WORD(to, from), COPIES_END, WAIT_FOR_COPIES(n)  optional: copies of words to local memory that overlap with
- *                                    arithmetic; all but the last n batches are complete after the wait
- *
- *     FETCH_AHEAD(from)              optional: brings 128 bytes of global memory to the second-level cache
+ *     COPY_WORD(to, from), COPIES_END, WAIT_FOR_COPIES(n)  optional: asynchronous copies of words to local memory, the end of a
+ *                                    batch of copies, and a wait for all batches except the last n
+ *     FETCH_AHEAD(from)              optional: prefetches 128 bytes of global memory into the second-level cache
  *
  * Needs PRECISION (fp16, bf16 or int8), and a device whose build options name the level. */
 #include "gemm/layout.h"
@@ -59,8 +58,8 @@ typedef float2 matrix_sum2;
 #define LANE ((int)(get_local_id(0) % MATRIX_LANES))
 #define WARP ((int)(get_local_id(0) / MATRIX_LANES))
 
-/* Where word `word` of row `row` of a slice is in a local tile of `rows` rows, a multiple of 8. The rows of a word are exchanged
- * so that lanes that read neighbouring rows and words meet in no bank. */
+/* The index of word `word` of row `row` in a local tile of `rows` rows, a multiple of 8. The swizzle avoids bank conflicts between
+ * lanes that read neighbouring rows and words. */
 #define TILE_PLACE(rows, row, word) ((word) * (rows) + ((row) ^ (2 * (word))))
 
 /* The fragment of the MATRIX_ROWS rows from `first` on, a multiple of 8, of a local tile. */
@@ -96,7 +95,7 @@ static inline void copy_sums(matrix_sum *to, const matrix_sum *from)
     }
 }
 
-/* totals += sums, sums = 0: the end of a chunk. Every kernel adds up K in the same chunks, in their order. */
+/* Ends a chunk: totals += sums, sums = 0. Every kernel adds the same chunks in the same order. */
 static inline void end_chunk(matrix_sum *totals, matrix_sum *sums)
 {
 #pragma unroll

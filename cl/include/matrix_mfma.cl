@@ -1,7 +1,7 @@
-/* Matrix instructions of AMD's CDNA GPUs (gfx90a): v_mfma of 16 x 16 x 16, by clang's built-in functions. See matrix.cl.
+/* Matrix instructions of AMD's CDNA GPUs (gfx90a): v_mfma of 16 x 16 x 16, by built-in functions of clang. See matrix.cl.
  *
- * Two instructions multiply a slice of halves, four one of bytes. A lane holds four halves, or four bytes, of one row for each:
- * neighbours of its 16 bytes of K, for A and B alike, which permutes K within the slice. */
+ * Two instructions multiply a slice of halves, four a slice of bytes. A lane holds four neighbouring halves or bytes of a row for
+ * each. Since A and B use the same assignment, this only permutes K within the slice. */
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 
 #define MATRIX_LANES   64
@@ -27,10 +27,11 @@ typedef float4 mfma_sums;
 
 #if PRECISION == 1
 typedef half mfma_halves __attribute__((ext_vector_type(4)));
-#define MFMA(a, b, sums) __builtin_amdgcn_mfma_f32_16x16x16f16(__builtin_astype(a, mfma_halves), __builtin_astype(b, mfma_halves), sums, 0, 0, 0)
+#define MFMA(a, b, sums)                                                                                               \
+    __builtin_amdgcn_mfma_f32_16x16x16f16(__builtin_astype(a, mfma_halves), __builtin_astype(b, mfma_halves), sums, 0, 0, 0)
 #elif PRECISION == 2
 typedef short mfma_halves __attribute__((ext_vector_type(4)));
-#define MFMA(a, b, sums) \
+#define MFMA(a, b, sums)                                                                                               \
     __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(__builtin_astype(a, mfma_halves), __builtin_astype(b, mfma_halves), sums, 0, 0, 0)
 #else
 #define MFMA(a, b, sums)                                                                                               \

@@ -1,8 +1,8 @@
-/* Matrix instructions of NVIDIA's GPUs from compute capability 8.0 on: mma.sync of PTX (m16n8k16 for halves, m16n8k32 for
- * bytes), and cp.async. See matrix.cl.
+/* Matrix instructions of NVIDIA GPUs with compute capability 8.0 or later: mma.sync of PTX (m16n8k16 for halves, m16n8k32 for
+ * bytes) and cp.async. See matrix.cl.
  *
- * Two instructions multiply a slice. PTX gives lane l of A rows l / 4 and l / 4 + 8, and of K two neighbouring registers' worth
- * in each half; here a lane takes its 16 bytes of K as they are stored, for A and B alike, which permutes K within the slice. */
+ * Two instructions multiply a slice. A lane holds 16 neighbouring bytes of a row, where PTX expects pieces of each half of the
+ * instruction's K. Since A and B use the same assignment, this only permutes K within the slice. */
 #define MATRIX_LANES   32
 #define MATRIX_ROWS    16
 #define MATRIX_COLUMNS 8

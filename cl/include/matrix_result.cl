@@ -1,6 +1,5 @@
-/* The result of a product by matrix instructions: y = activation(scale * product + bias) + residual, in fp32 or rounded as an
- * operand of the next product. Included after matrix.cl, never built alone. Needs B_TILES: tiles of the instructions that a lane
- * finishes together. */
+/* The epilogue of a product by matrix instructions: y = activation(scale * product + bias) + residual, in fp32 or rounded as an
+ * operand of the next product. Include after matrix.cl. Needs B_TILES, the number of adjacent tiles that are stored together. */
 #include "include/activate.cl"
 #include "include/operand16.cl"
 
@@ -9,7 +8,7 @@
         int x_pitch, int rows, const __global uint4 *restrict w, int inputs, int outputs, float scale, int activation, \
         const __global float *restrict bias, const __global float *residual, int residual_offset, int residual_stride
 
-/* y and residual: at the first row; x and w: what int8 reads beside the sums. */
+/* Parameters of the epilogue. Products in int8 also read the scales in x and w. */
 struct matrix_result {
     __global float *y; /* or 16-bit operands, with is_rounded */
     const __global float *residual;
@@ -32,14 +31,14 @@ static inline int count_slices(int inputs)
     return (inputs + CLF__MATRIX_INPUTS(PRECISION) - 1) / CLF__MATRIX_INPUTS(PRECISION);
 }
 
-/* Words from panel to panel of W. */
+/* Words of a panel of W. */
 static inline size_t panel_words(int slices)
 {
     return (size_t)slices * (SLICE_WORDS * PANEL) + (PRECISION == 3 ? CLF__INT8_TAIL / 16 : 0);
 }
 
 #if PRECISION == 3
-/* s t (sum - zero Σ w): operand_int8.cl and product_int8.cl say what each is. */
+/* s t (sum - zero Σ w); operand_int8.cl and product_int8.cl define the terms. */
 static inline float product_of(matrix_sum sum, int row, int column, const struct matrix_result *result)
 {
     const __global uint *tail = (const __global uint *)(result->w + (column / PANEL + 1) * panel_words(result->slices) -
@@ -52,7 +51,7 @@ static inline float product_of(matrix_sum sum, int row, int column, const struct
 #define product_of(sum, row, column, result) (sum)
 #endif
 
-/* Runs the statement for sum i of tile j, at (row, column) of y, where that is within y. */
+/* Runs the statement for sum i of tile j, at (row, column) of y, if y has that element. */
 #define FOR_SUMS_WITHIN(...)                                                                                           \
     _Pragma("unroll") for (int j = 0; j < B_TILES; j++)                                                                \
     {                                                                                                                  \
@@ -112,8 +111,7 @@ static inline void store_values(float (*values)[MATRIX_SUMS], int first_row, int
     }
 }
 
-/* The sums of a lane of B_TILES tiles side by side, the first of which begins at this row and column. All that they need is loaded
- * before the first one is stored. */
+/* Stores a lane's sums of B_TILES adjacent tiles, which begin at this row and column. All loads precede the first store. */
 static inline void finish_tiles(const matrix_sum (*sums)[MATRIX_SUMS], int first_row, int first_column,
                                 const struct matrix_result *result)
 {

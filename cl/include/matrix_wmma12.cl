@@ -1,7 +1,8 @@
-/* Matrix instructions of AMD's RDNA4 GPUs: v_wmma of 16 x 16 x 16 in wavefronts of 32, by clang's built-in functions. See matrix.cl.
+/* Matrix instructions of AMD's RDNA4 GPUs: v_wmma of 16 x 16 x 16 in wavefronts of 32, by built-in functions of
+ * clang. See matrix.cl.
  *
- * Two instructions multiply a slice of halves, four one of bytes. A lane holds eight halves, or eight bytes, of one row for each, as
- * they are stored, for A and B alike, which permutes K within the slice. */
+ * Two instructions multiply a slice of halves, four a slice of bytes. A lane holds eight neighbouring halves or bytes of a row for
+ * each. Since A and B use the same assignment, this only permutes K within the slice. */
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 
 #define MATRIX_LANES   32

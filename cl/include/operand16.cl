@@ -1,8 +1,7 @@
-/* Operands of 16 bits from floats: OPERAND_PRECISION is fp16 (1) or bf16 (2), if not set that of PRECISION. To the nearest, ties
- * to even. Included, never built alone.
+/* Rounds floats to operands of 16 bits, to nearest even: OPERAND_PRECISION, by default PRECISION, is fp16 (1) or bf16 (2).
  *
- * A finite number beyond the largest half becomes the largest half: an activation that large would otherwise make its whole row
- * infinite. Infinities and NaN stay. */
+ * Finite numbers beyond the range of fp16 become the largest half, as in transformers' T5: an infinite activation would make its
+ * whole row infinite. Infinities and NaN do not change. */
 #ifndef OPERAND16 /* more than one file includes this one */
 #define OPERAND16
 #ifndef OPERAND_PRECISION
@@ -54,7 +53,7 @@ static inline void store_operand16(float v, __global ushort *to)
     *to = (ushort)pack_operand16((float2)(v, 0.0f));
 }
 
-/* Four neighbours, those of them that there are: `left`, 1 at least. */
+/* Stores the first `left` >= 1 of four neighbours. */
 static inline void store_operand_quad(float4 v, __global ushort *to, int left)
 {
     uint2 pairs = (uint2)(pack_operand16(v.lo), pack_operand16(v.hi));
@@ -74,13 +73,13 @@ static inline void store_operand_quad(float4 v, __global ushort *to, int left)
     }
 }
 
-/* Eight of them. */
+/* A word of eight operands. */
 static inline uint4 pack_word16(float4 low, float4 high)
 {
     return (uint4)(pack_operand16(low.lo), pack_operand16(low.hi), pack_operand16(high.lo), pack_operand16(high.hi));
 }
 
-/* The word from input `input` on of a row of `inputs` floats, zeros beyond them. */
+/* The word of inputs input .. input + 7 of a row of `inputs` floats, zero after the last one. */
 static inline uint4 load_word16(const __global float *row, int input, int inputs)
 {
     float4 low = (float4)(0.0f), high = low;

@@ -23,7 +23,7 @@ static size_t count_tiles(const struct tile *tile, int rows, int outputs)
            clf__ceil_divide((size_t)outputs, (size_t)tile->columns);
 }
 
-/* NULL: the kernel for few rows. All come to the same bits. */
+/* Returns NULL for gemm_matrix_rows.cl. The choice changes no bits. */
 static const struct tile *choose_tile(const struct clf__caps *caps, int rows, int outputs)
 {
     if (rows <= caps->level->matrix.rows) {
@@ -75,7 +75,7 @@ static const struct clf__matrix_level *matrix_of(const struct clf__weight *weigh
     return &clf__device_caps(weight->device)->level->matrix;
 }
 
-/* Warps for the chunks of a sum over so many inputs. */
+/* The warps of a group of gemm_matrix_rows.cl: one for each chunk of K, up to MOST_ITEMS work-items. */
 static int count_warps(const struct clf__weight *weight)
 {
     size_t chunk = (size_t)CLF__CHUNK_SLICES * CLF__MATRIX_INPUTS(weight->precision);
@@ -132,7 +132,7 @@ static clf_status multiply(struct clf__matrix y, struct clf__matrix x, int rows,
     if (x.precision == CLF_PRECISION_FP32) {
         struct clf__activations packed;
         CLF__TRY(clf__activations_pack(&packed, weight->device, x, rows, weight->inputs, weight->precision));
-        /* In units of 16-bit numbers, whatever they are. */
+        /* The stride counts 16-bit numbers in int8 as well. */
         product.x = (struct clf__matrix){.buffer = packed.buffer,
                                          .stride = packed.pitch / (int)sizeof(uint16_t),
                                          .precision = weight->precision};
@@ -145,7 +145,7 @@ static size_t weight_bytes(clf_precision precision, int outputs, int inputs)
     return clf__panels_bytes(clf__matrix_packing_of(precision), outputs, inputs);
 }
 
-/* Weights that are trained, and products of activations, are in fp32: of the native provider. */
+/* The native provider serves fp32: weights that are trained, and products of activations. */
 const struct clf__gemm_provider clf__gemm_matrix = {
     .panel = CLF__PANEL,
     .packing = clf__matrix_packing_of,

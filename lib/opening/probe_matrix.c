@@ -131,8 +131,8 @@ static clf_status try_level(int *instructions, struct clf_device *device, const 
     return status;
 }
 
-/* Compilers crash at instructions that they half know: what a driver's compiler cannot know is not tried, and
- * AUTO tries those levels alone whose instructions the driver's attributes promise. */
+/* Compilers can crash on instructions of another vendor or generation. So a level of another vendor is never
+ * tried, and AUTO tries a level only if the driver reports its instructions. */
 static int is_tried(const struct clf__level *level, const struct clf__caps *caps,
                     const struct clf__listed_device *listed)
 {

@@ -73,7 +73,7 @@ static void unknown_levels_are_refused(void **state)
     assert_fails(clf_device_open(&device, NULL, &options), CLF_UNSUPPORTED, "has no instructions emulated");
 }
 
-/* A level is the device's: what it says of it, and what products round to. */
+/* The device reports its level, and products with rows of whole slices read 16-bit operands. */
 static void level_is_reported(void **state)
 {
     (void)state;
