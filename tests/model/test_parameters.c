@@ -73,7 +73,9 @@ static const char *const fixtures[] = {"jadore-prj-output-embeddings",
                                        "marian-heads",
                                        "marian-odd",
                                        "marian-all-names",
-                                       "marian-old"};
+                                       "marian-old",
+                                       "marian-legacy",
+                                       "bart-legacy"};
 
 static void test_every_fixture(void **state)
 {
