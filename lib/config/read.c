@@ -138,12 +138,13 @@ static clf_status read_vocabularies(struct clf__config *config, const struct clf
 static clf_status read_tied_sharing(struct clf__config *config, const struct clf__json *json)
 {
     int share = config->feature_size == 0, tie = 1;
-    if (clf__family_of(config->system)->ties_by_file) { /* which is not read yet */
-        config->share_source_target = config->share_target_output = 1;
+    CLF__TRY(clf__json_bool(json, "tie_word_embeddings", &tie));
+    if (clf__family_of(config->system)->ties_by_file) { /* loading the weights settles it */
+        config->share_source_target = 1;
+        config->share_target_output = tie;
         return CLF_OK;
     }
     CLF__TRY(clf__json_bool(json, "share_encoder_decoder_embeddings", &share));
-    CLF__TRY(clf__json_bool(json, "tie_word_embeddings", &tie));
     if (share && config->target_vocabulary != config->source_vocabulary) {
         clf__log(CLF_LOG_WARNING,
                  "%s: \"decoder_vocab_size\" is %d and the shared vocabulary has %d; the latter is used",
