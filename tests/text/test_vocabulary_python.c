@@ -1,6 +1,7 @@
-/* Vocabularies as Python's json module writes them: M2M100's has seven pieces of NUL characters alone. */
+/* Vocabularies as Python's json module writes them: seven pieces of M2M100 consist of NUL characters. */
 #include "support/support.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
