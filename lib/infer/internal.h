@@ -110,7 +110,11 @@ struct clf__decoder_maps {
     int head_count;
 };
 
-/* The rows that clf__session_run_decoder() leaves, for the projection: in 16 bits where that reads them so. */
+/* Makes the tables of positions long enough for sequences of so many rows, within the session's limits. */
+clf_status clf__session_reach(struct clf__session *session, int source_rows, int target_rows);
+
+/* The rows that clf__session_run_decoder() leaves, for the projection: in 16 bits where that reads them so.
+ */
 struct clf__tensor clf__session_decoded(const struct clf__session *session);
 
 /* Runs the decoder's layers and final norm over the first `rows` rows of the workspace; maps may be NULL. */

@@ -236,9 +236,10 @@ static clf_status read_candidates(struct clf__session *session, struct clf__step
     } else if (step->wants_logits || step->ranges_each > 0) {
         CLF__TRY(keep_logits(session, step, views, &results));
     } else {
-        CLF__TRY(clf__projection_top_k(
-            results.values, results.ids, results.statistics, clf__tensor_rows(clf__session_decoded(session), 0, rows),
-            &projection, views->banned, views->banned_offsets, step->both_statistics, &session->projection));
+        CLF__TRY(clf__projection_top_k(results.values, results.ids, results.statistics,
+                                       clf__tensor_rows(clf__session_decoded(session), 0, rows), &projection,
+                                       views->banned, views->banned_offsets, step->both_statistics,
+                                       &session->projection));
     }
     const float *host = session->results_host;
     CLF__TRY(
@@ -289,6 +290,15 @@ static clf_status read_attention(struct clf__step *step, struct clf__tensor look
     return looks.buffer != NULL ? clf__tensor_read(looks, step->attention) : CLF_OK;
 }
 
+static int longest_target(const struct clf__step *step)
+{
+    int longest = 0;
+    for (int r = 0; r < step->rows; r++) {
+        longest = clf__larger(longest, step->positions[r] + 1);
+    }
+    return longest;
+}
+
 /* Ends with the candidates, for which it waits. */
 static clf_status run_step(struct clf__session *session, struct clf__step *step)
 {
@@ -300,6 +310,7 @@ static clf_status run_step(struct clf__session *session, struct clf__step *step)
     assert(step->ranges_each == 0 || session->narrowing.weight.buffer == NULL);
     assert(step->draw_count <= session->limits.draws && (step->draw_count == 0 || step->ranges_each > 0));
     struct step_views views;
+    CLF__TRY(clf__session_reach(session, 0, longest_target(step)));
     if (step->given_offsets != NULL) {
         CLF__TRY(clf__session_give(session, step));
     }
