@@ -60,6 +60,30 @@ static clf_status rebuild_tensor(struct clf__pickle_machine *machine, int argume
                                                                .as.tensor = machine->tensor_count++});
 }
 
+/* OrderedDict(), or as Python 2 pickles it with its items: OrderedDict([[key, value], ...]). */
+static clf_status make_ordered_dict(struct clf__pickle_machine *machine, int arguments)
+{
+    int items, pair[2];
+    const struct clf__pickle_node *node = &machine->nodes[arguments];
+    int is_empty = node->kind == CLF__PICKLE_SEQUENCE && node->count == 0;
+    if (!is_empty && (node->count != 1 || !clf__pickle_parts(machine, arguments, &items, 1) ||
+                      machine->nodes[items].kind != CLF__PICKLE_SEQUENCE)) {
+        return clf__pickle_refuse(machine, "an OrderedDict made of other values");
+    }
+    CLF__TRY(clf__pickle_push_empty(machine, CLF__PICKLE_DICT));
+    int dict = machine->stack[machine->depth - 1];
+    int cell = is_empty ? -1 : machine->nodes[items].first;
+    for (; cell >= 0; cell = machine->cells[cell].next) {
+        int item = machine->cells[cell].node;
+        if (machine->nodes[item].count != 2 || !clf__pickle_parts(machine, item, pair, 2)) {
+            return clf__pickle_refuse(machine, "an OrderedDict made of other values");
+        }
+        CLF__TRY(clf__pickle_add_cell(machine, dict, pair[0]));
+        CLF__TRY(clf__pickle_add_cell(machine, dict, pair[1]));
+    }
+    return CLF_OK;
+}
+
 static clf_status reduce(struct clf__pickle_machine *machine, int none)
 {
     (void)none;
@@ -71,9 +95,7 @@ static clf_status reduce(struct clf__pickle_machine *machine, int none)
     }
     switch (machine->nodes[callable].as.global) {
     case ORDERED_DICT:
-        return machine->nodes[arguments].kind == CLF__PICKLE_SEQUENCE && machine->nodes[arguments].count == 0
-                   ? clf__pickle_push_empty(machine, CLF__PICKLE_DICT)
-                   : clf__pickle_refuse(machine, "an OrderedDict made of other values");
+        return make_ordered_dict(machine, arguments);
     case REBUILD_TENSOR:
     case REBUILD_OLD_TENSOR:
         return rebuild_tensor(machine, arguments);

@@ -240,18 +240,25 @@ static const struct clf__stored_tensor *find_embedding(const struct loading *loa
     return found;
 }
 
-/* Some of transformers' classes tie the projection to the embedding whatever config.json says, unless the
- * file holds both and they differ. A projection alone is the embedding only where config.json ties them. */
+/* As in transformers 5, a projection that differs from the embedding is used, even where config.json ties
+ * them. Some classes tie a projection that the file does not hold whatever config.json says. A projection
+ * alone is the embedding only where config.json ties them. */
 static clf_status settle_tie(struct clf__config *config, const struct loading *loading)
 {
-    if (!family_of(loading)->ties_by_file) {
+    int is_tied = config->share_target_output;
+    if (family_of(loading)->hugging_face == NULL || (!family_of(loading)->ties_by_file && !is_tied)) {
         return CLF_OK;
     }
     const struct clf__stored_tensor *projection = find_by_name(loading, "lm_head.weight");
     const struct clf__stored_tensor *embedding = find_embedding(loading);
-    int same = projection == NULL || config->share_target_output;
+    int same = projection == NULL || is_tied;
     if (projection && embedding) {
         CLF__TRY(clf__stored_tensor_same(&same, projection, embedding));
+    }
+    if (is_tied && !same) {
+        clf__log(CLF_LOG_WARNING,
+                 "%s: \"%s\" differs from \"%s\", to which config.json ties it; both are used as stored",
+                 projection->file, projection->name, embedding->name);
     }
     config->share_target_output = same;
     return CLF_OK;

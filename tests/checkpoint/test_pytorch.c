@@ -29,14 +29,21 @@
 
 static const float values[6] = {0, 1, 2, 3, 4, 5};
 
-static const char *write_pickle(const void *pickle, size_t size)
+static const char *write_pickle_in(const char *folder, const void *pickle, size_t size)
 {
-    const char *folder = support_temporary_folder();
     size_t bytes;
     struct zip_file files[] = {{"any/data.pkl", pickle, size}, {"any/data/0", values, sizeof values}};
     uint8_t *archive = zip_make(&bytes, files, 2);
     assert_ok(clf__file_write(folder_path(folder, "pytorch_model.bin"), archive, bytes));
     return folder;
+}
+
+/* The folder holds nothing else: each call replaces the file. */
+static const char *write_pickle(const void *pickle, size_t size)
+{
+    static const char *folder;
+    folder = folder != NULL ? folder : support_temporary_folder();
+    return write_pickle_in(folder, pickle, size);
 }
 
 static void check_tensor(const char *pickle, size_t size, int dimensions, const int64_t *shape,
@@ -79,6 +86,12 @@ static void test_tensors(void **state)
           "u}X\x09\0\0\0_metadataNsbu.",
           2, two_three, 0, 1, 2, 3, 4, 5);
     CHECK("\x80\x02}q\x00" NAME("a") ROWS "s.", 2, two_three, 0, 1, 2, 3, 4, 5);
+    /* As Python 2 has it: strings of bytes, and the items of an OrderedDict as its argument. */
+    CHECK("\x80\x02"
+          "ccollections\nOrderedDict\n](](U\x01"
+          "a" ROWS "e](T\x01\0\0\0bK\x01"
+          "ee\x85R.",
+          2, two_three, 0, 1, 2, 3, 4, 5);
     /* Remembered values. */
     CHECK(START NAME("a") "q\x05" ROWS "r\x01\x01\0\0"
                           "X\x01\0\0\0"
@@ -137,6 +150,14 @@ static void test_wrong_pickles(void **state)
             CLF_UNSUPPORTED, "a storage that is made in place"),
         ROW("\x80\x02"
             "ccollections\nOrderedDict\nK\x01\x85R.",
+            CLF_UNSUPPORTED, "an OrderedDict made of other values"),
+        ROW("\x80\x02"
+            "ccollections\nOrderedDict\n](](K\x01"
+            "ee\x85R.",
+            CLF_UNSUPPORTED, "an OrderedDict made of other values"),
+        ROW("\x80\x02"
+            "ccollections\nOrderedDict\n](K\x01"
+            "e\x85R.",
             CLF_UNSUPPORTED, "an OrderedDict made of other values"),
         ROW("\x80\x02" FUNCTION ")R.", CLF_FORMAT, "a tensor is not described as torch does"),
         ROW("\x80\x02K\x01Q.", CLF_FORMAT, "a storage is not described as torch does"),
@@ -269,7 +290,7 @@ static void test_order(void **state)
 {
     (void)state;
     struct clf__checkpoint *checkpoint;
-    const char *folder = write_pickle("cos\nsystem\n", 11);
+    const char *folder = write_pickle_in(support_temporary_folder(), "cos\nsystem\n", 11);
     static const char header[] = "\x02\0\0\0\0\0\0\0{}";
     assert_ok(clf__file_write(folder_path(folder, "model.safetensors"), header, sizeof header - 1));
     assert_ok(clf__checkpoint_open(&checkpoint, folder));
