@@ -68,6 +68,10 @@ clf_status clf__pickle_pop(struct clf__pickle_machine *machine, int *node)
 
 clf_status clf__pickle_add_cell(struct clf__pickle_machine *machine, int holder, int node)
 {
+    /* Without calls that copy lists, a pickle makes at most one cell for each of its bytes. */
+    if (machine->cell_count >= 2 * CLF__PICKLE_MOST) {
+        return clf__pickle_refuse(machine, "lists that it copies too often");
+    }
     CLF__TRY(
         clf__grow(&machine->cells, machine->cell_count, &machine->cell_capacity, sizeof *machine->cells));
     machine->cells[machine->cell_count] = (struct clf__pickle_cell){node, -1};

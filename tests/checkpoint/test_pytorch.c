@@ -197,6 +197,27 @@ static void test_wrong_pickles(void **state)
     }
 }
 
+/* A list that many calls copy: the memory has a limit. */
+static void test_copied_lists(void **state)
+{
+    (void)state;
+    static const char list[] = "\x80\x02"
+                               "ccollections\nOrderedDict\nq\1](K\1K\2eq\2](";
+    enum { ITEMS = 20000, COPIES = 400 };
+    char *pickle = support_array(sizeof list + 2 * ITEMS + 8 * COPIES + 64, 1), *end = pickle;
+    end = (char *)memcpy(end, list, sizeof list - 1) + sizeof list - 1;
+    for (int i = 0; i < ITEMS; i++) {
+        end = (char *)memcpy(end, "h\2", 2) + 2;
+    }
+    end = (char *)memcpy(end, "eq\3", 3) + 3;
+    for (int i = 0; i < COPIES; i++) {
+        end = (char *)memcpy(end, "h\1h\3\x85R", 6) + 6;
+    }
+    struct clf__checkpoint *checkpoint;
+    assert_fails(clf__checkpoint_open(&checkpoint, write_pickle(pickle, (size_t)(end - pickle))),
+                 CLF_UNSUPPORTED, "lists that it copies too often");
+}
+
 /* Every change of one byte, and every cut, gives a failure that names the file, or tensors that lie inside
  * it. */
 static void test_damaged_archives(void **state)
@@ -323,6 +344,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_tensors, support_teardown),
         cmocka_unit_test_teardown(test_wrong_pickles, support_teardown),
+        cmocka_unit_test_teardown(test_copied_lists, support_teardown),
         cmocka_unit_test_teardown(test_damaged_archives, support_teardown),
         cmocka_unit_test_teardown(test_other_archives, support_teardown),
         cmocka_unit_test_teardown(test_order, support_teardown),
