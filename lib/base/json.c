@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json_python.h"
+#include "base/log.h"
 #include "base/memory.h"
 
 /* jansson keeps its own allocator: json_set_alloc_funcs() is one setting for the whole process, which belongs
@@ -63,25 +65,37 @@ static clf_status check_memory(const char *text, size_t size, const char *path,
     return CLF_OK;
 }
 
-clf_status clf__json_parse(json_t **out, const char *text, size_t size, const char *path,
-                           struct clf__json_limits limits)
+/* jansson's result with as few liberties as the text needs: equal keys, unless they must be unique, and whole
+ * numbers of more than 64 bits, which *flags then allow. */
+static json_t *parse_with(size_t *flags, const char *text, size_t size, const char *path, int keys_are_unique,
+                          json_error_t *error)
 {
-    const size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY;
-    *out = NULL;
-    if (size > limits.bytes) {
-        return clf__fail(CLF_FORMAT, "%s: has %zu bytes of JSON, more than the %zu expected of such a file",
-                         path, size, limits.bytes);
-    }
-    CLF__TRY(check_memory(text, size, path, limits));
-    json_error_t error = {.line = 0};
-    json_t *root = json_loadb(text, size, flags, &error);
-    if (!root && json_error_code(&error) == json_error_numeric_overflow) {
-        /* transformers writes model_max_length as 10^30 where a tokenizer has no limit. */
-        root = json_loadb(text, size, flags | JSON_DECODE_INT_AS_REAL, &error);
-        if (root && restore_integers(root) != 0) {
-            json_decref(root);
-            return no_memory(path);
+    for (;;) {
+        json_t *root = json_loadb(text, size, *flags, error);
+        enum json_error_code code = root ? json_error_unknown : json_error_code(error);
+        if (code == json_error_duplicate_key && !keys_are_unique && (*flags & JSON_REJECT_DUPLICATES)) {
+            clf__log(CLF_LOG_WARNING, "%s: line %d: %s; the last value is used", path, error->line,
+                     error->text);
+            *flags &= ~(size_t)JSON_REJECT_DUPLICATES;
+        } else if (code == json_error_numeric_overflow && !(*flags & JSON_DECODE_INT_AS_REAL)) {
+            /* transformers writes model_max_length as 10^30 where a tokenizer has no limit. */
+            *flags |= JSON_DECODE_INT_AS_REAL;
+        } else {
+            return root;
         }
+    }
+}
+
+static clf_status parse(json_t **out, const char *text, size_t size, const char *path,
+                        struct clf__json_limits limits, int keys_are_unique)
+{
+    size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY;
+    json_error_t error = {.line = 0};
+    CLF__TRY(check_memory(text, size, path, limits));
+    json_t *root = parse_with(&flags, text, size, path, keys_are_unique, &error);
+    if (root && (flags & JSON_DECODE_INT_AS_REAL) && restore_integers(root) != 0) {
+        json_decref(root);
+        return no_memory(path);
     }
     if (!root && !error.text[0]) { /* nothing wrong with the text: jansson found no memory */
         return no_memory(path);
@@ -94,7 +108,43 @@ clf_status clf__json_parse(json_t **out, const char *text, size_t size, const ch
     return CLF_OK;
 }
 
-clf_status clf__json_load(struct clf__json *out, const char *path, struct clf__json_limits limits)
+static clf_status check_size(size_t size, const char *path, struct clf__json_limits limits)
+{
+    return size <= limits.bytes
+               ? CLF_OK
+               : clf__fail(CLF_FORMAT, "%s: has %zu bytes of JSON, more than the %zu expected of such a file",
+                           path, size, limits.bytes);
+}
+
+clf_status clf__json_parse(json_t **out, const char *text, size_t size, const char *path,
+                           struct clf__json_limits limits)
+{
+    char *changed;
+    size_t changed_size;
+    *out = NULL;
+    CLF__TRY(check_size(size, path, limits));
+    if (clf__json_from_python(&changed, &changed_size, text, size) != CLF_OK) {
+        return no_memory(path);
+    }
+    clf_status status = changed ? parse(out, changed, changed_size, path, limits, 0)
+                                : parse(out, text, size, path, limits, 0);
+    clf__free(changed);
+    return status;
+}
+
+clf_status clf__json_parse_strict(json_t **out, const char *text, size_t size, const char *path,
+                                  struct clf__json_limits limits)
+{
+    *out = NULL;
+    CLF__TRY(check_size(size, path, limits));
+    return parse(out, text, size, path, limits, 1);
+}
+
+typedef clf_status parser(json_t **out, const char *text, size_t size, const char *path,
+                          struct clf__json_limits limits);
+
+static clf_status load(struct clf__json *out, const char *path, struct clf__json_limits limits,
+                       parser *parse_text)
 {
     *out = (struct clf__json){0};
     char *text = NULL;
@@ -105,7 +155,7 @@ clf_status clf__json_load(struct clf__json *out, const char *path, struct clf__j
         status = clf__fail(CLF_FORMAT, "%s: is empty; download or save it again", path);
     }
     if (status == CLF_OK) {
-        status = clf__json_parse(&out->root, text, size, path, limits);
+        status = parse_text(&out->root, text, size, path, limits);
     }
     if (status == CLF_OK && !json_is_object(out->root)) {
         status = clf__fail(CLF_FORMAT, "%s: is not a JSON object", path);
@@ -117,9 +167,19 @@ clf_status clf__json_load(struct clf__json *out, const char *path, struct clf__j
     return status;
 }
 
+clf_status clf__json_load(struct clf__json *out, const char *path, struct clf__json_limits limits)
+{
+    return load(out, path, limits, clf__json_parse);
+}
+
+clf_status clf__json_load_strict(struct clf__json *out, const char *path, struct clf__json_limits limits)
+{
+    return load(out, path, limits, clf__json_parse_strict);
+}
+
 clf_status clf__json_word(json_t **out, const char *word)
 {
-    clf_status status = clf__json_parse(out, word, strlen(word), "a value", clf__json_settings);
+    clf_status status = clf__json_parse_strict(out, word, strlen(word), "a value", clf__json_settings);
     return status == CLF_FORMAT ? CLF_OK : status;
 }
 

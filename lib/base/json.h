@@ -6,7 +6,7 @@
 
 #include "base/status.h"
 
-/* A parsed file; `path` is kept for the messages. Duplicate keys are an error. */
+/* A parsed file; `path` is kept for the messages. */
 struct clf__json {
     json_t *root; /* an object */
     char *path;
@@ -22,6 +22,8 @@ struct clf__json_limits {
 extern const struct clf__json_limits clf__json_settings;
 
 clf_status clf__json_load(struct clf__json *out, const char *path, struct clf__json_limits limits);
+/* The same by clf__json_parse_strict(), for files that people write. */
+clf_status clf__json_load_strict(struct clf__json *out, const char *path, struct clf__json_limits limits);
 /* The file of settings `name` in a folder; with find, *out has no root where it is not there. */
 clf_status clf__json_load_in(struct clf__json *out, const char *folder, const char *name);
 clf_status clf__json_find_in(struct clf__json *out, const char *folder, const char *name);
@@ -39,11 +41,17 @@ clf_status clf__json_string(const struct clf__json *json, const char *key, const
 int clf__json_has(const struct clf__json *json, const char *key); /* present and not null */
 
 /* Any value from text; the caller releases *out. `path` is for the messages: damage is CLF_FORMAT with the
- * line, and no memory CLF_OUT_OF_MEMORY. Duplicate keys, values more than 100 deep, \u0000 and NUL bytes are
- * damage. Whole numbers of more than 64 bits are reals; in a text that holds one, 5.0 is read as 5, and whole
- * numbers beyond 9 * 10^15 are reals too. */
+ * line, and no memory CLF_OUT_OF_MEMORY. Values more than 100 deep and NUL bytes are damage. Whatever else
+ * Python's json module reads is read: of two equal keys the last one counts, with a warning, and
+ * base/json_python.h says what becomes of \u0000, surrogates, NaN and Infinity. Whole numbers of more than 64
+ * bits are reals; in a text that holds one, 5.0 is read as 5, and whole numbers beyond 9 * 10^15 are reals
+ * too. */
 clf_status clf__json_parse(json_t **out, const char *text, size_t size, const char *path,
                            struct clf__json_limits limits);
+
+/* The same for JSON of the standard: equal keys, \u0000, surrogates, NaN and Infinity are damage too. */
+clf_status clf__json_parse_strict(json_t **out, const char *text, size_t size, const char *path,
+                                  struct clf__json_limits limits);
 
 /* What a parser would trip over is looked for first: more values than the limit or too deep is CLF_FORMAT.
  * *bytes is the most memory that jansson needs for the text, at any time and together. */

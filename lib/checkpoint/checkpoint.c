@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "checkpoint/format.h"
@@ -87,6 +88,20 @@ static int is_plain_name(const char *name)
     return name[0] != '\0' && strchr(name, '/') == NULL && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 }
 
+/* Whether transformers may tie a matrix to another one. An index may name such a matrix though no shard holds
+ * it, or not name the copy in a shard; loading the model fails where a needed matrix is missing. */
+static int may_be_tied(const char *name)
+{
+    static const char *const endings[] = {"shared.weight", "embed_tokens.weight", "lm_head.weight",
+                                          "proj_out.weight"};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        if (clf__ends_with(name, endings[i])) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static clf_status check_index(const struct clf__checkpoint *checkpoint, const json_t *weight_map)
 {
     const char *name;
@@ -95,6 +110,9 @@ static clf_status check_index(const struct clf__checkpoint *checkpoint, const js
     {
         const struct clf__stored_tensor *tensor = clf__checkpoint_find(checkpoint, name);
         const char *found = tensor ? strrchr(tensor->file, '/') : NULL;
+        if (!tensor && may_be_tied(name)) {
+            continue;
+        }
         if (!found || strcmp(found + 1, json_string_value(file)) != 0) {
             return clf__fail(CLF_FORMAT,
                              "%s: tensor \"%.200s\" is not in %.200s; download or save both again",
@@ -102,10 +120,11 @@ static clf_status check_index(const struct clf__checkpoint *checkpoint, const js
         }
     }
     for (int i = 0; i < checkpoint->list.count; i++) {
-        if (!json_object_get(weight_map, checkpoint->list.items[i].name)) {
-            return clf__fail(
-                CLF_FORMAT, "%s: tensor \"%.200s\" of %s is missing from it; download or save both again",
-                checkpoint->path, checkpoint->list.items[i].name, checkpoint->list.items[i].file);
+        const char *stored = checkpoint->list.items[i].name;
+        if (!json_object_get(weight_map, stored) && !may_be_tied(stored)) {
+            return clf__fail(CLF_FORMAT,
+                             "%s: tensor \"%.200s\" of %s is missing from it; download or save both again",
+                             checkpoint->path, stored, checkpoint->list.items[i].file);
         }
     }
     return CLF_OK;

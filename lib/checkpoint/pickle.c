@@ -1,18 +1,16 @@
 /* A machine for the part of Python's pickle protocol 2 (PEP 307, and the comments of Python's pickletools)
  * that a state dict takes. */
-#include "checkpoint/pickle.h"
+#include "checkpoint/pickle_machine.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "checkpoint/little_endian.h"
-#include "checkpoint/pickle_machine.h"
 
-/* A value, and a cell of what holds it, take some hundred bytes for each of the pickle's at most. */
-enum { MAX_BYTES = 1 << 22, MAX_MEMO = 1 << 22, MAX_LONG_BYTES = 8, STORAGE_PARTS = 5, TENSOR_PARTS = 6 };
+enum { MAX_MEMO = 1 << 22, MAX_LONG_BYTES = 8, STORAGE_PARTS = 5, VIEW_PARTS = 3, TENSOR_PARTS = 4 };
 
-enum global { ORDERED_DICT, REBUILD_TENSOR, REBUILD_PARAMETER, FIRST_STORAGE };
+enum global { ORDERED_DICT, REBUILD_TENSOR, REBUILD_OLD_TENSOR, REBUILD_PARAMETER, FIRST_STORAGE };
 
 static const struct {
     const char *text;    /* as the opcode has it */
@@ -20,6 +18,7 @@ static const struct {
 } globals[] = {
     {"collections\nOrderedDict\n", NULL},
     {"torch._utils\n_rebuild_tensor_v2\n", NULL},
+    {"torch._utils\n_rebuild_tensor\n", NULL}, /* torch before 0.4 */
     {"torch._utils\n_rebuild_parameter\n", NULL},
     {"torch\nFloatStorage\n", "F32"},
     {"torch\nHalfStorage\n", "F16"},
@@ -34,7 +33,7 @@ static const struct {
 };
 enum { GLOBALS = sizeof globals / sizeof *globals };
 
-/* (storage, offset, sizes, strides, requires_grad, hooks) */
+/* (storage, offset, sizes, strides), then requires_grad and hooks, which are not read */
 static clf_status rebuild_tensor(struct clf__pickle_machine *machine, int arguments)
 {
     int parts[TENSOR_PARTS], strides;
@@ -49,7 +48,9 @@ static clf_status rebuild_tensor(struct clf__pickle_machine *machine, int argume
     const struct clf__pickle_node *storage = &machine->nodes[parts[0]];
     tensor.type = storage->as.storage.type;
     tensor.storage = storage->as.storage.key;
-    tensor.storage_elements = storage->as.storage.elements;
+    tensor.storage_elements = storage->as.storage.view_offset + storage->as.storage.view_elements;
+    int64_t start = storage->as.storage.view_offset;
+    tensor.offset = tensor.offset > INT64_MAX - start ? INT64_MAX : tensor.offset + start;
     CLF__TRY(clf__grow(&machine->tensors, machine->tensor_count, &machine->tensor_capacity,
                        sizeof *machine->tensors));
     machine->tensors[machine->tensor_count] = tensor;
@@ -57,6 +58,30 @@ static clf_status rebuild_tensor(struct clf__pickle_machine *machine, int argume
                                                                .first = -1,
                                                                .last = -1,
                                                                .as.tensor = machine->tensor_count++});
+}
+
+/* OrderedDict(), or as Python 2 pickles it with its items: OrderedDict([[key, value], ...]). */
+static clf_status make_ordered_dict(struct clf__pickle_machine *machine, int arguments)
+{
+    int items, pair[2];
+    const struct clf__pickle_node *node = &machine->nodes[arguments];
+    int is_empty = node->kind == CLF__PICKLE_SEQUENCE && node->count == 0;
+    if (!is_empty && (node->count != 1 || !clf__pickle_parts(machine, arguments, &items, 1) ||
+                      machine->nodes[items].kind != CLF__PICKLE_SEQUENCE)) {
+        return clf__pickle_refuse(machine, "an OrderedDict made of other values");
+    }
+    CLF__TRY(clf__pickle_push_empty(machine, CLF__PICKLE_DICT));
+    int dict = machine->stack[machine->depth - 1];
+    int cell = is_empty ? -1 : machine->nodes[items].first;
+    for (; cell >= 0; cell = machine->cells[cell].next) {
+        int item = machine->cells[cell].node;
+        if (machine->nodes[item].count != 2 || !clf__pickle_parts(machine, item, pair, 2)) {
+            return clf__pickle_refuse(machine, "an OrderedDict made of other values");
+        }
+        CLF__TRY(clf__pickle_add_cell(machine, dict, pair[0]));
+        CLF__TRY(clf__pickle_add_cell(machine, dict, pair[1]));
+    }
+    return CLF_OK;
 }
 
 static clf_status reduce(struct clf__pickle_machine *machine, int none)
@@ -70,10 +95,9 @@ static clf_status reduce(struct clf__pickle_machine *machine, int none)
     }
     switch (machine->nodes[callable].as.global) {
     case ORDERED_DICT:
-        return machine->nodes[arguments].kind == CLF__PICKLE_SEQUENCE && machine->nodes[arguments].count == 0
-                   ? clf__pickle_push_empty(machine, CLF__PICKLE_DICT)
-                   : clf__pickle_refuse(machine, "an OrderedDict made of other values");
+        return make_ordered_dict(machine, arguments);
     case REBUILD_TENSOR:
+    case REBUILD_OLD_TENSOR:
         return rebuild_tensor(machine, arguments);
     case REBUILD_PARAMETER:
         if (!clf__pickle_parts(machine, arguments, &tensor, 1) ||
@@ -87,11 +111,30 @@ static clf_status reduce(struct clf__pickle_machine *machine, int none)
     }
 }
 
-/* ("storage", its class, its key, the device, how many elements) */
+/* The part of a storage that a view of torch before 0.4 uses: (its key, offset, elements), or None. */
+static int read_view(const struct clf__pickle_machine *machine, int view, struct clf__pickle_node *storage)
+{
+    int parts[VIEW_PARTS];
+    int64_t offset, elements;
+    if (machine->nodes[view].kind == CLF__PICKLE_NOTHING) {
+        return 1;
+    }
+    if (!clf__pickle_parts(machine, view, parts, VIEW_PARTS) ||
+        !clf__pickle_number(machine, parts[1], &offset) ||
+        !clf__pickle_number(machine, parts[2], &elements) || offset < 0 || elements < 0 ||
+        offset > storage->as.storage.elements || elements > storage->as.storage.elements - offset) {
+        return 0;
+    }
+    storage->as.storage.view_offset = offset;
+    storage->as.storage.view_elements = elements;
+    return 1;
+}
+
+/* ("storage", its class, its key, the device, how many elements), and before torch 1.6 the view. */
 static clf_status load_storage(struct clf__pickle_machine *machine, int none)
 {
     (void)none;
-    int id, parts[STORAGE_PARTS];
+    int id, parts[STORAGE_PARTS + 1];
     int64_t elements;
     CLF__TRY(clf__pickle_pop(machine, &id));
     if (!clf__pickle_parts(machine, id, parts, STORAGE_PARTS)) {
@@ -108,7 +151,11 @@ static clf_status load_storage(struct clf__pickle_machine *machine, int none)
     struct clf__pickle_node storage = {.kind = CLF__PICKLE_STORAGE, .first = -1, .last = -1};
     storage.as.storage.type = clf__element_type_find(globals[class->as.global].element);
     storage.as.storage.key = key->as.text;
-    storage.as.storage.elements = elements;
+    storage.as.storage.elements = storage.as.storage.view_elements = elements;
+    if (clf__pickle_parts(machine, id, parts, STORAGE_PARTS + 1) &&
+        !read_view(machine, parts[STORAGE_PARTS], &storage)) {
+        return clf__pickle_damaged(machine, "a view of a storage is not described as torch does");
+    }
     return clf__pickle_push(machine, storage);
 }
 
@@ -151,7 +198,7 @@ static clf_status add_to_dict(struct clf__pickle_machine *machine, int count)
 static clf_status take(struct clf__pickle_machine *machine, const uint8_t **out, size_t size)
 {
     if (size > (size_t)(machine->end - machine->bytes)) {
-        return clf__pickle_damaged(machine, "it is cut off");
+        return clf__pickle_cut_off(machine);
     }
     *out = machine->bytes;
     machine->bytes += size;
@@ -224,7 +271,7 @@ static clf_status load_global(struct clf__pickle_machine *machine, int none)
     const uint8_t *name_end =
         module_end != NULL ? memchr(module_end + 1, '\n', (size_t)(machine->end - module_end - 1)) : NULL;
     if (name_end == NULL) {
-        return clf__pickle_damaged(machine, "it is cut off");
+        return clf__pickle_cut_off(machine);
     }
     size_t size = (size_t)(name_end + 1 - machine->bytes);
     for (int i = 0; i < GLOBALS; i++) {
@@ -361,6 +408,7 @@ static const struct {
     {load_real, 8, 'G'},                      /* BINFLOAT */
     {load_text, 4, 'X'},                      /* BINUNICODE */
     {load_text, 1, 'U'},                      /* SHORT_BINSTRING */
+    {load_text, 4, 'T'},                      /* BINSTRING */
     {load_storage, 0, 'Q'},                   /* BINPERSID */
     {recall, 1, 'h'},                         /* BINGET */
     {recall, 4, 'j'},                         /* LONG_BINGET */
@@ -380,7 +428,7 @@ static clf_status step(struct clf__pickle_machine *machine, uint8_t code)
     return clf__pickle_refuse(machine, name);
 }
 
-static clf_status run(struct clf__pickle_machine *machine)
+clf_status clf__pickle_run(struct clf__pickle_machine *machine)
 {
     for (;;) {
         const uint8_t *opcode = NULL;
@@ -392,108 +440,4 @@ static clf_status run(struct clf__pickle_machine *machine)
         }
         CLF__TRY(step(machine, *opcode));
     }
-}
-
-static int is_word(const struct clf__pickled_text *text, const char *word)
-{
-    return text->size == strlen(word) && memcmp(text->bytes, word, text->size) == 0;
-}
-
-/* What a cell of a dict's keys holds, and its value's node; returns the next such cell. */
-static int next_pair(const struct clf__pickle_machine *machine, int cell, int *key, int *value)
-{
-    const struct clf__pickle_cell *held = &machine->cells[cell];
-    *key = held->node;
-    *value = machine->cells[held->next].node;
-    return machine->cells[held->next].next;
-}
-
-/* Trainers keep the state dict beside other things, under one of these names. */
-static int find_state_dict(const struct clf__pickle_machine *machine, int root)
-{
-    static const char *const names[] = {"state_dict", "model_state_dict", "model", "module"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        int cell = machine->nodes[root].first, key, value;
-        while (cell >= 0) {
-            cell = next_pair(machine, cell, &key, &value);
-            const struct clf__pickle_node *word = &machine->nodes[key];
-            if (word->kind == CLF__PICKLE_TEXT && is_word(&word->as.text, names[i]) &&
-                machine->nodes[value].kind == CLF__PICKLE_DICT) {
-                return value;
-            }
-        }
-    }
-    return root;
-}
-
-static clf_status give_tensors(struct clf__pickle_machine *machine, int dict,
-                               const struct clf__pickled_functions *functions)
-{
-    int cell = machine->nodes[dict].first, found = 0, key, value;
-    while (cell >= 0) {
-        cell = next_pair(machine, cell, &key, &value);
-        if (machine->nodes[key].kind == CLF__PICKLE_TEXT &&
-            machine->nodes[value].kind == CLF__PICKLE_TENSOR) {
-            struct clf__pickled_tensor tensor = machine->tensors[machine->nodes[value].as.tensor];
-            tensor.name = machine->nodes[key].as.text;
-            CLF__TRY(functions->tensor(functions->user, &tensor));
-            found++;
-        }
-    }
-    return found > 0 ? CLF_OK : clf__pickle_refuse(machine, "no tensor in its dict");
-}
-
-static clf_status give_numbers(const struct clf__pickle_machine *machine, int dict,
-                               struct clf__pickled_text name, const struct clf__pickled_functions *functions)
-{
-    int cell = machine->nodes[dict].first, key, value;
-    while (cell >= 0) {
-        cell = next_pair(machine, cell, &key, &value);
-        if (machine->nodes[key].kind == CLF__PICKLE_TEXT &&
-            machine->nodes[value].kind == CLF__PICKLE_NUMBER) {
-            struct clf__pickled_number number = {name, machine->nodes[key].as.text,
-                                                 machine->nodes[value].as.number};
-            CLF__TRY(functions->number(functions->user, &number));
-        }
-    }
-    return CLF_OK;
-}
-
-static clf_status give(struct clf__pickle_machine *machine, const struct clf__pickled_functions *functions)
-{
-    int root = machine->stack[0];
-    if (machine->nodes[root].kind != CLF__PICKLE_DICT) {
-        return clf__pickle_refuse(machine, "no dict at its end");
-    }
-    int state = find_state_dict(machine, root), cell = machine->nodes[root].first, key, value;
-    while (cell >= 0 && state != root) {
-        cell = next_pair(machine, cell, &key, &value);
-        if (machine->nodes[key].kind == CLF__PICKLE_TEXT && machine->nodes[value].kind == CLF__PICKLE_DICT &&
-            value != state) {
-            CLF__TRY(give_numbers(machine, value, machine->nodes[key].as.text, functions));
-            machine->nodes[value].first = -1; /* once, under however many keys it stands */
-        }
-    }
-    return give_tensors(machine, state, functions);
-}
-
-clf_status clf__pickle_read(const uint8_t *bytes, size_t size, const char *path,
-                            const struct clf__pickled_functions *functions)
-{
-    struct clf__pickle_machine machine = {.path = path, .bytes = bytes, .end = bytes + size};
-    if (size > MAX_BYTES) {
-        return clf__fail(CLF_FORMAT, "%s: its pickle has %zu bytes, more than %d; save it as safetensors",
-                         path, size, (int)MAX_BYTES);
-    }
-    clf_status status = run(&machine);
-    if (status == CLF_OK) {
-        status = give(&machine, functions);
-    }
-    clf__free(machine.nodes);
-    clf__free(machine.cells);
-    clf__free(machine.tensors);
-    clf__free(machine.stack);
-    clf__free(machine.marks);
-    clf__free(machine.memo);
-    return status;
 }

@@ -14,9 +14,12 @@ struct clf__pickled_text {
     size_t size;
 };
 
+/* The longest pickle in bytes; each byte needs at most about a hundred bytes of memory. */
+enum { CLF__PICKLE_MOST = 1 << 22 };
+
 struct clf__pickled_tensor {
     struct clf__pickled_text name;
-    struct clf__pickled_text storage; /* data/<storage> holds its elements */
+    struct clf__pickled_text storage; /* the key of the storage that holds the elements */
     const struct clf__element_type *type;
     int64_t storage_elements;
     int64_t offset; /* in elements */

@@ -16,6 +16,25 @@ clf_status clf__pickle_refuse(const struct clf__pickle_machine *machine, const c
         machine->path, what);
 }
 
+clf_status clf__pickle_cut_off(const struct clf__pickle_machine *machine)
+{
+    return machine->is_window
+               ? clf__fail(CLF_FORMAT, "%s: its pickle has more than %d bytes; save it as safetensors",
+                           machine->path, (int)CLF__PICKLE_MOST)
+               : clf__pickle_damaged(machine, "it is cut off");
+}
+
+void clf__pickle_free(struct clf__pickle_machine *machine)
+{
+    clf__free(machine->nodes);
+    clf__free(machine->cells);
+    clf__free(machine->tensors);
+    clf__free(machine->stack);
+    clf__free(machine->marks);
+    clf__free(machine->memo);
+    *machine = (struct clf__pickle_machine){.path = machine->path};
+}
+
 /* Makes a node and pushes it. */
 clf_status clf__pickle_push(struct clf__pickle_machine *machine, struct clf__pickle_node node)
 {
@@ -49,6 +68,10 @@ clf_status clf__pickle_pop(struct clf__pickle_machine *machine, int *node)
 
 clf_status clf__pickle_add_cell(struct clf__pickle_machine *machine, int holder, int node)
 {
+    /* Without calls that copy lists, a pickle makes at most one cell for each of its bytes. */
+    if (machine->cell_count >= 2 * CLF__PICKLE_MOST) {
+        return clf__pickle_refuse(machine, "lists that it copies too often");
+    }
     CLF__TRY(
         clf__grow(&machine->cells, machine->cell_count, &machine->cell_capacity, sizeof *machine->cells));
     machine->cells[machine->cell_count] = (struct clf__pickle_cell){node, -1};

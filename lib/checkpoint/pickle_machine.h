@@ -28,6 +28,7 @@ struct clf__pickle_node {
             const struct clf__element_type *type;
             struct clf__pickled_text key;
             int64_t elements;
+            int64_t view_offset, view_elements; /* the elements that tensors may use: all, or a view's */
         } storage;
         int tensor; /* which of the machine's */
     } as;
@@ -40,6 +41,7 @@ struct clf__pickle_cell {
 struct clf__pickle_machine {
     const char *path;
     const uint8_t *bytes, *end; /* what is not read yet */
+    int is_window;              /* the file continues after `end` */
     struct clf__pickle_node *nodes;
     struct clf__pickle_cell *cells;
     struct clf__pickled_tensor *tensors;
@@ -51,6 +53,15 @@ struct clf__pickle_machine {
 /* Failures, with the file's name: what is cut off or wrong, and what only another program can read. */
 clf_status clf__pickle_damaged(const struct clf__pickle_machine *machine, const char *what);
 clf_status clf__pickle_refuse(const struct clf__pickle_machine *machine, const char *what);
+/* The failure of a pickle that does not end before `end`. */
+clf_status clf__pickle_cut_off(const struct clf__pickle_machine *machine);
+
+/* Runs one pickle up to its STOP. The result is stack[0]; `bytes` then points past the pickle. */
+clf_status clf__pickle_run(struct clf__pickle_machine *machine);
+/* Calls the functions with the tensors of the state dict in stack[0] and with the numbers beside it. */
+clf_status clf__pickle_give(struct clf__pickle_machine *machine,
+                            const struct clf__pickled_functions *functions);
+void clf__pickle_free(struct clf__pickle_machine *machine);
 
 /* Makes a node and pushes it; an empty one of a kind; takes the uppermost one above the last mark. */
 clf_status clf__pickle_push(struct clf__pickle_machine *machine, struct clf__pickle_node node);

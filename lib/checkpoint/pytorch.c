@@ -1,5 +1,5 @@
-/* Files of torch.save(): a zip archive of a pickle, which says what tensors there are, and of their storages.
- */
+/* Files of torch.save(): a zip archive with a pickle, which describes the tensors, and a file for each
+ * storage; or the format before torch 1.6 (checkpoint/pytorch_legacy.h). */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,22 +7,24 @@
 #include "base/utf8.h"
 #include "checkpoint/format.h"
 #include "checkpoint/pickle.h"
+#include "checkpoint/pytorch_legacy.h"
 #include "checkpoint/zip.h"
 
 enum {
     MAX_NAME = 1024,
     MAX_TOP = 256,
     MAX_PATH = MAX_TOP + 64,
-    MAX_PICKLE = 1 << 22,
     MAX_NAMES = 1 << 26,
     MAX_TENSORS = 1 << 17,
     MAX_KEY = 32
 };
 
-/* What is read while an archive is open. */
+/* The state of reading one file: an archive, or the legacy format. */
 struct opening {
     struct clf__shard *shard;
     struct clf__tensor_list *list;
+    int is_legacy;
+    struct clf__legacy legacy;
     struct clf__zip zip;
     char top[MAX_TOP]; /* the folder in the archive that everything lies in, with its stroke */
     size_t name_bytes, name_capacity;
@@ -84,22 +86,37 @@ static const struct clf__zip_entry *find_entry(const struct opening *opening, co
     return clf__zip_find(&opening->zip, path);
 }
 
+/* Finds the bytes of a storage in the file; 0: there is no such storage. */
+static int locate_storage(const struct opening *opening, const struct clf__pickled_text *key,
+                          uint64_t *offset, uint64_t *size)
+{
+    if (opening->is_legacy) {
+        const struct clf__legacy_storage *storage = clf__legacy_find(&opening->legacy, key);
+        *offset = storage != NULL ? storage->offset : 0;
+        *size = storage != NULL ? (uint64_t)storage->elements * storage->type->bytes : 0;
+        return storage != NULL;
+    }
+    char name[64];
+    int is_short = key->size < 32 && memchr(key->bytes, '\0', key->size) == NULL;
+    snprintf(name, sizeof name, "data/%.*s", is_short ? (int)key->size : 0, key->bytes);
+    const struct clf__zip_entry *entry = is_short ? find_entry(opening, name) : NULL;
+    *offset = entry != NULL ? entry->offset : 0;
+    *size = entry != NULL ? entry->size : 0;
+    return entry != NULL;
+}
+
 static clf_status find_storage(struct clf__stored_tensor *out, const struct opening *opening,
                                const struct clf__pickled_tensor *tensor)
 {
-    char name[64];
-    int is_short =
-        tensor->storage.size < 32 && memchr(tensor->storage.bytes, '\0', tensor->storage.size) == NULL;
-    snprintf(name, sizeof name, "data/%.*s", is_short ? (int)tensor->storage.size : 0, tensor->storage.bytes);
-    const struct clf__zip_entry *entry = is_short ? find_entry(opening, name) : NULL;
-    uint64_t bytes = tensor->type->bytes;
-    if (entry == NULL || (uint64_t)tensor->storage_elements > entry->size / bytes) {
+    uint64_t offset, size, bytes = tensor->type->bytes;
+    if (!locate_storage(opening, &tensor->storage, &offset, &size) ||
+        (uint64_t)tensor->storage_elements > size / bytes) {
         return damaged(opening, tensor->name.bytes, tensor->name.size, "has no storage of its size");
     }
     if (tensor->offset > tensor->storage_elements) {
         return damaged(opening, tensor->name.bytes, tensor->name.size, "lies outside its storage");
     }
-    out->offset = entry->offset + (uint64_t)tensor->offset * bytes;
+    out->offset = offset + (uint64_t)tensor->offset * bytes;
     return CLF_OK;
 }
 
@@ -202,15 +219,11 @@ static clf_status read_pickle(struct opening *opening)
 {
     const struct clf__zip_entry *entry = find_entry(opening, "data.pkl");
     const char *path = opening->shard->path;
-    if (entry->size > MAX_PICKLE) {
+    if (entry->size > CLF__PICKLE_MOST) {
         return clf__fail(CLF_FORMAT, "%s: its pickle has %llu bytes, more than %d; save it as safetensors",
-                         path, (unsigned long long)entry->size, (int)MAX_PICKLE);
+                         path, (unsigned long long)entry->size, (int)CLF__PICKLE_MOST);
     }
     uint8_t *bytes = NULL;
-    opening->shard->header = json_pack("{s{}}", CLF__METADATA_KEY);
-    if (opening->shard->header == NULL) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "%s: no host memory left to read it", path);
-    }
     CLF__TRY(clf__allocate(&bytes, (size_t)entry->size, 1));
     clf_status status = clf__file_read_at(&opening->shard->file, entry->offset, bytes, (size_t)entry->size);
     if (status == CLF_OK) {
@@ -221,24 +234,6 @@ static clf_status read_pickle(struct opening *opening)
     return status;
 }
 
-/* Before torch 1.6 there was no archive. */
-static clf_status refuse_legacy(const struct clf__shard *shard)
-{
-    static const uint8_t magic[] = {0x80, 0x02, 0x8a, 0x0a, 0x6c, 0xfc, 0x9c,
-                                    0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19};
-    uint8_t bytes[sizeof magic] = {0};
-    if (shard->file.size < sizeof bytes) {
-        return CLF_OK;
-    }
-    CLF__TRY(clf__file_read_at(&shard->file, 0, bytes, sizeof bytes));
-    return memcmp(bytes, magic, sizeof magic) != 0
-               ? CLF_OK
-               : clf__fail(
-                     CLF_UNSUPPORTED,
-                     "%s: has the format of torch before 1.6; load it with torch and save it as safetensors",
-                     shard->path);
-}
-
 static clf_status read_archive(struct opening *opening)
 {
     CLF__TRY(find_top(opening));
@@ -246,14 +241,35 @@ static clf_status read_archive(struct opening *opening)
     return read_pickle(opening);
 }
 
+static clf_status read_legacy(struct opening *opening)
+{
+    const struct clf__pickled_functions functions = {add_tensor, keep_number, opening};
+    CLF__TRY(clf__legacy_open(&opening->legacy, &opening->shard->file));
+    clf_status status = clf__pickle_give(&opening->legacy.machine, &functions);
+    clf__legacy_close(&opening->legacy);
+    return status;
+}
+
+static clf_status read_either(struct opening *opening)
+{
+    struct clf__shard *shard = opening->shard;
+    CLF__TRY(clf__legacy_check(&opening->is_legacy, &shard->file));
+    if (!opening->is_legacy) {
+        CLF__TRY(clf__zip_open(&opening->zip, &shard->file));
+    }
+    shard->header = json_pack("{s{}}", CLF__METADATA_KEY);
+    if (shard->header == NULL) {
+        return clf__fail(CLF_OUT_OF_MEMORY, "%s: no host memory left to read it", shard->path);
+    }
+    return opening->is_legacy ? read_legacy(opening) : read_archive(opening);
+}
+
 clf_status clf__pytorch_open(struct clf__shard *shard, struct clf__tensor_list *list)
 {
     struct opening opening = {.shard = shard, .list = list, .capacity = list->count};
     CLF__TRY(clf__file_open(&shard->file, shard->path));
-    CLF__TRY(refuse_legacy(shard));
-    CLF__TRY(clf__zip_open(&opening.zip, &shard->file));
     shard->first = list->count;
-    clf_status status = read_archive(&opening);
+    clf_status status = read_either(&opening);
     clf__zip_close(&opening.zip);
     CLF__TRY(status);
     shard->count = list->count - shard->first;

@@ -138,7 +138,7 @@ static clf_status parse_header(struct clf__shard *shard, uint64_t length)
     clf_status status = clf__file_read_at(&shard->file, LENGTH_BYTES, text, (size_t)length);
     if (status == CLF_OK) {
         struct clf__json_limits limits = {(size_t)length, MAX_VALUES};
-        status = clf__json_parse(&shard->header, text, (size_t)length, shard->path, limits);
+        status = clf__json_parse_strict(&shard->header, text, (size_t)length, shard->path, limits);
     }
     clf__free(text);
     if (status == CLF_FORMAT) {

@@ -7,6 +7,10 @@
 #include "config/config.h"
 #include "text/vocabulary.h"
 
+/* The tokens that transformers' generate() makes at most, the end token among them, where a folder of Hugging
+ * Face's has neither "max_length" nor "max_new_tokens". */
+enum { CLF__GENERATE_LENGTH = 20 };
+
 /* Where sqrt(D) goes: the embeddings are multiplied by it, or the logits divided. */
 enum clf__scale_place { CLF__SCALE_NONE, CLF__SCALE_EMBEDDING, CLF__SCALE_PROJECTION };
 

@@ -4,6 +4,7 @@
 
 #include "base/ascii.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "config/build.h"
 #include "config/family/family.h"
@@ -109,6 +110,18 @@ static clf_status find_target_vocabulary(struct clf__config *config, const char 
     return CLF_OK;
 }
 
+static void warn_of_length(const struct clf__config *config, const struct clf__json *decoding)
+{
+    if (clf__family_of(config->system)->hugging_face && config->feature_size == 0 &&
+        config->generation.max_length == CLF__GENERATE_LENGTH && !clf__json_has(decoding, "max_length") &&
+        !clf__json_has(decoding, "max_new_tokens")) {
+        clf__log(CLF_LOG_WARNING,
+                 "%s: \"max_length\" is missing; outputs end after %d tokens, as in transformers; set "
+                 "\"max_length\", or --max-length for one run",
+                 decoding->path, (int)CLF__GENERATE_LENGTH);
+    }
+}
+
 clf_status clf__config_parse(struct clf__config *config, const struct clf__json *json,
                              const struct clf__json *generation)
 {
@@ -116,6 +129,7 @@ clf_status clf__config_parse(struct clf__config *config, const struct clf__json 
     CLF__TRY(check(config, json));
     const struct clf__json *decoding = generation->root ? generation : json;
     CLF__TRY(clf__config_read_generation(config, decoding));
+    warn_of_length(config, decoding);
     return check_start(config, decoding, config->generation.start_id);
 }
 

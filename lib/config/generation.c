@@ -345,7 +345,8 @@ static clf_status read_length_penalty(struct clf__search_options *options, const
 static clf_status read_lengths(struct clf__search_options *options, const struct clf__json *json,
                                int max_positions)
 {
-    int given = options->max_length + 1;
+    int given = options->max_length + 1,
+        is_default = !clf__json_has(json, "max_length") && !clf__json_has(json, "max_new_tokens");
     CLF__TRY(clf__json_int(json, "max_length", 2, MAX_TOKENS, &given));
     options->max_length = given - 1;
     CLF__TRY(clf__json_int(json, "max_new_tokens", 1, MAX_TOKENS, &options->max_length));
@@ -358,6 +359,9 @@ static clf_status read_lengths(struct clf__search_options *options, const struct
     CLF__TRY(clf__json_int(json, "min_new_tokens", 0, MAX_TOKENS, &before_end));
     if (before_end > 0) {
         options->min_length = before_end + 1;
+    }
+    if (is_default && options->min_length > options->max_length) {
+        options->min_length = options->max_length;
     }
     if (options->min_length > options->max_length) {
         return clf__fail(CLF_FORMAT, "%s: the shortest output (%d tokens) is longer than the longest (%d)",

@@ -59,6 +59,31 @@ static clf_status check_class(const struct clf__json *json)
     return CLF_OK;
 }
 
+/* The family of the class that saved a folder without "model_type". */
+static clf_status read_class(enum clf__system *system, const struct clf__json *json, const char *known)
+{
+    const json_t *classes = json_object_get(json->root, "architectures");
+    for (size_t i = 0; i < json_array_size(classes); i++) {
+        const char *class = json_string_value(json_array_get(classes, i));
+        if (class && clf__family_find_class(system, class)) {
+            return check_class(json);
+        }
+    }
+    const char *first = json_string_value(json_array_get(classes, 0));
+    if (first) {
+        const char *what = clf__family_refused_class(first);
+        return clf__fail(
+            CLF_UNSUPPORTED,
+            "%s: \"model_type\" is missing and \"architectures\" says %.64s%s%s; supported are "
+            "the encoder-decoders clformer, as `clformer train` writes it, and of Hugging Face %s",
+            json->path, first, what ? ": " : "", what ? what : "", known);
+    }
+    return clf__fail(CLF_FORMAT,
+                     "%s: \"model_type\" and \"architectures\" are missing; supported are clformer, as "
+                     "`clformer train` writes it, and of Hugging Face %s",
+                     json->path, known);
+}
+
 static clf_status read_system(enum clf__system *system, int *is_ours, const struct clf__json *json)
 {
     char known[256];
@@ -66,10 +91,7 @@ static clf_status read_system(enum clf__system *system, int *is_ours, const stru
     clf__family_list_types(known, sizeof known);
     CLF__TRY(clf__json_string(json, "model_type", &type));
     if (type == NULL) {
-        return clf__fail(CLF_FORMAT,
-                         "%s: \"model_type\" is missing; supported are clformer, as `clformer train` writes "
-                         "it, and of Hugging Face %s",
-                         json->path, known);
+        return read_class(system, json, known);
     }
     *is_ours = strcmp(type, "clformer") == 0;
     if (*is_ours) {
@@ -138,12 +160,13 @@ static clf_status read_vocabularies(struct clf__config *config, const struct clf
 static clf_status read_tied_sharing(struct clf__config *config, const struct clf__json *json)
 {
     int share = config->feature_size == 0, tie = 1;
-    if (clf__family_of(config->system)->ties_by_file) { /* which is not read yet */
-        config->share_source_target = config->share_target_output = 1;
+    CLF__TRY(clf__json_bool(json, "tie_word_embeddings", &tie));
+    if (clf__family_of(config->system)->ties_by_file) { /* loading the weights settles it */
+        config->share_source_target = 1;
+        config->share_target_output = tie;
         return CLF_OK;
     }
     CLF__TRY(clf__json_bool(json, "share_encoder_decoder_embeddings", &share));
-    CLF__TRY(clf__json_bool(json, "tie_word_embeddings", &tie));
     if (share && config->target_vocabulary != config->source_vocabulary) {
         clf__log(CLF_LOG_WARNING,
                  "%s: \"decoder_vocab_size\" is %d and the shared vocabulary has %d; the latter is used",
@@ -270,5 +293,8 @@ clf_status clf__config_read(struct clf__config *config, const struct clf__json *
     }
     CLF__TRY(is_ours ? read_sharing(config, json) : read_tied_sharing(config, json));
     clf__config_derive(config, &choices);
+    if (theirs && config->feature_size == 0 && config->generation.max_length > CLF__GENERATE_LENGTH) {
+        config->generation.max_length = CLF__GENERATE_LENGTH;
+    }
     return is_ours ? read_derived(config, json) : CLF_OK;
 }

@@ -127,7 +127,8 @@ static void set_longest(struct draft *draft, const struct clf__config *config)
 {
     if (!json_object_get(draft->generation, "max_length") &&
         !json_object_get(draft->generation, "max_new_tokens")) {
-        int longest = config->generation.max_length;
+        int searches_all = clf__family_of(config->system)->searches_all_positions;
+        int longest = searches_all ? config->decoder_max_positions : config->generation.max_length;
         /* The start token is counted, and has a position. */
         longest += longest < config->decoder_max_positions;
         set(draft, draft->generation, "max_length", json_integer(longest));

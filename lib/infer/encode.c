@@ -1,5 +1,6 @@
 #include <assert.h>
 
+#include "base/larger.h"
 #include "config/sides.h"
 #include "device/buffer.h"
 #include "device/queue.h"
@@ -27,12 +28,14 @@ clf_status clf__session_encode_maps(struct clf__session *session, const struct c
     const struct clf__stack *encoder = &session->transformer->encoder;
     int given = sources->first[sources->count];
     assert(sources->count <= session->limits.sources && given <= session->limits.source_tokens);
+    int longest = 0;
     session->sources = sources->count;
     for (int b = 0; b < sources->count; b++) {
-        int length = sources->first[b + 1] - sources->first[b];
-        session->source_first[b + 1] =
-            session->source_first[b] + encoder->embedder.front_end.kind->rows(length);
+        int length = encoder->embedder.front_end.kind->rows(sources->first[b + 1] - sources->first[b]);
+        session->source_first[b + 1] = session->source_first[b] + length;
+        longest = clf__larger(longest, length);
     }
+    CLF__TRY(clf__session_reach(session, longest, 0));
     int rows = session->source_first[session->sources];
     struct clf__sequence_views views;
     CLF__TRY(upload_sources(session, &views, sources));

@@ -116,6 +116,9 @@ struct clf__decoder_maps {
     int head_count;
 };
 
+/* Makes the tables of positions long enough for sequences of so many rows, within the session's limits. */
+clf_status clf__session_reach(struct clf__session *session, int source_rows, int target_rows);
+
 /* The rows that clf__session_run_decoder() leaves, for the projection: in 16 bits where that reads them so.
  */
 struct clf__tensor clf__session_decoded(const struct clf__session *session);

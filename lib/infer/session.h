@@ -1,7 +1,8 @@
 /* Running a model: encode sources, remember them, then decode step by step or over given targets.
  *
- * A session owns every activation, sized once; nothing is allocated while it runs. Batches are ragged: all
- * tokens of a batch lie one after the other, and padding does not exist. */
+ * A session owns every activation, sized once; nothing is allocated while it runs, but for tables of
+ * positions that grow when a sequence is longer than all before. Batches are ragged: all tokens of a batch
+ * lie one after the other, and padding does not exist. */
 #ifndef CLF_INFER_SESSION_H
 #define CLF_INFER_SESSION_H
 

@@ -346,6 +346,15 @@ static clf_status decode_safely(struct clf__session *session, struct clf__step *
                : CLF_OK;
 }
 
+static int longest_target(const struct clf__step *step)
+{
+    int longest = 0;
+    for (int r = 0; r < step->rows; r++) {
+        longest = clf__larger(longest, step->positions[r] + 1);
+    }
+    return longest;
+}
+
 /* Ends with the candidates, for which it waits. */
 static clf_status run_step(struct clf__session *session, struct clf__step *step)
 {
@@ -357,6 +366,7 @@ static clf_status run_step(struct clf__session *session, struct clf__step *step)
     assert(step->ranges_each == 0 || session->narrowing.weight.buffer == NULL);
     assert(step->draw_count <= session->limits.draws && (step->draw_count == 0 || step->ranges_each > 0));
     struct step_views views;
+    CLF__TRY(clf__session_reach(session, 0, longest_target(step)));
     if (step->given_offsets != NULL) {
         CLF__TRY(clf__session_give(session, step));
     }

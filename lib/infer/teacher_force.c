@@ -1,6 +1,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/larger.h"
 #include "config/sides.h"
 #include "infer/internal.h"
 
@@ -38,6 +39,11 @@ clf_status clf__session_force(struct clf__session *session, const struct clf__se
     assert(inputs->count == (slot != NULL ? 1 : session->occupied_count) &&
            rows <= session->limits.target_tokens);
     session->target_rows = rows;
+    int longest = 0;
+    for (int i = 0; i < inputs->count; i++) {
+        longest = clf__larger(longest, inputs->first[i + 1] - inputs->first[i]);
+    }
+    CLF__TRY(clf__session_reach(session, 0, longest));
     struct target_views views;
     CLF__TRY(upload_targets(session, &views, inputs, slot));
     struct clf__tensor x = clf__tensor_rows(session->workspace.x, 0, rows);

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "config/family/family.h"
 #include "formats/format.h"
+#include "model/aliases.h"
 #include "model/parameters.h"
 #include "model/tree.h"
 
@@ -33,26 +34,10 @@ static const struct clf__family *family_of(const struct loading *loading)
     return clf__family_of(loading->config->system);
 }
 
-enum { MAX_ROLES = 4, NAME_BYTES = 128 };
+enum { NAME_BYTES = 128 };
 
 /* What to do where the weights are not those of the configuration. */
 static const char save_both[] = "download or save both again";
-
-/* The canonical names that one parameter can be stored under, its own first. */
-static int list_roles(const struct clf__config *config, const char *name, const char *roles[MAX_ROLES])
-{
-    int count = 0;
-    roles[count++] = name;
-    int is_shared = config->share_source_target && strcmp(name, "model.shared.weight") == 0;
-    if (is_shared) {
-        roles[count++] = "model.encoder.embed_tokens.weight";
-        roles[count++] = "model.decoder.embed_tokens.weight";
-    }
-    if (config->share_target_output && strcmp(name, clf__target_embedding_name(config)) == 0) {
-        roles[count++] = "lm_head.weight";
-    }
-    return count;
-}
 
 static int has_shape(const struct clf__stored_tensor *tensor, const struct clf__parameter *parameter)
 {
@@ -111,11 +96,27 @@ static clf_status check_stored(const struct clf__stored_tensor *tensor,
     return CLF_OK;
 }
 
+static const struct clf__stored_tensor *find_by_name(const struct loading *loading, const char *canonical)
+{
+    char stored[NAME_BYTES];
+    const struct clf__stored_tensor *found = NULL;
+    for (int i = 0; found == NULL && clf__names_stored(loading->names, canonical, i, stored, sizeof stored);
+         i++) {
+        found = clf__checkpoint_find(loading->checkpoint, stored);
+    }
+    return found;
+}
+
+static void mark_claimed(const struct loading *loading, const struct clf__stored_tensor *tensor)
+{
+    loading->claimed[tensor - clf__checkpoint_at(loading->checkpoint, 0)] = 1;
+}
+
 static clf_status claim(const struct loading *loading, struct entry *entry,
                         const struct clf__stored_tensor *tensor)
 {
     CLF__TRY(check_stored(tensor, entry->parameter));
-    loading->claimed[tensor - clf__checkpoint_at(loading->checkpoint, 0)] = 1;
+    mark_claimed(loading, tensor);
     const struct clf__stored_tensor *first = entry->stored;
     int same = 1;
     if (first) {
@@ -131,41 +132,50 @@ static clf_status claim(const struct loading *loading, struct entry *entry,
     return CLF_OK;
 }
 
-/* Where transformers shares embeddings without tying words, older versions store one matrix and newer three.
- */
-static const struct clf__stored_tensor *find_unshared(const struct loading *loading, const char *name)
+/* Claims every tensor that the file holds under a canonical name. */
+static clf_status claim_all(const struct loading *loading, struct entry *entry, const char *canonical)
 {
-    int is_embedding =
-        family_of(loading)->stores_embeddings_variously && strstr(name, ".embed_tokens.weight") != NULL;
-    return is_embedding ? clf__checkpoint_find(loading->checkpoint, "model.shared.weight") : NULL;
+    char stored[NAME_BYTES];
+    for (int n = 0; clf__names_stored(loading->names, canonical, n, stored, sizeof stored); n++) {
+        const struct clf__stored_tensor *tensor = clf__checkpoint_find(loading->checkpoint, stored);
+        if (tensor) {
+            CLF__TRY(claim(loading, entry, tensor));
+        }
+    }
+    return CLF_OK;
+}
+
+/* Takes the first substitute that the file holds where `entry` has no tensor. The shared matrix may be there
+ * without being used. */
+static clf_status claim_substitutes(const struct loading *loading, struct entry *entry,
+                                    const struct clf__aliases *aliases)
+{
+    for (int i = aliases->same; i < aliases->count; i++) {
+        const struct clf__stored_tensor *tensor = find_by_name(loading, aliases->names[i]);
+        if (tensor && !entry->stored) {
+            CLF__TRY(claim(loading, entry, tensor));
+        } else if (tensor) {
+            mark_claimed(loading, tensor);
+        }
+    }
+    return CLF_OK;
 }
 
 static clf_status find_stored(const struct loading *loading, struct entry *entry)
 {
-    const char *roles[MAX_ROLES];
-    int count = list_roles(loading->config, entry->parameter->name, roles);
-    char stored[NAME_BYTES], wanted[NAME_BYTES] = "";
-    for (int i = 0; i < count; i++) {
-        for (int n = 0; clf__names_stored(loading->names, roles[i], n, stored, sizeof stored); n++) {
-            if (wanted[0] == '\0') {
-                memcpy(wanted, stored, sizeof wanted);
-            }
-            const struct clf__stored_tensor *tensor = clf__checkpoint_find(loading->checkpoint, stored);
-            if (tensor) {
-                CLF__TRY(claim(loading, entry, tensor));
-            }
-        }
+    const char *name = entry->parameter->name;
+    struct clf__aliases aliases = clf__aliases_of(loading->config, name);
+    char wanted[NAME_BYTES];
+    for (int i = 0; i < aliases.same; i++) {
+        CLF__TRY(claim_all(loading, entry, aliases.names[i]));
     }
-    const struct clf__stored_tensor *unshared = find_unshared(loading, entry->parameter->name);
-    if (!entry->stored && unshared) {
-        CLF__TRY(claim(loading, entry, unshared));
-    }
-    int is_optional =
-        family_of(loading)->has_fixed_logits_bias && strcmp(entry->parameter->name, "final_logits_bias") == 0;
+    CLF__TRY(claim_substitutes(loading, entry, &aliases));
+    int is_optional = family_of(loading)->has_fixed_logits_bias && strcmp(name, "final_logits_bias") == 0;
     if (!entry->stored && !is_optional) {
         return clf__fail(CLF_FORMAT, "%s: tensor \"%s\" is missing, which config.json asks for; %s",
                          clf__checkpoint_path(loading->checkpoint),
-                         wanted[0] != '\0' ? wanted : entry->parameter->name, save_both);
+                         clf__names_stored(loading->names, name, 0, wanted, sizeof wanted) ? wanted : name,
+                         save_both);
     }
     return CLF_OK;
 }
@@ -174,9 +184,7 @@ static clf_status check_unknown(const struct loading *loading)
 {
     for (int i = 0; i < clf__checkpoint_count(loading->checkpoint); i++) {
         const struct clf__stored_tensor *tensor = clf__checkpoint_at(loading->checkpoint, i);
-        int is_spare = family_of(loading)->stores_embeddings_variously &&
-                       strcmp(tensor->name, "model.shared.weight") == 0;
-        if (!loading->claimed[i] && !is_spare && !clf__names_are_frozen(loading->names, tensor->name)) {
+        if (!loading->claimed[i] && !clf__names_are_frozen(loading->names, tensor->name)) {
             return clf__fail(
                 CLF_FORMAT, "%s: tensor \"%.200s\" is unknown to a %s model as config.json describes it; %s",
                 tensor->file, tensor->name, clf__system_word(loading->config->system), save_both);
@@ -219,29 +227,38 @@ static clf_status find_all(struct clf__parameters *parameters, const struct load
     return check_unknown(loading);
 }
 
-static const struct clf__stored_tensor *find_by_name(const struct loading *loading, const char *canonical)
+/* The embedding of the target under any of its names, without the projection. */
+static const struct clf__stored_tensor *find_embedding(const struct loading *loading)
 {
-    char stored[NAME_BYTES];
+    struct clf__config untied = *loading->config;
+    untied.share_target_output = 0;
+    struct clf__aliases aliases = clf__aliases_of(&untied, clf__target_embedding_name(&untied));
     const struct clf__stored_tensor *found = NULL;
-    for (int i = 0; found == NULL && clf__names_stored(loading->names, canonical, i, stored, sizeof stored);
-         i++) {
-        found = clf__checkpoint_find(loading->checkpoint, stored);
+    for (int i = 0; found == NULL && i < aliases.count; i++) {
+        found = find_by_name(loading, aliases.names[i]);
     }
     return found;
 }
 
-/* Some of transformers' classes tie the projection to the embedding whatever config.json says: unless the
- * file holds both and they differ. */
+/* As in transformers 5, a projection that differs from the embedding is used, even where config.json ties
+ * them. Some classes tie a projection that the file does not hold whatever config.json says. A projection
+ * alone is the embedding only where config.json ties them. */
 static clf_status settle_tie(struct clf__config *config, const struct loading *loading)
 {
-    if (!family_of(loading)->ties_by_file) {
+    int is_tied = config->share_target_output;
+    if (family_of(loading)->hugging_face == NULL || (!family_of(loading)->ties_by_file && !is_tied)) {
         return CLF_OK;
     }
-    const struct clf__stored_tensor *projection = find_by_name(loading, "lm_head.weight"), *embedding;
-    embedding = find_by_name(loading, clf__target_embedding_name(config));
-    int same = 1;
+    const struct clf__stored_tensor *projection = find_by_name(loading, "lm_head.weight");
+    const struct clf__stored_tensor *embedding = find_embedding(loading);
+    int same = projection == NULL || is_tied;
     if (projection && embedding) {
         CLF__TRY(clf__stored_tensor_same(&same, projection, embedding));
+    }
+    if (is_tied && !same) {
+        clf__log(CLF_LOG_WARNING,
+                 "%s: \"%s\" differs from \"%s\", to which config.json ties it; both are used as stored",
+                 projection->file, projection->name, embedding->name);
     }
     config->share_target_output = same;
     return CLF_OK;

@@ -128,7 +128,7 @@ clf_status clf_recipe_load(struct clf_recipe *recipe, const char *path)
 {
     CLF__TRY(check_path(path));
     struct clf__json json;
-    CLF__TRY(clf__json_load(&json, path, clf__json_settings));
+    CLF__TRY(clf__json_load_strict(&json, path, clf__json_settings));
     struct clf_recipe *taken = NULL;
     clf_status status = clf__recipe_copy(&taken, recipe);
     void *iterator = json_object_iter(json.root);

@@ -393,6 +393,12 @@ static void test_bad_shards(void **state)
         {"{\"a\": \"x1.safetensors\", \"c\": \"x2.safetensors\"}", CLF_FORMAT, "\"c\""},
         {"{\"b\": \"x2.safetensors\", \"c\": \"x1.safetensors\"}", CLF_FORMAT, "\"c\""},
         {"{\"a\": \"x1.safetensors\"}", CLF_OK, NULL},
+        /* A tied matrix may be in the index alone. */
+        {"{\"a\": \"x1.safetensors\", \"lm_head.weight\": \"x1.safetensors\"}", CLF_OK, NULL},
+        {"{\"a\": \"x1.safetensors\", \"model.encoder.embed_tokens.weight\": \"x2.safetensors\", "
+         "\"b\": \"x2.safetensors\"}",
+         CLF_OK, NULL},
+        {"{\"a\": \"x1.safetensors\", \"lm_head.bias\": \"x1.safetensors\"}", CLF_FORMAT, "\"lm_head.bias\""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct clf__checkpoint *checkpoint;
@@ -418,6 +424,14 @@ static void test_bad_shards(void **state)
         2);
     assert_fails(clf__checkpoint_open(&checkpoint, folder), CLF_FORMAT, "\"extra\"");
     assert_non_null(strstr(clf_last_error(), "; download or save both again"));
+    write_safetensors(
+        folder, "x2.safetensors",
+        "{\"b\": {\"dtype\": \"U8\", \"shape\": [1], \"data_offsets\": [0, 1]}, \"shared.weight\": "
+        "{\"dtype\": \"U8\", \"shape\": [1], \"data_offsets\": [1, 2]}}",
+        2);
+    assert_ok(clf__checkpoint_open(&checkpoint, folder));
+    assert_non_null(clf__checkpoint_find(checkpoint, "shared.weight"));
+    clf__checkpoint_close(checkpoint);
     folder_write_text(folder, "model.safetensors.index.json", "{");
     assert_fails(clf__checkpoint_open(&checkpoint, folder), CLF_FORMAT, "index.json");
 }

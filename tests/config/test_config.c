@@ -81,8 +81,8 @@ static void test_marian_defaults(void **state)
     assert_int_equal(c.pad_id, 58100);
     assert_int_equal(c.end_id, 0);
     assert_int_equal(c.generation.beams, 1);
-    assert_int_equal(c.generation.max_length, 1024); /* nothing else limits it */
-    assert_int_equal(c.generation.forced_last, -1);  /* only where a file sets it */
+    assert_int_equal(c.generation.max_length, 20);  /* generate()'s own default */
+    assert_int_equal(c.generation.forced_last, -1); /* only where a file sets it */
     clf__config_free(&c);
 }
 

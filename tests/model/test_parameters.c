@@ -73,7 +73,9 @@ static const char *const fixtures[] = {"jadore-prj-output-embeddings",
                                        "marian-heads",
                                        "marian-odd",
                                        "marian-all-names",
-                                       "marian-old"};
+                                       "marian-old",
+                                       "marian-legacy",
+                                       "bart-legacy"};
 
 static void test_every_fixture(void **state)
 {
@@ -272,7 +274,19 @@ static void test_copies_differ(void **state)
     const char *folder = folder_copy("marian-untied");
     folder_patch(folder, "config.json", NULL, "\"tie_word_embeddings\": false",
                  "\"tie_word_embeddings\": true ");
-    expect_failure(folder, "\"model.decoder.embed_tokens.weight\"", "\"lm_head.weight\" differ");
+    folder_log_start();
+    struct model model;
+    open_model(&model, folder);
+    folder_log_stop();
+    assert_false(model.config.share_target_output);
+    assert_string_equal(clf__parameters_stored(model.parameters, "lm_head.weight")->name, "lm_head.weight");
+    assert_non_null(strstr(folder_logged, "\"lm_head.weight\" differs from \"model.decoder.embed_tokens"));
+    close_model(&model);
+    /* Both embeddings must be the shared one. */
+    folder = folder_copy("marian-shared-untied");
+    folder_patch(folder, "config.json", NULL, "\"tie_word_embeddings\": false",
+                 "\"tie_word_embeddings\": true ");
+    expect_failure(folder, "\"model.shared.weight\"", "\"model.encoder.embed_tokens.weight\" differ");
     folder = folder_copy("jadore-emb-output-embeddings");
     folder_patch(folder, "model.safetensors", "trg_word_prj.weight", "F32", "I32");
     expect_failure(folder, "\"trg_word_prj.weight\"", "I32");

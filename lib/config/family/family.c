@@ -1,5 +1,6 @@
 #include "config/family/family.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -83,6 +84,39 @@ int clf__family_find_type(enum clf__system *out, const char *model_type)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *type = rows[i].family->hugging_face;
         if (type && strcmp(type, model_type) == 0) {
+            *out = (enum clf__system)i;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Whether a class is named after a model_type: the same letters and digits, then an ending for
+ * encoder-decoders. */
+static int is_class_of(const char *architecture, const char *model_type)
+{
+    static const char *const endings[] = {"ForConditionalGeneration", "MTModel", "Model", "WithLMHeadModel"};
+    for (; *model_type; model_type++) {
+        if (isalnum((unsigned char)*model_type)) {
+            if (tolower((unsigned char)*architecture) != *model_type) {
+                return 0;
+            }
+            architecture++;
+        }
+    }
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        if (strcmp(architecture, endings[i]) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int clf__family_find_class(enum clf__system *out, const char *architecture)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *type = rows[i].family->hugging_face;
+        if (type && is_class_of(architecture, type)) {
             *out = (enum clf__system)i;
             return 1;
         }

@@ -103,6 +103,9 @@ int clf__family_has_key(const struct clf__family *family, const char *ours);
 int clf__family_find(enum clf__system *out, const char *word);
 int clf__family_find_type(enum clf__system *out, const char *model_type);
 
+/* By the class of transformers that saved a folder ("T5ForConditionalGeneration"); 0: there is none. */
+int clf__family_find_class(enum clf__system *out, const char *architecture);
+
 /* The model_types of Hugging Face that are read, for a message; cut to size. */
 void clf__family_list_types(char *text, size_t size);
 /* Says of a model_type or of the class that a folder was saved from what it is, where it is known to be no

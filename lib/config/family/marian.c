@@ -48,7 +48,7 @@ const struct clf__family clf__family_marian = {
     .start = start,
     .describe = describe,
     .initial = initial,
-    .names = &clf__names_canonical,
+    .names = &clf__names_bare,
     .specials = {.first = {"</s>", "<unk>"}, .last = "<pad>"},
     .tokenizer_class = "MarianTokenizer",
     .separate_specials = &separate,

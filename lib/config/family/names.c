@@ -12,7 +12,7 @@ static const char *const frozen[] = {".embed_positions.weight", ".embed_position
 
 const struct clf__tensor_names clf__names_canonical = {NULL, 0, frozen};
 
-static const struct clf__name_rule bare[] = {{"model.*", "*"}, {"*", "*"}};
+static const struct clf__name_rule bare[] = {{"*", "*"}, {"model.*", "*"}};
 
 const struct clf__tensor_names clf__names_bare = {bare, sizeof bare / sizeof *bare, frozen};
 

@@ -17,9 +17,10 @@ struct clf__tensor_names {
                                   with NULL */
 };
 
-/* The BART family's names: MarianMT's, and those of the folders that we write. */
+/* The BART family's names, as in the folders that clformer writes. */
 extern const struct clf__tensor_names clf__names_canonical;
-/* The same without `model.` in front, as in folders saved from a model without its head. */
+/* The same with or without `model.`, which transformers leaves out of a model that it saves without its head.
+ */
 extern const struct clf__tensor_names clf__names_bare;
 
 /* The stored name of a canonical one, cut to size: where a system has several, the first, second ... by

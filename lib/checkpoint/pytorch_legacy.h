@@ -1,0 +1,36 @@
+/* Files of torch.save() before torch 1.6: pickles (a magic number, the version, facts about the system, the
+ * state dict, the keys of its storages), then for each key an element count of 64 bits and the elements. */
+#ifndef CLF_CHECKPOINT_PYTORCH_LEGACY_H
+#define CLF_CHECKPOINT_PYTORCH_LEGACY_H
+
+#include "base/file.h"
+#include "checkpoint/pickle_machine.h"
+
+struct clf__legacy_storage {
+    struct clf__pickled_text key;
+    const struct clf__element_type *type;
+    int64_t elements;
+    uint64_t offset; /* first element in the file; 0: the file does not list this storage */
+    int order;       /* position in the pickle */
+};
+
+struct clf__legacy {
+    const struct clf__file *file;
+    uint64_t at;                          /* position of the next pickle or storage */
+    uint8_t *pickle;                      /* bytes of the state dict; keys and names point into them */
+    struct clf__pickle_machine machine;   /* the machine after running `pickle` */
+    struct clf__legacy_storage *storages; /* sorted by key */
+    int count;
+};
+
+/* Whether the file begins as torch.save() began files before torch 1.6. */
+clf_status clf__legacy_check(int *out, const struct clf__file *file);
+/* Reads the pickles and the place of each storage; no element is read. A storage that is longer than the
+ * file, or of another size than the state dict says, is CLF_FORMAT with the tensor's name. */
+clf_status clf__legacy_open(struct clf__legacy *out, const struct clf__file *file);
+void clf__legacy_close(struct clf__legacy *legacy);
+/* NULL where the file does not hold the storage. */
+const struct clf__legacy_storage *clf__legacy_find(const struct clf__legacy *legacy,
+                                                   const struct clf__pickled_text *key);
+
+#endif

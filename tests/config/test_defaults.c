@@ -1,0 +1,112 @@
+/* Folders without "model_type", which "architectures" replaces, and without a length of outputs, which is
+ * then the default of transformers' generate(). */
+#include "config/config_folder.h"
+
+#include "config/family/family.h"
+
+static void test_type_from_class(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *classes;
+        enum clf__system system;
+    } rows[] = {
+        {"\"UMT5ForConditionalGeneration\"", CLF__UMT5},
+        {"\"MT5ForConditionalGeneration\"", CLF__MT5},
+        {"\"T5ForConditionalGeneration\"", CLF__T5},
+        {"\"T5WithLMHeadModel\"", CLF__T5},
+        {"\"MarianMTModel\"", CLF__MARIAN},
+        {"\"BartModel\"", CLF__BART},
+        {"\"BartModel\", \"BartForConditionalGeneration\", \"BartForSequenceClassification\"", CLF__BART},
+        {"7, \"MBartForConditionalGeneration\"", CLF__MBART},
+        {"\"M2M100ForConditionalGeneration\"", CLF__M2M100},
+        {"\"PegasusForConditionalGeneration\"", CLF__PEGASUS},
+        {"\"BlenderbotForConditionalGeneration\"", CLF__BLENDERBOT},
+        {"\"BlenderbotSmallForConditionalGeneration\"", CLF__BLENDERBOT_SMALL},
+        {"\"WhisperForConditionalGeneration\"", CLF__WHISPER},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char members[256];
+        snprintf(members, sizeof members, "\"decoder_start_token_id\": 0, \"architectures\": [%s]",
+                 rows[i].classes);
+        struct clf__config c = load_config(members, "\"model_type\": null, \"max_length\": 9", NULL);
+        assert_int_equal(c.system, rows[i].system);
+        clf__config_free(&c);
+    }
+}
+
+static void test_unknown_classes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *classes;
+        clf_status status;
+        const char *part;
+    } rows[] = {
+        {"\"architectures\": []", CLF_FORMAT, "\"model_type\" and \"architectures\" are missing"},
+        {"\"architectures\": null", CLF_FORMAT, "\"model_type\" and \"architectures\" are missing"},
+        {"\"architectures\": [\"T5EncoderModel\"]", CLF_UNSUPPORTED,
+         "T5EncoderModel: an encoder alone; supp"},
+        {"\"architectures\": [\"BartForCausalLM\"]", CLF_UNSUPPORTED, "BartForCausalLM: a decoder alone"},
+        {"\"architectures\": [\"LEDForConditionalGeneration\"]", CLF_UNSUPPORTED,
+         "\"architectures\" says LEDForConditionalGeneration; supported are"},
+        {"\"architectures\": [\"T5\"]", CLF_UNSUPPORTED, "\"architectures\" says T5; supported are"},
+        {"\"architectures\": [\"\"]", CLF_UNSUPPORTED, "\"model_type\" is missing"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        expect_bad_config(rows[i].classes, "", NULL, rows[i].status, rows[i].part);
+    }
+}
+
+/* transformers makes 20 tokens after the start token where neither key is there. */
+static void test_length(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *type, *config, *generation;
+        int longest, is_logged;
+    } rows[] = {
+        {"bart", "", NULL, 20, 1},
+        {"t5", "", NULL, 20, 1},
+        {"marian", "", "\"num_beams\": 4", 20, 1},
+        {"bart", "\"max_length\": 9", "\"num_beams\": 4", 20,
+         1}, /* generation_config.json replaces config.json */
+        {"bart", "\"max_length\": null", NULL, 20, 1},
+        {"bart", "\"max_position_embeddings\": 12", NULL, 12, 0},
+        {"bart", "\"min_length\": 56", NULL, 20, 1},
+        {"bart", "\"max_length\": 62", NULL, 61, 0},
+        {"bart", "", "\"max_length\": 21", 20, 0},
+        {"bart", "", "\"max_new_tokens\": 300", 300, 0},
+        {"whisper", "", NULL, 448, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char members[128];
+        snprintf(members, sizeof members, "\"model_type\": \"%s\", \"decoder_start_token_id\": 0",
+                 rows[i].type);
+        folder_log_start();
+        struct clf__config c = load_config(members, rows[i].config, rows[i].generation);
+        folder_log_stop();
+        assert_int_equal(c.generation.max_length, rows[i].longest);
+        assert_true(c.generation.min_length <= c.generation.max_length);
+        assert_int_equal(c.generation.beams,
+                         rows[i].generation && strstr(rows[i].generation, "beams") ? 4 : 1);
+        assert_int_equal(strstr(folder_logged, "outputs end after 20 tokens, as in transformers") != NULL,
+                         rows[i].is_logged);
+        clf__config_free(&c);
+    }
+    /* Folders that clformer writes have the default of the preset. */
+    struct clf__config c =
+        load_config("\"model_type\": \"clformer\", \"preset\": \"marian\", \"bos_token_id\": 0", "", NULL);
+    assert_int_equal(c.generation.max_length, 1024);
+    clf__config_free(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_type_from_class),
+        cmocka_unit_test(test_unknown_classes),
+        cmocka_unit_test_teardown(test_length, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
