@@ -18,4 +18,8 @@ const char *clf__speech_code(const char *language);
 /* Adds all special tokens, with the first so many languages, in the order of their ids. */
 clf_status clf__speech_specials(struct clf__pieces *pieces, int languages);
 
+/* Names the spare pieces behind <|notimestamps|>: tokenizers of transformers before September 2023 end there,
+ * and the models' rows go on with the times. */
+clf_status clf__speech_name_times(struct clf__pieces *pieces);
+
 #endif

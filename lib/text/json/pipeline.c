@@ -279,7 +279,7 @@ static clf_status rename_piece(struct pipeline *pipeline, struct clf__vocabulary
     struct renamed *renamed = &pipeline->renamed[pipeline->renamed_count];
     CLF__TRY(clf__copy_string(&renamed->from, vocabulary->pieces[id]));
     pipeline->renamed_count++;
-    vocabulary->marks[id] &= (uint8_t)~CLF__PIECE_SPECIAL;
+    vocabulary->marks[id] &= (uint16_t)~CLF__PIECE_SPECIAL;
     return clf__copy_bytes(&renamed->to, words->size > 0 ? words->bytes : "", words->size);
 }
 

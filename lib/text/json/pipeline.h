@@ -23,7 +23,6 @@ struct clf__pipeline_options {
     const char *folder;
     enum clf__pipeline_source source;
     const char *model;                        /* the file in it; of tokenizer.json NULL */
-    const json_t *config;                     /* tokenizer_config.json's, or NULL */
     const struct clf__tokenizer_class *class; /* whose special tokens and languages there are, or NULL */
     const struct clf__class_settings *settings;
     int is_rebuilt; /* transformers takes the class's sections in place of the file's */
