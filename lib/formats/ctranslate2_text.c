@@ -352,6 +352,19 @@ static clf_status load_own_tokenizer(struct clf__tokenizer **out,
     return status;
 }
 
+/* A Whisper folder without tokenizer.json: the vocabulary has all tokens. */
+static clf_status load_ranked(struct clf__tokenizer **out, const struct clf__tokenizer_material *material)
+{
+    const char *folder = material->folder.path;
+    clf_status status = clf__tokenizer_load_ranked(out, folder, &material->source, &material->options);
+    return status != CLF_FORMAT
+               ? status
+               : clf__fail(CLF_FILE,
+                           "%s/tokenizer.json: is missing, and %s does not hold a Whisper tokenizer; copy "
+                           "tokenizer.json from the model that was converted",
+                           folder, material->source.path);
+}
+
 static clf_status make_tokenizer(struct clf__tokenizer **out, struct clf__tokenizer_material *material,
                                  int32_t hidden)
 {
@@ -365,6 +378,9 @@ static clf_status make_tokenizer(struct clf__tokenizer **out, struct clf__tokeni
         CLF__TRY(has_own_tokenizer(&has_own, material));
         if (has_own) {
             return load_own_tokenizer(out, material);
+        }
+        if (material->options.source_vocabulary == 0) {
+            return load_ranked(out, material);
         }
         CLF__TRY(find_model(material));
     }

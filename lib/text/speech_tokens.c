@@ -3,8 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* One every 0.02 s of a window of 30 s. */
-enum { TIMES = 1501, HUNDREDTHS = 2 };
+enum { TIMES = CLF__SPEECH_TIMES, HUNDREDTHS = 2 };
 
 /* A language's code, and its name in English. */
 struct language {

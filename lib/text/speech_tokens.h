@@ -6,6 +6,7 @@
 
 enum {
     CLF__SPEECH_LANGUAGES = 100,
+    CLF__SPEECH_TIMES = 1501,        /* one every 0.02 s of a window of 30 s */
     CLF__SPEECH_MULTILINGUAL = 51865 /* from as many ids on a model knows more than English */
 };
 

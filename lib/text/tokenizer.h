@@ -35,6 +35,11 @@ clf_status clf__tokenizer_load(struct clf__tokenizer **out, const char *folder,
 /* The same from a file of openai/whisper's, whose name ends in .tiktoken (text/json/tiktoken.h). */
 clf_status clf__tokenizer_load_tiktoken(struct clf__tokenizer **out, const char *folder, const char *name,
                                         const struct clf__tokenizer_options *options);
+/* The same from a vocabulary of Whisper's (text/json/tiktoken.h) that a folder holds. */
+struct clf__vocabulary;
+clf_status clf__tokenizer_load_ranked(struct clf__tokenizer **out, const char *folder,
+                                      const struct clf__vocabulary *vocabulary,
+                                      const struct clf__tokenizer_options *options);
 void clf__tokenizer_free(struct clf__tokenizer *tokenizer);
 
 enum { CLF__MOST_FRAMING = 2 };
