@@ -197,6 +197,8 @@ static clf_status load_files(struct clf__tokenizer *tokenizer, struct clf__segme
     }
     if (folder->model != NULL) {
         CLF__TRY(clf__file_find(&has_model, folder->path, folder->model));
+    } else { /* a class may need no file */
+        has_model = tokenizer->class != NULL && tokenizer->class->segmenter != NULL;
     }
     if (!has_model) {
         CLF__TRY(refuse_missing_model(tokenizer, folder, naming == NAMED_CLASS));

@@ -83,7 +83,9 @@ static clf_status make_vocabulary(struct whole_model *whole)
 {
     struct clf__tokenizer *tokenizer = whole->tokenizer;
     const struct clf__tokenizer_class *class = tokenizer->class;
-    const char *file = class->has_vocabulary ? "vocab.json" : class->model;
+    const char *file = class->has_vocabulary  ? "vocab.json"
+                       : class->model != NULL ? class->model
+                                              : "tokenizer_config.json";
     struct clf__pieces *pieces = &whole->pieces;
     if (class->before != NULL) {
         CLF__TRY(class->before(pieces));
@@ -113,7 +115,9 @@ static clf_status load_whole(struct whole_model *whole, const char *unknown_toke
 {
     struct clf__tokenizer *tokenizer = whole->tokenizer;
     struct clf__tokenizer_side *target = &tokenizer->target;
-    CLF__TRY(clf__tokenizer_needed(whole->segmenter->open(&whole->state, whole->folder, 0)));
+    if (whole->segmenter->open != NULL) {
+        CLF__TRY(clf__tokenizer_needed(whole->segmenter->open(&whole->state, whole->folder, 0)));
+    }
     target->segmenter = whole->segmenter;
     target->state = whole->state;
     CLF__TRY(make_vocabulary(whole));

@@ -15,7 +15,7 @@ struct clf__segmenter;
 struct clf__class_settings {
     int rows;                              /* the model's, of which there may be more or fewer than pieces */
     const struct clf__added_tokens *added; /* of the folder */
-    int extra_ids;
+    int extra_ids;                         /* -1: as many as the class has */
     int legacy_behaviour;
     const char *language_codes, *source_language, *target_language;
 };
@@ -34,7 +34,7 @@ enum { CLF__MOST_CLASS_SPECIALS = 6 };
 
 struct clf__tokenizer_class {
     const char *name;  /* without the "Fast" of some folders */
-    const char *model; /* the segmenter's file, for both sides; NULL: source.spm and target.spm */
+    const char *model; /* the segmenter's file, for both sides; NULL: source.spm and target.spm, or none */
     const struct clf__segmenter *segmenter; /* NULL: SentencePiece */
     int has_vocabulary; /* vocab.json says the ids; else pieces have them in the model's order */
     int skipped;        /* so many of the model's first pieces are left out */
@@ -71,7 +71,7 @@ const struct clf__tokenizer_class *clf__tokenizer_class_find(const char *name);
 extern const struct clf__tokenizer_class clf__class_marian, clf__class_mbart, clf__class_mbart50,
     clf__class_nllb, clf__class_m2m100, clf__class_pegasus, clf__class_t5, clf__class_bart,
     clf__class_roberta, clf__class_whisper, clf__class_barthez, clf__class_blenderbot,
-    clf__class_blenderbot_small;
+    clf__class_blenderbot_small, clf__class_byt5;
 
 /* Adds languages of a list that ends with NULL. */
 clf_status clf__class_add_languages(struct clf__pieces *pieces, const struct clf__tokenizer_class *of,

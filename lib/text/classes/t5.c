@@ -3,9 +3,12 @@
  * has no sentinels behind its pieces. */
 #include "text/classes/class.h"
 
+enum { EXTRA_IDS = 100 };
+
 static clf_status behind(struct clf__pieces *pieces, const struct clf__class_settings *settings)
 {
-    for (int i = settings->extra_ids - 1; i >= 0; i--) {
+    int count = settings->extra_ids >= 0 ? settings->extra_ids : EXTRA_IDS;
+    for (int i = count - 1; i >= 0; i--) {
         CLF__TRY(clf__pieces_format(pieces, CLF__PIECE_SPECIAL | CLF__PIECE_FOUND, "<extra_id_%d>", i));
     }
     return CLF_OK;

@@ -59,6 +59,9 @@ extern const struct clf__segmenter clf__segmenter_characters;
 /* Pieces of SentencePiece's models. */
 extern const struct clf__segmenter clf__segmenter_sentencepiece;
 
+/* Bytes. They have no state. */
+extern const struct clf__segmenter clf__segmenter_bytes;
+
 /* None: text is CLF_FILE, with a sentence that asks for the folder's `model`. */
 extern const struct clf__segmenter clf__segmenter_missing;
 
