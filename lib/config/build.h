@@ -54,4 +54,8 @@ clf_status clf__config_read_suppressed(struct clf__config *config, const struct 
  * config->generation, whose preset values stand where a key is missing. */
 clf_status clf__config_read_generation(struct clf__config *config, const struct clf__json *json);
 
+/* CLF_UNSUPPORTED for a folder that holds a LoRA or PEFT adapter, alone or beside a model, or an archive of
+ * NVIDIA NeMo and no config.json. */
+clf_status clf__config_refuse_others(const char *folder);
+
 #endif

@@ -170,6 +170,11 @@ static clf_status refuse_file(const char *path)
                            "%s: is a package of Argos Translate; this takes folders alone: unpack it "
                            "(`unzip`) and give the folder in it",
                            path);
+    } else if (status == CLF_OK && clf__ends_with(path, ".nemo")) {
+        status = clf__fail(CLF_UNSUPPORTED,
+                           "%s: is an archive of NVIDIA NeMo (Canary, Parakeet), a kind of model that is not "
+                           "supported; for speech, give a Whisper model",
+                           path);
     } else if (status == CLF_OK) {
         status = clf__fail(CLF_FILE, "%s: is a file; a model is a folder with config.json in it", path);
     }
@@ -192,6 +197,7 @@ clf_status clf__config_load(struct clf__config *out, const char *folder)
 {
     *out = (struct clf__config){0};
     CLF__TRY(clf__config_check_folder(folder));
+    CLF__TRY(clf__config_refuse_others(folder));
     clf_status status = load(out, folder);
     if (status != CLF_OK) {
         clf__config_free(out);

@@ -247,7 +247,8 @@ void clf__ctranslate2_free_vocabulary(struct clf__ctranslate2_vocabulary *vocabu
 
 /* --- The tokenizer --- */
 
-/* A model of text beside the weights; else words are pieces, one between white space. */
+/* A model of text beside the weights; else words are pieces, one between white space, unless the vocabulary
+ * shows that a model is missing. */
 static clf_status find_model(struct clf__tokenizer_material *material)
 {
     static const char *const whole[] = {"sentencepiece.model", "spm.model", "sentencepiece.bpe.model",
@@ -263,7 +264,20 @@ static clf_status find_model(struct clf__tokenizer_material *material)
         CLF__TRY(clf__file_find(&found, folder, whole[i]));
         material->folder.model = found ? whole[i] : NULL;
     }
-    material->segmenter = found ? &clf__segmenter_sentencepiece : &clf__segmenter_words;
+    int has_marks = clf__segmenter_has_sentencepiece(&material->source);
+    int has_bytes = clf__segmenter_has_byte_level(&material->source);
+    material->segmenter = found                    ? &clf__segmenter_sentencepiece
+                          : has_marks || has_bytes ? &clf__segmenter_missing
+                                                   : &clf__segmenter_words;
+    if (!found && (has_marks || has_bytes)) {
+        material->folder.model =
+            has_marks
+                ? "the SentencePiece models of the original model (source.spm and target.spm, or "
+                  "sentencepiece.bpe.model or spiece.model with tokenizer_config.json) into it, or give "
+                  "tokens (--tokens)"
+                : "tokenizer.json and tokenizer_config.json of the original model into it, or give "
+                  "tokens (--tokens)";
+    }
     return CLF_OK;
 }
 
@@ -304,7 +318,8 @@ static clf_status check_size(const struct clf__vocabulary *vocabulary, int rows)
  * text alone does. */
 static clf_status has_own_tokenizer(int *out, const struct clf__tokenizer_material *material)
 {
-    static const char *const files[] = {"tokenizer.json", "sentencepiece.bpe.model", "spiece.model"};
+    static const char *const files[] = {"tokenizer.json", "sentencepiece.bpe.model", "spiece.model",
+                                        "merges.txt"};
     const char *folder = material->folder.path;
     int found = 0;
     *out = 0;
@@ -352,6 +367,20 @@ static clf_status load_own_tokenizer(struct clf__tokenizer **out,
     return status;
 }
 
+/* A Whisper folder without tokenizer.json: the vocabulary has all tokens, by their ranks, or text cannot be
+ * cut. */
+static clf_status load_ranked(struct clf__tokenizer **out, struct clf__tokenizer_material *material)
+{
+    clf_status status =
+        clf__tokenizer_load_ranked(out, material->folder.path, &material->source, &material->options);
+    if (status == CLF_FORMAT) {
+        material->segmenter = &clf__segmenter_missing;
+        material->folder.model = "tokenizer.json of the original model into it";
+        return CLF_OK;
+    }
+    return status;
+}
+
 static clf_status make_tokenizer(struct clf__tokenizer **out, struct clf__tokenizer_material *material,
                                  int32_t hidden)
 {
@@ -366,7 +395,11 @@ static clf_status make_tokenizer(struct clf__tokenizer **out, struct clf__tokeni
         if (has_own) {
             return load_own_tokenizer(out, material);
         }
-        CLF__TRY(find_model(material));
+        CLF__TRY(material->options.source_vocabulary == 0 ? load_ranked(out, material)
+                                                          : find_model(material));
+        if (*out != NULL) {
+            return CLF_OK;
+        }
     }
     hide(material, material->options.start_id);
     hide(material, hidden);

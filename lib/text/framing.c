@@ -3,6 +3,14 @@
 
 #include "text/tokenizer_internal.h"
 
+/* A language may be a token for which the model has no row. */
+static clf_status check_row(const struct clf__tokenizer *tokenizer, int32_t id)
+{
+    clf_status status =
+        clf__tokenizer_check_row(&tokenizer->vocabulary, id, tokenizer->options.source_vocabulary);
+    return status == CLF_OK ? CLF_OK : CLF_BAD_ARGUMENT;
+}
+
 /* The source's language, where its ids say one: the one that is given, or the folder's. */
 static clf_status find_source(int32_t *id, const struct clf__tokenizer *tokenizer, const char *wanted)
 {
@@ -20,7 +28,7 @@ static clf_status find_source(int32_t *id, const struct clf__tokenizer *tokenize
     CLF__TRY(clf__languages_find(&language, &tokenizer->languages,
                                  wanted != NULL ? wanted : tokenizer->source_language));
     *id = language->id;
-    return CLF_OK;
+    return check_row(tokenizer, *id);
 }
 
 static void put_source(struct clf__framing *framing, enum clf__language_place place, int32_t language)
@@ -66,6 +74,7 @@ clf_status clf__tokenizer_frame(struct clf__framing *out, const struct clf__toke
     if (target_language != NULL) {
         const struct clf__language *language;
         CLF__TRY(clf__languages_find(&language, &tokenizer->languages, target_language));
+        CLF__TRY(check_row(tokenizer, language->id));
         if (tokenizer->place == CLF__LANGUAGE_IN_TEXT) {
             framing.word = tokenizer->source.vocabulary->pieces[language->id];
         } else if (tokenizer->class->starts_with_target) {

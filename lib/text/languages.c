@@ -31,6 +31,56 @@ static clf_status add(struct clf__languages *languages, const char *code, size_t
     return CLF_OK;
 }
 
+static int is_between(char c, char first, char last)
+{
+    return c >= first && c <= last;
+}
+
+/* How many characters of a range a text begins with. */
+static size_t span(const char *text, char first, char last)
+{
+    size_t length = 0;
+    while (is_between(text[length], first, last)) {
+        length++;
+    }
+    return length;
+}
+
+/* Whether a text is written as the code of a language: "ht", "tyv_Cyrl", "quz_PE", "sr-Latn-RS". */
+static int is_code(const char *text, size_t size)
+{
+    size_t language = span(text, 'a', 'z');
+    for (size_t i = language; i < size; i++) {
+        int is_alphanumeric =
+            is_between(text[i], 'a', 'z') || is_between(text[i], 'A', 'Z') || is_between(text[i], '0', '9');
+        if (!is_alphanumeric && (i + 1 == size || (text[i] != '_' && text[i] != '-'))) {
+            return 0;
+        }
+    }
+    return language >= 2 && language <= 3 && size < MAX_CODE &&
+           (language >= size || text[language] == '_' || text[language] == '-');
+}
+
+/* Whether it can be nothing else: with a script or a country. */
+static int is_clear_code(const char *text, size_t size)
+{
+    size_t language = span(text, 'a', 'z');
+    const char *rest = text + language + 1;
+    if (!is_code(text, size) || language >= size) {
+        return 0;
+    }
+    size_t large = span(rest, 'A', 'Z'), small = span(rest + large, 'a', 'z');
+    return language + 1 + large + small == size && ((large == 1 && small == 3) || (large == 2 && small == 0));
+}
+
+/* A token that someone added to a class's languages: a language if it is written as one. */
+static int is_added_language(const struct clf__tokenizer_class *of, int marks, const char *text, size_t size)
+{
+    int is_added = (marks & CLF__PIECE_FOUND) != 0 && (marks & CLF__PIECE_SPARE) == 0;
+    int is_marked = (marks & CLF__PIECE_SPECIAL) != 0 || *of->language_opens != '\0';
+    return is_added && (is_marked ? is_code(text, size) : is_clear_code(text, size));
+}
+
 clf_status clf__languages_collect(struct clf__languages *out, const struct clf__vocabulary *vocabulary,
                                   const struct clf__tokenizer_class *of)
 {
@@ -40,13 +90,16 @@ clf_status clf__languages_collect(struct clf__languages *out, const struct clf__
     size_t opens = strlen(of->language_opens), closes = strlen(of->language_closes);
     for (int32_t id = 0; id < vocabulary->size; id++) {
         const char *piece = vocabulary->pieces[id];
-        if ((!of->finds_languages && (vocabulary->marks[id] & CLF__PIECE_LANGUAGE) == 0) ||
-            strncmp(piece, of->language_opens, opens) != 0) {
+        size_t length = strlen(piece);
+        if (strncmp(piece, of->language_opens, opens) != 0 || length <= opens + closes ||
+            strcmp(piece + length - closes, of->language_closes) != 0) {
             continue;
         }
-        size_t length = strlen(piece);
-        if (length > opens + closes && strcmp(piece + length - closes, of->language_closes) == 0) {
-            CLF__TRY(add(out, piece + opens, length - opens - closes, id));
+        int marks = vocabulary->marks[id];
+        size_t size = length - opens - closes;
+        if (of->finds_languages || (marks & CLF__PIECE_LANGUAGE) != 0 ||
+            is_added_language(of, marks, piece + opens, size)) {
+            CLF__TRY(add(out, piece + opens, size, id));
         }
     }
     return CLF_OK;

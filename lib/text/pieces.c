@@ -27,7 +27,7 @@ clf_status clf__pieces_add(struct clf__pieces *pieces, const char *piece, size_t
     memcpy(pieces->text + pieces->bytes, piece, length);
     pieces->text[pieces->bytes + length] = '\0';
     pieces->bytes += length + 1;
-    pieces->marks[pieces->count++] = (uint8_t)marks;
+    pieces->marks[pieces->count++] = (uint16_t)marks;
     return CLF_OK;
 }
 
@@ -51,4 +51,13 @@ const char *clf__pieces_at(const struct clf__pieces *pieces, int number)
         piece += strlen(piece) + 1;
     }
     return piece;
+}
+
+void clf__pieces_cut(struct clf__pieces *pieces, int count)
+{
+    const char *end = clf__pieces_at(pieces, count);
+    if (end != NULL) {
+        pieces->bytes = (size_t)(end - pieces->text);
+        pieces->count = count;
+    }
 }

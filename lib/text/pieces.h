@@ -17,13 +17,14 @@ enum {
     CLF__PIECE_NORMALIZED = 32, /* it is found in the normalised text */
     CLF__PIECE_ALONE = 64,      /* it is found only where no word character is beside it */
     CLF__PIECE_FILLER = 128,    /* it holds a place, and no text is cut into it */
+    CLF__PIECE_SPARE = 256,     /* a row of the model without a token: it is never generated */
 };
 
 /* Zeroed at first. */
 struct clf__pieces {
     char *text; /* every piece, NUL-terminated */
     size_t bytes, bytes_capacity;
-    uint8_t *marks; /* (count) */
+    uint16_t *marks; /* (count) */
     int count, capacity;
 };
 void clf__pieces_free(struct clf__pieces *pieces);
@@ -32,6 +33,9 @@ void clf__pieces_free(struct clf__pieces *pieces);
 clf_status clf__pieces_add(struct clf__pieces *pieces, const char *piece, size_t length, int marks);
 clf_status clf__pieces_format(struct clf__pieces *pieces, int marks, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Removes all pieces but the first `count`. */
+void clf__pieces_cut(struct clf__pieces *pieces, int count);
 
 /* One of them, the list's until it changes; NULL for a number that none has. */
 const char *clf__pieces_at(const struct clf__pieces *pieces, int number);

@@ -78,7 +78,9 @@ int32_t clf__speech_language_id(const struct clf__speech_tokens *tokens,
     memcpy(piece + 2, code, size);
     memcpy(piece + 2 + size, "|>", 3);
     int32_t id = clf__tokenizer_target_id(tokenizer, piece);
-    return id > tokens->start && id <= tokens->start + tokens->languages ? id : -1;
+    int is_own = id > tokens->start && id <= tokens->start + tokens->languages;
+    int is_added = id > tokens->no_timestamps && *code >= 'a' && *code <= 'z';
+    return is_own || is_added ? id : -1;
 }
 
 clf_status clf__speech_text(char **out, const struct clf__speech_tokens *tokens,

@@ -17,7 +17,8 @@ clf_status clf__speech_tokens_find(struct clf__speech_tokens *out, const struct 
 
 /* The code of a language's id, such as "en"; it is freed by the caller. */
 clf_status clf__speech_language_code(char **out, const struct clf__tokenizer *tokenizer, int32_t id);
-/* The id of a language's code, or -1. */
+/* The id of a language's code, or -1. A language that was added to a model comes behind the other special
+ * tokens, perhaps with an id for which the model has no row. */
 int32_t clf__speech_language_id(const struct clf__speech_tokens *tokens,
                                 const struct clf__tokenizer *tokenizer, const char *code);
 

@@ -3,8 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* One every 0.02 s of a window of 30 s. */
-enum { TIMES = 1501, HUNDREDTHS = 2 };
+enum { TIMES = CLF__SPEECH_TIMES, HUNDREDTHS = 2 };
 
 /* A language's code, and its name in English. */
 struct language {
@@ -83,6 +82,15 @@ static clf_status add_list(struct clf__pieces *pieces, const char *const *list, 
     return CLF_OK;
 }
 
+static clf_status add_times(struct clf__pieces *pieces, int count)
+{
+    for (int i = 0; i < count; i++) {
+        int time = i * HUNDREDTHS;
+        CLF__TRY(clf__pieces_format(pieces, CLF__PIECE_SPECIAL, "<|%d.%02d|>", time / 100, time % 100));
+    }
+    return CLF_OK;
+}
+
 clf_status clf__speech_specials(struct clf__pieces *pieces, int languages)
 {
     CLF__TRY(add_list(pieces, before, COUNT(before)));
@@ -90,9 +98,25 @@ clf_status clf__speech_specials(struct clf__pieces *pieces, int languages)
         CLF__TRY(clf__pieces_format(pieces, CLF__PIECE_SPECIAL, "<|%s|>", known[i].code));
     }
     CLF__TRY(add_list(pieces, behind, COUNT(behind)));
-    for (int i = 0; i < TIMES; i++) {
-        int time = i * HUNDREDTHS;
-        CLF__TRY(clf__pieces_format(pieces, CLF__PIECE_SPECIAL, "<|%d.%02d|>", time / 100, time % 100));
+    return add_times(pieces, TIMES);
+}
+
+clf_status clf__speech_name_times(struct clf__pieces *pieces)
+{
+    int last = pieces->count - 1;
+    while (last >= 0 && (pieces->marks[last] & CLF__PIECE_SPARE) != 0) {
+        last--;
+    }
+    const char *piece = clf__pieces_at(pieces, last), *no_times = behind[COUNT(behind) - 1];
+    int rows = pieces->count, room = rows - last - 1;
+    if (piece == NULL || strcmp(piece, no_times) != 0) {
+        return CLF_OK;
+    }
+    clf__pieces_cut(pieces, last + 1);
+    CLF__TRY(add_times(pieces, room < TIMES ? room : TIMES));
+    while (pieces->count < rows) {
+        CLF__TRY(
+            clf__pieces_format(pieces, CLF__PIECE_SPECIAL | CLF__PIECE_SPARE, "<unused_%d>", pieces->count));
     }
     return CLF_OK;
 }

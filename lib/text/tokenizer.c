@@ -37,6 +37,17 @@ void clf__tokenizer_sizes(const struct clf__tokenizer *tokenizer, int *source, i
     *target = tokenizer->options.target_vocabulary;
 }
 
+clf_status clf__tokenizer_spare(const struct clf__tokenizer *tokenizer, struct clf__ids *ids)
+{
+    const struct clf__vocabulary *vocabulary = tokenizer->target.vocabulary;
+    for (int32_t id = 0; id < tokenizer->options.target_vocabulary; id++) {
+        if (id >= vocabulary->size || (vocabulary->marks[id] & CLF__PIECE_SPARE) != 0) {
+            CLF__TRY(clf__ids_append(ids, id));
+        }
+    }
+    return CLF_OK;
+}
+
 int clf__tokenizer_shares_words(const struct clf__tokenizer *tokenizer)
 {
     return tokenizer->source.vocabulary == tokenizer->target.vocabulary;
@@ -53,11 +64,32 @@ struct sink {
     struct clf__ids *ids;
     struct clf__pieces
         *tokens; /* the text's pieces too, an unknown one as it is; NULL: they are not wanted */
+    int rows;    /* that the model has for the side */
 };
+
+static struct sink sink_of(const struct clf__tokenizer *tokenizer, int is_target, struct clf__ids *ids,
+                           struct clf__pieces *tokens)
+{
+    const struct clf__tokenizer_options *options = &tokenizer->options;
+    return (struct sink){is_target ? &tokenizer->target : &tokenizer->source, ids, tokens,
+                         is_target ? options->target_vocabulary : options->source_vocabulary};
+}
+
+clf_status clf__tokenizer_check_row(const struct clf__vocabulary *vocabulary, int32_t id, int rows)
+{
+    return id < rows ? CLF_OK
+                     : clf__fail(CLF_TEXT,
+                                 "%s: the token \"%.80s\" has the id %d, for which the model has no row (it "
+                                 "has %d); leave the token out",
+                                 vocabulary->path, vocabulary->pieces[id], (int)id, rows);
+}
 
 static clf_status add_id(void *user, int32_t id, const char *text, size_t size)
 {
     const struct sink *sink = user;
+    if (id >= sink->rows) {
+        return clf__tokenizer_check_row(sink->side->vocabulary, id, sink->rows);
+    }
     if (sink->tokens != NULL) {
         const char *known = id != sink->side->unknown_id ? sink->side->vocabulary->pieces[id] : NULL;
         CLF__TRY(known != NULL ? clf__pieces_add(sink->tokens, known, strlen(known), 0)
@@ -167,7 +199,7 @@ clf_status clf__tokenizer_encode_source(const struct clf__tokenizer *tokenizer,
                                         const struct clf__framing *framing, struct clf__ids *ids,
                                         const char *text, size_t size, int pieces)
 {
-    struct sink sink = {&tokenizer->source, ids, NULL};
+    struct sink sink = sink_of(tokenizer, 0, ids, NULL);
     ids->count = 0;
     clf_status status = add_worded_source(tokenizer, framing, &sink, text, size, pieces);
     if (status != CLF_OK) {
@@ -181,7 +213,7 @@ clf_status clf__tokenizer_source_tokens(const struct clf__tokenizer *tokenizer,
                                         const char *text, size_t size, int pieces)
 {
     struct clf__ids ids = {.count = 0};
-    struct sink sink = {&tokenizer->source, &ids, tokens};
+    struct sink sink = sink_of(tokenizer, 0, &ids, tokens);
     clf_status status = add_worded_source(tokenizer, framing, &sink, text, size, pieces);
     clf__ids_free(&ids);
     return status;
@@ -193,7 +225,7 @@ clf_status clf__tokenizer_encode(const struct clf__tokenizer *tokenizer, struct 
     if (!target) {
         return clf__tokenizer_encode_source(tokenizer, &tokenizer->framing, ids, text, size, pieces);
     }
-    struct sink sink = {&tokenizer->target, ids, NULL};
+    struct sink sink = sink_of(tokenizer, 1, ids, NULL);
     ids->count = 0;
     clf_status status = add_checked(tokenizer, &sink, text, size, pieces);
     if (status == CLF_OK && tokenizer->options.end_id >= 0) {

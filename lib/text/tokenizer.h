@@ -27,13 +27,19 @@ struct clf__tokenizer_options {
 
 /* Loads tokenizer_config.json, and the files of the class that it names (text/classes/class.h); without a
  * class, or without its model, vocab.json, target_vocab.json and what the segmenter needs
- * (text/segmenters/segmenter.h says which one). A vocabulary must hold the ids 0 .. size-1 once each;
- * anything else names the file. With a class's model, rows behind its pieces are specials. */
+ * (text/segmenters/segmenter.h says which one). A vocab.json must hold the ids 0 .. size-1 once each;
+ * anything else names the file. The model may have more rows than there are tokens, or fewer: rows without a
+ * token are specials, and a text that needs a token without a row is CLF_TEXT. */
 clf_status clf__tokenizer_load(struct clf__tokenizer **out, const char *folder,
                                const struct clf__tokenizer_options *options);
 /* The same from a file of openai/whisper's, whose name ends in .tiktoken (text/json/tiktoken.h). */
 clf_status clf__tokenizer_load_tiktoken(struct clf__tokenizer **out, const char *folder, const char *name,
                                         const struct clf__tokenizer_options *options);
+/* The same from a vocabulary of Whisper's (text/json/tiktoken.h) that a folder holds. */
+struct clf__vocabulary;
+clf_status clf__tokenizer_load_ranked(struct clf__tokenizer **out, const char *folder,
+                                      const struct clf__vocabulary *vocabulary,
+                                      const struct clf__tokenizer_options *options);
 void clf__tokenizer_free(struct clf__tokenizer *tokenizer);
 
 enum { CLF__MOST_FRAMING = 2 };
@@ -67,15 +73,6 @@ int clf__tokenizer_needs_target(const struct clf__tokenizer *tokenizer);
 /* The name of its class, or NULL. */
 const char *clf__tokenizer_class_name(const struct clf__tokenizer *tokenizer);
 
-/* tokenizer_config.json's model_max_length, or 0 where it says none. */
-int clf__tokenizer_max_length(const struct clf__tokenizer *tokenizer);
-/* Whether a source's ids are a target's: they are those of one vocabulary. */
-int clf__tokenizer_shares_words(const struct clf__tokenizer *tokenizer);
-/* How many ids each side has. */
-void clf__tokenizer_sizes(const struct clf__tokenizer *tokenizer, int *source, int *target);
-/* How the target's text is cut and joined. */
-const struct clf__segmenter *clf__tokenizer_segmenter(const struct clf__tokenizer *tokenizer);
-
 /* Ids of a growing list. */
 struct clf__ids {
     int32_t *data;
@@ -83,6 +80,17 @@ struct clf__ids {
 };
 void clf__ids_free(struct clf__ids *ids);
 clf_status clf__ids_append(struct clf__ids *ids, int32_t id);
+
+/* tokenizer_config.json's model_max_length, or 0 where it says none. */
+int clf__tokenizer_max_length(const struct clf__tokenizer *tokenizer);
+/* Whether a source's ids are a target's: they are those of one vocabulary. */
+int clf__tokenizer_shares_words(const struct clf__tokenizer *tokenizer);
+/* Adds the ids of a target that no token has: rows that fill the model's vocabulary up. */
+clf_status clf__tokenizer_spare(const struct clf__tokenizer *tokenizer, struct clf__ids *ids);
+/* How many rows the model has for each side. */
+void clf__tokenizer_sizes(const struct clf__tokenizer *tokenizer, int *source, int *target);
+/* How the target's text is cut and joined. */
+const struct clf__segmenter *clf__tokenizer_segmenter(const struct clf__tokenizer *tokenizer);
 
 /* A line's ids; replaces the contents of *ids. A source's are framed; a target's have the end token after
  * them and no start token: what a decoder should generate. Text is valid UTF-8 of size bytes (NUL bytes count

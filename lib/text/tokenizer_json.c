@@ -31,7 +31,8 @@ clf_status clf__tokenizer_has_json(int *out, const struct clf__tokenizer *tokeni
     CLF__TRY(clf__file_find(out, folder, "tokenizer.json"));
     if (*out) {
         CLF__TRY(has_own_files(&has_own, tokenizer, folder));
-        *out = !has_own && !tokenizer->options.separate;
+        int prefers = tokenizer->class != NULL && tokenizer->class->prefers_json;
+        *out = (!has_own || prefers) && !tokenizer->options.separate;
     }
     return CLF_OK;
 }
@@ -70,14 +71,13 @@ clf_status clf__tokenizer_read_pipeline(struct clf__tokenizer *tokenizer,
 
 clf_status clf__tokenizer_load_json(struct clf__tokenizer *tokenizer,
                                     const struct clf__segmenter_folder *folder,
-                                    const struct clf__class_settings *settings, const json_t *config,
-                                    const char *unknown_token, int is_named)
+                                    const struct clf__class_settings *settings, const char *unknown_token,
+                                    int is_named)
 {
     struct clf__pipeline_options options = {
         .folder = folder->path,
         .source = folder->model != NULL ? CLF__PIPELINE_SENTENCEPIECE : CLF__PIPELINE_JSON,
         .model = folder->model,
-        .config = config,
         .class = tokenizer->class,
         .settings = settings,
         .is_rebuilt = is_named && tokenizer->class != NULL && tokenizer->class->pipeline != NULL,

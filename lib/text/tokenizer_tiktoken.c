@@ -1,21 +1,19 @@
 /* A tokenizer whose one file is of tokens and their ranks. */
+#include <string.h>
+
 #include "base/memory.h"
 #include "text/json/pipeline.h"
 #include "text/tokenizer_internal.h"
 
-clf_status clf__tokenizer_load_tiktoken(struct clf__tokenizer **out, const char *folder, const char *name,
-                                        const struct clf__tokenizer_options *options)
+static clf_status load(struct clf__tokenizer **out, const struct clf__pipeline_options *source,
+                       const struct clf__tokenizer_options *options)
 {
-    struct clf__pipeline_options source = {.folder = folder,
-                                           .source = CLF__PIPELINE_TIKTOKEN,
-                                           .model = name,
-                                           .rows = options->target_vocabulary};
     struct clf__tokenizer *tokenizer = NULL;
     *out = NULL;
     CLF__TRY(clf__allocate(&tokenizer, 1, sizeof *tokenizer));
     tokenizer->options = *options;
     tokenizer->source.unknown_id = tokenizer->target.unknown_id = -1;
-    clf_status status = clf__tokenizer_read_pipeline(tokenizer, &source);
+    clf_status status = clf__tokenizer_read_pipeline(tokenizer, source);
     if (status == CLF_OK) {
         status = clf__tokenizer_frame(&tokenizer->framing, tokenizer, NULL, NULL);
     }
@@ -25,4 +23,27 @@ clf_status clf__tokenizer_load_tiktoken(struct clf__tokenizer **out, const char 
     }
     *out = tokenizer;
     return CLF_OK;
+}
+
+clf_status clf__tokenizer_load_tiktoken(struct clf__tokenizer **out, const char *folder, const char *name,
+                                        const struct clf__tokenizer_options *options)
+{
+    const struct clf__pipeline_options source = {.folder = folder,
+                                                 .source = CLF__PIPELINE_TIKTOKEN,
+                                                 .model = name,
+                                                 .rows = options->target_vocabulary};
+    return load(out, &source, options);
+}
+
+clf_status clf__tokenizer_load_ranked(struct clf__tokenizer **out, const char *folder,
+                                      const struct clf__vocabulary *vocabulary,
+                                      const struct clf__tokenizer_options *options)
+{
+    const char *stroke = strrchr(vocabulary->path, '/');
+    const struct clf__pipeline_options source = {.folder = folder,
+                                                 .source = CLF__PIPELINE_VOCABULARY,
+                                                 .vocabulary = vocabulary,
+                                                 .model = stroke != NULL ? stroke + 1 : vocabulary->path,
+                                                 .rows = options->target_vocabulary};
+    return load(out, &source, options);
 }

@@ -156,6 +156,31 @@ clf_status clf__vocabulary_load(struct clf__vocabulary *out, const char *path, i
     return CLF_OK;
 }
 
+static clf_status add_pieces(struct clf__pieces *out, struct clf__vocabulary *vocabulary, json_t *root)
+{
+    vocabulary->size = (int)json_object_size(root);
+    if (vocabulary->size == 0) {
+        return clf__fail(CLF_FORMAT, "%s: holds no piece", vocabulary->path);
+    }
+    CLF__TRY(place_pieces(vocabulary, root));
+    for (int id = 0; id < vocabulary->size; id++) {
+        CLF__TRY(clf__pieces_add(out, vocabulary->pieces[id], strlen(vocabulary->pieces[id]), 0));
+    }
+    return CLF_OK;
+}
+
+clf_status clf__vocabulary_read(struct clf__pieces *out, const char *path)
+{
+    struct clf__json json;
+    struct clf__vocabulary vocabulary = {.path = (char *)path};
+    struct clf__json_limits limits = {MAX_FILE_BYTES, CLF__MAX_VOCABULARY};
+    CLF__TRY(clf__json_load(&json, path, limits));
+    clf_status status = add_pieces(out, &vocabulary, json.root);
+    clf__free(vocabulary.pieces);
+    clf__json_free(&json);
+    return status;
+}
+
 static clf_status take(struct clf__vocabulary *vocabulary, struct clf__pieces *pieces, const char *path)
 {
     CLF__TRY(clf__copy_string(&vocabulary->path, path));
@@ -178,7 +203,7 @@ static clf_status take(struct clf__vocabulary *vocabulary, struct clf__pieces *p
         piece += length + 1;
     }
     CLF__TRY(finish(vocabulary));
-    memcpy(vocabulary->marks, pieces->marks, (size_t)vocabulary->size);
+    memcpy(vocabulary->marks, pieces->marks, (size_t)vocabulary->size * sizeof *pieces->marks);
     return CLF_OK;
 }
 

@@ -24,13 +24,15 @@ struct clf__vocabulary {
     char *text;                    /* every piece, NUL-terminated, in the order of ids */
     const char **pieces;           /* (size) into text */
     struct clf__piece_slots slots; /* of ids */
-    uint8_t *marks;                /* (size) what text/pieces.h says of a piece */
+    uint16_t *marks;               /* (size) what text/pieces.h says of a piece */
     int size;
 };
 
 /* Reads a JSON object of piece: id that gives each of the ids 0 .. size-1 to one piece; size 0: of as many as
  * there are. */
 clf_status clf__vocabulary_load(struct clf__vocabulary *out, const char *path, int size);
+/* Adds the pieces of such a file to a list, in the order of their ids. */
+clf_status clf__vocabulary_read(struct clf__pieces *out, const char *path);
 void clf__vocabulary_free(struct clf__vocabulary *vocabulary);
 
 /* Makes one of pieces that came from `path`, and empties the list. Of two equal pieces the first is found. */

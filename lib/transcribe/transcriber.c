@@ -122,6 +122,20 @@ static clf_status add_suppressed(struct clf__ids *ids, const struct clf_transcri
     return CLF_OK;
 }
 
+/* Rows of the model without a token are never generated; those of times need no names. */
+static clf_status add_spare(struct clf__ids *ids, const struct clf_transcriber *transcriber)
+{
+    struct clf__ids spare = {.count = 0};
+    int32_t first = transcriber->tokens.timestamp_begin;
+    clf_status status = clf__tokenizer_spare(transcriber->model->tokenizer, &spare);
+    for (int i = 0; status == CLF_OK && i < spare.count; i++) {
+        int is_time = spare.data[i] >= first && spare.data[i] < first + CLF__SPEECH_TIMES;
+        status = is_time ? CLF_OK : clf__ids_append(ids, spare.data[i]);
+    }
+    clf__ids_free(&spare);
+    return status;
+}
+
 static clf_status make_bans(struct clf_transcriber *transcriber)
 {
     const struct clf__speech_tokens *tokens = &transcriber->tokens;
@@ -131,6 +145,7 @@ static clf_status make_bans(struct clf_transcriber *transcriber)
                                tokens->start_of_lm, tokens->start_of_previous, tokens->no_speech};
     int has_none = transcriber->options.suppressed != NULL && transcriber->options.suppressed_count == 0;
     CLF__TRY(add_suppressed(always, transcriber));
+    CLF__TRY(add_spare(always, transcriber));
     for (size_t i = 0; !has_none && i < sizeof special / sizeof *special; i++) {
         CLF__TRY(clf__ids_append(always, special[i]));
     }
@@ -214,6 +229,13 @@ static clf_status choose_language(struct clf_transcriber *transcriber)
                 "%s: does not know the language \"%s\"; give its code or its English name, such as "
                 "fr or French",
                 transcriber->model->folder, language);
+        }
+        int rows = transcriber->model->transformer->config.target_vocabulary;
+        if (transcriber->language >= rows) {
+            return clf__fail(CLF_BAD_ARGUMENT,
+                             "%s: the language \"%s\" has the id %d, for which the model has no row (it has "
+                             "%d); choose another language",
+                             transcriber->model->folder, language, (int)transcriber->language, rows);
         }
     }
     return CLF_OK;

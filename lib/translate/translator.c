@@ -44,8 +44,37 @@ static int count_memory(const struct clf_model *model)
     return front_end->kind->rows(model->info.max_source_length);
 }
 
-/* The model's own search with the caller's choices; its list of suppressed ids and the caller's become one.
- */
+static clf_status add_ids(struct clf__ids *ids, const int32_t *added, int count)
+{
+    for (int i = 0; i < count; i++) {
+        CLF__TRY(clf__ids_append(ids, added[i]));
+    }
+    return CLF_OK;
+}
+
+/* The suppressed ids of the search: the model's own, the caller's, and those that no token has. */
+static clf_status join_suppressed(struct clf_translator *translator, const struct clf__search_options *own)
+{
+    const struct clf_translate_options *options = &translator->options;
+    struct clf__ids ids = {.count = 0};
+    translator->search.suppressed = NULL;
+    clf_status status = clf__tokenizer_spare(translator->model->tokenizer, &ids);
+    if (status == CLF_OK) {
+        status = add_ids(&ids, own->suppressed, own->suppressed_count);
+    }
+    if (status == CLF_OK) {
+        status = add_ids(&ids, options->suppressed, options->suppressed_count);
+    }
+    if (status != CLF_OK) {
+        clf__ids_free(&ids);
+        return status;
+    }
+    translator->search.suppressed = ids.data;
+    translator->search.suppressed_count = ids.count;
+    return CLF_OK;
+}
+
+/* The model's own search with the caller's choices. */
 static clf_status choose_search(struct clf_translator *translator)
 {
     const struct clf_translate_options *options = &translator->options;
@@ -89,22 +118,7 @@ static clf_status choose_search(struct clf_translator *translator)
     search->prefix = &options->forced_first;
     search->prefix_count = options->forced_first == -1 ? 0 : 1;
     search->forced_last = options->forced_last;
-    search->suppressed = NULL;
-    size_t own_count = (size_t)own->suppressed_count, more = (size_t)options->suppressed_count;
-    if (own_count + more > INT_MAX) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%zu suppressed ids beside the model's own %zu are too many", more,
-                         own_count);
-    }
-    int32_t *suppressed;
-    CLF__TRY(clf__allocate(&suppressed, own_count + more, sizeof *suppressed));
-    if (own_count > 0) {
-        memcpy(suppressed, own->suppressed, own_count * sizeof *suppressed);
-    }
-    if (more > 0) {
-        memcpy(suppressed + own_count, options->suppressed, more * sizeof *suppressed);
-    }
-    search->suppressed = suppressed;
-    search->suppressed_count = (int)(own_count + more);
+    CLF__TRY(join_suppressed(translator, own));
     CLF__TRY(clf__search_check(search)); /* from here on the bans of all beams of a line fit an int */
     translator->max_banned = (int)clf__bans_limit(search);
     return CLF_OK;

@@ -55,9 +55,13 @@ static void test_words_of_two_vocabularies(void **state)
     assert_string_equal(clf__tokenizer_target_piece(tokenizer, 2), "a");
     clf__ids_free(&ids);
     clf__tokenizer_free(tokenizer);
-    struct clf__tokenizer *none;
-    options.target_vocabulary = 4;
-    assert_fails(clf__tokenizer_load(&none, folder, &options), CLF_FORMAT, "target_vocab.json: has 3 pieces");
+    options.target_vocabulary = 5; /* rows without a token */
+    tokenizer = tokenizer_load(folder, &options);
+    assert_ok(clf__tokenizer_spare(tokenizer, &ids));
+    assert_ids(ids, 3, 4);
+    assert_string_equal(clf__tokenizer_target_piece(tokenizer, 4), "<unused_4>");
+    clf__ids_free(&ids);
+    clf__tokenizer_free(tokenizer);
 }
 
 static void test_no_source_text(void **state)
@@ -150,13 +154,15 @@ static void test_missing_and_damaged_files(void **state)
     }
     folder = piece_folder();
     struct clf__tokenizer_options options = tokenizer_piece_options;
-    struct clf__tokenizer *tokenizer;
-    options.source_vocabulary = 152;
-    assert_fails(clf__tokenizer_load(&tokenizer, folder, &options), CLF_FORMAT, "has 151 pieces");
-    options = tokenizer_piece_options;
-    options.target_vocabulary = 150;
-    assert_fails(clf__tokenizer_load(&tokenizer, folder, &options), CLF_FORMAT,
-                 "says 150 for the target; download or save both");
+    options.source_vocabulary = options.target_vocabulary = 150; /* the last token has no row */
+    struct clf__tokenizer *tokenizer = tokenizer_load(folder, &options);
+    const char *last = clf__tokenizer_target_piece(tokenizer, 150);
+    struct clf__ids ids = {0};
+    assert_non_null(last);
+    assert_fails(clf__tokenizer_encode(tokenizer, &ids, last, strlen(last), 0, 1), CLF_TEXT,
+                 "has the id 150, for which the model has no row (it has 150)");
+    clf__ids_free(&ids);
+    clf__tokenizer_free(tokenizer);
     /* A model whose unknown pieces have nowhere to go. */
     tokenizer_write(folder, "tokenizer_config.json", "{\"unk_token\": \"[UNK]\"}");
     check_refused(folder, CLF_FORMAT, "vocab.json: has no \"[UNK]\"");

@@ -26,12 +26,24 @@ static const char *const visions[] = {
     "vit",       "clip",     "siglip",     "blip",       "blip-2",     "vision-encoder-decoder",
     "swin",      "deit",     "git",        "donut-swin", "pix2struct", "llava",
     "florence2", "qwen2_vl", "qwen2_5_vl", "paligemma",  NULL};
-static const char *const sounds[] = {
-    "speech_to_text",         "wav2vec2", "hubert", "seamless_m4t", "seamless_m4t_v2", "speecht5",
-    "speech-encoder-decoder", NULL};
+static const char *const sounds[] = {"speech_to_text",
+                                     "wav2vec2",
+                                     "hubert",
+                                     "seamless_m4t",
+                                     "seamless_m4t_v2",
+                                     "speecht5",
+                                     "speech-encoder-decoder",
+                                     "moonshine",
+                                     "moonshine_streaming",
+                                     "canary",
+                                     "canary_qwen",
+                                     "parakeet_ctc",
+                                     "parakeet_tdt",
+                                     NULL};
 static const char *const others[] = {
-    "longt5", "led",    "bigbird_pegasus", "pegasus_x", "prophetnet",     "fsmt",
-    "mvp",    "plbart", "encoder-decoder", "t5gemma",   "xlm-prophetnet", NULL};
+    "longt5",     "led",        "bigbird_pegasus", "pegasus_x", "prophetnet", "fsmt",
+    "mvp",        "plbart",     "encoder-decoder", "t5gemma",   "t5gemma2",   "xlm-prophetnet",
+    "IndicTrans", "indictrans", "indictrans2",     NULL};
 
 static const struct kind kinds[] = {
     {"a model of a decoder alone", decoders},

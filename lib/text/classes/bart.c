@@ -1,6 +1,7 @@
-/* The byte-level tokenizers of BART, which are RoBERTa's, and Blenderbot: ids of vocab.json. */
+/* The byte-level tokenizers of BART, which are RoBERTa's, Blenderbot and Whisper: ids of vocab.json. */
 #include "text/classes/class.h"
 #include "text/segmenters/segmenter.h"
+#include "text/speech_tokens.h"
 
 static const struct clf__class_pipeline pipeline = {CLF__BYTE_LEVEL_PIPELINE};
 static const struct clf__class_pipeline framed_pipeline = {CLF__BYTE_LEVEL_PIPELINE, .takes_template = 1};
@@ -13,6 +14,17 @@ const struct clf__tokenizer_class clf__class_bart = {BYTE_LEVEL("BartTokenizer")
                                                      .pipeline = &pipeline};
 const struct clf__tokenizer_class clf__class_roberta = {BYTE_LEVEL("RobertaTokenizer"), .starts_source = 1,
                                                         .pipeline = &pipeline};
+/* Its special tokens are added ones. */
+const struct clf__tokenizer_class clf__class_whisper = {
+    .name = "WhisperTokenizer",
+    .segmenter = &clf__segmenter_byte_level,
+    .model = "merges.txt",
+    .has_vocabulary = 1,
+    .name_spare = clf__speech_name_times,
+    .unknown = "<|endoftext|>",
+    .never_cleans_up = 1,
+    .prefers_json = 1,
+};
 const struct clf__tokenizer_class clf__class_blenderbot = {
     BYTE_LEVEL("BlenderbotTokenizer"),
     .adds_prefix_space = 1,

@@ -3,11 +3,11 @@
 
 #include "base/json.h"
 
-enum { DEFAULT_EXTRA_IDS = 100, MOST_EXTRA_IDS = 1 << 16 };
+enum { MOST_EXTRA_IDS = 1 << 16 };
 
 clf_status clf__class_read_settings(struct clf__class_settings *out, const struct clf__json *config, int rows)
 {
-    *out = (struct clf__class_settings){.rows = rows, .extra_ids = DEFAULT_EXTRA_IDS};
+    *out = (struct clf__class_settings){.rows = rows, .extra_ids = -1};
     if (config->root == NULL) {
         return CLF_OK;
     }

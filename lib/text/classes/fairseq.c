@@ -1,5 +1,6 @@
 /* The tokenizers of models that fairseq trained, mBART, mBART-50 and NLLB: <s>, <pad>, </s> and <unk>, the
- * model's pieces without its own first three, languages, <mask>. */
+ * model's pieces without its own first three, languages, <mask>. BARThez's model has all of its pieces, and
+ * no languages. */
 #include "text/classes/class.h"
 
 static const char *const mbart_codes[] = {"ar_AR", "cs_CZ", "de_DE", "en_XX", "es_XX", "et_EE", "fi_FI",
@@ -108,7 +109,16 @@ static const struct clf__class_pipeline nllb_pipeline = {
 const struct clf__tokenizer_class clf__class_mbart = {
     FAIRSEQ("MBartTokenizer", behind_mbart, CLF__LANGUAGE_BEHIND, "en_XX"),
     .starts_with_target = 1,
+    .numbered = &clf__class_barthez,
     .pipeline = &mbart_pipeline,
+};
+const struct clf__tokenizer_class clf__class_barthez = {
+    .name = "BarthezTokenizer",
+    .model = "sentencepiece.bpe.model",
+    .specials = {"<s>", "<pad>", "</s>", "<unk>", "<mask>"},
+    .starts_source = 1,
+    .spaces_before = "<mask>",
+    .joins_plainly = 1,
 };
 const struct clf__tokenizer_class clf__class_mbart50 = {
     FAIRSEQ("MBart50Tokenizer", behind_mbart50, CLF__LANGUAGE_IN_FRONT, "en_XX"),

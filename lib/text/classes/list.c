@@ -3,17 +3,10 @@
 #include "text/classes/class.h"
 
 static const struct clf__tokenizer_class *const list[] = {
-    &clf__class_marian,
-    &clf__class_mbart,
-    &clf__class_mbart50,
-    &clf__class_nllb,
-    &clf__class_m2m100,
-    &clf__class_pegasus,
-    &clf__class_t5,
-    &clf__class_bart,
-    &clf__class_roberta,
-    &clf__class_blenderbot,
-    &clf__class_blenderbot_small,
+    &clf__class_marian,           &clf__class_mbart,   &clf__class_mbart50, &clf__class_nllb,
+    &clf__class_m2m100,           &clf__class_pegasus, &clf__class_t5,      &clf__class_bart,
+    &clf__class_roberta,          &clf__class_whisper, &clf__class_barthez, &clf__class_blenderbot,
+    &clf__class_blenderbot_small, &clf__class_byt5,
 };
 
 const struct clf__tokenizer_class *clf__tokenizer_class_find(const char *name)

@@ -3,10 +3,12 @@
  * has no sentinels behind its pieces. */
 #include "text/classes/class.h"
 
+enum { EXTRA_IDS = 100 };
+
 static clf_status behind(struct clf__pieces *pieces, const struct clf__class_settings *settings)
 {
-    /* Those for which the model has no row cannot be read. */
-    for (int i = settings->extra_ids - 1; i >= 0 && pieces->count < settings->rows; i--) {
+    int count = settings->extra_ids >= 0 ? settings->extra_ids : EXTRA_IDS;
+    for (int i = count - 1; i >= 0; i--) {
         CLF__TRY(clf__pieces_format(pieces, CLF__PIECE_SPECIAL | CLF__PIECE_FOUND, "<extra_id_%d>", i));
     }
     return CLF_OK;

@@ -1,16 +1,15 @@
 #include "text/json/added.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "text/added_tokens.h"
 #include "text/classes/class.h"
 
-/* While the vocabulary is made: a text for each row of the model, borrowed from the JSON. */
+/* While the vocabulary is made: a text for each id, borrowed from the JSON. */
 struct rows {
     const char **items; /* (count) NULL: stands for nothing */
-    int count, used;
+    int count;
     const char *path;
 };
 
@@ -20,51 +19,58 @@ static clf_status fail_added(const struct rows *rows, const char *key, const cha
                      piece);
 }
 
-static clf_status too_many(const struct rows *rows, int pieces)
-{
-    return clf__fail(CLF_FORMAT,
-                     "%s: holds %d pieces, the model's configuration says %d; download or save both again",
-                     rows->path, pieces, rows->count);
-}
-
-static clf_status place_pieces(struct rows *rows, const struct clf__model_pieces *pieces)
-{
-    if (pieces->ids > rows->count) {
-        return too_many(rows, pieces->ids);
-    }
-    for (size_t i = 0; i < pieces->count; i++) {
-        rows->items[pieces->items[i].id] = pieces->items[i].text;
-    }
-    rows->used = pieces->ids;
-    return CLF_OK;
-}
-
-/* A token's id and text. */
-static clf_status place_added(struct rows *rows, const json_t *token)
+static clf_status check_token(const struct rows *rows, const json_t *token)
 {
     const char *text = json_string_value(json_object_get(token, "content"));
     const json_t *id = json_object_get(token, "id");
     json_int_t number = json_integer_value(id);
-    if (text == NULL || *text == '\0' || !json_is_integer(id) || number < 0 ||
-        number >= CLF__MAX_VOCABULARY) {
-        return fail_added(rows, "added_tokens", "a token has no id or no content", text != NULL ? text : "");
+    return text != NULL && *text != '\0' && json_is_integer(id) && number >= 0 && number < CLF__MAX_VOCABULARY
+               ? CLF_OK
+               : fail_added(rows, "added_tokens", "a token has no id or no content",
+                            text != NULL ? text : "");
+}
+
+/* Makes room for all ids. Those of a file that leaves most ids out are another model's. */
+static clf_status make_rows(struct rows *rows, const struct clf__model_pieces *pieces, const json_t *tokens,
+                            int model_rows)
+{
+    size_t most = pieces->count + json_array_size(tokens) + (size_t)model_rows;
+    rows->count = pieces->ids;
+    for (size_t i = 0; i < json_array_size(tokens); i++) {
+        const json_t *token = json_array_get(tokens, i);
+        CLF__TRY(check_token(rows, token));
+        int id = (int)json_integer_value(json_object_get(token, "id"));
+        rows->count = id >= rows->count ? id + 1 : rows->count;
     }
-    if (number >= rows->count) {
-        return too_many(rows, (int)number + 1);
+    if ((size_t)rows->count > most) {
+        return clf__fail(CLF_FORMAT,
+                         "%s: has ids up to %d, but %zu pieces, and the model's configuration says %d; "
+                         "download or save both again",
+                         rows->path, rows->count - 1, pieces->count + json_array_size(tokens), model_rows);
     }
-    if (rows->items[number] != NULL && strcmp(rows->items[number], text) != 0) {
+    return clf__allocate(&rows->items, (size_t)rows->count, sizeof *rows->items);
+}
+
+static clf_status place_added(struct rows *rows, const json_t *token)
+{
+    const char *text = json_string_value(json_object_get(token, "content"));
+    json_int_t id = json_integer_value(json_object_get(token, "id"));
+    if (rows->items[id] != NULL && strcmp(rows->items[id], text) != 0) {
         return fail_added(rows, "added_tokens", "a token has the id of another piece", text);
     }
-    rows->items[number] = text;
-    rows->used = number >= rows->used ? (int)number + 1 : rows->used;
+    rows->items[id] = text;
     return CLF_OK;
 }
 
-static clf_status place_all_added(struct rows *rows, const json_t *root)
+static clf_status place_all(struct rows *rows, const struct clf__model_pieces *pieces, const json_t *tokens,
+                            int model_rows)
 {
-    const json_t *tokens = json_object_get(root, "added_tokens");
     if (tokens != NULL && !json_is_null(tokens) && !json_is_array(tokens)) {
         return fail_added(rows, "added_tokens", "is not a list", "");
+    }
+    CLF__TRY(make_rows(rows, pieces, tokens, model_rows));
+    for (size_t i = 0; i < pieces->count; i++) {
+        rows->items[pieces->items[i].id] = pieces->items[i].text;
     }
     for (size_t i = 0; i < json_array_size(tokens); i++) {
         CLF__TRY(place_added(rows, json_array_get(tokens, i)));
@@ -72,73 +78,62 @@ static clf_status place_all_added(struct rows *rows, const json_t *root)
     return CLF_OK;
 }
 
-static clf_status take_rows(struct clf__vocabulary *out, const struct rows *rows)
+/* The file's own pieces, with the marks of its added tokens. */
+static clf_status list_own(struct clf__pieces *own, const struct rows *rows, const json_t *tokens)
 {
-    struct clf__pieces pieces = {0};
-    clf_status status = CLF_OK;
-    for (int id = 0; status == CLF_OK && id < rows->count; id++) {
+    for (int id = 0; id < rows->count; id++) {
         const char *text = rows->items[id];
-        status = text != NULL ? clf__pieces_add(&pieces, text, strlen(text), 0)
-                              : clf__pieces_format(&pieces, CLF__PIECE_SPECIAL, "<unused_%d>", id);
+        CLF__TRY(text != NULL
+                     ? clf__pieces_add(own, text, strlen(text), 0)
+                     : clf__pieces_format(own, CLF__PIECE_SPECIAL | CLF__PIECE_SPARE, "<unused_%d>", id));
     }
-    if (status == CLF_OK) {
-        status = clf__vocabulary_take(out, &pieces, rows->path);
+    for (size_t i = 0; i < json_array_size(tokens); i++) {
+        const json_t *token = json_array_get(tokens, i);
+        own->marks[json_integer_value(json_object_get(token, "id"))] =
+            (uint16_t)clf__added_token_marks(token);
     }
-    clf__pieces_free(&pieces);
+    return CLF_OK;
+}
+
+/* How many of the pieces no added token of the folder replaces: a class's own ones behind those of a
+ * SentencePiece model may go. */
+static clf_status count_fixed(int *out, const struct rows *rows, const struct clf__pipeline_options *options)
+{
+    struct clf__pieces behind = {.count = 0};
+    clf_status status = CLF_OK;
+    if (options->source == CLF__PIPELINE_SENTENCEPIECE && options->class->behind != NULL) {
+        status = options->class->behind(&behind, options->settings);
+    }
+    *out = rows->count - behind.count;
+    clf__pieces_free(&behind);
     return status;
 }
 
-static int marks_of(const json_t *token)
+/* With the tokens that the folder adds. */
+static clf_status take_rows(struct clf__vocabulary *out, const struct rows *rows, const json_t *tokens,
+                            const struct clf__pipeline_options *options)
 {
-    int is_special = json_is_true(json_object_get(token, "special"));
-    const json_t *normalized = json_object_get(token, "normalized");
-    int is_normalized = json_is_boolean(normalized) ? json_is_true(normalized) : !is_special;
-    return CLF__PIECE_FOUND | (is_special ? CLF__PIECE_SPECIAL : 0) |
-           (is_normalized ? CLF__PIECE_NORMALIZED : 0) |
-           (json_is_true(json_object_get(token, "single_word")) ? CLF__PIECE_ALONE : 0) |
-           (json_is_true(json_object_get(token, "lstrip")) ? CLF__PIECE_EATS_LEFT : 0) |
-           (json_is_true(json_object_get(token, "rstrip")) ? CLF__PIECE_EATS_RIGHT : 0);
-}
-
-static void mark_file(struct clf__vocabulary *vocabulary, const json_t *root)
-{
-    const json_t *tokens = json_object_get(root, "added_tokens");
-    for (size_t i = 0; i < json_array_size(tokens); i++) {
-        const json_t *token = json_array_get(tokens, i);
-        vocabulary->marks[json_integer_value(json_object_get(token, "id"))] = (uint8_t)marks_of(token);
+    static const struct clf__added_tokens none = {.count = 0};
+    struct clf__pieces pieces = {.count = 0}, merged = {.count = 0};
+    struct clf__own_pieces own = {.pieces = &pieces,
+                                  .file = options->model != NULL ? options->model : "tokenizer.json"};
+    clf_status status = count_fixed(&own.fixed, rows, options);
+    if (status == CLF_OK) {
+        status = list_own(&pieces, rows, tokens);
     }
-}
-
-/* tokenizer_config.json's "added_tokens_decoder" goes before what the file says. */
-static clf_status mark_folder(struct clf__vocabulary *vocabulary, const struct rows *rows,
-                              const struct clf__pipeline_options *options)
-{
-    const char *key;
-    json_t *token;
-    json_object_foreach(json_object_get(options->config, "added_tokens_decoder"), key, token)
-    {
-        char *end;
-        long id = strtol(key, &end, 10);
-        const char *piece = json_string_value(json_object_get(token, "content"));
-        if (end == key || *end != '\0' || id < 0 || piece == NULL) {
-            return clf__fail(
-                CLF_FORMAT,
-                "%s/tokenizer_config.json: \"added_tokens_decoder\" holds \"%.40s\", which is no "
-                "id with a token; download it again",
-                options->folder, key);
-        }
-        if (id < vocabulary->size && strcmp(piece, vocabulary->pieces[id]) == 0) {
-            vocabulary->marks[id] = (uint8_t)marks_of(token);
-        } else if (id < vocabulary->size && rows->items[id] != NULL) {
-            return clf__fail(CLF_FORMAT,
-                             "%s/tokenizer_config.json: \"added_tokens_decoder\" says that %ld is \"%.80s\", "
-                             "%s that it is \"%.80s\"; download or save both again",
-                             options->folder, id, piece,
-                             options->model != NULL ? options->model : "tokenizer.json",
-                             vocabulary->pieces[id]);
-        }
+    if (status == CLF_OK) {
+        status = clf__added_tokens_merge(
+            &merged, &own, options->settings != NULL ? options->settings->added : &none, options->rows);
     }
-    return CLF_OK;
+    if (status == CLF_OK && options->class != NULL && options->class->name_spare != NULL) {
+        status = options->class->name_spare(&merged);
+    }
+    if (status == CLF_OK) {
+        status = clf__vocabulary_take(out, &merged, rows->path);
+    }
+    clf__pieces_free(&pieces);
+    clf__pieces_free(&merged);
+    return status;
 }
 
 /* One that is named special, unless it is an added token already. */
@@ -146,36 +141,13 @@ static void mark_special(struct clf__vocabulary *vocabulary, const char *piece, 
 {
     int32_t id = piece != NULL ? clf__vocabulary_id(vocabulary, piece, strlen(piece)) : -1;
     if (id >= 0 && (vocabulary->marks[id] & CLF__PIECE_FOUND) == 0) {
-        vocabulary->marks[id] |= (uint8_t)(CLF__PIECE_FOUND | CLF__PIECE_SPECIAL | more);
+        vocabulary->marks[id] |= (uint16_t)(CLF__PIECE_FOUND | CLF__PIECE_SPECIAL | more);
     }
 }
 
-/* A token is a string, or an object with its flags. */
-static void mark_token(struct clf__vocabulary *vocabulary, const json_t *token)
+static void mark_named(void *user, const char *text, int marks)
 {
-    const char *text = json_string_value(token);
-    const json_t *content = json_object_get(token, "content");
-    if (text != NULL) {
-        mark_special(vocabulary, text, 0);
-    } else if (content != NULL) {
-        mark_special(vocabulary, json_string_value(content), marks_of(token));
-    }
-}
-
-static void mark_named(struct clf__vocabulary *vocabulary, const json_t *config)
-{
-    static const char *const keys[] = {"bos_token", "eos_token", "unk_token", "sep_token",
-                                       "pad_token", "cls_token", "mask_token"};
-    static const char *const lists[] = {"additional_special_tokens", "extra_special_tokens"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        mark_token(vocabulary, json_object_get(config, keys[i]));
-    }
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        const json_t *list = json_object_get(config, lists[i]);
-        for (size_t k = 0; k < json_array_size(list); k++) {
-            mark_token(vocabulary, json_array_get(list, k));
-        }
-    }
+    mark_special(user, text, marks);
 }
 
 /* The languages are those that the class lists behind a model's pieces. */
@@ -207,12 +179,12 @@ static clf_status mark_class(struct clf__vocabulary *vocabulary, const struct cl
 static clf_status make(struct clf__vocabulary *out, struct rows *rows, const json_t *root,
                        const struct clf__model_pieces *pieces, const struct clf__pipeline_options *options)
 {
-    CLF__TRY(place_pieces(rows, pieces));
-    CLF__TRY(place_all_added(rows, root));
-    CLF__TRY(take_rows(out, rows));
-    mark_file(out, root);
-    CLF__TRY(mark_folder(out, rows, options));
-    mark_named(out, options->config);
+    const json_t *tokens = json_object_get(root, "added_tokens");
+    CLF__TRY(place_all(rows, pieces, tokens, options->rows));
+    CLF__TRY(take_rows(out, rows, tokens, options));
+    if (options->settings != NULL) {
+        clf__added_tokens_named(options->settings->added, mark_named, out);
+    }
     return options->class != NULL ? mark_class(out, options) : CLF_OK;
 }
 
@@ -220,8 +192,7 @@ clf_status clf__added_vocabulary(struct clf__vocabulary *out, const json_t *root
                                  const struct clf__model_pieces *pieces,
                                  const struct clf__pipeline_options *options)
 {
-    struct rows rows = {.count = options->rows, .path = path};
-    CLF__TRY(clf__allocate(&rows.items, (size_t)rows.count, sizeof *rows.items));
+    struct rows rows = {.path = path};
     clf_status status = make(out, &rows, root, pieces, options);
     clf__free(rows.items);
     if (status != CLF_OK) {

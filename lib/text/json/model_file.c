@@ -1,6 +1,5 @@
 #include "text/json/model_file.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/base64.h"
@@ -119,37 +118,13 @@ static clf_status add_pieces(struct making *making, const uint8_t *bytes, size_t
         status = clf__spm_pieces(bytes, size, add_of_model, making);
     }
     if (status == CLF_OK && class->behind != NULL) {
-        struct clf__class_settings left = *settings;
-        left.rows = settings->rows > making->count ? settings->rows - making->count : 0;
-        status = class->behind(&behind, &left);
+        status = class->behind(&behind, settings);
     }
     if (status == CLF_OK) {
         status = add_all(making, &behind, json_is_array(making->vocab));
     }
     clf__pieces_free(&behind);
     return status;
-}
-
-/* tokenizer_config.json may have tokens behind all of these. */
-static clf_status add_of_folder(struct making *making, const json_t *config, int rows)
-{
-    const char *key;
-    json_t *token;
-    json_object_foreach(json_object_get(config, "added_tokens_decoder"), key, token)
-    {
-        char *end;
-        long id = strtol(key, &end, 10);
-        if (end != key && *end == '\0' && id >= making->count && id < rows && json_is_object(token)) {
-            json_t *copy = json_copy(token);
-            if (json_object_set_new(copy, "id", json_integer(id)) != 0 ||
-                json_array_append(making->added, copy) != 0) {
-                json_decref(copy);
-                return no_memory(making);
-            }
-            json_decref(copy);
-        }
-    }
-    return CLF_OK;
 }
 
 static clf_status make_normalizer(json_t **out, const struct making *making, const struct clf__charsmap *map)
@@ -179,7 +154,6 @@ static clf_status make(json_t **out, struct making *making, const uint8_t *bytes
         return no_memory(making);
     }
     CLF__TRY(add_pieces(making, bytes, size, options->settings));
-    CLF__TRY(add_of_folder(making, options->config, options->rows));
     CLF__TRY(make_normalizer(&normalizer, making, &tables.normaliser));
     json_t *model = json_pack("{sssO}", "type", making->class->pipeline->model, "vocab", making->vocab);
     if (json_is_object(making->vocab)) {

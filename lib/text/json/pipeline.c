@@ -253,6 +253,7 @@ static const struct {
     SEGMENTER(CLF__PIPELINE_JSON, &clf__model_word_level, "tokenizer.json, WordLevel"),
     SEGMENTER(CLF__PIPELINE_SENTENCEPIECE, NULL, "SentencePiece"),
     SEGMENTER(CLF__PIPELINE_TIKTOKEN, NULL, "tiktoken"),
+    SEGMENTER(CLF__PIPELINE_VOCABULARY, NULL, "byte-level"),
 };
 
 /* ---- Reading */
@@ -279,7 +280,7 @@ static clf_status rename_piece(struct pipeline *pipeline, struct clf__vocabulary
     struct renamed *renamed = &pipeline->renamed[pipeline->renamed_count];
     CLF__TRY(clf__copy_string(&renamed->from, vocabulary->pieces[id]));
     pipeline->renamed_count++;
-    vocabulary->marks[id] &= (uint8_t)~CLF__PIECE_SPECIAL;
+    vocabulary->marks[id] &= (uint16_t)~CLF__PIECE_SPECIAL;
     return clf__copy_bytes(&renamed->to, words->size > 0 ? words->bytes : "", words->size);
 }
 
@@ -385,6 +386,8 @@ static clf_status load(struct clf__json *json, const char *path, const struct cl
         return clf__model_file_read(&json->root, path, options);
     case CLF__PIPELINE_TIKTOKEN:
         return clf__tiktoken_read(&json->root, path, options->rows);
+    case CLF__PIPELINE_VOCABULARY:
+        return clf__tiktoken_of_vocabulary(&json->root, options->vocabulary);
     case CLF__PIPELINE_JSON:
     default:
         return clf__json_load(json, path, limits);

@@ -16,14 +16,15 @@ enum clf__pipeline_source {
     CLF__PIPELINE_JSON,          /* tokenizer.json */
     CLF__PIPELINE_SENTENCEPIECE, /* a SentencePiece model, read as the class's */
     CLF__PIPELINE_TIKTOKEN,      /* a file of tokens and their ranks */
+    CLF__PIPELINE_VOCABULARY,    /* Whisper's tokens, whose ids are ranks */
 };
 
 /* What the folder says beside the file. */
 struct clf__pipeline_options {
     const char *folder;
     enum clf__pipeline_source source;
+    const struct clf__vocabulary *vocabulary; /* of CLF__PIPELINE_VOCABULARY */
     const char *model;                        /* the file in it; of tokenizer.json NULL */
-    const json_t *config;                     /* tokenizer_config.json's, or NULL */
     const struct clf__tokenizer_class *class; /* whose special tokens and languages there are, or NULL */
     const struct clf__class_settings *settings;
     int is_rebuilt; /* transformers takes the class's sections in place of the file's */

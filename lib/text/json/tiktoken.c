@@ -11,6 +11,7 @@
 #include "text/pieces.h"
 #include "text/segmenters/byte_pairs.h"
 #include "text/speech_tokens.h"
+#include "text/vocabulary.h"
 
 enum { MOST_FILE_BYTES = 1 << 24, LONGEST = 256, BYTES = 256 };
 
@@ -150,35 +151,72 @@ static json_t *added_tokens(const struct clf__pieces *pieces, int first)
     return list;
 }
 
-static clf_status make(json_t **out, const struct reading *reading, int rows)
+/* The tokenizer.json of all tokens that were read, and of special ones behind them. */
+static clf_status make(json_t **out, const struct reading *reading, const struct clf__pieces *specials)
 {
-    struct clf__pieces specials = {.count = 0};
-    clf_status status = clf__speech_specials(&specials, clf__speech_room(reading->rank, rows));
-    if (status == CLF_OK) {
-        *out = json_pack("{so? s{ss sb} s{ss} s{ss sO sb ss}}", "added_tokens",
-                         added_tokens(&specials, reading->rank), "pre_tokenizer", "type", "ByteLevel",
-                         "add_prefix_space", 0, "decoder", "type", "ByteLevel", "model", "type", "BPE",
-                         "vocab", reading->vocab, "ignore_merges", 1, "merges", "by result");
-        status = json_object_get(*out, "added_tokens") != NULL
-                     ? CLF_OK
-                     : clf__fail(CLF_OUT_OF_MEMORY, "%s: no host memory left to read it", reading->path);
+    *out = json_pack("{so? s{ss sb} s{ss} s{ss sO sb ss}}", "added_tokens",
+                     added_tokens(specials, reading->rank), "pre_tokenizer", "type", "ByteLevel",
+                     "add_prefix_space", 0, "decoder", "type", "ByteLevel", "model", "type", "BPE", "vocab",
+                     reading->vocab, "ignore_merges", 1, "merges", "by result");
+    if (json_object_get(*out, "added_tokens") != NULL) {
+        return CLF_OK;
     }
-    if (status != CLF_OK) {
-        json_decref(*out);
-        *out = NULL;
-    }
-    clf__pieces_free(&specials);
-    return status;
+    json_decref(*out);
+    *out = NULL;
+    return clf__fail(CLF_OUT_OF_MEMORY, "%s: no host memory left to read it", reading->path);
 }
 
 clf_status clf__tiktoken_read(json_t **out, const char *path, int rows)
 {
     struct reading reading = {.path = path};
+    struct clf__pieces specials = {.count = 0};
     *out = NULL;
     clf_status status = read_file(&reading, rows);
     if (status == CLF_OK) {
-        status = make(out, &reading, rows);
+        status = clf__speech_specials(&specials, clf__speech_room(reading.rank, rows));
     }
+    if (status == CLF_OK) {
+        status = make(out, &reading, &specials);
+    }
+    clf__pieces_free(&specials);
+    json_decref(reading.vocab);
+    return status;
+}
+
+/* An empty token is none: Whisper's vocab.json has one. */
+static clf_status read_vocabulary(struct reading *reading, struct clf__pieces *specials,
+                                  const struct clf__vocabulary *vocabulary)
+{
+    static const char first[] = "<|endoftext|>";
+    reading->vocab = json_object();
+    reading->rank = clf__vocabulary_id(vocabulary, first, strlen(first));
+    if (reading->rank < 0) {
+        return clf__fail(CLF_FORMAT, "%s: has no token %s; download it again", reading->path, first);
+    }
+    int failed = reading->vocab == NULL;
+    for (int id = 0; id < reading->rank; id++) {
+        const char *piece = vocabulary->pieces[id];
+        failed |= *piece != '\0' && json_object_set_new(reading->vocab, piece, json_integer(id)) != 0;
+    }
+    if (failed) {
+        return clf__fail(CLF_OUT_OF_MEMORY, "%s: no host memory left to read it", reading->path);
+    }
+    for (int id = reading->rank; id < vocabulary->size; id++) {
+        CLF__TRY(clf__pieces_add(specials, vocabulary->pieces[id], strlen(vocabulary->pieces[id]), 0));
+    }
+    return check_bytes(reading);
+}
+
+clf_status clf__tiktoken_of_vocabulary(json_t **out, const struct clf__vocabulary *vocabulary)
+{
+    struct reading reading = {.path = vocabulary->path};
+    struct clf__pieces specials = {.count = 0};
+    *out = NULL;
+    clf_status status = read_vocabulary(&reading, &specials, vocabulary);
+    if (status == CLF_OK) {
+        status = make(out, &reading, &specials);
+    }
+    clf__pieces_free(&specials);
     json_decref(reading.vocab);
     return status;
 }

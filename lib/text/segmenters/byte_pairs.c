@@ -123,7 +123,7 @@ static clf_status add_results(struct clf__pieces *pieces, int *count, const char
     return CLF_OK;
 }
 
-static clf_status add_merges(struct clf__byte_pairs *pairs, int count, const char *text, const char *path)
+static clf_status add_merges(struct clf__byte_pairs *pairs, int count, const char *text)
 {
     CLF__TRY(clf__merges_create(&pairs->merges, count));
     struct line line;
@@ -132,12 +132,12 @@ static clf_status add_merges(struct clf__byte_pairs *pairs, int count, const cha
         const char *result = pairs->symbols.pieces[BYTES + rank];
         int32_t left = clf__vocabulary_id(&pairs->symbols, line.left, line.left_size);
         int32_t right = clf__vocabulary_id(&pairs->symbols, line.right, line.right_size);
-        if (left < 0 || right < 0) {
-            return damaged(path, rank, "holds a symbol that is neither a byte nor made by a pair");
+        /* A pair of a symbol that no pair makes never comes up: transformers loses the first pair of a file
+         * without a version when it saves a tokenizer. A pair that is there twice has its first rank. */
+        if (left >= 0 && right >= 0) {
+            clf__merges_add(&pairs->merges, left, right, rank,
+                            clf__vocabulary_id(&pairs->symbols, result, strlen(result)), 0);
         }
-        /* a pair that is there twice has its first rank */
-        clf__merges_add(&pairs->merges, left, right, rank,
-                        clf__vocabulary_id(&pairs->symbols, result, strlen(result)), 0);
     }
     return CLF_OK;
 }
@@ -154,7 +154,7 @@ static clf_status read_text(struct clf__byte_pairs *pairs, const char *text, con
         status = clf__vocabulary_take(&pairs->symbols, &pieces, path);
     }
     clf__pieces_free(&pieces);
-    return status == CLF_OK ? add_merges(pairs, count, text, path) : status;
+    return status == CLF_OK ? add_merges(pairs, count, text) : status;
 }
 
 clf_status clf__byte_pairs_read(struct clf__byte_pairs *out, const char *path)

@@ -15,15 +15,33 @@ clf_status clf__segmenter_read_config(struct clf__segmenter_folder *folder, cons
     return clf__json_string(config, "word_delimiter_token", &folder->word_delimiter);
 }
 
-/* Those with the mark that SentencePiece puts before a word. */
-static int has_sentencepiece(const struct clf__vocabulary *vocabulary)
+/* Whether a piece of a vocabulary begins with a mark. */
+static int has_mark(const struct clf__vocabulary *vocabulary, const char *mark)
 {
-    const char *mark = "\u2581";
     int id = 0;
     while (id < vocabulary->size && strncmp(vocabulary->pieces[id], mark, strlen(mark)) != 0) {
         id++;
     }
     return id < vocabulary->size;
+}
+
+int clf__segmenter_has_sentencepiece(const struct clf__vocabulary *vocabulary)
+{
+    return has_mark(vocabulary, "\u2581");
+}
+
+int clf__segmenter_has_byte_level(const struct clf__vocabulary *vocabulary)
+{
+    return has_mark(vocabulary, "\u0120");
+}
+
+static clf_status refuse_missing(const struct clf__segmenter_folder *folder,
+                                 const struct clf__vocabulary *target)
+{
+    int is_bytes = !clf__segmenter_has_sentencepiece(target);
+    return clf__fail(CLF_FILE, "%s/%s: is missing, and the vocabulary holds %s; download it too",
+                     folder->path, is_bytes ? "merges.txt" : "source.spm",
+                     is_bytes ? "byte-level pieces" : "SentencePiece's pieces");
 }
 
 clf_status clf__segmenter_choose(const struct clf__segmenter **out,
@@ -37,14 +55,11 @@ clf_status clf__segmenter_choose(const struct clf__segmenter **out,
         *out = &clf__segmenter_sentencepiece;
     } else if (folder->word_delimiter) {
         *out = &clf__segmenter_characters;
-    } else if (folder->splits_words || !has_sentencepiece(target)) {
+    } else if (folder->splits_words ||
+               (!clf__segmenter_has_sentencepiece(target) && !clf__segmenter_has_byte_level(target))) {
         *out = &clf__segmenter_words;
     } else {
-        return clf__fail(
-            CLF_FILE,
-            "%s/source.spm: is missing, and the vocabulary holds SentencePiece's pieces; download "
-            "it too",
-            folder->path);
+        return refuse_missing(folder, target);
     }
     return CLF_OK;
 }

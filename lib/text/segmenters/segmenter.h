@@ -59,6 +59,12 @@ extern const struct clf__segmenter clf__segmenter_characters;
 /* Pieces of SentencePiece's models. */
 extern const struct clf__segmenter clf__segmenter_sentencepiece;
 
+/* Bytes. They have no state. */
+extern const struct clf__segmenter clf__segmenter_bytes;
+
+/* None: text is CLF_FILE, with a sentence that asks for the folder's `model`. */
+extern const struct clf__segmenter clf__segmenter_missing;
+
 /* Byte pairs of merges.txt. */
 extern const struct clf__segmenter clf__segmenter_byte_level;
 
@@ -72,10 +78,13 @@ extern const struct clf__segmenter clf__segmenter_moses;
 clf_status clf__segmenter_read_config(struct clf__segmenter_folder *folder, const struct clf__json *config);
 /* With source.spm or target.spm, SentencePiece: either calls for the other, so that one that is missing is
  * named. Without, characters where there is a word delimiter, else words; but a target's vocabulary that
- * holds SentencePiece's pieces says that its models are missing, unless the configuration tells how text is
- * cut. */
+ * holds SentencePiece's or byte-level pieces says that its models are missing, unless the configuration tells
+ * how text is cut. */
 clf_status clf__segmenter_choose(const struct clf__segmenter **out,
                                  const struct clf__segmenter_folder *folder,
                                  const struct clf__vocabulary *target);
+/* Whether a vocabulary has pieces with SentencePiece's mark of a space, or with that of byte-level pieces. */
+int clf__segmenter_has_sentencepiece(const struct clf__vocabulary *vocabulary);
+int clf__segmenter_has_byte_level(const struct clf__vocabulary *vocabulary);
 
 #endif

@@ -124,7 +124,6 @@ static void test_bad_files(void **state)
         {"#version\na b\nab\n", "pair 2 is not two symbols with a space between"},
         {"a b\n a\n", "pair 2 is not two symbols"},
         {"a \n", "pair 1 is not two symbols"},
-        {"a b\nab xy\n", "pair 2 holds a symbol that is neither a byte nor made by a pair"},
         {"a \xff\n", "pair 1 is not UTF-8"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -1,0 +1,34 @@
+/* ByT5Tokenizer, which has no file: three special tokens, the 256 bytes, then sentinels, the first one first.
+ */
+#include "text/classes/class.h"
+#include "text/segmenters/segmenter.h"
+
+enum { EXTRA_IDS = 125 };
+
+static const char *const first[] = {"<pad>", "</s>", "<unk>"};
+
+static clf_status before(struct clf__pieces *pieces)
+{
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++) {
+        CLF__TRY(clf__pieces_format(pieces, 0, "%s", first[i]));
+    }
+    return CLF_OK;
+}
+
+static clf_status behind(struct clf__pieces *pieces, const struct clf__class_settings *settings)
+{
+    int count = settings->extra_ids >= 0 ? settings->extra_ids : EXTRA_IDS;
+    for (int i = 0; i < count; i++) {
+        CLF__TRY(clf__pieces_format(pieces, CLF__PIECE_SPECIAL | CLF__PIECE_FOUND, "<extra_id_%d>", i));
+    }
+    return CLF_OK;
+}
+
+const struct clf__tokenizer_class clf__class_byt5 = {
+    .name = "ByT5Tokenizer",
+    .segmenter = &clf__segmenter_bytes,
+    .before = before,
+    .behind = behind,
+    .specials = {"<pad>", "</s>", "<unk>"},
+    .never_cleans_up = 1,
+};

@@ -1,0 +1,40 @@
+/* In the place of a model that a folder lacks: pieces can be given and shown (--tokens), text cannot. */
+#include "text/segmenters/segmenter.h"
+
+#include "base/memory.h"
+
+static clf_status missing_open(void **state, const struct clf__segmenter_folder *folder, int target)
+{
+    char *sentence = NULL;
+    (void)target;
+    CLF__TRY(clf__format(&sentence, "%s: has no file that says how text is cut into its tokens; copy %s",
+                         folder->path, folder->model));
+    *state = sentence;
+    return CLF_OK;
+}
+
+static clf_status missing_segment(const void *state, const char *text, size_t size,
+                                  clf__piece_function *function, void *user)
+{
+    (void)text;
+    (void)size;
+    (void)function;
+    (void)user;
+    return clf__fail(CLF_FILE, "%s", (const char *)state);
+}
+
+static clf_status missing_join(const void *state, char **text, const char *const *pieces, int count)
+{
+    (void)pieces;
+    (void)count;
+    *text = NULL;
+    return clf__fail(CLF_FILE, "%s", (const char *)state);
+}
+
+const struct clf__segmenter clf__segmenter_missing = {
+    .name = "missing",
+    .open = missing_open,
+    .free = clf__free,
+    .segment = missing_segment,
+    .join = missing_join,
+};

@@ -1,0 +1,197 @@
+/* A tokenizer of one model for both sides: the class's pieces, the model's, and the tokens that the folder
+ * adds. */
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "text/segmenters/spm_check.h"
+#include "text/tokenizer_internal.h"
+
+clf_status clf__tokenizer_needed(clf_status status)
+{
+    if (status == CLF_FILE) {
+        clf__fail(CLF_FILE, "%s; download it again, or save the model with its tokenizer", clf_last_error());
+    }
+    return status;
+}
+
+clf_status clf__tokenizer_find_unknown(struct clf__tokenizer_side *side, const char *token)
+{
+    if (!side->vocabulary) {
+        return CLF_OK;
+    }
+    side->unknown_id = clf__vocabulary_id(side->vocabulary, token, strlen(token));
+    if (side->unknown_id < 0 && side->segmenter->has_model && *token != '\0') {
+        return clf__fail(CLF_FORMAT, "%s: has no \"%s\", which stands for unknown pieces",
+                         side->vocabulary->path, token);
+    }
+    return CLF_OK;
+}
+
+void clf__tokenizer_find_in_text(struct clf__tokenizer *tokenizer)
+{
+    struct clf__vocabulary *vocabulary = &tokenizer->vocabulary;
+    for (int32_t id = 0; id < vocabulary->size; id++) {
+        vocabulary->marks[id] &= (uint16_t)~CLF__PIECE_NORMALIZED;
+    }
+}
+
+/* While the vocabulary is made. */
+struct whole_model {
+    struct clf__tokenizer *tokenizer;
+    const struct clf__segmenter_folder *folder;
+    const struct clf__class_settings *settings;
+    const struct clf__segmenter *segmenter;
+    void *state;
+    struct clf__pieces pieces, merged;
+};
+
+static clf_status add_vocabulary(struct whole_model *whole)
+{
+    char *path = NULL;
+    CLF__TRY(clf__path_join(&path, whole->folder->path, "vocab.json"));
+    clf_status status = clf__vocabulary_read(&whole->pieces, path);
+    clf__free(path);
+    return clf__tokenizer_needed(status);
+}
+
+static void mark_special(void *user, const char *text, int marks)
+{
+    struct clf__vocabulary *vocabulary = user;
+    int32_t id = clf__vocabulary_id(vocabulary, text, strlen(text));
+    if (id >= 0 && (vocabulary->marks[id] & CLF__PIECE_FOUND) == 0) {
+        vocabulary->marks[id] |= (uint16_t)(CLF__PIECE_FOUND | CLF__PIECE_SPECIAL | marks);
+    }
+}
+
+/* Marks what the class and the folder call special. */
+static void mark_specials(struct whole_model *whole, struct clf__vocabulary *vocabulary)
+{
+    const struct clf__tokenizer_class *class = whole->tokenizer->class;
+    clf__added_tokens_named(whole->settings->added, mark_special, vocabulary);
+    for (const char *const *special = class->specials; *special != NULL; special++) {
+        int eats_left = class->spaces_before != NULL && strcmp(*special, class->spaces_before) == 0;
+        mark_special(vocabulary, *special, 0);
+        int32_t id = clf__vocabulary_id(vocabulary, *special, strlen(*special));
+        if (id >= 0) {
+            vocabulary->marks[id] |= (uint16_t)(CLF__PIECE_SPECIAL | (eats_left ? CLF__PIECE_EATS_LEFT : 0));
+        }
+    }
+}
+
+static clf_status make_vocabulary(struct whole_model *whole)
+{
+    struct clf__tokenizer *tokenizer = whole->tokenizer;
+    const struct clf__tokenizer_class *class = tokenizer->class;
+    const char *file = class->has_vocabulary  ? "vocab.json"
+                       : class->model != NULL ? class->model
+                                              : "tokenizer_config.json";
+    struct clf__pieces *pieces = &whole->pieces;
+    if (class->before != NULL) {
+        CLF__TRY(class->before(pieces));
+    }
+    CLF__TRY(class->has_vocabulary ? add_vocabulary(whole)
+                                   : whole->segmenter->add_pieces(whole->state, pieces, class->skipped));
+    struct clf__own_pieces own = {pieces, pieces->count, file};
+    if (class->behind != NULL) {
+        CLF__TRY(class->behind(pieces, whole->settings));
+    }
+    CLF__TRY(clf__added_tokens_merge(&whole->merged, &own, whole->settings->added, whole->settings->rows));
+    if (class->name_spare != NULL) {
+        CLF__TRY(class->name_spare(&whole->merged));
+    }
+    char *path = NULL;
+    CLF__TRY(clf__path_join(&path, whole->folder->path, file));
+    clf_status status = clf__vocabulary_take(&tokenizer->vocabulary, &whole->merged, path);
+    clf__free(path);
+    if (status == CLF_OK) {
+        mark_specials(whole, &tokenizer->vocabulary);
+        clf__tokenizer_find_in_text(tokenizer);
+    }
+    return status;
+}
+
+static clf_status load_whole(struct whole_model *whole, const char *unknown_token)
+{
+    struct clf__tokenizer *tokenizer = whole->tokenizer;
+    struct clf__tokenizer_side *target = &tokenizer->target;
+    if (whole->segmenter->open != NULL) {
+        CLF__TRY(clf__tokenizer_needed(whole->segmenter->open(&whole->state, whole->folder, 0)));
+    }
+    target->segmenter = whole->segmenter;
+    target->state = whole->state;
+    CLF__TRY(make_vocabulary(whole));
+    target->vocabulary = &tokenizer->vocabulary;
+    CLF__TRY(clf__tokenizer_find_unknown(target, unknown_token));
+    if (tokenizer->options.source_vocabulary > 0) {
+        tokenizer->source = *target;
+    }
+    return clf__found_pieces_collect(&tokenizer->found, &tokenizer->vocabulary);
+}
+
+clf_status clf__tokenizer_load_model(struct clf__tokenizer *tokenizer,
+                                     const struct clf__segmenter_folder *folder,
+                                     const struct clf__class_settings *settings, const char *unknown_token)
+{
+    const struct clf__segmenter *segmenter = tokenizer->class->segmenter;
+    struct whole_model whole = {
+        .tokenizer = tokenizer,
+        .folder = folder,
+        .settings = settings,
+        .segmenter = segmenter != NULL ? segmenter : &clf__segmenter_sentencepiece,
+    };
+    clf_status status = load_whole(&whole, unknown_token);
+    clf__pieces_free(&whole.pieces);
+    clf__pieces_free(&whole.merged);
+    return status;
+}
+
+/* Keeps the first piece of a SentencePiece model, up to a few bytes. */
+struct first_piece {
+    char text[8];
+    int count;
+};
+
+static clf_status keep_first(void *user, const struct clf__spm_piece *piece)
+{
+    struct first_piece *first = user;
+    if (first->count++ == 0 && piece->size < sizeof first->text) {
+        memcpy(first->text, piece->text, piece->size);
+    }
+    return CLF_OK;
+}
+
+static clf_status read_first(struct first_piece *first, const char *folder, const char *model)
+{
+    enum { MOST_BYTES = 1 << 28 };
+    struct clf__spm_tables tables;
+    char *path = NULL, *bytes = NULL;
+    size_t size;
+    CLF__TRY(clf__path_join(&path, folder, model));
+    clf_status status = clf__file_read(&bytes, &size, path, MOST_BYTES);
+    if (status == CLF_OK) {
+        status = clf__spm_check(&tables, (const uint8_t *)bytes, size, path);
+    }
+    if (status == CLF_OK) {
+        status = clf__spm_pieces((const uint8_t *)bytes, size, keep_first, first);
+    }
+    clf__free(bytes);
+    clf__free(path);
+    return status;
+}
+
+clf_status clf__tokenizer_class_of_model(struct clf__tokenizer *tokenizer, const char *folder)
+{
+    const struct clf__tokenizer_class *class = tokenizer->class;
+    struct first_piece first = {.count = 0};
+    int has_model;
+    if (class == NULL || class->numbered == NULL) {
+        return CLF_OK;
+    }
+    CLF__TRY(clf__file_find(&has_model, folder, class->model));
+    if (has_model) {
+        CLF__TRY(read_first(&first, folder, class->model));
+        tokenizer->class = strcmp(first.text, class->specials[0]) == 0 ? class->numbered : class;
+    }
+    return CLF_OK;
+}

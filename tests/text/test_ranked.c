@@ -1,0 +1,114 @@
+/* Whisper's tokens from a vocabulary alone, as a CTranslate2 folder holds them: ids are ranks. */
+#include "support/support.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "text/pieces.h"
+#include "text/segmenters/byte_pairs.h"
+#include "text/tokenizer.h"
+#include "text/vocabulary.h"
+
+enum { BYTES = 256, ROWS = 266 };
+
+static void add(struct clf__pieces *pieces, const char *piece)
+{
+    assert_ok(clf__pieces_add(pieces, piece, strlen(piece), 0));
+}
+
+/* All bytes but `left_out`, six tokens of more, an empty one and special ones. */
+static struct clf__vocabulary make_vocabulary(int left_out)
+{
+    static const char *const more[] = {"he",
+                                       "th",
+                                       "\u0120t",
+                                       "the",
+                                       "\u0120the",
+                                       "",
+                                       "<|endoftext|>",
+                                       "<|startoftranscript|>",
+                                       "<|en|>",
+                                       "<|notimestamps|>"};
+    struct clf__pieces pieces = {.count = 0};
+    struct clf__vocabulary vocabulary;
+    for (int byte = 0; byte < BYTES; byte++) {
+        char piece[3] = {0};
+        piece[clf__byte_pairs_character(piece, byte)] = '\0';
+        add(&pieces, byte == left_out ? "none" : piece);
+    }
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+        add(&pieces, more[i]);
+    }
+    assert_int_equal(pieces.count, ROWS);
+    assert_ok(clf__vocabulary_take(&vocabulary, &pieces, "/folder/vocabulary.txt"));
+    return vocabulary;
+}
+
+static const struct clf__tokenizer_options options = {0, ROWS, 0, -1, -1, -1, -1, 262, NULL};
+
+static void check(const struct clf__tokenizer *tokenizer, const char *text, int count,
+                  const int32_t *expected)
+{
+    struct clf__ids ids = {0};
+    assert_ok(clf__tokenizer_encode(tokenizer, &ids, text, strlen(text), 1, 0));
+    assert_int_equal(ids.count, count + 1); /* and the end */
+    assert_memory_equal(ids.data, expected, (size_t)count * sizeof *expected);
+    clf__ids_free(&ids);
+}
+
+static void test_ranks(void **state)
+{
+    (void)state;
+    struct clf__vocabulary vocabulary = make_vocabulary(-1);
+    struct clf__tokenizer *tokenizer;
+    assert_ok(clf__tokenizer_load_ranked(&tokenizer, "/folder", &vocabulary, &options));
+    check(tokenizer, "the the", 2, (const int32_t[]){259, 260});
+    check(tokenizer, "thhe", 2, (const int32_t[]){257, 256});
+    check(tokenizer, "<|en|>he", 2, (const int32_t[]){264, 256});
+    assert_int_equal(clf__tokenizer_target_id(tokenizer, "<|notimestamps|>"), 265);
+    clf__tokenizer_free(tokenizer);
+    clf__vocabulary_free(&vocabulary);
+}
+
+static void test_another_vocabulary(void **state)
+{
+    (void)state;
+    struct clf__vocabulary vocabulary = make_vocabulary('q');
+    struct clf__tokenizer *tokenizer;
+    assert_fails(clf__tokenizer_load_ranked(&tokenizer, "/folder", &vocabulary, &options), CLF_FORMAT,
+                 "/folder/vocabulary.txt: has no token of the byte 0x71 alone");
+    clf__vocabulary_free(&vocabulary);
+}
+
+static clf_status load(const struct clf__vocabulary *vocabulary)
+{
+    struct clf__tokenizer *tokenizer = NULL;
+    clf_status status = clf__tokenizer_load_ranked(&tokenizer, "/folder", vocabulary, &options);
+    clf__tokenizer_free(tokenizer);
+    return status;
+}
+
+static void test_every_allocation_may_fail(void **state)
+{
+    (void)state;
+    struct clf__vocabulary vocabulary = make_vocabulary(-1);
+    clf__memory_fail_at(0);
+    assert_ok(load(&vocabulary));
+    uint64_t allocations = clf__memory_count();
+    for (uint64_t n = 1; n <= allocations; n++) {
+        clf__memory_fail_at(n);
+        assert_fails(load(&vocabulary), CLF_OUT_OF_MEMORY, "");
+    }
+    clf__memory_fail_at(0);
+    clf__vocabulary_free(&vocabulary);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ranks),
+        cmocka_unit_test(test_another_vocabulary),
+        cmocka_unit_test(test_every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
