@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <clformer/interrupt.h>
 #include <clformer/ranks.h>
 
 #include "base/nearest.h"
@@ -112,6 +113,7 @@ static int refuse_ranks(const struct verb *verb)
 static int run_verb(const struct verb *verb, int argc, char **argv)
 {
     signals_catch(verb->cleans_up);
+    clf_interrupt_set(signals_interrupted, NULL);
     int status = refuse_ranks(verb);
     if (verb->ranks == AS_RANKS) {
         ranks_tell_failures();

@@ -20,8 +20,9 @@ static void measure(double statistics[2], const float *logits, int vocabulary)
     for (int id = 0; id < vocabulary; id++) {
         largest = fmax(largest, (double)logits[id]);
     }
-    for (int id = 0; id < vocabulary && largest > -INFINITY; id++) {
-        sum += isnan(logits[id]) ? 0 : exp((double)logits[id] - largest);
+    double base = largest == -INFINITY ? 0 : largest;
+    for (int id = 0; id < vocabulary; id++) {
+        sum += exp((double)logits[id] - base);
     }
     statistics[0] = largest;
     statistics[1] = log(sum);

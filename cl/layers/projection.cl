@@ -159,7 +159,7 @@ static void set_aside(struct row_states *states, int i, float *logits, int colum
         if (logit > largest) {
             states->asides[i] = states->asides[i] * exp(largest - logit) + 1.0f;
             states->asides_largest[i] = logit;
-        } else if (logit > -INFINITY) {
+        } else if (logit != -INFINITY) { /* NaN too */
             states->asides[i] += exp(logit - largest);
         }
     }
@@ -240,10 +240,8 @@ static void merge_row(__global float *best, __global int *best_ids, __global flo
             insert(best, best_ids, k, found[i], found_ids[i]);
         }
     }
-    float largest = best[0], sum = 0.0f;
-    if (largest > -INFINITY) {
-        sum = merged(partial + blocks, partial, largest, blocks);
-    }
+    float largest = best[0];
+    float sum = merged(partial + blocks, partial, largest > -INFINITY ? largest : 0.0f, blocks); /* NaN in any case */
     answer[0] = answer[2] = largest;
     answer[1] = answer[3] = log(sum);
     float all = largest;
@@ -253,7 +251,7 @@ static void merge_row(__global float *best, __global int *best_ids, __global flo
     if (both && all > -INFINITY) {
         float aside = merged(partial + 2 * blocks, partial + 3 * blocks, all, blocks);
         answer[0] = all;
-        answer[1] = log((largest > -INFINITY ? sum * exp(largest - all) : 0.0f) + aside);
+        answer[1] = log((largest > -INFINITY ? sum * exp(largest - all) : sum) + aside);
     }
 }
 
@@ -346,10 +344,6 @@ static inline void take_panel(struct row_states *states, const struct row_group 
         }
         float16 left = fma16((float16)scale, tile[2 * row], left_shift);
         float16 right = fma16((float16)scale, tile[2 * row + 1], right_shift);
-        if (!group->labels) {
-            left = left > -INFINITY ? left : (float16)(-INFINITY); /* so NaN */
-            right = right > -INFINITY ? right : (float16)(-INFINITY);
-        }
         if (states->marks[i] >> mark & 1) {
             take_marked(states, group, i, column, &left, &right);
         }

@@ -1,12 +1,13 @@
-/* The k best of each row of logits (R, V): values (R, k) and ids (R, k), largest first, equal values by ascending id,
- * (-inf, -1) where there are no more; NaN counts as -inf. Before that the ids banned[offsets[r]] ..
- * banned[offsets[r + 1] - 1] of row r are set to -inf in logits; a banned id may come twice and may be no column.
- * statistics (R, 4) = { max, log of the sum of exp(x - max) } over the row as it came, then over what is left, or only
- * the latter twice where `both` is 0. A row without a number has { -inf, -inf }.
+/* Selects the k largest values of each row of logits (R, V): values (R, k) and ids (R, k), largest first, equal values by
+ * ascending id. NaN and -inf are not selected; missing entries are (-inf, -1). Before the selection the kernel sets the
+ * ids banned[offsets[r]] .. banned[offsets[r + 1] - 1] of row r to -inf in logits. A banned id may occur twice and may lie
+ * outside the row. statistics (R, 4) holds { max, log(sum(exp(x - max))) } before the bans, and the same two after them;
+ * if `both` is 0 the second pair is written twice. A row of -inf gives { -inf, -inf }. A NaN or +inf in a row makes the
+ * logarithm NaN; max ignores NaN.
  *
- * And of ranges of a row's columns: columns first .. end - 1 of range m, ranges (R, 2 M) = { first, end, first, end ... },
- * have values (R, M k), ids (R, M k) and statistics (R, 2 M) of their own, each of these the last two of the above. What a
- * range has beyond the row is left out.
+ * The ranges kernels do the same for ranges of a row's columns, without bans: columns first .. end - 1 for range m of
+ * ranges (R, 2 M) = { first, end, first, end ... } give values (R, M k), ids (R, M k) and statistics (R, 2 M). A range is
+ * cut to the columns of the row.
  *
  * No macros are needed. */
 #include "include/candidates.cl"
@@ -39,16 +40,14 @@ static float row_max(const __global float *x, int columns)
     return max16(fmax16(a, b));
 }
 
-/* exp(x - largest), 0 for NaN */
-#define exp_below(x, largest) exp2_16(M_LOG2E_F * (fmax16(x, (float16)(-INFINITY)) - (largest)))
+/* exp(x - largest); NaN stays NaN */
+#define exp_below(x, largest) exp2_16(M_LOG2E_F * ((x) - (largest)))
 
 static float row_log_sum(const __global float *x, float largest, int columns)
 {
-    if (largest == -INFINITY) {
-        return -INFINITY;
-    }
     float16 a = (float16)(0.0f), b = a;
     int c = 0;
+    largest = largest == -INFINITY ? 0.0f : largest; /* the difference would be NaN */
     for (; c + 32 <= columns; c += 32) {
         a += exp_below(vload16(0, x + c), largest);
         b += exp_below(vload16(0, x + c + 16), largest);
@@ -173,10 +172,10 @@ static inline float4 load_four_of(const __global float *x, int c, int at, int co
                     load_one_of(x, c, at + 2 * GROUP, columns), load_one_of(x, c, at + 3 * GROUP, columns));
 }
 
-/* exp(x - largest), 0 for NaN. The product's rounding counts for nothing where exp(x - largest) counts. */
+/* exp(x - largest); NaN stays NaN. The product's rounding counts for nothing where exp(x - largest) counts. */
 static inline float4 exp4_below(float4 x, float largest)
 {
-    return exp2(M_LOG2E_F * (fmax(x, -INFINITY) - largest));
+    return exp2(M_LOG2E_F * (x - largest));
 }
 
 /* One look at a row for both: exponentials are taken below the largest value so far, and a larger one scales their sum.
@@ -232,8 +231,8 @@ static inline __attribute__((always_inline)) struct slice read_slice(const __glo
 static inline __attribute__((always_inline)) float group_log_sum(__local float *shared, struct slice slice,
                                                                  float largest)
 {
-    float sum = group_sum(shared, sum4(slice.sums) * exp2(M_LOG2E_F * (slice.best - largest)));
-    return largest == -INFINITY ? -INFINITY : log(sum);
+    float scale = largest == -INFINITY ? 1.0f : exp2(M_LOG2E_F * (slice.best - largest));
+    return log(group_sum(shared, sum4(slice.sums) * scale));
 }
 
 /* What comes after a candidate in its slice: the group searches that slice together. */

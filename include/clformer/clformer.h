@@ -29,6 +29,7 @@
 #include <clformer/bleu.h>
 #include <clformer/device.h>
 #include <clformer/inspect.h>
+#include <clformer/interrupt.h>
 #include <clformer/log.h>
 #include <clformer/model.h>
 #include <clformer/ranks.h>

@@ -14,6 +14,7 @@
 #include <sndfile.h>
 #include <soxr.h>
 
+#include "audio/parts.h"
 #include "audio/spool.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -23,7 +24,11 @@ enum { BLOCK = 4096 }; /* frames: a sample of each channel */
 struct clf__decoder {
     const char *name;
     int descriptor;
-    int64_t start; /* the file's offset in what the descriptor reads */
+    struct clf__audio_parts parts;
+    int part;       /* that is read */
+    int64_t at;     /* next byte for libsndfile, from the begin of the part */
+    int64_t length; /* samples at CLF_AUDIO_RATE in all parts; 0: unknown */
+    double before;  /* seconds of the parts before */
     int raw_rate;
     SNDFILE *file;
     SF_INFO info;
@@ -31,9 +36,20 @@ struct clf__decoder {
     float *frames;    /* (BLOCK, channels) */
     float *mono;      /* (BLOCK) */
     size_t next, filled;
-    int64_t read; /* frames */
-    int ended;
+    int64_t read;   /* frames */
+    int ended;      /* the part */
+    int has_warned; /* about an early end */
 };
+
+static int64_t begin_of(const struct clf__decoder *decoder)
+{
+    return decoder->parts.starts[decoder->part];
+}
+
+static int64_t end_of(const struct clf__decoder *decoder)
+{
+    return decoder->parts.starts[decoder->part + 1];
+}
 
 int clf__decoder_exists(void)
 {
@@ -47,16 +63,14 @@ static int measure_wav(int64_t *said, int64_t *there, const struct clf__decoder 
 {
     enum { RIFF = 12, CHUNK = 8, MOST_CHUNKS = 1000, STREAMS = 0x7ffff000 };
     unsigned char head[RIFF];
-    struct stat file;
-    int64_t at = decoder->start + RIFF;
-    int is_wav = fstat(decoder->descriptor, &file) == 0 &&
-                 pread(decoder->descriptor, head, RIFF, decoder->start) == RIFF &&
+    int64_t at = begin_of(decoder) + RIFF;
+    int is_wav = pread(decoder->descriptor, head, RIFF, begin_of(decoder)) == RIFF &&
                  memcmp(head, "RIFF", 4) == 0 && memcmp(head + 8, "WAVE", 4) == 0;
     for (int i = 0; is_wav && i < MOST_CHUNKS && pread(decoder->descriptor, head, CHUNK, at) == CHUNK; i++) {
         *said = (int64_t)head[4] | (int64_t)head[5] << 8 | (int64_t)head[6] << 16 | (int64_t)head[7] << 24;
         at += CHUNK;
         if (memcmp(head, "data", 4) == 0) {
-            *there = file.st_size - at;
+            *there = end_of(decoder) - at;
             return *said < STREAMS;
         }
         at += *said + *said % 2;
@@ -85,9 +99,48 @@ static clf_status check_info(const struct clf__decoder *decoder)
     return CLF_OK;
 }
 
-/* Opens what the descriptor reads, from its start. */
+/* --- The part as libsndfile reads it. --- */
+
+static sf_count_t get_length(void *user)
+{
+    const struct clf__decoder *decoder = user;
+    return end_of(decoder) - begin_of(decoder);
+}
+
+static sf_count_t seek(sf_count_t offset, int whence, void *user)
+{
+    struct clf__decoder *decoder = user;
+    int64_t from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? decoder->at : get_length(user);
+    decoder->at = offset < -from ? 0 : from + offset;
+    return decoder->at;
+}
+
+static sf_count_t read_bytes(void *target, sf_count_t wanted, void *user)
+{
+    struct clf__decoder *decoder = user;
+    int64_t left = get_length(user) - decoder->at, done = 0;
+    wanted = wanted < left ? wanted : left;
+    while (done < wanted) {
+        ssize_t got = pread(decoder->descriptor, (char *)target + done, (size_t)(wanted - done),
+                            (off_t)(begin_of(decoder) + decoder->at));
+        if (got <= 0) {
+            break;
+        }
+        done += got;
+        decoder->at += got;
+    }
+    return done;
+}
+
+static sf_count_t tell(void *user)
+{
+    return ((const struct clf__decoder *)user)->at;
+}
+
+/* Opens the part, from its start. */
 static clf_status start(struct clf__decoder *decoder)
 {
+    SF_VIRTUAL_IO reading = {.get_filelen = get_length, .seek = seek, .read = read_bytes, .tell = tell};
     decoder->info = (SF_INFO){0};
     if (decoder->raw_rate > 0) {
         decoder->info = (SF_INFO){.samplerate = decoder->raw_rate,
@@ -95,23 +148,25 @@ static clf_status start(struct clf__decoder *decoder)
                                   .format = SF_FORMAT_RAW | SF_FORMAT_PCM_16 | SF_ENDIAN_LITTLE};
     }
     decoder->next = decoder->filled = 0;
-    decoder->read = 0;
+    decoder->read = decoder->at = 0;
     decoder->ended = 0;
-    int own = dup(decoder->descriptor); /* sf_open_fd() closes it where it fails, whatever it is told */
-    if (own < 0 || lseek(own, decoder->start, SEEK_SET) < 0) {
-        clf_status status = clf__file_fail(decoder->name, "read");
-        if (own >= 0) {
-            close(own);
-        }
-        return status;
-    }
-    decoder->file = sf_open_fd(own, SFM_READ, &decoder->info, SF_TRUE);
+    decoder->file = sf_open_virtual(&reading, SFM_READ, &decoder->info, decoder);
     if (decoder->file == NULL) {
         return clf__fail(CLF_FORMAT,
                          "%s: is no recording that can be read, such as WAV, FLAC, OGG or MP3 (%s)",
                          decoder->name, sf_strerror(NULL));
     }
     return check_info(decoder);
+}
+
+static void stop(struct clf__decoder *decoder)
+{
+    if (decoder->file != NULL) {
+        sf_close(decoder->file);
+        decoder->file = NULL;
+    }
+    soxr_delete(decoder->resampler);
+    decoder->resampler = NULL;
 }
 
 /* What there is of a WAV file that was cut off is whole. */
@@ -136,22 +191,98 @@ static clf_status create_resampler(struct clf__decoder *decoder)
                          : clf__fail(CLF_OUT_OF_MEMORY, "%s: cannot be resampled: %s", decoder->name, error);
 }
 
+static enum clf__audio_kind kind_of(const struct clf__decoder *decoder)
+{
+    enum { MPEG = 0x230000 }; /* SF_FORMAT_MPEG, which libsndfile before 1.1 does not have */
+    switch (decoder->info.format & SF_FORMAT_TYPEMASK) {
+    case SF_FORMAT_OGG:
+        return CLF__AUDIO_OGG;
+    case MPEG:
+        return CLF__AUDIO_MPEG;
+    case SF_FORMAT_FLAC:
+        return CLF__AUDIO_FLAC;
+    default:
+        return CLF__AUDIO_OTHER;
+    }
+}
+
+/* Gets ready to read the part that was opened. */
+static clf_status begin_part(struct clf__decoder *decoder)
+{
+    CLF__TRY(create_resampler(decoder));
+    return clf__resize(&decoder->frames, (size_t)BLOCK * (size_t)decoder->info.channels,
+                       sizeof *decoder->frames);
+}
+
+static void add_length(struct clf__decoder *decoder)
+{
+    const SF_INFO *info = &decoder->info;
+    int is_known = info->samplerate > 0 && info->frames < SF_COUNT_MAX / CLF_AUDIO_RATE;
+    decoder->length += is_known ? info->frames * CLF_AUDIO_RATE / info->samplerate : 0;
+}
+
+/* Drops the parts from the current one on, which cannot be read. */
+static void drop_parts(struct clf__decoder *decoder)
+{
+    clf__log(CLF_LOG_WARNING,
+             "%s: only the first %.2f s are read, as what follows in the file is no recording: %s",
+             decoder->name, (double)decoder->length / CLF_AUDIO_RATE, clf_last_error());
+    decoder->parts.count = decoder->part;
+}
+
+/* Looks for further recordings in the file. libsndfile opens no WAV file that another one follows. */
+static clf_status find_parts(struct clf__decoder *decoder, int64_t first, int64_t end)
+{
+    struct clf__audio_parts found;
+    int descriptor = decoder->descriptor, is_raw = decoder->raw_rate > 0;
+    CLF__TRY(clf__audio_parts_find(&decoder->parts, is_raw ? CLF__AUDIO_OTHER : CLF__AUDIO_WAV, descriptor,
+                                   first, end));
+    CLF__TRY(start(decoder));
+    if (decoder->parts.count == 1) {
+        CLF__TRY(clf__audio_parts_find(&found, kind_of(decoder), descriptor, first, end));
+        clf__audio_parts_free(&decoder->parts);
+        decoder->parts = found;
+    }
+    return CLF_OK;
+}
+
+/* Adds up the lengths of all parts, and opens the first one. */
+static clf_status measure_parts(struct clf__decoder *decoder)
+{
+    if (decoder->parts.count == 1) {
+        add_length(decoder);
+        return CLF_OK;
+    }
+    for (decoder->part = 0; decoder->part < decoder->parts.count; decoder->part++) {
+        stop(decoder);
+        clf_status status = start(decoder);
+        if (status != CLF_OK && decoder->part > 0) {
+            drop_parts(decoder);
+        } else {
+            CLF__TRY(status);
+            add_length(decoder);
+        }
+    }
+    stop(decoder);
+    decoder->part = 0;
+    return start(decoder);
+}
+
 static clf_status open_spooled(struct clf__decoder *decoder)
 {
     struct stat file;
-    decoder->start = lseek(decoder->descriptor, 0, SEEK_CUR);
-    if (decoder->start < 0 || fstat(decoder->descriptor, &file) != 0) {
+    int64_t first = lseek(decoder->descriptor, 0, SEEK_CUR);
+    if (first < 0 || fstat(decoder->descriptor, &file) != 0) {
         return clf__file_fail(decoder->name, "read");
     }
-    if (file.st_size <= decoder->start) {
+    if (file.st_size <= first) {
         return clf__fail(CLF_FORMAT, "%s: is empty", decoder->name);
     }
-    CLF__TRY(start(decoder));
+    CLF__TRY(find_parts(decoder, first, file.st_size));
+    CLF__TRY(measure_parts(decoder));
     warn_of_end(decoder);
-    CLF__TRY(create_resampler(decoder));
     CLF__TRY(clf__allocate(&decoder->mono, BLOCK, sizeof *decoder->mono));
-    return clf__allocate(&decoder->frames, (size_t)BLOCK * (size_t)decoder->info.channels,
-                         sizeof *decoder->frames);
+    return begin_part(decoder);
 }
 
 clf_status clf__decoder_open(struct clf__decoder **out, const char *path, const char *name, int raw_rate)
@@ -179,44 +310,51 @@ void clf__decoder_free(struct clf__decoder *decoder)
     if (decoder == NULL) {
         return;
     }
-    if (decoder->file != NULL) {
-        sf_close(decoder->file);
-    }
+    stop(decoder);
     if (decoder->descriptor >= 0) {
         close(decoder->descriptor);
     }
-    soxr_delete(decoder->resampler);
+    clf__audio_parts_free(&decoder->parts);
     clf__free(decoder->frames);
     clf__free(decoder->mono);
     clf__free(decoder);
 }
 
-clf_status clf__decoder_rewind(struct clf__decoder *decoder)
+static clf_status go_to(struct clf__decoder *decoder, int part)
 {
-    sf_close(decoder->file);
-    decoder->file = NULL;
-    soxr_delete(decoder->resampler);
-    decoder->resampler = NULL;
-    int channels = decoder->info.channels;
+    stop(decoder);
+    decoder->part = part;
     CLF__TRY(start(decoder));
-    if (decoder->info.channels != channels) {
-        return clf__fail(CLF_FORMAT, "%s: was changed while it was read", decoder->name);
-    }
-    return create_resampler(decoder);
+    return begin_part(decoder);
 }
 
-/* A FLAC file says how much it holds; of others libsndfile counts what is there. */
-static clf_status check_end(const struct clf__decoder *decoder)
+clf_status clf__decoder_rewind(struct clf__decoder *decoder)
 {
-    double seconds = (double)decoder->read / decoder->info.samplerate;
+    decoder->before = 0;
+    return go_to(decoder, 0);
+}
+
+/* Fails where a part is damaged or cut off. Where a decoder stops early without an error, a warning names the
+ * place. */
+static clf_status check_end(struct clf__decoder *decoder)
+{
+    static const double exact = 0.1; /* seconds: MP3 files are measured by their bytes */
+    const SF_INFO *info = &decoder->info;
+    double seconds = (double)decoder->read / info->samplerate, all = (double)info->frames / info->samplerate;
+    int is_known = info->frames < SF_COUNT_MAX;
     if (sf_error(decoder->file) != SF_ERR_NO_ERROR) {
-        return clf__fail(CLF_FORMAT, "%s: is damaged behind %.2f s: %s", decoder->name, seconds,
-                         sf_strerror(decoder->file));
+        return clf__fail(CLF_FORMAT, "%s: is damaged after %.2f s: %s", decoder->name,
+                         decoder->before + seconds, sf_strerror(decoder->file));
     }
-    if ((decoder->info.format & SF_FORMAT_TYPEMASK) == SF_FORMAT_FLAC &&
-        decoder->info.frames < SF_COUNT_MAX && decoder->read < decoder->info.frames) {
+    if ((info->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_FLAC && is_known && decoder->read < info->frames) {
         return clf__fail(CLF_FORMAT, "%s: is cut off: it holds %.2f s of the %.2f s that it says",
-                         decoder->name, seconds, (double)decoder->info.frames / decoder->info.samplerate);
+                         decoder->name, seconds, all);
+    }
+    if (is_known && seconds + exact < all && !decoder->has_warned) { /* a recording is read twice */
+        decoder->has_warned = 1;
+        clf__log(CLF_LOG_WARNING,
+                 "%s: is read only up to %.2f s, where it is damaged; it claims to last %.2f s",
+                 decoder->name, decoder->before + seconds, decoder->before + all);
     }
     return CLF_OK;
 }
@@ -273,7 +411,11 @@ clf_status clf__decoder_read(struct clf__decoder *decoder, float *samples, size_
         CLF__TRY(convert(decoder, samples + *count, wanted - *count, &more));
         *count += more;
         if (is_last && more == 0) {
-            return CLF_OK;
+            if (decoder->part + 1 == decoder->parts.count) {
+                return CLF_OK;
+            }
+            decoder->before += (double)decoder->read / decoder->info.samplerate;
+            CLF__TRY(go_to(decoder, decoder->part + 1));
         }
     }
     return CLF_OK;
@@ -281,9 +423,7 @@ clf_status clf__decoder_read(struct clf__decoder *decoder, float *samples, size_
 
 int64_t clf__decoder_length(const struct clf__decoder *decoder)
 {
-    const SF_INFO *info = &decoder->info;
-    int is_known = info->samplerate > 0 && info->frames < SF_COUNT_MAX / CLF_AUDIO_RATE;
-    return is_known ? info->frames * CLF_AUDIO_RATE / info->samplerate : 0;
+    return decoder->length;
 }
 
 #else

@@ -60,6 +60,8 @@ clf_status clf__temporary_path(char **out, const char *path);
 struct clf__file_writer {
     char *path, *temporary; /* temporary NULL: without a name */
     int descriptor;
+    int asks;        /* 1: writing asks clf__interrupt_check(); 0 when the file is opened */
+    size_t unsynced; /* bytes since the last that were brought to the disk */
 };
 clf_status clf__file_writer_open(struct clf__file_writer *out, const char *path);
 clf_status clf__file_writer_write(struct clf__file_writer *writer, const void *bytes, size_t size);

@@ -10,7 +10,10 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/interrupt.h"
 #include "base/memory.h"
+
+enum { MOST_AT_ONCE = 1 << 22, SYNC_BYTES = 1 << 26 };
 
 clf_status clf__temporary_path(char **out, const char *path)
 {
@@ -114,11 +117,24 @@ clf_status clf__file_writer_open(struct clf__file_writer *out, const char *path)
     return open_writer(out, path, 0666);
 }
 
+/* A large file is brought to the disk part by part: nothing can stop one fsync() of all of it. */
+static clf_status sync_some(struct clf__file_writer *writer, size_t written)
+{
+    writer->unsynced += written;
+    if (writer->unsynced < SYNC_BYTES) {
+        return CLF_OK;
+    }
+    writer->unsynced = 0;
+    return fdatasync(writer->descriptor) == 0 || errno == EINVAL ? CLF_OK
+                                                                 : clf__file_fail(writer->path, "written");
+}
+
 clf_status clf__file_writer_write(struct clf__file_writer *writer, const void *bytes, size_t size)
 {
     const char *next = bytes;
     while (size > 0) {
-        ssize_t put = write(writer->descriptor, next, size);
+        CLF__TRY(writer->asks ? clf__interrupt_check() : CLF_OK);
+        ssize_t put = write(writer->descriptor, next, size < MOST_AT_ONCE ? size : MOST_AT_ONCE);
         if (put < 0 && errno == EINTR) {
             continue;
         }
@@ -127,6 +143,7 @@ clf_status clf__file_writer_write(struct clf__file_writer *writer, const void *b
         }
         next += put;
         size -= (size_t)put;
+        CLF__TRY(sync_some(writer, (size_t)put));
     }
     return CLF_OK;
 }

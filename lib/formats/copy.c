@@ -1,41 +1,172 @@
+#define _XOPEN_SOURCE 700 /* realpath() */
+
 #include "formats/copy.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/ascii.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/memory.h"
 
-static int is_left_behind(const char *name)
+static int ends_with_any(const char *name, const char *const *ends)
 {
-    static const char *const ends[] = {
-        ".safetensors", ".safetensors.index.json", ".bin", ".bin.index.json", ".tmp", ".h5", ".msgpack",
-        ".ot"};
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        if (clf__ends_with(name, ends[i])) {
+    for (; *ends != NULL; ends++) {
+        if (clf__ends_with(name, *ends)) {
             return 1;
         }
     }
-    return strcmp(name, "state.json") == 0;
+    return 0;
 }
 
-/* Whether a model's other files have such a name: where one cannot be read the new folder would not be that
- * model. */
+static int begins_with_any(const char *name, const char *const *starts)
+{
+    for (; *starts != NULL; starts++) {
+        if (strncmp(name, *starts, strlen(*starts)) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Tokenizers, settings, lists of words, and texts about the model. */
+static int is_known(const char *name)
+{
+    static const char *const ends[] = {".json", ".txt",      ".model", ".spm",   ".vocab", ".yml", ".yaml",
+                                       ".bpe",  ".tiktoken", ".codes", ".jinja", ".md",    ".vcb", NULL};
+    static const char *const starts[] = {"LICENSE", "LICENCE", "NOTICE", "README", "nonbreaking_prefix.",
+                                         NULL};
+    static const char *const weights[] = {".safetensors.index.json", ".bin.index.json", NULL};
+    return *name != '.' && (ends_with_any(name, ends) || begins_with_any(name, starts)) &&
+           !ends_with_any(name, weights) && strcmp(name, "state.json") != 0;
+}
+
+/* Files that loading a model reads, wherever a link leads: where one is missing the new folder would not be
+ * that model. */
 static int is_of_model(const char *name)
 {
-    const char *ending = strrchr(name, '.');
-    return ending != NULL && (strcmp(ending, ".json") == 0 || strcmp(ending, ".spm") == 0);
+    static const char *const names[] = {
+        "config.json",
+        "generation_config.json",
+        "tokenizer.json",
+        "tokenizer_config.json",
+        "vocab.json",
+        "target_vocab.json",
+        "special_tokens_map.json",
+        "added_tokens.json",
+        "merges.txt",
+        "vocab.txt",
+        "source.spm",
+        "target.spm",
+        "spiece.model",
+        "sentencepiece.bpe.model",
+        "sentencepiece.model",
+        "bpe.model",
+        "spm.model",
+        "preprocessor_config.json",
+        "metadata.json",
+        "dict.txt",
+        "vocabulary.txt",
+        "vocabulary.json",
+        "shared_vocabulary.txt",
+        "shared_vocabulary.json",
+        "source_vocabulary.txt",
+        "source_vocabulary.json",
+        "target_vocabulary.txt",
+        "target_vocabulary.json",
+        "vmap.txt",
+        "processor_config.json",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(name, names[i]) == 0) {
+            return 1;
+        }
+    }
+    return 0;
 }
 
-/* Leaves out folders, and broken links unless a model reads a file of that name. */
+/* Returns 1 if a path is below a folder; both are without links. */
+static int is_below(const char *real, const char *folder)
+{
+    size_t length = strlen(folder);
+    return strncmp(real, folder, length) == 0 &&
+           (real[length] == '/' || (length > 0 && folder[length - 1] == '/'));
+}
+
+/* The folder itself or, in the cache of huggingface_hub, where models--NAME/snapshots/REVISION holds links to
+ * models--NAME/blobs, the latter. */
+static int is_in_tree(const char *real, const char *folder)
+{
+    static const char snapshots[] = "/snapshots/";
+    const char *found = strstr(folder, snapshots);
+    char *blobs = NULL;
+    if (is_below(real, folder)) {
+        return 1;
+    }
+    if (found == NULL || strchr(found + sizeof snapshots - 1, '/') != NULL ||
+        clf__format(&blobs, "%.*s/blobs", (int)(found - folder), folder) != CLF_OK) {
+        return 0;
+    }
+    int is_blob = is_below(real, blobs);
+    clf__free(blobs);
+    return is_blob;
+}
+
+/* Returns 1 for a regular file of the folder's own tree. */
+static int is_own(const char *path, const char *name, const char *folder)
+{
+    struct stat about;
+    if (stat(path, &about) != 0) {
+        return is_of_model(name); /* copying it says why it cannot be read */
+    }
+    if (!S_ISREG(about.st_mode)) {
+        return 0;
+    }
+    if (is_of_model(name)) {
+        return 1;
+    }
+    char *real = realpath(path, NULL), *real_folder = realpath(folder, NULL);
+    int is_inside = real != NULL && real_folder != NULL && is_in_tree(real, real_folder);
+    if (!is_inside) {
+        clf__log(CLF_LOG_WARNING, "%s: is a link that leads out of the model's folder, and is not copied",
+                 path);
+    }
+    free(real);
+    free(real_folder);
+    return is_inside;
+}
+
+/* A clf__file_piece. */
+static clf_status write_piece(void *user, const uint8_t *bytes, size_t size)
+{
+    return clf__file_writer_write(user, bytes, size);
+}
+
+/* clf__file_copy() that a request to stop ends. */
+static clf_status copy(const char *target, const char *source)
+{
+    struct clf__file file;
+    struct clf__file_writer writer;
+    CLF__TRY(
+        clf__file_open_as_is(&file, source, 0)); /* a git-LFS pointer, too: nobody reads this file here */
+    clf_status status = clf__file_writer_open(&writer, target);
+    if (status == CLF_OK) {
+        writer.asks = 1;
+        status = clf__file_writer_close(&writer, clf__file_each_piece(&file, write_piece, &writer));
+    }
+    clf__file_close(&file);
+    return status;
+}
+
 static clf_status copy_file(const char *target, const char *source, const char *name)
 {
     char *from = NULL, *to = NULL;
     CLF__TRY(clf__path_join(&from, source, name));
     clf_status status = clf__path_join(&to, target, name);
-    if (status == CLF_OK && clf__file_is_missing(to) && !clf__folder_exists(from) &&
-        (clf__file_exists(from) || is_of_model(name))) {
-        status = clf__file_copy(to, from);
+    if (status == CLF_OK && clf__file_is_missing(to) && is_own(from, name, source)) {
+        status = copy(to, from);
     }
     clf__free(to);
     clf__free(from);
@@ -49,7 +180,7 @@ clf_status clf__format_copy_others(const char *target, const char *folder, int (
     clf_status status = CLF_OK;
     for (int i = 0; i < names.count && status == CLF_OK; i++) {
         const char *name = names.items[i];
-        if (!is_left_behind(name) && (leaves == NULL || !leaves(name))) {
+        if (is_known(name) && (leaves == NULL || !leaves(name))) {
             status = copy_file(target, folder, name);
         }
     }

@@ -15,11 +15,15 @@
 #include "base/environment.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/owned.h"
 #include "checkpoint/zip.h"
 #include "formats/format.h"
 
-/* What the names of its folders begin with. */
+/* Temporary folders have this prefix and hold a file that marks them as clformer's. */
 #define FOLDER_NAME "clformer-package-"
+#define MARK_NAME   ".clformer-temporary"
+static const char mark[] =
+    "A package that clformer has unpacked. It removes this folder with all that is in it.\n";
 enum { UNIQUE = 6, MOST_TIMES_LARGER = 100 };
 
 /* --- Which files of an archive are read --- */
@@ -147,7 +151,32 @@ static int lock_folder(const char *path, int flags)
     return lock;
 }
 
-/* What was left by this user's processes that are no more. It is never worth a failure. */
+/* Returns 1 if clformer made the folder. */
+static int is_marked(const char *folder)
+{
+    char *path = NULL, *text = NULL;
+    size_t size = 0;
+    if (clf__path_join(&path, folder, MARK_NAME) != CLF_OK) {
+        return 0;
+    }
+    int is_read = clf__file_exists(path) && clf__owned_file_read(&text, &size, path, sizeof mark) == CLF_OK;
+    int is_own = is_read && size == sizeof mark - 1 && memcmp(text, mark, size) == 0;
+    clf__free(text);
+    clf__free(path);
+    return is_own;
+}
+
+static clf_status write_mark(const char *folder)
+{
+    char *path = NULL;
+    CLF__TRY(clf__path_join(&path, folder, MARK_NAME));
+    clf_status status = clf__file_write_owned(path, mark, sizeof mark - 1);
+    clf__free(path);
+    return status;
+}
+
+/* Removes temporary folders that killed processes of this user left. Failures are ignored. A folder without
+ * the mark belongs to somebody else, or was left before anything was in it. */
 static void remove_left(const char *above)
 {
     struct clf__names names;
@@ -162,7 +191,7 @@ static void remove_left(const char *above)
             continue;
         }
         int is_own = lstat(path, &about) == 0 && S_ISDIR(about.st_mode) && about.st_uid == geteuid();
-        int lock = is_own ? lock_folder(path, LOCK_NB) : -1;
+        int lock = is_own && is_marked(path) ? lock_folder(path, LOCK_NB) : -1;
         if (lock >= 0) {
             clf__folder_remove(path);
             close(lock);
@@ -257,6 +286,7 @@ static clf_status unpack(struct clf__unpacked *out, struct package *package)
     CLF__TRY(check_room(package, above));
     CLF__TRY(make_folder(out, above));
     out->folder = out->made;
+    CLF__TRY(write_mark(out->made));
     return unpack_files(package, out->made);
 }
 

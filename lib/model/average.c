@@ -141,8 +141,8 @@ static clf_status write_mean(void *user, const char *path, const struct clf__bes
 {
     (void)beside; /* of other engines' folders, which are not averaged */
     struct models *models = user;
-    return clf__parameters_save(path, clf__parameters_list(models->items[0]), NULL, models->precision,
-                                read_mean, models);
+    return clf__parameters_save_new(path, clf__parameters_list(models->items[0]), models->precision,
+                                    read_mean, models);
 }
 
 static clf_status open_models(struct models *models)

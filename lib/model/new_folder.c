@@ -52,6 +52,9 @@ static clf_status write_beside(const char *output, const struct clf__new_folder 
         status = clf__folder_discard(temporary, status);
         clf__folder_remove_empty(output, missing); /* nor those above it that were made for it */
     }
+    if (status == CLF_INTERRUPTED) {
+        status = clf__fail(status, "interrupted; nothing is kept of %s", output);
+    }
     clf__free(temporary);
     return status;
 }

@@ -1,6 +1,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/interrupt.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "config/family/family.h"
@@ -322,6 +323,8 @@ const struct clf__parameter_list *clf__parameters_list(const struct clf__paramet
     return &parameters->list;
 }
 
+enum { ROWS_FLOATS = 1 << 22 }; /* read at a time */
+
 static const struct entry *find_entry(const struct clf__parameters *parameters, const char *name)
 {
     for (int i = 0; i < parameters->list.count; i++) {
@@ -339,6 +342,22 @@ const struct clf__stored_tensor *clf__parameters_stored(const struct clf__parame
     return entry ? entry->stored : NULL;
 }
 
+/* Part by part, so that a request to stop is heard between two of them. */
+static clf_status read_all_rows(const struct entry *entry, float *target, size_t *odd)
+{
+    size_t columns = (size_t)entry->parameter->columns;
+    int rows = entry->parameter->rows, most = columns < ROWS_FLOATS ? (int)(ROWS_FLOATS / columns) : 1;
+    if (entry->stored->dimensions < 2 || entry->stored->shape[0] != rows || rows <= most) {
+        return clf__parameters_read_rows(entry->stored, 0, rows, target, odd);
+    }
+    for (int first = 0; first < rows; first += most) {
+        int count = rows - first < most ? rows - first : most;
+        CLF__TRY(
+            clf__parameters_read_rows(entry->stored, first, count, target + (size_t)first * columns, odd));
+    }
+    return CLF_OK;
+}
+
 clf_status clf__parameters_read(const struct clf__parameters *parameters, const char *name, float *target)
 {
     const struct entry *entry = find_entry(parameters, name);
@@ -351,7 +370,7 @@ clf_status clf__parameters_read(const struct clf__parameters *parameters, const 
         return CLF_OK;
     }
     size_t odd = 0;
-    CLF__TRY(clf__parameters_read_rows(entry->stored, 0, entry->parameter->rows, target, &odd));
+    CLF__TRY(read_all_rows(entry, target, &odd));
     clf__parameters_warn(entry->stored, odd);
     return CLF_OK;
 }
@@ -361,6 +380,7 @@ clf_status clf__parameters_read_rows(const struct clf__stored_tensor *stored, in
 {
     struct clf__stored_tensor rows = *stored;
     size_t values = 1;
+    CLF__TRY(clf__interrupt_check());
     if (stored->dimensions > 1 && (first > 0 || count < stored->shape[0])) {
         rows = clf__stored_tensor_rows(stored, first, count);
     }

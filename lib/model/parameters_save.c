@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/half.h"
+#include "base/interrupt.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "checkpoint/little_endian.h"
@@ -39,6 +40,7 @@ struct entry {
 struct source {
     clf__parameter_reader *reader;
     void *user;
+    int asks; /* 1: clf__interrupt_check() may end it */
 };
 
 static const char *name_of(const struct entry *entry)
@@ -205,6 +207,7 @@ static clf_status write_entry(struct clf__file_writer *writer, const struct entr
     size_t count = count_values(entry->parameter), left = count_stored(entry);
     CLF__TRY(source->reader(source->user, entry->index, values));
     CLF__TRY(check_range(entry->parameter, values, count, entry->precision));
+    CLF__TRY(source->asks ? clf__interrupt_check() : CLF_OK);
     if (entry->precision == CLF_PRECISION_INT8 || entry->is_factors) {
         quantize_in_place(values, entry);
     }
@@ -242,6 +245,7 @@ static clf_status save(const char *path, struct entry *entries, int count, const
     CLF__TRY(write_header(&header, entries, count, metadata));
     struct clf__file_writer writer;
     clf_status status = clf__file_writer_open(&writer, path);
+    writer.asks = source->asks;
     if (status == CLF_OK) {
         status = write_start(&writer, header);
         if (status == CLF_OK) {
@@ -253,8 +257,8 @@ static clf_status save(const char *path, struct entry *entries, int count, const
     return status;
 }
 
-clf_status clf__parameters_save(const char *path, const struct clf__parameter_list *list, const char *suffix,
-                                clf_precision precision, clf__parameter_reader *reader, void *user)
+static clf_status save_list(const char *path, const struct clf__parameter_list *list, const char *suffix,
+                            clf_precision precision, const struct source *source)
 {
     struct entry *entries = NULL;
     CLF__TRY(clf__allocate(&entries, (size_t)list->count, sizeof *entries));
@@ -264,9 +268,21 @@ clf_status clf__parameters_save(const char *path, const struct clf__parameter_li
                                     .precision = precision,
                                     .suffix = suffix != NULL ? suffix : ""};
     }
-    clf_status status = save(path, entries, list->count, &(struct source){reader, user}, NULL);
+    clf_status status = save(path, entries, list->count, source, NULL);
     clf__free(entries);
     return status;
+}
+
+clf_status clf__parameters_save(const char *path, const struct clf__parameter_list *list, const char *suffix,
+                                clf_precision precision, clf__parameter_reader *reader, void *user)
+{
+    return save_list(path, list, suffix, precision, &(struct source){.reader = reader, .user = user});
+}
+
+clf_status clf__parameters_save_new(const char *path, const struct clf__parameter_list *list,
+                                    clf_precision precision, clf__parameter_reader *reader, void *user)
+{
+    return save_list(path, list, NULL, precision, &(struct source){reader, user, 1});
 }
 
 /* A parameter's values, and in int8 its factors too. */
@@ -311,7 +327,7 @@ clf_status clf__parameters_save_as_loaded(const char *path, struct clf__paramete
         entries[count++] = (struct entry){.suffix = "", .stored = clf__checkpoint_at(beside->tensors, i)};
     }
     clf_status status =
-        save(path, entries, count, &(struct source){read_parameter, parameters}, beside->metadata);
+        save(path, entries, count, &(struct source){read_parameter, parameters, 1}, beside->metadata);
     clf__free(entries);
     return status;
 }

@@ -15,6 +15,10 @@ typedef clf_status clf__parameter_reader(void *user, int index, float *target);
 clf_status clf__parameters_save(const char *path, const struct clf__parameter_list *list, const char *suffix,
                                 clf_precision precision, clf__parameter_reader *reader, void *user);
 
+/* The same for a new model, which a request to stop ends with CLF_INTERRUPTED. */
+clf_status clf__parameters_save_new(const char *path, const struct clf__parameter_list *list,
+                                    clf_precision precision, clf__parameter_reader *reader, void *user);
+
 /* The same as the weights lie once they are loaded in a precision, int8 too: those of products in it, all
  * others in fp32. In int8 each has beside it, under its name and "_scale", what its rows are multiplied by;
  * what is int8 already stays as it is. NaN and infinities are refused there. `beside` is written too. */

@@ -9,11 +9,10 @@
 /* CLF_UNSUPPORTED unless there can be so many. */
 clf_status clf__top_k_check(int k);
 
-/* Per row: statistics before and after the banned ids are set to -inf in `logits` (which is written), then
- * the k largest of what is left, largest first, equal values by ascending id; NaN counts as -inf. Where fewer
- * than k are finite, the rest is (-inf, -1). statistics[r] = { max, log sum exp(x - max) over all ids; the
- * same two over the ids not banned }. The first two are left equal to the second two where `both` is 0 (one
- * pass less). A log-probability is (logit - max) - log_sum. */
+/* Selects the k largest logits of each row, largest first, equal values by ascending id. The banned ids are set
+ * to -inf in `logits` first. NaN and -inf are not selected; missing entries are (-inf, -1). statistics[r] = { max,
+ * log sum exp(x - max) } before the bans and after them; if `both` is 0 the first pair equals the second (one
+ * pass less). A log-probability is (logit - max) - log_sum. A logit that is NaN or +inf makes the log sum NaN. */
 clf_status clf__top_k_forward(
     struct clf__tensor values,         /* (R, k) */
     struct clf__tensor ids,            /* (R, k) i32 */

@@ -1,4 +1,5 @@
 /* Keeps the folder of compiled programs below a limit in bytes. */
+#include <ctype.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -7,7 +8,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/ascii.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "program/cache.h"
@@ -20,13 +20,30 @@ struct entry {
     struct timespec used; /* the time of a file's contents: a start that reads it sets it to now */
 };
 
-/* "NAME-0123456789abcdef.bin", or ".list": a file of somebody else's is left alone. */
-static int is_program(const char *name)
+/* Returns the rest of a name after "NAME-0123456789abcdef.bin" or "NAME-0123456789abcdef.list"; NULL for the
+ * name of a file that clformer does not write. */
+static const char *after_program(const char *name)
 {
     enum { DIGITS = 16 };
-    const char *dash = strrchr(name, '-');
-    return dash && strspn(dash + 1, "0123456789abcdef") == DIGITS &&
-           (strcmp(dash + 1 + DIGITS, ".bin") == 0 || strcmp(dash + 1 + DIGITS, ".list") == 0);
+    for (const char *dash = strchr(name, '-'); dash != NULL; dash = strchr(dash + 1, '-')) {
+        const char *ending = dash + 1 + DIGITS;
+        if (strspn(dash + 1, "0123456789abcdef") != DIGITS) {
+            continue;
+        }
+        if (strncmp(ending, ".bin", 4) == 0) {
+            return ending + 4;
+        }
+        if (strncmp(ending, ".list", 5) == 0) {
+            return ending + 5;
+        }
+    }
+    return NULL;
+}
+
+static int is_program(const char *name)
+{
+    const char *rest = after_program(name);
+    return rest != NULL && *rest == '\0';
 }
 
 /* "NAME.bin.PID-COUNT.tmp", or ".list.", of a process that is no more, as clf__temporary_path() names them. A
@@ -34,14 +51,14 @@ static int is_program(const char *name)
  * container or machine that loses its file here compiles once more. */
 static int is_stray(const char *name, const struct stat *about)
 {
-    const char *binary = strstr(name, ".bin."), *list = strstr(name, ".list.");
-    const char *id = binary ? binary + strlen(".bin.") : list ? list + strlen(".list.") : NULL;
-    if (id == NULL || !clf__ends_with(name, ".tmp")) {
+    const char *rest = after_program(name);
+    if (rest == NULL || *rest != '.' || !isdigit((unsigned char)rest[1])) {
         return 0;
     }
     char *end = NULL;
-    long process = strtol(id, &end, 10);
-    if (process <= 0 || *end != '-') {
+    long process = strtol(rest + 1, &end, 10);
+    size_t count = *end == '-' ? strspn(end + 1, "0123456789") : 0;
+    if (process <= 0 || count == 0 || strcmp(end + 1 + count, ".tmp") != 0) {
         return 0;
     }
     return (kill((pid_t)process, 0) != 0 && errno == ESRCH) || about->st_mtime < time(NULL) - day;

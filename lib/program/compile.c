@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/ascii.h"
+#include "base/interrupt.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "device/device.h"
@@ -56,6 +57,7 @@ clf_status clf__program_compile(cl_program *out, struct clf_device *device,
 {
     cl_int error = CL_SUCCESS;
     const char *source = program->source;
+    CLF__TRY(clf__interrupt_check());
     cl_program built =
         CLF__CL_CREATE(&error, clCreateProgramWithSource(device->context, 1, &source, NULL, &error));
     CLF__TRY(clf__opencl_check(error, "handing program %s to device %s", program->name, device->label));

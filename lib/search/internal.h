@@ -77,6 +77,7 @@ struct clf__search_source {
     int forced;     /* the only id allowed at this step, or -1 */
     int first_row;  /* of the step; unused where the token is forced */
     int done;
+    int is_not_finite; /* a logit that counts was NaN or +inf */
 };
 
 struct clf__search {
@@ -164,6 +165,8 @@ int clf__id_list_insert(struct clf__id_list *list, int32_t id);
 clf_status clf__penalties_check(const struct clf__search_options *options);
 /* How many ids of a row penalties change at most; 0 where there are none. */
 size_t clf__penalties_limit(const struct clf__search_options *options);
+/* Returns 0 if a logit of a row's changed ids is NaN or +inf. */
+int clf__penalties_are_finite(const struct clf__search *search, int row);
 /* Lists the ids whose scores penalties change as continuations of `beam`, but for those banned. */
 void clf__penalties_list(struct clf__id_list *changed, int32_t *scratch, const struct clf__id_list *banned,
                          const struct clf__search_source *source, const struct clf__beam *beam);

@@ -181,6 +181,7 @@ void clf__passage_begin(struct clf__passage *passage, const struct clf__passage_
     search->finished_count = 0;
     search->wanted = wanted < 1 ? 1 : wanted;
     search->is_over = rules->most_tokens < 1;
+    search->is_not_finite = 0;
     search->no_speech = 0;
     assert(search->wanted <= passage->limits.finished);
 }
@@ -316,11 +317,26 @@ static void hear(struct clf__passage_search *search, const struct clf__step *ste
     }
 }
 
+/* A NaN among the logits makes the log sum NaN. */
+static int is_finite(const struct clf__passage_search *search, const struct clf__step *step)
+{
+    for (int i = 0; i < search->running_count; i++) {
+        if (isnan(step->statistics[4 * (size_t)(search->first_row + i) + 3])) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 void clf__passage_advance(struct clf__passage *passage)
 {
     for (int slot = 0; slot < passage->limits.slots; slot++) {
         struct clf__passage_search *search = &passage->searches[slot];
         if (!is_under_way(search)) {
+            continue;
+        }
+        if (!is_finite(search, &passage->step)) {
+            search->is_over = search->is_not_finite = 1;
             continue;
         }
         hear(search, &passage->step);
@@ -366,6 +382,9 @@ struct clf__passage_result clf__passage_result(const struct clf__passage *passag
     const struct clf__passage_search *search = &passage->searches[slot];
     const struct clf__path *best = NULL;
     int is_drawn = search->rules->temperature > 0;
+    if (search->is_not_finite) {
+        return (struct clf__passage_result){.is_not_finite = 1};
+    }
     int missing = (is_drawn ? passage->limits.samples : passage->limits.beams) - search->finished_count;
     for (int i = 0; i < search->finished_count; i++) {
         best = better(search, best, &search->finished[i]);

@@ -75,6 +75,7 @@ struct clf__passage_result {
     int count;
     double log_probability; /* summed, the end token's included where it was generated */
     double no_speech;       /* the probability that nobody speaks */
+    int is_not_finite;      /* the search ended at a logit that is NaN or +inf; there are no ids */
 };
 struct clf__passage_result clf__passage_result(const struct clf__passage *passage, int slot);
 

@@ -31,6 +31,7 @@ struct clf__passage_search {
     struct clf__path *running, *next, *finished; /* (rows), (rows), (limits.finished) */
     int running_count, finished_count, wanted;
     int is_over;
+    int is_not_finite;
     double no_speech;
 };
 

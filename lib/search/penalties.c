@@ -288,6 +288,17 @@ static struct clf__id_list changed_of(const struct clf__search *search, int row)
                                  search->changed_counts[row]};
 }
 
+int clf__penalties_are_finite(const struct clf__search *search, int row)
+{
+    const float *logits = search->step.logits + (size_t)row * (size_t)search->limits.vocabulary;
+    struct clf__id_list changed = changed_of(search, row);
+    int are_finite = 1;
+    for (int i = 0; i < changed.count; i++) {
+        are_finite &= logits[changed.ids[i]] < INFINITY;
+    }
+    return are_finite;
+}
+
 int clf__penalties_score(const struct clf__search *search, const struct clf__search_source *source, int row,
                          const struct clf__beam *beam)
 {

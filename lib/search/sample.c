@@ -61,7 +61,7 @@ static void advance_sample(struct clf__search_source *source, const struct clf__
     const struct clf__beam *from = &source->running[beam];
     struct clf__candidate candidate = {
         .beam = beam, .id = source->forced, .score = from->score, .log_probability = from->log_probability};
-    if (source->forced < 0 && choices->count == 0) { /* the model's numbers are not finite */
+    if (source->forced < 0 && choices->count == 0) { /* every token is suppressed */
         if (from->length > clf__prompt_length(options)) {
             finish(source, from, NULL);
             source->finished[source->finished_count - 1].sample = sample;

@@ -141,6 +141,7 @@ clf_status clf__search_add(struct clf__search *search, int slot, const struct cl
     source->running_count = 1;
     source->finished_count = 0;
     source->done = 0;
+    source->is_not_finite = 0;
     source->given = NULL;
     source->given_count = 0;
     source->has_parted = 0;
@@ -182,6 +183,9 @@ void clf__search_give_identity(struct clf__search *search, int slot, uint64_t id
 static int list_outcome(struct clf__hypothesis *outcome, const struct clf__search_source *source)
 {
     int any = source->finished_count > 0, count = 0;
+    if (source->is_not_finite) {
+        return 0;
+    }
     int found = any ? source->finished_count : source->running_count;
     const struct clf__beam *beams = any ? source->finished : source->running;
     int prompt = clf__prompt_length(source->options);
@@ -212,8 +216,11 @@ int clf__search_take(struct clf__search *search, struct clf__search_result *out)
         struct clf__search_source *source = &search->sources[slot];
         if (source->options != NULL && source->done) {
             int count = list_outcome(search->outcome, source);
-            *out = (struct clf__search_result){
-                .tag = source->tag, .slot = slot, .hypotheses = search->outcome, .count = count};
+            *out = (struct clf__search_result){.tag = source->tag,
+                                               .slot = slot,
+                                               .hypotheses = search->outcome,
+                                               .count = count,
+                                               .is_not_finite = source->is_not_finite};
             source->options = NULL;
             return 1;
         }
@@ -301,9 +308,28 @@ static void apply_penalties(const struct clf__search *search, const struct clf__
     }
 }
 
+/* Returns 0 if a logit that counts is NaN or +inf, which makes the log sum NaN. */
+static int is_finite(const struct clf__search *search, const struct clf__search_source *source)
+{
+    int counts_banned = clf__counts_banned(source->options);
+    for (int i = 0; source->forced < 0 && i < source->running_count; i++) {
+        int row = source->first_row + i;
+        const float *statistics = search->step.statistics + 4 * (size_t)row;
+        if (isnan(statistics[3]) || (counts_banned && isnan(statistics[1])) ||
+            !clf__penalties_are_finite(search, row)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 static void advance(const struct clf__search *search, struct clf__search_source *source)
 {
     const struct clf__search_options *options = source->options;
+    if (!is_finite(search, source)) {
+        source->done = source->is_not_finite = 1;
+        return;
+    }
     if (!options->sampling.is_on && clf__penalties_limit(options) > 0) {
         apply_penalties(search, source);
     }

@@ -183,7 +183,8 @@ struct clf__step {
     float *values;     /* (rows, k) logits, largest first, equal ones by ascending id */
     int32_t *ids;      /* (rows, k); -1 where fewer than k were left */
     float *statistics; /* (rows, 4): max, log sum exp(x - max); the same two without the banned ids; without
-                          both_statistics the first two are not read */
+                          both_statistics the first two are not read. A log sum is NaN where a logit is NaN or
+                          +inf */
     float *logits;     /* (rows, V) with wants_logits: before the bans */
     float *attention;  /* (rows, attention_columns) with wants_attention: how much a row looks at each place
                           of its source, 0 behind the last one */
@@ -225,10 +226,11 @@ struct clf__search_limits clf__search_limits_for(const struct clf__search_option
 struct clf__search_result {
     int tag, slot; /* those it was added with */
     /* Best first, samples in the order of their numbers; n_best of them or fewer, where the search found no
-     * more; the search's, until it is called again. Where the model ran out of candidates (its logits NaN)
-     * before anything was finished, what there was until then; none where that was before the first token. */
+     * more; the search's, until it is called again. Where the model ran out of candidates before anything was
+     * finished, what there was until then; none where that was before the first token. */
     const struct clf__hypothesis *hypotheses;
     int count;
+    int is_not_finite; /* the search ended at a logit that is NaN or +inf; count is 0 */
 };
 
 /* options.c: hypotheses of a source that run at a time: its beams or samples. */

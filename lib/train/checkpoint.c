@@ -19,6 +19,9 @@
 
 static const char prefix[] = "update-", making_suffix[] = ".tmp", damaged_suffix[] = ".damaged";
 
+/* Digits of the update in a checkpoint's name. */
+enum { LEAST_DIGITS = 8, MOST_DIGITS = 18 };
+
 /* The update of a checkpoint's name, or -1 for any other name. */
 static int64_t update_of(const char *name)
 {
@@ -27,13 +30,23 @@ static int64_t update_of(const char *name)
     }
     const char *digits = name + sizeof prefix - 1;
     size_t length = strspn(digits, "0123456789");
-    return length >= 8 && length <= 18 && digits[length] == '\0' ? strtoll(digits, NULL, 10) : -1;
+    return length >= LEAST_DIGITS && length <= MOST_DIGITS && digits[length] == '\0'
+               ? strtoll(digits, NULL, 10)
+               : -1;
 }
 
-/* Whether it is a checkpoint's name with a suffix. */
+/* Returns 1 if a name is update-DIGITS or update-DIGITS-average, followed by the suffix. */
 static int has_suffix(const char *name, const char *suffix)
 {
-    return strncmp(name, prefix, sizeof prefix - 1) == 0 && clf__ends_with(name, suffix);
+    static const char average[] = "-average";
+    if (strncmp(name, prefix, sizeof prefix - 1) != 0) {
+        return 0;
+    }
+    const char *digits = name + sizeof prefix - 1;
+    size_t length = strspn(digits, "0123456789");
+    const char *rest = digits + length;
+    rest += strncmp(rest, average, sizeof average - 1) == 0 ? sizeof average - 1 : 0;
+    return length >= LEAST_DIGITS && length <= MOST_DIGITS && strcmp(rest, suffix) == 0;
 }
 
 /* Whether a name in OUTPUT/checkpoints is what is looked for. */

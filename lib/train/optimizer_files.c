@@ -2,6 +2,7 @@
  * read by any number of ranks, whether they share it out or not. */
 #include "train/checkpoint_files.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "base/memory.h"
 #include "checkpoint/checkpoint.h"
 #include "model/save.h"
+#include "train/advice.h"
 
 static const char whole_name[] = "optimizer.safetensors";
 static const char shard_prefix[] = "optimizer-", shard_suffix[] = ".safetensors";
@@ -40,7 +42,18 @@ static clf_status list_moments(struct clf__parameter_list *out, const struct clf
 
 static clf_status read_value(void *user, int index, float *target)
 {
-    return clf__training_read(user, CLF__VALUES, index, target);
+    const struct clf__training *training = user;
+    const struct clf__parameter *parameter = &clf__training_parameters(training)->items[index];
+    size_t count = (size_t)parameter->rows * (size_t)parameter->columns;
+    CLF__TRY(clf__training_read(training, CLF__VALUES, index, target));
+    for (size_t i = 0; i < count && parameter->is_trained; i++) {
+        if (!isfinite(target[i])) {
+            return clf__fail(CLF_UNSUPPORTED,
+                             "the weights hold NaN or infinity, first in %s; " CLF__ADVICE_DIVERGED,
+                             parameter->name);
+        }
+    }
+    return CLF_OK;
 }
 
 static clf_status read_moment(void *user, int index, float *target)

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "cluster/ranks.h"
+#include "train/advice.h"
 #include "train/checkpoint_files.h"
 
 /* Validations since the best one. */
@@ -93,9 +94,8 @@ static clf_status check_gradients(const struct clf__run *run)
         return CLF_OK;
     }
     return clf__fail(CLF_UNSUPPORTED,
-                     "the gradients of %lld updates in a row are not finite, the last of update %lld; begin "
-                     "anew in another folder with a lower learning-rate, a longer warm-up or a clip-norm; "
-                     "the last checkpoint is %s",
+                     "the gradients of %lld updates in a row are not finite, the last of update "
+                     "%lld; " CLF__ADVICE_DIVERGED "; the last checkpoint is %s",
                      (long long)state->skipped_in_a_row, (long long)state->update, last_checkpoint(run));
 }
 
@@ -190,7 +190,7 @@ clf_status clf__run_save(struct clf__run *run)
         status = clf__checkpoints_save(&run->checkpoints, run->training, &run->state, run->saved);
     }
     status = ranks->agree(ranks, status);
-    if (status == CLF_FILE) {
+    if (status == CLF_FILE || status == CLF_UNSUPPORTED) {
         return clf__fail_in(status, "update %lld is not saved, the last checkpoint is %s",
                             (long long)run->state.update, last_checkpoint(run));
     }

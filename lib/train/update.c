@@ -176,7 +176,8 @@ clf_status clf__run_update(struct clf__run *run, struct clf_train_update *out)
     CLF__TRY(status);
     double stage = clf__seconds();
     CLF__TRY(clf__training_gradient_norm(run->training, &out->gradient_norm));
-    CLF__TRY(isfinite(out->gradient_norm) ? step(run, out->learning_rate, out->gradient_norm) : skip(run));
+    int is_finite = isfinite(out->gradient_norm) && isfinite(out->loss);
+    CLF__TRY(is_finite ? step(run, out->learning_rate, out->gradient_norm) : skip(run));
     CLF__TRY(clf__run_stage(run, &run->times.update, &stage));
     out->skipped = run->state.skipped;
     out->seconds = clf__seconds() - start;

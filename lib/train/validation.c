@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "config/family/family.h"
+#include "train/advice.h"
 #include "train/translation.h"
 
 /* Each rank has every so many-th batch. */
@@ -128,6 +129,11 @@ clf_status clf__run_validate(struct clf__run *run)
     };
     struct clf__translated translated = {0};
     CLF__TRY(evaluate(run, &validated));
+    if (!isfinite(validated.loss) || !isfinite(validated.nll)) {
+        return clf__fail(CLF_UNSUPPORTED,
+                         "the validation loss of update %lld is not finite; " CLF__ADVICE_DIVERGED,
+                         (long long)run->state.update);
+    }
     clf_status status = translate(run, &validated, &translated);
     if (status == CLF_OK) {
         status = note(run, &validated, &translated);

@@ -29,6 +29,22 @@ struct layout {
     double last;     /* when the last word began */
 };
 
+void clf__line_breaks_remove(char *text)
+{
+    static const char *const breaks[] = {"\n",   "\r",   "\v",       "\f",           "\x1c",
+                                         "\x1d", "\x1e", "\xc2\x85", "\xe2\x80\xa8", "\xe2\x80\xa9"};
+    char *to = text;
+    for (const char *from = text; *from != '\0';) {
+        size_t length = 0;
+        for (size_t i = 0; i < sizeof breaks / sizeof *breaks && length == 0; i++) {
+            length = strncmp(from, breaks[i], strlen(breaks[i])) == 0 ? strlen(breaks[i]) : 0;
+        }
+        *to++ = length > 0 ? ' ' : *from;
+        from += length > 0 ? length : 1;
+    }
+    *to = '\0';
+}
+
 static int count_characters(const char *text)
 {
     return (int)clf__utf8_count(text, strlen(text));
@@ -44,6 +60,7 @@ static clf_status begin_line(struct layout *layout, struct placed *placed, const
     int is_full = layout->in_cue > 0 && most > 0 && (is_paused || layout->lines >= most);
     int is_below = !is_full && !breaks && layout->line_length > 0;
     CLF__TRY(clf__format(&placed->text, "%s%.*s", is_below ? "\n" : "", (int)size, stripped));
+    clf__line_breaks_remove(placed->text + is_below);
     if (is_full || breaks) {
         placed->begins_cue = 1;
         layout->in_cue = 0;
@@ -69,6 +86,7 @@ static clf_status place_word(struct layout *layout, const struct clf_word *word,
                               .begins_cue = layout->count == 0};
     if (layout->line_length > 0 && layout->line_length + length <= width && !is_paused && !breaks) {
         CLF__TRY(clf__copy_string(&placed->text, word->text));
+        clf__line_breaks_remove(placed->text);
         layout->line_length += length;
     } else {
         CLF__TRY(begin_line(layout, placed, word, is_paused, breaks));
@@ -98,9 +116,25 @@ static clf_status place_words(struct layout *layout, const struct clf_transcript
     return CLF_OK;
 }
 
-/* Takes `text` over. */
+/* Shortens every "-->", however many hyphens it has, to "->": it would read as the times of a cue. */
+static void remove_arrows(char *text)
+{
+    char *to = text;
+    for (const char *from = text; *from != '\0'; from++) {
+        size_t hyphens = strspn(from, "-");
+        if (hyphens > 1 && from[hyphens] == '>') {
+            from += hyphens - 1;
+        }
+        *to++ = *from;
+    }
+    *to = '\0';
+}
+
+/* Takes ownership of `text`. Only the layout may have put line breaks in it: a blank line would end the cue.
+ */
 static clf_status add_cue(struct clf__cues *cues, long long start, long long end, char *text)
 {
+    remove_arrows(text);
     clf_status status = clf__grow(&cues->data, cues->count, &cues->capacity, sizeof *cues->data);
     if (status != CLF_OK) {
         clf__free(text);
@@ -190,19 +224,13 @@ static clf_status make_of_words(struct clf__cues *cues, const struct clf_transcr
     return status;
 }
 
-/* A segment's text, in which nothing looks like the times of a cue. */
 static clf_status make_of_segment(struct clf__cues *cues, const struct clf_segment *segment)
 {
     size_t size;
-    const char *from = clf__speech_strip(&size, segment->text), *end = from + size;
-    char *text, *to;
-    CLF__TRY(clf__copy_bytes(&text, from, size));
-    for (to = text; from < end; from++) {
-        int is_arrow = end - from >= 3 && memcmp(from, "-->", 3) == 0;
-        from += is_arrow;
-        *to++ = *from;
-    }
-    *to = '\0';
+    const char *stripped = clf__speech_strip(&size, segment->text);
+    char *text;
+    CLF__TRY(clf__copy_bytes(&text, stripped, size));
+    clf__line_breaks_remove(text);
     return add_cue(cues, clf__milliseconds(segment->start), clf__milliseconds(segment->end), text);
 }
 

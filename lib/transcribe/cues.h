@@ -20,6 +20,9 @@ static inline long long clf__milliseconds(double seconds)
     return llrint(seconds * 1000.0);
 }
 
+/* Replaces each character that a reader may take for a line break by a space. */
+void clf__line_breaks_remove(char *text);
+
 /* One cue a segment, or of a transcript with words, as the options lay these out. *out is set on failure too.
  */
 clf_status clf__cues_make(struct clf__cues *out, const struct clf_transcript *transcript,

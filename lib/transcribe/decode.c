@@ -43,6 +43,9 @@ clf_status clf__detect_language(int32_t *out, struct clf_transcriber *transcribe
         .range_statistics = range_statistics,
     };
     CLF__TRY(clf__session_step(transcriber->session, &step));
+    if (isnan(statistics[3])) {
+        return clf__model_fail_not_finite(transcriber->model);
+    }
     *out = range_id >= 0 ? range_id : ranges[0];
     return CLF_OK;
 }
@@ -177,10 +180,8 @@ clf_status clf__decode_end(struct clf_transcriber *transcriber, const struct clf
     char *text = NULL;
     size_t size;
     if (result.ids == NULL) { /* not even the end */
-        return clf__fail(CLF_FORMAT,
-                         "%s: the model says nothing that may follow: its numbers are not finite, or every "
-                         "token is suppressed",
-                         transcriber->model->folder);
+        *attempt->out = (struct clf__decoded){.has_failed = 1, .is_not_finite = result.is_not_finite};
+        return CLF_OK;
     }
     transcriber->generated += result.count;
     CLF__TRY(clf__speech_text(&text, &transcriber->tokens, transcriber->model->tokenizer, result.ids,

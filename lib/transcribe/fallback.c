@@ -32,7 +32,8 @@ clf_status clf__decode_with_fallback(struct clf_transcriber *transcriber, struct
         for (int i = 0; i < count; i++) {
             if (!attempts[i].is_over) {
                 CLF__TRY(clf__decode_end(transcriber, &attempts[i]));
-                attempts[i].is_over = number + 1 == temperatures || !needs_another(options, attempts[i].out);
+                attempts[i].is_over = number + 1 == temperatures || attempts[i].out->has_failed ||
+                                      !needs_another(options, attempts[i].out);
                 left -= attempts[i].is_over;
             }
         }

@@ -90,6 +90,8 @@ struct clf__decoded {
     int count;
     double temperature; /* at which it was decoded last */
     double avg_logprob, no_speech, compression_ratio;
+    int has_failed;    /* there are no ids */
+    int is_not_finite; /* because the model computed NaN or infinity */
 };
 /* What a window is decoded with. */
 struct clf__attempt {
@@ -109,8 +111,8 @@ struct clf__room {
     int hotwords, previous;
 };
 struct clf__room clf__room_before(const struct clf_transcriber *transcriber);
-/* Begins a search that clf__decode_all() carries out with the others; what it found is read before its slot
- * begins again. */
+/* Begins a search that clf__decode_all() carries out with the others. clf__decode_end() reads the result
+ * before its slot begins again; it marks a window without a result in *attempt->out. */
 clf_status clf__decode_begin(struct clf_transcriber *transcriber, const struct clf__attempt *attempt);
 clf_status clf__decode_all(struct clf_transcriber *transcriber);
 clf_status clf__decode_end(struct clf_transcriber *transcriber, const struct clf__attempt *attempt);

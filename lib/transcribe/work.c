@@ -28,10 +28,24 @@ struct clf__ids clf__work_previous(const struct clf__work *work)
     return (struct clf__ids){.data = work->said.data + first, .count = work->said.count - first};
 }
 
+/* The window for which the search found nothing. */
+static clf_status fail_window(const struct clf__work *work)
+{
+    const struct clf_model *model = work->transcriber->model;
+    clf_status status = work->decoded.is_not_finite
+                            ? clf__model_fail_not_finite(model)
+                            : clf__fail(CLF_TEXT, "the search found no text: every token is suppressed");
+    return clf__fail_in(status, "%s: at %.2f s", clf_audio_name(work->windows->audio),
+                        (double)work->seek / CLF__FRAMES_A_SECOND);
+}
+
 clf_status clf__work_leave(struct clf__work *work)
 {
     const struct clf_recordings *recordings = work->recordings;
     int64_t begun = work->seek;
+    if (work->decoded.has_failed) {
+        return fail_window(work);
+    }
     if (is_silent(work)) {
         work->seek += work->size;
     } else {
@@ -89,7 +103,10 @@ static clf_status find_language(struct clf__work *work)
         work->slot = 0;
         CLF__TRY(clf__work_take(work));
         CLF__TRY(clf__encode_windows(transcriber, 1));
-        CLF__TRY(clf__detect_language(&work->language, transcriber));
+        clf_status status = clf__detect_language(&work->language, transcriber);
+        if (status != CLF_OK) {
+            return clf__fail_in(status, "%s: at 0.00 s", clf_audio_name(work->windows->audio));
+        }
     }
     return clf__speech_language_code(&work->transcript->language, transcriber->model->tokenizer,
                                      work->language);

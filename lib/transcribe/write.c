@@ -1,4 +1,5 @@
-/* Transcripts as text, subtitles, tables and JSON: byte for byte what openai/whisper's utils.py writes. */
+/* Transcripts as text, subtitles, tables and JSON: byte for byte like openai/whisper's utils.py, except that
+ * line breaks and arrows of the model start or end no cue or row. */
 #include <clformer/transcriber.h>
 
 #include <limits.h>
@@ -53,15 +54,24 @@ static clf_status add_format(struct text *text, const char *format, ...)
     return add(text, bytes);
 }
 
-/* A segment's text without white space around it, and tabs in it as spaces. */
-static clf_status add_stripped(struct text *text, const struct clf_segment *segment, int has_tabs)
+/* A segment's text without white space around it. */
+static clf_status add_stripped(struct text *text, const struct clf_segment *segment)
 {
-    size_t size, first = text->size;
+    size_t size;
     const char *bytes = clf__speech_strip(&size, segment->text);
-    CLF__TRY(add_bytes(text, bytes, size));
+    return add_bytes(text, bytes, size);
+}
+
+/* The same as one column of one row: tabs and line breaks become spaces. */
+static clf_status add_column(struct text *text, const struct clf_segment *segment)
+{
+    size_t first = text->size;
+    CLF__TRY(add_stripped(text, segment));
     for (size_t i = first; i < text->size; i++) {
-        text->bytes[i] = text->bytes[i] == '\t' && !has_tabs ? ' ' : text->bytes[i];
+        text->bytes[i] = text->bytes[i] == '\t' ? ' ' : text->bytes[i];
     }
+    clf__line_breaks_remove(text->bytes + first);
+    text->size = first + strlen(text->bytes + first);
     return CLF_OK;
 }
 
@@ -83,7 +93,7 @@ static clf_status write_text(struct text *text, const struct clf_transcript *tra
 {
     (void)options;
     for (int i = 0; i < transcript->count; i++) {
-        CLF__TRY(add_stripped(text, &transcript->segments[i], 1));
+        CLF__TRY(add_stripped(text, &transcript->segments[i]));
         CLF__TRY(add(text, "\n"));
     }
     return CLF_OK;
@@ -138,7 +148,7 @@ static clf_status write_tsv(struct text *text, const struct clf_transcript *tran
         const struct clf_segment *segment = &transcript->segments[i];
         CLF__TRY(add_format(text, "%lld\t%lld\t", clf__milliseconds(segment->start),
                             clf__milliseconds(segment->end)));
-        CLF__TRY(add_stripped(text, segment, 0));
+        CLF__TRY(add_column(text, segment));
         CLF__TRY(add(text, "\n"));
     }
     return CLF_OK;

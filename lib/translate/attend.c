@@ -1,4 +1,5 @@
 /* Attention maps of one pair of lines. */
+#include <math.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -75,6 +76,27 @@ static clf_status allocate_maps(struct clf_attention_maps *maps, const struct cl
     return clf__allocate(&maps->cross, decoder * targets * sources, sizeof(float));
 }
 
+static int are_finite(const float *values, int layers, int heads, int rows, int columns)
+{
+    size_t count = (size_t)layers * (size_t)heads * (size_t)rows * (size_t)columns;
+    for (size_t i = 0; i < count; i++) {
+        if (!isfinite(values[i])) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static clf_status check_maps(const struct clf_attention_maps *maps, const struct clf_model *model)
+{
+    int sources = maps->source_count, targets = maps->target_count;
+    return are_finite(maps->encoder, maps->encoder_layers, maps->encoder_heads, sources, sources) &&
+                   are_finite(maps->decoder, maps->decoder_layers, maps->decoder_heads, targets, targets) &&
+                   are_finite(maps->cross, maps->decoder_layers, maps->decoder_heads, targets, sources)
+               ? CLF_OK
+               : clf__model_fail_not_finite(model);
+}
+
 static clf_status encode_and_decode(struct clf_translator *translator, struct clf__session *session,
                                     const struct clf_attention_maps *maps, const struct clf__source *source,
                                     const int32_t *inputs)
@@ -106,7 +128,7 @@ static clf_status run(const struct clf_attention_maps *maps, struct clf_translat
     CLF__TRY(clf__session_create(&session, translator->model->transformer, &limits));
     clf_status status = encode_and_decode(translator, session, maps, source, inputs);
     clf__session_free(session);
-    return status;
+    return status == CLF_OK ? check_maps(maps, translator->model) : status;
 }
 
 static clf_status make_maps(struct clf_attention_maps *maps, struct clf_translator *translator,

@@ -138,6 +138,9 @@ void clf__told_free(struct clf__told *told, int count);
  * fields (the caller frees *problem); returns what is left to return. */
 clf_status clf__line_problem(clf_status status, clf_status *line_status, char **problem);
 
+/* CLF_TEXT: the model computed NaN or infinity. The sentence names the likely cause and what to do. */
+clf_status clf__model_fail_not_finite(const struct clf_model *model);
+
 /* What a search over so many lines at a time needs. */
 struct clf__session_limits clf__translator_limits(const struct clf_translator *translator, int lines);
 

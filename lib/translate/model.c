@@ -160,6 +160,23 @@ clf_status clf_model_load(struct clf_model **out, struct clf_device *device, con
     return CLF_OK;
 }
 
+clf_status clf__model_fail_not_finite(const struct clf_model *model)
+{
+    static const char *const causes[] = {
+        [CLF_PRECISION_FP32] = "its weights are probably damaged",
+        [CLF_PRECISION_FP16] =
+            "a value is too large for fp16, or its weights are damaged; use --precision fp32 "
+            "or bf16",
+        [CLF_PRECISION_BF16] = "its weights are probably damaged",
+        [CLF_PRECISION_INT8] =
+            "a value is too large for int8, or its weights are damaged; use --precision fp32",
+    };
+    return clf__fail(CLF_TEXT,
+                     "the model computed NaN or infinity: %s; `clformer inspect` names the tensors that hold "
+                     "such values",
+                     causes[model->transformer->precision]);
+}
+
 const struct clf_model_info *clf_model_describe(const struct clf_model *model)
 {
     return &model->info;

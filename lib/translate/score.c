@@ -112,19 +112,19 @@ static clf_status join_targets(struct joined_targets *out, const struct work *wo
 }
 
 static clf_status keep_score(struct clf_score *result, const struct joined_targets *joined, int index,
-                             int is_first_forced)
+                             const struct clf_translator *translator)
 {
     int first = joined->first[index], count = joined->first[index + 1] - first;
     double sum = 0.0;
-    if (is_first_forced) { /* it is given, and so certain */
+    if (translator->options.forced_first >= 0) { /* it is given, and so certain */
         joined->log_probabilities[first] = 0;
     }
     for (int t = 0; t < count; t++) {
         sum += (double)joined->log_probabilities[first + t];
     }
     if (isnan(sum)) {
-        clf_status none = clf__fail(CLF_TEXT, "the model gives no score: its numbers are not finite");
-        return clf__line_problem(none, &result->status, &result->problem);
+        return clf__line_problem(clf__model_fail_not_finite(translator->model), &result->status,
+                                 &result->problem);
     }
     CLF__TRY(clf__allocate(&result->ids, (size_t)count, sizeof *result->ids));
     CLF__TRY(clf__allocate(&result->token_log_probabilities, (size_t)count,
@@ -159,7 +159,7 @@ static clf_status force_batch(struct work *work, struct clf_translator *translat
     times->decode += clf__seconds() - encoded;
     times->target_tokens += joined->first[count];
     for (int i = 0; i < count; i++) {
-        CLF__TRY(keep_score(&work->results[order[i]], joined, i, translator->options.forced_first >= 0));
+        CLF__TRY(keep_score(&work->results[order[i]], joined, i, translator));
     }
     times->batches++;
     times->lines += count;

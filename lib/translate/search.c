@@ -28,12 +28,15 @@ clf_status clf__search_session(struct clf_translator *translator)
 }
 
 static clf_status keep_hypotheses(struct clf_translator *translator, struct clf_translation *result,
-                                  const struct clf__hypothesis *hypotheses, int count)
+                                  const struct clf__search_result *found)
 {
+    const struct clf__hypothesis *hypotheses = found->hypotheses;
+    int count = found->count;
     if (count == 0) {
         clf_status none =
-            clf__fail(CLF_TEXT, "the search found no translation: every token is suppressed, or "
-                                "the model's numbers are not finite");
+            found->is_not_finite
+                ? clf__model_fail_not_finite(translator->model)
+                : clf__fail(CLF_TEXT, "the search found no translation: every token is suppressed");
         return clf__line_problem(none, &result->status, &result->problem);
     }
     CLF__TRY(clf__allocate(&result->hypotheses, (size_t)count, sizeof *result->hypotheses));
@@ -212,7 +215,7 @@ static clf_status finish(struct seat *seat)
         seat->searched_tokens -= work->sources[result.tag].length;
         translator->times.lines++;
         struct clf_translation *kept = &work->results[result.tag];
-        CLF__TRY(keep_hypotheses(translator, kept, result.hypotheses, result.count));
+        CLF__TRY(keep_hypotheses(translator, kept, &result));
         if (work->told != NULL && kept->count > 0) {
             CLF__TRY(clf__told_go_on(&work->told[result.tag], translator, result.tag,
                                      kept->hypotheses[0].text, 1));

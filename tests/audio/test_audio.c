@@ -156,6 +156,71 @@ static void test_kinds(void **state)
     }
 }
 
+/* Appends the files to one. */
+static char *concatenate(const char *name, char *const *paths, int count)
+{
+    char *all = NULL, *path = support_temporary_path(name);
+    size_t total = 0;
+    for (int i = 0; i < count; i++) {
+        char *bytes;
+        size_t size;
+        assert_ok(clf__file_read(&bytes, &size, paths[i], 1 << 24));
+        assert_ok(clf__resize(&all, total + size, 1));
+        memcpy(all + total, bytes, size);
+        total += size;
+        clf__free(bytes);
+    }
+    assert_ok(clf__file_write(path, all, total));
+    clf__free(all);
+    return path;
+}
+
+/* All recordings in one file are read, each like a file by itself. */
+static void test_concatenated(void **state)
+{
+    (void)state;
+    static const struct kind parts[][3] = {
+        {{"a.mp3", SF_FORMAT_MPEG | SF_FORMAT_MPEG_LAYER_III, 44100, 1, 3.2, 0},
+         {"b.mp3", SF_FORMAT_MPEG | SF_FORMAT_MPEG_LAYER_III, 44100, 1, 1.7, 0},
+         {"c.mp3", SF_FORMAT_MPEG | SF_FORMAT_MPEG_LAYER_III, 22050, 2, 2.1, 0}},
+        {{"a.ogg", SF_FORMAT_OGG | SF_FORMAT_VORBIS, 44100, 1, 3.2, 0},
+         {"b.ogg", SF_FORMAT_OGG | SF_FORMAT_VORBIS, 44100, 1, 1.7, 0},
+         {"c.ogg", SF_FORMAT_OGG | SF_FORMAT_VORBIS, 16000, 2, 2.1, 0}},
+        {{"a.opus", SF_FORMAT_OGG | SF_FORMAT_OPUS, 48000, 1, 3.2, 0},
+         {"b.opus", SF_FORMAT_OGG | SF_FORMAT_VORBIS, 44100, 1, 1.7, 0},
+         {"c.opus", SF_FORMAT_OGG | SF_FORMAT_OPUS, 16000, 2, 2.1, 0}},
+        {{"a.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_16, 44100, 1, 3.2, 0},
+         {"b.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_24, 44100, 1, 1.7, 0},
+         {"c.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_16, 16000, 2, 2.1, 0}},
+        {{"a.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16, 44100, 1, 3.2, 0},
+         {"b.wav", SF_FORMAT_WAV | SF_FORMAT_FLOAT, 44100, 1, 1.7, 0},
+         {"c.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16, 16000, 2, 2.1, 0}},
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        float *expected = support_array(LONGEST, sizeof *expected),
+              *all = support_array(LONGEST, sizeof *all);
+        char *paths[3];
+        int count = 0;
+        int64_t length = 0;
+        struct clf_audio *audio;
+        for (int k = 0; k < 3; k++) {
+            paths[k] = make_recording(&parts[i][k]);
+            assert_ok(clf_audio_open(&audio, paths[k]));
+            length += clf_audio_length(audio);
+            count += read_all(expected + count, audio);
+            clf_audio_free(audio);
+        }
+        assert_ok(clf_audio_open(&audio, concatenate("all", paths, 3)));
+        assert_int_equal(clf_audio_length(audio), length);
+        for (int turn = 0; turn < 2; turn++) {
+            assert_int_equal(read_all(all, audio), count);
+            assert_memory_equal(all, expected, (size_t)count * sizeof *all);
+            assert_ok(clf_audio_rewind(audio));
+        }
+        clf_audio_free(audio);
+    }
+}
+
 /* A child that writes a file, from an offset on, to a pipe that standard input reads; the saved one. */
 static int pipe_in(const char *path, size_t offset)
 {
@@ -369,6 +434,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_memory, support_teardown),
 #ifdef CLF_HAS_AUDIO
+        cmocka_unit_test_teardown(test_concatenated, support_teardown),
         cmocka_unit_test_teardown(test_kinds, support_teardown),
         cmocka_unit_test_teardown(test_pipes, support_teardown),
         cmocka_unit_test_teardown(test_raw, support_teardown),

@@ -153,6 +153,44 @@ static void test_names(void **state)
     assert_int_equal(process_count(result.output, folder), 0);
 }
 
+/* Writes a log. Every line has a start with a list of empty lists. */
+static const char *write_lists(const char *folder, int lines, int lists)
+{
+    size_t each = 3 * (size_t)lists + 100, size = 0;
+    char *log = support_array((size_t)lines * each, 1);
+    for (int i = 1; i <= lines; i++) {
+        size += (size_t)snprintf(log + size, each, "{\"update\":%d,\"loss\":1,\"start\":{\"a\":[[]", i);
+        for (int k = 1; k < lists; k++) {
+            memcpy(log + size, ",[]", 3);
+            size += 3;
+        }
+        size += (size_t)snprintf(log + size, 8, "]}}\n");
+    }
+    process_write(folder, "log", log, size);
+    return process_format("%s/log", folder);
+}
+
+/* An empty list of two bytes takes some hundred in memory: values are limited, in a line and in all of them.
+ */
+static void test_memory(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    struct process_result result =
+        run_clformer(NULL, process_format("curves %s -o -", write_lists(folder, 1, 1 << 16)));
+    assert_refused(result, 1, "holds more than 65536 values, the most expected of such a file");
+    result = run_clformer(NULL, process_format("curves %s -o -", write_lists(folder, 20, 60000)));
+    assert_refused(result, 1, "line 18: the starts and validations hold more than 1048576 values up to here");
+    result = run_clformer(NULL, process_format("curves %s -o -", write_lists(folder, 3, 60000)));
+    assert_int_equal(result.status, 0);
+    char deep[1024] = "{\"update\":1,\"loss\":1,\"start\":";
+    memset(deep + strlen(deep), '[', 200);
+    strcat(deep, "\n");
+    process_write(folder, "log", deep, strlen(deep));
+    result = run_clformer(NULL, process_format("curves %s/log -o -", folder));
+    assert_refused(result, 1, "more than 100 deep");
+}
+
 /* A page is written over a page, or over nothing; a log stays. */
 static void test_what_is_written_over(void **state)
 {
@@ -292,6 +330,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_page, support_teardown),
         cmocka_unit_test_teardown(test_best, support_teardown),
+        cmocka_unit_test_teardown(test_memory, support_teardown),
         cmocka_unit_test_teardown(test_names, support_teardown),
         cmocka_unit_test_teardown(test_what_is_written_over, support_teardown),
         cmocka_unit_test_teardown(test_long, support_teardown),

@@ -207,20 +207,20 @@ static void test_nan_weights(void **state)
     assert_string_equal(result.output, "\n");
     assert_int_equal(process_count(result.errors, "clformer: warning: "), 1);
     assert_non_null(strstr(result.errors, name));
-    assert_non_null(strstr(result.errors, "line 1: the search found no translation"));
+    assert_non_null(strstr(result.errors, "line 1: the model computed NaN or infinity"));
     result = run_clformer("a\n", process_format("translate --json -m %s", folder));
     assert_int_equal(result.status, 1);
-    assert_non_null(strstr(result.output, "\"error\":\"the search found no translation"));
+    assert_non_null(strstr(result.output, "\"error\":\"the model computed NaN or infinity"));
     result = run_clformer("a\n", process_format("translate --quiet -m %s", folder));
     assert_int_equal(process_count(result.errors, "clformer: warning: "), 0);
     result = run_clformer(NULL, process_format("attend -m %s -o %s/page a", folder, folder));
     assert_int_equal(result.status, 1);
-    assert_non_null(strstr(result.errors, "the search found no translation"));
+    assert_non_null(strstr(result.errors, "the model computed NaN or infinity"));
     process_write(folder, "target", "a\n", 2);
     result = run_clformer("a\n", process_format("score -m %s - %s/target", folder, folder));
     assert_int_equal(result.status, 1);
     assert_string_equal(result.output, "\n");
-    assert_non_null(strstr(result.errors, "line 1: the model gives no score"));
+    assert_non_null(strstr(result.errors, "line 1: the model computed NaN or infinity"));
 }
 
 /* Fails unless every line of a help fits the width, in characters. */

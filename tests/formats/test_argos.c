@@ -99,7 +99,7 @@ static void test_texts(void **state)
         assert_int_equal(count_files(folder), 0);
         struct clf__unpacked unpacked; /* as a folder, too */
         assert_ok(clf__unpack(&unpacked, package));
-        assert_int_equal(count_files(unpacked.folder), 3);
+        assert_int_equal(count_files(unpacked.folder), 4); /* one is the mark */
         check_package(unpacked.folder, json_object_get(cases, names[i]));
         assert_ok(clf__unpacked_close(&unpacked, package, CLF_OK));
     }
@@ -117,7 +117,7 @@ static void test_pairs(void **state)
     assert_int_equal(count_files(folder), 0);
     struct clf__unpacked unpacked;
     assert_ok(clf__unpack(&unpacked, package));
-    assert_int_equal(count_files(unpacked.folder), 5);
+    assert_int_equal(count_files(unpacked.folder), 6);
     check_package(unpacked.folder, cases);
     char *converted = support_temporary_path("converted");
     assert_ok(clf_convert(converted, package, CLF_PRECISION_FP32));
@@ -234,6 +234,29 @@ static void test_cut_anywhere(void **state)
     assert_int_equal(count_files(folder), 0);
 }
 
+/* Folders of the user's whose names begin like clformer's: only a mark inside makes one of them temporary. */
+static void test_folders_of_others(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"clformer-package-my-models", "clformer-package-abcdef",
+                                        "clformer-package-", "clformer-package-XXXXXX"};
+    const char *folder = use_temporary_folder(), *package = package_of("damaged/good");
+    for (int i = 0; i < 4; i++) {
+        char *own, *notes;
+        assert_ok(clf__path_join(&own, folder, names[i]));
+        assert_ok(clf__folder_create_owned(own));
+        assert_ok(clf__path_join(&notes, own, i == 1 ? ".clformer-temporary" : "notes.txt"));
+        assert_ok(clf__file_write(notes, "precious", 8)); /* a file of the mark's name is not the mark */
+        struct clf__unpacked unpacked;
+        assert_ok(clf__unpack(&unpacked, package));
+        assert_ok(clf__unpacked_close(&unpacked, package, CLF_OK));
+        assert_true(clf__file_exists(notes));
+        clf__free(own);
+        clf__free(notes);
+    }
+    assert_int_equal(count_files(folder), 4);
+}
+
 /* A process that is killed leaves its folder, which the next one removes, and no folder that is in use. */
 static void test_killed(void **state)
 {
@@ -336,6 +359,7 @@ int main(void)
         cmocka_unit_test_teardown(test_names, support_teardown),
         cmocka_unit_test_teardown(test_damaged, support_teardown),
         cmocka_unit_test_teardown(test_cut_anywhere, support_teardown),
+        cmocka_unit_test_teardown(test_folders_of_others, support_teardown),
         cmocka_unit_test_teardown(test_killed, support_teardown),
         cmocka_unit_test_teardown(test_no_memory, support_teardown),
         cmocka_unit_test_teardown(test_command, support_teardown),

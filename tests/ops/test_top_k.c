@@ -22,7 +22,8 @@ struct problem {
 
 static int same(double expected, float actual)
 {
-    return expected == (double)actual || fabs((double)actual - expected) <= 1e-6 * (1 + fabs(expected));
+    return expected == (double)actual || (isnan(expected) && isnan(actual)) ||
+           fabs((double)actual - expected) <= 1e-6 * (1 + fabs(expected));
 }
 
 static void check_form(struct clf_device *device, const struct problem *problem)
@@ -143,12 +144,14 @@ static void test_large_vocabulary(void **state)
     check(&problem);
 }
 
-/* A whole row of -inf, of NaN, one number among them, a NaN among numbers, large numbers, an ordinary row. */
+/* A whole row of -inf, of NaN, one number among them, a NaN among numbers, large numbers, an ordinary row,
+ * one with +inf, one with -inf, one with a single NaN at its end. */
 static void test_special_values(void **state)
 {
     (void)state;
     enum { V = 130 };
-    float *logits = support_array(6 * V, sizeof *logits);
+    enum { ROWS = 9 };
+    float *logits = support_array(ROWS * V, sizeof *logits);
     for (int c = 0; c < V; c++) {
         logits[c] = -INFINITY;
         logits[V + c] = NAN;
@@ -156,9 +159,12 @@ static void test_special_values(void **state)
         logits[3 * V + c] = c % 7 == 0 ? NAN : (float)(c % 13);
         logits[4 * V + c] = c % 5 ? -3e38f : 3e38f;
         logits[5 * V + c] = (float)(c * 37 % 130) * 0.1f;
+        logits[6 * V + c] = c == 40 ? INFINITY : logits[5 * V + c];
+        logits[7 * V + c] = c % 3 ? -INFINITY : logits[5 * V + c];
+        logits[8 * V + c] = c == V - 1 ? NAN : logits[5 * V + c];
     }
     for (int both = 0; both < 2; both++) {
-        struct problem problem = {.rows = 6, .vocabulary = V, .k = 9, .both = both, .logits = logits};
+        struct problem problem = {.rows = ROWS, .vocabulary = V, .k = 9, .both = both, .logits = logits};
         check(&problem);
     }
 }

@@ -430,7 +430,8 @@ static void test_stray_files(void **state)
 {
     (void)state;
     static const char *const kept[] = {"letter.tmp", "x-0123456789abcdef.bin.tmp",
-                                       "x-0123456789abcdef.bin.1-2.tmp.old"};
+                                       "x-0123456789abcdef.bin.1-2.tmp.old", "notes.bin.999999999-2.tmp",
+                                       "x-0123456789abcdef.bin.999999999-old.tmp"};
     char gone[64], list[64], own[64], old[64];
     pid_t child = fork();
     if (child == 0) {

@@ -144,15 +144,8 @@ static void test_a_source_with_nan_disturbs_no_other(void **state)
             assert_ok(toy_search(&result, &ill, 2));
             toy_assert_same(result.hypotheses, expected.hypotheses, beams);
             toy_assert_same(result.hypotheses + 2 * beams, expected.hypotheses + 2 * beams, beams);
-            /* What there was before is the outcome. */
-            const struct clf__hypothesis *cut = result.hypotheses + beams;
-            assert_int_equal(cut[0].length, position);
-            if (position > 0) {
-                assert_true(isfinite(cut[0].score) && isfinite(cut[0].log_probability));
-            }
-            for (int i = 1; i < beams; i++) {
-                assert_int_equal(cut[i].length, position);
-                assert_true(cut[i].score <= cut[i - 1].score);
+            for (int i = 0; i < beams; i++) { /* the hypotheses so far are not a result */
+                assert_int_equal(result.hypotheses[beams + i].length, 0);
             }
             toy_result_free(&expected);
             toy_result_free(&result);

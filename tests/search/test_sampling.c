@@ -350,7 +350,7 @@ static void test_forced(void **state)
     }
 }
 
-/* Numbers that are not finite end the samples where they come. */
+/* Numbers that are not finite end the search without a sample: toy_finish() looks at the rest. */
 static void test_nan(void **state)
 {
     (void)state;
@@ -365,8 +365,7 @@ static void test_nan(void **state)
             toy.nan_position = position;
             struct toy_result result;
             assert_ok(toy_search(&result, &toy, 1));
-            assert_int_equal(result.hypotheses[0].length, position);
-            assert_true(isfinite(result.hypotheses[0].log_probability));
+            assert_int_equal(result.hypotheses[0].length, 0);
             toy_result_free(&result);
         }
     }

@@ -87,7 +87,7 @@ static inline void toy_statistics(float *statistics, const float *logits, int co
     }
     double sum = 0.0;
     for (int i = 0; i < count; i++) {
-        sum += logits[i] > -INFINITY ? exp((double)logits[i] - max) : 0.0;
+        sum += logits[i] == -INFINITY ? 0.0 : exp((double)logits[i] - max);
     }
     statistics[0] = max;
     statistics[1] = (float)log(sum);
@@ -167,7 +167,7 @@ static inline void toy_answer_row(const struct toy *toy, struct clf__step *step,
     }
     if (source == toy->nan_source && step->positions[row] >= toy->nan_position) {
         for (int id = 0; id < toy->vocabulary; id++) {
-            logits[id] = -INFINITY; /* what the top k makes of a NaN */
+            logits[id] = NAN;
         }
     }
     float *statistics = step->statistics + 4 * row;
@@ -270,6 +270,8 @@ static inline void toy_finish(struct toy *toy, struct clf__search *search)
         assert_in_range(found.slot, 0, toy->limits.slots - 1);
         assert_int_equal(toy->occupants[found.slot], found.tag);
         assert_in_range(found.count, 0, toy_options_of(toy, found.tag)->n_best);
+        assert_int_equal(found.is_not_finite, found.tag == toy->nan_source);
+        assert_true(!found.is_not_finite || found.count == 0);
         toy->occupants[found.slot] = -1;
         toy->under_search--;
         toy->finished++;

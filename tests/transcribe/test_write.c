@@ -69,6 +69,91 @@ static void test_recorded(void **state)
     json_decref(json);
 }
 
+/* Counts the cues of a subtitle file, and fails where anything but a cue follows a blank line. */
+static int count_cues(const char *text, int is_vtt)
+{
+    int count = 0, is_after_blank = 1, wants_times = 0;
+    const char *line = text + (is_vtt ? strlen("WEBVTT\n") : 0);
+    for (; *line != '\0'; line = strchr(line, '\n') + 1) {
+        size_t size = strcspn(line, "\n");
+        char *copy = support_array(size + 1, 1);
+        memcpy(copy, line, size);
+        int has_arrow = strstr(copy, "-->") != NULL;
+        if (is_after_blank && size > 0 && !is_vtt) {
+            assert_int_equal(strspn(copy, "0123456789"), size);
+            assert_int_equal(strtol(copy, NULL, 10), count + 1);
+            wants_times = 1;
+            is_after_blank = 0;
+            continue;
+        }
+        int is_time = wants_times || (is_vtt && is_after_blank && size > 0);
+        assert_int_equal(has_arrow, is_time);
+        count += is_time;
+        wants_times = 0;
+        is_after_blank = size == 0;
+    }
+    return count;
+}
+
+static int count_character(const char *text, char character)
+{
+    int count = 0;
+    for (; *text != '\0'; text++) {
+        count += *text == character;
+    }
+    return count;
+}
+
+/* Text of a model neither opens a cue nor ends one, with words and without. */
+static void test_cues_in_the_text(void **state)
+{
+    (void)state;
+    enum { WORDS = 3 };
+    static char *const texts[] = {
+        "A\n\n99\n00:00:00,000 --> 99:00:00,000\nINJECTED",
+        "A\r\r99\r00:00:00,000 --> 99:00:00,000\rINJECTED",
+        "A\r\n\r\n99\r\n00:00.000 ---> 99:00.000\r\nINJECTED",
+        "A\xe2\x80\xa8\xe2\x80\xa9 99\xc2\x85 00:00.000 -----> 99:00.000\v\fINJECTED",
+        "-->",
+        "--->",
+        "\n\n",
+        " \n",
+        "a --",
+    };
+    static const char *const breaks[] = {"\r", "\v", "\f", "\xc2\x85", "\xe2\x80\xa8", "\xe2\x80\xa9"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct clf_word words[WORDS] = {{.text = texts[i], .start = 0, .end = 1},
+                                        {.text = "->", .start = 1, .end = 2},
+                                        {.text = texts[i], .start = 2, .end = 3}};
+        struct clf_segment segment = {
+            .start = 0, .end = 3, .text = texts[i], .words = words, .word_count = WORDS};
+        for (int way = 0; way < 4; way++) {
+            struct clf_transcript transcript = {
+                .text = "", .language = "en", .segments = &segment, .count = 1, .has_words = way > 0};
+            struct clf_transcript_options options;
+            clf_transcript_options_init(&options);
+            options.highlight_words = way == 2;
+            options.max_line_width = way == 3 ? 4 : 0;
+            for (int format = CLF_TRANSCRIPT_SRT; format <= CLF_TRANSCRIPT_TSV; format++) {
+                char *text;
+                assert_ok(clf_transcript_write(&text, &transcript, (clf_transcript_format)format, &options));
+                if (format == CLF_TRANSCRIPT_TSV) {
+                    assert_int_equal(count_character(text, '\n'), 2);
+                    assert_int_equal(count_character(text, '\t'), 4);
+                } else if (way < 3) {
+                    assert_int_equal(count_cues(text, format == CLF_TRANSCRIPT_VTT), way == 2 ? WORDS : 1);
+                } else {
+                    assert_in_range(count_cues(text, format == CLF_TRANSCRIPT_VTT), 1, WORDS);
+                }
+                for (size_t b = 0; b < sizeof breaks / sizeof *breaks; b++) {
+                    assert_null(strstr(text, breaks[b]));
+                }
+                clf_string_free(text);
+            }
+        }
+    }
+}
+
 static void read_words(struct clf_segment *segment, const json_t *list)
 {
     segment->word_count = (int)json_array_size(list);
@@ -129,7 +214,7 @@ static void test_layout(void **state)
     clf_transcript_options_init(&options);
     options.max_words_per_line = 2;
     assert_ok(clf_transcript_write(&text, &transcript, CLF_TRANSCRIPT_VTT, &options));
-    assert_string_equal(text, "WEBVTT\n\n00:00.000 --> 00:02.000\na--> b\n\n00:02.500 --> 00:03.000\nc\n\n");
+    assert_string_equal(text, "WEBVTT\n\n00:00.000 --> 00:02.000\na-> b\n\n00:02.500 --> 00:03.000\nc\n\n");
     clf_string_free(text);
     assert_ok(clf_transcript_write(&text, &transcript, CLF_TRANSCRIPT_JSON, NULL));
     assert_non_null(strstr(text, "\"words\": [{\"word\": \" a-->\", \"start\": 0.0, \"end\": 1.0, "
@@ -154,7 +239,8 @@ static void check_one(const struct clf_segment *segment, clf_transcript_format f
     clf_string_free(actual);
 }
 
-/* Times, signs and numbers that the recording does not have; the expected ones are Python's. */
+/* Times, signs and numbers that the recording does not have; the expected ones are Python's, but for the line
+ * break. */
 static void test_rare(void **state)
 {
     (void)state;
@@ -167,11 +253,11 @@ static void test_rare(void **state)
                                   .compression_ratio = 2.0 / 3,
                                   .no_speech_prob = 1e16};
     check_one(&segment, CLF_TRANSCRIPT_SRT,
-              "1\n02:00:01,000 --> 100:00:00,062\na\t->\"\\\n\x7f \xc3\xa9\xf0\x9f\x98\x80\n\n");
+              "1\n02:00:01,000 --> 100:00:00,062\na\t->\"\\ \x7f \xc3\xa9\xf0\x9f\x98\x80\n\n");
     check_one(&segment, CLF_TRANSCRIPT_VTT,
-              "WEBVTT\n\n02:00:01.000 --> 100:00:00.062\na\t->\"\\\n\x7f \xc3\xa9\xf0\x9f\x98\x80\n\n");
+              "WEBVTT\n\n02:00:01.000 --> 100:00:00.062\na\t->\"\\ \x7f \xc3\xa9\xf0\x9f\x98\x80\n\n");
     check_one(&segment, CLF_TRANSCRIPT_TSV,
-              "start\tend\ttext\n7201000\t360000062\ta -->\"\\\n\x7f \xc3\xa9\xf0\x9f\x98\x80\n");
+              "start\tend\ttext\n7201000\t360000062\ta -->\"\\ \x7f \xc3\xa9\xf0\x9f\x98\x80\n");
     check_one(
         &segment, CLF_TRANSCRIPT_JSON,
         "{\"text\": \"\\u00a0 a\\t-->\\\"\\\\\\n\\u007f \\u00e9\\ud83d\\ude00\\u001f\", \"segments\": "
@@ -228,6 +314,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_recorded, support_teardown),
+        cmocka_unit_test_teardown(test_cues_in_the_text, support_teardown),
         cmocka_unit_test_teardown(test_words, support_teardown),
         cmocka_unit_test_teardown(test_layout, support_teardown),
         cmocka_unit_test_teardown(test_rare, support_teardown),

@@ -106,6 +106,9 @@ static void run_check(struct outcome *outcome, struct count *count, struct clf_d
     show_progress(count, check);
     int failed = !check_run(&trial, device, check);
     progress_clear(&count->progress);
+    if (trial.status == CLF_INTERRUPTED) {
+        return;
+    }
     printf("%3d/%-3d %-24s %-5s %-8s %-8s", count->done, count->all, check->name, form_word(form),
            check->uses ? setting->gemm_word : "",
            check->uses & USES_ATTENTION ? setting->attention_word : "");

@@ -11,8 +11,13 @@
 
 static volatile sig_atomic_t interrupted; /* the signal that asks to stop, or 0 */
 
+/* A second signal ends the process at once, also one of another number. */
 static void ask_to_stop(int signal_number)
 {
+    if (interrupted != 0) {
+        signal(signal_number, SIG_DFL);
+        raise(signal_number);
+    }
     interrupted = signal_number;
 }
 

@@ -62,10 +62,41 @@ static ssize_t write_visible(void *cookie, const char *bytes, size_t size)
     return (ssize_t)size;
 }
 
+static int begins_with(const char *bytes, size_t size, const char *start)
+{
+    return size >= strlen(start) && memcmp(bytes, start, strlen(start)) == 0;
+}
+
+/* libmpg123, which libsndfile uses, prints messages without the file's name. The decoder reports the same
+ * problems with the name. */
+static int is_of_mpg123(const char *bytes, size_t size)
+{
+    static const char name[] = "libmpg123";
+    while (size > 0 && *bytes == '\n') {
+        bytes++;
+        size--;
+    }
+    if (begins_with(bytes, size, "Note: ") || begins_with(bytes, size, "Warning: ")) {
+        return 1;
+    }
+    for (size_t i = 0; size > 0 && *bytes == '[' && i + sizeof name <= size && bytes[i] != ']'; i++) {
+        if (memcmp(bytes + i, name, sizeof name - 1) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static ssize_t write_errors(void *cookie, const char *bytes, size_t size)
+{
+    return is_of_mpg123(bytes, size) ? (ssize_t)size : write_visible(cookie, bytes, size);
+}
+
 static FILE *open_guard(struct guard *guard, int descriptor, int buffering)
 {
     *guard = (struct guard){.descriptor = descriptor};
-    FILE *file = fopencookie(guard, "w", (cookie_io_functions_t){.write = write_visible});
+    cookie_write_function_t *function = descriptor == STDERR_FILENO ? write_errors : write_visible;
+    FILE *file = fopencookie(guard, "w", (cookie_io_functions_t){.write = function});
     if (file != NULL) {
         setvbuf(file, NULL, buffering, BUFSIZ);
     }

@@ -6,11 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "shared/command.h"
 #include "shared/input.h"
 
-/* What no training writes: an endless pipe ends here. */
+/* No training writes more: an endless pipe ends here. A line holds an update, the start's recipe or a
+ * validation with its samples. */
 enum { MOST_LINE_BYTES = 1 << 24, MOST_BYTES = 1 << 30 };
+static const struct clf__json_limits line_limits = {MOST_LINE_BYTES, 1 << 16};
+static const size_t most_kept_values = 1 << 20; /* in the starts and validations of one log */
 
 static int64_t count_of(const json_t *line, const char *key)
 {
@@ -121,6 +125,7 @@ struct reading {
     struct train_history **runs;
     int *count, first;
     const char *path;
+    size_t kept_values; /* in starts and validations so far */
 };
 
 /* The run that the line belongs to; NULL where memory ran out. */
@@ -149,17 +154,49 @@ static void name_runs(const struct reading *reading)
     }
 }
 
+/* Numbers, strings, lists and objects in a value, itself included; 0 for NULL. */
+static size_t count_values(const json_t *value)
+{
+    size_t count = value != NULL;
+    const char *key;
+    json_t *item;
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        count += count_values(json_array_get(value, i));
+    }
+    json_object_foreach((json_t *)value, key, item)
+    {
+        count += count_values(item);
+    }
+    return count;
+}
+
+/* Limits the memory of a log of many lines. */
+static int check_kept(struct reading *reading, const json_t *line, const char *place)
+{
+    reading->kept_values +=
+        count_values(json_object_get(line, "start")) + count_values(json_object_get(line, "validation"));
+    if (reading->kept_values <= most_kept_values) {
+        return EXIT_DONE;
+    }
+    fprintf(
+        stderr,
+        "clformer: %s: the starts and validations hold more than %zu values up to here; this is no log of "
+        "`clformer train`\n",
+        place, most_kept_values);
+    return EXIT_FAILED;
+}
+
 /* One line of the file. */
 static int read_line(struct reading *reading, const char *text, size_t size, const char *place)
 {
-    json_error_t error;
-    json_t *line = json_loadb(text, size, 0, &error);
-    if (line == NULL) {
-        fprintf(stderr, "clformer: %s: %s: this is no log of `clformer train`\n", place, error.text);
+    json_t *line;
+    if (clf__json_parse(&line, text, size, place, line_limits) != CLF_OK) {
+        fprintf(stderr, "clformer: %s; this is no log of `clformer train`\n", clf_last_error());
         return EXIT_FAILED;
     }
-    struct train_history *run = find_run(reading, line);
-    int status = run != NULL ? history_add(run, line, place) : EXIT_FAILED;
+    int status = check_kept(reading, line, place);
+    struct train_history *run = status == EXIT_DONE ? find_run(reading, line) : NULL;
+    status = run != NULL ? history_add(run, line, place) : EXIT_FAILED;
     json_decref(line);
     return status;
 }
@@ -198,7 +235,7 @@ static int read_lines(struct reading *reading, FILE *file, char **text)
 
 int history_read(struct train_history **runs, int *count, const char *path)
 {
-    struct reading reading = {runs, count, *count, path};
+    struct reading reading = {runs, count, *count, path, 0};
     FILE *file = input_open(path);
     if (file == NULL) {
         return EXIT_FAILED;

@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <clformer/interrupt.h>
+
 #include "base/file.h"
 #include "base/json.h"
 #include "shared/command.h"
@@ -150,6 +152,7 @@ static void started(void *user, const struct clf_train_start *start)
 static void updated(void *user, const struct clf_train_update *update)
 {
     struct job *job = user;
+    clf_interrupt_set(NULL, NULL); /* from now on a checkpoint is written before the run ends */
     tell(job, log_update(update, job->start));
     json_decref(job->start);
     job->start = NULL;

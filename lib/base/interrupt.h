@@ -1,0 +1,12 @@
+/* Stopping long work on request: include/clformer/interrupt.h. */
+#ifndef CLF_BASE_INTERRUPT_H
+#define CLF_BASE_INTERRUPT_H
+
+#include <clformer/interrupt.h>
+
+#include "base/status.h"
+
+/* CLF_INTERRUPTED if the program asks to stop. */
+clf_status clf__interrupt_check(void);
+
+#endif
