@@ -149,11 +149,11 @@ static inline void copy_tile(__local uint4 *keys, __local uint4 *values, const s
 static inline void multiply_keys(matrix_sum (*scores)[MATRIX_SUMS], const uint4 (*queries)[A_WORDS],
                                  const __local uint4 *tile, int width)
 {
-#pragma unroll
+    UNROLL_SLICES
     for (int t = 0; t < KEY_TILES; t++) {
         clear_sums(scores[t]);
         if (t / SLICE_TILES * SLICE_HALVES < width) {
-#pragma unroll
+            UNROLL_SLICES
             for (int s = 0; s < KEY_SLICES; s++) {
                 uint4 b[B_WORDS];
                 load_b_tile(b, tile + s * (KEYS * SLICE_WORDS), KEYS, t * MATRIX_COLUMNS);
@@ -166,7 +166,7 @@ static inline void multiply_keys(matrix_sum (*scores)[MATRIX_SUMS], const uint4 
 /* sums += weights values, over a slice of keys. */
 static inline void multiply_values(matrix_sum (*sums)[MATRIX_SUMS], const uint4 *weights, const __local uint4 *tile)
 {
-#pragma unroll
+    UNROLL_SLICES
     for (int t = 0; t < VALUE_TILES; t++) {
         uint4 b[B_WORDS];
 #pragma unroll
@@ -398,10 +398,10 @@ static inline struct view find_view(const struct block *block, const __global in
     return view;
 }
 
-GPU_KERNEL_OF(ITEMS)
-void attention_matrix_gpu(__global float *y, const __global float *q, const __global float *k, const __global float *v,
-                          const __global int *ranges, const __global int *hidden, const __global float *additive,
-                          const __global float *relative, struct clf__attention_sizes sizes)
+GPU_KERNEL_OF(ITEMS) void attention_matrix_gpu(__global float *y, const __global float *q, const __global float *k,
+                                               const __global float *v, const __global int *ranges,
+                                               const __global int *hidden, const __global float *additive,
+                                               const __global float *relative, struct clf__attention_sizes sizes)
 {
     __local uint4 key_tile[KEYS * SLICE_WORDS * KEY_SLICES], value_tile[KEYS / 8 * VALUE_WIDTH];
     __local uint4 exchanges[WARPS * EXCHANGE_WORDS + 1], *exchange = exchanges + WARP * EXCHANGE_WORDS;

@@ -17,6 +17,7 @@
  *     SHUFFLE_XOR(value, distance)   optional: the float that lane LANE ^ distance passes
  *     ROUND_PAIR(low, high)          optional: two floats rounded to the 16 bits of PRECISION, the first in the low half
  *     multiply_slice(sums, a, b)     sums += A Bᵀ over a slice
+ *     UNROLL_SLICES                  optional: the pragma for loops over calls of multiply_slice(), if not "unroll"
  *     COPY_WORD(to, from), COPIES_END, WAIT_FOR_COPIES(n)  optional: asynchronous copies of words to local memory, the end of a
  *                                    batch of copies, and a wait for all batches except the last n
  *     FETCH_AHEAD(from)              optional: prefetches 128 bytes of global memory into the second-level cache
@@ -53,6 +54,10 @@ typedef float2 matrix_sum2;
 #define COPY_WORD(to, from) (*(to) = *(from))
 #define COPIES_END
 #define WAIT_FOR_COPIES(n)
+#endif
+
+#ifndef UNROLL_SLICES
+#define UNROLL_SLICES _Pragma("unroll")
 #endif
 
 #define LANE ((int)(get_local_id(0) % MATRIX_LANES))

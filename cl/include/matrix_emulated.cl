@@ -15,6 +15,7 @@
 #define SUM_ROW(lane, i)    ((lane) / 4 + (i) / 2 * 8)
 #define SUM_COLUMN(lane, i) ((lane) % 4 * 2 + (i) % 2)
 #define SUMS_ARE_PAIRED
+#define UNROLL_SLICES _Pragma("unroll 1") /* else PoCL's compiler takes long, and crashes in large kernels */
 
 /* The products of a word's elements, added up as a tree. */
 #if PRECISION == 3
