@@ -116,6 +116,9 @@ struct clf__decoder_maps {
     int head_count;
 };
 
+/* Tables of positions begin with room for sequences of this length and double when a longer one comes: a
+ * folder may declare far more positions than any text has. */
+enum { CLF__FIRST_POSITIONS = 4096 };
 /* Makes the tables of positions long enough for sequences of so many rows, within the session's limits. */
 clf_status clf__session_reach(struct clf__session *session, int source_rows, int target_rows);
 

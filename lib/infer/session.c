@@ -249,28 +249,6 @@ static clf_status prepare_steps(struct clf__session *session)
                                                session->layer_states, session->memory);
 }
 
-/* Tables of positions begin with room for sequences of this length and double when a longer one comes: a
- * folder may declare far more positions than any text has. */
-enum { FIRST_POSITIONS = 4096 };
-
-/* Allocating the session made room for FIRST_POSITIONS. */
-static int round_positions(int length)
-{
-    int rounded = FIRST_POSITIONS;
-    while (rounded < length && rounded <= INT_MAX / 2) {
-        rounded *= 2;
-    }
-    return length <= FIRST_POSITIONS ? 1 : clf__larger(rounded, length);
-}
-
-clf_status clf__session_reach(struct clf__session *session, int source_rows, int target_rows)
-{
-    return clf__larger(source_rows, target_rows) <= FIRST_POSITIONS
-               ? CLF_OK
-               : clf__transformer_reach(session->transformer, round_positions(source_rows),
-                                        round_positions(target_rows));
-}
-
 /* The device memory that was reserved becomes real. */
 static clf_status allocate(struct clf__session *session)
 {
@@ -281,8 +259,8 @@ static clf_status allocate(struct clf__session *session)
                                            session->read_back.columns - CLF__STEP_HEADER);
     int source_rows = clf__session_source_rows(session, limits->source_length);
     int target_rows = clf__larger(limits->positions, limits->target_length);
-    CLF__TRY(clf__transformer_reach(transformer, clf__smaller(source_rows, FIRST_POSITIONS),
-                                    clf__smaller(target_rows, FIRST_POSITIONS)));
+    CLF__TRY(clf__transformer_reach(transformer, clf__smaller(source_rows, CLF__FIRST_POSITIONS),
+                                    clf__smaller(target_rows, CLF__FIRST_POSITIONS)));
     CLF__TRY(clf__gemm_reserve(transformer->device, most_product_rows(session),
                                most_inputs(&transformer->config), transformer->precision));
     CLF__TRY(clf__narrowing_fill(session));

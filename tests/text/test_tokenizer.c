@@ -196,7 +196,6 @@ static void test_tokenizer_config(void **state)
         "{\"model_max_length\": \"many\"}",
         "{\"unk_token\": 5}",
         "{\"clean_up_tokenization_spaces\": 1}",
-        "{\"a\": 1, \"a\": 2}",
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         const char *folder = piece_folder();

@@ -1,0 +1,22 @@
+#include <limits.h>
+
+#include "base/larger.h"
+#include "infer/internal.h"
+
+/* Allocating the session made room for the first ones. */
+static int round_positions(int length)
+{
+    int rounded = CLF__FIRST_POSITIONS;
+    while (rounded < length && rounded <= INT_MAX / 2) {
+        rounded *= 2;
+    }
+    return length <= CLF__FIRST_POSITIONS ? 1 : clf__larger(rounded, length);
+}
+
+clf_status clf__session_reach(struct clf__session *session, int source_rows, int target_rows)
+{
+    return clf__larger(source_rows, target_rows) <= CLF__FIRST_POSITIONS
+               ? CLF_OK
+               : clf__transformer_reach(session->transformer, round_positions(source_rows),
+                                        round_positions(target_rows));
+}
