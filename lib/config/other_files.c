@@ -1,4 +1,4 @@
-/* Files in a folder that say that it is, or needs, something else than a model of Hugging Face's. */
+/* Folders with adapters, or with models of another framework. */
 #include <string.h>
 
 #include "base/ascii.h"
@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "config/build.h"
 
-/* An adapter changes what a model says; the weights beside it are those without it. */
+/* The weights beside an adapter do not include its changes. */
 static clf_status refuse_adapter(const char *folder, const char *file)
 {
     struct clf__json json;

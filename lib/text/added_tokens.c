@@ -107,7 +107,7 @@ static clf_status read_decoder(struct clf__added_tokens *added, json_t *decoder)
     return CLF_OK;
 }
 
-/* A word that is looked for among the special tokens. */
+/* A search for a word among the special tokens. */
 struct search {
     const char *text;
     int is_found;
@@ -227,7 +227,7 @@ static clf_status merge_own(struct clf__pieces *out, const struct clf__own_piece
     int marks = own->pieces->marks[out->count];
     int may_go = (marks & CLF__PIECE_SPARE) != 0 || out->count >= own->fixed;
     if (token == NULL) {
-        int has_moved = may_go && has_text(added, piece); /* it has another id now */
+        int has_moved = may_go && has_text(added, piece); /* an added token gives it another id */
         return has_moved ? add_spare(out) : clf__pieces_add(out, piece, strlen(piece), marks);
     }
     if (strcmp(token->text, piece) != 0) {
@@ -243,7 +243,7 @@ clf_status clf__added_tokens_merge(struct clf__pieces *out, const struct clf__ow
     const char *piece = own->pieces->text;
     int last = added->count > 0 ? added->items[added->count - 1].id : -1;
     int count = own->pieces->count > rows ? own->pieces->count : rows;
-    if (last >= count + added->count) { /* memory follows what there is, not what a file says */
+    if (last >= count + added->count) { /* an id alone must not decide how much memory is allocated */
         return clf__fail(CLF_FORMAT,
                          "%s: the added token \"%.80s\" has the id %d, far behind the %d other pieces and "
                          "rows; download or save both again",

@@ -17,11 +17,11 @@ struct clf__added_token {
 struct clf__added_tokens {
     struct clf__added_token *items; /* by their ids, each id once */
     int count, capacity;
-    int is_legacy;        /* they come from added_tokens.json, which tokenizer.json overrules */
+    int is_legacy;        /* read from added_tokens.json, which tokenizer.json overrules */
     const char *folder;   /* borrowed */
     const json_t *config; /* tokenizer_config.json, borrowed; or NULL */
     json_t *legacy;       /* added_tokens.json, or NULL */
-    json_t *map;          /* special_tokens_map.json, which counts beside added_tokens.json; or NULL */
+    json_t *map;          /* special_tokens_map.json, read together with added_tokens.json; or NULL */
 };
 
 /* Reads the tokens of a folder. transformers reads added_tokens.json and special_tokens_map.json only where
@@ -45,7 +45,7 @@ struct clf__own_pieces {
 };
 
 /* Writes the pieces of a tokenizer: its own ones, the added tokens, and spare pieces for the model's other
- * rows. Of pieces without a row there may be any number. */
+ * rows. The pieces may outnumber the rows. */
 clf_status clf__added_tokens_merge(struct clf__pieces *out, const struct clf__own_pieces *own,
                                    const struct clf__added_tokens *added, int rows);
 

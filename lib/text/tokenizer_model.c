@@ -1,5 +1,4 @@
-/* A tokenizer of one model for both sides: the class's pieces, the model's, and the tokens that the folder
- * adds. */
+/* Loads a tokenizer with one model for both sides: the class's pieces, the model's, and the added tokens. */
 #include <string.h>
 
 #include "base/file.h"

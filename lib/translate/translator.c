@@ -57,7 +57,12 @@ static clf_status join_suppressed(struct clf_translator *translator, const struc
 {
     const struct clf_translate_options *options = &translator->options;
     struct clf__ids ids = {.count = 0};
+    size_t own_count = (size_t)own->suppressed_count, more = (size_t)options->suppressed_count;
     translator->search.suppressed = NULL;
+    if (own_count + more > INT_MAX) {
+        return clf__fail(CLF_BAD_ARGUMENT, "%zu suppressed ids beside the model's own %zu are too many", more,
+                         own_count);
+    }
     clf_status status = clf__tokenizer_spare(translator->model->tokenizer, &ids);
     if (status == CLF_OK) {
         status = add_ids(&ids, own->suppressed, own->suppressed_count);

@@ -1,5 +1,5 @@
-/* Tokens that a folder adds to its tokenizer: the ids and the text of transformers, which
- * tests/fixtures/text/make_added.py records; languages among them; models with more or fewer rows. */
+/* Added tokens and added languages give the ids and the text that transformers gives
+ * (tests/fixtures/text/make_added.py). */
 #include "support/tokenizer_fixture.h"
 
 #include <jansson.h>
@@ -31,7 +31,7 @@ static struct clf__tokenizer_options options_for(const char *folder, int rows)
     return options;
 }
 
-/* A copy of a fixture with the row's files in place of its own. */
+/* Copies a fixture and writes the row's files over its own. */
 static const char *make_folder(const json_t *row)
 {
     static const char *const files[] = {"vocab.json",   "merges.txt", "sentencepiece.bpe.model",
@@ -124,10 +124,34 @@ static void test_transformers_ids(void **state)
     json_decref(rows);
 }
 
+/* ByT5 has no files: what transformers 5.23 gives with ByT5Tokenizer(). */
+static void test_bytes(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    const struct clf__tokenizer_options options = {384, 384, 0, -1, 1, 0, -1, 1, "T5Tokenizer"};
+    static const int32_t broken[] = {198, 75, 3 + 0xc3, 3 + 0xa9, 259};
+    struct clf__ids ids = {0};
+    char *text;
+    tokenizer_write(folder, "tokenizer_config.json", "{\"tokenizer_class\": \"ByT5Tokenizer\"}");
+    struct clf__tokenizer *tokenizer = tokenizer_load(folder, &options);
+    static const char line[] = "H\u00e9 <extra_id_0> x";
+    struct clf__framing framing;
+    assert_ok(clf__tokenizer_frame(&framing, tokenizer, NULL, NULL));
+    assert_ok(clf__tokenizer_encode_source(tokenizer, &framing, &ids, line, sizeof line - 1, 0));
+    assert_ids(ids, 75, 198, 172, 35, 259, 35, 123, 1);
+    assert_ok(clf__tokenizer_decode(tokenizer, &text, broken, 5, 0));
+    assert_string_equal(text, "H\u00e9");
+    clf__free(text);
+    clf__ids_free(&ids);
+    clf__tokenizer_free(tokenizer);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_transformers_ids, support_teardown),
+        cmocka_unit_test_teardown(test_bytes, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Whisper's tokens from a vocabulary alone, as a CTranslate2 folder holds them: ids are ranks. */
+/* Whisper's tokenizer from the vocabulary of a CTranslate2 folder: ids are ranks. */
 #include "support/support.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ static void add(struct clf__pieces *pieces, const char *piece)
     assert_ok(clf__pieces_add(pieces, piece, strlen(piece), 0));
 }
 
-/* All bytes but `left_out`, six tokens of more, an empty one and special ones. */
+/* Tokens for all bytes except `left_out`, longer tokens, an empty token, and special tokens. */
 static struct clf__vocabulary make_vocabulary(int left_out)
 {
     static const char *const more[] = {"he",

@@ -7,6 +7,7 @@
 #include <clformer/clformer.h>
 
 #include "base/file.h"
+#include "support/named_rows.h"
 #include "support/support.h"
 
 /* A copy of a fixture with a member of its config.json. */
@@ -85,7 +86,11 @@ static void test_as_transformers(void **state)
     static const char *const names[] = {"models/t5-text", "models/bart-text"};
     for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
         json_t *recorded;
-        struct clf_model *model = load(with_tasks(names[n], &recorded));
+        const char *folder = with_tasks(names[n], &recorded);
+        if (strcmp(names[n], "models/t5-text") == 0) {
+            name_rows(folder, 260, 279);
+        }
+        struct clf_model *model = load(folder);
         const json_t *cases = json_object_get(recorded, "cases");
         assert_true(json_array_size(cases) > 0);
         for (size_t i = 0; i < json_array_size(cases); i++) {

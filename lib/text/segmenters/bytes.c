@@ -1,5 +1,5 @@
-/* The bytes of a text as its pieces (ByT5, Xue et al. 2022), each shown as GPT-2's table of printable
- * characters has it. */
+/* Bytes as tokens (ByT5, Xue et al. 2022). A token is written as the printable character that GPT-2 uses for
+ * its byte. */
 #include "text/segmenters/segmenter.h"
 
 #include <string.h>
@@ -44,7 +44,7 @@ static size_t keep_valid(char *out, const char *bytes, size_t size)
         size_t next = at;
         UChar32 character;
         U8_NEXT((const uint8_t *)bytes, next, size, character);
-        if (character == 0) { /* a text here ends with a NUL byte */
+        if (character == 0) { /* the result is NUL-terminated */
             *end++ = ' ';
         } else if (character > 0) {
             memcpy(end, bytes + at, next - at);

@@ -1,4 +1,5 @@
-/* In the place of a model that a folder lacks: pieces can be given and shown (--tokens), text cannot. */
+/* A stand-in for a segmenter whose file is missing: tokens can be read and written (--tokens), text cannot.
+ */
 #include "text/segmenters/segmenter.h"
 
 #include "base/memory.h"
