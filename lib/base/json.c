@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 
 /* jansson keeps its own allocator: json_set_alloc_funcs() is one setting for the whole process, which belongs
  * to the program that uses this library. */
@@ -67,7 +68,12 @@ clf_status clf__json_parse(json_t **out, const char *text, size_t size, const ch
                            struct clf__json_limits limits)
 {
     const size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY;
+    const char *encoding = clf__utf16_name(text, size);
     *out = NULL;
+    if (encoding != NULL) {
+        return clf__fail(CLF_FORMAT, "%s: is %s; convert it with iconv -f %s -t UTF-8", path, encoding,
+                         encoding);
+    }
     if (size > limits.bytes) {
         return clf__fail(CLF_FORMAT, "%s: has %zu bytes of JSON, more than the %zu expected of such a file",
                          path, size, limits.bytes);
