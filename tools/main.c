@@ -9,6 +9,7 @@
 #include <clformer/ranks.h>
 
 #include "base/nearest.h"
+#include "cluster/ranks.h"
 #include "shared/command.h"
 #include "shared/ranks.h"
 #include "shared/terminal_guard.h"
@@ -87,6 +88,18 @@ static const struct verb *find_verb(const char *name)
     return NULL;
 }
 
+/* A flag in the verb's place. */
+static int report_no_flag(const char *name)
+{
+    struct clf__nearest nearest = clf__nearest_begin(name, (int)strlen(name));
+    clf__nearest_try(&nearest, "help");
+    clf__nearest_try(&nearest, "version");
+    return nearest.best != NULL
+               ? report_wrong_call("there is no flag \"%s\"; did you mean --%s?", name, nearest.best)
+               : report_wrong_call("there is no flag \"%s\" before a verb; `clformer --help` lists the verbs",
+                                   name);
+}
+
 static int report_no_verb(const char *name)
 {
     struct clf__nearest nearest = clf__nearest_begin(name, (int)strlen(name));
@@ -95,6 +108,9 @@ static int report_no_verb(const char *name)
     }
     clf__nearest_try(&nearest, "help");
     ranks_tell_failures();
+    if (*name == '-') {
+        return report_no_flag(name);
+    }
     return nearest.best != NULL
                ? report_wrong_call("there is no verb \"%s\"; did you mean %s? `clformer --help` lists them",
                                    name, nearest.best)
@@ -118,6 +134,7 @@ static int run_verb(const struct verb *verb, int argc, char **argv)
     if (verb->ranks == AS_RANKS) {
         ranks_tell_failures();
     }
+    signals_end_quietly(clf__ranks_started() == 1);
     return signals_finish(output_finish(status < 0 ? verb->run(argc, argv) : status));
 }
 

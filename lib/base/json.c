@@ -7,6 +7,7 @@
 #include "base/json_python.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 
 /* jansson keeps its own allocator: json_set_alloc_funcs() is one setting for the whole process, which belongs
  * to the program that uses this library. */
@@ -108,8 +109,13 @@ static clf_status parse(json_t **out, const char *text, size_t size, const char 
     return CLF_OK;
 }
 
-static clf_status check_size(size_t size, const char *path, struct clf__json_limits limits)
+static clf_status check_text(const char *text, size_t size, const char *path, struct clf__json_limits limits)
 {
+    const char *encoding = clf__utf16_name(text, size);
+    if (encoding != NULL) {
+        return clf__fail(CLF_FORMAT, "%s: is %s; convert it with iconv -f %s -t UTF-8", path, encoding,
+                         encoding);
+    }
     return size <= limits.bytes
                ? CLF_OK
                : clf__fail(CLF_FORMAT, "%s: has %zu bytes of JSON, more than the %zu expected of such a file",
@@ -122,7 +128,7 @@ clf_status clf__json_parse(json_t **out, const char *text, size_t size, const ch
     char *changed;
     size_t changed_size;
     *out = NULL;
-    CLF__TRY(check_size(size, path, limits));
+    CLF__TRY(check_text(text, size, path, limits));
     if (clf__json_from_python(&changed, &changed_size, text, size) != CLF_OK) {
         return no_memory(path);
     }
@@ -136,7 +142,7 @@ clf_status clf__json_parse_strict(json_t **out, const char *text, size_t size, c
                                   struct clf__json_limits limits)
 {
     *out = NULL;
-    CLF__TRY(check_size(size, path, limits));
+    CLF__TRY(check_text(text, size, path, limits));
     return parse(out, text, size, path, limits, 1);
 }
 

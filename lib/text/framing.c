@@ -18,7 +18,8 @@ static clf_status find_source(int32_t *id, const struct clf__tokenizer *tokenize
     *id = -1;
     int has_none = tokenizer->place == CLF__LANGUAGE_NOWHERE || tokenizer->place == CLF__LANGUAGE_IN_TEXT;
     if (wanted != NULL && has_none) {
-        return clf__fail(CLF_BAD_ARGUMENT, "the model is told no source language (\"%.40s\"): leave it out",
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "this model has no source language setting; remove --source-language (\"%.40s\")",
                          wanted);
     }
     if (has_none ||

@@ -194,7 +194,8 @@ clf_status clf__languages_find(const struct clf__language **out, const struct cl
                                const char *wanted)
 {
     if (languages->count == 0) {
-        return clf__fail(CLF_BAD_ARGUMENT, "the model has no languages to choose \"%.40s\" from", wanted);
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "this model has no language setting; remove the language \"%.40s\"", wanted);
     }
     int found[2], count = 0;
     struct parts parts = parts_of(wanted);

@@ -133,11 +133,10 @@ clf_status clf__translator_check_options(const struct clf_translator *translator
     }
     if (options->streamed != NULL &&
         (options->beam != 1 || options->n_best != 1 || options->split_sentences)) {
-        return clf__fail(
-            CLF_BAD_ARGUMENT,
-            "a translation is told as it grows where there is one beam (%d), one translation a line "
-            "(%d), and lines are not split into sentences",
-            options->beam, options->n_best);
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "streaming requires beam 1 (it is %d), n_best 1 (it is %d) and lines that are not "
+                         "split into sentences",
+                         options->beam, options->n_best);
     }
     CLF__TRY(check_alternatives(options));
     int count = options->suppressed_count;

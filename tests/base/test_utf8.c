@@ -1,6 +1,7 @@
 /* Tables of good and bad UTF-8, and every code point. */
 #include "support/support.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,6 +129,23 @@ static void test_check(void **state)
         "the byte at offset 3 is not UTF-8; convert the text, for example with iconv -f WINDOWS-1252 "
         "-t UTF-8");
     assert_ok(clf__utf8_check("caf\xe9", 3));
+    static const struct {
+        const char *text, *name;
+        size_t size;
+    } texts[] = {
+        {"\xff\xfeJ\0e\0", "UTF-16", 6},      {"\xfe\xff\0J\0e", "UTF-16", 6}, {"\xff\xfe", "UTF-16", 2},
+        {"\xff\xfe\0\0J\0\0\0", "UTF-32", 8}, {"J\0e\0 \0s\0", "UTF-16", 8},   {"\0J\0e\0 \0s", "UTF-16", 8},
+        {"\0d\0\xe9\0j\0\xe0", "UTF-16", 8},  {"\xff\xfeK0\x93", "UTF-16", 5},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char sentence[128];
+        snprintf(sentence, sizeof sentence, "the text is %s; convert it with iconv -f %s -t UTF-8",
+                 texts[i].name, texts[i].name);
+        assert_fails(clf__utf8_check(texts[i].text, texts[i].size), CLF_TEXT, sentence);
+    }
+    assert_null(clf__utf16_name("a\0b\0\0\0", 6)); /* zeros anywhere are another thing */
+    assert_null(clf__utf16_name("plain", 5));
+    assert_null(clf__utf16_name("", 0));
 }
 
 static void test_count(void **state)

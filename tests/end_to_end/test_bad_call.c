@@ -18,6 +18,8 @@ static void test_verbs(void **state)
     refuse_call("trans", "did you mean translate?");
     refuse_call("hlep", "did you mean help?");
     refuse_call("help scroe", "did you mean score?");
+    refuse_call("--verison", "there is no flag \"--verison\"; did you mean --version?");
+    refuse_call("--hlep", "did you mean --help?");
     refuse_call("nosuch", "no verb \"nosuch\"; `clformer --help`"); /* near to none */
     struct process_result result = run_clformer(NULL, "");
     assert_int_equal(result.status, 2);
@@ -50,6 +52,13 @@ static void test_flags(void **state)
 #define TRANSLATE "translate -m " DEMO_MODEL " "
     refuse_call(TRANSLATE "--nosuch", "--nosuch");
     refuse_call(TRANSLATE "-x", "-x");
+    refuse_call(TRANSLATE "--device=", "--device is empty; give an index or a part of a name");
+    refuse_call(TRANSLATE "--stream --beam 4", "--stream requires --beam 1");
+    refuse_call("translate --stream -m " CLF_SOURCE_FOLDER "/tests/fixtures/formats/argos/plain.argosmodel",
+                "--stream requires --beam 1 (the model's default is ");
+    refuse_call(TRANSLATE "-s fr", "this model has no source language setting; remove --source-language");
+    refuse_call("transcribe -m x --format subtitles a.wav", "--format takes text|srt|vtt|tsv|json|all");
+    refuse_call("transcribe -m x --format SRT", "transcribe takes"); /* letters of either case */
     refuse_call(TRANSLATE "--precison int8", "did you mean --precision?");
     refuse_call(TRANSLATE "-beam 3", "has no flag -beam; did you mean --beam?");
     refuse_call(TRANSLATE "--bacth-tokens=3", "has no flag --bacth-tokens; did you mean --batch-tokens?");

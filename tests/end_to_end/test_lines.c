@@ -29,6 +29,11 @@ static void test_other_encodings(void **state)
     assert_string_equal(result.errors,
                         "clformer: line 2: the byte at offset 3 is not UTF-8; convert the text, "
                         "for example with iconv -f WINDOWS-1252 -t UTF-8\n");
+    struct process wide = {.input = "\xff\xfeJ\0e\0\n\0J\0e\0\n\0", .input_size = 14};
+    result = process_run(&wide, TRANSLATE);
+    assert_int_equal(result.status, 1);
+    assert_int_equal(
+        process_count(result.errors, "the text is UTF-16; convert it with iconv -f UTF-16 -t UTF-8"), 2);
 }
 
 /* What translations begin with: the same for all, or a line for each. */
@@ -74,7 +79,7 @@ static void test_stream(void **state)
     assert_int_equal(process_count(result.output, "There"), 2);
     result = run_clformer(input, TRANSLATE "--beam 4 --stream");
     assert_int_equal(result.status, 2);
-    assert_non_null(strstr(result.errors, "one beam (4)"));
+    assert_non_null(strstr(result.errors, "--stream requires --beam 1"));
     result = run_clformer(input, TRANSLATE "--beam 1 --stream --json");
     assert_int_equal(result.status, 2);
 }

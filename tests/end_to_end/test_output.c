@@ -32,7 +32,7 @@ static void test_closed_pipe_is_quiet(void **state)
     static const char *const calls[] = {TRANSLATE, "devices", "inspect " DEMO_MODEL};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         struct process_result result = process_run(&closed, calls[i]);
-        assert_int_equal(result.status, 1);
+        assert_int_equal(result.status, 128 + SIGPIPE);
         assert_string_equal(result.errors, "");
     }
 }
@@ -87,7 +87,7 @@ static void test_interrupt(void **state)
         struct process_result result = process_run(&process, TRANSLATE "--verbose");
         assert_int_equal(result.status, 128 + signals[i]);
         assert_int_equal(result.output_size, 0);
-        assert_int_equal(process_count(result.errors, "clformer: interrupted after line 0\n"), 1);
+        assert_int_equal(process_count(result.errors, "clformer: interrupted"), 1);
     }
     const char *folder = support_temporary_folder();
     process_write(folder, "en", "Thanks.\n", 8);
@@ -95,7 +95,7 @@ static void test_interrupt(void **state)
     struct process_result result =
         process_run(&process, process_format("score -v -m " DEMO_MODEL " - %s/en", folder));
     assert_int_equal(result.status, 128 + SIGINT);
-    assert_int_equal(process_count(result.errors, "clformer: interrupted after line 0\n"), 1);
+    assert_int_equal(process_count(result.errors, "clformer: interrupted"), 1);
     result = process_run(&process, "bench --stage encode --batch 1,8,64 --repeats 1000 -v");
     assert_int_equal(result.status, 128 + SIGINT);
     assert_int_equal(process_count(result.errors, "clformer: interrupted\n"), 1);

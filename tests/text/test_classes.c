@@ -168,7 +168,7 @@ static void check_word(const char *folder, const struct clf__tokenizer_options *
     assert_int_equal(with.count, written.count);
     assert_memory_equal(with.data, written.data, (size_t)with.count * sizeof *with.data);
     assert_fails(clf__tokenizer_frame(&framing, tokenizer, language, NULL), CLF_BAD_ARGUMENT,
-                 "is told no source language");
+                 "this model has no source language setting; remove --source-language");
     clf__ids_free(&with);
     clf__ids_free(&written);
     clf__tokenizer_free(tokenizer);
@@ -184,7 +184,7 @@ static void test_languages_in_text(void **state)
     struct clf__tokenizer *words = tokenizer_load_words(&tokenizer_word_options);
     struct clf__framing framing;
     assert_fails(clf__tokenizer_frame(&framing, words, NULL, "fr"), CLF_BAD_ARGUMENT,
-                 "has no languages to choose \"fr\" from");
+                 "this model has no language setting; remove the language \"fr\"");
     clf__tokenizer_free(words);
 }
 

@@ -194,6 +194,9 @@ void log_to_stderr(const struct flags *flags);
  * unless whoever started the command has them ignored; otherwise they end it at once, as ever. */
 void signals_catch(int asks);
 int signals_interrupted(void *unused);
+/* With by_signal 1, signals_finish() ends the process by SIGPIPE after standard output was closed, as other
+ * commands end before head. One of several ranks passes 0: its launcher would report a crash. */
+void signals_end_quietly(int by_signal);
 /* Dies of the signal that asked to stop, now that everything is cleaned up: a shell's loop goes on after an
  * exit status, and ends where Ctrl-C ended the command. Returns `status` where no signal asked. */
 int signals_finish(int status);

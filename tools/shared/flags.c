@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/nearest.h"
 #include "base/status.h"
@@ -90,7 +91,7 @@ static int parse_choice(int *out, const char *choices, const char *value)
     for (int index = 0; choices != NULL; index++) {
         const char *bar = strchr(choices, '|');
         size_t choice_length = bar != NULL ? (size_t)(bar - choices) : strlen(choices);
-        if (choice_length == length && memcmp(choices, value, length) == 0) {
+        if (choice_length == length && strncasecmp(choices, value, length) == 0) {
             *out = index;
             return 1;
         }
@@ -259,6 +260,10 @@ int flags_parse(struct flags *flags, int argc, char **argv, int takes, const cha
                 return status;
             }
         }
+    }
+    if (flags->device != NULL && flags->device[0] == '\0') {
+        return report_wrong_call(
+            "--device is empty; give an index or a part of a name that `clformer devices` lists");
     }
     if ((takes & TAKES_MODEL) && (flags->model == NULL || flags->model[0] == '\0')) {
         return report_wrong_call("%s needs a model: -m MODEL", argv[0]);

@@ -10,6 +10,8 @@
 #include "shared/command.h"
 
 static volatile sig_atomic_t interrupted; /* the signal that asks to stop, or 0 */
+static int is_pipe_known, ends_by_pipe;   /* the process was started with SIGPIPE not ignored */
+static int is_output_closed;              /* nobody reads standard output any more */
 
 /* A second signal ends the process at once, also one of another number. */
 static void ask_to_stop(int signal_number)
@@ -34,7 +36,11 @@ void signals_catch(int asks)
     }
     action.sa_handler = SIG_IGN;
     action.sa_flags = 0;
-    sigaction(SIGPIPE, &action, NULL);
+    struct sigaction pipes;
+    if (sigaction(SIGPIPE, &action, &pipes) == 0 && !is_pipe_known) {
+        is_pipe_known = 1;
+        ends_by_pipe = pipes.sa_handler != SIG_IGN;
+    }
 }
 
 int signals_interrupted(void *unused)
@@ -43,8 +49,17 @@ int signals_interrupted(void *unused)
     return interrupted != 0;
 }
 
+void signals_end_quietly(int by_signal)
+{
+    ends_by_pipe &= by_signal;
+}
+
 int signals_finish(int status)
 {
+    if (interrupted == 0 && ends_by_pipe && is_output_closed) {
+        signal(SIGPIPE, SIG_DFL);
+        raise(SIGPIPE);
+    }
     if (interrupted != 0) {
         signal(interrupted, SIG_DFL);
         raise(interrupted);
@@ -143,7 +158,8 @@ int output_finish(int status)
         return status;
     }
     output_failed();
-    if (!output_closed()) {
+    is_output_closed = output_closed();
+    if (!is_output_closed) {
         fprintf(stderr, "clformer: standard output cannot be written: %s\n", strerror(output_error));
     }
     return EXIT_FAILED;

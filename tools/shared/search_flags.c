@@ -115,6 +115,25 @@ static int apply_sampling(struct clf_translate_options *options, const struct fl
                                              : -1;
 }
 
+/* Returns -1, or the exit status of flags that do not go with --stream. */
+static int check_streamed(const struct flags *flags)
+{
+    const struct clf_translate_options *options = &flags->translate;
+    if (!flags->stream) {
+        return -1;
+    }
+    if (options->beam != 1) {
+        return flags->beam >= 0 ? report_wrong_call("--stream requires --beam 1")
+                                : report_wrong_call("--stream requires --beam 1 (the model's default is %d)",
+                                                    options->beam);
+    }
+    if (options->n_best != 1) {
+        return report_wrong_call("--stream requires --n-best 1");
+    }
+    return options->split_sentences ? report_wrong_call("--stream and --split-sentences exclude each other")
+                                    : -1;
+}
+
 int flags_apply(struct flags *flags, const struct clf_model *model)
 {
     struct clf_translate_options *options = &flags->translate;
@@ -165,6 +184,10 @@ int flags_apply(struct flags *flags, const struct clf_model *model)
         int layers = clf_model_describe(model)->decoder_layers;
         options->alignment_layer =
             flags->alignment_layer >= 0 ? flags->alignment_layer : layers - (layers > 1);
+    }
+    wrong = check_streamed(flags);
+    if (wrong >= 0) {
+        return wrong;
     }
     options->source_language = flags->source_language;
     options->target_language = flags->target_language;
