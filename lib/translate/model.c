@@ -165,8 +165,7 @@ clf_status clf__model_fail_not_finite(const struct clf_model *model)
     static const char *const causes[] = {
         [CLF_PRECISION_FP32] = "its weights are probably damaged",
         [CLF_PRECISION_FP16] =
-            "a value is too large for fp16, or its weights are damaged; use --precision fp32 "
-            "or bf16",
+            "a value is too large for fp16, or its weights are damaged; use --precision bf16",
         [CLF_PRECISION_BF16] = "its weights are probably damaged",
         [CLF_PRECISION_INT8] =
             "a value is too large for int8, or its weights are damaged; use --precision fp32",

@@ -498,8 +498,8 @@ static void test_bad_values(void **state)
            "split into sentences");
     REFUSE((options.alternatives = 2, options.sample = 0, options.streamed = hear), "told as it grows");
     REFUSE((options.replace_unknown = 1, options.streamed = hear), "is whole, not told as it grows");
-    REFUSE((options.streamed = hear, options.beam = 2), "there is one beam (2)");
-    REFUSE((options.streamed = hear, options.n_best = 3), "one translation a line (3)");
+    REFUSE((options.streamed = hear, options.beam = 2), "streaming requires beam 1 (it is 2)");
+    REFUSE((options.streamed = hear, options.n_best = 3), "n_best 1 (it is 3)");
     REFUSE(options.repetition_penalty = 0, "repetition penalty 0");
     REFUSE((options.sample = 0, options.beam = 3, options.beam_groups = 2), "3 beams in 2 groups");
     REFUSE((options.sample = 0, options.beam = 4, options.beam_groups = 2), "diversity penalty 0");
