@@ -9,10 +9,11 @@
 /* CLF_UNSUPPORTED unless there can be so many. */
 clf_status clf__top_k_check(int k);
 
-/* Selects the k largest logits of each row, largest first, equal values by ascending id. The banned ids are set
- * to -inf in `logits` first. NaN and -inf are not selected; missing entries are (-inf, -1). statistics[r] = { max,
- * log sum exp(x - max) } before the bans and after them; if `both` is 0 the first pair equals the second (one
- * pass less). A log-probability is (logit - max) - log_sum. A logit that is NaN or +inf makes the log sum NaN. */
+/* Selects the k largest logits of each row, largest first, equal values by ascending id. The banned ids are
+ * set to -inf in `logits` first. NaN and -inf are not selected; missing entries are (-inf, -1). statistics[r]
+ * = { max, log sum exp(x - max) } before the bans and after them; if `both` is 0 the first pair equals the
+ * second (one pass less). A log-probability is (logit - max) - log_sum. A logit that is NaN or +inf makes the
+ * log sum NaN. */
 clf_status clf__top_k_forward(
     struct clf__tensor values,         /* (R, k) */
     struct clf__tensor ids,            /* (R, k) i32 */
