@@ -129,7 +129,6 @@ clf_status clf__config_parse(struct clf__config *config, const struct clf__json 
     CLF__TRY(check(config, json));
     const struct clf__json *decoding = generation->root ? generation : json;
     CLF__TRY(clf__config_read_generation(config, decoding));
-    warn_of_length(config, decoding);
     return check_start(config, decoding, config->generation.start_id);
 }
 
@@ -147,6 +146,7 @@ static clf_status load(struct clf__config *config, const char *folder)
         status = clf__config_parse(config, &json, &generation);
     }
     if (status == CLF_OK) {
+        warn_of_length(config, generation.root ? &generation : &json);
         status = find_target_vocabulary(config, folder);
     }
     clf__json_free(&generation);

@@ -131,7 +131,7 @@ static void test_too_many_values(void **state)
     int outputs = clf__weight_outputs(weight);
     assert_ok(clf__transformer_reach(transformer, limits.source_length, limits.target_length));
     clf__dry_run_begin(&dry_run, device);
-    caps->memory_bytes = caps->max_buffer_bytes = (uint64_t)1 << 50;
+    caps->memory_bytes = caps->usable_bytes = caps->max_buffer_bytes = (uint64_t)1 << 50;
     assert_ok(clf__weight_create_zero(&input->weight, device, outputs, INT_MAX / outputs + 1, "too much"));
     assert_fails(clf__training_create(&training, transformer, &limits, &options), CLF_UNSUPPORTED,
                  "q_proj.weight has ");

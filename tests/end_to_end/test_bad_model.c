@@ -318,6 +318,8 @@ static void test_tokenizer(void **state)
 }
 
 /* A vocabulary that has one piece less, one more, or an id twice. */
+/* A token more than the model has rows, or one less, is no fault of the folder. Two tokens with one id are.
+ */
 static void test_vocabulary_disagrees(void **state)
 {
     (void)state;
@@ -333,7 +335,15 @@ static void test_vocabulary_disagrees(void **state)
                                 json_integer(change == 1 ? 4000 : 7));
         }
         char *text = json_dumps(changed, 0);
-        refuse_file("vocab.json", text, strlen(text));
+        if (change == 2) {
+            refuse_file("vocab.json", text, strlen(text));
+        } else {
+            const char *folder = process_model_copy(DEMO_MODEL);
+            process_write(folder, "vocab.json", text, strlen(text));
+            struct process_result result = load(folder);
+            assert_int_equal(result.status, 0);
+            assert_true(result.output_size > 1);
+        }
         free(text);
         json_decref(changed);
     }

@@ -198,7 +198,7 @@ static void test_extremes(void **state)
     (void)state;
     struct clf__caps *caps;
     struct clf_device *device = open_device(CLF_FORM_AUTO, CLF_ATTENTION_AUTO, &caps);
-    caps->memory_bytes += DEVICE_BYTES - clf__device_free_bytes(device);
+    caps->usable_bytes += DEVICE_BYTES - clf__device_free_bytes(device);
     start_folder();
     int taken = 0;
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {

@@ -25,7 +25,7 @@ static struct clf_device *open_device(void)
 static void leave(struct clf_device *device, uint64_t bytes)
 {
     struct clf__caps *caps = (struct clf__caps *)clf__device_caps(device);
-    caps->memory_bytes += bytes - clf__device_free_bytes(device);
+    caps->usable_bytes += bytes - clf__device_free_bytes(device);
     assert_true(clf__device_free_bytes(device) == bytes);
 }
 

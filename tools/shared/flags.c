@@ -46,11 +46,29 @@ static void print_meaning(FILE *file, const char *meaning)
     putc('\n', file);
 }
 
+/* Prints the value of a flag from a column on; a list of choices that is too long continues on the next line.
+ * Returns the column after it. */
+static int print_value(FILE *file, int column, const char *value)
+{
+    enum { INDENT = 8 };
+    while (*value != '\0') {
+        int length = (int)strcspn(value, "|");
+        length += value[length] == '|';
+        if (column + length > HELP_WIDTH) {
+            fprintf(file, "\n%*s", (int)INDENT, "");
+            column = INDENT;
+        }
+        column += fprintf(file, "%.*s", length, value);
+        value += length;
+    }
+    return column;
+}
+
 void help_print_flag(FILE *file, char letter, const char *name, const char *value, const char *meaning)
 {
     const char before[] = {'-', letter, ',', '\0'};
-    int width = fprintf(file, "  %3s --%s%s%s", letter != 0 ? before : "", name, value != NULL ? " " : "",
-                        value != NULL ? value : "");
+    int width = fprintf(file, "  %3s --%s%s", letter != 0 ? before : "", name, value != NULL ? " " : "");
+    width = value != NULL ? print_value(file, width, value) : width;
     if (width >= HELP_COLUMN) { /* no room is left beside it */
         putc('\n', file);
         width = 0;
