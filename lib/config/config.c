@@ -110,16 +110,11 @@ static clf_status find_target_vocabulary(struct clf__config *config, const char 
     return CLF_OK;
 }
 
-static void warn_of_length(const struct clf__config *config, const struct clf__json *decoding)
+static int has_default_length(const struct clf__config *config, const struct clf__json *decoding)
 {
-    if (clf__family_of(config->system)->hugging_face && config->feature_size == 0 &&
-        config->generation.max_length == CLF__GENERATE_LENGTH && !clf__json_has(decoding, "max_length") &&
-        !clf__json_has(decoding, "max_new_tokens")) {
-        clf__log(CLF_LOG_WARNING,
-                 "%s: \"max_length\" is missing; outputs end after %d tokens, as in transformers; set "
-                 "\"max_length\", or --max-length for one run",
-                 decoding->path, (int)CLF__GENERATE_LENGTH);
-    }
+    return clf__family_of(config->system)->hugging_face && config->feature_size == 0 &&
+           config->generation.max_length == CLF__GENERATE_LENGTH && !clf__json_has(decoding, "max_length") &&
+           !clf__json_has(decoding, "max_new_tokens");
 }
 
 clf_status clf__config_parse(struct clf__config *config, const struct clf__json *json,
@@ -146,7 +141,7 @@ static clf_status load(struct clf__config *config, const char *folder)
         status = clf__config_parse(config, &json, &generation);
     }
     if (status == CLF_OK) {
-        warn_of_length(config, generation.root ? &generation : &json);
+        config->has_default_length = has_default_length(config, generation.root ? &generation : &json);
         status = find_target_vocabulary(config, folder);
     }
     clf__json_free(&generation);

@@ -250,6 +250,13 @@ clf_status clf__added_tokens_merge(struct clf__pieces *out, const struct clf__ow
                          added->folder, added->items[added->count - 1].text, last, count);
     }
     count = last >= count ? last + 1 : count;
+    if (count - own->pieces->count - added->count > CLF__MOST_SPARE) {
+        return clf__fail(
+            CLF_UNSUPPORTED,
+            "%s: the model has %d rows of words and the tokenizer %d tokens; at most %d rows may have "
+            "no token: use the tokenizer that the model was trained with",
+            own->file, count, own->pieces->count + added->count, CLF__MOST_SPARE);
+    }
     for (int id = 0, next = 0; id < count; id++) {
         int is_added = next < added->count && added->items[next].id == id;
         const struct clf__added_token *token = is_added ? &added->items[next++] : NULL;

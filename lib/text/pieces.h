@@ -20,6 +20,9 @@ enum {
     CLF__PIECE_SPARE = 256,     /* a row of the model without a token: it is never generated */
 };
 
+/* The most rows of a model without a token: they are banned in every step. */
+enum { CLF__MOST_SPARE = 1 << 16 };
+
 /* Zeroed at first. */
 struct clf__pieces {
     char *text; /* every piece, NUL-terminated */

@@ -37,18 +37,16 @@ void clf__tokenizer_sizes(const struct clf__tokenizer *tokenizer, int *source, i
     *target = tokenizer->options.target_vocabulary;
 }
 
-enum { MOST_SPARE = 1 << 16 }; /* they are banned in every step */
-
 clf_status clf__tokenizer_spare(const struct clf__tokenizer *tokenizer, struct clf__ids *ids)
 {
     const struct clf__vocabulary *vocabulary = tokenizer->target.vocabulary;
     int rows = tokenizer->options.target_vocabulary;
-    if (rows - vocabulary->size > MOST_SPARE) {
+    if (rows - vocabulary->size > CLF__MOST_SPARE) {
         return clf__fail(
             CLF_UNSUPPORTED,
             "the model has %d rows of words and its tokenizer %d tokens; at most %d rows may have no "
             "token: use the tokenizer that the model was trained with",
-            rows, vocabulary->size, MOST_SPARE);
+            rows, vocabulary->size, CLF__MOST_SPARE);
     }
     for (int32_t id = 0; id < rows; id++) {
         if (id >= vocabulary->size || (vocabulary->marks[id] & CLF__PIECE_SPARE) != 0) {

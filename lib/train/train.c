@@ -141,7 +141,10 @@ static clf_status train(struct clf__run *run)
             CLF__TRY(clf__run_stage(run, &run->times.checkpoint, &start));
             return interrupted(run);
         }
-        CLF__TRY(clf__run_update(run, &update));
+        clf_status status = clf__run_update(run, &update);
+        if (status != CLF_OK) {
+            return status == CLF_INTERRUPTED ? interrupted(run) : status; /* as kernels were compiled */
+        }
         if (run->hooks.updated) {
             run->hooks.updated(run->hooks.user, &update);
         }

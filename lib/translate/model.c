@@ -65,6 +65,13 @@ static clf_status load_parts(struct clf_model *model, const char *folder)
         load_tokenizer(&job);
     }
     model->tokenizer = job.tokenizer;
+    if (status == CLF_OK && transformer->config.has_default_length) {
+        clf__log(CLF_LOG_WARNING,
+                 "%s: config.json and generation_config.json have no \"max_length\"; outputs end after %d "
+                 "tokens, as "
+                 "in transformers; set \"max_length\", or --max-length for one run",
+                 folder, transformer->config.generation.max_length);
+    }
     return status == CLF_OK ? clf__failure_again(&job.failure) : status;
 }
 

@@ -178,13 +178,13 @@ static void test_interrupt(void **state)
 {
     (void)state;
     begin_cache();
-    struct process_result result = run_clformer(NULL, "tune --quick --form cpu cpu_groups" MODEL);
-    assert_int_equal(result.status, 0);
+    struct process_result first = run_clformer(NULL, "tune --quick --form cpu cpu_groups" MODEL);
+    assert_int_equal(first.status, 0);
     struct process process = {.signal_when_started = SIGINT};
-    result = process_run(&process, "tune --quick --form cpu --verbose --again" MODEL);
+    struct process_result result = process_run(&process, "tune --quick --form cpu --verbose --again" MODEL);
     assert_int_equal(result.status, 128 + SIGINT);
     assert_int_equal(process_count(result.errors, "clformer: interrupted"), 1);
-    assert_int_equal(process_count(read_kept(&result), "\ncpu_groups = "), 1);
+    assert_int_equal(process_count(read_kept(&first), "\ncpu_groups = "), 1);
 }
 
 /* Numbers never change a bit, choices are taken, and what is wrong in the file is said and left out. */

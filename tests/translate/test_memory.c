@@ -26,6 +26,7 @@ static void leave(struct clf_device *device, uint64_t bytes)
 {
     struct clf__caps *caps = (struct clf__caps *)clf__device_caps(device);
     caps->usable_bytes += bytes - clf__device_free_bytes(device);
+    caps->memory_bytes = caps->usable_bytes;
     assert_true(clf__device_free_bytes(device) == bytes);
 }
 

@@ -50,7 +50,7 @@ static void print_meaning(FILE *file, const char *meaning)
  * Returns the column after it. */
 static int print_value(FILE *file, int column, const char *value)
 {
-    enum { INDENT = 8 };
+    enum { INDENT = 10 };
     while (*value != '\0') {
         int length = (int)strcspn(value, "|");
         length += value[length] == '|';
