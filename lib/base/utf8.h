@@ -14,8 +14,8 @@ size_t clf__utf8_valid_prefix(const char *text, size_t size);
 /* CLF_TEXT where not all of it is valid UTF-8: the sentence names the byte and says what to do. The caller
  * puts before it where the text is from. */
 clf_status clf__utf8_check(const char *text, size_t size);
-/* "UTF-16" or "UTF-32" for a text that begins with a byte order mark of it, or is UTF-16 of mostly Latin
- * letters; NULL for any other text. */
+/* "UTF-16" or "UTF-32" for a text that begins with its byte order mark; "UTF-16" also for 8 bytes or more
+ * of UTF-16 in mostly Latin letters; NULL for any other text. */
 const char *clf__utf16_name(const char *text, size_t size);
 
 /* How many code points begin in the first `size` bytes of valid UTF-8. */

@@ -5,7 +5,7 @@
 
 const char *clf__utf16_name(const char *text, size_t size)
 {
-    enum { LEAST = 4 };
+    enum { LEAST = 8 }; /* bytes: without a mark, shorter text may be UTF-8 with NUL bytes */
     size_t zeros[2] = {0};
     if (size >= 4 && (memcmp(text, "\xff\xfe\0\0", 4) == 0 || memcmp(text, "\0\0\xfe\xff", 4) == 0)) {
         return "UTF-32";

@@ -29,7 +29,7 @@ static void test_other_encodings(void **state)
     assert_string_equal(result.errors,
                         "clformer: line 2: the byte at offset 3 is not UTF-8; convert the text, "
                         "for example with iconv -f WINDOWS-1252 -t UTF-8\n");
-    struct process wide = {.input = "\xff\xfeJ\0e\0\n\0J\0e\0\n\0", .input_size = 14};
+    struct process wide = {.input = "\xff\xfeJ\0e\0\n\0J\0e\0 \0s\0u\0i\0s\0\n\0", .input_size = 24};
     result = process_run(&wide, TRANSLATE);
     assert_int_equal(result.status, 1);
     assert_int_equal(
