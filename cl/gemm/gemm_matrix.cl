@@ -22,12 +22,12 @@
 #define A_TILES     (WARP_ROWS / MATRIX_ROWS)
 
 /* Runs the statements for each tile of the instructions in the warp's tile. */
-#define FOR_TILES(...)                                                                                                 \
+#define FOR_TILES(statements)                                                                                          \
     _Pragma("unroll") for (int i = 0; i < A_TILES; i++)                                                                \
     {                                                                                                                  \
         _Pragma("unroll") for (int j = 0; j < B_TILES; j++)                                                            \
         {                                                                                                              \
-            __VA_ARGS__;                                                                                               \
+            statements;                                                                                                \
         }                                                                                                              \
     }
 

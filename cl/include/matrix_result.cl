@@ -52,14 +52,14 @@ static inline float product_of(matrix_sum sum, int row, int column, const struct
 #endif
 
 /* Runs the statement for sum i of tile j, at (row, column) of y, if y has that element. */
-#define FOR_SUMS_WITHIN(...)                                                                                           \
+#define FOR_SUMS_WITHIN(statements)                                                                                    \
     _Pragma("unroll") for (int j = 0; j < B_TILES; j++)                                                                \
     {                                                                                                                  \
         _Pragma("unroll") for (int i = 0; i < MATRIX_SUMS; i++)                                                        \
         {                                                                                                              \
             int row = first_row + SUM_ROW(LANE, i), column = first_column + j * MATRIX_COLUMNS + SUM_COLUMN(LANE, i);  \
             if (row < result->rows && column < result->outputs) {                                                      \
-                __VA_ARGS__;                                                                                           \
+                statements;                                                                                            \
             }                                                                                                          \
         }                                                                                                              \
     }

@@ -39,7 +39,7 @@ static inline struct clf_device *native_device(int form, int variant, clf_precis
         return device;
     }
     if (variant == EMULATED) {
-        return form == CLF_FORM_GPU ? support_device_at((clf_form)form, CLF_INSTRUCTIONS_EMULATED) : NULL;
+        return form == CLF_FORM_GPU ? support_matrix_device() : NULL;
     }
     int differs = (caps->level->instructions & (CLF__DOT_BF16 | CLF__MATRIX_ANY)) != 0;
     if (precision == CLF_PRECISION_INT8) {

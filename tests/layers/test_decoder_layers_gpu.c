@@ -105,7 +105,7 @@ static int has_failed(const struct persistent_run *run)
 /* A device that can take persistent launches, whatever the tests run with; skips where there is none. */
 static struct clf_device *open_device(void)
 {
-    struct clf_device *device = support_device_at(CLF_FORM_GPU, CLF_INSTRUCTIONS_EMULATED);
+    struct clf_device *device = support_matrix_device();
     if (!clf__device_caps(device)->has_device_atomics ||
         clf__device_caps(device)->max_work_group < CLF__STAGE_GROUP) {
         skip();

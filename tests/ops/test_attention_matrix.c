@@ -22,7 +22,7 @@ static struct clf_device *matrix_device(int is_own)
         return NULL;
     }
     if (!is_own) {
-        return support_device_at(CLF_FORM_GPU, CLF_INSTRUCTIONS_EMULATED);
+        return support_matrix_device();
     }
     struct clf_device *device = support_device_with(CLF_FORM_GPU, CLF_GEMM_NATIVE, CLF_ATTENTION_FUSED);
     return clf__caps_have_matrix(clf__device_caps(device)) ? device : NULL;

@@ -125,6 +125,12 @@ struct clf_device *support_device_at(clf_form form, clf_instructions instruction
     return device_of(options);
 }
 
+struct clf_device *support_matrix_device(void)
+{
+    clf_instructions best = clf_device_describe(support_device(CLF_FORM_GPU))->instructions;
+    return support_device_at(CLF_FORM_GPU, best >= CLF_INSTRUCTIONS_NV80 ? best : CLF_INSTRUCTIONS_EMULATED);
+}
+
 struct clf_device *support_device(clf_form form)
 {
     return support_device_with(form, CLF_GEMM_AUTO, CLF_ATTENTION_AUTO);
