@@ -8,9 +8,11 @@
  * A sum is a chain over K within each chunk of CHUNK_SLICES slices, then a chain over the chunks, so that its bits depend neither
  * on the tile nor on the number of rows.
  *
- * Needs PRECISION, and TILE_ROWS, TILE_COLUMNS, WARP_ROWS and WARP_COLUMNS, the tiles of a group and of a warp. */
+ * Needs PRECISION, and TILE_ROWS, TILE_COLUMNS, WARP_ROWS and WARP_COLUMNS, the tiles of a group and of a warp. HAS_ONE_CHUNK: K is
+ * at most a chunk, or the sums are exact. */
 #include "include/matrix.cl"
-#define B_TILES (WARP_COLUMNS / MATRIX_COLUMNS)
+#define WARP_B_TILES (WARP_COLUMNS / MATRIX_COLUMNS)
+#define B_TILES      (WARP_B_TILES < 4 ? WARP_B_TILES : 4) /* that are finished together */
 #include "include/matrix_result.cl"
 
 #define ROW_WARPS   (TILE_ROWS / WARP_ROWS)
@@ -25,7 +27,7 @@
 #define FOR_TILES(statements)                                                                                          \
     _Pragma("unroll") for (int i = 0; i < A_TILES; i++)                                                                \
     {                                                                                                                  \
-        _Pragma("unroll") for (int j = 0; j < B_TILES; j++)                                                            \
+        _Pragma("unroll") for (int j = 0; j < WARP_B_TILES; j++)                                                       \
         {                                                                                                              \
             statements;                                                                                                \
         }                                                                                                              \
@@ -71,22 +73,42 @@ static inline void copy_slice(__local uint4 *stage, const struct copies *copies,
     }
 }
 
-/* sums of the warp's tile += the products of a slice. */
-static inline void multiply_stage(matrix_sum (*sums)[B_TILES][MATRIX_SUMS], const __local uint4 *stage)
+/* The fragments of a step in the warp's tile. */
+struct fragments {
+    uint4 a[A_TILES][A_STEP_WORDS], b[B_STEP_WORDS(WARP_B_TILES)];
+};
+
+static inline void load_fragments(struct fragments *fragments, const __local uint4 *stage, int step)
 {
-    uint4 a[A_WORDS], b[B_TILES][B_WORDS];
-#pragma unroll
-    for (int j = 0; j < B_TILES; j++) {
-        load_b_tile(b[j], stage + TILE_ROWS * SLICE_WORDS, TILE_COLUMNS,
-                    WARP / ROW_WARPS * WARP_COLUMNS + j * MATRIX_COLUMNS);
-    }
 #pragma unroll
     for (int i = 0; i < A_TILES; i++) {
-        load_a_tile(a, stage, TILE_ROWS, WARP % ROW_WARPS * WARP_ROWS + i * MATRIX_ROWS);
-#pragma unroll
-        for (int j = 0; j < B_TILES; j++) {
-            multiply_slice(sums[i][j], a, b[j]);
-        }
+        load_a_step(fragments->a[i], stage, TILE_ROWS, WARP % ROW_WARPS * WARP_ROWS + i * MATRIX_ROWS, step);
+    }
+    load_b_step(fragments->b, WARP_B_TILES, stage + TILE_ROWS * SLICE_WORDS, TILE_COLUMNS, WARP / ROW_WARPS * WARP_COLUMNS, step);
+}
+
+/* With HAS_ONE_CHUNK the sums of the only chunk are the totals. */
+#ifdef HAS_ONE_CHUNK
+#define HAS_CHUNKS 0
+#define totals     sums
+#define END_CHUNK
+#else
+#define HAS_CHUNKS 1
+#define END_CHUNK  FOR_TILES(end_chunk(totals[i][j], sums[i][j]))
+#endif
+
+/* Stores the warp's tile. Rows of tiles take the place of the first one after another: unrolled, the code would exceed what
+ * compilers unroll, and the sums would move to memory. */
+static inline void finish_warp(const struct matrix_result *result, int2 place,
+                               matrix_sum (*sums)[WARP_B_TILES][MATRIX_SUMS])
+{
+    int row = place.x + WARP % ROW_WARPS * WARP_ROWS, column = place.y + WARP / ROW_WARPS * WARP_COLUMNS;
+#pragma unroll 1
+    for (int t = 0; t < A_TILES * WARP_B_TILES / B_TILES; t++) {
+        int first = t % (WARP_B_TILES / B_TILES) * B_TILES;
+        finish_tiles(sums[0], row + t / (WARP_B_TILES / B_TILES) * MATRIX_ROWS, column + first * MATRIX_COLUMNS, result);
+        FOR_TILES(copy_sums(sums[i][j], j + B_TILES < WARP_B_TILES ? sums[i][j + B_TILES]
+                                                                   : sums[min(i + 1, A_TILES - 1)][j + B_TILES - WARP_B_TILES]))
     }
 }
 
@@ -100,46 +122,78 @@ static inline int2 place_tile(int rows, int outputs)
     return (int2)((band + inside % height) * TILE_ROWS, inside / height * TILE_COLUMNS);
 }
 
+/* The pipeline of a group: slice s is in stage s % STAGES. */
+struct pipeline {
+    struct copies copies;
+    int slices, slice, stage;
+};
+
+static inline void begin_pipeline(struct pipeline *at, __local uint4 (*stages)[STAGE_WORDS],
+                                  const struct matrix_result *result, int2 place)
+{
+    begin_copies(&at->copies, result, place.x, place.y);
+    at->slices = result->slices;
+    at->slice = at->stage = 0;
+#pragma unroll
+    for (int s = 0; s < STAGES; s++) {
+        if (s < at->slices) {
+            copy_slice(stages[s], &at->copies, s);
+        }
+        COPIES_END;
+    }
+    WAIT_FOR_COPIES(2); /* STAGES - 1 */
+    barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+/* All warps have read the stage of the slice, and the next slice is there. */
+static inline void end_stage(struct pipeline *at, __local uint4 (*stages)[STAGE_WORDS])
+{
+    WAIT_FOR_COPIES(1); /* STAGES - 2 */
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (at->slice + STAGES < at->slices) {
+        copy_slice(stages[at->stage], &at->copies, at->slice + STAGES);
+    }
+    COPIES_END;
+    at->slice++;
+    at->stage = at->stage + 1 == STAGES ? 0 : at->stage + 1;
+}
+
 GPU_KERNEL_OF(ITEMS) void gemm_matrix_gpu(MATRIX_ARGUMENTS)
 {
     __local uint4 stages[STAGES][STAGE_WORDS];
     const struct matrix_result result = MATRIX_RESULT;
     int2 place = place_tile(rows, outputs);
-    int slices = result.slices;
-    struct copies copies;
-    begin_copies(&copies, &result, place.x, place.y);
+    struct pipeline at;
+    begin_pipeline(&at, stages, &result, place);
+    matrix_sum sums[A_TILES][WARP_B_TILES][MATRIX_SUMS];
+    FOR_TILES(clear_sums(sums[i][j]))
+#ifndef HAS_ONE_CHUNK
+    matrix_sum totals[A_TILES][WARP_B_TILES][MATRIX_SUMS];
+    FOR_TILES(clear_sums(totals[i][j]))
+#endif
+    /* Steps' fragments are loaded while the step before is multiplied. */
+    struct fragments fragments[SLICE_STEPS];
+    load_fragments(&fragments[0], stages[0], 0);
+    for (int slice = 0; slice < at.slices;) {
+        int end = HAS_CHUNKS ? min(slice + CHUNK_SLICES, at.slices) : at.slices;
+        for (; slice < end; slice++) {
 #pragma unroll
-    for (int s = 0; s < STAGES - 1; s++) {
-        if (s < slices) {
-            copy_slice(stages[s], &copies, s);
+            for (int step = 0; step < SLICE_STEPS; step++) {
+                if (step + 1 < SLICE_STEPS) {
+                    load_fragments(&fragments[step + 1], stages[at.stage], step + 1);
+                } else {
+                    end_stage(&at, stages);
+                }
+                if (step + 1 == SLICE_STEPS && SLICE_STEPS > 1) {
+                    load_fragments(&fragments[0], stages[at.stage], 0); /* behind the last slice: unused */
+                }
+                FOR_TILES(multiply_step(sums[i][j], fragments[step].a[i], fragments[step].b, j))
+            }
+            if (SLICE_STEPS == 1) {
+                load_fragments(&fragments[0], stages[at.stage], 0);
+            }
         }
-        COPIES_END;
+        END_CHUNK
     }
-    matrix_sum sums[A_TILES][B_TILES][MATRIX_SUMS], totals[A_TILES][B_TILES][MATRIX_SUMS];
-    FOR_TILES(clear_sums(sums[i][j]); clear_sums(totals[i][j]))
-    int stage = 0, free_stage = STAGES - 1;
-    for (int s = 0; s < slices; s++) {
-        WAIT_FOR_COPIES(1); /* STAGES - 2 */
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (s + STAGES - 1 < slices) {
-            copy_slice(stages[free_stage], &copies, s + STAGES - 1);
-        }
-        COPIES_END;
-        multiply_stage(sums, stages[stage]);
-        if ((s + 1) % CHUNK_SLICES == 0) {
-            FOR_TILES(end_chunk(totals[i][j], sums[i][j]))
-        }
-        free_stage = stage;
-        stage = stage + 1 == STAGES ? 0 : stage + 1;
-    }
-    if (slices % CHUNK_SLICES != 0) {
-        FOR_TILES(end_chunk(totals[i][j], sums[i][j]))
-    }
-    /* Not unrolled: the code would exceed what compilers unroll, and the sums would move to memory. */
-#pragma unroll 1
-    for (int t = 0; t < A_TILES; t++) {
-        finish_tiles(totals[0], place.x + WARP % ROW_WARPS * WARP_ROWS + t * MATRIX_ROWS,
-                     place.y + WARP / ROW_WARPS * WARP_COLUMNS, &result);
-        FOR_TILES(copy_sums(totals[i][j], totals[min(i + 1, A_TILES - 1)][j]))
-    }
+    finish_warp(&result, place, totals);
 }

@@ -17,6 +17,10 @@
  *     SHUFFLE_XOR(value, distance)   optional: the float that lane LANE ^ distance passes
  *     ROUND_PAIR(low, high)          optional: two floats rounded to the 16 bits of PRECISION, the first in the low half
  *     multiply_slice(sums, a, b)     sums += A Bᵀ over a slice
+ *     SLICE_STEPS                    optional: instructions a slice takes one after the other, in products alone, with
+ *                                    A_STEP_WORDS and B_STEP_WORDS(tiles), the words of a lane's fragments of a step,
+ *                                    load_a_step(), load_b_step() and multiply_step(), of tiles in local memory, and
+ *                                    fetch_a(), fetch_b() and multiply_fetched(), of slices in global memory
  *     UNROLL_SLICES                  optional: the pragma for loops over calls of multiply_slice(), if not "unroll"
  *     COPY_WORD(to, from), COPIES_END, WAIT_FOR_COPIES(n)  optional: asynchronous copies of words to local memory, the end of a
  *                                    batch of copies, and a wait for all batches except the last n
@@ -35,6 +39,13 @@ typedef float2 matrix_sum2;
 
 #define SLICE_WORDS  CLF__SLICE_WORDS
 #define CHUNK_SLICES CLF__CHUNK_SLICES
+
+#define LANE ((int)(get_local_id(0) % MATRIX_LANES))
+#define WARP ((int)(get_local_id(0) / MATRIX_LANES))
+
+/* The index of word `word` of row `row` in a local tile of `rows` rows, a multiple of 8. The swizzle avoids bank conflicts between
+ * lanes that read neighbouring rows and words. */
+#define TILE_PLACE(rows, row, word) ((word) * (rows) + ((row) ^ (2 * (word))))
 
 #if defined(MATRIX_NV80)
 #include "include/matrix_nv80.cl"
@@ -60,13 +71,6 @@ typedef float2 matrix_sum2;
 #define UNROLL_SLICES _Pragma("unroll")
 #endif
 
-#define LANE ((int)(get_local_id(0) % MATRIX_LANES))
-#define WARP ((int)(get_local_id(0) / MATRIX_LANES))
-
-/* The index of word `word` of row `row` in a local tile of `rows` rows, a multiple of 8. The swizzle avoids bank conflicts between
- * lanes that read neighbouring rows and words. */
-#define TILE_PLACE(rows, row, word) ((word) * (rows) + ((row) ^ (2 * (word))))
-
 /* The fragment of the MATRIX_ROWS rows from `first` on, a multiple of 8, of a local tile. */
 static inline void load_a_tile(uint4 *a, const __local uint4 *tile, int rows, int first)
 {
@@ -83,6 +87,49 @@ static inline void load_b_tile(uint4 *b, const __local uint4 *tile, int rows, in
         b[i] = tile[first + TILE_PLACE(rows, B_ROW(LANE, i), B_WORD(LANE, i))];
     }
 }
+
+#ifndef SLICE_STEPS
+#define SLICE_STEPS         1
+#define A_STEP_WORDS        A_WORDS
+#define B_STEP_WORDS(tiles) ((tiles) * B_WORDS)
+
+static inline void load_a_step(uint4 *a, const __local uint4 *tile, int rows, int first, int step)
+{
+    load_a_tile(a, tile, rows, first);
+}
+
+static inline void load_b_step(uint4 *b, int tiles, const __local uint4 *tile, int rows, int first, int step)
+{
+#pragma unroll
+    for (int j = 0; j < tiles; j++) {
+        load_b_tile(b + j * B_WORDS, tile, rows, first + j * MATRIX_COLUMNS);
+    }
+}
+
+static inline void multiply_step(matrix_sum *sums, const uint4 *a, const uint4 *b, int j)
+{
+    multiply_slice(sums, a, b + j * B_WORDS);
+}
+
+static inline void fetch_a(uint4 *a, const __global uint4 *x, int pitch, int rows)
+{
+#pragma unroll
+    for (int i = 0; i < A_WORDS; i++) {
+        int row = A_ROW(LANE, i);
+        a[i] = row < rows ? x[row * (size_t)pitch + A_WORD(LANE, i)] : (uint4)(0);
+    }
+}
+
+static inline void fetch_b(uint4 *b, const __global uint4 *w, int is_there)
+{
+#pragma unroll
+    for (int i = 0; i < B_WORDS; i++) {
+        b[i] = is_there ? w[B_WORD(LANE, i) * PANEL + B_ROW(LANE, i)] : (uint4)(0);
+    }
+}
+
+#define multiply_fetched multiply_slice
+#endif
 
 static inline void clear_sums(matrix_sum *sums)
 {

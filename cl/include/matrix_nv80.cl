@@ -42,6 +42,70 @@ static inline void multiply_slice(matrix_sum *sums, const uint4 *a, const uint4 
     MMA(sums, a[0].z, a[1].z, a[0].w, a[1].w, b[0].z, b[0].w);
 }
 
+/* Steps: a step is one instruction, whose fragments ldmatrix loads as they are, so that K has its own order. Words of B hold those of
+ * two tiles. */
+#define SLICE_STEPS         2
+#define A_STEP_WORDS        1
+#define B_STEP_WORDS(tiles) ((tiles) / 2)
+
+static inline uint4 load_matrices(const __local uint4 *from)
+{
+    uint x, y, z, w;
+    __asm__ volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                     : "=r"(x), "=r"(y), "=r"(z), "=r"(w)
+                     : "r"((uint)(size_t)from)
+                     : "memory");
+    return (uint4)(x, y, z, w);
+}
+
+static inline void load_a_step(uint4 *a, const __local uint4 *tile, int rows, int first, int step)
+{
+    a[0] = load_matrices(tile + first + TILE_PLACE(rows, LANE % 16, 2 * step + LANE / 16));
+}
+
+static inline void load_b_step(uint4 *b, int tiles, const __local uint4 *tile, int rows, int first, int step)
+{
+#pragma unroll
+    for (int j = 0; j < tiles; j += 2) {
+        b[j / 2] = load_matrices(tile + first + j * MATRIX_COLUMNS +
+                                 TILE_PLACE(rows, LANE % 8 + LANE / 16 * 8, 2 * step + LANE / 8 % 2));
+    }
+}
+
+static inline void multiply_step(matrix_sum *sums, const uint4 *a, const uint4 *b, int j)
+{
+    uint2 own = j % 2 == 0 ? b[j / 2].xy : b[j / 2].zw;
+    MMA(sums, a[0].x, a[0].y, a[0].z, a[0].w, own.x, own.y);
+}
+
+/* The words of a slice in global memory, unit by unit of 4 bytes. */
+static inline void fetch_a(uint4 *a, const __global uint4 *x, int pitch, int rows)
+{
+    const __global uint *units = (const __global uint *)(x + LANE / 4 * (size_t)pitch) + LANE % 4;
+    uint4 first = (uint4)(0), second = (uint4)(0);
+    if (LANE / 4 < rows) {
+        first = (uint4)(units[0], units[4], units[8], units[12]);
+    }
+    if (LANE / 4 + 8 < rows) {
+        units += 32 * (size_t)pitch;
+        second = (uint4)(units[0], units[4], units[8], units[12]);
+    }
+    a[0] = (uint4)(first.x, second.x, first.y, second.y);
+    a[1] = (uint4)(first.z, second.z, first.w, second.w);
+}
+
+static inline void fetch_b(uint4 *b, const __global uint4 *w, int is_there)
+{
+    const __global uint *units = (const __global uint *)w + LANE;
+    b[0] = is_there ? (uint4)(units[0], units[4 * PANEL], units[8 * PANEL], units[12 * PANEL]) : (uint4)(0);
+}
+
+static inline void multiply_fetched(matrix_sum *sums, const uint4 *a, const uint4 *b)
+{
+    MMA(sums, a[0].x, a[0].y, a[0].z, a[0].w, b[0].x, b[0].y);
+    MMA(sums, a[1].x, a[1].y, a[1].z, a[1].w, b[0].z, b[0].w);
+}
+
 static inline float shuffle_xor(float value, int distance)
 {
     float passed;

@@ -2,40 +2,54 @@
  * share a tile, and each multiplies one chunk of K at a time. Fragments are read directly from global memory; a warp requests the
  * words of W of FETCHED_SLICES slices at once. The order of the sums is that of gemm_matrix.cl. Include after matrix_result.cl. */
 
+#ifndef FETCHED_SLICES
 #define FETCHED_SLICES (CHUNK_SLICES / B_WORDS) /* as many as registers have room for */
+#endif
+#define BATCH_SLICES   (FETCHED_SLICES < 2 ? FETCHED_SLICES : 2)
+#define BATCHES        (FETCHED_SLICES / BATCH_SLICES)
+#define BATCHES_HELD   3
 
-/* A word of a row of x, zero where there is no such row. */
-static inline uint4 load_x(const struct matrix_result *result, int row, int word)
+/* The fragments of a batch of slices of x, which are zero from slice `end` on. */
+static inline __attribute__((always_inline)) void fetch_batch(uint4 (*a)[A_WORDS], const struct matrix_result *result, int row,
+                                                              int first, int end)
 {
-    return row < result->rows ? result->x[(size_t)row * result->x_pitch + word] : (uint4)(0);
+    const __global uint4 *x = result->x + (size_t)row * result->x_pitch;
+#pragma unroll
+    for (int s = 0; s < BATCH_SLICES; s++) {
+        fetch_a(a[s], x + (first + s) * SLICE_WORDS, result->x_pitch, first + s < end ? result->rows - row : 0);
+    }
 }
 
-/* sums = the products of slices first .. first + CHUNK_SLICES - 1, as far as there are such. w: output 0 of the tile. */
+/* sums = the products of slices first .. first + CHUNK_SLICES - 1, as far as there are such. w: output 0 of the tile. Fragments of x
+ * are requested BATCHES_HELD - 1 batches ahead. */
 static inline __attribute__((always_inline)) void multiply_chunk(matrix_sum *sums, const struct matrix_result *result, int row,
                                                                  const __global uint4 *w, int first)
 {
-    uint4 b[FETCHED_SLICES][B_WORDS], a[A_WORDS];
+    uint4 b[FETCHED_SLICES][B_WORDS], a[BATCHES_HELD][BATCH_SLICES][A_WORDS];
     int end = min(first + CHUNK_SLICES, result->slices);
     clear_sums(sums);
 #pragma unroll 1
-    for (int batch = 0; batch < CHUNK_SLICES; batch += FETCHED_SLICES) {
-        int slice = first + batch;
+    for (int slice = first; slice < end; slice += FETCHED_SLICES) {
 #pragma unroll
         for (int s = 0; s < FETCHED_SLICES; s++) {
-#pragma unroll
-            for (int i = 0; i < B_WORDS; i++) {
-                const __global uint4 *from = w + (size_t)(slice + s) * (SLICE_WORDS * PANEL);
-                b[s][i] = slice + s < end ? from[B_WORD(LANE, i) * PANEL + B_ROW(LANE, i)] : (uint4)(0);
-            }
+            fetch_b(b[s], w + (size_t)(slice + s) * (SLICE_WORDS * PANEL), slice + s < end);
         }
 #pragma unroll
-        for (int s = 0; s < FETCHED_SLICES; s++) {
-            if (slice + s < end) {
+        for (int batch = 0; batch < BATCHES_HELD - 1; batch++) {
+            fetch_batch(a[batch], result, row, slice + batch * BATCH_SLICES, end);
+        }
 #pragma unroll
-                for (int i = 0; i < A_WORDS; i++) {
-                    a[i] = load_x(result, row + A_ROW(LANE, i), (slice + s) * SLICE_WORDS + A_WORD(LANE, i));
+        for (int batch = 0; batch < BATCHES; batch++) {
+            int begin = slice + batch * BATCH_SLICES;
+            if (begin < end) {
+                if (batch + BATCHES_HELD - 1 < BATCHES) {
+                    fetch_batch(a[(batch + BATCHES_HELD - 1) % BATCHES_HELD], result, row,
+                                begin + (BATCHES_HELD - 1) * BATCH_SLICES, end);
                 }
-                multiply_slice(sums, a, b[s]);
+#pragma unroll
+                for (int s = 0; s < BATCH_SLICES; s++) {
+                    multiply_fetched(sums, a[batch % BATCHES_HELD][s], b[batch * BATCH_SLICES + s]);
+                }
             }
         }
     }

@@ -16,7 +16,8 @@
 #define WITHOUT_KERNELS
 #include "attention/attention_step.cl"
 #include "rows/layernorm.cl"
-#define B_TILES 1
+#define B_TILES        1
+#define FETCHED_SLICES (CHUNK_SLICES / B_WORDS / 2) /* attention needs registers, too */
 #include "include/matrix_result.cl"
 #include "include/matrix_rows.cl"
 

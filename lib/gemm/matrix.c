@@ -15,7 +15,8 @@ enum { MOST_ITEMS = 256, TILE_LANES = 32 };
 struct tile {
     int rows, columns, warp_rows, warp_columns;
 };
-static const struct tile tiles[] = {{128, 128, 64, 32}, {64, 64, 32, 32}, {32, 64, 16, 32}};
+static const struct tile tiles[] = {{128, 128, 64, 32}, {64, 64, 32, 32}, {32, 64, 16, 32}, {32, 32, 16, 16}};
+enum { TILES = sizeof tiles / sizeof *tiles };
 
 static size_t count_tiles(const struct tile *tile, int rows, int outputs)
 {
@@ -23,15 +24,16 @@ static size_t count_tiles(const struct tile *tile, int rows, int outputs)
            clf__ceil_divide((size_t)outputs, (size_t)tile->columns);
 }
 
-/* Returns NULL for gemm_matrix_rows.cl. The choice changes no bits. */
+/* Returns NULL for gemm_matrix_rows.cl, which reads W again for every few rows, so that the smallest tile is
+ * worth idle compute units. The choice changes no bits. */
 static const struct tile *choose_tile(const struct clf__caps *caps, int rows, int outputs)
 {
     if (rows <= caps->level->matrix.rows) {
         return NULL;
     }
-    for (const struct tile *tile = tiles; tile < tiles + sizeof tiles / sizeof *tiles; tile++) {
-        int is_filled = rows > tile->rows / 2;
-        if (is_filled && count_tiles(tile, rows, outputs) >= caps->compute_units) {
+    for (const struct tile *tile = tiles; tile < tiles + TILES; tile++) {
+        int is_filled = rows > tile->rows / 2, is_last = tile + 1 == tiles + TILES;
+        if (is_filled && count_tiles(tile, rows, outputs) * (is_last ? 4 : 1) >= caps->compute_units) {
             return tile;
         }
     }
@@ -87,6 +89,13 @@ static int count_warps(const struct clf__weight *weight)
     return warps;
 }
 
+/* Whether the sums of chunks need not be kept apart: of integers they are exact. */
+static int has_one_chunk(const struct clf__weight *weight)
+{
+    return weight->precision == CLF_PRECISION_INT8 ||
+           weight->inputs <= CLF__CHUNK_SLICES * CLF__MATRIX_INPUTS(weight->precision);
+}
+
 static clf_status multiply_few(const struct product *product)
 {
     const struct clf__weight *weight = product->weight;
@@ -112,8 +121,9 @@ static clf_status multiply_tiles(const struct product *product, const struct til
     int warps = tile->rows / tile->warp_rows * (tile->columns / warp_columns);
     char defines[128];
     snprintf(defines, sizeof defines,
-             "-DPRECISION=%d -DTILE_ROWS=%d -DTILE_COLUMNS=%d -DWARP_ROWS=%d -DWARP_COLUMNS=%d",
-             (int)weight->precision, tile->rows, tile->columns, tile->warp_rows, warp_columns);
+             "-DPRECISION=%d -DTILE_ROWS=%d -DTILE_COLUMNS=%d -DWARP_ROWS=%d -DWARP_COLUMNS=%d%s",
+             (int)weight->precision, tile->rows, tile->columns, tile->warp_rows, warp_columns,
+             has_one_chunk(weight) ? " -DHAS_ONE_CHUNK" : "");
     const struct clf__launch launch = {
         .program = "gemm_matrix",
         .defines = defines,
