@@ -20,7 +20,8 @@
  *     SLICE_STEPS                    optional: instructions a slice takes one after the other, in products alone, with
  *                                    A_STEP_WORDS and B_STEP_WORDS(tiles), the words of a lane's fragments of a step,
  *                                    load_a_step(), load_b_step() and multiply_step(), of tiles in local memory, and
- *                                    fetch_a(), fetch_b() and multiply_fetched(), of slices in global memory
+ *                                    fetch_a(), fetch_b() and multiply_fetched(), of slices in global memory; before it,
+ *                                    exchange_a() of slices with A_EXCHANGE_WORDS each of a warp's own local memory
  *     UNROLL_SLICES                  optional: the pragma for loops over calls of multiply_slice(), if not "unroll"
  *     COPY_WORD(to, from), COPIES_END, WAIT_FOR_COPIES(n)  optional: asynchronous copies of words to local memory, the end of a
  *                                    batch of copies, and a wait for all batches except the last n
@@ -128,6 +129,8 @@ static inline void fetch_b(uint4 *b, const __global uint4 *w, int is_there)
     }
 }
 
+#define A_EXCHANGE_WORDS                 0
+#define exchange_a(a, slices, exchange)
 #define multiply_fetched multiply_slice
 #endif
 

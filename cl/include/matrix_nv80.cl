@@ -78,20 +78,32 @@ static inline void multiply_step(matrix_sum *sums, const uint4 *a, const uint4 *
     MMA(sums, a[0].x, a[0].y, a[0].z, a[0].w, own.x, own.y);
 }
 
-/* The words of a slice in global memory, unit by unit of 4 bytes. */
+/* Slices in global memory. A lane requests whole words of x, which go through local memory to the lanes that multiply them. */
+#define A_EXCHANGE_WORDS (MATRIX_ROWS * SLICE_WORDS)
+
 static inline void fetch_a(uint4 *a, const __global uint4 *x, int pitch, int rows)
 {
-    const __global uint *units = (const __global uint *)(x + LANE / 4 * (size_t)pitch) + LANE % 4;
-    uint4 first = (uint4)(0), second = (uint4)(0);
-    if (LANE / 4 < rows) {
-        first = (uint4)(units[0], units[4], units[8], units[12]);
+    int row = LANE / 4;
+    x += row * (size_t)pitch + LANE % 4;
+    a[0] = row < rows ? x[0] : (uint4)(0);
+    a[1] = row + 8 < rows ? x[8 * (size_t)pitch] : (uint4)(0);
+}
+
+static inline void exchange_a(uint4 (*a)[A_WORDS], int slices, __local uint4 *exchange)
+{
+    __asm__ volatile("bar.warp.sync 0xffffffff;" : : : "memory");
+#pragma unroll
+    for (int s = 0; s < slices; s++) {
+        __local uint4 *to = exchange + s * A_EXCHANGE_WORDS;
+        to[TILE_PLACE(MATRIX_ROWS, LANE / 4, LANE % 4)] = a[s][0];
+        to[TILE_PLACE(MATRIX_ROWS, LANE / 4 + 8, LANE % 4)] = a[s][1];
     }
-    if (LANE / 4 + 8 < rows) {
-        units += 32 * (size_t)pitch;
-        second = (uint4)(units[0], units[4], units[8], units[12]);
+    __asm__ volatile("bar.warp.sync 0xffffffff;" : : : "memory");
+#pragma unroll
+    for (int s = 0; s < slices; s++) {
+        load_a_step(&a[s][0], exchange + s * A_EXCHANGE_WORDS, MATRIX_ROWS, 0, 0);
+        load_a_step(&a[s][1], exchange + s * A_EXCHANGE_WORDS, MATRIX_ROWS, 0, 1);
     }
-    a[0] = (uint4)(first.x, second.x, first.y, second.y);
-    a[1] = (uint4)(first.z, second.z, first.w, second.w);
 }
 
 static inline void fetch_b(uint4 *b, const __global uint4 *w, int is_there)

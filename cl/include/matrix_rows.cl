@@ -23,7 +23,7 @@ static inline __attribute__((always_inline)) void fetch_batch(uint4 (*a)[A_WORDS
 /* sums = the products of slices first .. first + CHUNK_SLICES - 1, as far as there are such. w: output 0 of the tile. Fragments of x
  * are requested BATCHES_HELD - 1 batches ahead. */
 static inline __attribute__((always_inline)) void multiply_chunk(matrix_sum *sums, const struct matrix_result *result, int row,
-                                                                 const __global uint4 *w, int first)
+                                                                 const __global uint4 *w, int first, __local uint4 *exchange)
 {
     uint4 b[FETCHED_SLICES][B_WORDS], a[BATCHES_HELD][BATCH_SLICES][A_WORDS];
     int end = min(first + CHUNK_SLICES, result->slices);
@@ -46,6 +46,7 @@ static inline __attribute__((always_inline)) void multiply_chunk(matrix_sum *sum
                     fetch_batch(a[(batch + BATCHES_HELD - 1) % BATCHES_HELD], result, row,
                                 begin + (BATCHES_HELD - 1) * BATCH_SLICES, end);
                 }
+                exchange_a(a[batch % BATCHES_HELD], BATCH_SLICES, exchange);
 #pragma unroll
                 for (int s = 0; s < BATCH_SLICES; s++) {
                     multiply_fetched(sums, a[batch % BATCHES_HELD][s], b[batch * BATCH_SLICES + s]);
@@ -61,8 +62,12 @@ static inline const __global uint4 *tile_of(const __global uint4 *w, int column,
     return w + column / PANEL * panel_words(slices) + column % PANEL;
 }
 
-/* A warp's place among those that share a tile, and local memory of all of them: TILE_PARTS values each. */
-#define TILE_PARTS (MATRIX_SUMS * MATRIX_LANES)
+/* A warp's place among those that share a tile, and local memory of all of them: WARP_PARTS values each, for exchange_a() and then
+ * for the sums of a chunk. */
+#define WARP_PARTS (CLF__WARP_BYTES / 4)
+#if A_EXCHANGE_WORDS * BATCH_SLICES * 16 > CLF__WARP_BYTES
+#error "CLF__WARP_BYTES is too small"
+#endif
 struct tile_warps {
     int warp, warps;
     __local matrix_sum *parts;
@@ -78,17 +83,18 @@ static inline __attribute__((always_inline)) void multiply_tile(matrix_sum *tota
     clear_sums(totals);
     for (int first = 0; first < chunks; first += at->warps) {
         if (w && first + at->warp < chunks) {
-            multiply_chunk(sums, result, row, w, (first + at->warp) * CHUNK_SLICES);
+            multiply_chunk(sums, result, row, w, (first + at->warp) * CHUNK_SLICES,
+                           (__local uint4 *)(at->parts + at->warp * WARP_PARTS));
 #pragma unroll
             for (int i = 0; i < MATRIX_SUMS; i++) {
-                at->parts[at->warp * TILE_PARTS + i * MATRIX_LANES + LANE] = sums[i];
+                at->parts[at->warp * WARP_PARTS + i * MATRIX_LANES + LANE] = sums[i];
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int chunk = 0; at->warp == 0 && chunk < min(at->warps, chunks - first); chunk++) {
 #pragma unroll
             for (int i = 0; i < MATRIX_SUMS; i++) {
-                totals[i] += at->parts[chunk * TILE_PARTS + i * MATRIX_LANES + LANE];
+                totals[i] += at->parts[chunk * WARP_PARTS + i * MATRIX_LANES + LANE];
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE);

@@ -79,10 +79,13 @@ static inline ALWAYS_INLINE void norm_rows(const struct clf__stage *stage, const
     }
 }
 
-/* How groups share a product: tiles of as many warps as K has chunks, several tiles side by side in a group. */
+/* How groups share a product: tiles of as many warps as K has chunks, several tiles side by side in a group. With one row of tiles
+ * neighbouring tiles go to different groups, so that all groups read W. With several rows a group takes neighbouring tiles, which
+ * share panels of W and rows of x in the first-level cache. */
 struct shares {
     int slices, warps, beside; /* beside: the number of this warp's tile in the group */
     int row_tiles, tiles;
+    int in_group, between; /* tiles that a group takes at a time; from one to the next */
 };
 
 static inline struct shares share_product(const struct clf__stage *stage, int rows)
@@ -91,16 +94,20 @@ static inline struct shares share_product(const struct clf__stage *stage, int ro
     while (shares.warps < GROUP_WARPS && shares.warps * CHUNK_SLICES < shares.slices) {
         shares.warps *= 2;
     }
+    int groups = (int)get_num_groups(0);
     shares.beside = WARP / shares.warps;
     shares.row_tiles = (rows + MATRIX_ROWS - 1) / MATRIX_ROWS;
     shares.tiles = shares.row_tiles * ((stage->outputs + MATRIX_COLUMNS - 1) / MATRIX_COLUMNS);
+    shares.in_group = min((shares.tiles + groups - 1) / groups, GROUP_WARPS / shares.warps);
+    shares.between = shares.row_tiles > 1 ? 1 : groups;
     return shares;
 }
 
 #define FOR_SHARES(shares)                                                                                             \
-    for (int first = (int)get_group_id(0); first < shares.tiles;                                                       \
-         first += (int)get_num_groups(0) * (GROUP_WARPS / shares.warps))
-#define TILE_OF_WARP(shares) (first + shares.beside * (int)get_num_groups(0))
+    for (int first = (int)get_group_id(0) * (shares.between > 1 ? 1 : shares.in_group); first < shares.tiles;          \
+         first += (int)get_num_groups(0) * shares.in_group)
+#define TILE_OF_WARP(shares)                                                                                           \
+    (shares.beside < shares.in_group ? first + shares.beside * shares.between : shares.tiles) /* or none */
 
 /* Prefetches the weights of this warp's chunks into the second-level cache. */
 static inline ALWAYS_INLINE void fetch_weights(const struct clf__stage *stage, const __global uint4 *w, int rows)
@@ -143,7 +150,7 @@ static inline ALWAYS_INLINE void multiply_rows(const struct clf__stage *stage, c
         .scale = 1.0f,
     };
     const struct tile_warps at = {WARP % shares.warps, shares.warps,
-                                  (__local matrix_sum *)space->memory + shares.beside * shares.warps * TILE_PARTS};
+                                  (__local matrix_sum *)space->memory + shares.beside * shares.warps * WARP_PARTS};
     FOR_SHARES(shares)
     {
         int tile = TILE_OF_WARP(shares), is_there = tile < shares.tiles;

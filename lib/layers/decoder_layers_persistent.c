@@ -9,7 +9,7 @@
 #include "ops/operand.h"
 #include "program/launch.h"
 
-enum { WAYS = CLF__STAGE_GROUP / CLF__GROUP, PART_BYTES = CLF__STAGE_GROUP * 4 * 4 };
+enum { WAYS = CLF__STAGE_GROUP / CLF__GROUP, PART_BYTES = CLF__STAGE_GROUP / 32 * CLF__WARP_BYTES };
 static const char kernel_name[] = "decoder_layers_gpu";
 
 /* Looks at the counter of arrivals before a group stops waiting: seconds on a GPU, whose looks take about a
