@@ -9,7 +9,7 @@
  * on the tile nor on the number of rows.
  *
  * Needs PRECISION, and TILE_ROWS, TILE_COLUMNS, WARP_ROWS and WARP_COLUMNS, the tiles of a group and of a warp. HAS_ONE_CHUNK: K is
- * at most a chunk, or the sums are exact. */
+ * at most a chunk, or the sums are exact. Y_IN_PANELS: see matrix_result.cl. */
 #include "include/matrix.cl"
 #define WARP_B_TILES (WARP_COLUMNS / MATRIX_COLUMNS)
 #define B_TILES      (WARP_B_TILES < 4 ? WARP_B_TILES : 4) /* that are finished together */

@@ -85,11 +85,19 @@ static inline void activate_sums(float (*values)[MATRIX_SUMS], int kind)
     }
 }
 
+/* Where y (or, with its stride, the residual) has an element. Y_IN_PANELS: as the fp32 weights of product.cl, whose inputs are the
+ * rows here and whose outputs the columns; the stride is that of panels. */
+#ifdef Y_IN_PANELS
+#define PLACE_OF(stride) ((size_t)(column / PANEL) * (stride) + (size_t)row * PANEL + column % PANEL)
+#else
+#define PLACE_OF(stride) ((size_t)row * (stride) + column)
+#endif
+
 static inline void store_values(float (*values)[MATRIX_SUMS], int first_row, int first_column,
                                 const struct matrix_result *result)
 {
     __global ushort *rounded = (__global ushort *)result->y;
-#define Y_PLACE (result->y_offset + (size_t)row * result->y_stride + column)
+#define Y_PLACE (result->y_offset + PLACE_OF(result->y_stride))
 #ifdef SUMS_ARE_PAIRED
     if ((result->y_offset | result->y_stride | result->outputs) % 2 == 0) {
         if (result->is_rounded) {
@@ -120,7 +128,7 @@ static inline void finish_tiles(const matrix_sum (*sums)[MATRIX_SUMS], int first
                                        result->bias ? result->bias[column] : 0.0f))
     activate_sums(values, result->activation);
     if (result->residual) {
-        FOR_SUMS_WITHIN(values[j][i] += result->residual[(size_t)row * result->residual_stride + column])
+        FOR_SUMS_WITHIN(values[j][i] += result->residual[PLACE_OF(result->residual_stride)])
     }
     store_values(values, first_row, first_column, result);
 }

@@ -140,7 +140,8 @@ clf_status clf__weight_prepare(struct clf__weight *weight);
 void clf__weight_pause_copies(struct clf__weight *weight, int is_paused);
 
 /* The gradients of y = scale * x Wᵀ. Each element is one chain over the outputs, or over the rows (in bf16
- * over pairs of them), in their order, on the native provider. */
+ * over pairs of them), in their order, on the native provider; matrix instructions sum in an order of their
+ * own. */
 
 /* dx (rows, inputs) = scale * dy (rows, outputs) W + residual. residual.buffer may be NULL; it may be dx. */
 clf_status clf__gemm_input_gradient(struct clf__matrix dx, struct clf__matrix dy, int rows,

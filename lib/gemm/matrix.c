@@ -3,6 +3,7 @@
 
 #include "device/buffer.h"
 #include "device/caps.h"
+#include "device/device.h"
 #include "gemm/activations.h"
 #include "gemm/provider.h"
 #include "program/launch.h"
@@ -45,6 +46,7 @@ struct product {
     int rows;
     const struct clf__weight *weight;
     const struct clf__epilogue *epilogue;
+    int is_gradient; /* y lies in the panels of a weight in fp32 whose inputs are the product's rows */
 };
 
 static clf_status launch_product(const struct product *product, struct clf__launch launch)
@@ -119,11 +121,11 @@ static clf_status multiply_tiles(const struct product *product, const struct til
     const struct clf__weight *weight = product->weight;
     int lanes = matrix_of(weight)->lanes, warp_columns = tile->warp_columns * lanes / TILE_LANES;
     int warps = tile->rows / tile->warp_rows * (tile->columns / warp_columns);
-    char defines[128];
+    char defines[160];
     snprintf(defines, sizeof defines,
-             "-DPRECISION=%d -DTILE_ROWS=%d -DTILE_COLUMNS=%d -DWARP_ROWS=%d -DWARP_COLUMNS=%d%s",
+             "-DPRECISION=%d -DTILE_ROWS=%d -DTILE_COLUMNS=%d -DWARP_ROWS=%d -DWARP_COLUMNS=%d%s%s",
              (int)weight->precision, tile->rows, tile->columns, tile->warp_rows, warp_columns,
-             has_one_chunk(weight) ? " -DHAS_ONE_CHUNK" : "");
+             has_one_chunk(weight) ? " -DHAS_ONE_CHUNK" : "", product->is_gradient ? " -DY_IN_PANELS" : "");
     const struct clf__launch launch = {
         .program = "gemm_matrix",
         .defines = defines,
@@ -148,6 +150,84 @@ static clf_status multiply(struct clf__matrix y, struct clf__matrix x, int rows,
                                          .precision = weight->precision};
     }
     return tile == NULL ? multiply_few(&product) : multiply_tiles(&product, tile);
+}
+
+/* out: the transpose of scale * x (rows, columns) in bf16, in rows of `words` words or in panels. */
+static clf_status transpose(struct clf__buffer *out, const char *kernel, int words, struct clf__matrix x,
+                            int rows, int columns, float scale)
+{
+    const struct clf__argument arguments[] = {
+        CLF__BUFFER(out), CLF__INT(words),   CLF__MATRIX(x),
+        CLF__INT(rows),   CLF__INT(columns), CLF__FLOAT(scale),
+    };
+    const struct clf__launch launch = {
+        .program = "round_transposed",
+        .defines = "-DPRECISION=2",
+        .gpu = {.kernel = kernel,
+                .groups = {clf__ceil_divide((size_t)columns, CLF__PANEL),
+                           clf__ceil_divide((size_t)words, CLF__GROUP / CLF__PANEL)}},
+        CLF__ARGUMENTS(arguments),
+        .cost = {.bytes = 6.0 * rows * columns},
+    };
+    return clf__launch(clf__buffer_device(out), &launch);
+}
+
+static int count_words(int rows)
+{
+    int inputs = CLF__MATRIX_INPUTS(CLF_PRECISION_BF16);
+    return (rows + inputs - 1) / inputs * CLF__SLICE_WORDS;
+}
+
+/* Rows of a gradient that are copied at a time. */
+enum { GRADIENT_ROWS = 2048 };
+
+clf_status clf__matrix_reserve_gradient(struct clf_device *device, int rows, int outputs, int inputs)
+{
+    size_t word_bytes = CLF__WORD_HALVES * sizeof(uint16_t);
+    size_t bytes = (size_t)count_words(rows < GRADIENT_ROWS ? rows : GRADIENT_ROWS) * word_bytes;
+    size_t panels = clf__ceil_divide((size_t)outputs, CLF__PANEL);
+    CLF__TRY(clf__activations_reserve(device, bytes * (size_t)inputs));
+    return clf__native_reserve_transposed(device, bytes * panels * CLF__PANEL);
+}
+
+/* dW += scale * dyᵀ x, as the transpose (inputs, outputs) of the product xᵀ dy. */
+static clf_status add_rows(struct clf__weight *dweight, struct clf__matrix dy, struct clf__matrix x, int rows,
+                           float scale)
+{
+    struct clf_device *device = dweight->device;
+    int words = count_words(rows), inputs = dweight->inputs, outputs = dweight->outputs;
+    CLF__TRY(transpose(device->packed, "transpose_rows_gpu", words, x, rows, inputs, 1.0f));
+    CLF__TRY(transpose(device->transposed, "transpose_panels_gpu", words, dy, rows, outputs, scale));
+    const struct clf__weight panels = {.device = device,
+                                       .buffer = device->transposed,
+                                       .precision = CLF_PRECISION_BF16,
+                                       .inputs = rows,
+                                       .outputs = outputs};
+    struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
+    epilogue.residual = (struct clf__matrix){.buffer = dweight->buffer, .stride = inputs * CLF__PANEL};
+    const struct product product = {
+        .y = epilogue.residual,
+        .x = {.buffer = device->packed, .stride = words * CLF__WORD_HALVES, .precision = CLF_PRECISION_BF16},
+        .rows = inputs,
+        .weight = &panels,
+        .epilogue = &epilogue,
+        .is_gradient = 1,
+    };
+    const struct tile *tile = choose_tile(clf__device_caps(device), inputs, outputs);
+    return multiply_tiles(&product, tile != NULL ? tile : tiles + TILES - 1);
+}
+
+clf_status clf__matrix_weight_gradient(struct clf__weight *dweight, struct clf__matrix dy,
+                                       struct clf__matrix x, int rows, float scale)
+{
+    CLF__TRY(clf__matrix_reserve_gradient(dweight->device, rows, dweight->outputs, dweight->inputs));
+    for (int first = 0; first < rows; first += GRADIENT_ROWS) {
+        int count = rows - first < GRADIENT_ROWS ? rows - first : GRADIENT_ROWS;
+        CLF__TRY(add_rows(dweight, dy, x, count, scale));
+        dy.offset += (size_t)count * (size_t)dy.stride;
+        x.offset += (size_t)count * (size_t)x.stride;
+    }
+    return CLF_OK;
 }
 
 static size_t weight_bytes(clf_precision precision, int outputs, int inputs)

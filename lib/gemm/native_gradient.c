@@ -21,7 +21,7 @@ static int together(clf_precision precision)
     return clf__packing_of(precision)->group;
 }
 
-static clf_status reserve_transposed(struct clf_device *device, size_t bytes)
+clf_status clf__native_reserve_transposed(struct clf_device *device, size_t bytes)
 {
     if (device->transposed != NULL && clf__buffer_bytes(device->transposed) >= bytes) {
         return CLF_OK;
@@ -61,7 +61,10 @@ clf_status clf__native_reserve_gradients(struct clf_device *device, int rows, in
         int is_matrix = precision == CLF_PRECISION_BF16 && clf__caps_have_matrix(&device->caps);
         const struct clf__packing *packing =
             is_matrix ? clf__matrix_packing_of(precision) : clf__packing_of(precision);
-        return reserve_transposed(device, clf__panels_bytes(packing, inputs, outputs));
+        if (is_matrix) {
+            CLF__TRY(clf__matrix_reserve_gradient(device, rows, outputs, inputs));
+        }
+        return clf__native_reserve_transposed(device, clf__panels_bytes(packing, inputs, outputs));
     }
     CLF__TRY(clf__gemm_reserve(device, rows, outputs, precision));
     return clf__activations_reserve(device, packed_bytes(device, rows, inputs, precision));
@@ -75,7 +78,7 @@ static clf_status transpose(struct clf__weight *out, const struct clf__weight *w
     const struct clf__gemm_provider *provider =
         precision == CLF_PRECISION_BF16 ? weight->bf16_provider : weight->provider;
     size_t bytes = provider->weight_bytes(precision, weight->inputs, weight->outputs);
-    CLF__TRY(reserve_transposed(device, bytes));
+    CLF__TRY(clf__native_reserve_transposed(device, bytes));
     const struct clf__argument arguments[] = {
         CLF__BUFFER(device->transposed),
         CLF__BUFFER(weight->buffer),
@@ -230,6 +233,10 @@ static clf_status add_on_cpu(struct clf__weight *dweight, struct clf__matrix dy,
 static clf_status add_on_gpu(struct clf__weight *dweight, struct clf__matrix dy, struct clf__matrix x,
                              int rows, float scale)
 {
+    clf_precision precision = clf__products_precision(dweight);
+    if (precision == CLF_PRECISION_BF16 && clf__caps_have_matrix(&dweight->device->caps)) {
+        return clf__matrix_weight_gradient(dweight, dy, x, rows, scale);
+    }
     const struct clf__argument arguments[] = {
         CLF__BUFFER(dweight->buffer),
         CLF__MATRIX(dy),
@@ -241,7 +248,7 @@ static clf_status add_on_gpu(struct clf__weight *dweight, struct clf__matrix dy,
     };
     const struct clf__launch launch = {
         .program = "gemm_weight_gradient",
-        .defines = defines_of(clf__products_precision(dweight)),
+        .defines = defines_of(precision),
         .gpu = {.kernel = "weight_gradient_gpu",
                 .groups = {clf__ceil_divide((size_t)dweight->inputs, CLF__TILE),
                            clf__ceil_divide((size_t)dweight->outputs, CLF__TILE)},
