@@ -13,8 +13,8 @@
 enum { MOST_GROUPS = 4096 };
 
 /* Who converts, and into what. Kernels: (out, pitch, x, x_offset, x_stride, rows, inputs); the CPU form takes
- * any number of groups, the GPU form one a row, with a float a work-item in local memory as its last argument
- * where it reduces rows. */
+ * any number of groups, the GPU form one a row, with two floats a work-item in local memory as its last
+ * argument where it reduces rows. */
 struct conversion {
     const char *program, *cpu_kernel, *gpu_kernel, *defines;
     int reduces_rows;
@@ -87,7 +87,7 @@ static clf_status convert(struct clf_device *device, const struct conversion *co
 {
     const struct clf__argument arguments[] = {
         CLF__BUFFER(out), CLF__INT((int)pitch), CLF__MATRIX(x),
-        CLF__INT(rows),   CLF__INT(inputs),     CLF__LOCAL(CLF__GROUP * sizeof(float)),
+        CLF__INT(rows),   CLF__INT(inputs),     CLF__LOCAL(2 * CLF__GROUP * sizeof(float)),
     };
     double values = (double)rows * inputs;
     struct clf__launch launch = {

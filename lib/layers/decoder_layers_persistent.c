@@ -61,6 +61,15 @@ static size_t count_local_bytes(const struct clf__layer *layer)
     return attention > PART_BYTES ? attention : PART_BYTES;
 }
 
+/* Returns whether a launch can leave operands in the workspace. In int8 they are in its own work space. */
+static int takes_operands(const struct clf__persistent *persistent, const struct clf__layer *layer,
+                          struct clf__tensor rounded)
+{
+    return precision_of(layer) == CLF_PRECISION_INT8 ||
+           (rounded.buffer != NULL && rounded.offset % CLF__WORD_HALVES == 0 &&
+            rounded.stride == persistent->rows[CLF__ROWS_OPERAND].stride);
+}
+
 /* Returns whether a persistent launch can contain this call. */
 static int is_persistent(const struct clf__layer *layer, const struct clf__workspace *workspace,
                          const struct clf__layer_call *call)
@@ -73,15 +82,13 @@ static int is_persistent(const struct clf__layer *layer, const struct clf__works
     const struct clf_device *device = clf__buffer_device(persistent->stages.buffer);
     const struct clf__caps *caps = &device->caps;
     const struct clf__attention_call *cross = call->cross_call;
-    const struct clf__tensor *rounded = &workspace->rounded;
     int most_rows = caps->tuning.values[CLF__KNOB_STEP_ROWS + precision_of(layer)];
     return !device->has_no_persistent_launches && workspace->x.rows <= CLF__PERSISTENT_ROWS &&
-           workspace->x.rows <= most_rows && rounded->buffer != NULL &&
-           rounded->offset % CLF__WORD_HALVES == 0 &&
-           rounded->stride == persistent->rows[CLF__ROWS_OPERAND].stride && cross->maps.buffer == NULL &&
-           cross->weights.buffer == NULL && cross->mask.additive.buffer == NULL &&
-           cross->mask.relative.buffer == NULL && !cross->mask.causal &&
-           caps->max_work_group >= CLF__STAGE_GROUP && (caps->without & CLF__WITHOUT_PERSISTENT) == 0;
+           workspace->x.rows <= most_rows && takes_operands(persistent, layer, workspace->rounded) &&
+           cross->maps.buffer == NULL && cross->weights.buffer == NULL &&
+           cross->mask.additive.buffer == NULL && cross->mask.relative.buffer == NULL &&
+           !cross->mask.causal && caps->max_work_group >= CLF__STAGE_GROUP &&
+           (caps->without & CLF__WITHOUT_PERSISTENT) == 0;
 }
 
 static struct clf__grid list_grid(const struct clf_device *device)
@@ -140,9 +147,10 @@ static struct clf__stages_sizes list_sizes(const struct clf__layer *layer,
     const struct clf__attention_call *cross = call->cross_call;
     const struct clf__heads *heads = &layer->mixer.attention.heads;
     int keys = heads->count * heads->key_width, projected = persistent->rows[CLF__ROWS_PROJECTED].stride;
+    int is_int8 = precision_of(layer) == CLF_PRECISION_INT8;
     struct clf__stages_sizes sizes = {
         .self = clf__attention_step_sizes(heads, history, workspace->x.rows),
-        .cross = {.y = {0, persistent->rows[CLF__ROWS_CONTEXT].stride},
+        .cross = {.y = {0, persistent->rows[is_int8 ? CLF__ROWS_ATTENDED : CLF__ROWS_CONTEXT].stride},
                   .q = {0, projected},
                   .k = {0, call->memory.stride},
                   .v = {keys, call->memory.stride},
@@ -154,7 +162,7 @@ static struct clf__stages_sizes list_sizes(const struct clf__layer *layer,
                   .parts = 1,
                   .scale = heads->scale},
         .rounds = !layer->norm_first,
-        .first = 1 + call->layer * CLF__LAYER_STAGES,
+        .first = 1 + call->layer * persistent->layer_stages,
         .arrived = persistent->arrived,
         .fails_at = persistent->fails_at,
         .epsilon = layer->mixer_norm.epsilon,
@@ -168,7 +176,9 @@ static struct clf__stages_sizes list_sizes(const struct clf__layer *layer,
         sizes.rows[i] = persistent->rows[i];
     }
     sizes.rows[CLF__ROWS_X] = (struct clf__place)CLF__PLACE(workspace->x);
-    sizes.rows[CLF__ROWS_OPERAND] = (struct clf__place)CLF__PLACE(workspace->rounded);
+    if (!is_int8) {
+        sizes.rows[CLF__ROWS_OPERAND] = (struct clf__place)CLF__PLACE(workspace->rounded);
+    }
     return sizes;
 }
 
@@ -232,7 +242,7 @@ clf_status clf__persistent_launch(const struct clf__layer *layers, int count,
     const struct clf__attention_history history = clf__self_attention_history(calls->step, calls->state);
     struct clf__stages_sizes sizes = list_sizes(layers, workspace, calls, &history);
     unsigned groups = device->caps.compute_units;
-    sizes.count = count * CLF__LAYER_STAGES + sizes.rounds;
+    sizes.count = count * persistent->layer_stages + sizes.rounds;
     sizes.most_looks = device->info->kind == CLF_DEVICE_CPU ? MOST_CPU_LOOKS : MOST_LOOKS;
     struct clf__cost cost = {.operations = 0.0};
     for (int i = 0; i < count; i++) {
