@@ -22,6 +22,10 @@
 #include "rows/layernorm.cl"
 #define B_TILES 1
 #include "include/matrix_result.cl"
+#if PRECISION == 3 /* sums of integers are exact in every order: smaller chunks, for more warps */
+#undef CHUNK_SLICES
+#define CHUNK_SLICES (CLF__CHUNK_SLICES / 2)
+#endif
 #include "include/matrix_rows.cl"
 
 #define ALWAYS_INLINE __attribute__((always_inline))
