@@ -49,8 +49,7 @@ static inline __global float *floats_of(const struct space *space, int rows, con
 static inline __global ushort *operands_of(const struct space *space, int rows, const struct clf__stages_sizes *sizes)
 {
     int offset = sizes->rows[rows].offset;
-    int is_in_work = PRECISION == 3 || rows != CLF__ROWS_OPERAND;
-    return is_in_work ? (__global ushort *)(space->work + offset) : space->operands + offset;
+    return rows == CLF__ROWS_OPERAND ? space->operands + offset : (__global ushort *)(space->work + offset);
 }
 
 /* Where attention writes to. */

@@ -121,12 +121,14 @@ clf_status clf__gemm_round(struct clf__matrix y, struct clf__matrix x, int rows,
 {
     struct clf_device *device = clf__buffer_device(y.buffer);
     struct conversion conversion = conversion_of(&device->caps, y.precision);
-    assert(conversion.program != NULL && conversion.element_bytes == sizeof(uint16_t) && y.offset == 0 &&
-           columns % 2 == 0);
+    int is_int8 = y.precision == CLF_PRECISION_INT8;
+    assert(conversion.program != NULL && y.offset == 0);
+    assert(conversion.element_bytes == (is_int8 ? 1 : sizeof(uint16_t)) && (is_int8 || columns % 2 == 0));
     if (rows == 0) {
         return CLF_OK;
     }
-    CLF__TRY(clf__gemm_check_matrix("rounded operand", y, 0, rows, columns));
+    CLF__TRY(clf__gemm_check_matrix("rounded operand", y, 0, rows,
+                                    is_int8 ? CLF__QUANTIZED_STRIDE(columns) : columns));
     CLF__TRY(clf__gemm_check_matrix("operand", x, 0, rows, columns));
     return convert(device, &conversion, y.buffer, (size_t)y.stride * sizeof(uint16_t), x, rows, columns);
 }

@@ -61,15 +61,6 @@ static size_t count_local_bytes(const struct clf__layer *layer)
     return attention > PART_BYTES ? attention : PART_BYTES;
 }
 
-/* Returns whether a launch can leave operands in the workspace. In int8 they are in its own work space. */
-static int takes_operands(const struct clf__persistent *persistent, const struct clf__layer *layer,
-                          struct clf__tensor rounded)
-{
-    return precision_of(layer) == CLF_PRECISION_INT8 ||
-           (rounded.buffer != NULL && rounded.offset % CLF__WORD_HALVES == 0 &&
-            rounded.stride == persistent->rows[CLF__ROWS_OPERAND].stride);
-}
-
 /* Returns whether a persistent launch can contain this call. */
 static int is_persistent(const struct clf__layer *layer, const struct clf__workspace *workspace,
                          const struct clf__layer_call *call)
@@ -82,13 +73,15 @@ static int is_persistent(const struct clf__layer *layer, const struct clf__works
     const struct clf_device *device = clf__buffer_device(persistent->stages.buffer);
     const struct clf__caps *caps = &device->caps;
     const struct clf__attention_call *cross = call->cross_call;
+    const struct clf__tensor *rounded = &workspace->rounded;
     int most_rows = caps->tuning.values[CLF__KNOB_STEP_ROWS + precision_of(layer)];
     return !device->has_no_persistent_launches && workspace->x.rows <= CLF__PERSISTENT_ROWS &&
-           workspace->x.rows <= most_rows && takes_operands(persistent, layer, workspace->rounded) &&
-           cross->maps.buffer == NULL && cross->weights.buffer == NULL &&
-           cross->mask.additive.buffer == NULL && cross->mask.relative.buffer == NULL &&
-           !cross->mask.causal && caps->max_work_group >= CLF__STAGE_GROUP &&
-           (caps->without & CLF__WITHOUT_PERSISTENT) == 0;
+           workspace->x.rows <= most_rows && rounded->buffer != NULL &&
+           rounded->offset % CLF__WORD_HALVES == 0 &&
+           rounded->stride == persistent->rows[CLF__ROWS_OPERAND].stride && cross->maps.buffer == NULL &&
+           cross->weights.buffer == NULL && cross->mask.additive.buffer == NULL &&
+           cross->mask.relative.buffer == NULL && !cross->mask.causal &&
+           caps->max_work_group >= CLF__STAGE_GROUP && (caps->without & CLF__WITHOUT_PERSISTENT) == 0;
 }
 
 static struct clf__grid list_grid(const struct clf_device *device)
@@ -176,9 +169,7 @@ static struct clf__stages_sizes list_sizes(const struct clf__layer *layer,
         sizes.rows[i] = persistent->rows[i];
     }
     sizes.rows[CLF__ROWS_X] = (struct clf__place)CLF__PLACE(workspace->x);
-    if (!is_int8) {
-        sizes.rows[CLF__ROWS_OPERAND] = (struct clf__place)CLF__PLACE(workspace->rounded);
-    }
+    sizes.rows[CLF__ROWS_OPERAND] = (struct clf__place)CLF__PLACE(workspace->rounded);
     return sizes;
 }
 

@@ -78,9 +78,9 @@ static int row_bytes(enum clf__stage_rows rows, int columns, clf_precision preci
     if (rows < CLF__ROWS_FLOATS) {
         return round_up(columns * (int)sizeof(float), WORD);
     }
-    return precision == CLF_PRECISION_INT8
-               ? CLF__PACKED_PITCH(columns, 1, CLF__INT8_ROW_TAIL)
-               : round_up(columns, CLF__MATRIX_INPUTS(precision)) * (int)sizeof(uint16_t);
+    int stride = precision == CLF_PRECISION_INT8 ? CLF__QUANTIZED_STRIDE(columns)
+                                                 : round_up(columns, CLF__MATRIX_INPUTS(precision));
+    return stride * (int)sizeof(uint16_t);
 }
 
 /* Strides of all matrices, and places of those in the work space, whose size in words is returned. */
@@ -104,7 +104,7 @@ static int place_rows(struct clf__place out[CLF__ROWS_COUNT], const struct clf__
         [CLF__ROWS_X] = 1,
         [CLF__ROWS_ATTENDED] = !is_int8,
         [CLF__ROWS_ACTIVATED] = !is_int8,
-        [CLF__ROWS_OPERAND] = !is_int8,
+        [CLF__ROWS_OPERAND] = 1,
     };
     for (int i = 0; i < CLF__ROWS_COUNT; i++) {
         int bytes = row_bytes((enum clf__stage_rows)i, columns[i], precision);

@@ -47,8 +47,7 @@ struct clf__stage {
 struct clf__stages_sizes {
     struct clf__attention_step_sizes self;
     struct clf__attention_sizes cross;
-    /* Offsets of x and of a 16-bit operand in elements of their buffers, of the others in words of 16 bytes.
-     */
+    /* Offsets of x and of the operand in elements of their buffers, of the others in words of 16 bytes. */
     struct clf__place rows[CLF__ROWS_COUNT];
     int rounds, first, count; /* rounds: run stage 0 before stage `first`; count: stages with stage 0 */
     int arrived;              /* the counter of arrivals before the launch */
