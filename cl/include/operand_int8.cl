@@ -50,6 +50,106 @@ static inline int quantize(float x, float inverse)
 
 #define quantize16(x, inverse) (as_int16(fma16(x, (float16)(inverse), (float16)(12582912.0f))) - 0x4b400000)
 
+/* ---- GPU form: neighbouring work-items share a row, by quads ---- */
+
+/* A row's scale, its inverse, and what is added to q to make an operand. */
+struct row_scale {
+    float scale, inverse;
+    int zero;
+};
+
+/* The range of the numbers of a row that a work-item has seen. broken: NaN where they hold an infinity or NaN. */
+struct row_range {
+    float4 low, high, broken;
+};
+
+static inline struct row_range empty_range(void)
+{
+    return (struct row_range){(float4)(0.0f), (float4)(0.0f), (float4)(0.0f)};
+}
+
+static inline void widen_range(struct row_range *range, float4 v)
+{
+    range->low = fmin(range->low, v); /* fmin() and fmax() skip NaN */
+    range->high = fmax(range->high, v);
+    range->broken = fma(v, (float4)(0.0f), range->broken);
+}
+
+/* The maximum over `items` neighbouring work-items, of which this is number `item`, in each of them. shared: a value for each
+ * of them; all work-items of a group must call this function. */
+#define RANGE_PARTS 16
+static inline float2 max_of_items(__local float2 *shared, float2 value, int item, int items)
+{
+    barrier(CLK_LOCAL_MEM_FENCE);
+    shared[item] = value;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item < RANGE_PARTS) {
+        for (int i = item + RANGE_PARTS; i < items; i += RANGE_PARTS) {
+            value = fmax(value, shared[i]);
+        }
+        shared[item] = value;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int i = 0; i < RANGE_PARTS; i++) {
+        value = fmax(value, shared[i]);
+    }
+    return value;
+}
+
+/* The scale of the row whose numbers the work-items have seen; arguments as above. */
+static inline struct row_scale scale_of_items(const struct row_range *range, __local float2 *shared, int item, int items)
+{
+    /* An infinite maximum stands for a broken row. Of -low Intel's CPU runtime makes 0 in rows of both signs. */
+    float high = isnan(sum4(range->broken)) ? INFINITY : max4(range->high);
+    float2 ends = max_of_items(shared, (float2)(max4(0.0f - range->low), high), item, items);
+    float lo = 0.0f - ends.x;
+    struct row_scale by;
+    by.scale = scale_of_range(lo, ends.y, isinf(ends.y) ? NAN : 0.0f, &by.inverse);
+    by.zero = -quantize(lo, by.inverse) - 128;
+    return by;
+}
+
+/* Stores a quad of operands, of which `left` >= 1 belong to the row, the others as zeros. */
+static inline void store_quantized_quad(float4 v, __global uchar *to, int left, const struct row_scale *by)
+{
+    int4 q = as_int4(fma(v, (float4)(by->inverse), (float4)(12582912.0f))) - 0x4b400000;
+    *(__global char4 *)to = convert_char4(select((int4)(0), q + by->zero, (int4)(0, 1, 2, 3) < left));
+}
+
+/* Stores what follows a row. end: the beginning of the next row. */
+static inline void store_row_scale(__global uchar *end, const struct row_scale *by)
+{
+    *(__global float *)(end - 8) = by->scale;
+    *(__global int *)(end - 4) = by->zero;
+}
+
+/* Quantises a row of `inputs` floats, whose operands are `pitch` bytes; other arguments as above. */
+#define QUADS_AT_ONCE 4 /* that a work-item requests */
+static inline void quantize_row_gpu(__local float2 *shared, __global uchar *to, int pitch, const __global float *from,
+                                    int inputs, int item, int items)
+{
+    struct row_range range = empty_range();
+    for (int first = 4 * item; first < inputs; first += 4 * items * QUADS_AT_ONCE) {
+        float4 values[QUADS_AT_ONCE];
+#pragma unroll
+        for (int i = 0; i < QUADS_AT_ONCE; i++) {
+            int k = first + 4 * items * i;
+            values[i] = k < inputs ? load_quad(from + k, inputs - k, 0.0f) : (float4)(0.0f);
+        }
+#pragma unroll
+        for (int i = 0; i < QUADS_AT_ONCE; i++) {
+            widen_range(&range, values[i]);
+        }
+    }
+    const struct row_scale by = scale_of_items(&range, shared, item, items);
+    for (int k = 4 * item; k < inputs; k += 4 * items) {
+        store_quantized_quad(load_quad(from + k, inputs - k, 0.0f), to + k, inputs - k, &by);
+    }
+    if (item == 0) {
+        store_row_scale(to + pitch, &by);
+    }
+}
+
 /* ---- CPU form ---- */
 
 /* s of a row and what scale_of_range() gives, and lo. */

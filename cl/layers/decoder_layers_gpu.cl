@@ -5,13 +5,17 @@
  * Buffers are arguments, and stages name a buffer and a place in it. Activations are written during the launch, so they are
  * never read through pointers that are restrict or constant.
  *
- * GPU form only. Needs PRECISION (fp16 or bf16), what attention_step.cl and layernorm.cl need, and GROUPS_TOGETHER. */
+ * GPU form only. Needs PRECISION (fp16, bf16 or int8), what attention_step.cl and layernorm.cl need, and GROUPS_TOGETHER. */
 #include "include/grid_barrier.cl"
 #include "include/matrix.cl"
 #include "layers/stages.h"
 
-#define WAYS             (CLF__STAGE_GROUP / GROUP)
+#define WAYS (CLF__STAGE_GROUP / GROUP)
+#if PRECISION == 3 /* attention and products have floats as results */
+#define QUANTIZED
+#else
 #define RESULT_PRECISION PRECISION
+#endif
 
 #define WITHOUT_KERNELS
 #include "attention/attention_step.cl"
@@ -19,6 +23,10 @@
 #define B_TILES        1
 #define FETCHED_SLICES (CHUNK_SLICES / B_WORDS / 2) /* attention needs registers, too */
 #include "include/matrix_result.cl"
+#if PRECISION == 3 /* sums of integers are exact in every order: smaller chunks, for more warps */
+#undef CHUNK_SLICES
+#define CHUNK_SLICES (CLF__CHUNK_SLICES / 2)
+#endif
 #include "include/matrix_rows.cl"
 
 #define ALWAYS_INLINE __attribute__((always_inline))
@@ -45,11 +53,32 @@ static inline __global ushort *operands_of(const struct space *space, int rows, 
     return rows == CLF__ROWS_OPERAND ? space->operands + offset : (__global ushort *)(space->work + offset);
 }
 
+/* Where attention writes to. */
+#if PRECISION == 3
+#define RESULTS_OF floats_of
+#else
+#define RESULTS_OF operands_of
+#endif
+
 static inline const __global float *vector_of(const struct space *space, int place)
 {
     return place >= 0 ? space->vectors + place : 0;
 }
 
+#if PRECISION == 3
+/* A group takes whole rows. */
+static inline ALWAYS_INLINE void round_rows(const struct clf__stage *stage, const struct space *space,
+                                            const struct clf__stages_sizes *sizes)
+{
+    int stride = sizes->rows[stage->to].stride;
+    for (int row = (int)get_group_id(0); row < sizes->self.rows; row += (int)get_num_groups(0)) {
+        quantize_row_gpu((__local float2 *)space->memory,
+                         (__global uchar *)(operands_of(space, stage->to, sizes) + (size_t)row * stride), 2 * stride,
+                         floats_of(space, stage->from, sizes) + (size_t)row * sizes->rows[stage->from].stride,
+                         stage->inputs, (int)get_local_id(0), CLF__STAGE_GROUP);
+    }
+}
+#else
 static inline ALWAYS_INLINE void round_rows(const struct clf__stage *stage, const struct space *space,
                                             const struct clf__stages_sizes *sizes)
 {
@@ -62,19 +91,21 @@ static inline ALWAYS_INLINE void round_rows(const struct clf__stage *stage, cons
         store_operand_quad(value, to + (size_t)row * sizes->rows[stage->to].stride + column, left);
     }
 }
+#endif
 
 /* Each of the groups within a group takes a row; those without one go through the same barriers. */
 static inline ALWAYS_INLINE void norm_rows(const struct clf__stage *stage, const struct space *space,
                                            const struct clf__stages_sizes *sizes)
 {
     int way = (int)get_local_id(0) / GROUP, groups = (int)get_num_groups(0), rows = sizes->self.rows;
-    __local float *shared = (__local float *)space->memory + way * GROUP;
+    __local float *shared = (__local float *)space->memory + way * NORM_SHARED;
+    int stride = sizes->rows[stage->to].stride;
     for (int first = (int)get_group_id(0); first < rows; first += groups * WAYS) {
         int own = first + way * groups, row = min(own, rows - 1);
-        __global float *out = floats_of(space, CLF__ROWS_X, sizes) + (size_t)row * sizes->rows[CLF__ROWS_X].stride;
-        __global ushort *rounded = operands_of(space, stage->to, sizes) + (size_t)row * sizes->rows[stage->to].stride;
-        norm_row_gpu(shared, own < rows && stage->writes_x ? out : 0, own < rows ? rounded : 0,
-                     floats_of(space, stage->from, sizes) + (size_t)row * sizes->rows[stage->from].stride,
+        __global float *x = floats_of(space, CLF__ROWS_X, sizes) + (size_t)row * sizes->rows[CLF__ROWS_X].stride;
+        __global ushort *operands = operands_of(space, stage->to, sizes) + (size_t)row * stride;
+        const struct norm_row out = row_of(own < rows && stage->writes_x ? x : 0, own < rows ? operands : 0, stride);
+        norm_row_gpu(shared, &out, floats_of(space, stage->from, sizes) + (size_t)row * sizes->rows[stage->from].stride,
                      vector_of(space, stage->gamma), vector_of(space, stage->beta), stage->inputs, sizes->epsilon);
     }
 }
@@ -109,7 +140,8 @@ static inline struct shares share_product(const struct clf__stage *stage, int ro
 #define TILE_OF_WARP(shares)                                                                                           \
     (shares.beside < shares.in_group ? first + shares.beside * shares.between : shares.tiles) /* or none */
 
-/* Prefetches the weights of this warp's chunks into the second-level cache. */
+/* Prefetches the weights of this warp's chunks, and the scales of its panel, into the second-level cache. */
+#define FETCHED_BYTES 128
 static inline ALWAYS_INLINE void fetch_weights(const struct clf__stage *stage, const __global uint4 *w, int rows)
 {
 #ifdef FETCH_AHEAD
@@ -124,6 +156,11 @@ static inline ALWAYS_INLINE void fetch_weights(const struct clf__stage *stage, c
                 FETCH_AHEAD(from + word * PANEL);
             }
         }
+        if (PRECISION == 3 && tile < shares.tiles && WARP % shares.warps == 0 && LANE < CLF__INT8_TAIL / FETCHED_BYTES) {
+            int panel = tile / shares.row_tiles * MATRIX_COLUMNS / PANEL;
+            FETCH_AHEAD((const __global uchar *)(w + (panel + 1) * panel_words(shares.slices)) - CLF__INT8_TAIL +
+                        LANE * FETCHED_BYTES);
+        }
     }
 #endif
 }
@@ -132,7 +169,7 @@ static inline ALWAYS_INLINE void multiply_rows(const struct clf__stage *stage, c
                                                const struct space *space, const struct clf__stages_sizes *sizes)
 {
     const struct shares shares = share_product(stage, sizes->self.rows);
-    int is_rounded = stage->to >= CLF__ROWS_FLOATS;
+    int is_rounded = PRECISION != 3 && stage->to >= CLF__ROWS_FLOATS;
     const struct matrix_result result = {
         .y = is_rounded ? (__global float *)operands_of(space, stage->to, sizes) : floats_of(space, stage->to, sizes),
         .y_stride = sizes->rows[stage->to].stride,
@@ -177,7 +214,7 @@ static inline ALWAYS_INLINE void attend_rows(const struct clf__stage *stage, __g
     int tasks = is_self ? sizes->self.rows * sizes->self.heads
                         : sizes->cross.sequences * sizes->cross.max_queries * sizes->cross.heads;
     __global float *projected = floats_of(space, stage->from, sizes);
-    __global ushort *y = operands_of(space, stage->to, sizes);
+    __global result_element *y = RESULTS_OF(space, stage->to, sizes);
     __global cache_element *k = (__global cache_element *)keys, *v = (__global cache_element *)values;
     for (int task = (int)get_group_id(0); task < tasks; task += groups) {
         struct step step;

@@ -1,5 +1,6 @@
 /* Normalisation of rows: y (N, D) of x (N, D) with gamma (1, D) and beta (1, D); y may be x. rounded (N, D) is y in
- * bf16, or with RESULT_PRECISION as result.cl says. y or rounded may be null.
+ * bf16, or with RESULT_PRECISION as result.cl says, or with QUANTIZED (GPU form) rows of quantize.cl, whose stride counts 16
+ * bits. y or rounded may be null.
  *
  *   NORM 0: y = (x - mean) / sqrt(var + eps) * gamma + beta, var = mean of (x - mean)^2
  *   NORM 1: y = x / sqrt(mean of x^2 + eps) * gamma
@@ -18,6 +19,12 @@
 #define OPERAND_PRECISION 2
 #endif
 #include "include/operand16.cl"
+#ifdef QUANTIZED
+#include "include/operand_int8.cl"
+#define NORM_SHARED (2 * GROUP) /* floats of local memory */
+#else
+#define NORM_SHARED GROUP
+#endif
 
 #ifndef NORM
 #error "NORM: 0 (layer), 1 (RMS) or 2 (std)"
@@ -123,17 +130,57 @@ CPU_KERNEL void layernorm_forward_cpu(FORWARD_ARGUMENTS)
     }
 }
 
+/* Where the GPU form stores a row: as floats, as operands that end before operands_end, or both. */
+struct norm_row {
+    __global float *out;
+    __global ushort *operands, *operands_end;
+};
+
+static inline struct norm_row row_of(__global float *out, __global ushort *operands, int stride)
+{
+    return (struct norm_row){out, operands, operands ? operands + stride : 0};
+}
+
+/* Stores the quad at a column, of which `left` belong to the row; in int8 the floats alone. */
+static inline void store_normal(float4 value, const struct norm_row *row, int column, int left)
+{
+    if (row->out) {
+        store_quad(value, row->out + column, left);
+    }
+#ifndef QUANTIZED
+    if (row->operands) {
+        store_operand_quad(value, row->operands + column, left);
+    }
+#endif
+}
+
+#ifdef QUANTIZED
+static inline void store_quantized(float4 value, const struct norm_row *row, int column, int left,
+                                   const struct row_scale *by)
+{
+    if (row->operands) {
+        store_quantized_quad(value, (__global uchar *)row->operands + column, left, by);
+    }
+}
+
+static inline void end_quantized(const struct norm_row *row, const struct row_scale *by)
+{
+    if (row->operands && GROUP_ITEM == 0) {
+        store_row_scale((__global uchar *)row->operands_end, by);
+    }
+}
+#endif
+
 #ifdef HELD
 /* A row of up to HELD * QUADS columns, of which a work-item holds HELD quads: all that is read is asked for at once, since
- * waiting for memory is most of the work of the few rows of a decoding step. */
-static inline void norm_row_gpu(__local float *shared, __global float *out, __global ushort *rounded,
-                             const __global float *in, const __global float *gamma, const __global float *beta,
-                             int columns, float eps)
+ * waiting for memory is most of the work of the few rows of a decoding step. shared: NORM_SHARED. */
+static inline void norm_row_gpu(__local float *shared, const struct norm_row *row, const __global float *in,
+                                const __global float *gamma, const __global float *beta, int columns, float eps)
 {
-    int left = columns - GROUP_ITEM * 4;
-    in += GROUP_ITEM * 4;
-    gamma += GROUP_ITEM * 4;
-    beta += GROUP_ITEM * 4;
+    int first = GROUP_ITEM * 4, left = columns - first;
+    in += first;
+    gamma += first;
+    beta += first;
     float4 values[HELD], factors[HELD], shifts[HELD], squares = 0.0f;
 #pragma unroll
     for (int i = 0; i < HELD; i++) {
@@ -160,22 +207,30 @@ static inline void norm_row_gpu(__local float *shared, __global float *out, __gl
     float scale = scale_of(group_sum(shared, sum4(squares)), columns, eps);
 #pragma unroll
     for (int i = 0; i < HELD; i++) {
+        values[i] = fma(values[i] * scale, factors[i], shifts[i]); /* 0 where the row has no column */
         if (left > i * QUADS) {
-            float4 value = fma(values[i] * scale, factors[i], shifts[i]);
-            int column = columns - left + i * QUADS;
-            if (out) {
-                store_quad(value, out + column, left - i * QUADS);
-            }
-            if (rounded) {
-                store_operand_quad(value, rounded + column, left - i * QUADS);
-            }
+            store_normal(values[i], row, first + i * QUADS, left - i * QUADS);
         }
     }
+#ifdef QUANTIZED
+    struct row_range range = empty_range();
+#pragma unroll
+    for (int i = 0; i < HELD; i++) {
+        widen_range(&range, values[i]);
+    }
+    const struct row_scale by = scale_of_items(&range, (__local float2 *)shared, GROUP_ITEM, GROUP);
+#pragma unroll
+    for (int i = 0; i < HELD; i++) {
+        if (left > i * QUADS) {
+            store_quantized(values[i], row, first + i * QUADS, left - i * QUADS, &by);
+        }
+    }
+    end_quantized(row, &by);
+#endif
 }
 #else
-static inline void norm_row_gpu(__local float *shared, __global float *out, __global ushort *rounded,
-                             const __global float *in, const __global float *gamma, const __global float *beta,
-                             int columns, float eps)
+static inline void norm_row_gpu(__local float *shared, const struct norm_row *row, const __global float *in,
+                                const __global float *gamma, const __global float *beta, int columns, float eps)
 {
     int first = GROUP_ITEM * 4;
     float4 squares = 0.0f;
@@ -193,30 +248,40 @@ static inline void norm_row_gpu(__local float *shared, __global float *out, __gl
         squares = fma(p, p, squares);
     }
     float scale = scale_of(group_sum(shared, sum4(squares)), columns, eps);
+#define NORMAL_QUAD(c, left)                                                                                           \
+    fma((load_quad(in + (c), left, 0.0f) - mean) * scale, load_quad(gamma + (c), left, 0.0f),                          \
+        BETA(float4, load_quad(beta + (c), left, 0.0f)))
+#ifdef QUANTIZED
+    struct row_range range = empty_range();
     for (int c = first; c < columns; c += QUADS) {
-        int left = columns - c;
-        float4 normal = (load_quad(in + c, left, 0.0f) - mean) * scale;
-        float4 factor = load_quad(gamma + c, left, 0.0f);
-        float4 value = fma(normal, factor, BETA(float4, load_quad(beta + c, left, 0.0f)));
-        if (out) {
-            store_quad(value, out + c, left);
-        }
-        if (rounded) {
-            store_operand_quad(value, rounded + c, left);
-        }
+        float4 value = NORMAL_QUAD(c, columns - c);
+        widen_range(&range, select((float4)(0.0f), value, (int4)(0, 1, 2, 3) < columns - c));
     }
+    const struct row_scale by = scale_of_items(&range, (__local float2 *)shared, GROUP_ITEM, GROUP);
+#endif
+    for (int c = first; c < columns; c += QUADS) {
+        float4 value = NORMAL_QUAD(c, columns - c);
+        store_normal(value, row, c, columns - c);
+#ifdef QUANTIZED
+        store_quantized(value, row, c, columns - c, &by);
+#endif
+    }
+#ifdef QUANTIZED
+    end_quantized(row, &by);
+#endif
 }
 #endif
 
 #ifndef WITHOUT_KERNELS /* for programs that call the functions above */
 GPU_KERNEL void layernorm_forward_gpu(FORWARD_ARGUMENTS)
 {
-    __local float shared[GROUP];
+    __local float2 shared[NORM_SHARED / 2];
     for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {
         __global float *out = y ? y + y_offset + (size_t)n * y_stride : 0;
-        __global ushort *out_rounded = rounded ? rounded + rounded_offset + (size_t)n * rounded_stride : 0;
-        const __global float *in = x + x_offset + (size_t)n * x_stride;
-        norm_row_gpu(shared, out, out_rounded, in, gamma + gamma_offset, beta + beta_offset, columns, eps);
+        __global ushort *operands = rounded ? rounded + rounded_offset + (size_t)n * rounded_stride : 0;
+        const struct norm_row row = row_of(out, operands, rounded_stride);
+        norm_row_gpu((__local float *)shared, &row, x + x_offset + (size_t)n * x_stride, gamma + gamma_offset,
+                     beta + beta_offset, columns, eps);
     }
 }
 

@@ -13,8 +13,8 @@
 enum { MOST_GROUPS = 4096 };
 
 /* Who converts, and into what. Kernels: (out, pitch, x, x_offset, x_stride, rows, inputs); the CPU form takes
- * any number of groups, the GPU form one a row, with a float a work-item in local memory as its last argument
- * where it reduces rows. */
+ * any number of groups, the GPU form one a row, with two floats a work-item in local memory as its last
+ * argument where it reduces rows. */
 struct conversion {
     const char *program, *cpu_kernel, *gpu_kernel, *defines;
     int reduces_rows;
@@ -87,7 +87,7 @@ static clf_status convert(struct clf_device *device, const struct conversion *co
 {
     const struct clf__argument arguments[] = {
         CLF__BUFFER(out), CLF__INT((int)pitch), CLF__MATRIX(x),
-        CLF__INT(rows),   CLF__INT(inputs),     CLF__LOCAL(CLF__GROUP * sizeof(float)),
+        CLF__INT(rows),   CLF__INT(inputs),     CLF__LOCAL(2 * CLF__GROUP * sizeof(float)),
     };
     double values = (double)rows * inputs;
     struct clf__launch launch = {
@@ -121,12 +121,14 @@ clf_status clf__gemm_round(struct clf__matrix y, struct clf__matrix x, int rows,
 {
     struct clf_device *device = clf__buffer_device(y.buffer);
     struct conversion conversion = conversion_of(&device->caps, y.precision);
-    assert(conversion.program != NULL && conversion.element_bytes == sizeof(uint16_t) && y.offset == 0 &&
-           columns % 2 == 0);
+    int is_int8 = y.precision == CLF_PRECISION_INT8;
+    assert(conversion.program != NULL && y.offset == 0);
+    assert(conversion.element_bytes == (is_int8 ? 1 : sizeof(uint16_t)) && (is_int8 || columns % 2 == 0));
     if (rows == 0) {
         return CLF_OK;
     }
-    CLF__TRY(clf__gemm_check_matrix("rounded operand", y, 0, rows, columns));
+    CLF__TRY(clf__gemm_check_matrix("rounded operand", y, 0, rows,
+                                    is_int8 ? CLF__QUANTIZED_STRIDE(columns) : columns));
     CLF__TRY(clf__gemm_check_matrix("operand", x, 0, rows, columns));
     return convert(device, &conversion, y.buffer, (size_t)y.stride * sizeof(uint16_t), x, rows, columns);
 }

@@ -15,12 +15,18 @@ clf_precision clf__gemm_operand(const struct clf__weight *weight)
     return reads_16_bits ? precision : CLF_PRECISION_FP32;
 }
 
+clf_precision clf__gemm_row_operand(const struct clf__weight *weight)
+{
+    int reads_quantized = weight->precision == CLF_PRECISION_INT8 && weight->provider == &clf__gemm_matrix;
+    return reads_quantized ? CLF_PRECISION_INT8 : clf__gemm_operand(weight);
+}
+
 int clf__operand_multiple(const struct clf_device *device)
 {
     return clf__caps_have_matrix(clf__device_caps(device)) ? CLF__MATRIX_INPUTS(CLF_PRECISION_FP16) : 2;
 }
 
-/* Whether rows of 16-bit numbers begin where the kernels can read them. */
+/* Whether operands that are not fp32 begin where the kernels can read them. */
 static int is_operand_aligned(struct clf__matrix x, const struct clf_device *device)
 {
     int words = clf__caps_have_matrix(clf__device_caps(device)) ? CLF__WORD_HALVES : 2;
@@ -30,7 +36,7 @@ static int is_operand_aligned(struct clf__matrix x, const struct clf_device *dev
 /* Whether x and y are in precisions that the kernels have. */
 static int are_readable(struct clf__matrix y, struct clf__matrix x, const struct clf__weight *weight)
 {
-    clf_precision operand = clf__gemm_operand(weight), rounded = weight->precision;
+    clf_precision operand = clf__gemm_row_operand(weight), rounded = weight->precision;
     int rounds = clf__activations_are_packed(weight->device, rounded) && rounded != CLF_PRECISION_INT8;
     return (x.precision == CLF_PRECISION_FP32 ||
             (x.precision == operand && is_operand_aligned(x, weight->device))) &&
@@ -52,7 +58,9 @@ clf_status clf__gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows
                          (int)y.precision, (int)x.precision, (int)weight->precision);
     }
     CLF__TRY(clf__gemm_check_matrix("result", y, 0, rows, weight->outputs));
-    CLF__TRY(clf__gemm_check_matrix("operand", x, 0, rows, weight->inputs));
+    int is_quantized = x.precision == CLF_PRECISION_INT8;
+    CLF__TRY(clf__gemm_check_matrix("operand", x, 0, rows,
+                                    is_quantized ? CLF__QUANTIZED_STRIDE(weight->inputs) : weight->inputs));
     if (epilogue->residual.buffer) {
         CLF__TRY(clf__gemm_check_matrix("residual", epilogue->residual, 0, rows, weight->outputs));
     }

@@ -23,7 +23,7 @@ struct clf__matrix {
     const struct clf__buffer *buffer;
     size_t offset;
     int stride;
-    clf_precision precision; /* FP32; BF16 or FP16 where clf__gemm_operand() says so */
+    clf_precision precision; /* FP32; others where clf__gemm_row_operand() says so */
 };
 
 /* One block of rows of a weight, as PyTorch's nn.Linear stores it. */
@@ -159,11 +159,15 @@ clf_status clf__gemm_reserve_gradients(struct clf_device *device, int rows, int 
 /* The precision in which products with this weight read x; they also take fp32, and convert it first. Where
  * it is bf16 or fp16, a product with such a weight can write y so, too, for the next one. */
 clf_precision clf__gemm_operand(const struct clf__weight *weight);
+/* The precision of rows that are converted once for all products with such weights that read them: that of
+ * clf__gemm_operand(), or CLF_PRECISION_INT8 for rows of cl/gemm/quantize.cl, CLF__QUANTIZED_STRIDE() apart.
+ */
+clf_precision clf__gemm_row_operand(const struct clf__weight *weight);
 /* The multiple that the inputs of a weight must be for products to read x in 16 bits. */
 int clf__operand_multiple(const struct clf_device *device);
 
-/* y (rows, columns) = x in the precision of y, bf16 or fp16, rounded as a product would that reads it.
- * columns are a multiple of clf__operand_multiple(); y begins its buffer. */
+/* y (rows, columns) = x in the precision of y, bf16, fp16 or int8, converted as a product would that reads
+ * it. In 16 bits columns are a multiple of clf__operand_multiple(); y begins its buffer. */
 clf_status clf__gemm_round(struct clf__matrix y, struct clf__matrix x, int rows, int columns);
 
 /* Products in bf16, int8 and, with matrix instructions, fp16 first convert x into memory that the device

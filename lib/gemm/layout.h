@@ -18,6 +18,9 @@
 /* What follows a row in int8: its scale and its zero, of four bytes each. */
 #define CLF__INT8_ROW_TAIL 8
 
+/* From row to row of cl/gemm/quantize.cl in its GPU form, counted in 16 bits as other operands are. */
+#define CLF__QUANTIZED_STRIDE(inputs) (CLF__PACKED_PITCH(inputs, 1, CLF__INT8_ROW_TAIL) / 2)
+
 /* Of GPU forms: rows and columns of a tile, and rows of a group of the kernels for few of them. */
 #define CLF__TILE        64
 #define CLF__SKINNY_ROWS 16

@@ -223,7 +223,7 @@ static clf_status reserve(struct clf__session *session)
     struct clf__arena *arena = &session->arena;
     struct clf__workspace_widths widths = clf__stacks_widths(config);
     /* Of every product of the layers: their weights have one precision. */
-    widths.operand = clf__linear_operand(&session->transformer->decoder.projection);
+    widths.operand = clf__linear_row_operand(&session->transformer->decoder.projection);
     session->source_rows = most_source_rows(session);
     CLF__TRY(clf__workspace_reserve(&session->workspace, arena, most_rows(session), &widths));
     CLF__TRY(config->feature_size > 0 ? reserve_frames(session) : CLF_OK);

@@ -140,9 +140,10 @@ static struct clf__stages_sizes list_sizes(const struct clf__layer *layer,
     const struct clf__attention_call *cross = call->cross_call;
     const struct clf__heads *heads = &layer->mixer.attention.heads;
     int keys = heads->count * heads->key_width, projected = persistent->rows[CLF__ROWS_PROJECTED].stride;
+    int is_int8 = precision_of(layer) == CLF_PRECISION_INT8;
     struct clf__stages_sizes sizes = {
         .self = clf__attention_step_sizes(heads, history, workspace->x.rows),
-        .cross = {.y = {0, persistent->rows[CLF__ROWS_CONTEXT].stride},
+        .cross = {.y = {0, persistent->rows[is_int8 ? CLF__ROWS_ATTENDED : CLF__ROWS_CONTEXT].stride},
                   .q = {0, projected},
                   .k = {0, call->memory.stride},
                   .v = {keys, call->memory.stride},
@@ -154,7 +155,7 @@ static struct clf__stages_sizes list_sizes(const struct clf__layer *layer,
                   .parts = 1,
                   .scale = heads->scale},
         .rounds = !layer->norm_first,
-        .first = 1 + call->layer * CLF__LAYER_STAGES,
+        .first = 1 + call->layer * persistent->layer_stages,
         .arrived = persistent->arrived,
         .fails_at = persistent->fails_at,
         .epsilon = layer->mixer_norm.epsilon,
@@ -232,7 +233,7 @@ clf_status clf__persistent_launch(const struct clf__layer *layers, int count,
     const struct clf__attention_history history = clf__self_attention_history(calls->step, calls->state);
     struct clf__stages_sizes sizes = list_sizes(layers, workspace, calls, &history);
     unsigned groups = device->caps.compute_units;
-    sizes.count = count * CLF__LAYER_STAGES + sizes.rounds;
+    sizes.count = count * persistent->layer_stages + sizes.rounds;
     sizes.most_looks = device->info->kind == CLF_DEVICE_CPU ? MOST_CPU_LOOKS : MOST_LOOKS;
     struct clf__cost cost = {.operations = 0.0};
     for (int i = 0; i < count; i++) {

@@ -86,6 +86,12 @@ enum clf__type clf__linear_operand(const struct clf__linear *linear)
                                              : CLF__F32;
 }
 
+enum clf__type clf__linear_row_operand(const struct clf__linear *linear)
+{
+    return clf__gemm_row_operand(linear->weight) == CLF_PRECISION_INT8 ? CLF__QUANTIZED
+                                                                       : clf__linear_operand(linear);
+}
+
 clf_status clf__linear_forward(struct clf__tensor y, struct clf__tensor x, const struct clf__linear *linear,
                                enum clf__activation activation, struct clf__tensor residual)
 {

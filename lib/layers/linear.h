@@ -16,6 +16,8 @@ struct clf__linear {
 /* The type in which its product reads x, to which it would round floats first: CLF__F32, CLF__BF16 or
  * CLF__F16. */
 enum clf__type clf__linear_operand(const struct clf__linear *linear);
+/* The type of rows that are converted once for all products that read them: the same, or CLF__QUANTIZED. */
+enum clf__type clf__linear_row_operand(const struct clf__linear *linear);
 
 /* A layer from host values. `bias` has one float an output, or is NULL. On failure nothing is left behind. */
 clf_status clf__linear_create_streamed(struct clf__linear *out, struct clf_device *device,

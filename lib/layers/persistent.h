@@ -9,13 +9,14 @@
 
 /* CLF__PERSISTENT_PROOFS: steps that a device computes both ways before its persistent launches are trusted.
  */
-enum { CLF__PERSISTENT_ROWS = 64, CLF__LAYER_STAGES = 11, CLF__PERSISTENT_PROOFS = 2 };
+enum { CLF__PERSISTENT_ROWS = 64, CLF__PERSISTENT_PROOFS = 2 };
 
 /* The stages of a decoder's layers, with the buffers of their launch. stages.buffer is NULL if the layers
  * take a launch for each operation. */
 struct clf__persistent {
     struct clf__tensor
-        stages; /* (1 + layers * CLF__LAYER_STAGES, CLF__STAGE_INTS) i32: rounding, then the layers */
+        stages;       /* (1 + layers * layer_stages, CLF__STAGE_INTS) i32: rounding, then the layers */
+    int layer_stages; /* the stages of a layer */
     struct clf__tensor vectors;  /* (1, n) copies of biases, gains and shifts */
     struct clf__tensor work;     /* (1, n) the activations of a step */
     struct clf__tensor arrivals; /* (1, 1) i32 */

@@ -6,7 +6,9 @@
 #include "layers/persistent.h"
 #include "ops/operand.h"
 
-enum { WORD = 16, VECTOR_FLOATS = 4, PRODUCTS = 6 };
+/* The stages of a layer, and of those the ones that int8 adds: it quantises attention's results twice, and
+ * the feed-forward's activations. */
+enum { WORD = 16, VECTOR_FLOATS = 4, PRODUCTS = 6, LAYER_STAGES = 11, INT8_STAGES = 3 };
 
 static int round_up(int n, int unit)
 {
@@ -26,8 +28,14 @@ static void list_linears(const struct clf__linear *out[PRODUCTS], const struct c
 static int is_taken(const struct clf__linear *linear, clf_precision precision)
 {
     struct clf__weight_layout layout = clf__weight_layout(linear->weight);
+    int word = precision == CLF_PRECISION_INT8 ? WORD : CLF__WORD_HALVES;
     return linear->scale == 1.0f && layout.precision == precision && layout.panel == CLF__PANEL &&
-           layout.group == CLF__WORD_HALVES;
+           layout.group == word;
+}
+
+static clf_precision precision_of(const struct clf__layer *layer)
+{
+    return clf__weight_layout(layer->mixer.attention.input.weight).precision;
 }
 
 static int same_heads(const struct clf__heads *a, const struct clf__heads *b)
@@ -43,7 +51,7 @@ static int can_be_persistent(const struct clf__caps *caps, const struct clf__lay
     if (!layer->mixer.kind->is_in_single_launch || layer->cross_attention.input.weight == NULL) {
         return 0;
     }
-    clf_precision precision = clf__weight_layout(first->mixer.attention.input.weight).precision;
+    clf_precision precision = precision_of(first);
     const struct clf__linear *linears[PRODUCTS];
     list_linears(linears, layer);
     for (int i = 0; i < PRODUCTS; i++) {
@@ -54,9 +62,8 @@ static int can_be_persistent(const struct clf__caps *caps, const struct clf__lay
     const struct clf__heads *heads = &first->mixer.attention.heads;
     int has_barrier = caps->has_device_atomics || (caps->level->instructions & CLF__MATRIX_NV80) != 0;
     return clf__caps_have_matrix(caps) && has_barrier && caps->attention == CLF_ATTENTION_FUSED &&
-           (precision == CLF_PRECISION_FP16 || precision == CLF_PRECISION_BF16) &&
-           !layer->feed_forward.gated && layer->relative.table.buffer == NULL &&
-           layer->norm_first == first->norm_first &&
+           precision != CLF_PRECISION_FP32 && !layer->feed_forward.gated &&
+           layer->relative.table.buffer == NULL && layer->norm_first == first->norm_first &&
            layer->mixer_norm.gamma.columns % CLF__MATRIX_INPUTS(CLF_PRECISION_FP16) == 0 &&
            layer->feed_forward.width == first->feed_forward.width &&
            layer->mixer_norm.kind == first->mixer_norm.kind &&
@@ -65,26 +72,45 @@ static int can_be_persistent(const struct clf__caps *caps, const struct clf__lay
            same_heads(&layer->cross_attention.heads, heads);
 }
 
+/* Bytes from row to row of a matrix of so many columns. */
+static int row_bytes(enum clf__stage_rows rows, int columns, clf_precision precision)
+{
+    if (rows < CLF__ROWS_FLOATS) {
+        return round_up(columns * (int)sizeof(float), WORD);
+    }
+    int stride = precision == CLF_PRECISION_INT8 ? CLF__QUANTIZED_STRIDE(columns)
+                                                 : round_up(columns, CLF__MATRIX_INPUTS(precision));
+    return stride * (int)sizeof(uint16_t);
+}
+
 /* Strides of all matrices, and places of those in the work space, whose size in words is returned. */
 static int place_rows(struct clf__place out[CLF__ROWS_COUNT], const struct clf__layer *layer, int rows)
 {
     const struct clf__heads *heads = &layer->mixer.attention.heads;
-    int inputs = CLF__MATRIX_INPUTS(CLF_PRECISION_FP16), words = 0;
-    int d_model = layer->mixer_norm.gamma.columns;
+    int d_model = layer->mixer_norm.gamma.columns, values = heads->count * heads->value_width, words = 0;
+    clf_precision precision = precision_of(layer);
     const int columns[CLF__ROWS_COUNT] = {
         [CLF__ROWS_X] = d_model,
         [CLF__ROWS_SUMS] = d_model,
         [CLF__ROWS_PROJECTED] = clf__self_projection_width(heads),
+        [CLF__ROWS_ATTENDED] = values,
+        [CLF__ROWS_ACTIVATED] = layer->feed_forward.width,
         [CLF__ROWS_OPERAND] = d_model,
-        [CLF__ROWS_CONTEXT] = heads->count * heads->value_width,
+        [CLF__ROWS_CONTEXT] = values,
         [CLF__ROWS_HIDDEN] = layer->feed_forward.width,
     };
+    int is_int8 = precision == CLF_PRECISION_INT8;
+    const int is_elsewhere[CLF__ROWS_COUNT] = {
+        [CLF__ROWS_X] = 1,
+        [CLF__ROWS_ATTENDED] = !is_int8,
+        [CLF__ROWS_ACTIVATED] = !is_int8,
+        [CLF__ROWS_OPERAND] = 1,
+    };
     for (int i = 0; i < CLF__ROWS_COUNT; i++) {
-        int is_fp32 = i < CLF__ROWS_FLOATS, bytes = is_fp32 ? (int)sizeof(float) : (int)sizeof(uint16_t);
-        out[i] = (struct clf__place){words, round_up(columns[i], is_fp32 ? WORD / bytes : inputs)};
-        if (i != CLF__ROWS_X && i != CLF__ROWS_OPERAND) {
-            words += rows * (out[i].stride * bytes / WORD);
-        }
+        int bytes = row_bytes((enum clf__stage_rows)i, columns[i], precision);
+        int element = i < CLF__ROWS_FLOATS ? (int)sizeof(float) : (int)sizeof(uint16_t);
+        out[i] = (struct clf__place){words, bytes / element};
+        words += is_elsewhere[i] ? 0 : rows * (bytes / WORD);
     }
     return words;
 }
@@ -116,12 +142,13 @@ clf_status clf__persistent_reserve(struct clf__persistent *persistent, struct cl
     }
     rows = rows < CLF__PERSISTENT_ROWS ? rows : CLF__PERSISTENT_ROWS;
     int words = place_rows(persistent->rows, layers, rows);
+    persistent->layer_stages = LAYER_STAGES + (precision_of(layers) == CLF_PRECISION_INT8 ? INT8_STAGES : 0);
     CLF__TRY(clf__arena_reserve(arena, &persistent->vectors, CLF__F32, 1, vectors,
                                 "the layers' biases and norms"));
     CLF__TRY(clf__arena_reserve(arena, &persistent->work, CLF__F32, words, WORD / (int)sizeof(float),
                                 "the activations of a persistent launch"));
     CLF__TRY(clf__arena_reserve(arena, &persistent->arrivals, CLF__I32, 1, 1, "the arrivals of groups"));
-    return clf__arena_reserve(arena, &persistent->stages, CLF__I32, 1 + count * CLF__LAYER_STAGES,
+    return clf__arena_reserve(arena, &persistent->stages, CLF__I32, 1 + count * persistent->layer_stages,
                               CLF__STAGE_INTS, "the stages of a persistent launch");
 }
 
@@ -132,6 +159,7 @@ struct list {
     int count, vectors;
     int product; /* the last product in the list; 0: none yet */
     int is_full; /* the kernel takes fewer buffers than there are */
+    int is_int8;
 };
 
 static void place_buffer(struct list *list, int *index, int *first, const struct clf__buffer *buffer,
@@ -197,6 +225,14 @@ static clf_status add_product(struct list *list, enum clf__stage_rows to, enum c
     return copy_vector(list, &stage->beta, linear->bias, 0, stage->outputs);
 }
 
+/* In int8: to = from as operands. Otherwise the stage before has written operands to `to` itself. */
+static void add_quantizing(struct list *list, enum clf__stage_rows to, enum clf__stage_rows from, int inputs)
+{
+    if (list->is_int8) {
+        add_stage(list, CLF__STAGE_ROUND, to, from)->inputs = inputs;
+    }
+}
+
 static clf_status add_norm(struct list *list, const struct clf__norm *norm, enum clf__stage_rows from)
 {
     struct clf__stage *stage = add_stage(list, CLF__STAGE_NORM, CLF__ROWS_OPERAND, from);
@@ -206,32 +242,42 @@ static clf_status add_norm(struct list *list, const struct clf__norm *norm, enum
     return copy_vector(list, &stage->beta, norm->beta.buffer, norm->beta.offset, stage->inputs);
 }
 
-static void add_attention(struct list *list, enum clf__stage_kind kind, struct clf__tensor keys,
-                          struct clf__tensor values)
+/* Attention, up to the operands of its output projection. */
+static void add_attention(struct list *list, enum clf__stage_kind kind, const struct clf__linear *output,
+                          struct clf__tensor keys, struct clf__tensor values)
 {
-    struct clf__stage *stage = add_stage(list, kind, CLF__ROWS_CONTEXT, CLF__ROWS_PROJECTED);
+    enum clf__stage_rows to = list->is_int8 ? CLF__ROWS_ATTENDED : CLF__ROWS_CONTEXT;
+    struct clf__stage *stage = add_stage(list, kind, to, CLF__ROWS_PROJECTED);
     place_tensor(list, &stage->buffer, &stage->first, keys);
     place_tensor(list, &stage->values_buffer, &stage->values_first, values);
+    add_quantizing(list, CLF__ROWS_CONTEXT, to, clf__weight_inputs(output->weight));
+}
+
+static clf_status add_feed_forward(struct list *list, const struct clf__feed_forward *feed,
+                                   enum clf__stage_rows out)
+{
+    enum clf__stage_rows activated = list->is_int8 ? CLF__ROWS_ACTIVATED : CLF__ROWS_HIDDEN;
+    CLF__TRY(add_product(list, activated, CLF__ROWS_OPERAND, &feed->up, feed->activation));
+    add_quantizing(list, CLF__ROWS_HIDDEN, activated, feed->width);
+    return add_product(list, out, CLF__ROWS_HIDDEN, &feed->down, CLF__IDENTITY);
 }
 
 static clf_status add_layer(struct list *list, const struct clf__layer *layer,
                             const struct clf__mixer_state *state, struct clf__tensor memory)
 {
     const struct clf__attention_layer *self = &layer->mixer.attention, *cross = &layer->cross_attention;
-    const struct clf__feed_forward *feed = &layer->feed_forward;
     int norm_first = layer->norm_first;
     enum clf__stage_rows out = norm_first ? CLF__ROWS_X : CLF__ROWS_SUMS;
     CLF__TRY(norm_first ? add_norm(list, &layer->mixer_norm, out) : CLF_OK);
     CLF__TRY(add_product(list, CLF__ROWS_PROJECTED, CLF__ROWS_OPERAND, &self->input, CLF__IDENTITY));
-    add_attention(list, CLF__STAGE_SELF_ATTENTION, state->parts[0], state->parts[1]);
+    add_attention(list, CLF__STAGE_SELF_ATTENTION, &self->output, state->parts[0], state->parts[1]);
     CLF__TRY(add_product(list, out, CLF__ROWS_CONTEXT, &self->output, CLF__IDENTITY));
     CLF__TRY(add_norm(list, norm_first ? &layer->cross_attention_norm : &layer->mixer_norm, out));
     CLF__TRY(add_product(list, CLF__ROWS_PROJECTED, CLF__ROWS_OPERAND, &cross->input, CLF__IDENTITY));
-    add_attention(list, CLF__STAGE_CROSS_ATTENTION, memory, memory);
+    add_attention(list, CLF__STAGE_CROSS_ATTENTION, &cross->output, memory, memory);
     CLF__TRY(add_product(list, out, CLF__ROWS_CONTEXT, &cross->output, CLF__IDENTITY));
     CLF__TRY(add_norm(list, norm_first ? &layer->feed_forward_norm : &layer->cross_attention_norm, out));
-    CLF__TRY(add_product(list, CLF__ROWS_HIDDEN, CLF__ROWS_OPERAND, &feed->up, feed->activation));
-    CLF__TRY(add_product(list, out, CLF__ROWS_HIDDEN, &feed->down, CLF__IDENTITY));
+    CLF__TRY(add_feed_forward(list, &layer->feed_forward, out));
     return norm_first ? CLF_OK : add_norm(list, &layer->feed_forward_norm, out);
 }
 
@@ -259,7 +305,7 @@ clf_status clf__persistent_prepare(struct clf__persistent *persistent, const str
     for (int i = 0; i < 2; i++) {
         CLF__TRY(clf__buffer_fill(zeros[i], 0, clf__buffer_bytes(zeros[i]), 0.0f));
     }
-    struct list list = {.persistent = persistent};
+    struct list list = {.persistent = persistent, .is_int8 = precision_of(layers) == CLF_PRECISION_INT8};
     CLF__TRY(clf__allocate(&list.stages, (size_t)persistent->stages.rows, sizeof *list.stages));
     clf_status status = list_stages(&list, layers, count, states, memory);
     clf__free(list.stages);

@@ -11,18 +11,21 @@
 #define CLF__STAGE_BUFFERS 16
 
 enum clf__stage_kind {
-    CLF__STAGE_ROUND,          /* to = from, rounded to 16 bits */
-    CLF__STAGE_NORM,           /* to = norm(from), rounded to 16 bits; writes_x: x = norm(from) as well */
+    CLF__STAGE_ROUND,          /* to = from as operands */
+    CLF__STAGE_NORM,           /* to = norm(from) as operands; writes_x: x = norm(from) as well */
     CLF__STAGE_PRODUCT,        /* to = activation(from Wᵀ + bias); adds_x: + x */
     CLF__STAGE_SELF_ATTENTION, /* to = attention; from: queries, keys and values */
     CLF__STAGE_CROSS_ATTENTION /* to = attention over the encoder's output; from: queries */
 };
 
-/* Matrices that stages pass on. Those before CLF__ROWS_FLOATS are fp32, the others are 16-bit operands. */
+/* Matrices that stages pass on. Those before CLF__ROWS_FLOATS are fp32, the others operands of products:
+ * 16-bit numbers, or in int8 rows of cl/gemm/quantize.cl, whose strides count 16 bits. */
 enum clf__stage_rows {
     CLF__ROWS_X,         /* (R, D) the residual stream */
     CLF__ROWS_SUMS,      /* (R, D) inputs of the norm after a sub-layer */
     CLF__ROWS_PROJECTED, /* (R, H (2 K + V)) */
+    CLF__ROWS_ATTENDED,  /* (R, H V) attention's results before they are operands, in int8 alone */
+    CLF__ROWS_ACTIVATED, /* (R, F) those of the feed-forward's first product, in int8 alone */
     CLF__ROWS_FLOATS,
     CLF__ROWS_OPERAND = CLF__ROWS_FLOATS, /* (R, D) */
     CLF__ROWS_CONTEXT,                    /* (R, H V) */

@@ -1,17 +1,27 @@
 #include "layers/workspace.h"
 
+#include "gemm/layout.h"
+
+static clf_status reserve_rounded(struct clf__tensor *rounded, struct clf__arena *arena, int rows,
+                                  const struct clf__workspace_widths *widths)
+{
+    if (widths->operand == CLF__F32) {
+        *rounded = CLF__NO_TENSOR;
+        return CLF_OK;
+    }
+    int stride = widths->operand == CLF__QUANTIZED ? CLF__QUANTIZED_STRIDE(widths->d_model) : widths->d_model;
+    CLF__TRY(clf__arena_reserve(arena, rounded, widths->operand, rows, stride, "the rounded rows"));
+    rounded->columns = widths->d_model;
+    return CLF_OK;
+}
+
 clf_status clf__workspace_reserve(struct clf__workspace *workspace, struct clf__arena *arena, int rows,
                                   const struct clf__workspace_widths *widths)
 {
     CLF__TRY(clf__arena_reserve(arena, &workspace->x, CLF__F32, rows, widths->d_model, "the layers' rows"));
     CLF__TRY(clf__arena_reserve(arena, &workspace->normed, CLF__F32, rows, widths->d_model,
                                 "the normalised rows"));
-    if (widths->operand != CLF__F32) {
-        CLF__TRY(clf__arena_reserve(arena, &workspace->rounded, widths->operand, rows, widths->d_model,
-                                    "the rounded rows"));
-    } else {
-        workspace->rounded = CLF__NO_TENSOR;
-    }
+    CLF__TRY(reserve_rounded(&workspace->rounded, arena, rows, widths));
     CLF__TRY(clf__arena_reserve(arena, &workspace->projected, CLF__F32, rows, widths->projected,
                                 "the queries, keys and values"));
     CLF__TRY(clf__arena_reserve(arena, &workspace->context, CLF__F32, rows, widths->context,

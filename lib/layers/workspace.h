@@ -5,10 +5,10 @@
 #include "tensor/tensor.h"
 
 struct clf__workspace {
-    struct clf__tensor x;      /* (N, D) what flows from layer to layer */
-    struct clf__tensor normed; /* (N, D) */
-    struct clf__tensor
-        rounded; /* (N, D) bf16 or f16: what products read for x or norm(x); buffer NULL: they read fp32 */
+    struct clf__tensor x;       /* (N, D) what flows from layer to layer */
+    struct clf__tensor normed;  /* (N, D) */
+    struct clf__tensor rounded; /* (N, D) what products read for x or norm(x): bf16, f16 or quantized; buffer
+                                 * NULL: they read fp32 */
     struct clf__tensor projected; /* (N, H (2 K + d_v)) queries, keys, values side by side */
     struct clf__tensor context;   /* (N, H d_v) attention's output */
     struct clf__tensor hidden;    /* (N, F), or (N, 2 F) where the feed-forward is gated */
@@ -19,7 +19,7 @@ struct clf__workspace_widths {
     int projected;
     int context;
     int hidden;
-    enum clf__type operand; /* that products read */
+    enum clf__type operand; /* of the rows that products read: clf__linear_row_operand() */
 };
 
 clf_status clf__workspace_reserve(struct clf__workspace *workspace, struct clf__arena *arena, int rows,

@@ -26,7 +26,9 @@ static struct norm_defines defines_of(enum clf__norm_kind kind, struct clf__tens
     }
     snprintf(defines.text, sizeof defines.text, "-DNORM=%d%s%s%s", (int)kind,
              beta.buffer != NULL ? " -DHAS_BETA" : "", held_define,
-             rounded.type == CLF__F16 ? " -DRESULT_PRECISION=1" : "");
+             rounded.type == CLF__F16         ? " -DRESULT_PRECISION=1"
+             : rounded.type == CLF__QUANTIZED ? " -DQUANTIZED"
+                                              : "");
     return defines;
 }
 

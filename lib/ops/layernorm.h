@@ -10,10 +10,10 @@ enum clf__norm_kind {
     CLF__NORM_STD,   /* gamma * (x - mean) / (std + eps) + beta, std over D - 1 (The Annotated Transformer) */
 };
 
-/* y may be x. rounded is y in bf16, for products that read it so; y.buffer or rounded.buffer may be NULL, and
- * so may beta.buffer. */
+/* y may be x. rounded is y in bf16, fp16 or quantized, for products that read it so; y.buffer or
+ * rounded.buffer may be NULL, and so may beta.buffer. */
 clf_status clf__layernorm_forward(struct clf__tensor y,       /* (N, D) */
-                                  struct clf__tensor rounded, /* (N, D) bf16 */
+                                  struct clf__tensor rounded, /* (N, D) */
                                   struct clf__tensor x,       /* (N, D) */
                                   struct clf__tensor gamma,   /* (1, D) */
                                   struct clf__tensor beta,    /* (1, D) */

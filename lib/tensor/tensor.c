@@ -4,7 +4,7 @@
 
 size_t clf__type_bytes(enum clf__type type)
 {
-    return type == CLF__BF16 || type == CLF__F16 ? 2 : 4;
+    return type == CLF__BF16 || type == CLF__F16 || type == CLF__QUANTIZED ? 2 : 4;
 }
 
 struct clf__tensor clf__tensor_rows(struct clf__tensor tensor, int first, int count)
@@ -51,9 +51,10 @@ struct clf__tensor clf__tensor_as(struct clf__tensor tensor, enum clf__type type
 
 struct clf__matrix clf__tensor_matrix(struct clf__tensor tensor)
 {
-    clf_precision precision = tensor.type == CLF__BF16  ? CLF_PRECISION_BF16
-                              : tensor.type == CLF__F16 ? CLF_PRECISION_FP16
-                                                        : CLF_PRECISION_FP32;
+    clf_precision precision = tensor.type == CLF__BF16        ? CLF_PRECISION_BF16
+                              : tensor.type == CLF__F16       ? CLF_PRECISION_FP16
+                              : tensor.type == CLF__QUANTIZED ? CLF_PRECISION_INT8
+                                                              : CLF_PRECISION_FP32;
     return (struct clf__matrix){
         .buffer = tensor.buffer, .offset = tensor.offset, .stride = tensor.stride, .precision = precision};
 }

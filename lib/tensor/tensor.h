@@ -10,7 +10,8 @@
 #include "device/pool.h"
 #include "gemm/gemm.h"
 
-enum clf__type { CLF__F32, CLF__I32, CLF__BF16, CLF__F16 };
+/* CLF__QUANTIZED: rows of cl/gemm/quantize.cl in its GPU form; offset and stride count 16 bits. */
+enum clf__type { CLF__F32, CLF__I32, CLF__BF16, CLF__F16, CLF__QUANTIZED };
 
 size_t clf__type_bytes(enum clf__type type);
 

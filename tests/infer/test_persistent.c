@@ -67,8 +67,9 @@ static void decode(struct candidates *out, struct clf__session *session, int fai
 
 static int spoils; /* the copies of vectors that persistent launches read */
 
-static void run(struct candidates *out, struct clf__transformer *transformer, int failing_step,
-                int failing_stage)
+/* Returns the stages of a layer in persistent launches. */
+static int run(struct candidates *out, struct clf__transformer *transformer, int failing_step,
+               int failing_stage)
 {
     static const int first[SOURCES + 1] = {0, 3, 9, 14};
     static const int32_t ids[14] = {4, 9, 2, 5, 6, 7, 8, 30, 2, 11, 12, 13, 14, 2};
@@ -87,7 +88,9 @@ static void run(struct candidates *out, struct clf__transformer *transformer, in
         assert_ok(clf__buffer_fill(vectors, 0, clf__buffer_bytes(vectors), 0.5f));
     }
     decode(out, session, failing_step, failing_stage);
+    int stages = session->persistent.layer_stages;
     clf__session_free(session);
+    return stages;
 }
 
 /* A device that counts launches; skips where it cannot take persistent ones. */
@@ -119,10 +122,9 @@ static void check_model(struct clf_device *device, const char *preset, clf_preci
     run(&many, transformer, -1, -1);
     clf__device_set_knob(device, knob, clf__knobs[knob].standard);
     int64_t before = support_launches(device, "decoder_layers_gpu");
-    run(&one, transformer, -1, -1);
+    int stages = LAYERS * run(&one, transformer, -1, -1) - 1; /* no group waits after the last one */
     assert_int_equal(support_launches(device, "decoder_layers_gpu") - before, LENGTH);
     assert_memory_equal(&one, &many, sizeof one);
-    int stages = LAYERS * CLF__LAYER_STAGES - 1; /* no group waits after the last one */
     for (int stage = 0; stage < stages; stage++) {
         run(&one, transformer, stage % LENGTH, stage);
         assert_memory_equal(&one, &many, sizeof one);
@@ -139,6 +141,7 @@ static void test_same_candidates(void **state)
     struct clf_device *device = open_device();
     check_model(device, "paper", CLF_PRECISION_FP16);
     check_model(device, "annotated", CLF_PRECISION_BF16);
+    check_model(device, "paper", CLF_PRECISION_INT8);
     clf_device_close(device);
 }
 

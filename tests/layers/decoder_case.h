@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "device/caps.h"
+#include "gemm/layout.h"
 #include "layers/layer.h"
 #include "model/stacks.h"
 #include "ops/cache.h"
@@ -191,8 +192,11 @@ static inline struct clf__workspace make_workspace(const struct clf__layer *laye
         .context = support_tensor(device, CLF__F32, rows, values, NULL),
         .hidden = support_tensor(device, CLF__F32, rows, c->ffn, NULL),
     };
-    enum clf__type operand = clf__linear_operand(&layers->mixer.attention.input);
-    if (operand != CLF__F32) {
+    enum clf__type operand = clf__linear_row_operand(&layers->mixer.attention.input);
+    if (operand == CLF__QUANTIZED) {
+        int stride = CLF__QUANTIZED_STRIDE(c->d_model);
+        workspace.rounded = support_tensor(device, CLF__QUANTIZED, rows, stride, NULL);
+    } else if (operand != CLF__F32) {
         workspace.rounded = clf__tensor_as(support_tensor(device, CLF__F32, rows, c->d_model, NULL), operand);
     }
     return workspace;

@@ -13,6 +13,8 @@ static const struct layer_case cases[] = {
     {3, 33, 23, 32, 33, 2, 17, 15, 1, 0, 0, 1, CLF__NORM_RMS, CLF__SILU, CLF_PRECISION_BF16},
     {2, 5, 23, 96, 161, 2, 17, 15, 0, 0, 1, 0, CLF__NORM_RMS, CLF__GELU_ERF, CLF_PRECISION_BF16},
     {1, 3, 23, 1056, 4200, 1, 17, 15, 1, 1, 0, 0, CLF__NORM_STD, CLF__RELU, CLF_PRECISION_BF16},
+    {2, 37, 23, 96, 161, 2, 17, 15, 0, 1, 1, 1, CLF__NORM_RMS, CLF__SILU, CLF_PRECISION_INT8},
+    {1, 3, 23, 1056, 4200, 1, 17, 15, 1, 1, 0, 0, CLF__NORM_STD, CLF__GELU_ERF, CLF_PRECISION_INT8},
 };
 
 /* The layers of a case, their embedding and the tables of a step. */
@@ -129,8 +131,9 @@ static void test_same_bits(void **state)
             assert_true(one.persistent.is_running);
             float *all = read_run(&one.run, &cases[i]);
             assert_memory_equal(all, many, output_count(&cases[i]) * sizeof *all);
-            assert_memory_equal(read_operands(one.run.workspace.rounded), rounded,
-                                (size_t)(cases[i].rows * cases[i].d_model) * sizeof(uint16_t));
+            struct clf__tensor left = one.run.workspace.rounded;
+            assert_memory_equal(read_operands(left), rounded,
+                                (size_t)(left.rows * left.columns) * sizeof(uint16_t));
             assert_false(clf__persistent_end(&one.persistent, has_failed(&one)));
             clf__arena_free(&one.arena);
         }

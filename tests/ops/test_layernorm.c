@@ -5,6 +5,7 @@
 
 #include "base/half.h"
 #include "cases/rows.h"
+#include "gemm/layout.h"
 #include "reference/gemm.h"
 #include "reference/layernorm.h"
 #include "support/finite_difference.h"
@@ -86,6 +87,49 @@ static void check_rounded(struct clf_device *device, int columns, enum clf__norm
         }
         support_view_check(&out);
     }
+}
+
+/* y quantised, with and without y itself, is what a product makes of y. */
+static void check_quantized(struct clf_device *device, int columns, enum clf__norm_kind kind)
+{
+    struct support_random random = {78};
+    int stride = CLF__QUANTIZED_STRIDE(columns);
+    float *x = support_uniform_array(&random, (size_t)(ROWS * columns), 2.0f);
+    for (int i = 0; i < columns; i++) {
+        x[columns + i] = i == columns / 2 ? INFINITY : 1.0f; /* a row that is not finite */
+    }
+    struct clf__tensor in = support_tensor(device, CLF__F32, ROWS, columns, x);
+    struct clf__tensor gain =
+        support_tensor(device, CLF__F32, 1, columns, support_uniform_array(&random, (size_t)columns, 1.5f));
+    struct clf__tensor y = support_tensor(device, CLF__F32, ROWS, columns, NULL), none = {.buffer = NULL};
+    struct clf__tensor expected = support_tensor(device, CLF__QUANTIZED, ROWS, stride, NULL);
+    assert_ok(clf__layernorm_forward(y, CLF__NO_TENSOR, in, gain, none, kind, 1e-5f));
+    assert_ok(clf__gemm_round(clf__tensor_matrix(expected), clf__tensor_matrix(y), ROWS, columns));
+    uint8_t *expected_bytes = support_array((size_t)(ROWS * stride), 2),
+            *bytes = support_array((size_t)(ROWS * stride), 2);
+    assert_ok(clf__tensor_read(expected, expected_bytes));
+    for (int has_y = 0; has_y < 2; has_y++) {
+        struct clf__tensor out = support_tensor(device, CLF__QUANTIZED, ROWS, stride, NULL);
+        assert_ok(clf__layernorm_forward(has_y ? in : none, out, in, gain, none, kind, 1e-5f));
+        assert_ok(clf__tensor_read(out, bytes));
+        assert_memory_equal(bytes, expected_bytes, (size_t)(2 * ROWS * stride));
+    }
+    assert_memory_equal(support_read(in), support_read(y), (size_t)(ROWS * columns) * sizeof(float));
+}
+
+static void test_quantized(void **state)
+{
+    (void)state;
+    if (support_last_form() == CLF_FORM_CPU) {
+        skip();
+    }
+    struct clf_device *device = support_matrix_device();
+    const int widths[] = {1, 3, 64, 70, 261, 1024, 1025};
+    for (int i = 0; i < (int)(sizeof widths / sizeof *widths); i++) {
+        check_quantized(device, widths[i], CLF__NORM_LAYER);
+    }
+    check_quantized(device, 33, CLF__NORM_RMS);
+    check_quantized(device, 1100, CLF__NORM_STD);
 }
 
 static void test_rounded(void **state)
@@ -359,6 +403,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_layer, support_teardown),
         cmocka_unit_test_teardown(test_rounded, support_teardown),
+        cmocka_unit_test_teardown(test_quantized, support_teardown),
         cmocka_unit_test_teardown(test_rms, support_teardown),
         cmocka_unit_test_teardown(test_std, support_teardown),
         cmocka_unit_test_teardown(test_far_from_zero, support_teardown),
