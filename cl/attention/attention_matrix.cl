@@ -244,7 +244,7 @@ INLINE void store_sums(__global float *y, size_t at, const matrix_sum *sums, flo
 }
 
 /* y = sums / totals, for the warp's queries below `count`. */
-INLINE void store_results(__global float *y, struct clf__place place, size_t first_row, int first_column,
+INLINE void store_results(__global float *y, struct clf__place place, int first_row, int first_column,
                                  int count, matrix_sum (*sums)[VALUE_TILES][MATRIX_SUMS], const float *totals)
 {
     int in_pairs = (place.offset | place.stride) % 2 == 0;
@@ -252,7 +252,7 @@ UNROLL_SLICES
     for (int i = 0; i < ROWS; i++) {
         int row = WARP * WARP_QUERIES + i / LANE_ROWS * MATRIX_ROWS + SUM_ROW(LANE, SUM_OF(i % LANE_ROWS, 0));
         float share = totals[i] == 0.0f ? 0.0f : 1.0f / totals[i];
-        size_t start = place.offset + (first_row + row) * place.stride + first_column + SUM_COLUMN(LANE, 0);
+        size_t start = place.offset + (size_t)(first_row + row) * place.stride + first_column + SUM_COLUMN(LANE, 0);
         if (row < count) {
 UNROLL_SLICES
             for (int t = 0; t < VALUE_TILES; t++) {
@@ -267,18 +267,18 @@ UNROLL_SLICES
 /* The block of a task: `count` queries from `first` on of a head of a sequence, and the keys below `end` that they see. Query i
  * sees the keys up to i + shift. */
 struct block {
-    int sequence, head, first, count, first_key, keys, shift, end;
-    size_t query_row;
+    int sequence, head, first, count, query_row, first_key, keys, shift, end;
 };
 
-INLINE struct block find_block(int task, int blocks, const __global int *ranges,
-                                      const struct clf__attention_sizes *sizes)
+/* After the last task `sequence` is the number of sequences. */
+INLINE struct block find_block(int task, const __global int *ranges, const struct clf__attention_sizes *sizes)
 {
+    int blocks = (sizes->max_queries + QUERIES - 1) / QUERIES;
     struct block block = {.sequence = task / blocks / sizes->heads, .head = task / blocks % sizes->heads};
-    const __global int *range = ranges + sizes->ranges.offset + block.sequence * 4;
+    const __global int *range = ranges + sizes->ranges.offset + min(block.sequence, sizes->sequences - 1) * 4;
     block.first = (blocks - 1 - task % blocks) * QUERIES; /* causal blocks with the most keys come first */
     block.count = min(range[1] - block.first, QUERIES);
-    block.query_row = (size_t)(range[0] + block.first);
+    block.query_row = range[0] + block.first;
     block.first_key = range[2];
     block.keys = range[3];
     block.shift = sizes->causal ? range[3] - range[1] : range[3];
@@ -366,11 +366,13 @@ GPU_KERNEL_OF(ITEMS) void attention_matrix_gpu(__global float *y, const __global
                                                const __global int *hidden, const __global float *additive,
                                                const __global float *relative, struct clf__attention_sizes sizes)
 {
-    __local uint4 stages[STAGES * STAGE_WORDS];
+    __local uint4 stages[STAGES * STAGE_WORDS] __attribute__((aligned(ROW_BYTES)));
     __local uint4 exchanges[WARPS * EXCHANGE_WORDS + 1], *exchange = exchanges + WARP * EXCHANGE_WORDS;
-    int blocks = (sizes.max_queries + QUERIES - 1) / QUERIES, tasks = sizes.sequences * sizes.heads * blocks;
-    for (int task = (int)get_group_id(0); task < tasks; task += (int)get_num_groups(0)) {
-        const struct block block = find_block(task, blocks, ranges, &sizes);
+    for (int task = (int)get_group_id(0);; task += (int)get_num_groups(0)) {
+        const struct block block = find_block(task, ranges, &sizes);
+        if (block.sequence >= sizes.sequences) {
+            break;
+        }
         if (block.count <= 0) {
             continue;
         }
@@ -396,6 +398,8 @@ UNROLL_SLICES
         for (int i = 0; i < ROWS; i++) {
             softmax.totals[i] = row_sum(softmax.totals[i], exchange);
         }
-        store_results(y, sizes.y, block.query_row, block.head * VALUE_WIDTH, block.count, sums, softmax.totals);
+        /* Found again, so that the loop above has its registers. */
+        const struct block done = find_block(task, ranges, &sizes);
+        store_results(y, sizes.y, done.query_row, done.head * VALUE_WIDTH, done.count, sums, softmax.totals);
     }
 }

@@ -33,6 +33,14 @@ typedef float operand;
 #define ROW_PLACE(row, word) (((word) / 8 * KEYS + (row)) * 8 + ((word) % 8 ^ ((row) % 2 * 4 + (row) / 2 % 4)))
 #define ROW_WORDS(width)     (((width) + 63) / 64 * 8)
 
+/* The word of a row of a tile whose word 0 is at `row`. Tiles start on ROW_BYTES. Kernels compute the address from that of the row
+ * where they need it, which takes one instruction: compilers would keep ROW_PLACE of every word in a register. */
+#define ROW_BYTES 128
+INLINE const __local uint4 *word_of(const __local uint4 *row, int word)
+{
+    return (const __local uint4 *)((size_t)row ^ 16 * (word % 8)) + word / 8 * (8 * KEYS);
+}
+
 #define KEY_TILE_WORDS   (KEYS * ROW_WORDS(KEY_WIDTH))
 #define VALUE_TILE_WORDS (KEYS * ROW_WORDS(VALUE_WIDTH))
 #define STAGE_WORDS      (KEY_TILE_WORDS + VALUE_TILE_WORDS)
@@ -44,7 +52,7 @@ typedef float operand;
 #define UNROLL_COPIES       _Pragma("unroll 1")
 #else
 #define HAS_SLICE(s, width) 1
-#define UNROLL_COPIES       UNROLL_SLICES
+#define UNROLL_COPIES       _Pragma("unroll 1")
 #endif
 
 INLINE float4 load_four(const __global float *from)
@@ -204,7 +212,7 @@ UNROLL_SLICES
                 uint4 b[B_WORDS];
 UNROLL_SLICES
                 for (int i = 0; i < B_WORDS; i++) {
-                    b[i] = tile[ROW_PLACE(t * MATRIX_COLUMNS + B_ROW(LANE, i), s * SLICE_WORDS + B_WORD(LANE, i))];
+                    b[i] = *word_of(tile + ROW_PLACE(t * MATRIX_COLUMNS + B_ROW(LANE, i), 0), s * SLICE_WORDS + B_WORD(LANE, i));
                 }
                 UNROLL_SLICES
                 for (int m = 0; m < ROW_TILES; m++) {
@@ -219,7 +227,7 @@ UNROLL_SLICES
 INLINE void load_values(uint4 *b, const __local uint4 *tile, int slice, int t)
 {
 #ifdef LOAD_TRANSPOSED
-    b[0] = LOAD_TRANSPOSED(tile + ROW_PLACE(slice * SLICE_HALVES + LANE, t));
+    b[0] = LOAD_TRANSPOSED(word_of(tile + ROW_PLACE(slice * SLICE_HALVES + LANE, 0), t));
 #elif defined(READS_ROWS)
     const __local ushort *halves = (const __local ushort *)tile;
     for (int i = 0; i < B_WORDS; i++) {
