@@ -1,17 +1,17 @@
-/* Scaled dot-product attention over blocks of queries by matrix instructions, in one pass (Dao 2022; Dao 2023). The formula, the
- * operands and the masks are those in attention.cl. q, k, v and the weights of the keys are rounded to PRECISION before they
- * are multiplied; scores, softmax and sums are fp32.
+/* Scaled dot-product attention over blocks of queries by matrix instructions, in one pass (Dao 2022; Dao 2023). The formula,
+ * the operands and the masks are those in attention.cl. q, k, v and the weights of the keys are rounded to PRECISION before
+ * they are multiplied; scores, softmax and sums are fp32.
  *
  * A group takes QUERIES queries of one head of one sequence, a warp ROW_TILES * MATRIX_ROWS of them. Keys and values are copied
- * to local memory in tiles, from the first key of the sequence on (attention_matrix_tiles.cl). Queries stay in registers, and so do
- * the scores of a tile and the sums.
+ * to local memory in tiles, from the first key of the sequence on (attention_matrix_tiles.cl). Queries, the scores of a tile
+ * and the sums stay in registers.
  *
  * A query's bits depend on its own sequence: not on WARPS or ROW_TILES, nor on other sequences.
  *
- * Needs PRECISION (fp16 or bf16), KEY_WIDTH and VALUE_WIDTH (multiples of 16), WARPS and ROW_TILES. HAS_BIAS if relative or additive
- * is not null. OPERANDS_ARE_ROUNDED if q, k and v have 16 bits, of PRECISION; every eighth column of them starts on 16 bytes.
- * IS_ALIGNED if they are floats, and every fourth column starts on 16 bytes. RESULT_PRECISION (equal to PRECISION): y is in 16 bits,
- * for a product that reads it so. */
+ * Needs PRECISION (fp16 or bf16), KEY_WIDTH and VALUE_WIDTH (multiples of 16), WARPS and ROW_TILES. HAS_BIAS if relative or
+ * additive is not null. OPERANDS_ARE_ROUNDED if q, k and v are in 16 bits, of PRECISION, and every eighth column of them starts
+ * on 16 bytes. IS_ALIGNED if they are floats, and every fourth column starts on 16 bytes. RESULT_PRECISION (equal to
+ * PRECISION): y is in 16 bits, for a product that reads it so. */
 #include "include/matrix.cl"
 #include "include/operand16.cl"
 #include "ops/arguments.h"
@@ -75,16 +75,16 @@ struct softmax {
 #ifdef HAS_BIAS
 #define UNIT(scale) 1.0f
 
-/* Multiplies row r of tile m of a lane's scores by `factor` and adds the biases: of ROW_SUMS keys of each tile, the first of them
- * `key`. */
+/* Multiplies row r of tile m of a lane's scores by `factor`, and adds the biases of ROW_SUMS keys of each tile, the first of
+ * them `key`. */
 INLINE void add_bias(matrix_sum (*scores)[MATRIX_SUMS], int m, int r, int key, float factor, const struct view *view)
 {
     int query = query_of(view, m, r), left = last_key_of(view, query) - key;
     const __global float *terms = view->terms + (size_t)query * view->terms_stride + key;
     int distance = key - query + view->reach, most = 2 * view->reach;
-UNROLL_SLICES
+    UNROLL_SLICES
     for (int t = 0; t < KEY_TILES; t++) {
-UNROLL_SLICES
+        UNROLL_SLICES
         for (int e = 0; e < ROW_SUMS; e++) {
             int next = t * MATRIX_COLUMNS + e;
             float score = scores[t][SUM_OF(r, e)] * factor;
@@ -105,12 +105,12 @@ UNROLL_SLICES
 /* The scores of hidden keys become -inf. hidden: from a lane's first key of the tile on; `left` keys follow that one. */
 INLINE void hide_keys(matrix_sum (*scores)[MATRIX_SUMS], const __global int *hidden, int left)
 {
-UNROLL_SLICES
+    UNROLL_SLICES
     for (int t = 0; t < KEY_TILES; t++) {
-UNROLL_SLICES
+        UNROLL_SLICES
         for (int e = 0; e < ROW_SUMS; e++) {
             int is_hidden = hidden[min(t * MATRIX_COLUMNS + e, left)];
-UNROLL_SLICES
+            UNROLL_SLICES
             for (int r = 0; r < LANE_ROWS; r++) {
                 scores[t][SUM_OF(r, e)] = is_hidden ? -INFINITY : scores[t][SUM_OF(r, e)];
             }
@@ -122,13 +122,13 @@ UNROLL_SLICES
 INLINE void mask_scores(matrix_sum (*scores)[MATRIX_SUMS], int m, float scale, int tile, const struct view *view)
 {
     int key = tile + SUM_COLUMN(LANE, 0);
-UNROLL_SLICES
+    UNROLL_SLICES
     for (int r = 0; r < LANE_ROWS; r++) {
 #ifdef HAS_BIAS
         add_bias(scores, m, r, key, scale * M_LOG2E_F, view);
 #endif
         int left = last_key_of(view, query_of(view, m, r)) - key;
-UNROLL_SLICES
+        UNROLL_SLICES
         for (int n = 0; n < KEY_TILES * ROW_SUMS; n++) {
             int is_seen = n / ROW_SUMS * MATRIX_COLUMNS + n % ROW_SUMS <= left;
             float score = scores[n / ROW_SUMS][SUM_OF(r, n % ROW_SUMS)];
@@ -142,10 +142,10 @@ UNROLL_SLICES
 
 /* The maximum of a row up to this tile takes the place of *maximum. Returns the factor for earlier sums. */
 INLINE float raise_maximum(float *maximum, const matrix_sum (*scores)[MATRIX_SUMS], int r, float unit,
-                                  __local uint4 *exchange)
+                           __local uint4 *exchange)
 {
     float largest = -INFINITY;
-UNROLL_SLICES
+    UNROLL_SLICES
     for (int n = 0; n < KEY_TILES * ROW_SUMS; n++) {
         largest = fmax(largest, scores[n / ROW_SUMS][SUM_OF(r, n % ROW_SUMS)]);
     }
@@ -156,20 +156,20 @@ UNROLL_SLICES
 
 /* Raises the maxima of the warp's rows, and scales earlier sums. */
 INLINE void raise_maxima(const matrix_sum (*scores)[KEY_TILES][MATRIX_SUMS], matrix_sum (*sums)[VALUE_TILES][MATRIX_SUMS],
-                                struct softmax *softmax, float unit, __local uint4 *exchange)
+                         struct softmax *softmax, float unit, __local uint4 *exchange)
 {
     float factors[ROWS];
     int rises = 0;
-UNROLL_SLICES
+    UNROLL_SLICES
     for (int i = 0; i < ROWS; i++) {
         factors[i] = raise_maximum(&softmax->maxima[i], scores[i / LANE_ROWS], i % LANE_ROWS, unit, exchange);
         softmax->totals[i] *= factors[i];
         rises |= factors[i] != 1.0f;
     }
     if (ANY_LANE(rises)) {
-UNROLL_SLICES
+        UNROLL_SLICES
         for (int i = 0; i < ROWS; i++) {
-UNROLL_SLICES
+            UNROLL_SLICES
             for (int n = 0; n < VALUE_TILES * ROW_SUMS; n++) {
                 sums[i / LANE_ROWS][n / ROW_SUMS][SUM_OF(i % LANE_ROWS, n % ROW_SUMS)] *= factors[i];
             }
@@ -181,7 +181,7 @@ UNROLL_SLICES
 INLINE void weigh_row(matrix_sum (*scores)[MATRIX_SUMS], int i, struct softmax *softmax, float unit)
 {
     float subtracted = SUBTRACTED(softmax->maxima[i]);
-UNROLL_SLICES
+    UNROLL_SLICES
     for (int n = 0; n < SLICE_TILES * ROW_SUMS; n++) {
         matrix_sum *score = &scores[n / ROW_SUMS][SUM_OF(i % LANE_ROWS, n % ROW_SUMS)];
         *score = EXP2(fma(*score, unit, -subtracted));
@@ -191,14 +191,14 @@ UNROLL_SLICES
 
 /* Weighs the scores of a tile, and adds the weighted values to the sums. */
 INLINE void add_values(matrix_sum (*sums)[VALUE_TILES][MATRIX_SUMS], matrix_sum (*scores)[KEY_TILES][MATRIX_SUMS],
-                              struct softmax *softmax, float unit, const __local uint4 *tile, int width, __local uint4 *exchange)
+                       struct softmax *softmax, float unit, const __local uint4 *tile, int width, __local uint4 *exchange)
 {
-UNROLL_SLICES
+    UNROLL_SLICES
     for (int slice = 0; slice < SLICES; slice++) {
         uint4 weights[ROW_TILES][A_WORDS];
-UNROLL_SLICES
+        UNROLL_SLICES
         for (int m = 0; m < ROW_TILES; m++) {
-UNROLL_SLICES
+            UNROLL_SLICES
             for (int r = 0; r < LANE_ROWS; r++) {
                 weigh_row(scores[m] + slice * SLICE_TILES, m * LANE_ROWS + r, softmax, unit);
             }
@@ -245,16 +245,16 @@ INLINE void store_sums(__global float *y, size_t at, const matrix_sum *sums, flo
 
 /* y = sums / totals, for the warp's queries below `count`. */
 INLINE void store_results(__global float *y, struct clf__place place, int first_row, int first_column,
-                                 int count, matrix_sum (*sums)[VALUE_TILES][MATRIX_SUMS], const float *totals)
+                          int count, matrix_sum (*sums)[VALUE_TILES][MATRIX_SUMS], const float *totals)
 {
     int in_pairs = (place.offset | place.stride) % 2 == 0;
-UNROLL_SLICES
+    UNROLL_SLICES
     for (int i = 0; i < ROWS; i++) {
         int row = WARP * WARP_QUERIES + i / LANE_ROWS * MATRIX_ROWS + SUM_ROW(LANE, SUM_OF(i % LANE_ROWS, 0));
         float share = totals[i] == 0.0f ? 0.0f : 1.0f / totals[i];
         size_t start = place.offset + (size_t)(first_row + row) * place.stride + first_column + SUM_COLUMN(LANE, 0);
         if (row < count) {
-UNROLL_SLICES
+            UNROLL_SLICES
             for (int t = 0; t < VALUE_TILES; t++) {
                 store_sums(y, start + t * MATRIX_COLUMNS, &sums[i / LANE_ROWS][t][SUM_OF(i % LANE_ROWS, 0)], share, in_pairs);
             }
@@ -265,7 +265,7 @@ UNROLL_SLICES
 /* ---- a block of queries ---- */
 
 /* The block of a task: `count` queries from `first` on of a head of a sequence, and the keys below `end` that they see. Query i
- * sees the keys up to i + shift. */
+ * sees the keys up to i + shift, which are all keys if attention is not causal. */
 struct block {
     int sequence, head, first, count, query_row, first_key, keys, shift, end;
 };
@@ -287,7 +287,7 @@ INLINE struct block find_block(int task, const __global int *ranges, const struc
 }
 
 INLINE struct view find_view(const struct block *block, const __global int *hidden, const __global float *additive,
-                                    const __global float *relative, const struct clf__attention_sizes *sizes)
+                             const __global float *relative, const struct clf__attention_sizes *sizes)
 {
     struct view view = {.end = block->keys, .shift = block->shift, .reach = sizes->reach,
                         .terms_stride = sizes->additive.stride};
@@ -319,13 +319,13 @@ INLINE int find_end(const struct view *view)
 
 /* sums, softmax: of the warp's queries over all keys. */
 INLINE void attend(matrix_sum (*sums)[VALUE_TILES][MATRIX_SUMS], struct softmax *softmax,
-                          const uint4 (*queries)[KEY_SLICES][A_WORDS], const struct view *view, const struct memory *memory,
-                          float scale, __local uint4 *stages, __local uint4 *exchange)
+                   const uint4 (*queries)[KEY_SLICES][A_WORDS], const struct view *view, const struct memory *memory,
+                   float scale, __local uint4 *stages, __local uint4 *exchange)
 {
     int own_end = find_end(view), whole_end = find_whole_end(view);
     float unit = UNIT(scale);
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (STAGES == 2) {
+    if (STAGES == 2 && memory->end > 0) {
         copy_tile(stages, memory, 0);
     }
     for (int tile = 0; tile < memory->end; tile += KEYS) {
@@ -347,7 +347,7 @@ INLINE void attend(matrix_sum (*sums)[VALUE_TILES][MATRIX_SUMS], struct softmax 
             matrix_sum scores[ROW_TILES][KEY_TILES][MATRIX_SUMS];
             multiply_keys(scores, queries, stage, own_end - tile);
             if (tile + KEYS > whole_end) {
-UNROLL_SLICES
+                UNROLL_SLICES
                 for (int m = 0; m < ROW_TILES; m++) {
                     mask_scores(scores[m], m, scale, tile, view);
                 }
@@ -384,21 +384,21 @@ GPU_KERNEL_OF(ITEMS) void attention_matrix_gpu(__global float *y, const __global
         load_queries(queries, ROW(q, block.query_row) + block.head * KEY_WIDTH, sizes.q.stride, block.count);
         matrix_sum sums[ROW_TILES][VALUE_TILES][MATRIX_SUMS];
         struct softmax softmax;
-UNROLL_SLICES
+        UNROLL_SLICES
         for (int i = 0; i < ROWS; i++) {
             softmax.maxima[i] = -INFINITY;
             softmax.totals[i] = 0.0f;
         }
-UNROLL_SLICES
+        UNROLL_SLICES
         for (int n = 0; n < ROW_TILES * VALUE_TILES; n++) {
             clear_sums(sums[n / VALUE_TILES][n % VALUE_TILES]);
         }
         attend(sums, &softmax, queries, &view, &memory, sizes.scale, stages, exchange);
-UNROLL_SLICES
+        UNROLL_SLICES
         for (int i = 0; i < ROWS; i++) {
             softmax.totals[i] = row_sum(softmax.totals[i], exchange);
         }
-        /* Found again, so that the loop above has its registers. */
+        /* The block is found again: attend() needs the registers. */
         const struct block done = find_block(task, ranges, &sizes);
         store_results(y, sizes.y, done.query_row, done.head * VALUE_WIDTH, done.count, sums, softmax.totals);
     }

@@ -1,10 +1,10 @@
-/* Operands of attention_matrix.cl: queries in registers, tiles of KEYS keys and values in local memory, and their products. Include
- * this file after matrix_reduce.cl.
+/* Operands of attention_matrix.cl: queries in registers, tiles of KEYS keys and values in local memory, and their products.
+ * Include after matrix_reduce.cl.
  *
- * A tile of keys has rows of words, swizzled by ROW_PLACE. So has a tile of values if the level defines READS_ROWS. Otherwise values
- * are transposed while they are copied: rows of columns, words of keys. Two stages hold tiles if the level defines READS_ROWS, so that
- * one is copied while the other one is multiplied. */
-#define INLINE static inline __attribute__((always_inline)) /* functions take arrays that are to stay in registers */
+ * A tile of keys has rows of words, swizzled by ROW_PLACE. If the level defines READS_ROWS, so has a tile of values, and there
+ * are two stages: one tile is copied while the other one is multiplied. Otherwise values are transposed while they are copied,
+ * into rows of columns and words of keys. */
+#define INLINE static inline __attribute__((always_inline)) /* the arrays that functions take stay in registers */
 
 #ifdef OPERANDS_ARE_ROUNDED
 typedef ushort operand;
@@ -33,8 +33,8 @@ typedef float operand;
 #define ROW_PLACE(row, word) (((word) / 8 * KEYS + (row)) * 8 + ((word) % 8 ^ ((row) % 2 * 4 + (row) / 2 % 4)))
 #define ROW_WORDS(width)     (((width) + 63) / 64 * 8)
 
-/* The word of a row of a tile whose word 0 is at `row`. Tiles start on ROW_BYTES. Kernels compute the address from that of the row
- * where they need it, which takes one instruction: compilers would keep ROW_PLACE of every word in a register. */
+/* The word of a row of a tile whose word 0 is at `row`. Tiles start on ROW_BYTES. This takes one instruction; compilers keep
+ * the ROW_PLACE of every word in a register. */
 #define ROW_BYTES 128
 INLINE const __local uint4 *word_of(const __local uint4 *row, int word)
 {
@@ -45,14 +45,11 @@ INLINE const __local uint4 *word_of(const __local uint4 *row, int word)
 #define VALUE_TILE_WORDS (KEYS * ROW_WORDS(VALUE_WIDTH))
 #define STAGE_WORDS      (KEY_TILE_WORDS + VALUE_TILE_WORDS)
 
-/* Short sequences skip slices of a tile: HAS_SLICE is true if slice s begins below `width`. Long sequences take whole tiles, whose
- * loops are free of branches. */
+/* Whether slice s of a tile begins below `width`. Long sequences do not skip slices, so that their loops have no branches. */
 #if ROW_TILES == 1
 #define HAS_SLICE(s, width) ((s) == 0 || (s)*SLICE_HALVES < (width))
-#define UNROLL_COPIES       _Pragma("unroll 1")
 #else
 #define HAS_SLICE(s, width) 1
-#define UNROLL_COPIES       _Pragma("unroll 1")
 #endif
 
 INLINE float4 load_four(const __global float *from)
@@ -64,27 +61,32 @@ INLINE float4 load_four(const __global float *from)
 #endif
 }
 
-/* A word of eight neighbours. Halves are loaded in pairs, so that a compiler is free to choose the registers that an instruction needs
- * side by side. */
 INLINE uint4 load_word(const __global operand *from)
 {
 #ifdef OPERANDS_ARE_ROUNDED
-    const volatile __global uint *pairs = (const volatile __global uint *)from;
-    return (uint4)(pairs[0], pairs[1], pairs[2], pairs[3]);
+    return *(const __global uint4 *)from;
 #else
     return pack_word16(load_four(from), load_four(from + 4));
 #endif
 }
 
-/* Copies the word at from + place, or zeros if the condition is false. `from` has a word in either case, so that no load waits for
- * a branch. */
+/* A word of a query. Halves are loaded in pairs, which a compiler can place in the order that instructions need. */
+INLINE uint4 load_query_word(const __global operand *from)
+{
+#ifdef OPERANDS_ARE_ROUNDED
+    const volatile __global uint *pairs = (const volatile __global uint *)from;
+    return (uint4)(pairs[0], pairs[1], pairs[2], pairs[3]);
+#else
+    return load_word(from);
+#endif
+}
+
+/* Copies the word at from + place, or zeros if the condition is false. `from` has a word, which is loaded in that case: no load
+ * waits for a branch. */
 INLINE void copy_word(__local uint4 *to, const __global operand *from, int place, int condition)
 {
 #if defined(OPERANDS_ARE_ROUNDED) && defined(COPY_WORD_IF)
     COPY_WORD_IF(to, from + place, condition);
-#elif defined(OPERANDS_ARE_ROUNDED)
-    uint4 word = *(const __global uint4 *)(from + (condition ? place : 0));
-    *to = condition ? word : (uint4)(0);
 #else
     uint4 word = load_word(from + (condition ? place : 0));
     *to = condition ? word : (uint4)(0);
@@ -94,22 +96,22 @@ INLINE void copy_word(__local uint4 *to, const __global operand *from, int place
 /* The fragments of a warp's queries; beyond the block's last query they repeat it. Zeros beyond KEY_WIDTH. */
 INLINE void load_queries(uint4 (*queries)[KEY_SLICES][A_WORDS], const __global operand *q, int stride, int count)
 {
-UNROLL_SLICES
+    UNROLL_SLICES
     for (int m = 0; m < ROW_TILES; m++) {
-UNROLL_SLICES
+        UNROLL_SLICES
         for (int i = 0; i < A_WORDS; i++) {
             int row = min((WARP * ROW_TILES + m) * MATRIX_ROWS + A_ROW(LANE, i), count - 1);
-UNROLL_SLICES
+            UNROLL_SLICES
             for (int s = 0; s < KEY_SLICES; s++) {
                 int first = 8 * (s * SLICE_WORDS + A_WORD(LANE, i));
                 int is_inside = KEY_WIDTH % SLICE_HALVES == 0 || first < KEY_WIDTH;
-                queries[m][s][i] = is_inside ? load_word(q + row * stride + first) : (uint4)(0);
+                queries[m][s][i] = is_inside ? load_query_word(q + row * stride + first) : (uint4)(0);
             }
         }
     }
 }
 
-/* A slice of rows of `words` words, from row `first` of the tile on. Zeros beyond the `left` rows of the tile and the `width` columns. */
+/* A slice of rows of `words` words, from row `first` of a tile on. Zeros beyond its `left` rows and `width` columns. */
 INLINE void copy_rows(__local uint4 *tile, const __global operand *from, int place, int stride, int width, int words, int first,
                       int left)
 {
@@ -149,7 +151,7 @@ INLINE void copy_values(__local uint4 *tile, const __global operand *v, int stri
     int own = ITEM / 32, pair = ITEM % 32 / 8, column = ITEM % 8 * 4;
     int row = column % MATRIX_COLUMNS, t = column / MATRIX_COLUMNS;
     __local uint *to = (__local uint *)tile + pair;
-UNROLL_SLICES
+    UNROLL_SLICES
     for (int cell = 0; cell < CELLS; cell += TOGETHER) {
         /* In both cases the quotient and the remainder of cell + own by SLICE_WORDS. */
         int is_word = TOGETHER <= SLICE_WORDS, word = is_word ? cell % SLICE_WORDS + own : own % SLICE_WORDS;
@@ -180,7 +182,7 @@ INLINE void copy_tile(__local uint4 *stage, const struct memory *memory, int til
     int left = memory->end - tile;
     int k_place = memory->k_first + tile * memory->k_stride, v_place = memory->v_first + tile * memory->v_stride;
     __local uint4 *values = stage + KEY_TILE_WORDS;
-    UNROLL_COPIES
+#pragma unroll 1
     for (int s = 0; s < SLICES; s++) {
         int first = s * SLICE_HALVES;
         if (HAS_SLICE(s, left)) {
@@ -198,11 +200,11 @@ INLINE void copy_tile(__local uint4 *stage, const struct memory *memory, int til
 
 /* scores = queries keysᵀ for the slices of keys that begin below `width`; zeros beyond them. */
 INLINE void multiply_keys(matrix_sum (*scores)[KEY_TILES][MATRIX_SUMS], const uint4 (*queries)[KEY_SLICES][A_WORDS],
-                                 const __local uint4 *tile, int width)
+                          const __local uint4 *tile, int width)
 {
     UNROLL_SLICES
     for (int t = 0; t < KEY_TILES; t++) {
-UNROLL_SLICES
+        UNROLL_SLICES
         for (int m = 0; m < ROW_TILES; m++) {
             clear_sums(scores[m][t]);
         }
@@ -210,9 +212,10 @@ UNROLL_SLICES
             UNROLL_SLICES
             for (int s = 0; s < KEY_SLICES; s++) {
                 uint4 b[B_WORDS];
-UNROLL_SLICES
+                UNROLL_SLICES
                 for (int i = 0; i < B_WORDS; i++) {
-                    b[i] = *word_of(tile + ROW_PLACE(t * MATRIX_COLUMNS + B_ROW(LANE, i), 0), s * SLICE_WORDS + B_WORD(LANE, i));
+                    const __local uint4 *row = tile + ROW_PLACE(t * MATRIX_COLUMNS + B_ROW(LANE, i), 0);
+                    b[i] = *word_of(row, s * SLICE_WORDS + B_WORD(LANE, i));
                 }
                 UNROLL_SLICES
                 for (int m = 0; m < ROW_TILES; m++) {
@@ -242,7 +245,7 @@ INLINE void load_values(uint4 *b, const __local uint4 *tile, int slice, int t)
         b[i] = (uint4)(pairs[0], pairs[1], pairs[2], pairs[3]);
     }
 #else
-UNROLL_SLICES
+    UNROLL_SLICES
     for (int i = 0; i < B_WORDS; i++) {
         b[i] = tile[slice * (VALUE_WIDTH * SLICE_WORDS) + VALUE_PLACE(t, B_ROW(LANE, i), B_WORD(LANE, i))];
     }
@@ -251,7 +254,7 @@ UNROLL_SLICES
 
 /* sums += weights values, over a slice of keys. */
 INLINE void multiply_values(matrix_sum (*sums)[VALUE_TILES][MATRIX_SUMS], const uint4 (*weights)[A_WORDS],
-                                   const __local uint4 *tile, int slice)
+                            const __local uint4 *tile, int slice)
 {
     UNROLL_SLICES
     for (int t = 0; t < VALUE_TILES; t++) {

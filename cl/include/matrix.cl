@@ -17,8 +17,8 @@
  *     SHUFFLE_XOR(value, distance)   optional: the float that lane LANE ^ distance passes
  *     ANY_LANE(condition)            optional: whether the condition holds in any lane of the warp; 1 if the level cannot tell
  *     READS_ROWS                     optional: the level reads fragments of B from tiles whose rows are K
- *     LOAD_TRANSPOSED(row)           optional, with READS_ROWS: the fragment of B of 32 rows of 8 halves; `row` is the local word of
- *                                    row LANE. K is in the order of the sums that are operands (SUMS_ARE_OPERANDS)
+ *     LOAD_TRANSPOSED(row)           optional, with READS_ROWS: the fragment of B of 32 rows of 8 halves, of which `row` is the
+ *                                    local word of row LANE; K is in the order of SUMS_ARE_OPERANDS
  *     ROUND_PAIR(low, high)          optional: two floats rounded to the 16 bits of PRECISION, the first in the low half
  *     multiply_slice(sums, a, b)     sums += A Bᵀ over a slice
  *     UNROLL_SLICES                  optional: the pragma for loops over calls of multiply_slice(), if not "unroll"
@@ -63,7 +63,7 @@ typedef float2 matrix_sum2;
 #endif
 
 #ifndef ANY_LANE
-#define ANY_LANE(condition) 1
+#define ANY_LANE(condition) ((condition) || 1)
 #endif
 
 #ifndef UNROLL_SLICES
