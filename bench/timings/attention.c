@@ -51,6 +51,20 @@ static struct clf__sequence_ranges make_ranges(struct op_bench *bench, const str
     return ranges;
 }
 
+/* Random operands: floats, or in the 16 bits in which an encoder's projections write them for this call. */
+static struct clf__tensor operand(struct op_bench *bench, int rows, int columns,
+                                  const struct clf__attention_call *call)
+{
+    enum clf__type type = call->precision == CLF_PRECISION_BF16 ? CLF__BF16 : CLF__F16;
+    struct clf__tensor floats = op_floats(bench, rows, columns);
+    if (bench->status != CLF_OK || !clf__attention_reads(type, bench->device, call)) {
+        return floats;
+    }
+    struct clf__tensor rounded = clf__tensor_as(op_floats(bench, rows, columns), type);
+    OP_TRY(bench, clf__gemm_round(clf__tensor_matrix(rounded), clf__tensor_matrix(floats), rows, columns));
+    return rounded;
+}
+
 static void attention(struct op_bench *bench, const struct attention_case *shape, struct clf__heads heads)
 {
     char text[64], width[32] = "";
@@ -63,13 +77,16 @@ static void attention(struct op_bench *bench, const struct attention_case *shape
     struct clf__attention_scratch scratch = {.scores = {.buffer = NULL}};
     struct attention one = {
         .y = op_floats(bench, rows, columns),
-        .q = op_floats(bench, rows, columns),
-        .k = op_floats(bench, rows, columns),
-        .v = op_floats(bench, rows, columns),
-        .call = {.heads = heads, .mask = CLF__MASK_NONE, .scratch = &scratch},
+        .call = {.heads = heads,
+                 .mask = CLF__MASK_NONE,
+                 .scratch = &scratch,
+                 .precision = bench->choice.precision},
     };
     one.call.mask.causal = shape->causal;
     one.call.ranges = make_ranges(bench, shape);
+    one.q = operand(bench, rows, columns, &one.call);
+    one.k = operand(bench, rows, columns, &one.call);
+    one.v = operand(bench, rows, columns, &one.call);
     struct clf__arena arena; /* what the batched form takes */
     clf__arena_init(&arena, bench->device);
     OP_TRY(bench, clf__attention_scratch_reserve(&scratch, &arena, shape->sequences, &one.call.heads,

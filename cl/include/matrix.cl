@@ -15,6 +15,10 @@
  *     SUMS_ARE_OPERANDS              optional: word i of A of a lane is in row SUM_ROW(lane, 2i) at SUM_COLUMN(lane, 0) / 2,
  *                                    so that the rounded sums of four tiles are words of A (matrix_reduce.cl)
  *     SHUFFLE_XOR(value, distance)   optional: the float that lane LANE ^ distance passes
+ *     ANY_LANE(condition)            optional: whether the condition holds in any lane of the warp; 1 if the level cannot tell
+ *     READS_ROWS                     optional: the level reads fragments of B from tiles whose rows are K
+ *     LOAD_TRANSPOSED(row)           optional, with READS_ROWS: the fragment of B of 32 rows of 8 halves, of which `row` is the
+ *                                    local word of row LANE; K is in the order of SUMS_ARE_OPERANDS
  *     ROUND_PAIR(low, high)          optional: two floats rounded to the 16 bits of PRECISION, the first in the low half
  *     multiply_slice(sums, a, b)     sums += A Bᵀ over a slice
  *     SLICE_STEPS                    optional: instructions a slice takes one after the other, in products alone, with
@@ -25,6 +29,8 @@
  *     UNROLL_SLICES                  optional: the pragma for loops over calls of multiply_slice(), if not "unroll"
  *     COPY_WORD(to, from), COPIES_END, WAIT_FOR_COPIES(n)  optional: asynchronous copies of words to local memory, the end of a
  *                                    batch of copies, and a wait for all batches except the last n
+ *     COPY_WORD_IF(to, from, condition)  optional: the same copy if the condition holds, otherwise zeros, without reading *from
+ *     FAST_EXP2(x)                   optional: 2^x to the accuracy of fp32, 0 at -inf
  *     FETCH_AHEAD(from)              optional: prefetches 128 bytes of global memory into the second-level cache
  *
  * Needs PRECISION (fp16, bf16 or int8), and a device whose build options name the level. */
@@ -66,6 +72,10 @@ typedef float2 matrix_sum2;
 #define COPY_WORD(to, from) (*(to) = *(from))
 #define COPIES_END
 #define WAIT_FOR_COPIES(n)
+#endif
+
+#ifndef ANY_LANE
+#define ANY_LANE(condition) ((condition) || 1)
 #endif
 
 #ifndef UNROLL_SLICES

@@ -15,6 +15,9 @@
 #define SUM_ROW(lane, i)    ((lane) / 4 + (i) / 2 * 8)
 #define SUM_COLUMN(lane, i) ((lane) % 4 * 2 + (i) % 2)
 #define SUMS_ARE_PAIRED
+#if PRECISION == 1
+#define READS_ROWS /* in bf16 values are transposed as they are copied, so that tests run both */
+#endif
 #define UNROLL_SLICES _Pragma("unroll 1") /* else PoCL's compiler takes long, and crashes in large kernels */
 
 /* The products of a word's elements, added up as a tree. */

@@ -126,6 +126,38 @@ static inline float shuffle_xor(float value, int distance)
 }
 #define SHUFFLE_XOR shuffle_xor
 
+static inline int any_lane(int condition)
+{
+    int any;
+    __asm__ volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; vote.sync.any.pred p, p, 0xffffffff; selp.s32 %0, 1, 0, p; }"
+                     : "=r"(any)
+                     : "r"(condition));
+    return any;
+}
+#define ANY_LANE any_lane
+
+/* Numbers below the least normal one become 0, which spares three instructions. */
+static inline float fast_exp2(float x)
+{
+    float power;
+    __asm__("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
+    return power;
+}
+#define FAST_EXP2 fast_exp2
+
+/* Four matrices of 8 x 8 halves, each transposed: of rows 0 .. 7, 8 .. 15 and so on of the slice. */
+static inline uint4 load_transposed(const __local uint4 *row)
+{
+    uint4 b;
+    __asm__ volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+                     : "=r"(b.x), "=r"(b.y), "=r"(b.z), "=r"(b.w)
+                     : "r"((uint)(size_t)row)
+                     : "memory");
+    return b;
+}
+#define READS_ROWS
+#define LOAD_TRANSPOSED load_transposed
+
 #if PRECISION == 1
 #define ROUND_INSTRUCTION "cvt.rn.f16x2.f32"
 #elif PRECISION == 2
@@ -145,6 +177,11 @@ static inline uint round_pair(float low, float high)
     __asm__ volatile("cp.async.cg.shared.global [%0], [%1], 16;"                                                       \
                      :                                                                                                 \
                      : "r"((uint)(size_t)(to)), "l"(from)                                                              \
+                     : "memory")
+#define COPY_WORD_IF(to, from, condition)                                                                              \
+    __asm__ volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"                                                   \
+                     :                                                                                                 \
+                     : "r"((uint)(size_t)(to)), "l"(from), "r"((condition) ? 16 : 0)                                   \
                      : "memory")
 #define FETCH_AHEAD(from)     __asm__ volatile("prefetch.global.L2 [%0];" : : "l"(from))
 #define COPIES_END            __asm__ volatile("cp.async.commit_group;" : : : "memory")

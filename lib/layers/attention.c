@@ -31,6 +31,24 @@ static struct clf__projected split_cross(struct clf__tensor query, struct clf__t
                                    .value = clf__tensor_columns(memory, keys, values)};
 }
 
+/* The call with the precision of the layer's weights. */
+static struct clf__attention_call with_precision(const struct clf__attention_call *call,
+                                                 const struct clf__attention_layer *layer)
+{
+    struct clf__attention_call own = *call;
+    own.precision = clf__weight_layout(layer->output.weight).precision;
+    return own;
+}
+
+enum clf__type clf__attention_operand(const struct clf__attention_layer *layer,
+                                      const struct clf__attention_call *call)
+{
+    const struct clf__attention_call own = with_precision(call, layer);
+    enum clf__type type = clf__linear_operand(&layer->input);
+    const struct clf_device *device = clf__buffer_device(call->ranges.table.buffer);
+    return type != CLF__F32 && clf__attention_reads(type, device, &own) ? type : CLF__F32;
+}
+
 clf_status clf__attend(struct clf__tensor y, struct clf__tensor residual,
                        const struct clf__projected *projected, const struct clf__attention_layer *layer,
                        const struct clf__workspace *workspace, const struct clf__attention_call *call)
@@ -40,8 +58,7 @@ clf_status clf__attend(struct clf__tensor y, struct clf__tensor residual,
     if (clf__attention_writes(operand, clf__buffer_device(context.buffer), call)) {
         context = clf__tensor_as(context, operand); /* as the output's product would round it */
     }
-    struct clf__attention_call own = *call;
-    own.precision = clf__weight_layout(layer->output.weight).precision;
+    const struct clf__attention_call own = with_precision(call, layer);
     CLF__TRY(clf__attention_forward(context, projected->query, projected->key, projected->value, &own));
     return clf__linear_forward(y, context, &layer->output, CLF__IDENTITY, residual);
 }

@@ -24,6 +24,11 @@ struct clf__projected {
     struct clf__tensor query, key, value;
 };
 
+/* The type in which the call reads queries, keys and values and the projection `input` can write them: as
+ * attention would round floats, or floats. */
+enum clf__type clf__attention_operand(const struct clf__attention_layer *layer,
+                                      const struct clf__attention_call *call);
+
 /* y = what comes after the projections, which ends with the layer's output, + residual. */
 clf_status clf__attend(struct clf__tensor y,        /* (N, D) */
                        struct clf__tensor residual, /* (N, D) */

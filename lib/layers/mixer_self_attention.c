@@ -70,9 +70,10 @@ static struct clf__tensor projected_columns(struct clf__tensor all, const struct
 }
 
 static clf_status project(struct clf__projected *out, struct clf__tensor x,
-                          const struct clf__attention_layer *layer, struct clf__tensor projected)
+                          const struct clf__attention_layer *layer, struct clf__tensor projected,
+                          enum clf__type type)
 {
-    struct clf__tensor all = projected_columns(projected, &layer->heads);
+    struct clf__tensor all = clf__tensor_as(projected_columns(projected, &layer->heads), type);
     *out = split(all, &layer->heads);
     return clf__linear_forward(all, x, &layer->input, CLF__IDENTITY, CLF__NO_TENSOR);
 }
@@ -91,7 +92,7 @@ static clf_status step_forward(struct clf__tensor y, struct clf__tensor x, struc
         context = clf__tensor_as(context, operand); /* as the output's product would round it */
     }
     struct clf__projected projected;
-    CLF__TRY(project(&projected, x, layer, workspace->projected));
+    CLF__TRY(project(&projected, x, layer, workspace->projected, CLF__F32));
     if (step->places.buffer != NULL) { /* rows look at each other's keys: all of them come first */
         CLF__TRY(clf__cache_place(history.keys, projected.key, step->places));
         CLF__TRY(clf__cache_place(history.values, projected.value, step->places));
@@ -107,7 +108,8 @@ static clf_status forward(struct clf__tensor y, struct clf__tensor x, struct clf
                           const struct clf__attention_call *call)
 {
     struct clf__projected projected;
-    CLF__TRY(project(&projected, x, &mixer->attention, workspace->projected));
+    CLF__TRY(project(&projected, x, &mixer->attention, workspace->projected,
+                     clf__attention_operand(&mixer->attention, call)));
     return clf__attend(y, residual, &projected, &mixer->attention, workspace, call);
 }
 
@@ -127,7 +129,7 @@ static clf_status record_forward(struct clf__tensor y, struct clf__tensor x, str
                                  const struct clf__attention_training *training)
 {
     struct clf__projected projected;
-    CLF__TRY(project(&projected, x, &mixer->attention, record->attention.projected));
+    CLF__TRY(project(&projected, x, &mixer->attention, record->attention.projected, CLF__F32));
     return clf__attend_record(y, residual, &projected, &mixer->attention, &record->attention, training);
 }
 

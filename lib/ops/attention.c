@@ -259,20 +259,75 @@ static clf_status count_tasks(size_t *tasks, const struct clf__attention_call *c
                      ranges->sequences, ranges->max_queries, call->heads.count, *tasks, INT32_MAX);
 }
 
-/* Attention by matrix instructions. Short sequences take groups of fewer warps, which changes no bits. */
+/* The 16 bits to which matrix instructions round the operands. */
+static clf_precision operand_precision(const struct clf__attention_call *call)
+{
+    return call->precision == CLF_PRECISION_BF16 ? CLF_PRECISION_BF16 : CLF_PRECISION_FP16;
+}
+
+static enum clf__type operand_type(const struct clf__attention_call *call)
+{
+    return operand_precision(call) == CLF_PRECISION_BF16 ? CLF__BF16 : CLF__F16;
+}
+
+/* A group of cl/attention/attention_matrix.cl: warps that have `tiles` tiles of queries each. */
+struct matrix_group {
+    int warps, tiles, queries;
+};
+
+static struct matrix_group matrix_group(const struct clf__matrix_level *level, int warps, int tiles)
+{
+    return (struct matrix_group){warps, tiles, warps * tiles * level->rows};
+}
+
+/* Short sequences take groups of fewer warps. Warps of several tiles read keys and values less often, but
+ * need registers for the tiles, and sequences long enough to keep the device busy. Bits do not depend on the
+ * choice. */
+static struct matrix_group choose_matrix_group(const struct clf__attention_call *call,
+                                               const struct clf__caps *caps, int is_rounded, int has_bias)
+{
+    enum { FEW_WARPS = 2, MOST_WARPS = 4, WIDEST = 64 };
+    const struct clf__matrix_level *level = &caps->level->matrix;
+    const struct clf__heads *heads = &call->heads;
+    struct matrix_group few = matrix_group(level, FEW_WARPS, 1), most = matrix_group(level, MOST_WARPS, 1);
+    struct matrix_group large = matrix_group(level, MOST_WARPS, level->query_tiles);
+    int queries = call->ranges.max_queries;
+    double groups = (double)call->ranges.sequences * heads->count * ((double)queries / large.queries);
+    if (queries <= few.queries) {
+        return few;
+    }
+    return is_rounded && !has_bias && heads->key_width <= WIDEST && heads->value_width <= WIDEST &&
+                   queries > most.queries && groups >= caps->compute_units
+               ? large
+               : most;
+}
+
+/* Whether every head of a tensor of 16 bits starts on 16 bytes. */
+static int has_words(struct clf__tensor x, int width)
+{
+    enum { WORD = 8 };
+    return x.offset % WORD == 0 && x.stride % WORD == 0 && width % WORD == 0;
+}
+
+/* Attention by matrix instructions. */
 static clf_status forward_matrix(struct clf__tensor y, struct clf__tensor q, struct clf__tensor k,
                                  struct clf__tensor v, const struct clf__attention_call *call)
 {
-    enum { WARP_QUERIES = 16, FEW_WARPS = 2, MOST_WARPS = 4 };
     const struct clf__heads *heads = &call->heads;
     const struct clf__mask *mask = &call->mask;
-    const struct clf__matrix_level *level = &clf__device_caps(clf__buffer_device(y.buffer))->level->matrix;
-    int warps = call->ranges.max_queries <= FEW_WARPS * WARP_QUERIES ? FEW_WARPS : MOST_WARPS;
-    clf_precision precision = call->precision == CLF_PRECISION_BF16 ? CLF_PRECISION_BF16 : CLF_PRECISION_FP16;
-    assert(y.type == CLF__F32 || y.type == (precision == CLF_PRECISION_BF16 ? CLF__BF16 : CLF__F16));
+    const struct clf__caps *caps = clf__device_caps(clf__buffer_device(y.buffer));
+    int is_rounded = q.type != CLF__F32,
+        has_bias = mask->additive.buffer != NULL || mask->relative.buffer != NULL;
+    int aligned = is_aligned(q, heads->key_width) && is_aligned(k, heads->key_width) &&
+                  is_aligned(v, heads->value_width);
+    const struct matrix_group group = choose_matrix_group(call, caps, is_rounded, has_bias);
+    assert(y.type == CLF__F32 || y.type == operand_type(call));
+    assert(k.type == q.type && v.type == q.type);
+    assert(!is_rounded || (has_words(q, heads->key_width) && has_words(k, heads->key_width) &&
+                           has_words(v, heads->value_width)));
     const struct clf__attention_sizes sizes = list_sizes(y, q, k, v, call);
     size_t tasks;
-    CLF__TRY(count_tasks(&tasks, call, warps * WARP_QUERIES, 1));
+    CLF__TRY(count_tasks(&tasks, call, group.queries, 1));
     const struct clf__argument arguments[] = {
         CLF__BUFFER(y.buffer),
         CLF__BUFFER(q.buffer),
@@ -284,19 +339,21 @@ static clf_status forward_matrix(struct clf__tensor y, struct clf__tensor q, str
         CLF__BUFFER(mask->relative.buffer),
         CLF__STRUCT(sizes),
     };
-    int has_bias = mask->additive.buffer != NULL || mask->relative.buffer != NULL;
-    int aligned = is_aligned(q, heads->key_width) && is_aligned(k, heads->key_width) &&
-                  is_aligned(v, heads->value_width);
-    char defines[160];
-    snprintf(defines, sizeof defines, "-DPRECISION=%d -DKEY_WIDTH=%d -DVALUE_WIDTH=%d -DWARPS=%d%s%s%s",
-             (int)precision, heads->key_width, heads->value_width, warps, has_bias ? " -DHAS_BIAS" : "",
-             aligned ? " -DIS_ALIGNED" : "", clf__result_define(y));
+    char defines[192];
+    snprintf(defines, sizeof defines,
+             "-DPRECISION=%d -DKEY_WIDTH=%d -DVALUE_WIDTH=%d -DWARPS=%d -DROW_TILES=%d%s%s%s",
+             (int)operand_precision(call), heads->key_width, heads->value_width, group.warps, group.tiles,
+             has_bias ? " -DHAS_BIAS" : "",
+             is_rounded ? " -DOPERANDS_ARE_ROUNDED"
+             : aligned  ? " -DIS_ALIGNED"
+                        : "",
+             clf__result_define(y));
     const struct clf__launch launch = {
         .program = "attention_matrix",
         .defines = defines,
         .gpu = {.kernel = "attention_matrix_gpu",
                 .groups = {clf__groups(tasks)},
-                .local = {(size_t)(level->lanes * warps)}},
+                .local = {(size_t)(caps->level->matrix.lanes * group.warps)}},
         CLF__ARGUMENTS(arguments),
         .cost = count_cost(heads, &call->ranges, q.rows, k.type),
     };
@@ -340,6 +397,14 @@ int clf__attention_reads_halves(const struct clf_device *device, const struct cl
     return takes_rows(call) && !is_batched(clf__device_caps(device), call);
 }
 
+int clf__attention_reads(enum clf__type type, const struct clf_device *device,
+                         const struct clf__attention_call *call)
+{
+    const struct clf__caps *caps = clf__device_caps(device);
+    return !is_batched(caps, call) && takes_matrix(call, caps) && type == operand_type(call) &&
+           call->weights.buffer == NULL;
+}
+
 int clf__attention_writes(enum clf__type type, const struct clf_device *device,
                           const struct clf__attention_call *call)
 {
@@ -371,7 +436,8 @@ clf_status clf__attention_forward(struct clf__tensor y, struct clf__tensor q, st
     struct clf_device *device = clf__buffer_device(y.buffer);
     assert(!call->maps.buffer || call->dropout.rate == 0.0f);
     assert(y.type == CLF__F32 || clf__attention_writes(y.type, device, call));
-    assert(k.type == CLF__F32 || clf__attention_reads_halves(device, call));
+    assert(k.type == CLF__F32 || clf__attention_reads_halves(device, call) ||
+           clf__attention_reads(k.type, device, call));
     const struct clf__caps *caps = clf__device_caps(device);
     CLF__TRY(is_batched(caps, call)     ? clf__attention_batched_forward(y, q, k, v, call)
              : takes_matrix(call, caps) ? forward_matrix(y, q, k, v, call)

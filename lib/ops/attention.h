@@ -89,6 +89,11 @@ int clf__attention_step_writes(enum clf__type type, const struct clf_device *dev
 /* The macro of cl/include/result.cl for the type of a result. */
 const char *clf__result_define(struct clf__tensor y);
 
+/* Whether q, k and v may all be of this type, CLF__BF16 or CLF__F16: the 16 bits to which matrix instructions
+ * round them for this call. Then every head of them has to start on 16 bytes. */
+int clf__attention_reads(enum clf__type type, const struct clf_device *device,
+                         const struct clf__attention_call *call);
+
 /* Whether keys and values may be halves (ops/cache.h), for few queries of the fused form. */
 int clf__attention_reads_halves(const struct clf_device *device, const struct clf__attention_call *call);
 

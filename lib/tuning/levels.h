@@ -42,6 +42,7 @@ struct clf__matrix_level {
     const char *define; /* the macro that chooses the file; NULL: the level has none */
     int lanes;          /* work-items that multiply together */
     int rows, columns;  /* of the tile of an instruction */
+    int query_tiles;    /* tiles of queries of a warp in cl/attention/attention_matrix.cl, at most */
 };
 
 struct clf__level {

@@ -62,6 +62,39 @@ static float *run(struct clf_device *device, const struct attention_problem *pro
     return support_attention_run(device, problem, &call);
 }
 
+/* Columns 8 .. of a wider tensor of 16 bits; the other columns are NaN, or large in bf16. */
+static struct clf__tensor rounded_operand(struct clf_device *device, clf_precision precision, int rows,
+                                          int columns, const float *values)
+{
+    enum { MARGIN = 8 };
+    struct clf__tensor all = support_tensor(device, CLF__F16, rows, columns + 2 * MARGIN, NULL);
+    all.type = precision == CLF_PRECISION_BF16 ? CLF__BF16 : CLF__F16;
+    struct clf__tensor own = clf__tensor_columns(all, MARGIN, columns);
+    uint16_t *rounded = support_array((size_t)rows * (size_t)columns, sizeof *rounded);
+    for (int i = 0; i < rows * columns; i++) {
+        rounded[i] = precision == CLF_PRECISION_BF16 ? clf__bf16_of(values[i]) : clf__fp16_of(values[i]);
+    }
+    assert_ok(clf__tensor_write(own, rounded));
+    return own;
+}
+
+/* The output for operands that are stored in the precision. */
+static float *run_rounded(struct clf_device *device, const struct attention_problem *problem,
+                          clf_precision precision)
+{
+    const struct attention_shape *shape = &problem->shape;
+    int key_columns = shape->heads * shape->key_width, value_columns = shape->heads * shape->value_width;
+    struct clf__attention_call call = support_attention_call(device, problem);
+    call.precision = precision;
+    struct clf__tensor q = rounded_operand(device, precision, problem->query_rows, key_columns, problem->q);
+    struct clf__tensor k = rounded_operand(device, precision, problem->key_rows, key_columns, problem->k);
+    struct clf__tensor v = rounded_operand(device, precision, problem->key_rows, value_columns, problem->v);
+    struct clf__tensor y = support_tensor(device, CLF__F32, problem->query_rows, value_columns, NULL);
+    assert_true(clf__attention_reads(q.type, device, &call));
+    assert_ok(clf__attention_forward(y, q, k, v, &call));
+    return support_read(y);
+}
+
 /* Results agree with the reference to the rounding of the keys' weights. In bf16 from column views, in fp16
  * from whole matrices: half of the builds of all pairs. */
 static void check(struct attention_shape shape)
@@ -143,6 +176,60 @@ static void test_empty(void **state)
     check(shape);
     shape.causal = 1;
     check(shape);
+}
+
+/* Operands in 16 bits give the bits of the same values in floats, also where groups are larger for them:
+ * where sequences are long and heads enough for the device. */
+static void test_rounded_operands(void **state)
+{
+    (void)state;
+    FOR_EACH_MATRIX(device)
+    {
+        for (int masks = 0; masks < 16; masks = masks == 0 ? 1 : support_next_masks(masks)) {
+            for (int precision = CLF_PRECISION_FP16; precision <= CLF_PRECISION_BF16; precision++) {
+                struct attention_shape shape = {.heads = 1 + (int)clf__device_caps(device)->compute_units,
+                                                .key_width = 16,
+                                                .value_width = 32,
+                                                .sequences = 3,
+                                                .queries = {18, 131, 70},
+                                                .keys = {1, 131, 96},
+                                                .causal = masks & 1,
+                                                .hidden = masks & 2,
+                                                .additive = masks & 4,
+                                                .relative = masks & 8 ? 6 : 0};
+                struct attention_problem problem = support_attention_problem(&shape, 50 + (uint64_t)masks);
+                const float *expected = run(device, &problem, (clf_precision)precision);
+                assert_memory_equal(run_rounded(device, &problem, (clf_precision)precision), expected,
+                                    count_results(&problem) * sizeof *expected);
+                support_free_all();
+            }
+        }
+    }
+}
+
+/* The same of other widths, and of short sequences. */
+static void test_rounded_widths(void **state)
+{
+    (void)state;
+    static const int widths[][2] = {{16, 16}, {48, 64}, {64, 48}, {80, 128}, {128, 32}};
+    FOR_EACH_MATRIX(device)
+    {
+        for (int i = 0; i < (int)(sizeof widths / sizeof *widths); i += support_small() ? 2 : 1) {
+            for (int queries = 30; queries <= 70; queries += 20) {
+                struct attention_shape shape = {.heads = 2,
+                                                .key_width = widths[i][0],
+                                                .value_width = widths[i][1],
+                                                .sequences = 2,
+                                                .queries = {queries, 3},
+                                                .keys = {33, queries}};
+                struct attention_problem problem = support_attention_problem(&shape, 70 + (uint64_t)i);
+                const float *expected = run(device, &problem, CLF_PRECISION_FP16);
+                assert_memory_equal(run_rounded(device, &problem, CLF_PRECISION_FP16), expected,
+                                    count_results(&problem) * sizeof *expected);
+                support_free_all();
+            }
+        }
+    }
 }
 
 /* Queries that see nothing give exact zeros. */
@@ -366,6 +453,8 @@ int main(void)
         cmocka_unit_test_teardown(test_widths, support_teardown),
         cmocka_unit_test_teardown(test_masks, support_teardown),
         cmocka_unit_test_teardown(test_empty, support_teardown),
+        cmocka_unit_test_teardown(test_rounded_operands, support_teardown),
+        cmocka_unit_test_teardown(test_rounded_widths, support_teardown),
         cmocka_unit_test_teardown(test_all_hidden, support_teardown),
         cmocka_unit_test_teardown(test_large_scores, support_teardown),
         cmocka_unit_test_teardown(test_batch_invariance, support_teardown),
