@@ -25,13 +25,18 @@
 #define COLUMNS      CLF__STEP_COLUMNS(VALUE_WIDTH)
 #define PITCH        CLF__STEP_PITCH /* of the lanes' parts of scores: those of a key are in different banks */
 
-/* A lane reads rows by BATCH, as long as the tile has some, and AHEAD rows before it uses the first one. Values of halves are
- * read before their weights are known; more would take too many registers. */
-#define BATCH 4
-#ifdef HALF_CACHE
+/* A lane reads rows by BATCH, as long as the tile has some, and AHEAD rows before it uses the first one. With registers to
+ * spare it reads EARLY_VALUES values before their weights are known; Intel's compiler has few. */
+#if defined(MATRIX_NV80) && defined(HALF_CACHE)
+#define BATCH        4
 #define AHEAD        8
-#define EARLY_VALUES AHEAD
+#define EARLY_VALUES 8
+#elif defined(cl_intel_subgroups) && !(defined(HALF_CACHE) && defined(IS_ALIGNED))
+#define BATCH        2
+#define AHEAD        2
+#define EARLY_VALUES 0
 #else
+#define BATCH        4
 #define AHEAD        4
 #define EARLY_VALUES 0
 #endif
@@ -62,8 +67,9 @@ struct step {
 
 /* A sub-group's place in the group, and its local memory. */
 struct place {
-    int lane, way;
+    int item, lane, way;
     __local float *query, *lanes, *scores, *weights;
+    __local int *rows; /* of the tile's keys and values */
 };
 
 /* Of some keys: sums of the work-item's columns, number ITEM + i * ITEMS of a value. */
@@ -143,16 +149,23 @@ struct tile {
     int first, count;
 };
 
-/* Reads BATCH rows of a tile, which has one at least, `apart` rows from each other from row `own` on; rows after the last one
- * are that one. `cache` has the lane's columns, of which `left` are in the head. */
-static inline ALWAYS_INLINE void read_rows(cached_octet rows[BATCH], const __global cache_element *cache, int stride, int left,
-                                           const struct attended *seen, struct tile tile, int own, int apart)
+/* Finds the rows of a tile, where keys after the last one have its row. */
+static inline void find_rows(const struct place *at, const struct attended *seen, struct tile tile)
+{
+    int t = tile.first + min(at->lane, tile.count - 1), row = seen->first_row + t;
+    if (seen->lookup && tile.count > 0) {
+        row += seen->lookup[t] * seen->positions_total;
+    }
+    at->rows[at->lane] = row;
+}
+
+/* Reads BATCH rows, `apart` keys from each other; the cache begins with the lane's columns, of which `left` are in the head. */
+static inline ALWAYS_INLINE void read_rows(cached_octet to[BATCH], const __global cache_element *cache, int stride, int left,
+                                           const __local int *rows, int apart)
 {
 #pragma unroll
     for (int j = 0; j < BATCH; j++) {
-        int t = tile.first + min(own + j * apart, tile.count - 1);
-        int row = seen->lookup ? seen->lookup[t] * seen->positions_total + t : seen->first_row + t;
-        rows[j] = read_octet(cache + (size_t)row * stride, left);
+        to[j] = read_octet(cache + (size_t)rows[j * apart] * stride, left);
     }
 }
 
@@ -165,8 +178,8 @@ static inline ALWAYS_INLINE void read_keys(cached_octet rows[AHEAD], const struc
 #pragma unroll
     for (int j = first; j < min(first + AHEAD, KEY_LANES); j += BATCH) {
         if (j * KEYS_APART < tile.count) {
-            read_rows(rows + j - first, seen->k + column, seen->key_stride, KEY_WIDTH - column, seen, tile,
-                      own + j * KEYS_APART, KEYS_APART);
+            read_rows(rows + j - first, seen->k + column, seen->key_stride, KEY_WIDTH - column,
+                      at->rows + own + j * KEYS_APART, KEYS_APART);
         }
     }
 }
@@ -178,8 +191,8 @@ static inline ALWAYS_INLINE void read_values(cached_octet rows[AHEAD], const str
 #pragma unroll
     for (int j = first; j < min(first + AHEAD, VALUE_LANES); j += BATCH) {
         if (j * VALUES_APART < tile.count) {
-            read_rows(rows + j - first, seen->v + column, seen->value_stride, VALUE_WIDTH - column, seen, tile,
-                      own + j * VALUES_APART, VALUES_APART);
+            read_rows(rows + j - first, seen->v + column, seen->value_stride, VALUE_WIDTH - column,
+                      at->rows + own + j * VALUES_APART, VALUES_APART);
         }
     }
 }
@@ -239,9 +252,9 @@ static inline ALWAYS_INLINE void weigh_values(float8 sums[COLUMNS], float *total
 }
 
 /* Query times scale to local memory, zeros after its columns. */
-static inline void load_query(const struct step *step, __local float *query)
+static inline void load_query(const struct step *step, int item, __local float *query)
 {
-    for (int d = (int)get_local_id(0); d < KEY_OCTETS * 8; d += ITEMS) {
+    for (int d = item; d < KEY_OCTETS * 8; d += ITEMS) {
         query[d] = d < KEY_WIDTH ? step->scale * step->q[d] : 0.0f;
     }
 }
@@ -264,14 +277,17 @@ static inline float masked(const struct attended *seen, int t)
 static inline ALWAYS_INLINE void weigh_keys(const struct place *at, const struct step *step, struct tile tile, int is_first)
 {
     const struct attended *seen = &step->seen;
-    cached_octet keys[AHEAD], values[AHEAD];
+    /* Without zeros compilers carry rows that are not read from iteration to iteration. */
+    cached_octet keys[AHEAD] = {(cached_octet)(0)}, values[AHEAD] = {(cached_octet)(0)};
+    find_rows(at, seen, tile);
+    barrier(CLK_LOCAL_MEM_FENCE);
     read_keys(keys, at, seen, tile, 0, 0);
     if (EARLY_VALUES > 0) {
         read_values(values, at, seen, tile, 0, 0);
     }
     float score = at->lane < tile.count ? masked(seen, tile.first + at->lane) : -INFINITY;
     if (is_first) {
-        load_query(step, at->query);
+        load_query(step, at->item, at->query);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     multiply_keys(keys, at, seen, tile);
@@ -310,7 +326,7 @@ static inline ALWAYS_INLINE void weigh_keys(const struct place *at, const struct
 }
 
 /* The sums of a tile that weigh_keys() passed on. */
-static inline void gather_sums(struct part_sums *sums, const __local float *lanes)
+static inline void gather_sums(struct part_sums *sums, int item, const __local float *lanes)
 {
     const __local float *totals = lanes + 4 * CLF__STEP_LANE_QUADS(VALUE_WIDTH);
     sums->maximum = totals[VALUES_APART];
@@ -321,9 +337,9 @@ static inline void gather_sums(struct part_sums *sums, const __local float *lane
     }
 #pragma unroll
     for (int i = 0; i < ITEM_COLUMNS; i++) {
-        int d = min((int)get_local_id(0) + i * ITEMS, VALUE_WIDTH - 1);
+        int d = min(item + i * ITEMS, VALUE_WIDTH - 1);
         sums->columns[i] = 0.0f;
-#pragma unroll
+#pragma unroll 8
         for (int j = 0; j < VALUES_APART; j++) {
             sums->columns[i] += lanes[8 * j * VALUE_LANES + d];
         }
@@ -343,13 +359,11 @@ static inline ALWAYS_INLINE void sum_keys(struct part_sums *out, const struct pl
     for (int tile = 0; tile < tiles; tile += WAYS) {
         int own = first + (tile + at->way) * TILE;
         weigh_keys(at, step, (struct tile){own, clamp(end - own, 0, TILE)}, is_first && tile == 0);
-#pragma unroll
-        for (int way = 0; way < WAYS; way++) {
-            if (first + (tile + way) * TILE < end) {
-                struct part_sums sums;
-                gather_sums(&sums, lanes + way * 4 * CLF__STEP_WAY_QUADS(VALUE_WIDTH));
-                join_sums(out, &sums);
-            }
+#pragma unroll 1
+        for (int way = 0; way < WAYS && first + (tile + way) * TILE < end; way++) {
+            struct part_sums sums;
+            gather_sums(&sums, at->item, lanes + way * 4 * CLF__STEP_WAY_QUADS(VALUE_WIDTH));
+            join_sums(out, &sums);
         }
     }
 }
@@ -371,7 +385,8 @@ static inline ALWAYS_INLINE int attend(const struct step *step, __local float4 *
     int item = (int)get_local_id(0), way = item / GROUP, parts = parts_of(step), is_split = step->parts > 1 && parts > 1;
     __local float *own = (__local float *)(memory + 2 * KEY_OCTETS + way * CLF__STEP_WAY_QUADS(VALUE_WIDTH));
     __local float *after = own + 4 * CLF__STEP_LANE_QUADS(VALUE_WIDTH);
-    const struct place at = {item % GROUP, way, (__local float *)memory, own, after, after + TILE};
+    const struct place at = {item, item % GROUP, way, (__local float *)memory, own, after, after + TILE,
+                             (__local int *)after + 2 * TILE};
     if (step->part >= parts) {
         return 0;
     }

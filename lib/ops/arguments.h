@@ -38,13 +38,13 @@ struct clf__attention_sizes {
 
 /* Of its GPU form: tiles of 64 keys in a part; floats between the scores of two lanes that share a key; and
  * its local memory in quads of floats: a query; of each of `ways` sub-groups of 64 work-items what its lanes
- * pass on, the scores and the weights of a tile. */
+ * pass on, and the scores, the weights and the rows of a tile. */
 #define CLF__PART_TILES                (CLF__PART_KEYS / 64)
 #define CLF__STEP_PITCH                68
 #define CLF__STEP_COLUMNS(value_width) (((value_width) + 511) / 512)
 #define CLF__STEP_LANE_QUADS(value_width)                                                                    \
     (CLF__STEP_COLUMNS(value_width) > 1 ? CLF__STEP_COLUMNS(value_width) * 128 : 2 * CLF__STEP_PITCH)
-#define CLF__STEP_WAY_QUADS(value_width) (CLF__STEP_LANE_QUADS(value_width) + 32)
+#define CLF__STEP_WAY_QUADS(value_width) (CLF__STEP_LANE_QUADS(value_width) + 48)
 #define CLF__STEP_LOCAL_QUADS(key_width, value_width, ways)                                                  \
     (((key_width) + 7) / 8 * 2 + (ways)*CLF__STEP_WAY_QUADS(value_width))
 
