@@ -95,12 +95,14 @@ static inline int wait_for_groups(const struct grid_barrier *at, uint target, in
 }
 
 /* Called by each of `count` groups that contribute to one result, each after it wrote its contribution. Returns whether this
- * group is the last one, which then sees all contributions. The counter is 0 before the first call and after the last one. */
+ * group is the last one, which then sees all contributions. The counter is 0 before the first call and after the last one.
+ * With a count of 0 nothing is counted and no group is the last one: all groups meet the barriers here, for PoCL 3.1 fails
+ * where a condition surrounds them. */
 static inline int is_last_group(__global uint *counter, uint count, __local int *answer)
 {
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     if (get_local_id(0) == 0) {
-        int is_last = add_both(counter, 1) + 1 == count;
+        int is_last = count > 0 && add_both(counter, 1) + 1 == count;
         if (is_last) {
             store_relaxed(counter, 0);
         }

@@ -183,7 +183,7 @@ static inline ALWAYS_INLINE void attend_rows(const struct clf__stage *stage, __g
         }
         barrier(CLK_GLOBAL_MEM_FENCE);
         int parts = step.y ? attend(&step, space->memory) : 0;
-        if (parts > 1 && is_last_group(space->counters + step.index, (uint)parts, space->answer)) {
+        if (is_last_group(space->counters + step.index, (uint)parts, space->answer)) {
             join_parts(&step);
         }
     }
