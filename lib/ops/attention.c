@@ -300,8 +300,8 @@ static clf_status forward_matrix(struct clf__tensor y, struct clf__tensor q, str
     const struct clf__caps *caps = clf__device_caps(clf__buffer_device(y.buffer));
     int is_rounded = q.type != CLF__F32,
         has_bias = mask->additive.buffer != NULL || mask->relative.buffer != NULL;
-    int aligned = is_aligned(q, heads->key_width) && is_aligned(k, heads->key_width) &&
-                  is_aligned(v, heads->value_width);
+    int aligned = is_aligned(q, heads->key_width, QUAD) && is_aligned(k, heads->key_width, QUAD) &&
+                  is_aligned(v, heads->value_width, QUAD);
     const struct matrix_group group = choose_matrix_group(call, caps, is_rounded, has_bias);
     assert(y.type == CLF__F32 || y.type == operand_type(call));
     assert(k.type == q.type && v.type == q.type);
