@@ -11,7 +11,7 @@
  * likewise in tiles and parts. A row's result depends on nothing but its own keys; only where values are not finite may a masked one count.
  *
  * Macros: KEY_WIDTH, VALUE_WIDTH (of one head), HALF_CACHE (cache_element.cl) or none: of the cache, or of the batch's keys
- * and values; of the GPU form WAYS, and IS_ALIGNED or none. */
+ * and values; of the GPU form WAYS, and IS_ALIGNED or none (attention_step_gpu.cl). */
 #if !defined(KEY_WIDTH) || !defined(VALUE_WIDTH)
 #error "attention_step.cl needs KEY_WIDTH and VALUE_WIDTH"
 #endif
@@ -137,8 +137,8 @@ CPU_KERNEL void attention_rows_cpu(ATTENTION_ARGUMENTS_OF(cache_element))
 #include "include/attention_step_gpu.cl"
 
 #ifndef WITHOUT_KERNELS /* for programs that call the functions above */
-/* memory: CLF__STEP_LOCAL_QUADS(). With sizes.parts > 1 the parts of a query are tasks of their own, and the launch of the
- * kernel that joins them follows. */
+/* memory: CLF__STEP_LOCAL_QUADS(), which the kernels that join do not use. With sizes.parts > 1 the parts of a query are tasks
+ * of their own, and a launch of the kernel that joins them follows. */
 GPU_KERNEL_OF(ITEMS) void attention_step_gpu(__local float4 *memory, __global float *partials, STEP_ARGUMENTS)
 {
     int tasks = sizes.parts * sizes.rows * sizes.heads;

@@ -14,8 +14,8 @@
 #define ITEMS      (WAYS * GROUP)
 #define PART_TILES CLF__PART_TILES
 
-/* A sub-group's lanes: KEY_LANES share the columns of a key, VALUE_LANES those of a value, eight each at a time; the keys of
- * a lane are KEYS_APART, and its values VALUES_APART. COLUMNS: octets of sums that a lane has. */
+/* KEY_LANES lanes of a sub-group share the columns of a key, and VALUE_LANES those of a value, eight columns each at a time.
+ * The keys of a lane are KEYS_APART keys from each other, and the values VALUES_APART. COLUMNS: octets of sums of a lane. */
 #define KEY_OCTETS   ((KEY_WIDTH + 7) / 8)
 #define VALUE_OCTETS ((VALUE_WIDTH + 7) / 8)
 #define KEY_LANES    (KEY_OCTETS > 4 ? 8 : 4)
@@ -26,7 +26,7 @@
 #define PITCH        CLF__STEP_PITCH /* of the lanes' parts of scores: those of a key are in different banks */
 
 /* A lane reads rows by BATCH, as long as the tile has some, and AHEAD rows before it uses the first one. With registers to
- * spare it reads EARLY_VALUES values before their weights are known; Intel's compiler has few. */
+ * spare it reads EARLY_VALUES values before the weights are known. Intel's compiler spills with more than here. */
 #if defined(MATRIX_NV80) && defined(HALF_CACHE)
 #define BATCH        4
 #define AHEAD        8
@@ -41,10 +41,13 @@
 #define EARLY_VALUES 0
 #endif
 
+#define KEYS_AHEAD   (KEY_LANES < AHEAD ? KEY_LANES : AHEAD)
+#define VALUES_AHEAD (VALUE_LANES < AHEAD ? VALUE_LANES : AHEAD)
+
 #define ALWAYS_INLINE __attribute__((always_inline))
 
-/* The keys and values that a query and head look at: t = 0 .. keys - 1 is row first_row + t of them, or with `lookup` row
- * lookup[t] * positions_total + t. What is null of the rest adds nothing to the scores. */
+/* The keys and values that a query and head look at: key t = 0 .. keys - 1 is row first_row + t of them, or with `lookup` row
+ * lookup[t] * positions_total + t. Masks that are null add nothing to the scores. */
 struct attended {
     const __global cache_element *k, *v;
     int key_stride, value_stride, keys, first_row, positions_total;
@@ -53,8 +56,8 @@ struct attended {
     int reach, query;
 };
 
-/* A query and head: the query, where its result goes, and what it looks at; y null: nothing. parts > 1: this task is one
- * part of the keys, whose sums go to `partials`, where those of all parts of the query and head are. */
+/* A task: a query and head; y null: nothing to do. With parts > 1 the task is one part of the keys, and stores its sums in
+ * `partials`, which has room for all parts of the query and head. */
 struct step {
     __global result_element *y;
     const __global float *q;
@@ -72,7 +75,7 @@ struct place {
     __local int *rows; /* of the tile's keys and values */
 };
 
-/* Of some keys: sums of the work-item's columns, number ITEM + i * ITEMS of a value. */
+/* The sums of some keys: of the work-item's columns, which are item + i * ITEMS. */
 #define ITEM_COLUMNS ((VALUE_WIDTH + ITEMS - 1) / ITEMS)
 struct part_sums {
     float columns[ITEM_COLUMNS];
@@ -89,13 +92,13 @@ static inline void begin_sums(struct part_sums *sums)
     sums->total = 0.0f;
 }
 
-/* What is subtracted from the scores. While nothing has been seen: 0 instead of -inf makes the weights 0, not NaN. */
+/* Returns what is subtracted from the scores: 0 instead of a maximum of -inf, so that weights are 0 and not NaN. */
 static inline float subtracted_of(float maximum)
 {
     return maximum == -INFINITY ? 0.0f : maximum;
 }
 
-/* Exact where one of the two has seen nothing. */
+/* Exact if one of the two has seen no key. */
 static inline void join_sums(struct part_sums *to, const struct part_sums *part)
 {
     float maximum = fmax(to->maximum, part->maximum), subtracted = subtracted_of(maximum);
@@ -169,17 +172,17 @@ static inline ALWAYS_INLINE void read_rows(cached_octet to[BATCH], const __globa
     }
 }
 
-/* Up to AHEAD of the lane's keys, from its key number `first` on, in the columns of a round. Lanes beyond the head's columns
+/* Reads up to AHEAD of the lane's keys, from number `first` on, in the columns of a round. Lanes after the head's last column
  * read its last ones. */
 static inline ALWAYS_INLINE void read_keys(cached_octet rows[AHEAD], const struct place *at, const struct attended *seen,
                                            struct tile tile, int round, int first)
 {
     int column = 8 * min(at->lane % KEY_LANES + round * KEY_LANES, KEY_OCTETS - 1), own = at->lane / KEY_LANES;
 #pragma unroll
-    for (int j = first; j < min(first + AHEAD, KEY_LANES); j += BATCH) {
-        if (j * KEYS_APART < tile.count) {
-            read_rows(rows + j - first, seen->k + column, seen->key_stride, KEY_WIDTH - column,
-                      at->rows + own + j * KEYS_APART, KEYS_APART);
+    for (int j = 0; j < KEYS_AHEAD; j += BATCH) {
+        if ((first + j) * KEYS_APART < tile.count) {
+            read_rows(rows + j, seen->k + column, seen->key_stride, KEY_WIDTH - column,
+                      at->rows + own + (first + j) * KEYS_APART, KEYS_APART);
         }
     }
 }
@@ -189,10 +192,10 @@ static inline ALWAYS_INLINE void read_values(cached_octet rows[AHEAD], const str
 {
     int column = 8 * min(at->lane % VALUE_LANES + c * GROUP, VALUE_OCTETS - 1), own = at->lane / VALUE_LANES;
 #pragma unroll
-    for (int j = first; j < min(first + AHEAD, VALUE_LANES); j += BATCH) {
-        if (j * VALUES_APART < tile.count) {
-            read_rows(rows + j - first, seen->v + column, seen->value_stride, VALUE_WIDTH - column,
-                      at->rows + own + j * VALUES_APART, VALUES_APART);
+    for (int j = 0; j < VALUES_AHEAD; j += BATCH) {
+        if ((first + j) * VALUES_APART < tile.count) {
+            read_rows(rows + j, seen->v + column, seen->value_stride, VALUE_WIDTH - column,
+                      at->rows + own + (first + j) * VALUES_APART, VALUES_APART);
         }
     }
 }
@@ -259,7 +262,7 @@ static inline void load_query(const struct step *step, int item, __local float *
     }
 }
 
-/* What masks add to the score of key t, -inf where the query may not look at it. */
+/* Returns what masks add to the score of key t: -inf if it is hidden. */
 static inline float masked(const struct attended *seen, int t)
 {
     float added = 0.0f;
@@ -272,8 +275,8 @@ static inline float masked(const struct attended *seen, int t)
     return seen->hidden && seen->hidden[t] ? -INFINITY : added;
 }
 
-/* Passes to the group in `lanes` the sums of a tile, and in `scores` totals and the maximum. All sub-groups meet the same
- * barriers, also those whose tile has no keys. is_first: of the task, whose query is not in local memory yet. */
+/* Leaves the sums of a tile in `lanes`, and the totals and the maximum in `scores`. All sub-groups meet the same barriers, also
+ * those whose tile has no keys. is_first: the first tile of a task, whose query is not in local memory yet. */
 static inline ALWAYS_INLINE void weigh_keys(const struct place *at, const struct step *step, struct tile tile, int is_first)
 {
     const struct attended *seen = &step->seen;
@@ -325,7 +328,7 @@ static inline ALWAYS_INLINE void weigh_keys(const struct place *at, const struct
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* The sums of a tile that weigh_keys() passed on. */
+/* Adds up the sums of a tile that weigh_keys() left. */
 static inline void gather_sums(struct part_sums *sums, int item, const __local float *lanes)
 {
     const __local float *totals = lanes + 4 * CLF__STEP_LANE_QUADS(VALUE_WIDTH);
@@ -346,7 +349,7 @@ static inline void gather_sums(struct part_sums *sums, int item, const __local f
     }
 }
 
-/* One part of the keys. */
+/* Sums one part of the keys. */
 static inline ALWAYS_INLINE void sum_keys(struct part_sums *out, const struct place *at, const struct step *step, int part,
                                           int is_first)
 {
@@ -378,8 +381,8 @@ static inline size_t partial_place(int index, int parts)
     return (size_t)index * parts * PARTIAL;
 }
 
-/* The result of a query and head, or the sums of the task's part of its keys. Returns the number of parts that are to be
- * joined; 0 where there is one, or none of this number. */
+/* Stores the result of a query and head, or the sums of the task's part. Returns the number of parts to join; 0 if there is
+ * one, or if the task's part has no keys. */
 static inline ALWAYS_INLINE int attend(const struct step *step, __local float4 *memory)
 {
     int item = (int)get_local_id(0), way = item / GROUP, parts = parts_of(step), is_split = step->parts > 1 && parts > 1;
@@ -408,7 +411,7 @@ static inline ALWAYS_INLINE int attend(const struct step *step, __local float4 *
     return is_split ? parts : 0;
 }
 
-/* The result of a query and head from the sums of its parts, if it has more than one. Several are read at a time. */
+/* Stores the result of a query and head from the sums of its parts, if it has more than one. Several are read at a time. */
 static inline ALWAYS_INLINE void join_parts(const struct step *step)
 {
     enum { TOGETHER = 8 };
