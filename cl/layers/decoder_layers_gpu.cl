@@ -21,7 +21,7 @@
 #include "attention/attention_step.cl"
 #include "rows/layernorm.cl"
 #define B_TILES        1
-#define FETCHED_SLICES (CHUNK_SLICES / B_WORDS / 2) /* attention needs registers, too */
+#define FETCHED_SLICES (CLF__CHUNK_SLICES / 2 / B_WORDS) /* attention needs registers, too */
 #include "include/matrix_result.cl"
 #if PRECISION == 3 /* sums of integers are exact in every order: smaller chunks, for more warps */
 #undef CHUNK_SLICES
