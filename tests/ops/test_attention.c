@@ -420,8 +420,8 @@ static void test_ways(void **state)
     if (support_last_form() == CLF_FORM_CPU || fused(CLF_FORM_GPU)->caps.max_work_group < 4 * CLF__GROUP) {
         skip();
     }
-    check_ways(20, 36, CLF__F32, 2);
-    check_ways(17, 300, CLF__F16, 4);
+    check_ways(20, 36, CLF__F32, 4);
+    check_ways(17, 300, CLF__F16, 2);
     check_ways(32, 64, CLF__F16, 4);
 }
 
