@@ -23,19 +23,38 @@ static inline __attribute__((always_inline)) struct wide wide_load_cached(const 
 
 #define store_cached16(value, p)  store_half16(value, p)
 
-/* Four, of which `left` >= 1 are there, zeros beyond them. With IS_ALIGNED every four begin on 8 bytes and are there: one
- * access, which compilers make of vload_half4() only where they see that. */
-static inline float4 load_cached_quad(const __global cache_element *p, int left)
+/* Eight as they are in memory, of which `left` >= 1 are there, zeros beyond them. With IS_ALIGNED every eight begin on 16
+ * bytes and are there: one access. */
+typedef uint4 cached_octet;
+static inline cached_octet read_octet(const __global cache_element *p, int left)
 {
 #ifdef IS_ALIGNED
-    uint2 halves = *(const __global uint2 *)p;
-    return vload_half4(0, (const half *)&halves);
+    return *(const __global uint4 *)p;
 #else
-    if (left >= 4) {
-        return vload_half4(0, p);
+    const __global ushort *halves = (const __global ushort *)p;
+    if (left >= 8) {
+        return as_uint4(vload8(0, halves));
     }
-    return (float4)(LOAD_CACHED(p, 0), left > 1 ? LOAD_CACHED(p, 1) : 0.0f, left > 2 ? LOAD_CACHED(p, 2) : 0.0f, 0.0f);
+    return as_uint4((ushort8)(halves[0], left > 1 ? halves[1] : 0, left > 2 ? halves[2] : 0, left > 3 ? halves[3] : 0,
+                              left > 4 ? halves[4] : 0, left > 5 ? halves[5] : 0, left > 6 ? halves[6] : 0, 0));
 #endif
+}
+
+static inline float2 pair_floats(uint pair)
+{
+#ifdef MATRIX_NV80 /* certain to stay in registers */
+    float low, high;
+    __asm__("cvt.f32.f16 %0, %1;" : "=f"(low) : "h"((ushort)pair));
+    __asm__("cvt.f32.f16 %0, %1;" : "=f"(high) : "h"((ushort)(pair >> 16)));
+    return (float2)(low, high);
+#else
+    return vload_half2(0, (const half *)&pair);
+#endif
+}
+
+static inline float8 octet_floats(cached_octet octet)
+{
+    return (float8)(pair_floats(octet.x), pair_floats(octet.y), pair_floats(octet.z), pair_floats(octet.w));
 }
 
 /* As store_quad(). */
@@ -61,14 +80,17 @@ typedef float cache_element;
 #define load_cached16(p, left)    ((left) >= 16 ? vload16(0, p) : load_part(p, left, 0.0f))
 #define store_cached16(value, p)  vstore16(value, 0, p)
 #define store_cached_quad         store_quad
-static inline float4 load_cached_quad(const __global cache_element *p, int left)
+
+typedef float8 cached_octet;
+static inline cached_octet read_octet(const __global cache_element *p, int left)
 {
 #ifdef IS_ALIGNED
-    return *(const __global float4 *)p;
+    return (float8)(*(const __global float4 *)p, *(const __global float4 *)(p + 4));
 #else
-    return load_quad(p, left, 0.0f);
+    return (float8)(load_quad(p, left, 0.0f), left > 4 ? load_quad(p + 4, left - 4, 0.0f) : (float4)(0.0f));
 #endif
 }
+#define octet_floats(octet) (octet)
 #endif
 
 /* A row of `width` columns, by one work-item. */

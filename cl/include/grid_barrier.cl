@@ -8,6 +8,13 @@ static inline void add_release(__global uint *to, uint n)
 {
     __asm__ volatile("fence.acq_rel.gpu;\n\tred.relaxed.gpu.global.add.u32 [%0], %1;" : : "l"(to), "r"(n) : "memory");
 }
+static inline uint add_both(__global uint *to, uint n)
+{
+    uint before;
+    __asm__ volatile("fence.acq_rel.gpu;\n\tatom.relaxed.gpu.global.add.u32 %0, [%1], %2;\n\tfence.acq_rel.gpu;"
+                     : "=r"(before) : "l"(to), "r"(n) : "memory");
+    return before;
+}
 static inline uint load_relaxed(const __global uint *from)
 {
     uint value;
@@ -24,6 +31,10 @@ static inline void store_relaxed(__global uint *to, uint value)
 static inline void add_release(__global uint *to, uint n)
 {
     atomic_fetch_add_explicit(AS_ATOMIC(to), n, memory_order_release, memory_scope_device);
+}
+static inline uint add_both(__global uint *to, uint n)
+{
+    return atomic_fetch_add_explicit(AS_ATOMIC(to), n, memory_order_acq_rel, memory_scope_device);
 }
 static inline uint load_relaxed(const __global uint *from)
 {
@@ -81,4 +92,22 @@ static inline int wait_for_groups(const struct grid_barrier *at, uint target, in
     }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     return *at->is_over;
+}
+
+/* Called by each of `count` groups that contribute to one result, each after it wrote its contribution. Returns whether this
+ * group is the last one, which then sees all contributions. The counter is 0 before the first call and after the last one.
+ * With a count of 0 nothing is counted and no group is the last one: all groups meet the barriers here, for PoCL 3.1 fails
+ * where a condition surrounds them. */
+static inline int is_last_group(__global uint *counter, uint count, __local int *answer)
+{
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    if (get_local_id(0) == 0) {
+        int is_last = count > 0 && add_both(counter, 1) + 1 == count;
+        if (is_last) {
+            store_relaxed(counter, 0);
+        }
+        *answer = is_last;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    return *answer;
 }

@@ -20,7 +20,6 @@
 #include "include/matrix_result.cl"
 #include "include/matrix_rows.cl"
 
-#define ALWAYS_INLINE __attribute__((always_inline))
 #define GROUP_WARPS   (CLF__STAGE_GROUP / MATRIX_LANES)
 
 /* The memory of all stages. */
@@ -29,7 +28,10 @@ struct space {
     __global ushort *operands;
     __global uint4 *work;
     const __global float *vectors;
+    __global float *partials;
+    __global uint *counters; /* of the parts of each row and head that were stored */
     __local float4 *memory;
+    __local int *answer;
 };
 
 static inline __global float *floats_of(const struct space *space, int rows, const struct clf__stages_sizes *sizes)
@@ -166,22 +168,23 @@ static inline ALWAYS_INLINE void attend_rows(const struct clf__stage *stage, __g
                                              const struct clf__stages_sizes *sizes)
 {
     int is_self = stage->kind == CLF__STAGE_SELF_ATTENTION, groups = (int)get_num_groups(0);
-    int tasks = is_self ? sizes->self.rows * sizes->self.heads
-                        : sizes->cross.sequences * sizes->cross.max_queries * sizes->cross.heads;
+    int tasks = is_self ? sizes->self.parts * sizes->self.rows * sizes->self.heads
+                        : sizes->cross.parts * sizes->cross.sequences * sizes->cross.max_queries * sizes->cross.heads;
     __global float *projected = floats_of(space, stage->from, sizes);
     __global ushort *y = operands_of(space, stage->to, sizes);
     __global cache_element *k = (__global cache_element *)keys, *v = (__global cache_element *)values;
     for (int task = (int)get_group_id(0); task < tasks; task += groups) {
         struct step step;
         if (is_self) {
-            begin_step(&step, task, y, projected, projected, projected, k, v, tables->table, tables->cache_rows,
+            begin_step(&step, task, space->partials, y, projected, projected, projected, k, v, tables->table, tables->cache_rows,
                        tables->positions, tables->relative, sizes->self);
         } else {
-            begin_rows(&step, task, y, projected, k, v, tables->ranges, tables->hidden, 0, 0, sizes->cross);
+            begin_rows(&step, task, space->partials, y, projected, k, v, tables->ranges, tables->hidden, 0, 0, sizes->cross);
         }
         barrier(CLK_GLOBAL_MEM_FENCE);
-        if (step.y) {
-            attend(step.y, step.q, step.scale, &step.seen, space->memory);
+        int parts = step.y ? attend(&step, space->memory) : 0;
+        if (is_last_group(space->counters + step.index, (uint)parts, space->answer)) {
+            join_parts(&step);
         }
     }
 }
@@ -221,19 +224,21 @@ static inline int stage_of(int s, const struct clf__stages_sizes *sizes)
     return s < sizes->rounds ? 0 : sizes->first + s - sizes->rounds;
 }
 
-/* Groups: as many as are resident at once. memory: enough for attention, a norm and a product. */
+/* Groups: as many as are resident at once. arrived: the counter of the barriers; CLF__ARRIVALS further on the counters of
+ * parts, zeros. memory: enough for attention, a norm and a product. */
 GPU_KERNEL_OF(CLF__STAGE_GROUP) void decoder_layers_gpu(__local float4 *memory, __global uint *arrived, __global uint *failed,
                                                         int failed_offset,
                                                         const __global struct clf__stage *stages,
                                                         const __global float *vectors, __global float *x,
-                                                        __global ushort *operands, __global uint4 *work, BUFFER_ARGUMENTS,
+                                                        __global ushort *operands, __global uint4 *work,
+                                                        __global float *partials, BUFFER_ARGUMENTS,
                                                         const __global int *table, const __global int *cache_rows,
                                                         const __global int *positions, const __global float *relative,
                                                         const __global int *ranges, const __global int *hidden,
                                                         struct clf__stages_sizes sizes)
 {
     __local int is_over;
-    const struct space space = {x, operands, work, vectors, memory};
+    const struct space space = {x, operands, work, vectors, partials, arrived + CLF__ARRIVALS, memory, &is_over};
     const struct tables tables = {table, cache_rows, positions, ranges, hidden, relative};
     const struct grid_barrier grid = {arrived, failed + failed_offset, &is_over, sizes.most_looks};
     uint target = (uint)sizes.arrived;

@@ -45,7 +45,7 @@ struct clf__session {
     int turn;                              /* of the last step */
     struct clf__layer_call *layer_calls;   /* a decoder layer's, of the pass that goes on */
     struct clf__tensor layer_addresses;    /* these two: of decoder layers in one launch */
-    struct clf__tensor partials;           /* of a step's cross-attention */
+    struct clf__tensor partials;           /* of a step's attentions */
     struct clf__tensor counters;
     struct clf__persistent persistent; /* of decoder layers in one persistent launch */
     struct clf__upload source;         /* what belongs to the encoded batch */

@@ -92,16 +92,22 @@ static clf_status reserve_attention(struct clf__session *session)
     return limits->aligns && !limits->maps ? reserve_alignment(session, 0) : CLF_OK;
 }
 
-/* Where steps share out the keys of a long source. */
+/* Scratch for attention whose keys several groups share: of sources, and in the GPU form of targets as well,
+ * for as many rows as it splits. */
 static clf_status reserve_partials(struct clf__session *session)
 {
+    const struct clf__session_limits *limits = &session->limits;
+    const struct clf_device *device = session->arena.device;
     struct clf__heads heads = clf__config_heads(&session->transformer->config, CLF__DECODER);
-    int64_t count = clf__attention_partials(&heads, session->limits.cache_rows,
-                                            clf__session_source_rows(session, session->limits.source_length));
-    int is_cpu = clf__device_caps(session->arena.device)->form == CLF_FORM_CPU;
-    return is_cpu && count > 0 ? clf__arena_reserve(&session->arena, &session->partials, CLF__F32, 1, count,
-                                                    "what parts of the sources come to")
-                               : CLF_OK;
+    int keys = clf__session_source_rows(session, limits->source_length), rows = limits->cache_rows;
+    if (clf__device_caps(device)->form == CLF_FORM_GPU) {
+        keys = clf__larger(keys, limits->positions);
+        rows = clf__smaller(rows, clf__attention_split_rows(device, &heads));
+    }
+    int64_t count = clf__attention_partials(&heads, rows, keys);
+    return count > 0 ? clf__arena_reserve(&session->arena, &session->partials, CLF__F32, 1, count,
+                                          "the sums of parts of the keys")
+                     : CLF_OK;
 }
 
 /* Of the sources' keys and values: what steps read. Batched attention takes floats alone. */

@@ -366,7 +366,8 @@ static clf_status run_step(struct clf__session *session, struct clf__step *step)
     assert(step->ranges_each == 0 || session->narrowing.weight.buffer == NULL);
     assert(step->draw_count <= session->limits.draws && (step->draw_count == 0 || step->ranges_each > 0));
     struct step_views views;
-    CLF__TRY(clf__session_reach(session, 0, longest_target(step)));
+    int longest = longest_target(step);
+    CLF__TRY(clf__session_reach(session, 0, longest));
     if (step->given_offsets != NULL) {
         CLF__TRY(clf__session_give(session, step));
     }
@@ -380,6 +381,8 @@ static clf_status run_step(struct clf__session *session, struct clf__step *step)
         .shared = &session->shared_state,
         .turn = session->turn,
         .pairs = views.pairs,
+        .most_keys = longest,
+        .partials = session->partials,
     };
     const struct clf__step_start start = {
         .front_end = &decoder->embedder.front_end,

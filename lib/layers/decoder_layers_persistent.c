@@ -9,7 +9,7 @@
 #include "ops/operand.h"
 #include "program/launch.h"
 
-enum { WAYS = CLF__STAGE_GROUP / CLF__GROUP, PART_BYTES = CLF__STAGE_GROUP * 4 * 4 };
+enum { WAYS = CLF__STAGE_GROUP / CLF__GROUP, PART_BYTES = CLF__STAGE_GROUP * 4 * 4, OCTET = 8 };
 static const char kernel_name[] = "decoder_layers_gpu";
 
 /* Looks at the counter of arrivals before a group stops waiting: seconds on a GPU, whose looks take about a
@@ -23,7 +23,7 @@ static clf_precision precision_of(const struct clf__layer *layer)
 
 static int is_aligned(struct clf__tensor cache)
 {
-    return cache.stride % 4 == 0;
+    return cache.stride % OCTET == 0;
 }
 
 /* The macros that a decoder's layers fix. */
@@ -38,7 +38,7 @@ static struct persistent_defines list_defines(const struct clf__layer *layer,
     const struct clf__norm *norm = &layer->mixer_norm;
     const struct clf__tensor *cache = call->state->parts;
     int held = clf__layernorm_held(norm->gamma.columns);
-    int aligned = heads->key_width % 4 == 0 && heads->value_width % 4 == 0 && is_aligned(cache[0]) &&
+    int aligned = heads->key_width % OCTET == 0 && heads->value_width % OCTET == 0 && is_aligned(cache[0]) &&
                   is_aligned(cache[1]) && is_aligned(call->memory);
     char held_define[24] = "";
     if (held > 0) {
@@ -139,6 +139,7 @@ static struct clf__stages_sizes list_sizes(const struct clf__layer *layer,
     const struct clf__persistent *persistent = call->persistent;
     const struct clf__attention_call *cross = call->cross_call;
     const struct clf__heads *heads = &layer->mixer.attention.heads;
+    const struct clf_device *device = clf__buffer_device(workspace->x.buffer);
     int keys = heads->count * heads->key_width, projected = persistent->rows[CLF__ROWS_PROJECTED].stride;
     struct clf__stages_sizes sizes = {
         .self = clf__attention_step_sizes(heads, history, workspace->x.rows),
@@ -151,7 +152,9 @@ static struct clf__stages_sizes list_sizes(const struct clf__layer *layer,
                   .sequences = cross->ranges.sequences,
                   .heads = heads->count,
                   .max_queries = cross->ranges.max_queries,
-                  .parts = 1,
+                  .partials = CLF__PLACE(cross->partials),
+                  .parts = clf__attention_split(device, heads, workspace->x.rows, cross->ranges.max_keys,
+                                                cross->partials),
                   .scale = heads->scale},
         .rounds = !layer->norm_first,
         .first = 1 + call->layer * CLF__LAYER_STAGES,
@@ -190,6 +193,7 @@ static clf_status launch(struct clf_device *device, const struct clf__layer *lay
         CLF__BUFFER(workspace->x.buffer),
         CLF__BUFFER(workspace->rounded.buffer),
         CLF__BUFFER(persistent->work.buffer),
+        CLF__BUFFER(call->cross_call->partials.buffer),
         CLF__BUFFER(b[0]),
         CLF__BUFFER(b[1]),
         CLF__BUFFER(b[2]),
@@ -229,7 +233,8 @@ clf_status clf__persistent_launch(const struct clf__layer *layers, int count,
 {
     struct clf__persistent *persistent = calls->persistent;
     struct clf_device *device = clf__buffer_device(persistent->stages.buffer);
-    const struct clf__attention_history history = clf__self_attention_history(calls->step, calls->state);
+    struct clf__attention_history history = clf__self_attention_history(calls->step, calls->state);
+    history.partials = calls->cross_call->partials; /* the kernel takes one */
     struct clf__stages_sizes sizes = list_sizes(layers, workspace, calls, &history);
     unsigned groups = device->caps.compute_units;
     sizes.count = count * CLF__LAYER_STAGES + sizes.rounds;

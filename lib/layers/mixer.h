@@ -44,10 +44,12 @@ struct clf__mixer_step {
     struct clf__tensor relative;   /* (H, 2 R + 1) as in clf__mask; buffer NULL: none */
     const struct clf__mixer_state *shared; /* of all layers */
     int turn;                              /* 1, 0, 1, ..., from a session's first step on */
-    double pairs;              /* of a row and a row that it sees, for the profile; 0: not counted */
-    struct clf__tensor places; /* (1, R) i32: cache row times positions, plus the position, of rows that are
-                                  given together, several to a hypothesis one behind the other; buffer NULL:
-                                  one to each */
+    double pairs;                /* of a row and a row that it sees, for the profile; 0: not counted */
+    int most_keys;               /* that a row sees; 0: not known */
+    struct clf__tensor partials; /* as in clf__attention_call */
+    struct clf__tensor places;   /* (1, R) i32: cache row times positions, plus the position, of rows that are
+                                    given together, several to a hypothesis one behind the other; buffer NULL:
+                                    one to each */
 };
 
 /* Where whole targets lie, and what of them is hidden, is said by an attention call. */

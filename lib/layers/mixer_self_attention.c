@@ -52,6 +52,8 @@ struct clf__attention_history clf__self_attention_history(const struct clf__mixe
         .relative = step->relative,
         .cache_rows_total = table.rows,
         .pairs = step->pairs,
+        .most_keys = step->most_keys,
+        .partials = step->partials,
     };
 }
 

@@ -18,12 +18,12 @@ struct clf__persistent {
         stages; /* (1 + layers * CLF__LAYER_STAGES, CLF__STAGE_INTS) i32: rounding, then the layers */
     struct clf__tensor vectors;  /* (1, n) copies of biases, gains and shifts */
     struct clf__tensor work;     /* (1, n) the activations of a step */
-    struct clf__tensor arrivals; /* (1, 1) i32 */
+    struct clf__tensor arrivals; /* (1, CLF__ARRIVALS + R * H) i32 */
     struct clf__tensor failed;   /* (1, 1) 0, or 1 after a group stopped waiting for the others */
     const struct clf__buffer *buffers[CLF__STAGE_BUFFERS]; /* with weights, caches and memory */
     int buffer_count;
     struct clf__place rows[CLF__ROWS_COUNT];
-    int arrived;    /* the value of `arrivals` after all launches so far */
+    int arrived;    /* the first number of `arrivals` after all launches so far */
     int is_checked; /* the kernel compiles, and groups can be as large as it needs */
     int is_running;
     int fails_at; /* for tests, as in struct clf__stages_sizes; -1 */

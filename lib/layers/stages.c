@@ -120,7 +120,9 @@ clf_status clf__persistent_reserve(struct clf__persistent *persistent, struct cl
                                 "the layers' biases and norms"));
     CLF__TRY(clf__arena_reserve(arena, &persistent->work, CLF__F32, words, WORD / (int)sizeof(float),
                                 "the activations of a persistent launch"));
-    CLF__TRY(clf__arena_reserve(arena, &persistent->arrivals, CLF__I32, 1, 1, "the arrivals of groups"));
+    int counters = CLF__ARRIVALS + rows * layers->mixer.attention.heads.count;
+    CLF__TRY(
+        clf__arena_reserve(arena, &persistent->arrivals, CLF__I32, 1, counters, "the arrivals of groups"));
     return clf__arena_reserve(arena, &persistent->stages, CLF__I32, 1 + count * CLF__LAYER_STAGES,
                               CLF__STAGE_INTS, "the stages of a persistent launch");
 }

@@ -9,6 +9,9 @@
 /* Work-items of a group, and buffers that the kernel takes for weights and caches. */
 #define CLF__STAGE_GROUP   256
 #define CLF__STAGE_BUFFERS 16
+/* Integers before the counters of parts, one for each row and head: the counter of the barriers has a cache
+ * line of its own. */
+#define CLF__ARRIVALS 32
 
 enum clf__stage_kind {
     CLF__STAGE_ROUND,          /* to = from, rounded to 16 bits */

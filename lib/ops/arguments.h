@@ -36,19 +36,17 @@ struct clf__attention_sizes {
 #define CLF__PART_KEYS                            256
 #define CLF__PARTIAL_WIDTH(value_width)           (((value_width) + 15) / 16 * 16 + 16)
 
-/* Of its GPU form: streams of tiles of 64 keys; work-items that share a key's columns; and its local memory
- * in quads of floats: a query; of each of `ways` sub-groups of 64 work-items the parts of a tile's scores, or
- * the state that it passes on, then the scores, the weights, and twice the rows of a tile. */
-#define CLF__STEP_STREAMS              8
-#define CLF__STEP_KEY_PARTS            8
-#define CLF__STEP_PITCH                17
-#define CLF__STEP_COLUMNS(value_width) (((value_width) + 255) / 256)
-#define CLF__STEP_PART_QUADS(value_width)                                                                    \
-    (CLF__STEP_COLUMNS(value_width) > 1 ? CLF__STEP_COLUMNS(value_width) * 64 + 32                           \
-                                        : CLF__STEP_KEY_PARTS * CLF__STEP_PITCH)
-#define CLF__STEP_WAY_QUADS(value_width) (CLF__STEP_PART_QUADS(value_width) + 64)
+/* Of its GPU form: tiles of 64 keys in a part; floats between the scores of two lanes that share a key; and
+ * its local memory in quads of floats: a query; of each of `ways` sub-groups of 64 work-items what its lanes
+ * pass on, and the scores, the weights and the rows of a tile. */
+#define CLF__PART_TILES                (CLF__PART_KEYS / 64)
+#define CLF__STEP_PITCH                68
+#define CLF__STEP_COLUMNS(value_width) (((value_width) + 511) / 512)
+#define CLF__STEP_LANE_QUADS(value_width)                                                                    \
+    (CLF__STEP_COLUMNS(value_width) > 1 ? CLF__STEP_COLUMNS(value_width) * 128 : 2 * CLF__STEP_PITCH)
+#define CLF__STEP_WAY_QUADS(value_width) (CLF__STEP_LANE_QUADS(value_width) + 48)
 #define CLF__STEP_LOCAL_QUADS(key_width, value_width, ways)                                                  \
-    (((key_width) + 3) / 4 + (ways)*CLF__STEP_WAY_QUADS(value_width))
+    (((key_width) + 7) / 8 * 2 + (ways)*CLF__STEP_WAY_QUADS(value_width))
 
 /* Of the GPU form of cl/attention/attention.cl: queries of a group, one for each four work-items, keys of a
  * tile, and columns or rows of a chunk of them; the floats of a chunk of both, padded, and of all local
@@ -61,8 +59,9 @@ struct clf__attention_sizes {
     (CLF__BLOCK_STAGE + CLF__BLOCK_KEYS * CLF__BLOCK_QUERIES + 5 * CLF__BLOCK_QUERIES)
 
 struct clf__attention_step_sizes {
-    struct clf__place y, q, own_k, own_v, k, v, table, cache_rows, positions, relative;
+    struct clf__place y, q, own_k, own_v, k, v, table, cache_rows, positions, relative, partials;
     int positions_total, cache_rows_total, reach, rows, heads;
+    int parts; /* as above, in the GPU form */
     float scale;
 };
 

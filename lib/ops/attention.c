@@ -29,6 +29,9 @@ static size_t count_private(const struct clf__heads *heads, int is_fused, int is
  * cl/attention/attention_step.cl. */
 enum { BLOCK_LOCAL_BYTES = CLF__BLOCK_LOCAL_FLOATS * sizeof(float) };
 
+/* Elements on whose multiples heads start where kernels read several at once. */
+enum { QUAD = 4, OCTET = 8 };
+
 static size_t count_step_local(const struct clf__heads *heads, size_t ways)
 {
     return 4 * sizeof(float) *
@@ -50,9 +53,9 @@ struct clf__attention_room clf__attention_room(const struct clf_device *device,
                                         "local memory"};
 }
 
-static int is_aligned(struct clf__tensor x, int width)
+static int is_aligned(struct clf__tensor x, int width, int unit)
 {
-    return x.offset % 4 == 0 && x.stride % 4 == 0 && width % 4 == 0;
+    return x.offset % (size_t)unit == 0 && x.stride % unit == 0 && width % unit == 0;
 }
 
 static struct clf__attention_group step_group(const struct clf__heads *heads, size_t ways, int is_aligned)
@@ -85,12 +88,13 @@ struct clf__attention_group clf__attention_step_group(const struct clf_device *d
     if (caps->form == CLF_FORM_CPU) {
         return group;
     }
-    size_t ways = keys > TILE && tasks < (size_t)TASKS_A_UNIT * caps->compute_units ? CLF__STEP_STREAMS : 1;
+    size_t ways = keys > TILE && tasks < (size_t)TASKS_A_UNIT * caps->compute_units ? CLF__PART_TILES : 1;
     while (ways > 1 && (ways * CLF__GROUP > caps->max_work_group ||
                         count_step_local(heads, ways) > caps->local_memory_bytes)) {
         ways /= 2;
     }
-    return step_group(heads, ways, is_aligned(k, heads->key_width) && is_aligned(v, heads->value_width));
+    return step_group(heads, ways,
+                      is_aligned(k, heads->key_width, OCTET) && is_aligned(v, heads->value_width, OCTET));
 }
 
 int clf__attention_parts(int keys)
@@ -104,6 +108,21 @@ int64_t clf__attention_partials(const struct clf__heads *heads, int rows, int ma
     return parts > 1 ? (int64_t)rows * heads->count * parts * CLF__PARTIAL_WIDTH(heads->value_width) : 0;
 }
 
+int clf__attention_split_rows(const struct clf_device *device, const struct clf__heads *heads)
+{
+    enum { TASKS_A_UNIT = 8 };
+    return TASKS_A_UNIT * (int)clf__device_caps(device)->compute_units / heads->count;
+}
+
+int clf__attention_split(const struct clf_device *device, const struct clf__heads *heads, int rows,
+                         int max_keys, struct clf__tensor partials)
+{
+    int64_t needed = clf__attention_partials(heads, rows, max_keys);
+    int is_split = clf__device_caps(device)->form == CLF_FORM_GPU && needed > 0 && partials.buffer != NULL &&
+                   partials.columns >= needed && rows <= clf__attention_split_rows(device, heads);
+    return is_split ? clf__attention_parts(max_keys) : 1;
+}
+
 struct clf__cost clf__attention_cost(const struct clf__heads *heads, double queries, double keys,
                                      enum clf__type key_type, double pairs)
 {
@@ -112,6 +131,12 @@ struct clf__cost clf__attention_cost(const struct clf__heads *heads, double quer
     /* Besides the two products a pair has its scale, maximum, difference, exp and sum. */
     return (struct clf__cost){.operations = heads->count * pairs * (2.0 * widths + 5.0),
                               .bytes = heads->count * widths * read};
+}
+
+struct clf__cost clf__attention_join_cost(const struct clf__heads *heads, int rows, int parts)
+{
+    double sums = (double)rows * heads->count * parts * (heads->value_width + 2.0);
+    return (struct clf__cost){.operations = 3.0 * sums, .bytes = sizeof(float) * sums};
 }
 
 static struct clf__cost count_cost(const struct clf__heads *heads, const struct clf__sequence_ranges *ranges,
@@ -192,56 +217,13 @@ static struct clf__attention_group block_group(const struct clf__caps *caps, con
 {
     struct clf__attention_group group = {.items = 0, .local_bytes = 0, .defines = ""};
     if (caps->form == CLF_FORM_GPU) {
-        int aligned = is_aligned(q, heads->key_width) && is_aligned(k, heads->key_width) &&
-                      is_aligned(v, heads->value_width);
+        int aligned = is_aligned(q, heads->key_width, QUAD) && is_aligned(k, heads->key_width, QUAD) &&
+                      is_aligned(v, heads->value_width, QUAD);
         group.items = CLF__TILE_GROUP;
         group.local_bytes = BLOCK_LOCAL_BYTES;
         snprintf(group.defines, sizeof group.defines, "%s", aligned ? " -DIS_ALIGNED" : "");
     }
     return group;
-}
-
-/* A launch of the one-pass kernels: its operands and its groups. */
-struct fused {
-    struct clf__tensor y, q, k, v;
-    struct clf__attention_sizes sizes;
-    size_t tasks;
-    struct clf__attention_group group;
-};
-
-static clf_status launch_fused(const struct fused *fused, const struct clf__attention_call *call,
-                               int *exceeds)
-{
-    const struct clf__heads *heads = &call->heads;
-    const struct clf__sequence_ranges *ranges = &call->ranges;
-    const struct clf__mask *mask = &call->mask;
-    int by_rows = takes_rows(call), has_dropout = call->dropout.rate > 0.0f;
-    const struct clf__argument arguments[] = {
-        CLF__LOCAL(fused->group.local_bytes),  CLF__BUFFER(fused->y.buffer),
-        CLF__BUFFER(fused->q.buffer),          CLF__BUFFER(fused->k.buffer),
-        CLF__BUFFER(fused->v.buffer),          CLF__BUFFER(ranges->table.buffer),
-        CLF__BUFFER(mask->hidden_keys.buffer), CLF__BUFFER(mask->additive.buffer),
-        CLF__BUFFER(mask->relative.buffer),    CLF__STRUCT(fused->sizes),
-        CLF__DROPOUT(call->dropout),
-    };
-    int argument_count = sizeof arguments / sizeof *arguments - (has_dropout ? 0 : 6);
-    char defines[128];
-    snprintf(defines, sizeof defines, "-DKEY_WIDTH=%d -DVALUE_WIDTH=%d%s%s%s%s", heads->key_width,
-             heads->value_width, has_dropout ? " -DHAS_DROPOUT" : "", clf__result_define(fused->y),
-             clf__cache_define(fused->k), fused->group.defines);
-    const struct clf__launch launch = {
-        .program = by_rows ? "attention_step" : "attention",
-        .defines = defines,
-        .cpu = CLF__GRID(by_rows ? "attention_rows_cpu" : "attention_forward_cpu", clf__groups(fused->tasks)),
-        .gpu = {.kernel = by_rows ? "attention_rows_gpu" : "attention_forward_gpu",
-                .groups = {clf__groups(fused->tasks)},
-                .local = {fused->group.items}},
-        .arguments = arguments,
-        .argument_count = argument_count,
-        .cost = count_cost(heads, ranges, fused->q.rows, fused->k.type),
-        .exceeds = exceeds,
-    };
-    return clf__launch(clf__buffer_device(fused->y.buffer), &launch);
 }
 
 /* The number of blocks of queries of all heads and sequences, times slices of columns. */
@@ -285,8 +267,8 @@ static clf_status forward_matrix(struct clf__tensor y, struct clf__tensor q, str
         CLF__STRUCT(sizes),
     };
     int has_bias = mask->additive.buffer != NULL || mask->relative.buffer != NULL;
-    int aligned = is_aligned(q, heads->key_width) && is_aligned(k, heads->key_width) &&
-                  is_aligned(v, heads->value_width);
+    int aligned = is_aligned(q, heads->key_width, QUAD) && is_aligned(k, heads->key_width, QUAD) &&
+                  is_aligned(v, heads->value_width, QUAD);
     char defines[160];
     snprintf(defines, sizeof defines, "-DPRECISION=%d -DKEY_WIDTH=%d -DVALUE_WIDTH=%d -DWARPS=%d%s%s%s",
              (int)precision, heads->key_width, heads->value_width, warps, has_bias ? " -DHAS_BIAS" : "",
@@ -303,30 +285,116 @@ static clf_status forward_matrix(struct clf__tensor y, struct clf__tensor q, str
     return clf__launch(clf__buffer_device(y.buffer), &launch);
 }
 
-/* The other one-pass kernels. */
-static clf_status forward_fused(struct clf__tensor y, struct clf__tensor q, struct clf__tensor k,
-                                struct clf__tensor v, const struct clf__attention_call *call)
+/* The kernels for blocks of queries. */
+static clf_status forward_blocks(struct clf__tensor y, struct clf__tensor q, struct clf__tensor k,
+                                 struct clf__tensor v, const struct clf__attention_call *call)
 {
     const struct clf__heads *heads = &call->heads;
     const struct clf__sequence_ranges *ranges = &call->ranges;
+    const struct clf__mask *mask = &call->mask;
     struct clf_device *device = clf__buffer_device(y.buffer);
     const struct clf__caps *caps = clf__device_caps(device);
-    int is_cpu = caps->form == CLF_FORM_CPU, block = choose_block(call, caps);
+    int has_dropout = call->dropout.rate > 0.0f;
     struct clf__attention_sizes sizes = list_sizes(y, q, k, v, call);
-    sizes.block_queries = block;
-    int by_rows = takes_rows(call);
-    size_t slices = by_rows || is_cpu ? 1 : ((size_t)heads->value_width + 63) / 64;
+    sizes.block_queries = choose_block(call, caps);
+    size_t slices = caps->form == CLF_FORM_CPU ? 1 : ((size_t)heads->value_width + 63) / 64;
     size_t tasks;
-    CLF__TRY(count_tasks(&tasks, call, block, slices));
-    struct clf__attention_group group =
-        by_rows ? clf__attention_step_group(device, heads, k, v, tasks, ranges->max_keys)
-                : block_group(caps, heads, q, k, v);
-    struct fused fused = {.y = y, .q = q, .k = k, .v = v, .sizes = sizes, .tasks = tasks, .group = group};
+    CLF__TRY(count_tasks(&tasks, call, sizes.block_queries, slices));
+    const struct clf__attention_group group = block_group(caps, heads, q, k, v);
+    const struct clf__argument arguments[] = {
+        CLF__LOCAL(group.local_bytes),
+        CLF__BUFFER(y.buffer),
+        CLF__BUFFER(q.buffer),
+        CLF__BUFFER(k.buffer),
+        CLF__BUFFER(v.buffer),
+        CLF__BUFFER(ranges->table.buffer),
+        CLF__BUFFER(mask->hidden_keys.buffer),
+        CLF__BUFFER(mask->additive.buffer),
+        CLF__BUFFER(mask->relative.buffer),
+        CLF__STRUCT(sizes),
+        CLF__DROPOUT(call->dropout),
+    };
+    char defines[128];
+    snprintf(defines, sizeof defines, "-DKEY_WIDTH=%d -DVALUE_WIDTH=%d%s%s%s", heads->key_width,
+             heads->value_width, has_dropout ? " -DHAS_DROPOUT" : "", clf__result_define(y), group.defines);
+    const struct clf__launch launch = {
+        .program = "attention",
+        .defines = defines,
+        .cpu = CLF__GRID("attention_forward_cpu", clf__groups(tasks)),
+        .gpu = {"attention_forward_gpu", {clf__groups(tasks)}, {group.items}},
+        .arguments = arguments,
+        .argument_count = sizeof arguments / sizeof *arguments - (has_dropout ? 0 : 6),
+        .cost = count_cost(heads, ranges, q.rows, k.type),
+    };
+    return clf__launch(device, &launch);
+}
+
+/* A launch for few queries: its operands and its groups. */
+struct rows {
+    struct clf__tensor y, q, k, v;
+    struct clf__attention_sizes sizes;
+    struct clf__attention_group group;
+};
+
+/* gpu_kernel with this number of groups, or the kernel of the CPU form. */
+static clf_status launch_rows(const struct rows *rows, const struct clf__attention_call *call,
+                              const char *gpu_kernel, size_t groups, struct clf__cost cost, int *exceeds)
+{
+    const struct clf__mask *mask = &call->mask;
+    const struct clf__argument arguments[] = {
+        CLF__LOCAL(rows->group.local_bytes),
+        CLF__GPU_BUFFER(call->partials.buffer),
+        CLF__BUFFER(rows->y.buffer),
+        CLF__BUFFER(rows->q.buffer),
+        CLF__BUFFER(rows->k.buffer),
+        CLF__BUFFER(rows->v.buffer),
+        CLF__BUFFER(call->ranges.table.buffer),
+        CLF__BUFFER(mask->hidden_keys.buffer),
+        CLF__BUFFER(mask->additive.buffer),
+        CLF__BUFFER(mask->relative.buffer),
+        CLF__STRUCT(rows->sizes),
+    };
+    char defines[144];
+    snprintf(defines, sizeof defines, "-DKEY_WIDTH=%d -DVALUE_WIDTH=%d%s%s%s", call->heads.key_width,
+             call->heads.value_width, clf__result_define(rows->y), clf__cache_define(rows->k),
+             rows->group.defines);
+    const struct clf__launch launch = {
+        .program = "attention_step",
+        .defines = defines,
+        .cpu = CLF__GRID("attention_rows_cpu", clf__groups(groups)),
+        .gpu = {gpu_kernel, {clf__groups(groups)}, {rows->group.items}},
+        CLF__ARGUMENTS(arguments),
+        .cost = cost,
+        .exceeds = exceeds,
+    };
+    return clf__launch(clf__buffer_device(rows->y.buffer), &launch);
+}
+
+/* The kernels for few queries. */
+static clf_status forward_rows(struct clf__tensor y, struct clf__tensor q, struct clf__tensor k,
+                               struct clf__tensor v, const struct clf__attention_call *call)
+{
+    const struct clf__heads *heads = &call->heads;
+    const struct clf__sequence_ranges *ranges = &call->ranges;
+    const struct clf_device *device = clf__buffer_device(y.buffer);
+    struct rows rows = {.y = y, .q = q, .k = k, .v = v, .sizes = list_sizes(y, q, k, v, call)};
+    int parts = clf__attention_split(device, heads, q.rows, ranges->max_keys, call->partials);
+    rows.sizes.block_queries = choose_block(call, clf__device_caps(device));
+    rows.sizes.parts = parts;
+    rows.sizes.partials = (struct clf__place)CLF__PLACE(call->partials);
+    size_t queries;
+    CLF__TRY(count_tasks(&queries, call, rows.sizes.block_queries, 1));
+    size_t tasks = queries * (size_t)parts;
+    rows.group = clf__attention_step_group(device, heads, k, v, tasks, ranges->max_keys);
+    struct clf__cost cost = count_cost(heads, ranges, q.rows, k.type);
     int exceeds = 0;
     do {
-        CLF__TRY(launch_fused(&fused, call, fused.group.ways > 1 ? &exceeds : NULL));
-    } while (exceeds && clf__attention_group_halve(&fused.group, heads));
-    return CLF_OK;
+        int *found = rows.group.ways > 1 ? &exceeds : NULL;
+        CLF__TRY(launch_rows(&rows, call, "attention_rows_gpu", tasks, cost, found));
+    } while (exceeds && clf__attention_group_halve(&rows.group, heads));
+    return parts > 1 ? launch_rows(&rows, call, "attention_rows_join_gpu", queries,
+                                   clf__attention_join_cost(heads, q.rows, parts), NULL)
+                     : CLF_OK;
 }
 
 static int is_batched(const struct clf__caps *caps, const struct clf__attention_call *call)
@@ -375,7 +443,8 @@ clf_status clf__attention_forward(struct clf__tensor y, struct clf__tensor q, st
     const struct clf__caps *caps = clf__device_caps(device);
     CLF__TRY(is_batched(caps, call)     ? clf__attention_batched_forward(y, q, k, v, call)
              : takes_matrix(call, caps) ? forward_matrix(y, q, k, v, call)
-                                        : forward_fused(y, q, k, v, call));
+             : takes_rows(call)         ? forward_rows(y, q, k, v, call)
+                                        : forward_blocks(y, q, k, v, call));
     return call->weights.buffer != NULL
                ? clf__attention_weights_forward(call->weights, q, k, call->weight_heads, call)
                : CLF_OK;

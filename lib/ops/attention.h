@@ -44,9 +44,10 @@ struct clf__attention_call {
     struct clf__tensor weights; /* as clf__attention_weights_forward() has it, of the first weight_heads
                                  * heads; buffer NULL: not wanted */
     int weight_heads;
-    struct clf__tensor partials; /* (1, clf__attention_partials()): room to share out the keys of a sequence,
-                                  * which changes no bit, where decoder layers go in one launch; buffer NULL:
-                                  * they are not */
+    struct clf__tensor partials; /* (1, clf__attention_partials()) floats of scratch: several groups may then
+                                  * share the keys of a query, which changes no bits. Used where decoder
+                                  * layers go in one launch, and by few queries of the GPU form; buffer NULL
+                                  * or too small: a query is one group's */
     struct clf__dropout dropout; /* of the probabilities, in training; fused form alone. Its row is query row
                                   * times H plus head, its column the key's place in its sequence */
     int few_queries; /* set by a decoding step, whose sequences have a handful of queries: keys are then not
@@ -57,10 +58,16 @@ struct clf__attention_call {
                               * probabilities are rounded to bf16 if it is bf16, and to fp16 otherwise */
 };
 
-/* How many parts the keys of a sequence come to, and the floats that hold what they come to for some rows of
- * queries; 0 where there is one part. */
+/* Returns the number of parts of this many keys. */
 int clf__attention_parts(int keys);
+/* Returns the floats that hold the sums of all parts for these rows of queries; 0 if there is one part. */
 int64_t clf__attention_partials(const struct clf__heads *heads, int rows, int max_keys);
+/* Returns the rows up to which the GPU form lets several groups share the keys of a query; the groups of
+ * more rows occupy the device as they are. */
+int clf__attention_split_rows(const struct clf_device *device, const struct clf__heads *heads);
+/* Returns the parts of keys that groups of the GPU form share in a launch; 1: each group takes a query. */
+int clf__attention_split(const struct clf_device *device, const struct clf__heads *heads, int rows,
+                         int max_keys, struct clf__tensor partials);
 
 /* What the kernels keep of one head, and the most that there is room for. */
 struct clf__attention_room {
@@ -139,11 +146,15 @@ struct clf__attention_history {
     struct clf__tensor positions;  /* (1, R) i32: keys 0 .. positions[r] are seen */
     struct clf__tensor relative;   /* (H, 2 R + 1) as in clf__mask; buffer NULL: none */
     int cache_rows_total;
-    double pairs; /* of a row and a key that it sees, for the profile; 0: not counted */
+    double pairs;                /* of a row and a key that it sees, for the profile; 0: not counted */
+    int most_keys;               /* that a row sees; 0: not known */
+    struct clf__tensor partials; /* as in clf__attention_call */
 };
+/* Returns most_keys, or the positions of the history where it is not known. */
+int clf__attention_most_keys(const struct clf__attention_history *history);
 
-/* What a kernel takes of a history for so many query rows; the places of the rows themselves are the
- * caller's. */
+/* What a kernel takes of a history for so many query rows, which it may split into parts; the places of the
+ * rows themselves are the caller's. */
 struct clf__attention_step_sizes clf__attention_step_sizes(const struct clf__heads *heads,
                                                            const struct clf__attention_history *history,
                                                            int rows);
@@ -154,9 +165,9 @@ struct clf__attention_step_sizes clf__attention_step_sizes(const struct clf__hea
 struct clf__attention_group {
     size_t items, local_bytes;
     char defines[32];
-    int ways, is_aligned; /* streams of keys beside each other, and whether rows start on 16 bytes */
+    int ways, is_aligned; /* tiles of keys beside each other, and whether heads start on eight elements */
 };
-/* Halves the streams of a group for cl/attention/attention_step.cl; false if it has one or none. */
+/* Halves the tiles of a group for cl/attention/attention_step.cl; false if it has one or none. */
 int clf__attention_group_halve(struct clf__attention_group *group, const struct clf__heads *heads);
 struct clf__attention_group clf__attention_step_group(const struct clf_device *device,
                                                       const struct clf__heads *heads, struct clf__tensor k,
@@ -165,6 +176,9 @@ struct clf__attention_group clf__attention_step_group(const struct clf_device *d
 /* What one pass takes over so many query rows, key rows, and pairs of them. */
 struct clf__cost clf__attention_cost(const struct clf__heads *heads, double queries, double keys,
                                      enum clf__type key_type, double pairs);
+
+/* What joining the parts of these query rows takes. */
+struct clf__cost clf__attention_join_cost(const struct clf__heads *heads, int rows, int parts);
 
 /* Row r's key and value go into its history, as row cache_rows[r] * positions_total + positions[r]; then its
  * query looks at all of it: key t is keys[table[cache_rows[r]][t] * positions_total + t]. Of the keys that

@@ -39,6 +39,7 @@ struct clf__argument {
 #define CLF__FLOAT(f)   { .kind = CLF__ARGUMENT_FLOAT, .real = (f) }
 #define CLF__STRUCT(s)  { .kind = CLF__ARGUMENT_STRUCT, .data = &(s), .bytes = sizeof(s) }
 #define CLF__LOCAL(n)   { .kind = CLF__ARGUMENT_LOCAL, .form = CLF__OF_GPU, .bytes = (n) }
+#define CLF__GPU_BUFFER(b) { .kind = CLF__ARGUMENT_BUFFER, .form = CLF__OF_GPU, .buffer = (b) }
 #define CLF__CPU_INT(i) { .kind = CLF__ARGUMENT_INT, .form = CLF__OF_CPU, .integer = (i) }
 /* clang-format on */
 

@@ -10,12 +10,16 @@
 
 #include "model/folder.h"
 
-enum { SOURCES = 3, BEAM = 4, ROWS = SOURCES * BEAM, LENGTH = 5, CANDIDATES = 3, LAYERS = 2 };
+enum { SOURCES = 3, BEAM = 4, ROWS = SOURCES * BEAM, LENGTH = 5, CANDIDATES = 3, LAYERS = 2, LONGEST = 600 };
 
 static const char sizes[] =
     ", \"d_model\": 64, \"encoder_layers\": 1, \"decoder_layers\": 2, \"encoder_ffn_dim\": 48,"
     " \"decoder_ffn_dim\": 100, \"encoder_attention_heads\": 2, \"decoder_attention_heads\": 2,"
-    " \"max_position_embeddings\": 40, \"vocab_size\": 90}";
+    " \"max_position_embeddings\": 600, \"vocab_size\": 90}";
+
+static const int short_first[] = {0, 3, 9, 14};
+static const int32_t short_ids[14] = {4, 9, 2, 5, 6, 7, 8, 30, 2, 11, 12, 13, 14, 2};
+static const struct clf__sequences short_sources = {.count = SOURCES, .first = short_first, .ids = short_ids};
 
 static const char *make_model(const char *preset)
 {
@@ -35,20 +39,21 @@ struct candidates {
 
 /* In each step a row follows another row of its source. The session's persistent launches fail after a stage
  * of one step. */
-static void decode(struct candidates *out, struct clf__session *session, int failing_step, int failing_stage)
+static void decode(struct candidates *out, struct clf__session *session, int rows, int failing_step,
+                   int failing_stage)
 {
     static const int32_t banned[ROWS + 1] = {0};
     memset(out, 0, sizeof *out);
     for (int t = 0; t < LENGTH; t++) {
         int32_t tokens[ROWS], positions[ROWS], cache_rows[ROWS], parents[ROWS], slots[ROWS];
-        for (int r = 0; r < ROWS; r++) {
+        for (int r = 0; r < rows; r++) {
             tokens[r] = t == 0 ? 1 : 3 + (7 * r + 5 * t) % 80;
             positions[r] = t;
             cache_rows[r] = r;
             parents[r] = r / BEAM * BEAM + (r * t + t) % BEAM;
             slots[r] = r / BEAM;
         }
-        struct clf__step step = {.rows = ROWS,
+        struct clf__step step = {.rows = rows,
                                  .tokens = tokens,
                                  .positions = positions,
                                  .cache_rows = cache_rows,
@@ -67,27 +72,31 @@ static void decode(struct candidates *out, struct clf__session *session, int fai
 
 static int spoils; /* the copies of vectors that persistent launches read */
 
-static void run(struct candidates *out, struct clf__transformer *transformer, int failing_step,
-                int failing_stage)
+static void run_sources(struct candidates *out, struct clf__transformer *transformer,
+                        const struct clf__sequences *sources, int failing_step, int failing_stage)
 {
-    static const int first[SOURCES + 1] = {0, 3, 9, 14};
-    static const int32_t ids[14] = {4, 9, 2, 5, 6, 7, 8, 30, 2, 11, 12, 13, 14, 2};
-    const struct clf__sequences sources = {.count = SOURCES, .first = first, .ids = ids};
-    const struct clf__session_limits limits = {.sources = SOURCES,
-                                               .source_tokens = 14,
-                                               .source_length = 6,
-                                               .cache_rows = ROWS,
+    int rows = sources->count * BEAM;
+    const struct clf__session_limits limits = {.sources = sources->count,
+                                               .source_tokens = sources->first[sources->count],
+                                               .source_length = LONGEST,
+                                               .cache_rows = rows,
                                                .positions = LENGTH,
                                                .candidates = CANDIDATES};
     struct clf__session *session;
     assert_ok(clf__session_create(&session, transformer, &limits));
-    assert_ok(clf__session_start(session, &sources));
+    assert_ok(clf__session_start(session, sources));
     if (spoils) {
         struct clf__buffer *vectors = session->persistent.vectors.buffer;
         assert_ok(clf__buffer_fill(vectors, 0, clf__buffer_bytes(vectors), 0.5f));
     }
-    decode(out, session, failing_step, failing_stage);
+    decode(out, session, rows, failing_step, failing_stage);
     clf__session_free(session);
+}
+
+static void run(struct candidates *out, struct clf__transformer *transformer, int failing_step,
+                int failing_stage)
+{
+    run_sources(out, transformer, &short_sources, failing_step, failing_stage);
 }
 
 /* A device that counts launches; skips where it cannot take persistent ones. */
@@ -140,6 +149,36 @@ static void test_same_candidates(void **state)
     check_model(device, "paper", CLF_PRECISION_FP16);
     check_model(device, "annotated", CLF_PRECISION_BF16);
     clf_device_close(device);
+}
+
+/* Sources whose keys are taken in parts, which groups share where rows are few. */
+static void test_long_sources(void **state)
+{
+    (void)state;
+    static const int first[] = {0, 257, 257 + LONGEST};
+    static int32_t ids[257 + LONGEST];
+    for (int i = 0; i < 257 + LONGEST; i++) {
+        ids[i] = i == 256 || i == 256 + LONGEST ? 2 : 3 + 7 * i % 80;
+    }
+    struct clf_device *device = open_device();
+    struct clf__transformer *transformer;
+    assert_ok(clf__transformer_load(&transformer, device, make_model("paper"), CLF_PRECISION_FP16));
+    enum clf__knob knob = CLF__KNOB_STEP_ROWS + CLF_PRECISION_FP16;
+    for (int count = 1; count <= 2; count++) {
+        static struct candidates many, one;
+        const struct clf__sequences sources = {.count = count, .first = first, .ids = ids};
+        clf__device_set_knob(device, knob, 0);
+        run_sources(&many, transformer, &sources, -1, -1);
+        clf__device_set_knob(device, knob, clf__knobs[knob].standard);
+        int64_t before = support_launches(device, "decoder_layers_gpu");
+        run_sources(&one, transformer, &sources, -1, -1);
+        assert_int_equal(support_launches(device, "decoder_layers_gpu") - before, LENGTH);
+        assert_memory_equal(&one, &many, sizeof one);
+    }
+    assert_true(support_launches(device, "attention_rows_join_gpu") > 0);
+    clf__transformer_free(transformer);
+    clf_device_close(device);
+    support_free_all();
 }
 
 /* At most one of two open devices on the same hardware has persistent launches at a time. */
@@ -226,6 +265,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_same_candidates, support_teardown),
+        cmocka_unit_test_teardown(test_long_sources, support_teardown),
         cmocka_unit_test_teardown(test_two_devices, support_teardown),
         cmocka_unit_test_teardown(test_different_results, support_teardown),
         cmocka_unit_test_teardown(test_switched_off, support_teardown),

@@ -10,7 +10,7 @@
 #include "ops/cache.h"
 #include "support/support.h"
 
-enum { POSITIONS = 5, MAX_REACH = 2, MOST_LAYERS = 9, WORDS = 41 };
+enum { MAX_REACH = 2, MOST_LAYERS = 9, WORDS = 41 };
 
 /* The sizes and options of a case; the values are random. */
 struct layer_case {
@@ -19,6 +19,7 @@ struct layer_case {
     enum clf__norm_kind norm;
     enum clf__activation activation;
     clf_precision precision;
+    int positions; /* of a target */
 };
 
 static inline void make_linear(struct clf__linear *out, struct clf_device *device,
@@ -80,12 +81,14 @@ struct step_tables {
     int sources, max_queries;
 };
 
-static inline void make_tables(struct step_tables *out, struct support_random *random, int rows, int memory)
+static inline void make_tables(struct step_tables *out, struct support_random *random,
+                               const struct layer_case *c)
 {
+    int rows = c->rows, memory = c->memory, positions = c->positions;
     out->sources = rows > 1 ? 2 : 1;
     out->cache_rows = support_array((size_t)rows, sizeof(int32_t));
     out->positions = support_array((size_t)rows, sizeof(int32_t));
-    out->table = support_array((size_t)rows * POSITIONS, sizeof(int32_t));
+    out->table = support_array((size_t)(rows * positions), sizeof(int32_t));
     out->ranges = support_array(8, sizeof(int32_t));
     out->hidden = support_array((size_t)memory, sizeof(int32_t));
     out->parents = support_array((size_t)rows, sizeof(int32_t));
@@ -93,24 +96,25 @@ static inline void make_tables(struct step_tables *out, struct support_random *r
     out->position_rows = support_array((size_t)rows, sizeof(int32_t));
     for (int r = 0; r < rows; r++) {
         out->cache_rows[r] = rows - 1 - r;
-        out->positions[r] = support_integer(random, POSITIONS);
+        out->positions[r] = support_integer(random, positions);
         out->parents[r] = (r + 1) % rows;
         out->ids[r] = support_integer(random, WORDS + 1); /* one of them is no word */
-        out->position_rows[r] = support_integer(random, POSITIONS + 1);
+        out->position_rows[r] = support_integer(random, positions + 1);
     }
     for (int r = 0; r < rows; r++) {
-        for (int t = 0; t < POSITIONS; t++) {
+        for (int t = 0; t < positions; t++) {
             /* An earlier token may be anyone's, but was written before this step. */
             int other = support_integer(random, rows);
             int is_earlier = out->positions[other] > t;
-            out->table[out->cache_rows[r] * POSITIONS + t] = out->cache_rows[is_earlier ? other : r];
+            out->table[out->cache_rows[r] * positions + t] = out->cache_rows[is_earlier ? other : r];
         }
     }
     for (int i = 0; i < memory; i++) {
         out->hidden[i] = i % 5 == 2;
     }
     int first = out->sources == 2 ? rows / 3 + 1 : rows;
-    const int32_t ranges[8] = {0, first, 0, 9, first, rows - first, 9, memory - 9};
+    int keys = out->sources == 2 ? 9 : memory;
+    const int32_t ranges[8] = {0, first, 0, keys, first, rows - first, keys, memory - keys};
     memcpy(out->ranges, ranges, sizeof ranges);
     out->max_queries = first > rows - first ? first : rows - first;
 }
@@ -120,7 +124,7 @@ static inline void place_layer(struct clf__layer_call *call, struct clf__mixer_s
                                struct clf_device *device, struct support_random *random,
                                const struct layer_case *c)
 {
-    int keys = c->heads * c->key_width, values = c->heads * c->value_width, key_rows = c->rows * POSITIONS;
+    int keys = c->heads * c->key_width, values = c->heads * c->value_width, key_rows = c->rows * c->positions;
     enum clf__type type = clf__cache_type(c->precision);
     state->parts[0] = support_tensor(device, type, key_rows, keys,
                                      support_uniform_array(random, (size_t)key_rows * (size_t)keys, 1));
@@ -142,7 +146,7 @@ static inline size_t append(float *all, size_t used, struct clf__tensor tensor)
 static inline size_t output_count(const struct layer_case *c)
 {
     size_t widths = (size_t)(c->heads * (c->key_width + c->value_width));
-    return (size_t)c->rows * ((size_t)c->d_model + (size_t)c->layers * POSITIONS * widths);
+    return (size_t)c->rows * ((size_t)c->d_model + (size_t)(c->layers * c->positions) * widths);
 }
 
 /* The cache tables: one for this step to write, and the previous step's, with the history of each row at its
@@ -150,14 +154,15 @@ static inline size_t output_count(const struct layer_case *c)
 static inline struct clf__mixer_state make_shared(struct clf_device *device, const struct layer_case *c,
                                                   const struct step_tables *tables)
 {
-    int32_t *history = support_array((size_t)c->rows * POSITIONS, sizeof *history);
+    int positions = c->positions;
+    int32_t *history = support_array((size_t)(c->rows * positions), sizeof *history);
     for (int r = 0; r < c->rows; r++) {
-        memcpy(history + tables->parents[r] * POSITIONS, tables->table + tables->cache_rows[r] * POSITIONS,
-               POSITIONS * sizeof *history);
+        memcpy(history + tables->parents[r] * positions, tables->table + tables->cache_rows[r] * positions,
+               (size_t)positions * sizeof *history);
     }
     return (struct clf__mixer_state){
-        .parts = {support_tensor(device, CLF__I32, c->rows, POSITIONS, NULL),
-                  support_tensor(device, CLF__I32, c->rows, POSITIONS, history)}};
+        .parts = {support_tensor(device, CLF__I32, c->rows, positions, NULL),
+                  support_tensor(device, CLF__I32, c->rows, positions, history)}};
 }
 
 /* The cache table and the embedding, which precede the layers. */
@@ -226,9 +231,11 @@ static inline void make_run(struct step_run *run, const struct clf__layer *layer
     if (c->has_hidden) {
         run->cross.mask.hidden_keys = support_tensor(device, CLF__I32, 1, c->memory, tables->hidden);
     }
-    int64_t partials = clf__attention_partials(&run->cross.heads, rows, c->memory);
+    int most_keys = c->memory > c->positions ? c->memory : c->positions;
+    int64_t partials = clf__attention_partials(&run->cross.heads, rows, most_keys);
     if (partials > 0) {
         run->cross.partials = support_tensor(device, CLF__F32, 1, (int)partials, NULL);
+        run->step.partials = run->cross.partials;
     }
     for (int i = 0; i < c->layers; i++) {
         run->calls[i] = (struct clf__layer_call){.step = &run->step, .cross_call = &run->cross};
@@ -238,8 +245,8 @@ static inline void make_run(struct step_run *run, const struct clf__layer *layer
     run->start = (struct clf__step_start){
         .front_end = front_end,
         .ids = support_tensor(device, CLF__I32, 1, rows, tables->ids),
-        .table = support_tensor(device, CLF__F32, POSITIONS, c->d_model,
-                                support_uniform_array(&random, POSITIONS * (size_t)c->d_model, 1)),
+        .table = support_tensor(device, CLF__F32, c->positions, c->d_model,
+                                support_uniform_array(&random, (size_t)(c->positions * c->d_model), 1)),
         .positions = support_tensor(device, CLF__I32, 1, rows, tables->position_rows),
     };
 }

@@ -3,26 +3,26 @@
 #include "layers/decoder_case.h"
 
 static const struct layer_case cases[] = {
-    {1, 1, 23, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP32},
-    {2, 1, 23, 40, 33, 2, 24, 40, 1, 0, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_FP32},
-    {3, 3, 23, 64, 64, 4, 16, 16, 1, 1, 1, 0, CLF__NORM_RMS, CLF__GELU_ERF, CLF_PRECISION_FP32},
-    {4, 8, 23, 48, 128, 3, 16, 16, 0, 0, 0, 0, CLF__NORM_STD, CLF__GELU_TANH, CLF_PRECISION_FP32},
-    {1, 9, 23, 33, 65, 2, 17, 15, 0, 1, 0, 1, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP32},
-    {2, 32, 23, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP32},
-    {3, 4, 23, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP16},
-    {4, 1, 23, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_BF16},
-    {5, 9, 23, 64, 96, 2, 32, 32, 1, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_BF16},
-    {1, 9, 23, 33, 65, 2, 17, 15, 1, 1, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_BF16},
-    {9, 1, 23, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_INT8},
-    {2, 9, 23, 33, 65, 2, 17, 15, 1, 0, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_INT8},
-    {3, 32, 23, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_INT8},
-    {1, 67, 23, 33, 65, 2, 17, 15, 0, 1, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_FP32},
-    {2, 67, 23, 64, 96, 2, 32, 32, 1, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_BF16},
-    {2, 300, 23, 36, 161, 2, 18, 18, 1, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_INT8},
+    {1, 1, 23, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP32, 5},
+    {2, 1, 23, 40, 33, 2, 24, 40, 1, 0, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_FP32, 5},
+    {3, 3, 23, 64, 64, 4, 16, 16, 1, 1, 1, 0, CLF__NORM_RMS, CLF__GELU_ERF, CLF_PRECISION_FP32, 5},
+    {4, 8, 23, 48, 128, 3, 16, 16, 0, 0, 0, 0, CLF__NORM_STD, CLF__GELU_TANH, CLF_PRECISION_FP32, 5},
+    {1, 9, 23, 33, 65, 2, 17, 15, 0, 1, 0, 1, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP32, 5},
+    {2, 32, 23, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP32, 5},
+    {3, 4, 23, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP16, 5},
+    {4, 1, 23, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_BF16, 5},
+    {5, 9, 23, 64, 96, 2, 32, 32, 1, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_BF16, 5},
+    {1, 9, 23, 33, 65, 2, 17, 15, 1, 1, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_BF16, 5},
+    {9, 1, 23, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_INT8, 5},
+    {2, 9, 23, 33, 65, 2, 17, 15, 1, 0, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_INT8, 5},
+    {3, 32, 23, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_INT8, 5},
+    {1, 67, 23, 33, 65, 2, 17, 15, 0, 1, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_FP32, 5},
+    {2, 67, 23, 64, 96, 2, 32, 32, 1, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_BF16, 5},
+    {2, 300, 23, 36, 161, 2, 18, 18, 1, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_INT8, 5},
     /* Sources whose keys are taken in parts. */
-    {2, 1, 800, 64, 96, 3, 32, 24, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP32},
-    {2, 5, 266, 64, 96, 2, 32, 32, 1, 1, 0, 1, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_BF16},
-    {3, 30, 600, 33, 65, 2, 17, 15, 0, 1, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_INT8},
+    {2, 1, 800, 64, 96, 3, 32, 24, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP32, 5},
+    {2, 5, 266, 64, 96, 2, 32, 32, 1, 1, 0, 1, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_BF16, 5},
+    {3, 30, 600, 33, 65, 2, 17, 15, 0, 1, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_INT8, 5},
 };
 
 /* The last layer's output, and the keys and values of all, one after the other, in one launch or many. */
@@ -77,7 +77,7 @@ static void test_single_launch(void **state)
         }
         struct clf__front_end front_end;
         make_front_end(&front_end, device, &random, c, c->precision);
-        make_tables(&tables, &random, c->rows, c->memory);
+        make_tables(&tables, &random, c);
         int counted = CLF__DECODER_COUNTERS(c->layers);
         int32_t *zeros = support_array((size_t)counted, sizeof *zeros);
         struct clf__tensor counters = support_tensor(device, CLF__I32, 1, counted, zeros);

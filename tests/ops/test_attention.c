@@ -5,6 +5,7 @@
 #include "base/half.h"
 #include "cases/attention.h"
 #include "device/device.h"
+#include "ops/arguments.h"
 #include "reference/gemm.h"
 #include "support/attention_problem.h"
 
@@ -106,11 +107,11 @@ static void test_lengths(void **state)
     }
 }
 
-/* Keys around the parts that few queries take them in. */
+/* Keys around the parts that few queries take them in, which groups share if there are few rows. */
 static void test_parts(void **state)
 {
     (void)state;
-    static const int lengths[] = {255, 256, 257, 513, 700};
+    static const int lengths[] = {255, 256, 257, 511, 512, 513, 700};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i += support_small() ? 2 : 1) {
         struct attention_shape shape = {.heads = 3,
                                         .key_width = 16,
@@ -337,20 +338,33 @@ static void test_many_blocks(void **state)
     }
 }
 
-/* Few queries over keys that several streams share: the same bits by any number of sub-groups, with every
- * mask. */
+/* The output of a device with this many compute units, in groups of at most `ways` sub-groups. */
+static float *run_ways(struct clf_device *device, const struct attention_problem *problem,
+                       const struct clf__attention_call *call, size_t ways, unsigned units)
+{
+    size_t most = device->caps.max_work_group;
+    unsigned own = device->caps.compute_units;
+    device->caps.max_work_group = ways * CLF__GROUP;
+    device->caps.compute_units = units;
+    float *y = support_attention_run(device, problem, call);
+    device->caps.max_work_group = most;
+    device->caps.compute_units = own;
+    return y;
+}
+
+/* Few queries over the keys of several parts: the same bits by any number of sub-groups, whether one group or
+ * several take the parts of a query, with every mask. */
 static void check_ways(int key_width, int value_width, enum clf__type key_type, size_t ways)
 {
+    enum { MANY_UNITS = 1000 }; /* more than there is work for */
     struct clf_device *device = fused(CLF_FORM_GPU);
-    size_t most = device->caps.max_work_group;
-    unsigned units = device->caps.compute_units;
     for (int masks = 0; masks < 16; masks += support_small() ? 5 : 1) {
         struct attention_shape shape = {.heads = 2,
                                         .key_width = key_width,
                                         .value_width = value_width,
                                         .sequences = 3,
                                         .queries = {1, 3, 2},
-                                        .keys = {515, 130, 0},
+                                        .keys = {515, 257, 0},
                                         .causal = masks & 1,
                                         .hidden = masks & 2,
                                         .additive = masks & 4,
@@ -362,27 +376,53 @@ static void check_ways(int key_width, int value_width, enum clf__type key_type, 
         double *expected = support_array(count, sizeof *expected);
         reference_attention_forward(expected, NULL, problem.q, problem.k, problem.v, &problem.reference);
         struct clf__attention_call call = support_attention_call(device, &problem);
-        device->caps.compute_units = 1000; /* more than there is work for */
-        device->caps.max_work_group = CLF__GROUP;
-        float *alone = support_attention_run(device, &problem, &call);
-        device->caps.max_work_group = ways * CLF__GROUP;
-        float *shared = support_attention_run(device, &problem, &call);
-        device->caps.max_work_group = most;
-        device->caps.compute_units = units;
+        struct clf__attention_call whole = call;
+        whole.partials = CLF__NO_TENSOR;
+        float *alone = run_ways(device, &problem, &whole, 1, MANY_UNITS);
         assert_close(alone, expected, count, 2e-6);
-        assert_memory_equal(shared, alone, count * sizeof *shared);
+        assert_memory_equal(run_ways(device, &problem, &whole, ways, MANY_UNITS), alone,
+                            count * sizeof *alone);
+        assert_memory_equal(run_ways(device, &problem, &call, 1, MANY_UNITS), alone, count * sizeof *alone);
+        assert_memory_equal(run_ways(device, &problem, &call, ways, MANY_UNITS), alone,
+                            count * sizeof *alone);
         support_free_all();
     }
+}
+
+/* Where groups share the keys of a query. */
+static void test_split(void **state)
+{
+    (void)state;
+    struct clf_device *device = fused(support_last_form());
+    struct clf__heads heads = {4, 16, 24, 1.0f};
+    enum { KEYS = 2 * CLF__PART_KEYS + 1, PARTS = 3 };
+    assert_int_equal(clf__attention_parts(KEYS), PARTS);
+    int rows = clf__attention_split_rows(device, &heads);
+    int64_t needed = clf__attention_partials(&heads, rows + 1, KEYS);
+    struct clf__tensor partials = support_tensor(device, CLF__F32, 1, (int)needed, NULL);
+    int parts = support_last_form() == CLF_FORM_GPU ? PARTS : 1;
+    assert_int_equal(clf__attention_split(device, &heads, rows, KEYS, partials), parts);
+    assert_int_equal(clf__attention_split(device, &heads, rows + 1, KEYS, partials), 1);
+    assert_int_equal(clf__attention_split(device, &heads, rows, CLF__PART_KEYS, partials), 1);
+    assert_int_equal(clf__attention_split(device, &heads, rows, KEYS, CLF__NO_TENSOR), 1);
+    needed = clf__attention_partials(&heads, rows, KEYS);
+    assert_int_equal(
+        clf__attention_split(device, &heads, rows, KEYS, clf__tensor_columns(partials, 0, (int)needed)),
+        parts);
+    assert_int_equal(
+        clf__attention_split(device, &heads, rows, KEYS, clf__tensor_columns(partials, 0, (int)needed - 1)),
+        1);
 }
 
 static void test_ways(void **state)
 {
     (void)state;
-    if (support_last_form() == CLF_FORM_CPU || fused(CLF_FORM_GPU)->caps.max_work_group < 8 * CLF__GROUP) {
+    if (support_last_form() == CLF_FORM_CPU || fused(CLF_FORM_GPU)->caps.max_work_group < 4 * CLF__GROUP) {
         skip();
     }
     check_ways(20, 36, CLF__F32, 4);
-    check_ways(17, 300, CLF__F16, 8);
+    check_ways(17, 300, CLF__F16, 2);
+    check_ways(32, 64, CLF__F16, 4);
 }
 
 int main(void)
@@ -401,6 +441,7 @@ int main(void)
         cmocka_unit_test_teardown(test_batch_invariance, support_teardown),
         cmocka_unit_test_teardown(test_many_blocks, support_teardown),
         cmocka_unit_test_teardown(test_ways, support_teardown),
+        cmocka_unit_test_teardown(test_split, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

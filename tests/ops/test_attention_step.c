@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cases/attention.h"
+#include "device/device.h"
 #include "ops/cache.h"
 #include "support/attention_problem.h"
 
@@ -267,8 +268,21 @@ static void test_together(void **state)
     }
 }
 
-/* Long histories: what a double gives, and a row alone, which groups may share out otherwise, the bits that
- * it has among many. */
+/* A history with scratch for the parts of these rows, whose groups share them; the row alone likewise. */
+static struct clf__attention_history split_history(struct clf_device *device, const struct clf__heads *heads,
+                                                   const struct clf__attention_history *history,
+                                                   int most_keys)
+{
+    struct clf__attention_history split = *history;
+    int rows = history->cache_rows.columns;
+    int64_t partials = clf__attention_partials(heads, rows, most_keys);
+    split.most_keys = most_keys;
+    split.partials = support_tensor(device, CLF__F32, 1, (int)partials, NULL);
+    return split;
+}
+
+/* Long histories, with lengths around parts: what a double gives, and the same bits from a row alone and
+ * among many, whether one group or several take the parts of a row. */
 static void test_long(void **state)
 {
     (void)state;
@@ -277,11 +291,11 @@ static void test_long(void **state)
         HEADS = 2,
         WIDTH = 20,
         COLUMNS = HEADS * WIDTH,
-        KINDS = 8,
+        KINDS = 11,
         ROWS = 5 * KINDS,
         REACH = 6
     };
-    static const int32_t kinds[KINDS] = {COUNT - 1, 0, 63, 64, 127, 511, 512, 700};
+    static const int32_t kinds[KINDS] = {COUNT - 1, 0, 63, 64, 127, 254, 255, 256, 511, 512, 700};
     struct support_random random = {11};
     const float *q = support_uniform_array(&random, ROWS * COLUMNS, 2.0f);
     const float *k = support_uniform_array(&random, COUNT * COLUMNS, 2.0f);
@@ -327,8 +341,15 @@ static void test_long(void **state)
         assert_ok(clf__attention_step_forward(y, queries, CLF__NO_TENSOR, CLF__NO_TENSOR, &heads, &history));
         const float *together = support_read(y);
         assert_close(together, expected, ROWS * COLUMNS, 2e-6);
+        unsigned units = device->caps.compute_units;
+        device->caps.compute_units = 1000; /* more than there is work for */
+        struct clf__attention_history split = split_history(device, &heads, &history, COUNT);
+        assert_ok(clf__attention_step_forward(y, queries, CLF__NO_TENSOR, CLF__NO_TENSOR, &heads, &split));
+        device->caps.compute_units = units;
+        assert_memory_equal(support_read(y), together, ROWS * COLUMNS * sizeof *together);
         for (int i = 0; i < KINDS; i++) {
-            struct clf__attention_history one = history;
+            struct clf__attention_history one = i % 2 ? history : split;
+            one.most_keys = i % 2 ? 0 : kinds[i] + 1;
             struct clf__tensor row = support_tensor(device, CLF__F32, 1, COLUMNS, NULL);
             one.cache_rows = clf__tensor_columns(history.cache_rows, i, 1);
             one.positions = clf__tensor_columns(history.positions, i, 1);

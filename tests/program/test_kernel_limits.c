@@ -83,14 +83,14 @@ static void attend(float *y, size_t limit, size_t expected_items, size_t count)
     close_limited(device);
 }
 
-/* Streams of keys are halved until a group fits, which changes no bit. */
+/* The tiles of keys that a group takes side by side are halved until the group fits, which changes no bit. */
 static void test_attention_adapts(void **state)
 {
     (void)state;
     enum { COUNT = 64 };
     float whole[COUNT], limited[COUNT];
-    attend(whole, 0, 512, COUNT);
-    attend(limited, 300, 256, COUNT);
+    attend(whole, 0, 256, COUNT);
+    attend(limited, 200, 128, COUNT);
     assert_memory_equal(limited, whole, sizeof whole);
     attend(limited, 64, 64, COUNT);
     assert_memory_equal(limited, whole, sizeof whole);
@@ -125,7 +125,7 @@ static void test_wrong_reports(void **state)
     (void)state;
     enum { COUNT = 64 };
     float whole[COUNT], limited[COUNT];
-    attend(whole, 0, 512, COUNT);
+    attend(whole, 0, 256, COUNT);
     reported = 1024;
     attend(limited, 128, 128, COUNT);
     assert_memory_equal(limited, whole, sizeof whole);

@@ -112,6 +112,10 @@ struct clf__attention_call support_attention_call(struct clf_device *device,
         .few_queries = problem->shape.few_queries,
     };
     call.mask.causal = reference->causal;
+    int64_t partials = clf__attention_partials(&call.heads, problem->query_rows, reference->max_keys);
+    if (call.few_queries && partials > 0) {
+        call.partials = support_tensor(device, CLF__F32, 1, (int)partials, NULL);
+    }
     if (reference->hidden) {
         call.mask.hidden_keys = support_tensor(device, CLF__I32, 1, problem->key_rows, reference->hidden);
     }

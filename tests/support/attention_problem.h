@@ -39,7 +39,7 @@ struct attention_problem support_attention_problem(const struct attention_shape 
 struct clf__tensor support_attention_operand(struct clf_device *device, int views, int rows, int columns,
                                              const float *values);
 
-/* Everything of a problem but the operands, on a device; without scratch and maps. */
+/* Everything of a problem but the operands, on a device; without scratch and maps, with partials. */
 struct clf__attention_call support_attention_call(struct clf_device *device,
                                                   const struct attention_problem *problem);
 

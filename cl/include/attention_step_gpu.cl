@@ -1,0 +1,505 @@
+/* Attention of one query and head in the GPU form: the second half of attention_step.cl, which decoder_layers_gpu.cl uses too.
+ * After attention_few.cl. Included, never built alone.
+ *
+ * The keys of a query are split into parts of PART_KEYS, and a part into tiles of 64. Each tile has a maximum, a total of
+ * weights and weighed sums; tiles are joined in their order, and then parts in theirs. The split depends on key positions
+ * alone, so the bits are the same whether one group takes all parts of a query or several groups share them, and for any
+ * number of sub-groups of GROUP work-items that take tiles side by side (WAYS: 1, 2 or 4).
+ *
+ * IS_ALIGNED: heads of keys and values begin on multiples of eight elements, and their widths are such. */
+
+#ifndef WAYS
+#define WAYS 1
+#endif
+#define ITEMS      (WAYS * GROUP)
+#define PART_TILES CLF__PART_TILES
+
+/* KEY_LANES lanes of a sub-group share the columns of a key, and VALUE_LANES those of a value, eight columns each at a time.
+ * The keys of a lane are KEYS_APART keys from each other, and the values VALUES_APART. COLUMNS: octets of sums of a lane. */
+#define KEY_OCTETS   ((KEY_WIDTH + 7) / 8)
+#define VALUE_OCTETS ((VALUE_WIDTH + 7) / 8)
+#define KEY_LANES    (KEY_OCTETS > 4 ? 8 : 4)
+#define VALUE_LANES  (VALUE_OCTETS > 32 ? 64 : VALUE_OCTETS > 16 ? 32 : VALUE_OCTETS > 8 ? 16 : VALUE_OCTETS > 4 ? 8 : 4)
+#define KEYS_APART   (GROUP / KEY_LANES)
+#define VALUES_APART (GROUP / VALUE_LANES)
+#define COLUMNS      CLF__STEP_COLUMNS(VALUE_WIDTH)
+#define PITCH        CLF__STEP_PITCH /* of the lanes' parts of scores: those of a key are in different banks */
+
+/* A lane reads rows by BATCH, as long as the tile has some, and AHEAD rows before it uses the first one. With registers to
+ * spare it reads EARLY_VALUES values before the weights are known. Intel's compiler spills with more than here. */
+#if defined(MATRIX_NV80) && defined(HALF_CACHE)
+#define BATCH        4
+#define AHEAD        8
+#define EARLY_VALUES 8
+#elif defined(cl_intel_subgroups) && !(defined(HALF_CACHE) && defined(IS_ALIGNED))
+#define BATCH        2
+#define AHEAD        2
+#define EARLY_VALUES 0
+#else
+#define BATCH        4
+#define AHEAD        4
+#define EARLY_VALUES 0
+#endif
+
+#define KEYS_AHEAD   (KEY_LANES < AHEAD ? KEY_LANES : AHEAD)
+#define VALUES_AHEAD (VALUE_LANES < AHEAD ? VALUE_LANES : AHEAD)
+
+#define ALWAYS_INLINE __attribute__((always_inline))
+
+/* The keys and values that a query and head look at: key t = 0 .. keys - 1 is row first_row + t of them, or with `lookup` row
+ * lookup[t] * positions_total + t. Masks that are null add nothing to the scores. */
+struct attended {
+    const __global cache_element *k, *v;
+    int key_stride, value_stride, keys, first_row, positions_total;
+    const __global int *lookup, *hidden;
+    const __global float *additive, *relative;
+    int reach, query;
+};
+
+/* A task: a query and head; y null: nothing to do. With parts > 1 the task is one part of the keys, and stores its sums in
+ * `partials`, which has room for all parts of the query and head. */
+struct step {
+    __global result_element *y;
+    const __global float *q;
+    float scale;
+    struct attended seen;
+    __global float *partials;
+    int parts, part;
+    int index; /* of the query and head in the batch */
+};
+
+/* A sub-group's place in the group, and its local memory. */
+struct place {
+    int item, lane, way;
+    __local float *query, *lanes, *scores, *weights;
+    __local int *rows; /* of the tile's keys and values */
+};
+
+/* The sums of some keys: of the work-item's columns, which are item + i * ITEMS. */
+#define ITEM_COLUMNS ((VALUE_WIDTH + ITEMS - 1) / ITEMS)
+struct part_sums {
+    float columns[ITEM_COLUMNS];
+    float total, maximum;
+};
+
+static inline void begin_sums(struct part_sums *sums)
+{
+#pragma unroll
+    for (int i = 0; i < ITEM_COLUMNS; i++) {
+        sums->columns[i] = 0.0f;
+    }
+    sums->maximum = -INFINITY;
+    sums->total = 0.0f;
+}
+
+/* Returns what is subtracted from the scores: 0 instead of a maximum of -inf, so that weights are 0 and not NaN. */
+static inline float subtracted_of(float maximum)
+{
+    return maximum == -INFINITY ? 0.0f : maximum;
+}
+
+/* Exact if one of the two has seen no key. */
+static inline void join_sums(struct part_sums *to, const struct part_sums *part)
+{
+    float maximum = fmax(to->maximum, part->maximum), subtracted = subtracted_of(maximum);
+    float factor = exp(to->maximum - subtracted), part_factor = exp(part->maximum - subtracted);
+#pragma unroll
+    for (int i = 0; i < ITEM_COLUMNS; i++) {
+        to->columns[i] = to->columns[i] * factor + part->columns[i] * part_factor;
+    }
+    to->total = to->total * factor + part->total * part_factor;
+    to->maximum = maximum;
+}
+
+static inline void store_sums(__global float *partial, const struct part_sums *sums)
+{
+    int item = (int)get_local_id(0);
+#pragma unroll
+    for (int i = 0; i < ITEM_COLUMNS; i++) {
+        if (item + i * ITEMS < VALUE_WIDTH) {
+            partial[item + i * ITEMS] = sums->columns[i];
+        }
+    }
+    if (item == 0) {
+        partial[VALUE_OCTETS * 8] = sums->maximum;
+        partial[VALUE_OCTETS * 8 + 1] = sums->total;
+    }
+}
+
+static inline void load_sums(struct part_sums *sums, const __global float *partial)
+{
+#pragma unroll
+    for (int i = 0; i < ITEM_COLUMNS; i++) {
+        sums->columns[i] = partial[min((int)get_local_id(0) + i * ITEMS, VALUE_WIDTH - 1)];
+    }
+    sums->maximum = partial[VALUE_OCTETS * 8];
+    sums->total = partial[VALUE_OCTETS * 8 + 1];
+}
+
+static inline void store_output(__global result_element *y, const struct part_sums *all)
+{
+#pragma unroll
+    for (int i = 0; i < ITEM_COLUMNS; i++) {
+        int d = (int)get_local_id(0) + i * ITEMS;
+        if (d < VALUE_WIDTH) {
+            store_result(all->total == 0.0f ? 0.0f : all->columns[i] * (1.0f / all->total), y + d);
+        }
+    }
+}
+
+/* A tile of keys: the number of the first one, and how many there are. */
+struct tile {
+    int first, count;
+};
+
+/* Finds the rows of a tile, where keys after the last one have its row. */
+static inline void find_rows(const struct place *at, const struct attended *seen, struct tile tile)
+{
+    int t = tile.first + min(at->lane, tile.count - 1), row = seen->first_row + t;
+    if (seen->lookup && tile.count > 0) {
+        row += seen->lookup[t] * seen->positions_total;
+    }
+    at->rows[at->lane] = row;
+}
+
+/* Reads BATCH rows, `apart` keys from each other; the cache begins with the lane's columns, of which `left` are in the head. */
+static inline ALWAYS_INLINE void read_rows(cached_octet to[BATCH], const __global cache_element *cache, int stride, int left,
+                                           const __local int *rows, int apart)
+{
+#pragma unroll
+    for (int j = 0; j < BATCH; j++) {
+        to[j] = read_octet(cache + (size_t)rows[j * apart] * stride, left);
+    }
+}
+
+/* Reads up to AHEAD of the lane's keys, from number `first` on, in the columns of a round. Lanes after the head's last column
+ * read its last ones. */
+static inline ALWAYS_INLINE void read_keys(cached_octet rows[AHEAD], const struct place *at, const struct attended *seen,
+                                           struct tile tile, int round, int first)
+{
+    int column = 8 * min(at->lane % KEY_LANES + round * KEY_LANES, KEY_OCTETS - 1), own = at->lane / KEY_LANES;
+#pragma unroll
+    for (int j = 0; j < KEYS_AHEAD; j += BATCH) {
+        if ((first + j) * KEYS_APART < tile.count) {
+            read_rows(rows + j, seen->k + column, seen->key_stride, KEY_WIDTH - column,
+                      at->rows + own + (first + j) * KEYS_APART, KEYS_APART);
+        }
+    }
+}
+
+static inline ALWAYS_INLINE void read_values(cached_octet rows[AHEAD], const struct place *at, const struct attended *seen,
+                                             struct tile tile, int c, int first)
+{
+    int column = 8 * min(at->lane % VALUE_LANES + c * GROUP, VALUE_OCTETS - 1), own = at->lane / VALUE_LANES;
+#pragma unroll
+    for (int j = 0; j < VALUES_AHEAD; j += BATCH) {
+        if ((first + j) * VALUES_APART < tile.count) {
+            read_rows(rows + j, seen->v + column, seen->value_stride, VALUE_WIDTH - column,
+                      at->rows + own + (first + j) * VALUES_APART, VALUES_APART);
+        }
+    }
+}
+
+static inline float add_products(float8 a, float8 b, float sum)
+{
+    sum = fma(a.s3, b.s3, fma(a.s2, b.s2, fma(a.s1, b.s1, fma(a.s0, b.s0, sum))));
+    return fma(a.s7, b.s7, fma(a.s6, b.s6, fma(a.s5, b.s5, fma(a.s4, b.s4, sum))));
+}
+
+/* lanes[l][t] = lane l's part of query . k[t], for t < tile.count at least. rows: the first ones. */
+static inline ALWAYS_INLINE void multiply_keys(cached_octet rows[AHEAD], const struct place *at, const struct attended *seen,
+                                               struct tile tile)
+{
+    float sums[KEY_LANES] = {0.0f};
+#pragma unroll
+    for (int round = 0; round < (KEY_OCTETS + KEY_LANES - 1) / KEY_LANES; round++) {
+        int octet = at->lane % KEY_LANES + round * KEY_LANES, is_there = KEY_OCTETS % KEY_LANES == 0 || octet < KEY_OCTETS;
+        const __local float4 *quads = (const __local float4 *)at->query + 2 * min(octet, KEY_OCTETS - 1);
+        float8 query = (float8)(quads[0], quads[1]);
+#pragma unroll
+        for (int j = 0; j < KEY_LANES; j++) {
+            if (j % AHEAD == 0 && round + j > 0) {
+                read_keys(rows, at, seen, tile, round, j);
+            }
+            if (is_there && j / BATCH * BATCH * KEYS_APART < tile.count) {
+                sums[j] = add_products(query, octet_floats(rows[j % AHEAD]), sums[j]);
+            }
+        }
+    }
+#pragma unroll
+    for (int j = 0; j < KEY_LANES; j++) {
+        at->lanes[at->lane % KEY_LANES * PITCH + at->lane / KEY_LANES + j * KEYS_APART] = sums[j];
+    }
+}
+
+/* Adds the values of a tile by their weights. rows: the first ones, where values are read early. */
+static inline ALWAYS_INLINE void weigh_values(float8 sums[COLUMNS], float *total, cached_octet rows[AHEAD],
+                                              const struct place *at, const struct attended *seen, struct tile tile)
+{
+    *total = 0.0f;
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) {
+        sums[c] = (float8)(0.0f);
+#pragma unroll
+        for (int j = 0; j < VALUE_LANES; j++) {
+            if (j % AHEAD == 0 && c * GROUP + j >= EARLY_VALUES) {
+                read_values(rows, at, seen, tile, c, j);
+            }
+            if (j / BATCH * BATCH * VALUES_APART < tile.count) {
+                float weight = at->weights[at->lane / VALUE_LANES + j * VALUES_APART];
+                *total += c == 0 ? weight : 0.0f;
+                sums[c] = fma((float8)(weight), octet_floats(rows[j % AHEAD]), sums[c]);
+            }
+        }
+    }
+}
+
+/* Query times scale to local memory, zeros after its columns. */
+static inline void load_query(const struct step *step, int item, __local float *query)
+{
+    for (int d = item; d < KEY_OCTETS * 8; d += ITEMS) {
+        query[d] = d < KEY_WIDTH ? step->scale * step->q[d] : 0.0f;
+    }
+}
+
+/* Returns what masks add to the score of key t: -inf if it is hidden. */
+static inline float masked(const struct attended *seen, int t)
+{
+    float added = 0.0f;
+    if (seen->relative) {
+        added = relative_bias(seen->relative, seen->reach, t, seen->query);
+    }
+    if (seen->additive) {
+        added += seen->additive[t];
+    }
+    return seen->hidden && seen->hidden[t] ? -INFINITY : added;
+}
+
+/* Leaves the sums of a tile in `lanes`, and the totals and the maximum in `scores`. All sub-groups meet the same barriers, also
+ * those whose tile has no keys. is_first: the first tile of a task, whose query is not in local memory yet. */
+static inline ALWAYS_INLINE void weigh_keys(const struct place *at, const struct step *step, struct tile tile, int is_first)
+{
+    const struct attended *seen = &step->seen;
+    /* Without zeros compilers carry rows that are not read from iteration to iteration. */
+    cached_octet keys[AHEAD] = {(cached_octet)(0)}, values[AHEAD] = {(cached_octet)(0)};
+    find_rows(at, seen, tile);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    read_keys(keys, at, seen, tile, 0, 0);
+    if (EARLY_VALUES > 0) {
+        read_values(values, at, seen, tile, 0, 0);
+    }
+    float score = at->lane < tile.count ? masked(seen, tile.first + at->lane) : -INFINITY;
+    if (is_first) {
+        load_query(step, at->item, at->query);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    multiply_keys(keys, at, seen, tile);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (score != -INFINITY) {
+        float sum = 0.0f;
+#pragma unroll
+        for (int part = 0; part < KEY_LANES; part++) {
+            sum += at->lanes[part * PITCH + at->lane];
+        }
+        score += sum;
+    }
+    at->scores[at->lane] = score;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const __local float4 *all = (const __local float4 *)at->scores;
+    float4 scores = all[0];
+#pragma unroll
+    for (int i = 1; i < TILE / 4; i++) {
+        scores = fmax(scores, all[i]);
+    }
+    float maximum = max4(scores);
+    at->weights[at->lane] = exp(score - subtracted_of(maximum));
+    barrier(CLK_LOCAL_MEM_FENCE);
+    float8 sums[COLUMNS];
+    float total;
+    weigh_values(sums, &total, values, at, seen, tile);
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) {
+        __local float4 *to = (__local float4 *)at->lanes + 2 * (c * GROUP + at->lane);
+        to[0] = sums[c].lo;
+        to[1] = sums[c].hi;
+    }
+    at->scores[at->lane / VALUE_LANES] = total; /* the same from all lanes of a value */
+    at->scores[VALUES_APART] = maximum;
+    barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+/* Adds up the sums of a tile that weigh_keys() left. */
+static inline void gather_sums(struct part_sums *sums, int item, const __local float *lanes)
+{
+    const __local float *totals = lanes + 4 * CLF__STEP_LANE_QUADS(VALUE_WIDTH);
+    sums->maximum = totals[VALUES_APART];
+    sums->total = 0.0f;
+#pragma unroll
+    for (int i = 0; i < VALUES_APART; i++) {
+        sums->total += totals[i];
+    }
+#pragma unroll
+    for (int i = 0; i < ITEM_COLUMNS; i++) {
+        int d = min(item + i * ITEMS, VALUE_WIDTH - 1);
+        sums->columns[i] = 0.0f;
+#pragma unroll 8
+        for (int j = 0; j < VALUES_APART; j++) {
+            sums->columns[i] += lanes[8 * j * VALUE_LANES + d];
+        }
+    }
+}
+
+/* Sums one part of the keys. */
+static inline ALWAYS_INLINE void sum_keys(struct part_sums *out, const struct place *at, const struct step *step, int part,
+                                          int is_first)
+{
+    const __local float *lanes = at->lanes - at->way * 4 * CLF__STEP_WAY_QUADS(VALUE_WIDTH);
+    int first = part * PART_KEYS, end = min(first + PART_KEYS, step->seen.keys);
+    /* With as many ways as tiles this is one pass, whatever the keys: a condition there is what PoCL 3.1 gets wrong. */
+    int tiles = WAYS == PART_TILES ? PART_TILES : (end - first + TILE - 1) / TILE;
+    begin_sums(out);
+#pragma unroll 1
+    for (int tile = 0; tile < tiles; tile += WAYS) {
+        int own = first + (tile + at->way) * TILE;
+        weigh_keys(at, step, (struct tile){own, clamp(end - own, 0, TILE)}, is_first && tile == 0);
+#pragma unroll 1
+        for (int way = 0; way < WAYS && first + (tile + way) * TILE < end; way++) {
+            struct part_sums sums;
+            gather_sums(&sums, at->item, lanes + way * 4 * CLF__STEP_WAY_QUADS(VALUE_WIDTH));
+            join_sums(out, &sums);
+        }
+    }
+}
+
+static inline int parts_of(const struct step *step)
+{
+    return max((step->seen.keys + PART_KEYS - 1) / PART_KEYS, 1);
+}
+
+static inline size_t partial_place(int index, int parts)
+{
+    return (size_t)index * parts * PARTIAL;
+}
+
+/* Stores the result of a query and head, or the sums of the task's part. Returns the number of parts to join; 0 if there is
+ * one, or if the task's part has no keys. */
+static inline ALWAYS_INLINE int attend(const struct step *step, __local float4 *memory)
+{
+    int item = (int)get_local_id(0), way = item / GROUP, parts = parts_of(step), is_split = step->parts > 1 && parts > 1;
+    __local float *own = (__local float *)(memory + 2 * KEY_OCTETS + way * CLF__STEP_WAY_QUADS(VALUE_WIDTH));
+    __local float *after = own + 4 * CLF__STEP_LANE_QUADS(VALUE_WIDTH);
+    const struct place at = {item, item % GROUP, way, (__local float *)memory, own, after, after + TILE,
+                             (__local int *)after + 2 * TILE};
+    if (step->part >= parts) {
+        return 0;
+    }
+    struct part_sums all, sums;
+    begin_sums(&all);
+    int end = is_split ? step->part + 1 : parts;
+#pragma unroll 1
+    for (int part = step->part; part < end; part++) {
+        sum_keys(&sums, &at, step, part, part == step->part);
+        if (is_split) {
+            store_sums(step->partials + part * PARTIAL, &sums);
+        } else {
+            join_sums(&all, &sums);
+        }
+    }
+    if (!is_split) {
+        store_output(step->y, &all);
+    }
+    return is_split ? parts : 0;
+}
+
+/* Stores the result of a query and head from the sums of its parts, if it has more than one. Several are read at a time. */
+static inline ALWAYS_INLINE void join_parts(const struct step *step)
+{
+    enum { TOGETHER = 8 };
+    int parts = parts_of(step);
+    if (parts == 1) {
+        return;
+    }
+    struct part_sums all, sums[TOGETHER];
+    begin_sums(&all);
+#pragma unroll 1
+    for (int part = 0; part < parts; part += TOGETHER) {
+#pragma unroll
+        for (int i = 0; i < TOGETHER; i++) {
+            load_sums(&sums[i], step->partials + min(part + i, parts - 1) * PARTIAL);
+        }
+#pragma unroll
+        for (int i = 0; i < TOGETHER; i++) {
+            if (part + i < parts) {
+                join_sums(&all, &sums[i]);
+            }
+        }
+    }
+    store_output(step->y, &all);
+}
+
+/* Task `task` of attention_step, whose own key and value go to the cache; a barrier on global memory comes before attend().
+ * The first parts of all rows and heads come before the second ones. */
+static inline ALWAYS_INLINE void begin_step(struct step *out, int task, __global float *partials, STEP_ARGUMENTS)
+{
+    int item = (int)get_local_id(0), index = task % (sizes.rows * sizes.heads), row = index / sizes.heads;
+    int head = index % sizes.heads, part = task / (sizes.rows * sizes.heads);
+    int cache_row = cache_rows[sizes.cache_rows.offset + row], position = positions[sizes.positions.offset + row];
+    int keys = count_keys(cache_row, position, sizes.cache_rows_total, sizes.positions_total);
+    size_t own = (size_t)cache_row * sizes.positions_total + position;
+    int stores = keys > 0 && own_k && (sizes.parts == 1 || part == position / PART_KEYS);
+    for (int d = item; stores && d < KEY_WIDTH; d += ITEMS) {
+        STORE_CACHED(ROW(own_k, row)[head * KEY_WIDTH + d], ROW(k, own), head * KEY_WIDTH + d);
+    }
+    for (int d = item; stores && d < VALUE_WIDTH; d += ITEMS) {
+        STORE_CACHED(ROW(own_v, row)[head * VALUE_WIDTH + d], ROW(v, own), head * VALUE_WIDTH + d);
+    }
+    *out = (struct step){
+        .y = ROW(y, row) + head * VALUE_WIDTH,
+        .q = ROW(q, row) + head * KEY_WIDTH,
+        .scale = sizes.scale,
+        .partials = partials + sizes.partials.offset + partial_place(index, sizes.parts),
+        .parts = sizes.parts,
+        .part = part,
+        .index = index,
+        .seen = {.k = ROW(k, 0) + head * KEY_WIDTH,
+                 .v = ROW(v, 0) + head * VALUE_WIDTH,
+                 .key_stride = sizes.k.stride,
+                 .value_stride = sizes.v.stride,
+                 .keys = keys,
+                 .positions_total = sizes.positions_total,
+                 .lookup = ROW(table, cache_row),
+                 .relative = relative ? ROW(relative, head) : 0,
+                 .reach = sizes.reach,
+                 .query = position},
+    };
+}
+
+/* Task `task` of attention_rows, in the same order. */
+static inline ALWAYS_INLINE void begin_rows(struct step *out, int task, __global float *partials,
+                                            ATTENTION_ARGUMENTS_OF(cache_element))
+{
+    int rows = sizes.sequences * sizes.max_queries, part = task / (rows * sizes.heads), head = task % sizes.heads;
+    int row = task / sizes.heads % rows, index = row % sizes.max_queries;
+    const __global int *range = ranges + sizes.ranges.offset + row / sizes.max_queries * 4;
+    int query_row = range[0] + index;
+    *out = (struct step){
+        .y = index < range[1] ? ROW(y, query_row) + head * VALUE_WIDTH : 0,
+        .q = ROW(q, query_row) + head * KEY_WIDTH,
+        .scale = sizes.scale,
+        .partials = partials + sizes.partials.offset + partial_place(query_row * sizes.heads + head, sizes.parts),
+        .parts = sizes.parts,
+        .part = part,
+        .index = query_row * sizes.heads + head,
+        .seen = {.k = ROW(k, 0) + head * KEY_WIDTH,
+                 .v = ROW(v, 0) + head * VALUE_WIDTH,
+                 .key_stride = sizes.k.stride,
+                 .value_stride = sizes.v.stride,
+                 .keys = sizes.causal ? min(index + range[3] - range[1] + 1, range[3]) : range[3],
+                 .first_row = range[2],
+                 .hidden = hidden ? hidden + sizes.hidden.offset + range[2] : 0,
+                 .additive = additive ? ROW(additive, row) : 0,
+                 .relative = relative ? ROW(relative, head) : 0,
+                 .reach = sizes.reach,
+                 .query = index},
+    };
+}
