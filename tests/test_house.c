@@ -310,11 +310,58 @@ static void test_nobody_sets_the_mask(void **state)
     assert_int_equal(broken_rules, 0);
 }
 
+/* Whether the source defines a macro of a variable number of arguments. */
+static int has_variadic_macro(const char *source)
+{
+    for (const char *line = source; line != NULL; line = strchr(line, '\n')) {
+        char parameters[256];
+        line += *line == '\n';
+        if (sscanf(line, " # define %*[A-Za-z0-9_](%255[^)\n]", parameters) == 1 &&
+            strstr(parameters, "...")) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int check_kernels(const char *path, const struct stat *status, int kind, struct FTW *walk)
+{
+    (void)status, (void)walk;
+    const char *end = strrchr(path, '.');
+    if (kind != FTW_F || end == NULL || strcmp(end, ".cl") != 0) {
+        return 0;
+    }
+    static char source[MAX_SOURCE];
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    source[fread(source, 1, sizeof source - 1, file)] = '\0';
+    fclose(file);
+    source_files++;
+    if (has_variadic_macro(source)) {
+        print_message("%s: NVIDIA's compiler refuses variadic macros\n", path);
+        broken_rules++;
+    }
+    return 0;
+}
+
+static void test_kernels_have_no_variadic_macros(void **state)
+{
+    (void)state;
+    assert_true(has_variadic_macro("int a;\n#define F(x, ...) x\n"));
+    assert_true(has_variadic_macro("#  define F(...) __VA_ARGS__\n"));
+    assert_false(has_variadic_macro("#define F(x) x /* ... */\n#define G (...)\n"));
+    broken_rules = source_files = 0;
+    assert_int_equal(nftw(CLF_SOURCE_FOLDER "/cl", check_kernels, 16, FTW_PHYS), 0);
+    assert_true(source_files > 0);
+    assert_int_equal(broken_rules, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_file_keeps_the_rules),
         cmocka_unit_test(test_nobody_sets_the_mask),
+        cmocka_unit_test(test_kernels_have_no_variadic_macros),
         cmocka_unit_test(test_each_rule_catches_its_breach),
     };
     return cmocka_run_group_tests(tests, read_rooms, NULL);
