@@ -183,15 +183,15 @@ GPU_KERNEL_OF(ITEMS) void gemm_matrix_gpu(MATRIX_ARGUMENTS)
                     load_fragments(&fragments[step + 1], stages[at.stage], step + 1);
                 } else {
                     end_stage(&at, stages);
-                }
-                if (step + 1 == SLICE_STEPS && SLICE_STEPS > 1) {
+#if SLICE_STEPS > 1
                     load_fragments(&fragments[0], stages[at.stage], 0); /* behind the last slice: unused */
+#endif
                 }
                 FOR_TILES(multiply_step(sums[i][j], fragments[step].a[i], fragments[step].b, j))
             }
-            if (SLICE_STEPS == 1) {
-                load_fragments(&fragments[0], stages[at.stage], 0);
-            }
+#if SLICE_STEPS == 1
+            load_fragments(&fragments[0], stages[at.stage], 0);
+#endif
         }
         END_CHUNK
     }

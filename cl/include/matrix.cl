@@ -38,10 +38,8 @@
 
 #if PRECISION == 3
 typedef int matrix_sum;
-typedef int2 matrix_sum2;
 #else
 typedef float matrix_sum;
-typedef float2 matrix_sum2;
 #endif
 
 #define SLICE_WORDS  CLF__SLICE_WORDS
