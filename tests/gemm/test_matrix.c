@@ -1,5 +1,6 @@
-/* Products by matrix instructions (emulated where the device has none): the same bits for any number of rows and by any tile. What else
- * a product promises is tested beside the other variants, in test_precision.c and test_int8.c. */
+/* Products by matrix instructions (emulated where the device has none): the same bits for any number of rows
+ * and by any tile. What else a product promises is tested beside the other variants, in test_precision.c and
+ * test_int8.c. */
 #include "base/memory.h"
 #include "device/buffer.h"
 #include "device/caps.h"
