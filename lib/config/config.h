@@ -84,8 +84,8 @@ struct clf__config {
     enum clf__positions_kind encoder_positions, decoder_positions;
     enum clf__sinusoid_layout sinusoid_layout;
     enum clf__sinusoid_frequency sinusoid_frequency;
-    int position_offset; /* the first token's row of the table; of a side's max_positions + offset rows */
-    int has_default_length;     /* a folder of Hugging Face's that has no length of outputs */
+    int position_offset;    /* the first token's row of the table; of a side's max_positions + offset rows */
+    int has_default_length; /* a folder of Hugging Face's that has no length of outputs */
     int position_padding_aware; /* pad tokens keep the position of row pad_id and are not counted */
     int relative_buckets, relative_distance; /* T5 (Raffel 2020): one bias table a side, in self-attention */
     int relative_each_layer;                 /* one in each layer instead (UMT5) */

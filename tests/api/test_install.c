@@ -153,7 +153,8 @@ static void test_completion_of_values(void **state)
     static const char script[] =
         "for verb in translate score bench tune average convert bleu wer train; do\n"
         "  while read -r flag choices; do\n"
-        "    wanted=$(tr '|' '\\n' <<<\"$choices\" | grep '^[a-z0-9-]*$' | sort | tr '\\n' ' ')\n"
+        "    wanted=$({ tr '|' '\\n' <<<\"$choices\" | grep '^[a-z0-9-]*$'\n"
+        "      [[ $choices != FILE* ]] || ls; } | sort | tr '\\n' ' ')\n"
         "    COMP_WORDS=(clformer $verb $flag '') COMP_CWORD=3; _clformer\n"
         "    found=$(printf '%s\\n' \"${COMPREPLY[@]}\" | sort | tr '\\n' ' ')\n"
         "    [[ $found == \"$wanted\" ]] || echo \"bash: $verb $flag: $found\"\n"
@@ -163,8 +164,8 @@ static void test_completion_of_values(void **state)
         "      [[ $found == \"$wanted\" ]] || echo \"fish: $verb $flag: $found\"\n"
         "    fi\n"
         "    count=$((count + 1))\n"
-        "  done < <(clformer $verb --help | sed -n 's/^  ....\\(--[a-z-]*\\) \\([^ ]*|[^ ]*\\).*/\\1 "
-        "\\2/p')\n"
+        "  done < <(clformer $verb --help | sed -n -e ':join' -e '/|$/{N;s/\\n *//;b join' -e '}' "
+        "-e 's/^  ....\\(--[a-z-]*\\) \\([^ ]*|[^ ]*\\).*/\\1 \\2/p')\n"
         "done; echo $count\n";
     char *said = bash_with_completion(script), *end;
     long count = strtol(said, &end, 10);

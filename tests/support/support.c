@@ -121,6 +121,7 @@ struct clf_device *support_device_at(clf_form form, clf_instructions instruction
     struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
     options.form = form;
     options.gemm = CLF_GEMM_NATIVE;
+    options.attention = CLF_ATTENTION_FUSED;
     options.instructions = instructions;
     return device_of(options);
 }

@@ -36,11 +36,10 @@ struct clf_device *support_device(clf_form form);
 /* The same with a provider. */
 struct clf_device *support_device_with(clf_form form, clf_gemm gemm, clf_attention attention);
 
-/* The native provider at an instruction set level. */
+/* The native provider and fused attention at an instruction set level. */
 struct clf_device *support_device_at(clf_form form, clf_instructions instructions);
 
-/* The native provider with the matrix instructions of the device under test, or emulated ones if it has none.
- */
+/* The same with the device's own matrix instructions, or emulated ones if it has none. */
 struct clf_device *support_matrix_device(void);
 
 /* The forms that a test goes through: both, unless $CLFORMER_FORM names one. */

@@ -21,10 +21,13 @@ _clformer() {
         return
         ;;
     --*)
-        # "--gemm auto|native|clblast": the words in small letters are choices, the others stand for values
-        choices=$("$command" "$verb" --help 2>/dev/null | sed -n "s/^  .\{4\}$previous \([^ ]*\).*/\1/p" | head -n 1)
+        # "--gemm auto|native|clblast": the words in small letters are choices, the others stand for
+        # values; a line that ends in "|" continues on the next one
+        choices=$("$command" "$verb" --help 2>/dev/null | sed -n -e ':join' -e '/|$/{N;s/\n *//;b join' -e '}' \
+            -e "s/^  .\{4\}$previous \([^ ]*\).*/\1/p" | head -n 1)
         if [[ $choices == *[a-z0-9]* ]]; then
             mapfile -t COMPREPLY < <(compgen -W "$(tr '|' '\n' <<<"$choices" | grep '^[a-z0-9-]*$')" -- "$current")
+            [[ $choices != FILE* ]] || mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -- "$current")
             return
         fi
         [[ $choices =~ ^[A-Z] && $choices != F* ]] && return # FILE and FOLDER are completed below

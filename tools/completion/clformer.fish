@@ -6,7 +6,7 @@ function __clformer_flags
     clformer (commandline -opc)[2] --help 2>/dev/null | grep -o '^  .\{4\}--[a-z0-9-]*' | grep -o -e '--[a-z0-9-]*'
 end
 # What the word before takes: "--gemm auto|native|clblast" gives choices, the words in small letters; FILE and FOLDER
-# give the paths below; of N and the like nothing is known.
+# give the paths below; of N and the like nothing is known. A line that ends in "|" continues on the next one.
 function __clformer_values
     set -l words (commandline -opc)
     switch $words[-1]
@@ -17,13 +17,13 @@ function __clformer_values
         case -m --model -o --output
             __fish_complete_path (commandline -ct)
         case '--*'
-            set -l value (clformer $words[2] --help 2>/dev/null | sed -n "s/^  .\{4\}$words[-1] \([^ ]*\).*/\1/p" | head -n 1)
+            set -l value (clformer $words[2] --help 2>/dev/null | sed -n -e ':join' -e '/|$/{N;s/\n *//;b join' -e '}' \
+                -e "s/^  .\{4\}$words[-1] \([^ ]*\).*/\1/p" | head -n 1)
             switch "$value"
                 case FOLDER
                     __fish_complete_directories (commandline -ct)
-                case 'FILE*'
-                    __fish_complete_path (commandline -ct)
-                case '*|*'
+                case 'FILE*' '*|*'
+                    string match -q 'FILE*' -- $value; and __fish_complete_path (commandline -ct)
                     string split '|' -- $value | string match -r '^[a-z0-9-]+$'
             end
     end

@@ -134,6 +134,26 @@ static int check_streamed(const struct flags *flags)
                                     : -1;
 }
 
+/* Finds the tokens that flags name. Returns -1, or the exit status where one is not the model's. */
+static int apply_tokens(struct clf_translate_options *options, const struct flags *flags,
+                        const struct clf_model *model)
+{
+    int status = -1;
+    if (flags->forced_first != NULL) {
+        status = find_token(&options->forced_first, model, "forced-first", flags->forced_first);
+    }
+    if (status < 0 && flags->forced_last != NULL) {
+        status = find_token(&options->forced_last, model, "forced-last", flags->forced_last);
+    }
+    if (status < 0 && flags->suppress != NULL) {
+        status = parse_suppressed(options, model, flags->suppress);
+    }
+    if (status < 0 && flags->length_decay != NULL) {
+        status = parse_decay(options, flags->length_decay);
+    }
+    return status;
+}
+
 int flags_apply(struct flags *flags, const struct clf_model *model)
 {
     struct clf_translate_options *options = &flags->translate;
@@ -192,20 +212,7 @@ int flags_apply(struct flags *flags, const struct clf_model *model)
     options->source_language = flags->source_language;
     options->target_language = flags->target_language;
     options->interrupted = signals_interrupted;
-    int status = -1;
-    if (flags->forced_first != NULL) {
-        status = find_token(&options->forced_first, model, "forced-first", flags->forced_first);
-    }
-    if (status < 0 && flags->forced_last != NULL) {
-        status = find_token(&options->forced_last, model, "forced-last", flags->forced_last);
-    }
-    if (status < 0 && flags->suppress != NULL) {
-        status = parse_suppressed(options, model, flags->suppress);
-    }
-    if (status < 0 && flags->length_decay != NULL) {
-        status = parse_decay(options, flags->length_decay);
-    }
-    return status;
+    return apply_tokens(options, flags, model);
 }
 
 void flags_release(struct flags *flags)
