@@ -21,8 +21,10 @@ _clformer() {
         return
         ;;
     --*)
-        # "--gemm auto|native|clblast": the words in small letters are choices, the others stand for values
-        choices=$("$command" "$verb" --help 2>/dev/null | sed -n "s/^  .\{4\}$previous \([^ ]*\).*/\1/p" | head -n 1)
+        # "--gemm auto|native|clblast": the words in small letters are choices, the others stand for values; a long
+        # list goes on in the next line
+        choices=$("$command" "$verb" --help 2>/dev/null | sed -n -e ':a' -e '/|$/{' -e N -e 's/|\n */|/' -e ba -e '}' \
+            -e "s/^  .\{4\}$previous \([^ ]*\).*/\1/p" | head -n 1)
         if [[ $choices == *[a-z0-9]* ]]; then
             mapfile -t COMPREPLY < <(compgen -W "$(tr '|' '\n' <<<"$choices" | grep '^[a-z0-9-]*$')" -- "$current")
             return

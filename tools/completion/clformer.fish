@@ -17,7 +17,7 @@ function __clformer_values
         case -m --model -o --output
             __fish_complete_path (commandline -ct)
         case '--*'
-            set -l value (clformer $words[2] --help 2>/dev/null | sed -n "s/^  .\{4\}$words[-1] \([^ ]*\).*/\1/p" | head -n 1)
+            set -l value (clformer $words[2] --help 2>/dev/null | sed -n -e ':a' -e '/|$/{' -e N -e 's/|\n */|/' -e ba -e '}' -e "s/^  .\{4\}$words[-1] \([^ ]*\).*/\1/p" | head -n 1)
             switch "$value"
                 case FOLDER
                     __fish_complete_directories (commandline -ct)
