@@ -218,6 +218,9 @@ static int stop_ends(const struct clf__passage *passage, size_t start, const str
     }
     struct clf__word before = previous_word(passage, start, &word);
     enum clf__word_class class = clf__word_classify(passage, start, &word);
+    if (clf__word_is_title(&word, &before)) {
+        class = CLF__WORD_BETWEEN;
+    }
     if (class == CLF__WORD_TIME && word.letters == 1 && word.lower[0] != 'm' && !is_number(&before) &&
         !before.is_roman) {
         class = CLF__WORD_PLAIN; /* "г. Омск" */
@@ -233,9 +236,11 @@ static int stop_ends(const struct clf__passage *passage, size_t start, const str
     if (word.letters == 1 && word.digits == 0) {
         return letter_ends(passage, start, &word, &before, following);
     }
-    enum { FIRST = 4 }; /* "Ausg. 5": letters of a first word that may be an abbreviation */
-    if (following->mark == CLF__MARK_DIGIT && word.letters <= FIRST &&
-        !has_words(passage, start, word.start)) {
+    enum { SHORT = 4 }; /* letters of a word that may be an abbreviation: "Ausg. 5", "nach Inf. III" */
+    int is_first = !has_words(passage, start, word.start);
+    int is_numbered = (following->mark == CLF__MARK_DIGIT && is_first) ||
+                      (following->word.is_roman && following->word.letters > 1);
+    if (word.letters <= SHORT && is_numbered && !following->has_opening) {
         return 0;
     }
     int is_unit = is_number(&before) && word.stops == 0 && !word.is_capital;

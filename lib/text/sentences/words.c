@@ -55,7 +55,7 @@ static const char between[] =
     "gen col adj cdt dir.gén esp esq "
     "u.a u.ä o.ä s.o s.u a.a.o ebd str mio mrd tsd jh jhd jhdt med phil jur rer nat lat engl frz griech "
     "österr kath evang röm "
-    "arch eng arq éd éds eds hrsg hg dép coll k.k e.v ex ph.d prov fraz gén "
+    "arch eng arq éd éds eds hrsg hg dép coll k.k e.v ex cia cía cie ph.d prov fraz gén "
     "им пр др изд обл губ респ ген полк лейт серж адм ср англ нем фр лат греч ред ст ";
 /* Places and others that are other words with a small letter. */
 static const char names[] =
@@ -63,8 +63,8 @@ static const char names[] =
     "ore del md mo ky ga wyo fed ed ";
 static const char last[] = " etc usw ecc ud uds vd vds ee.uu ff.aa e.u.a o.n.u u.r.s.s incl excl u.s.w usf "
                            "u.v.m u.a.m u.dgl u.ä.m v.chr n.chr a.c d.c av.j.-c apr.j.-c ap.j.-c "
-                           "corp inc ltd ltda llc plc bros cia cía cie s.a s.l s.p.a s.r.l s.n.c s.a.s "
-                           "т.д т.п и_др и_пр н.э тт тыс млн млрд трлн кв.м куб.м sq.ft ";
+                           "corp inc ltd ltda llc plc bros s.a s.l s.p.a s.r.l s.n.c s.a.s "
+                           "т.д т.п и_др и_пр н.э тт тыс млн млрд трлн кв.м кв.км кв.см куб.м куб.см sq.ft ";
 /* With a number before them. */
 static const char times[] = " a.m p.m b.c a.d г в гг вв ";
 
@@ -147,6 +147,7 @@ static const char starters[] =
 static const char elided[] =
     " l d c j n s m t qu dell nell all dall sull un quell quest dov com lorsqu puisqu jusqu aujourd "
     "don won isn aren wasn doesn didn couldn wouldn ";
+static const char articles[] = " il lo el o le al del dal do ";
 static const char particles[] =
     " de di da do del della dos das du des la le lo van von der den el al ben bin san mc st ter ";
 static const char labels[] =
@@ -185,9 +186,10 @@ static int is_in(const char *list, const char *word)
     return word[0] != '\0' && strstr(list, key) != NULL;
 }
 
+/* Of numbers up to 39: CD and MC are words. */
 static int is_roman_digit(int32_t character)
 {
-    return character > 0 && character < 0x80 && strchr("IVXLCDM", (char)character) != NULL;
+    return character == 'I' || character == 'V' || character == 'X';
 }
 
 /* Reads what stands in [start, end) of the passage. */
@@ -373,6 +375,11 @@ int clf__word_precedes_ordinal(const struct clf__word *word)
 int clf__word_is_german_month(const struct clf__word *word)
 {
     return is_in(german_months, word->lower);
+}
+
+int clf__word_is_title(const struct clf__word *word, const struct clf__word *article)
+{
+    return is_in(titles, word->lower) && is_in(articles, article->lower);
 }
 
 int clf__word_is_short_month(const struct clf__word *word)

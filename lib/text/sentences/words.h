@@ -11,7 +11,7 @@ struct clf__word {
     size_t start, end;           /* in the passage */
     int letters, capitals, digits, stops; /* how many; stops are those inside */
     int is_capital;                       /* begins with a capital letter */
-    int is_roman;                         /* a number like XIV */
+    int is_roman;                         /* a number like XIV, up to 39 */
 };
 
 /* The word that ends at an offset, not before `start`; full stops inside are part of it. */
@@ -37,6 +37,9 @@ enum clf__word_class clf__word_classify(const struct clf__passage *passage, size
 /* Whether two words with a full stop between them begin a listed abbreviation: the "a" and "C" of "a. C." */
 int clf__word_begins_abbreviation(const struct clf__passage *passage, const struct clf__word *word,
                                   const struct clf__word *next);
+
+/* Whether a word is a title behind an article that a man has in Romance languages: "il cap. Moretti". */
+int clf__word_is_title(const struct clf__word *word, const struct clf__word *article);
 
 /* Whether a word commonly begins a sentence and is no name. */
 int clf__word_is_starter(const struct clf__passage *passage, const struct clf__word *word);
