@@ -261,7 +261,7 @@ static int64_t expected_by_minutes(const struct clf__run *run)
 {
     double seconds = clf__seconds() - run->begun, left = 60 * run->settings.minutes - seconds;
     int64_t updates = run->state.update - run->first_update + 1;
-    if (run->settings.minutes == 0 || updates <= 0) {
+    if (run->settings.minutes == 0 || run->first_update == 0 || updates <= 0) {
         return 0;
     }
     return run->state.update + (int64_t)(left > 0 ? left * (double)updates / seconds : 0);

@@ -22,7 +22,7 @@ struct clf__run {
     struct clf_train_hooks hooks;
     struct clf_train_times times;
     double begun;         /* when the call began, in seconds */
-    int64_t first_update; /* of this call */
+    int64_t first_update; /* of this call; 0: it is not known yet */
     int is_late;          /* the recipe's minutes are over, on one of the ranks at least */
     struct clf__settings settings;
     struct {

@@ -1,6 +1,7 @@
 /* A model's files choose names and pieces: no terminal obeys them, and a pipe gets them byte for byte. */
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,6 +209,32 @@ static void test_advice(void **state)
     assert_null(strstr(read_terminal(master, child, &status), advice));
 }
 
+/* An interrupted bench reports what it has measured. */
+static void test_interrupted_bench(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    char shown[1 << 14] = "";
+    size_t length = 0;
+    pid_t child;
+    int status, master = start_on_terminal(
+                    &child, -1, process_format("bench -d 0 --gemm native --html %s/page.html", folder));
+    while (strstr(shown, ", row 3") == NULL && length < sizeof shown - 1) { /* the third is being measured */
+        ssize_t got = read(master, shown + length, sizeof shown - 1 - length);
+        assert_true(got > 0);
+        length += (size_t)got;
+        shown[length] = '\0';
+    }
+    assert_int_equal(kill(child, SIGINT), 0);
+    const char *rest = read_terminal(master, child, &status);
+    assert_int_equal(status, -1); /* ended by the signal */
+    assert_non_null(strstr(rest, "the report holds what was measured before the interrupt"));
+    assert_non_null(strstr(rest, "GFLOP/s of fma"));
+    const char *page = process_read(folder, "page.html", &length);
+    assert_int_equal(process_count(page, "\"work\":\"peaks\""), 1);
+    assert_true(process_count(page, "\"work\":\"op\"") >= 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +243,7 @@ int main(void)
         cmocka_unit_test_teardown(test_messages, support_teardown),
         cmocka_unit_test_teardown(test_long_texts, support_teardown),
         cmocka_unit_test_teardown(test_advice, support_teardown),
+        cmocka_unit_test_teardown(test_interrupted_bench, support_teardown),
     };
     return cmocka_run_group_tests_name("end_to_end/terminal", tests, NULL, NULL);
 }
