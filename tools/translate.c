@@ -22,6 +22,9 @@ static const char help[] =
     "object holds them in `n_best`. A line that cannot be translated gives an empty line, its number and\n"
     "the reason on standard error, and exit status 1 at the end. A line that is too long for the model is\n"
     "cut; that is said, with --json in `cut_from`, and gives exit status 3.\n\n"
+    "--split-sentences --json shows each sentence and its translation in `sentences`:\n"
+    "  $ echo 'Il dort. Elle lit.' | clformer translate -m tools/models/fr-en-small --split-sentences "
+    "--json\n\n"
     "--target-prefix \"I am\" lets every translation begin so; of a file's lines each belongs to one of\n"
     "standard input:\n"
     "  $ echo 'Je suis étudiant' | clformer translate -m tools/models/fr-en-small --target-prefix 'I am'\n"
@@ -76,8 +79,21 @@ static json_t *n_best_array(const struct clf_model *model, const struct clf_tran
     return all;
 }
 
+/* Keeps a sentence for the JSON object of its line; `user` is the stream. */
+static void keep_sentence(void *user, int line, const struct clf_sentence *sentence)
+{
+    struct stream *stream = user;
+    json_t *object = json_pack("{s:o, s:o}", "source", result_text(sentence->source, sentence->source_size),
+                               "text", result_text(sentence->text, strlen(sentence->text)));
+    if (json_array_append_new(json_array_get(stream->sentences, (size_t)line), object) != 0) {
+        json_decref(stream->sentences);
+        stream->sentences = NULL;
+    }
+}
+
+/* Writes the object of the batch's line `line`. */
 static clf_status write_json(FILE *file, const struct stream *stream,
-                             const struct clf_translation *translation)
+                             const struct clf_translation *translation, int line)
 {
     json_t *object;
     if (translation->count > 0) {
@@ -89,6 +105,9 @@ static clf_status write_json(FILE *file, const struct stream *stream,
     int failed = object == NULL;
     if (!failed && translations_wanted(stream) > 1) {
         failed = json_object_set_new(object, "n_best", n_best_array(stream->setup.model, translation)) != 0;
+    }
+    if (!failed && stream->flags.translate.split_sentences) {
+        failed = json_object_set(object, "sentences", json_array_get(stream->sentences, (size_t)line)) != 0;
     }
     if (failed) {
         json_decref(object);
@@ -186,24 +205,21 @@ static clf_status show_lines(struct stream *stream, const struct batch *batch, s
 }
 
 static clf_status write_translation(const struct stream *stream, const struct clf_translation *translation,
-                                    long long number, struct answers *answers)
+                                    const struct batch *batch, int line, struct answers *answers)
 {
     if (!stream->flags.json) {
-        print_text(answers->file, translation, translations_wanted(stream), number);
+        print_text(answers->file, translation, translations_wanted(stream), batch->numbers[line]);
     } else {
-        CLF__TRY(write_json(answers->file, stream, translation));
+        CLF__TRY(write_json(answers->file, stream, translation, line));
     }
     return answers_add(answers, translation->status, translation->problem,
                        (struct line_cut){translation->cut_from, 0});
 }
 
-static clf_status translate_lines(struct stream *stream, const struct batch *batch, struct answers *answers)
+static clf_status translate_batch(struct stream *stream, const struct batch *batch, struct answers *answers)
 {
     struct clf_translation *translations;
     struct clf_line *prefixes = NULL;
-    if (stream->flags.stream) {
-        return show_lines(stream, batch, answers);
-    }
     if (stream->flags.target_prefix != NULL && !repeat_prefix(&prefixes, stream, batch->count)) {
         return clf__fail(CLF_OUT_OF_MEMORY, "no memory left for the target prefixes");
     }
@@ -212,9 +228,24 @@ static clf_status translate_lines(struct stream *stream, const struct batch *bat
     free(prefixes);
     CLF__TRY(status);
     for (int i = 0; i < batch->count && status == CLF_OK; i++) {
-        status = write_translation(stream, &translations[i], batch->numbers[i], answers);
+        status = write_translation(stream, &translations[i], batch, i, answers);
     }
     clf_translations_free(translations, batch->count);
+    return status;
+}
+
+static clf_status translate_lines(struct stream *stream, const struct batch *batch, struct answers *answers)
+{
+    if (stream->flags.stream) {
+        return show_lines(stream, batch, answers);
+    }
+    stream->sentences = stream->flags.translate.sentence_translated != NULL ? json_array() : NULL;
+    for (int i = 0; stream->sentences != NULL && i < batch->count; i++) {
+        stream->sentences = result_append(stream->sentences, json_array());
+    }
+    clf_status status = translate_batch(stream, batch, answers);
+    json_decref(stream->sentences);
+    stream->sentences = NULL;
     return status;
 }
 
@@ -249,6 +280,7 @@ int verb_translate(int argc, char **argv)
         return status;
     }
     stream.streamed = stream.flags.stream ? show : NULL;
+    stream.sentence_translated = stream.flags.json && stream.flags.split_sentences ? keep_sentence : NULL;
     stream.sides = stream.flags.target_prefix_file != NULL ? 2 : 1;
     status = stream_join(&stream);
     if (status == EXIT_DONE) {

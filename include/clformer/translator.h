@@ -34,6 +34,14 @@ typedef enum clf_early_stopping {
     CLF_STOP_NARROW, /* as Marian: a beam that ends is set aside, and so many fewer run on, until none does */
 } clf_early_stopping;
 
+/* A sentence of a line, or a part of one that was too long for the model, valid during the call that hands it
+ * over. */
+struct clf_sentence {
+    const char *source; /* source_size bytes of the line, without white space around them; no NUL ends them */
+    size_t source_size;
+    const char *text; /* its translation */
+};
+
 /* How to search; start from clf_translate_options_init(), which takes the model's own values. */
 struct clf_translate_options {
     size_t size;    /* of this struct: see clformer.h */
@@ -61,10 +69,10 @@ struct clf_translate_options {
     /* As in transformers: so many ids in a row never come twice in a translation, its start token counted,
      * and none of the source's come in it. 0: they may. Of frames the second must be 0. */
     int no_repeat_ngram_size, encoder_no_repeat_ngram_size;
-    /* clf_translate() translates each sentence of a line (ICU's rules for the source language) by itself,
-     * also halves of one that is too long for the model, and keeps the white space between them. Ids are
-     * those of all sentences, end tokens included, scores their sums. Neither for pieces nor frames, nor with
-     * n_best above 1. */
+    /* clf_translate() translates each sentence of a line by itself, also halves of one that is too long for
+     * the model, and keeps the white space between them. Ids are those of all sentences, end tokens included,
+     * scores their sums. The rules for the ends of sentences are the same for every language. Not for pieces
+     * or frames, and not with n_best above 1. */
     int split_sentences;
     /* As in transformers: the score s of a token that is in the translation so far, the start token among
      * them, becomes s / p where s is 0 or more and s * p below, p > 0 (repetition_penalty); that of a token
@@ -146,6 +154,9 @@ struct clf_translate_options {
      * CLF_STOP_NARROW. Where renormalize is set it takes a copy of logits as penalties do. 1: one group. */
     int beam_groups;
     double diversity_penalty;
+    /* With split_sentences: called with `user` for each sentence of lines[line], in order, before
+     * clf_translate() returns. A line that failed has none. May be NULL. */
+    void (*sentence_translated)(void *user, int line, const struct clf_sentence *sentence);
 };
 
 /** Fills the `size` bytes of options with the model's own values; with zeros, which no translator takes,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/memory.h"
 #include "checkpoint/little_endian.h"
 
@@ -253,8 +254,16 @@ clf_status clf__zip_open(struct clf__zip *out, const struct clf__file *file)
         const struct clf__zip_entry *entry = &out->entries[i];
         if (entry->is_encrypted || entry->method != CLF__ZIP_STORED) {
             const char *what = entry->is_encrypted ? "encrypted" : "compressed";
+            int is_numpy = clf__ends_with(file->path, ".npz");
             clf__zip_close(out);
-            return clf__fail(CLF_FORMAT,
+            return is_numpy
+                       ? clf__fail(
+                             CLF_FORMAT,
+                             "%s: holds files that are %s; save it again without compression: python3 -c "
+                             "'import sys, numpy; numpy.savez(sys.argv[1], **numpy.load(sys.argv[1]))' '%s'",
+                             file->path, what, file->path)
+                       : clf__fail(
+                             CLF_FORMAT,
                              "%s: holds files that are %s; load it with torch and save it as safetensors",
                              file->path, what);
         }

@@ -1,5 +1,6 @@
 #include "config/config.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/ascii.h"
@@ -177,15 +178,36 @@ static clf_status refuse_file(const char *path)
     return status;
 }
 
+/* Whether a path looks like a repository of Hugging Face's Hub: "owner/name". */
+static int is_repository(const char *path)
+{
+    char owner[128];
+    const char *slash = strchr(path, '/');
+    if (slash == NULL || slash == path || path[0] == '.' || path[0] == '~' || slash[1] == '\0' ||
+        strchr(slash + 1, '/') != NULL) {
+        return 0;
+    }
+    snprintf(owner, sizeof owner, "%.*s", (int)(slash - path), path);
+    return !clf__folder_exists(owner);
+}
+
 clf_status clf__config_check_folder(const char *folder)
 {
     if (clf__file_exists(folder)) {
         return refuse_file(folder);
     }
-    if (!clf__folder_exists(folder)) {
-        return clf__fail(CLF_FILE, "%s: no such folder; a model is a folder with config.json in it", folder);
+    if (clf__folder_exists(folder)) {
+        return CLF_OK;
     }
-    return CLF_OK;
+    if (is_repository(folder)) {
+        const char *name = strchr(folder, '/') + 1;
+        return clf__fail(
+            CLF_FILE,
+            "%s: no such folder; download the model from Hugging Face's Hub with `hf download %s "
+            "--local-dir %s` and give %s",
+            folder, folder, name, name);
+    }
+    return clf__fail(CLF_FILE, "%s: no such folder; a model is a folder with config.json in it", folder);
 }
 
 clf_status clf__config_load(struct clf__config *out, const char *folder)

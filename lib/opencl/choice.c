@@ -223,10 +223,11 @@ static int fits(const struct clf_device_info *info, const char *selector)
 clf_status clf__choice_nothing(const struct clf_device_list *list)
 {
     if (list->count == 0) {
-        return clf__fail(CLF_NO_DEVICE,
-                         "no OpenCL %s%s; install your GPU's OpenCL driver, or for the CPU Debian's package "
-                         "pocl-opencl-icd",
-                         list->platform_count == 0 ? "driver is installed" : "device is there", list->silent);
+        return clf__fail(
+            CLF_NO_DEVICE,
+            "no OpenCL %s%s; install your GPU's OpenCL driver (tools/devices/README.md names the "
+            "packages), or for the CPU Debian's package pocl-opencl-icd",
+            list->platform_count == 0 ? "driver is installed" : "device is there", list->silent);
     }
     return clf__fail(CLF_NO_DEVICE, "no usable OpenCL device is there%s; see `clformer devices`",
                      list->silent);

@@ -112,11 +112,6 @@ const char *clf__tokenizer_source_language(const struct clf__tokenizer *tokenize
     return tokenizer->languages.count > 0 ? tokenizer->source_language : NULL;
 }
 
-const char *clf__tokenizer_text_language(const struct clf__tokenizer *tokenizer)
-{
-    return tokenizer->source_language;
-}
-
 const char *clf__tokenizer_target_language(const struct clf__tokenizer *tokenizer)
 {
     return tokenizer->languages.count > 0 ? tokenizer->target_language : NULL;

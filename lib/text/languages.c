@@ -153,12 +153,6 @@ static struct parts parts_of(const char *code)
     return parts;
 }
 
-void clf__language_shorten(char short_code[CLF__LANGUAGE_BYTES], const char *code)
-{
-    struct parts parts = parts_of(code);
-    memcpy(short_code, parts.language, sizeof parts.language);
-}
-
 /* Whether a model's code may be what is wanted; what is not said of script and country may be anything. */
 static int may_be(const struct parts *wanted, const char *code)
 {

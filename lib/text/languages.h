@@ -19,9 +19,6 @@ struct clf__languages {
 };
 
 enum { CLF__LANGUAGE_BYTES = 32 };
-/* The shortest code of a language, without script and country, of any that it has: pt for por_Latn. Empty: it
- * is too long for a code. */
-void clf__language_shorten(char short_code[CLF__LANGUAGE_BYTES], const char *code);
 
 /* Those that a vocabulary holds by its class. */
 clf_status clf__languages_collect(struct clf__languages *out, const struct clf__vocabulary *vocabulary,

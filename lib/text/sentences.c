@@ -1,20 +1,8 @@
 #include "text/sentences.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#include <unicode/ubrk.h>
-#include <unicode/utext.h>
-
 #include "base/memory.h"
 #include "text/clean_up.h"
-#include "text/languages.h"
-
-enum { MIN_WORD = 4 }; /* letters of what is no abbreviation */
-
-struct clf__sentence_rules {
-    UBreakIterator *iterator;
-};
+#include "text/sentences/ends.h"
 
 clf_status clf__part_list_add(struct clf__part_list *list, struct clf__part part)
 {
@@ -27,38 +15,6 @@ void clf__part_list_free(struct clf__part_list *list)
 {
     clf__free(list->items);
     *list = (struct clf__part_list){.count = 0};
-}
-
-static clf_status fail(UErrorCode error, const char *what)
-{
-    return clf__fail(error == U_MEMORY_ALLOCATION_ERROR ? CLF_OUT_OF_MEMORY : CLF_UNSUPPORTED,
-                     "ICU cannot %s: %s; its data may be missing", what, u_errorName(error));
-}
-
-clf_status clf__sentence_rules_open(struct clf__sentence_rules **out, const char *language)
-{
-    char code[CLF__LANGUAGE_BYTES] = "", locale[CLF__LANGUAGE_BYTES + 16];
-    if (language != NULL) {
-        clf__language_shorten(code, language);
-    }
-    snprintf(locale, sizeof locale, "%s@ss=standard", code); /* with abbreviations */
-    CLF__TRY(clf__allocate(out, 1, sizeof **out));
-    UErrorCode error = U_ZERO_ERROR;
-    (*out)->iterator = ubrk_open(UBRK_SENTENCE, locale, NULL, 0, &error);
-    if (U_FAILURE(error)) {
-        clf__sentence_rules_free(*out);
-        *out = NULL;
-        return fail(error, "find sentences");
-    }
-    return CLF_OK;
-}
-
-void clf__sentence_rules_free(struct clf__sentence_rules *rules)
-{
-    if (rules != NULL) {
-        ubrk_close(rules->iterator);
-        clf__free(rules);
-    }
 }
 
 struct clf__part clf__part_trim(const char *text, size_t start, size_t end)
@@ -75,50 +31,34 @@ struct clf__part clf__part_trim(const char *text, size_t start, size_t end)
     return (struct clf__part){start, kept - start};
 }
 
-/* The letters that end at `at`. */
-static int letters_before(const char *text, size_t at)
+static struct clf__passage read_passage(const char *text, size_t size)
 {
-    int letters = 0;
-    while (at > 0 && ((text[at - 1] | 0x20) >= 'a' || (text[at - 1] & 0x80) != 0) && letters < MIN_WORD) {
-        letters++;
-        at--;
+    struct clf__passage passage = {text, size, 0};
+    for (size_t at = 0; at < size && !passage.has_capitals;) {
+        passage.has_capitals = clf__mark_at(&passage, at, &at) == CLF__MARK_UPPER;
     }
-    return letters;
+    return passage;
 }
 
 int clf__sentences_are_several(const char *text, size_t size)
 {
-    for (size_t at = 1; at + 2 < size; at++) {
-        int is_end = (text[at] == '.' || text[at] == '!' || text[at] == '?') && text[at + 1] == ' ';
-        int is_ideographic = at + 3 < size && memcmp(text + at, "\xe3\x80\x82", 3) == 0; /* U+3002 */
-        int is_next = text[at + 2] >= 'A' && text[at + 2] <= 'Z';
-        if (is_ideographic ||
-            (is_end && (is_next || (text[at + 2] & 0x80) != 0) && letters_before(text, at) == MIN_WORD)) {
-            return 1;
-        }
-    }
-    return 0;
+    struct clf__passage passage = read_passage(text, size);
+    size_t start = clf__skip_spaces(&passage, 0), end = clf__sentence_end(&passage, start);
+    return clf__part_trim(text, end, size).size > 0;
 }
 
-clf_status clf__sentences_find(struct clf__sentence_rules *rules, struct clf__part_list *out,
-                               const char *text, size_t size)
+clf_status clf__sentences_find(struct clf__part_list *out, const char *text, size_t size)
 {
-    UErrorCode error = U_ZERO_ERROR;
-    UText *opened = utext_openUTF8(NULL, text, (int64_t)size, &error);
-    ubrk_setUText(rules->iterator, opened, &error);
-    if (U_FAILURE(error)) {
-        utext_close(opened);
-        return fail(error, "read a text");
-    }
-    clf_status status = CLF_OK;
-    int32_t start = ubrk_first(rules->iterator), end;
-    while (status == CLF_OK && (end = ubrk_next(rules->iterator)) != UBRK_DONE) {
-        struct clf__part part = clf__part_trim(text, (size_t)start, (size_t)end);
-        if (part.size > 0) {
-            status = clf__part_list_add(out, part);
+    struct clf__passage passage = read_passage(text, size);
+    for (size_t start = 0, end; start < size; start = end) {
+        end = clf__sentence_end(&passage, start);
+        if (end == start) { /* a line break */
+            clf__char_at(&passage, start, &end);
         }
-        start = end;
+        struct clf__part part = clf__part_trim(text, start, end);
+        if (part.size > 0) {
+            CLF__TRY(clf__part_list_add(out, part));
+        }
     }
-    utext_close(opened);
-    return status;
+    return CLF_OK;
 }

@@ -1,5 +1,4 @@
-/* Where the sentences of a text begin and end, by ICU's rules (Unicode Standard Annex 29, section 5) and,
- * where it has them, the abbreviations of a language that end none. */
+/* Where the sentences of a text begin and end. */
 #ifndef CLF_TEXT_SENTENCES_H
 #define CLF_TEXT_SENTENCES_H
 
@@ -18,18 +17,10 @@ struct clf__part_list {
 clf_status clf__part_list_add(struct clf__part_list *list, struct clf__part part);
 void clf__part_list_free(struct clf__part_list *list);
 
-struct clf__sentence_rules;
+/* Adds the sentences of a text in any language, in their order; white space alone has none. */
+clf_status clf__sentences_find(struct clf__part_list *out, const char *text, size_t size);
 
-/* Rules of a language, by any code that a model may have for it; NULL: of none. */
-clf_status clf__sentence_rules_open(struct clf__sentence_rules **out, const char *language);
-void clf__sentence_rules_free(struct clf__sentence_rules *rules);
-
-/* Adds the sentences of a text, in their order; white space alone has none. */
-clf_status clf__sentences_find(struct clf__sentence_rules *rules, struct clf__part_list *out,
-                               const char *text, size_t size);
-
-/* Whether a text looks like several sentences: an end of one inside, behind a word that is no abbreviation.
- * Quick and rough, for a warning. */
+/* Whether a text holds more than one sentence. */
 int clf__sentences_are_several(const char *text, size_t size);
 
 /* A text's part [start, end) without the white space around it; size 0 where there is nothing else. */

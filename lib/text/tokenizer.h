@@ -65,8 +65,6 @@ const char *clf__tokenizer_language(const struct clf__tokenizer *tokenizer, int 
 /* The folder's, or NULL. */
 const char *clf__tokenizer_source_language(const struct clf__tokenizer *tokenizer);
 const char *clf__tokenizer_target_language(const struct clf__tokenizer *tokenizer);
-/* What the folder says of the source's text, also where the model is told none; or NULL. */
-const char *clf__tokenizer_text_language(const struct clf__tokenizer *tokenizer);
 int clf__tokenizer_is_language(const struct clf__tokenizer *tokenizer, int32_t id);
 /* Whether the target's beginning says its language. */
 int clf__tokenizer_needs_target(const struct clf__tokenizer *tokenizer);

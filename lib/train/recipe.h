@@ -49,6 +49,7 @@ struct clf__settings {
     int schedule;
     double learning_rate, initial_learning_rate, noam_factor;
     int64_t warm_up, max_updates, max_epochs;
+    double minutes;
     int best;
     int64_t save_every, validate_every, patience, keep_best, keep_last, average;
     int64_t beam;

@@ -97,6 +97,10 @@ KEY(CLF__WHOLE_NUMBER, "max-updates", "N", SCHEDULE, max_updates, 0, WIDE, "1000
     "updates at most; 0: no limit (100000)")
 KEY(CLF__WHOLE_NUMBER, "max-epochs", "N", SCHEDULE, max_epochs, 0, FEW, "0", FREE,
     "epochs at most; 0: no limit (0)")
+KEY(CLF__NUMBER, "minutes", "X", SCHEDULE, minutes, 0, 1e6, "0", FREE,
+    "minutes at most, then a last validation and the model; the same command goes on for as long again; 0: "
+    "no "
+    "limit (0)")
 
 KEY(CLF__WHOLE_NUMBER, "save-every", "N", VALIDATION, save_every, 0, WIDE, "500", FREE,
     "updates between checkpoints; 0: only with each validation (500)")

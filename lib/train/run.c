@@ -228,6 +228,7 @@ static clf_status open_training(struct clf__run *run)
     }
     CLF__TRY(clf__gradient_sums_create(&run->sums, run->training, &sums));
     CLF__TRY(clf__run_check_ranks(run));
+    run->first_update = run->state.update + 1;
     if (run->hooks.started) {
         const struct clf__dataset_report *report = &run->train_report;
         struct clf_train_start start = {
@@ -250,20 +251,36 @@ static clf_status open_training(struct clf__run *run)
     return CLF_OK;
 }
 
+static int64_t smaller_limit(int64_t a, int64_t b)
+{
+    return a == 0 || (b > 0 && b < a) ? b : a;
+}
+
+/* 0: there is no limit, or no update yet to tell. */
+static int64_t expected_by_minutes(const struct clf__run *run)
+{
+    double seconds = clf__seconds() - run->begun, left = 60 * run->settings.minutes - seconds;
+    int64_t updates = run->state.update - run->first_update + 1;
+    if (run->settings.minutes == 0 || run->first_update == 0 || updates <= 0) {
+        return 0;
+    }
+    return run->state.update + (int64_t)(left > 0 ? left * (double)updates / seconds : 0);
+}
+
 int64_t clf__run_expected_updates(const struct clf__run *run)
 {
     const struct clf__settings *settings = &run->settings;
     const struct clf__train_state *state = &run->state;
+    int64_t updates = smaller_limit(settings->max_updates, expected_by_minutes(run));
     if (settings->max_epochs == 0) {
-        return settings->max_updates;
+        return updates;
     }
     int64_t batches = clf__dataset_batches(run->train);
     int64_t accumulate = settings->accumulate * settings->micro_batches;
     int64_t each = (batches + accumulate - 1) / accumulate;
     int64_t epochs = settings->max_epochs - state->epoch; /* after this one; -1 where it is past the last */
     int64_t left = epochs < 0 ? 0 : (batches - state->batch + accumulate - 1) / accumulate + epochs * each;
-    int64_t updates = state->update + left;
-    return settings->max_updates > 0 && settings->max_updates < updates ? settings->max_updates : updates;
+    return smaller_limit(state->update + left, updates);
 }
 
 /* The default warm-up is that of the paper's 100000 updates: a short run would learn little, and not say why.

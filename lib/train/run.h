@@ -21,6 +21,9 @@ struct clf__run {
     const char *output;
     struct clf_train_hooks hooks;
     struct clf_train_times times;
+    double begun;         /* when the call began, in seconds */
+    int64_t first_update; /* of this call; 0: it is not known yet */
+    int is_late;          /* the recipe's minutes are over, on one of the ranks at least */
     struct clf__settings settings;
     struct {
         char *folders;  /* the path of checkpoints/; NULL: nothing was made yet */
@@ -75,8 +78,9 @@ void clf__run_close(struct clf__run *run);
 /* The end of a stage: adds the seconds since *start to it, and sets *start to now. */
 clf_status clf__run_stage(struct clf__run *run, double *stage, double *start);
 
-/* How many updates the run has when it ends by max-updates or max-epochs, as it looks now; 0: neither ends
- * it. The epochs to come are taken to be as long as this one. */
+/* How many updates the run has when it ends by max-updates, max-epochs or minutes, as it looks now; 0: none
+ * ends it. The epochs to come are taken to be as long as this one, and updates to take as long as those of
+ * this call. */
 int64_t clf__run_expected_updates(const struct clf__run *run);
 
 /* Batches, backward passes and Adam of one update. */

@@ -30,7 +30,10 @@ static const char *find_end(const struct clf__run *run)
     if (settings->max_updates > 0 && state->update >= settings->max_updates) {
         return "max-updates";
     }
-    return settings->max_epochs > 0 && state->epoch > settings->max_epochs ? "max-epochs" : NULL;
+    if (settings->max_epochs > 0 && state->epoch > settings->max_epochs) {
+        return "max-epochs";
+    }
+    return run->is_late ? "minutes" : NULL;
 }
 
 static int is_done(const struct clf__run *run)
@@ -47,6 +50,9 @@ static void say_end(const struct clf__run *run)
         clf__log(CLF_LOG_NOTICE,
                  "training ends by patience: %lld validations without a better one than that of update %lld",
                  (long long)count_since_best(run), (long long)best->update);
+    } else if (strcmp(end, "minutes") == 0) {
+        clf__log(CLF_LOG_NOTICE, "training ends at minutes %g, after update %lld; the same command goes on",
+                 run->settings.minutes, (long long)run->state.update);
     } else {
         clf__log(
             CLF_LOG_NOTICE, "training ends at %s %lld", end,
@@ -81,9 +87,11 @@ static clf_status interrupted(const struct clf__run *run)
         return clf__fail(CLF_INTERRUPTED,
                          "training was interrupted before its first update; the same command begins again");
     }
-    return clf__fail(CLF_INTERRUPTED,
-                     "training was interrupted after update %lld; the same command goes on from %s",
-                     (long long)run->state.update, run->saved);
+    return clf__fail(
+        CLF_INTERRUPTED,
+        "training was interrupted after update %lld; the same command goes on from %s, which is also "
+        "a model that translate takes",
+        (long long)run->state.update, run->saved);
 }
 
 /* After the update's own line of the log, and before such weights are saved. */
@@ -128,6 +136,17 @@ static clf_status hear_interruption(int *out, const struct clf__run *run)
     return CLF_OK;
 }
 
+/* All ranks stop after the same update. */
+static clf_status look_at_clock(struct clf__run *run)
+{
+    if (run->settings.minutes > 0) {
+        int64_t late = clf__seconds() - run->begun >= 60 * run->settings.minutes;
+        CLF__TRY(run->communicator->sum_integers(run->communicator, &late, 1));
+        run->is_late = late > 0;
+    }
+    return CLF_OK;
+}
+
 static clf_status train(struct clf__run *run)
 {
     CLF__TRY(save_and_validate(run));
@@ -149,6 +168,7 @@ static clf_status train(struct clf__run *run)
             run->hooks.updated(run->hooks.user, &update);
         }
         CLF__TRY(check_gradients(run));
+        CLF__TRY(look_at_clock(run));
         CLF__TRY(save_and_validate(run));
     }
     say_end(run);
@@ -215,7 +235,7 @@ clf_status clf_train(struct clf_device *device, const struct clf_recipe *recipe,
                          : recipe == NULL ? "recipe by which"
                                           : "folder for the model");
     }
-    struct clf__run run = {.device = device, .hooks = CLF_TRAIN_HOOKS_INIT};
+    struct clf__run run = {.device = device, .hooks = CLF_TRAIN_HOOKS_INIT, .begun = clf__seconds()};
     CLF__TRY(
         clf__options_take(&run.hooks, sizeof run.hooks, hooks, "clf_train_hooks", "CLF_TRAIN_HOOKS_INIT"));
     run.communicator = clf__ranks_communicator(run.hooks.ranks);

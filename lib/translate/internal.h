@@ -54,7 +54,6 @@ struct clf_translator {
     struct clf_translator *starts;        /* gives the first tokens of alternatives; NULL: none are wanted */
     struct clf_stage_times times;
     struct clf_stage_times all_times; /* of the first of several: its own and those of all beside it */
-    struct clf__sentence_rules *sentence_rules; /* NULL: lines are not split */
     int warns_of_sentences;                     /* a line of several sentences is warned of yet */
     int is_working;                             /* callbacks of a call may come back */
 };

@@ -73,8 +73,7 @@ static clf_status find_parts(struct split *split)
     clf_status status = clf__allocate(&split->first, (size_t)split->count + 1, sizeof *split->first);
     for (int i = 0; status == CLF_OK && i < split->count; i++) {
         sentences.count = 0;
-        status = clf__sentences_find(split->translator->sentence_rules, &sentences, split->lines[i].text,
-                                     split->lines[i].size);
+        status = clf__sentences_find(&sentences, split->lines[i].text, split->lines[i].size);
         for (int k = 0; status == CLF_OK && k < sentences.count; k++) {
             status = add_part(split, split->lines[i].text, sentences.items[k]);
         }
@@ -131,6 +130,16 @@ static clf_status take_problem(struct clf_translation *line, const struct clf_tr
     return clf__copy_string(&line->problem, part->problem);
 }
 
+static void emit_sentence(const struct split *split, int line, const struct clf_line *source,
+                          const char *text)
+{
+    const struct clf_translate_options *options = &split->translator->options;
+    const struct clf_sentence sentence = {source->text, source->size, text};
+    if (options->sentence_translated != NULL) {
+        options->sentence_translated(options->user, line, &sentence);
+    }
+}
+
 static clf_status join_line(struct clf_translation *out, const struct split *split, int line,
                             const struct clf_translation *parts)
 {
@@ -149,6 +158,7 @@ static clf_status join_line(struct clf_translation *out, const struct split *spl
     CLF__TRY(clf__copy_string(&whole->text, ""));
     for (int k = first; k < last; k++) {
         const char *text = parts[k].count > 0 ? parts[k].hypotheses[0].text : "";
+        emit_sentence(split, line, &split->sources[k], text);
         CLF__TRY(add_gap(&whole->text, split, line, k, text));
         CLF__TRY(clf__append(&whole->text, "%s", text));
         CLF__TRY(parts[k].count > 0 ? add_ids(whole, &parts[k].hypotheses[0]) : CLF_OK);
@@ -197,7 +207,7 @@ static clf_status translate(struct clf_translation **out, struct clf_translator 
     if (translator->starts != NULL) {
         return clf__translate_alternatives(out, translator, &request);
     }
-    if (translator->sentence_rules == NULL) {
+    if (!translator->options.split_sentences) {
         return clf__translate(out, translator, &request);
     }
     if (prefixes != NULL) {

@@ -12,7 +12,6 @@
 #include "config/task.h"
 #include "formats/format.h"
 #include "frames/frames.h"
-#include "text/sentences.h"
 #include "translate/internal.h"
 
 /* What the task puts before each source; its configuration stays for what the options do not say. */
@@ -193,10 +192,7 @@ static clf_status choose_sentences(struct clf_translator *translator)
     if (problem != NULL) {
         return clf__fail(CLF_BAD_ARGUMENT, "lines are not split into sentences where they %s", problem);
     }
-    const char *language = options->source_language;
-    return clf__sentence_rules_open(
-        &translator->sentence_rules,
-        language != NULL ? language : clf__tokenizer_text_language(translator->model->tokenizer));
+    return CLF_OK;
 }
 
 clf_status clf__translator_begin(struct clf_translator *translator)
@@ -373,7 +369,6 @@ static void free_one(struct clf_translator *translator)
     clf__frame_maker_free(translator->frame_maker);
     clf__free(translator->source_prefix);
     clf__config_free(&translator->task_config);
-    clf__sentence_rules_free(translator->sentence_rules);
     clf__shortlist_free(translator->shortlist);
     clf__free(translator);
 }

@@ -43,13 +43,54 @@ static void translates(const char *program)
 static void test_pkg_config(void **state)
 {
     (void)state;
-    char *program = process_format("%s/by-pkg-config", prefix);
-    shell(
-        process_format("export PKG_CONFIG_PATH=$(dirname $(find '%s' -name clformer.pc)) && " CLF_C_COMPILER
-                       " -Wall -Wextra -Werror -std=c11 " CLF_EXAMPLE_FLAGS
-                       " $(pkg-config --cflags clformer) '%s' -o '%s' $(pkg-config --static --libs clformer)",
-                       prefix, EXAMPLE, program));
-    translates(program);
+    static const char *const flags[] = {"", "--static "};
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        char *program = process_format("%s/by-pkg-config", support_temporary_folder());
+        shell(process_format(
+            "export PKG_CONFIG_PATH=$(dirname $(find '%s' -name clformer.pc)) && " CLF_C_COMPILER
+            " -Wall -Wextra -Werror -std=c11 " CLF_EXAMPLE_FLAGS
+            " $(pkg-config --cflags clformer) '%s' -o '%s' $(pkg-config %s--libs clformer)",
+            prefix, EXAMPLE, program, flags[i]));
+        translates(program);
+    }
+}
+
+/* CMake ends with what was found and what is missing; ctest says how a build without tests gets them. */
+static void test_configuration(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    char *text =
+        shell(process_format("cmake -G '" CLF_GENERATOR "' -S '" CLF_SOURCE_FOLDER
+                             "' -B '%s' -DCLF_TESTS=OFF -DCLF_MPI=OFF -DCMAKE_C_COMPILER=" CLF_C_COMPILER
+                             " -DCMAKE_CXX_COMPILER=" CLF_CXX_COMPILER,
+                             folder));
+    const char *report = strstr(text, "-- clformer ");
+    assert_non_null(report);
+    assert_non_null(strstr(report, "  recordings"));
+    assert_non_null(strstr(report, "--   no   several machines (needs MPI"));
+    assert_non_null(strstr(report, "--   no   tests (need cmocka"));
+    assert_null(strstr(text, "not found"));
+    assert_non_null(strstr(shell(process_format("cd '%s' && ctest", folder)),
+                           process_format("cmake -DCLF_TESTS=ON \"%s\"", folder)));
+}
+
+/* The last test: the files that were installed go, and nothing else. */
+static void test_uninstall(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    char *command = process_format(
+        "cmake -DMANIFEST='%s/manifest' -P '" CLF_SOURCE_FOLDER "/tools/package/uninstall.cmake'", folder);
+    assert_non_null(strstr(shell(process_format("! %s", command)), "nothing was installed"));
+    shell(process_format("cp '" CLF_BUILD_FOLDER
+                         "/install_manifest.txt' '%s/manifest' && touch '%s/bin/other' "
+                         "'%s/include/clformer/other.h'",
+                         folder, prefix, prefix));
+    assert_non_null(strstr(shell(command), "Removed "));
+    assert_string_equal(shell(process_format("cd '%s' && find . -type f | sort", prefix)),
+                        "./bin/other\n./include/clformer/other.h\n");
+    assert_string_equal(shell(process_format("cd '%s' && find . -name fr-en-small", prefix)), "");
 }
 
 static void test_cmake(void **state)
@@ -206,6 +247,8 @@ int main(void)
         cmocka_unit_test_teardown(test_completion_of_values, support_teardown),
         cmocka_unit_test_teardown(test_licences, support_teardown),
         cmocka_unit_test_teardown(test_readme, support_teardown),
+        cmocka_unit_test_teardown(test_configuration, support_teardown),
+        cmocka_unit_test_teardown(test_uninstall, support_teardown),
     };
     return cmocka_run_group_tests(tests, install, NULL);
 }

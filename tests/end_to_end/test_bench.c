@@ -213,6 +213,33 @@ static void test_work_file(void **state)
     assert_refused(result, 1, "/no/such/folder/page.html");
 }
 
+/* The page of one stage holds its rows; standard output has them as without it. */
+static void test_page_of_a_stage(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    static const char *const stages[] = {"encode --batch 1,2", "products --shape 64x64x64"};
+    for (size_t i = 0; i < 2; i++) {
+        char *call =
+            process_format("bench --repeats 1 --html %s/page.html --json --stage %s", folder, stages[i]);
+        struct process_result result = run_clformer(NULL, call);
+        assert_int_equal(result.status, 0);
+        assert_int_equal(process_count(result.output, "\n"), 2);
+        size_t size;
+        const char *page = process_read(folder, "page.html", &size);
+        assert_int_equal(strncmp(page, "<!DOCTYPE html>", 15), 0);
+        char *data = strstr(page, "id=\"data\">") + strlen("id=\"data\">");
+        json_t *report = json_loadb(data, strcspn(data, "<"), 0, NULL);
+        json_t *device = json_array_get(json_object_get(report, "devices"), 0);
+        assert_int_equal(json_array_size(json_object_get(device, "rows")), 2);
+        assert_non_null(json_object_get(device, "peaks"));
+        assert_true(json_is_string(json_object_get(device, "model")));
+        json_decref(report);
+    }
+    struct process_result refused = run_clformer(NULL, "bench --stage encode --html -");
+    assert_refused(refused, 2, "--html takes a file");
+}
+
 /* A case that fails has its row with the reason, and the next one goes on. */
 static void test_failing_cases(void **state)
 {
@@ -344,6 +371,7 @@ int main(void)
         cmocka_unit_test_teardown(test_step, support_teardown),
         cmocka_unit_test_teardown(test_work_file, support_teardown),
         cmocka_unit_test_teardown(test_failing_cases, support_teardown),
+        cmocka_unit_test_teardown(test_page_of_a_stage, support_teardown),
         cmocka_unit_test_teardown(test_provider, support_teardown),
         cmocka_unit_test_teardown(test_products, support_teardown),
         cmocka_unit_test_teardown(test_shapes, support_teardown),

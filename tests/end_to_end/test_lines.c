@@ -84,6 +84,44 @@ static void test_stream(void **state)
     assert_int_equal(result.status, 2);
 }
 
+/* Each sentence and its translation; an empty line has none. */
+static void test_split_sentences(void **state)
+{
+    (void)state;
+    struct process_result result =
+        run_clformer("O\u00f9 est la gare ? Je cherche le train.\n\n\u00ab Oui ! \u00bb dit-il.\n",
+                     TRANSLATE "--split-sentences --json");
+    assert_int_equal(result.status, 0);
+    assert_non_null(strstr(result.output,
+                           "\"sentences\":[{\"source\":\"O\u00f9 est la gare ?\",\"text\":\"Where is the "
+                           "station?\"},{\"source\":\"Je cherche le train.\",\"text\":\"I'm looking "
+                           "for the train.\"}]}\n"));
+    assert_int_equal(process_count(result.output, "\"sentences\":[]}\n"), 1);
+    assert_int_equal(process_count(result.output, "\"source\":"), 3);
+    result = run_clformer("Merci. Merci.\n", TRANSLATE "--json");
+    assert_int_equal(process_count(result.output, "sentences"), 0);
+}
+
+/* Whatever their spelling. */
+static void test_warned_of_sentences(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {
+        "O\u00f9 est la gare ? Je cherche le train.\n",
+        "o\u00f9 est la gare ? je cherche le train\n",
+        "Il est l\u00e0.Je viens.\n",
+        "\u00ab Oui. \u00bb \u00ab Non. \u00bb\n",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        struct process_result result = run_clformer(lines[i], TRANSLATE "--beam 1");
+        assert_int_equal(result.status, 0);
+        assert_int_equal(process_count(result.errors, "several sentences"), 1);
+        assert_int_equal(process_count(result.errors, "--split-sentences"), 1);
+    }
+    struct process_result result = run_clformer("Dr. Petit part \u00e0 18 h. 30.\n", TRANSLATE "--beam 1");
+    assert_int_equal(process_count(result.errors, "several sentences"), 0);
+}
+
 /* Links of tokens behind a tab, or in the object. */
 static void test_alignments(void **state)
 {
@@ -362,6 +400,8 @@ int main(void)
         cmocka_unit_test_teardown(test_other_encodings, support_teardown),
         cmocka_unit_test_teardown(test_prefixes, support_teardown),
         cmocka_unit_test_teardown(test_stream, support_teardown),
+        cmocka_unit_test_teardown(test_split_sentences, support_teardown),
+        cmocka_unit_test_teardown(test_warned_of_sentences, support_teardown),
         cmocka_unit_test_teardown(test_alignments, support_teardown),
         cmocka_unit_test_teardown(test_replace_unknown, support_teardown),
         cmocka_unit_test_teardown(test_alternatives, support_teardown),

@@ -1,5 +1,7 @@
 /* A model's files choose names and pieces: no terminal obeys them, and a pipe gets them byte for byte. */
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +15,12 @@
 
 enum { MOST_WORDS = 16 };
 
-/* Standard output and error of the command on one terminal, all that it shows; *status is the exit status. */
-static char *run_on_terminal(const char *input, int *status, const char *arguments)
+/* Starts the command with standard output and error on a new terminal, and standard input from `input`, or -1
+ * from the terminal as well; returns the terminal's other side. */
+static int start_on_terminal(pid_t *child, int input, const char *arguments)
 {
     char *words[MOST_WORDS + 1] = {process_format("%s/clformer", CLF_BUILD_FOLDER)};
-    int count = 1, ends[2], master = posix_openpt(O_RDWR | O_NOCTTY);
+    int count = 1, master = posix_openpt(O_RDWR | O_NOCTTY);
     for (char *rest = process_format("%s", arguments), *word; (word = strtok_r(rest, " ", &rest)) != NULL;) {
         assert_true(count < MOST_WORDS);
         words[count++] = word;
@@ -25,20 +28,22 @@ static char *run_on_terminal(const char *input, int *status, const char *argumen
     assert_true(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
     int slave = open(ptsname(master), O_RDWR | O_NOCTTY);
     assert_true(slave >= 0);
-    assert_int_equal(pipe(ends), 0);
-    assert_int_equal(write(ends[1], input, strlen(input)), (int)strlen(input));
-    close(ends[1]);
-    pid_t child = fork();
-    if (child == 0) {
-        dup2(ends[0], STDIN_FILENO);
+    *child = fork();
+    if (*child == 0) {
+        dup2(input >= 0 ? input : slave, STDIN_FILENO);
         dup2(slave, STDOUT_FILENO);
         dup2(slave, STDERR_FILENO);
         process_set_environment();
         execv(words[0], words);
         _exit(127);
     }
-    close(ends[0]);
     close(slave);
+    return master;
+}
+
+/* All that the terminal shows until the command ends; *status is its exit status. */
+static char *read_terminal(int master, pid_t child, int *status)
+{
     size_t size = 0, capacity = 1 << 20;
     char *text = support_array(capacity, 1);
     for (ssize_t got; (got = read(master, text + size, capacity - 1 - size)) > 0;) {
@@ -49,6 +54,19 @@ static char *run_on_terminal(const char *input, int *status, const char *argumen
     assert_int_equal(waitpid(child, &ended, 0), child);
     *status = WIFEXITED(ended) ? WEXITSTATUS(ended) : -1;
     return text;
+}
+
+/* Standard output and error of the command on one terminal, with its input from a pipe. */
+static char *run_on_terminal(const char *input, int *status, const char *arguments)
+{
+    int ends[2];
+    pid_t child;
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], input, strlen(input)), (int)strlen(input));
+    close(ends[1]);
+    int master = start_on_terminal(&child, ends[0], arguments);
+    close(ends[0]);
+    return read_terminal(master, child, status);
 }
 
 /* The tiny model, whose pieces are w2 to w27, with an escape sequence in each name. */
@@ -162,6 +180,61 @@ static void test_long_texts(void **state)
     assert_int_equal(process_count(text, "é漢"), count / 2);
 }
 
+/* One line of advice where the command waits for somebody to type; -q and pipes have none. */
+static void test_advice(void **state)
+{
+    (void)state;
+    enum { PATIENCE = 120000 }; /* milliseconds */
+    static const char advice[] = "Ctrl-D on an empty line ends";
+    char shown[4096] = "";
+    size_t size = 0;
+    pid_t child;
+    int status, master = start_on_terminal(&child, -1, "translate -m " DEMO_MODEL);
+    struct pollfd poll_master = {.fd = master, .events = POLLIN};
+    while (strstr(shown, advice) == NULL && size < sizeof shown - 1 && poll(&poll_master, 1, PATIENCE) > 0) {
+        ssize_t got = read(master, shown + size, sizeof shown - 1 - size);
+        assert_true(got > 0);
+        size += (size_t)got;
+        shown[size] = '\0';
+    }
+    assert_non_null(strstr(shown, advice));
+    assert_int_equal(write(master, "Merci.\n\004", 8), 8);
+    const char *rest = read_terminal(master, child, &status);
+    assert_int_equal(status, 0);
+    assert_non_null(strstr(rest, "Thanks."));
+    assert_null(strstr(rest, advice));
+    assert_null(strstr(run_on_terminal("Merci.\n", &status, "translate -m " DEMO_MODEL), advice));
+    master = start_on_terminal(&child, -1, "translate -q -m " DEMO_MODEL);
+    assert_int_equal(write(master, "\004", 1), 1);
+    assert_null(strstr(read_terminal(master, child, &status), advice));
+}
+
+/* An interrupted bench reports what it has measured. */
+static void test_interrupted_bench(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    char shown[1 << 14] = "";
+    size_t length = 0;
+    pid_t child;
+    int status, master = start_on_terminal(
+                    &child, -1, process_format("bench -d 0 --gemm native --html %s/page.html", folder));
+    while (strstr(shown, ", row 3") == NULL && length < sizeof shown - 1) { /* the third is being measured */
+        ssize_t got = read(master, shown + length, sizeof shown - 1 - length);
+        assert_true(got > 0);
+        length += (size_t)got;
+        shown[length] = '\0';
+    }
+    assert_int_equal(kill(child, SIGINT), 0);
+    const char *rest = read_terminal(master, child, &status);
+    assert_int_equal(status, -1); /* ended by the signal */
+    assert_non_null(strstr(rest, "the report holds what was measured before the interrupt"));
+    assert_non_null(strstr(rest, "GFLOP/s of fma"));
+    const char *page = process_read(folder, "page.html", &length);
+    assert_int_equal(process_count(page, "\"work\":\"peaks\""), 1);
+    assert_true(process_count(page, "\"work\":\"op\"") >= 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +242,8 @@ int main(void)
         cmocka_unit_test_teardown(test_inspect, support_teardown),
         cmocka_unit_test_teardown(test_messages, support_teardown),
         cmocka_unit_test_teardown(test_long_texts, support_teardown),
+        cmocka_unit_test_teardown(test_advice, support_teardown),
+        cmocka_unit_test_teardown(test_interrupted_bench, support_teardown),
     };
     return cmocka_run_group_tests_name("end_to_end/terminal", tests, NULL, NULL);
 }

@@ -201,6 +201,14 @@ static void test_goes_on(void **state)
         assert_int_equal(result.status, 128 + signals[i]);
         assert_non_null(strstr(result.errors, i == 0 ? "goes on at update 5\n" : "goes on at update "));
         assert_non_null(strstr(result.errors, "the same command goes on"));
+        char *checkpoint =
+            strstr(process_format("%s", result.errors), "goes on from ") + strlen("goes on from ");
+        char *end = strstr(checkpoint, ", which is also a model that translate takes\n");
+        assert_non_null(end);
+        *end = '\0';
+        struct process_result translated =
+            run_clformer("0 1\n", process_format("translate -m %s", checkpoint));
+        assert_int_equal(translated.status, 0);
     }
     struct updates *parts = read_updates(folder, "log");
     int done = parts->last, wanted = done + 7;

@@ -300,8 +300,8 @@ static void test_no_driver(void **state)
 {
     (void)state;
     static const char sentence[] =
-        "clformer: no OpenCL driver is installed; install your GPU's OpenCL driver, or "
-        "for the CPU Debian's package pocl-opencl-icd\n";
+        "clformer: no OpenCL driver is installed; install your GPU's OpenCL driver "
+        "(tools/devices/README.md names the packages), or for the CPU Debian's package pocl-opencl-icd\n";
     static const char *const calls[] = {"devices", TRANSLATE, "bench", "selftest"};
     const struct process without = {.input = "Merci.\n", .environment = "OCL_ICD_VENDORS=/nonexistent"};
     struct process_result result = process_run(&without, "devices");

@@ -328,6 +328,31 @@ static void check_refused(const char *folder, clf_status status, const char *par
     assert_fails(clf_model_load(&model, support_device(CLF_FORM_AUTO), folder, NULL), status, part);
 }
 
+/* numpy.savez_compressed(): the message's command saves the file again without compression. */
+static void test_refused_compression(void **state)
+{
+    (void)state;
+    enum { STORED = 0, DEFLATED = 8, ENTRY = 46 }; /* an entry of the list of files */
+    const char *folder = copy_other("self-npz", "");
+    char *path = support_array(600, 1);
+    unsigned char entry[ENTRY];
+    snprintf(path, 600, "%s/model.xx.npz", folder);
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    long at = 0;
+    do { /* the first one */
+        assert_int_equal(fseek(file, at, SEEK_SET), 0);
+        assert_int_equal(fread(entry, 1, ENTRY, file), ENTRY);
+        at++;
+    } while (memcmp(entry, "PK\1\2", 4) != 0);
+    assert_int_equal(entry[10], STORED);
+    assert_int_equal(fseek(file, at - 1 + 10, SEEK_SET), 0);
+    assert_int_equal(fputc(DEFLATED, file), DEFLATED);
+    assert_int_equal(fclose(file), 0);
+    check_refused(folder, CLF_FORMAT, "model.xx.npz: holds files that are compressed; save it again without");
+    check_refused(folder, CLF_FORMAT, "numpy.savez(sys.argv[1], **numpy.load(sys.argv[1]))' '");
+}
+
 static void test_refused_options(void **state)
 {
     (void)state;
@@ -481,6 +506,7 @@ int main(void)
         cmocka_unit_test_teardown(test_refused_average, support_teardown),
         cmocka_unit_test_teardown(test_refused_configurations, support_teardown),
         cmocka_unit_test_teardown(test_refused_files, support_teardown),
+        cmocka_unit_test_teardown(test_refused_compression, support_teardown),
         cmocka_unit_test_teardown(test_missing_shortlist, support_teardown),
         cmocka_unit_test_teardown(test_text_shortlist, support_teardown),
     };

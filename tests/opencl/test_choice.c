@@ -104,8 +104,8 @@ static void test_nothing_fits(void **state)
     assert_fails(clf__choice_select(&index, &list, "no such thing"), CLF_NO_DEVICE, "no such thing");
     struct clf_device_list empty = {.silent = ""};
     assert_fails(clf__choice_select(&index, &empty, "gpu"), CLF_NO_DEVICE,
-                 "no OpenCL driver is installed; install your GPU's OpenCL driver, or for the CPU Debian's "
-                 "package pocl-opencl-icd");
+                 "no OpenCL driver is installed; install your GPU's OpenCL driver (tools/devices/README.md "
+                 "names the packages), or for the CPU Debian's package pocl-opencl-icd");
     struct clf_device_list silent = {.platform_count = 1, .silent = "; platform \"P\" has no device"};
     assert_fails(clf__choice_select(&index, &silent, "gpu"), CLF_NO_DEVICE,
                  "no OpenCL device is there; platform \"P\" has no device; install your GPU's");

@@ -1,60 +1,198 @@
-/* Where sentences end: ICU's rules with a language's abbreviations, and the quick look for a warning. */
+/* Where sentences end: cases by kind, the warning, and the lists of tests/fixtures/text/sentences. */
 #include "support/support.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "text/sentences.h"
 
-static void check(const char *language, const char *text, const char *const *expected, int count)
+static void check(const char *text, const char *const *expected, int count)
 {
-    struct clf__sentence_rules *rules;
     struct clf__part_list parts = {.count = 0};
-    assert_ok(clf__sentence_rules_open(&rules, language));
-    assert_ok(clf__sentences_find(rules, &parts, text, strlen(text)));
-    assert_int_equal(parts.count, count);
-    for (int i = 0; i < count; i++) {
-        assert_int_equal(parts.items[i].size, strlen(expected[i]));
-        assert_memory_equal(text + parts.items[i].start, expected[i], parts.items[i].size);
-    }
-    clf__part_list_free(&parts);
-    clf__sentence_rules_free(rules);
-}
-#define CHECK(language, text, ...)                                                                           \
-    do {                                                                                                     \
-        static const char *const expected[] = {__VA_ARGS__};                                                 \
-        check(language, text, expected, sizeof expected / sizeof *expected);                                 \
-    } while (0)
-
-static void test_sentences(void **state)
-{
-    (void)state;
-    CHECK("en", "  One.  Two! \"Three?\" Four ", "One.", "Two!", "\"Three?\"", "Four");
-    CHECK("eng_Latn", "Mr. Smith left. He is 3.5 m tall.", "Mr. Smith left.", "He is 3.5 m tall.");
-    CHECK("fr_XX", "M. Dupont est là. Où ?", "M. Dupont est là.", "Où ?");
-    CHECK("zh", "你好。再见。", "你好。", "再见。");
-    CHECK(NULL, "a\n\nb\nc", "a", "b", "c");
-    CHECK("no-code-that-is-known-anywhere-at-all", "A b. C d.", "A b.", "C d.");
-    check("en", " \t\xc2\xa0\n", NULL, 0);
-    check("en", "", NULL, 0);
-}
-
-static void test_several(void **state)
-{
-    (void)state;
-    static const char *const several[] = {"He left. She stayed.", "Where? There.", "Stop! Now", "Merci. Été.",
-                                          "\xe4\xbd\xa0\xe5\xa5\xbd\xe3\x80\x82\xe5\x86\x8d\xe8\xa7\x81"};
-    static const char *const one[] = {
-        "",           "a",          ".",      "Mr. Smith left.", "It is 3.5 m. tall",       "etc. etc.",
-        "One... two", "Wait... No", "left. ", "left. a",         "\xe5\xa5\xbd\xe3\x80\x82"};
-    for (size_t i = 0; i < sizeof several / sizeof *several; i++) {
-        if (!clf__sentences_are_several(several[i], strlen(several[i]))) {
-            fail_msg("%s", several[i]);
+    assert_ok(clf__sentences_find(&parts, text, strlen(text)));
+    for (int i = 0; i < parts.count && i < count; i++) {
+        if (parts.items[i].size != strlen(expected[i]) ||
+            memcmp(text + parts.items[i].start, expected[i], parts.items[i].size) != 0) {
+            fail_msg("\"%.*s\" in place of \"%s\"", (int)parts.items[i].size, text + parts.items[i].start,
+                     expected[i]);
         }
     }
-    for (size_t i = 0; i < sizeof one / sizeof *one; i++) {
-        if (clf__sentences_are_several(one[i], strlen(one[i]))) {
-            fail_msg("%s", one[i]);
+    if (parts.count != count) {
+        fail_msg("%d sentences in place of %d: %s", parts.count, count, text);
+    }
+    assert_int_equal(clf__sentences_are_several(text, strlen(text)), count > 1);
+    clf__part_list_free(&parts);
+}
+#define CHECK(text, ...)                                                                                     \
+    do {                                                                                                     \
+        static const char *const expected[] = {__VA_ARGS__};                                                 \
+        check(text, expected, sizeof expected / sizeof *expected);                                           \
+    } while (0)
+#define CHECK_ONE(text) CHECK(text, text)
+
+static void test_space(void **state)
+{
+    (void)state;
+    CHECK("  One.  Two! \"Three?\" Four ", "One.", "Two!", "\"Three?\"", "Four");
+    CHECK("a\n\nb\nc", "a", "b", "c");
+    CHECK("Un.\u00a0Deux.\u202fTrois.", "Un.", "Deux.", "Trois.");
+    check(" \t\u00a0\n", NULL, 0);
+    check("", NULL, 0);
+    CHECK_ONE("...");
+    CHECK_ONE("etc. etc.");
+}
+
+static void test_french(void **state)
+{
+    (void)state;
+    CHECK("Où est la gare ? Je cherche le train.", "Où est la gare ?", "Je cherche le train.");
+    CHECK("Dr. Petit est là. M. Roux aussi.", "Dr. Petit est là.", "M. Roux aussi.");
+    CHECK("Il part à 18 h. 30 ce soir. Il dort.", "Il part à 18 h. 30 ce soir.", "Il dort.");
+    CHECK("« Oui ! » dit-il. « Non ! »", "« Oui ! » dit-il.", "« Non ! »");
+    CHECK("«\u202fOui\u00a0!\u202f» dit-il. Puis il partit.", "«\u202fOui\u00a0!\u202f» dit-il.",
+          "Puis il partit.");
+}
+
+static void test_abbreviations(void **state)
+{
+    (void)state;
+    CHECK("Mr. Smith left. He is 3.5 m tall.", "Mr. Smith left.", "He is 3.5 m tall.");
+    CHECK("See no. 5. Did you say no. It is gone.", "See no. 5.", "Did you say no.", "It is gone.");
+    CHECK("At 5 p.m. Mr. Lee left. We met at 5 p.m. Mr. Lee was late.", "At 5 p.m. Mr. Lee left.",
+          "We met at 5 p.m.", "Mr. Lee was late.");
+    CHECK("The U.S. Senate met. He left the U.S. It was cold.", "The U.S. Senate met.", "He left the U.S.",
+          "It was cold.");
+    CHECK("Das kostet z. B. Geld. Am 3. Mai kam er am 4. Er blieb.", "Das kostet z. B. Geld.",
+          "Am 3. Mai kam er am 4.", "Er blieb.");
+    CHECK("Plan B. Vitamin C. J. Doe. You and I. None left.", "Plan B.", "Vitamin C.", "J. Doe.",
+          "You and I.", "None left.");
+    CHECK("Длина 5 см. Потом см. 5 и г. Омск.", "Длина 5 см.", "Потом см. 5 и г. Омск.");
+}
+
+static void test_quotations(void **state)
+{
+    (void)state;
+    CHECK("\"Go. Run,\" he said. \"Go. Run.\" Done.", "\"Go. Run,\" he said.", "\"Go.", "Run.\"", "Done.");
+    CHECK("„Halt!“ rief er. »Ja.« Er ging.", "„Halt!“ rief er.", "»Ja.«", "Er ging.");
+    CHECK("We met (it rained. It was cold.) and left. (Yes.) No.",
+          "We met (it rained. It was cold.) and left.", "(Yes.)", "No.");
+    CHECK("\"Stop!\" Paul shouted. \"Why?\" It was late.", "\"Stop!\" Paul shouted.", "\"Why?\"",
+          "It was late.");
+    CHECK("「行く。帰る。」と言った。「はい。」「いいえ。」", "「行く。帰る。」と言った。", "「はい。」",
+          "「いいえ。」");
+    CHECK("「誰？」と聞いた。「誰？」とても驚いた。", "「誰？」と聞いた。", "「誰？」", "とても驚いた。");
+}
+
+static void test_ellipses(void **state)
+{
+    (void)state;
+    CHECK("Wait... what? I... I know… Now. . . . Then", "Wait... what?", "I...", "I know…", "Now. . . .",
+          "Then");
+    CHECK_ONE("He [...] said . . . The end");
+    CHECK("考えた…でも忘れた……。次。", "考えた…でも忘れた……。", "次。");
+}
+
+static void test_spelling(void **state)
+{
+    (void)state;
+    CHECK("where is it? over there. see fig. 3 and e.g. this", "where is it?", "over there.",
+          "see fig. 3 and e.g. this");
+    CHECK("Il est là.Je viens.Où?Ici!Non.", "Il est là.", "Je viens.", "Où?", "Ici!", "Non.");
+    CHECK_ONE("Node.js and www.Example.Com/a?B=c are at 3.5.");
+    CHECK("I use an iPhone. iPads are bigger", "I use an iPhone.", "iPads are bigger");
+    CHECK("你好。再见。", "你好。", "再见。");
+    CHECK("वह आया। वह गया।", "वह आया।", "वह गया।");
+    CHECK("\xff\xfe. A\xff. B", "\xff\xfe. A\xff.", "B");
+}
+
+/* --- The lists --- */
+
+enum { MOST = 32, LINE_BYTES = 2048 };
+
+/* Where the sentences of a line end, but for the last one, in bytes. */
+struct ends {
+    size_t at[MOST];
+    int count;
+};
+
+/* Takes the bars of a list's line out: "One. | Two." is "One. Two."; in scripts without spaces "一。|二。".
+ */
+static void read_bars(struct ends *ends, char *text, const char *line)
+{
+    ends->count = 0;
+    size_t size = 0;
+    for (; *line != '\0' && *line != '\n'; line++) {
+        if (*line != '|') {
+            text[size++] = *line;
+            continue;
+        }
+        int has_space = size > 0 && text[size - 1] == ' ';
+        size -= has_space && line[1] == ' ';
+        assert_true(ends->count < MOST);
+        ends->at[ends->count++] = clf__part_trim(text, 0, size).size;
+    }
+    text[size] = '\0';
+}
+
+static int is_among(size_t end, const struct ends *ends)
+{
+    int found = 0;
+    for (int i = 0; i < ends->count; i++) {
+        found |= ends->at[i] == end;
+    }
+    return found;
+}
+
+/* The harmonic mean of precision and recall over the ends in a list, which has one test a line. */
+static double measure(const char *path)
+{
+    char line[LINE_BYTES], text[LINE_BYTES];
+    int right = 0, found = 0, wanted = 0;
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file) != NULL) {
+        struct ends expected, actual = {.count = 0};
+        struct clf__part_list parts = {.count = 0};
+        if (line[0] == '#') {
+            continue;
+        }
+        read_bars(&expected, text, line);
+        assert_ok(clf__sentences_find(&parts, text, strlen(text)));
+        for (int i = 0; i + 1 < parts.count && i < MOST; i++) {
+            actual.at[actual.count++] = parts.items[i].start + parts.items[i].size;
+        }
+        int common = 0;
+        for (int i = 0; i < actual.count; i++) {
+            common += is_among(actual.at[i], &expected);
+        }
+        if (common < actual.count || common < expected.count) {
+            print_message("%s: %s", path, line);
+        }
+        right += common;
+        found += actual.count;
+        wanted += expected.count;
+        clf__part_list_free(&parts);
+    }
+    fclose(file);
+    assert_true(wanted >= 45);
+    return 2.0 * right / (found + wanted);
+}
+
+static void test_lists(void **state)
+{
+    (void)state;
+    static const char *const languages[] = {"en", "de", "fr", "es", "it", "pt", "ru", "ja"};
+    static const char *const lists[] = {"first", "second"};
+    for (size_t i = 0; i < sizeof languages / sizeof *languages; i++) {
+        for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
+            char *path;
+            assert_ok(clf__format(&path, CLF_SOURCE_FOLDER "/tests/fixtures/text/sentences/%s/%s.txt",
+                                  lists[k], languages[i]));
+            double f1 = measure(path);
+            print_message("%s, %s: F1 %.4f\n", languages[i], lists[k], f1);
+            assert_true(f1 >= 0.99);
+            clf__free(path);
         }
     }
 }
@@ -72,9 +210,10 @@ static void test_trim(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sentences),
-        cmocka_unit_test(test_several),
-        cmocka_unit_test(test_trim),
+        cmocka_unit_test(test_space),         cmocka_unit_test(test_french),
+        cmocka_unit_test(test_abbreviations), cmocka_unit_test(test_quotations),
+        cmocka_unit_test(test_ellipses),      cmocka_unit_test(test_spelling),
+        cmocka_unit_test(test_lists),         cmocka_unit_test(test_trim),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -222,6 +222,31 @@ static void test_less_than_was_done_is_refused(void **state)
     assert_ok(go_on_to(output, "max-updates", "13"));
 }
 
+/* So little time that each call does one update; the same command goes on until the updates end it. */
+static void test_minutes(void **state)
+{
+    (void)state;
+    const char *output = digits_output();
+    struct digits_log *log = &task.logs[0];
+    digits_set(task.recipe, "max-updates", "3");
+    digits_set(task.recipe, "minutes", "0.000001");
+    for (int i = 1; i <= 3; i++) {
+        assert_ok(digits_train(output, log));
+        assert_int_equal(log->count, 1);
+        assert_int_equal(log->updates[0].update, i);
+        assert_int_equal(log->validation_count, 1);
+        assert_int_equal(log->validations[0].update, i);
+        assert_true(digits_has_file(output, "model.safetensors"));
+    }
+    assert_ok(digits_train(output, log));
+    assert_int_equal(log->count, 0);
+    digits_set(task.recipe, "max-updates", "5");
+    digits_set(task.recipe, "minutes", "1000");
+    assert_ok(digits_train(output, log));
+    assert_int_equal(log->count, 2);
+    assert_int_equal(log->updates[1].expected_updates, 5);
+}
+
 static void test_other_data_is_refused(void **state)
 {
     (void)state;
@@ -416,6 +441,7 @@ int main(void)
         TEST(test_a_disk_that_is_full),
         TEST(test_another_recipe_is_refused),
         TEST(test_less_than_was_done_is_refused),
+        TEST(test_minutes),
         TEST(test_other_data_is_refused),
         TEST(test_a_failed_start_binds_nobody),
         TEST(test_one_run_a_folder),

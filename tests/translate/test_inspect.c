@@ -135,7 +135,12 @@ static void test_unsupported(void **state)
     assert_true(json_array_size(json_object_get(model, "tensors")) > 10);
     json_decref(whole);
     json_decref(model);
-    assert_fails(clf_inspect(&text, "/no/such/model"), CLF_FILE, "no such folder");
+    static const char *const paths[] = {"/no/such/model", "model", "./model", "../model", "a/b/c", "a/"};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        assert_fails(clf_inspect(&text, paths[i]), CLF_FILE, "no such folder; a model is a folder");
+    }
+    assert_fails(clf_inspect(&text, "openai/whisper-tiny"), CLF_FILE,
+                 "`hf download openai/whisper-tiny --local-dir whisper-tiny` and give whisper-tiny");
     assert_null(text);
 }
 

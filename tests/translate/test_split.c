@@ -102,6 +102,34 @@ static void test_long_sentences(void **state)
     clf_translator_free(single);
 }
 
+static void append_sentence(void *user, int line, const struct clf_sentence *sentence)
+{
+    assert_ok(clf__append(user, "%d %.*s > %s\n", line, (int)sentence->source_size, sentence->source,
+                          sentence->text));
+}
+
+/* In order, and none of a line that failed. */
+static void test_told(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {"Merci. Je suis \u00e9tudiant.", "", "Je suis. \xff Il est.",
+                                        " Merci. "};
+    struct clf_translate_options options;
+    struct clf_translator *translator;
+    char *told;
+    assert_ok(clf__copy_string(&told, ""));
+    clf_translate_options_init(&options, model);
+    options.split_sentences = options.beam = 1;
+    options.sentence_translated = append_sentence;
+    options.user = &told;
+    assert_ok(clf_translator_create(&translator, model, &options));
+    clf_translations_free(translate(translator, lines, 4), 4);
+    assert_string_equal(
+        told, "0 Merci. > Thanks.\n0 Je suis \u00e9tudiant. > I'm a student.\n3 Merci. > Thanks.\n");
+    clf_translator_free(translator);
+    clf__free(told);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -162,9 +190,9 @@ static void test_warned_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sentences),   cmocka_unit_test(test_long_sentences),
-        cmocka_unit_test(test_refused),     cmocka_unit_test(test_bad_line),
-        cmocka_unit_test(test_warned_once),
+        cmocka_unit_test(test_sentences), cmocka_unit_test(test_long_sentences),
+        cmocka_unit_test(test_refused),   cmocka_unit_test(test_bad_line),
+        cmocka_unit_test(test_told),      cmocka_unit_test(test_warned_once),
     };
     return cmocka_run_group_tests(tests, load, unload);
 }

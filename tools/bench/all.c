@@ -23,10 +23,12 @@ enum job_kind { JOB_ALONE, JOB_WARM_UP, JOB_BEHIND };
 struct job {
     const char *stage, *precision, *gemm, *batch, *repeats;
     enum job_kind kind;
+    const char *shape;
 };
 
 /* Seconds that one job may take (a first use compiles), and one device in all. */
 enum { JOB_SECONDS = 180, DEVICE_SECONDS = 420, MOST_JOBS = 32 };
+enum { QUICK_SECONDS = 50 }; /* of all devices together, with --quick */
 
 struct run {
     struct bench_call *call;
@@ -34,6 +36,7 @@ struct run {
     json_t *rows; /* of the device at hand, borrowed */
     int is_shown; /* the progress line */
     const char *device;
+    double seconds; /* that a device may take */
     const struct job *job;
     int job_index, job_count;
     int good_count, failed_count; /* rows of the job */
@@ -44,17 +47,17 @@ struct run {
 /* One way to compute. */
 static int list_stages(struct job *jobs, const char *precision, const char *gemm, const char *repeats)
 {
-    jobs[0] = (struct job){"translate", precision, gemm, "1,8,64", "1", JOB_WARM_UP};
-    jobs[1] = (struct job){"encode", precision, gemm, "1,8,64", repeats, JOB_BEHIND};
-    jobs[2] = (struct job){"translate", precision, gemm, "1,8,64", repeats, JOB_BEHIND};
+    jobs[0] = (struct job){"translate", precision, gemm, "1,8,64", "1", JOB_WARM_UP, NULL};
+    jobs[1] = (struct job){"encode", precision, gemm, "1,8,64", repeats, JOB_BEHIND, NULL};
+    jobs[2] = (struct job){"translate", precision, gemm, "1,8,64", repeats, JOB_BEHIND, NULL};
     return 3;
 }
 
 /* A step of training: forward, backward and the update of what it trains. */
 static int list_training(struct job *jobs, const char *precision)
 {
-    jobs[0] = (struct job){"train", precision, "native", "1,8,64", "1", JOB_WARM_UP};
-    jobs[1] = (struct job){"train", precision, "native", "1,8,64", NULL, JOB_BEHIND};
+    jobs[0] = (struct job){"train", precision, "native", "1,8,64", "1", JOB_WARM_UP, NULL};
+    jobs[1] = (struct job){"train", precision, "native", "1,8,64", NULL, JOB_BEHIND, NULL};
     return 2;
 }
 
@@ -65,17 +68,26 @@ static int list_jobs(struct job *jobs, char precisions[][16])
     while (flags_choice(precisions[precision_count], sizeof precisions[0], "precision", precision_count)) {
         precision_count++;
     }
-    jobs[count++] = (struct job){"ops", "fp32", "native", NULL, NULL, JOB_ALONE};
+    jobs[count++] = (struct job){"ops", "fp32", "native", NULL, NULL, JOB_ALONE, NULL};
     count += list_stages(jobs + count, "fp32", "native", NULL);
-    jobs[count++] = (struct job){"start", "fp32", "native", NULL, "3", JOB_ALONE};
+    jobs[count++] = (struct job){"start", "fp32", "native", NULL, "3", JOB_ALONE, NULL};
     for (int i = 1; i < precision_count; i++) {
-        jobs[count++] = (struct job){"products", precisions[i], "native", NULL, NULL, JOB_ALONE};
+        jobs[count++] = (struct job){"products", precisions[i], "native", NULL, NULL, JOB_ALONE, NULL};
         count += list_stages(jobs + count, precisions[i], "native", NULL);
     }
     count += list_training(jobs + count, "fp32");
     count += list_training(jobs + count, "bf16");
     count += list_stages(jobs + count, "fp32", "clblast", "3");
-    jobs[count++] = (struct job){"products", "fp32", "clblast", NULL, "2", JOB_ALONE};
+    jobs[count++] = (struct job){"products", "fp32", "clblast", NULL, "2", JOB_ALONE, NULL};
+    return count;
+}
+
+/* What --quick measures: the model's speed, and one matrix product, before which the peaks are measured. */
+static int list_quick_jobs(struct job *jobs)
+{
+    int count = list_stages(jobs, "fp32", "native", "2");
+    jobs[count++] = (struct job){"products", "fp32", "native", NULL, "2", JOB_ALONE, "2048x512x512"};
+    jobs[count++] = (struct job){"translate", "int8", "native", "1,8,64", "2", JOB_ALONE, NULL};
     return count;
 }
 
@@ -177,6 +189,7 @@ static int run_job(struct run *run, const struct job *job, double seconds)
     bench_words_pair(&words, "--batch", job->batch);
     snprintf(repeats, sizeof repeats, "%d", flags.repeats);
     bench_words_pair(&words, "--repeats", flags.repeats > 0 ? repeats : job->repeats);
+    bench_words_pair(&words, "--shape", job->shape);
     bench_words_pair(&words, "--work", has_model ? run->call->work : NULL);
     struct spawn spawn = {.arguments = words.list, .seconds = seconds, .line = take_row, .user = run};
     int status = spawn_run(&spawn, &end);
@@ -237,9 +250,9 @@ static int run_jobs(struct run *run)
 {
     char precisions[MOST_JOBS][16];
     struct job jobs[MOST_JOBS];
-    double end = seconds_now() + DEVICE_SECONDS;
+    double end = seconds_now() + run->seconds;
     int status = EXIT_DONE;
-    run->job_count = list_jobs(jobs, precisions);
+    run->job_count = run->call->flags.quick ? list_quick_jobs(jobs) : list_jobs(jobs, precisions);
     for (run->job_index = 0; run->job_index < run->job_count && status == EXIT_DONE; run->job_index++) {
         run->job = &jobs[run->job_index];
         if (signals_interrupted(NULL)) {
@@ -252,32 +265,14 @@ static int run_jobs(struct run *run)
     return status;
 }
 
-static json_t *last_part(const char *path)
+static void share_time(struct run *run, int device_count)
 {
-    size_t length;
-    const char *part = page_last_part(path, &length);
-    return result_text(part, length);
-}
-
-static json_t *device_object(const struct bench_call *call, const struct clf_device_info *info)
-{
-    return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:i, s:I, s:o, s:o, s:[]}", "machine",
-                     bench_machine(), "clformer", CLF_VERSION, "date", bench_date(), "name",
-                     result_text(info->name, strlen(info->name)), "platform",
-                     result_text(info->platform_name, strlen(info->platform_name)), "version",
-                     result_text(info->version, strlen(info->version)), "driver",
-                     result_text(info->driver, strlen(info->driver)), "kind",
-                     info->kind == CLF_DEVICE_GPU   ? "gpu"
-                     : info->kind == CLF_DEVICE_CPU ? "cpu"
-                                                    : "other",
-                     "form", info->form == CLF_FORM_CPU ? "cpu" : "gpu", "compute_units",
-                     (int)info->compute_units, "memory_bytes", (json_int_t)info->memory_bytes, "model",
-                     last_part(call->model), "work", last_part(call->work), "rows");
+    run->seconds = run->call->flags.quick ? (double)QUICK_SECONDS / device_count : DEVICE_SECONDS;
 }
 
 static int measure_device(struct run *run, json_t *devices, const struct clf_device_info *info)
 {
-    json_t *device = device_object(run->call, info);
+    json_t *device = bench_device_object(run->call, info);
     char index[16];
     snprintf(index, sizeof index, "%d", info->index);
     run->device = index;
@@ -299,6 +294,7 @@ static int measure_named(struct run *run, json_t *devices)
     if (done != CLF_OK) {
         return report_failure(done);
     }
+    share_time(run, count);
     for (int i = 0; i < count && status == EXIT_DONE; i++) {
         status = measure_device(run, devices, clf_device_describe(opened[i]));
     }
@@ -318,6 +314,7 @@ static int measure(struct run *run, json_t *devices)
         return report_failure(listed);
     }
     int status = EXIT_DONE;
+    share_time(run, clf_device_list_count(list));
     for (int i = 0; i < clf_device_list_count(list) && status == EXIT_DONE; i++) {
         status = measure_device(run, devices, clf_device_list_at(list, i));
     }
@@ -326,6 +323,18 @@ static int measure(struct run *run, json_t *devices)
     }
     clf_device_list_free(list);
     return status;
+}
+
+/* Whether anything was measured before an interrupt. */
+static int has_rows(const json_t *devices)
+{
+    size_t index, count = 0;
+    json_t *device;
+    json_array_foreach(devices, index, device)
+    {
+        count += json_array_size(json_object_get(device, "rows"));
+    }
+    return count > 0;
 }
 
 int bench_all_run(struct bench_call *call)
@@ -345,9 +354,11 @@ int bench_all_run(struct bench_call *call)
         erase_line();
     }
     if (signals_interrupted(NULL)) {
+        if (has_rows(devices) && bench_report(call, devices) == EXIT_DONE) {
+            fprintf(stderr, "clformer: the report holds what was measured before the interrupt\n");
+        }
         status = report_interrupted();
-    }
-    if (status == EXIT_DONE) {
+    } else if (status == EXIT_DONE) {
         status = bench_report(call, devices);
     }
     json_decref(devices);

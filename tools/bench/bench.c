@@ -6,9 +6,10 @@
 #include <string.h>
 
 #include "shared/demo_model.h"
+#include "shared/page.h"
 
 static const char help[] =
-    "Usage: clformer bench [-d DEVICE] [--gemm native] [--json] [--html FILE]\n"
+    "Usage: clformer bench [-d DEVICE] [--gemm native] [--quick] [--json] [--html FILE]\n"
     "       clformer bench --merge FILE... [--json] [--html FILE]\n"
     "       clformer bench --stage STAGE [-m MODEL] [--work FILE] [FLAGS]\n\n"
     "Without --stage or --merge it measures every device, or those that -d or $CLFORMER_DEVICE names,\n"
@@ -16,6 +17,8 @@ static const char help[] =
     "by stage, batch, precision and provider, a step of training it (in fp32, and in bf16 where the\n"
     "device has dot products of it), how long it takes to start, and memory. The report is a table;\n"
     "--json prints all of it; --html writes one page to send, which --html - prints instead of the table.\n"
+    "--quick takes less than a minute for all devices: the model's speed in fp32 and int8, one matrix\n"
+    "product and the peaks. Ctrl-C ends with a report of what was measured until then.\n"
     "--merge joins the JSON of several machines; - is standard input.\n\n"
     "With --stage it times one stage, each batch size and beam after the other: the median of some\n"
     "repeats after one call that warms up, without loading and compilation. A batch is the first lines of\n"
@@ -36,6 +39,7 @@ static const char help[] =
     "  attention  attention alone; --shape BxTxHxW: B sequences of T tokens, H heads of width W\n"
     "  start      from the start of the process to the first line, warm and with nothing cached\n\n"
     "Example:\n"
+    "  $ clformer bench --quick --html page.html\n"
     "  $ clformer bench --html page.html --json > here.json\n"
     "  $ clformer bench --merge here.json there.json --html both.html\n"
     "  $ clformer bench --stage translate --batch 1,8,64 --beam 1,4\n"
@@ -99,7 +103,11 @@ static int check_stage(const struct flags *flags)
         return report_wrong_call("--stage transcribe takes no --min-length but that of --max-length, which "
                                  "gives every window that many tokens");
     }
-    return flags->html != NULL ? report_wrong_call("--stage makes no page: leave out --html") : -1;
+    if (flags->html != NULL && strcmp(flags->html, "-") == 0) {
+        return report_wrong_call("--stage prints its rows: --html takes a file");
+    }
+    return flags->quick ? report_wrong_call("--quick is for bench without --stage; --repeats 1 is quick here")
+                        : -1;
 }
 
 /* Whatever is said of how to measure is refused where nothing is measured. */
@@ -109,7 +117,7 @@ static int check_merge(const struct flags *flags)
     int is_of_device = flags->device != NULL || options->form != CLF_FORM_AUTO ||
                        options->gemm != CLF_GEMM_AUTO || options->attention != CLF_ATTENTION_AUTO ||
                        options->instructions != CLF_INSTRUCTIONS_AUTO;
-    int is_of_stage = flags->stage >= 0 || flags->repeats >= 0 || names_case(flags);
+    int is_of_stage = flags->stage >= 0 || flags->quick || flags->repeats >= 0 || names_case(flags);
     int is_of_work = flags->model != NULL || flags->work != NULL || flags->pieces;
     return is_of_device || is_of_stage || is_of_work
                ? report_wrong_call("--merge measures nothing: it takes only files, --json and --html")
@@ -208,9 +216,18 @@ int verb_bench(int argc, char **argv)
         return bench_merge_run(&call);
     }
     status = stage_has_model(call.flags.stage) ? find_work(&call) : EXIT_DONE;
+    if (status == EXIT_DONE && call.flags.stage >= 0 && call.flags.html != NULL) {
+        call.rows = json_array();
+        status = page_check(call.flags.html);
+    }
     if (status == EXIT_DONE) {
         status = run(&call);
     }
+    if (json_array_size(call.rows) > 0) { /* also what was measured before a failure */
+        int written = bench_stage_page(&call);
+        status = status == EXIT_DONE ? written : status;
+    }
+    json_decref(call.rows);
     flags_release(&call.flags);
     free(call.model);
     free(call.work);

@@ -47,6 +47,7 @@ struct bench_call {
     char *work;  /* owned: the file of lines */
     struct bench_numbers batches, beams;
     struct bench_shapes shapes;
+    json_t *rows; /* of a stage, where --html shows them; else NULL */
 };
 
 /* Times the cases of flags.stage, each as soon as it is measured given to bench_print(). Returns an exit
@@ -108,6 +109,11 @@ int bench_end_case(const struct bench_call *call, const struct bench_case *one, 
 int bench_all_run(struct bench_call *call);
 /* Joins the reports in the files that are the call's operands and hands them to bench_report(). */
 int bench_merge_run(struct bench_call *call);
+
+/* What a report says of a device, without rows. */
+json_t *bench_device_object(const struct bench_call *call, const struct clf_device_info *info);
+/* The page of a stage's rows. Returns an exit status. */
+int bench_stage_page(const struct bench_call *call);
 
 /* Takes what is known of the devices: prints it as a table, or with --json whole, and writes --html. */
 int bench_report(const struct bench_call *call, json_t *devices);

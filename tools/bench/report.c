@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
+#include "shared/page.h"
 #include "shared/results.h"
 
 static const char *const peaks[] = {"fma_operations_per_second", "int8_operations_per_second",
@@ -52,6 +53,33 @@ static int set_share(json_t *row, const double best[PEAKS])
                0;
 }
 
+/* NULL: there is none, for ops alone. */
+static json_t *last_part(const char *path)
+{
+    size_t length;
+    if (path == NULL) {
+        return json_string("none");
+    }
+    const char *part = page_last_part(path, &length);
+    return result_text(part, length);
+}
+
+json_t *bench_device_object(const struct bench_call *call, const struct clf_device_info *info)
+{
+    return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:i, s:I, s:o, s:o, s:[]}", "machine",
+                     bench_machine(), "clformer", CLF_VERSION, "date", bench_date(), "name",
+                     result_text(info->name, strlen(info->name)), "platform",
+                     result_text(info->platform_name, strlen(info->platform_name)), "version",
+                     result_text(info->version, strlen(info->version)), "driver",
+                     result_text(info->driver, strlen(info->driver)), "kind",
+                     info->kind == CLF_DEVICE_GPU   ? "gpu"
+                     : info->kind == CLF_DEVICE_CPU ? "cpu"
+                                                    : "other",
+                     "form", info->form == CLF_FORM_CPU ? "cpu" : "gpu", "compute_units",
+                     (int)info->compute_units, "memory_bytes", (json_int_t)info->memory_bytes, "model",
+                     last_part(call->model), "work", last_part(call->work), "rows");
+}
+
 static int conclude(json_t *devices)
 {
     size_t index, at;
@@ -89,5 +117,35 @@ int bench_report(const struct bench_call *call, json_t *devices)
         bench_table(devices);
     }
     json_decref(report);
+    return status;
+}
+
+int bench_stage_page(const struct bench_call *call)
+{
+    struct clf_device **opened;
+    int count;
+    const struct flags *flags = &call->flags;
+    clf_status done = clf_devices_open(&opened, &count, flags->device, &flags->device_options);
+    if (done != CLF_OK) {
+        return report_failure(done);
+    }
+    json_t *device = bench_device_object(call, clf_device_describe(opened[0]));
+    clf_devices_close(opened, count);
+    if (device != NULL && json_object_set(device, "rows", call->rows) != 0) {
+        json_decref(device);
+        device = NULL;
+    }
+    json_t *devices = device != NULL ? json_pack("[o]", device) : NULL;
+    json_t *report = devices != NULL ? json_pack("{s:s, s:i, s:O}", "format", "clformer bench",
+                                                 "format_version", 1, "devices", devices)
+                                     : NULL;
+    int status = EXIT_FAILED;
+    if (report != NULL && conclude(devices) == 0) {
+        status = bench_page_write(flags->html, report);
+    } else {
+        fprintf(stderr, "clformer: no memory left for the page\n");
+    }
+    json_decref(report);
+    json_decref(devices);
     return status;
 }

@@ -115,6 +115,10 @@ static void print_failure(const json_t *row)
 
 int bench_print(const struct bench_call *call, json_t *row)
 {
+    if (row != NULL && call->rows != NULL && json_array_append(call->rows, row) != 0) {
+        json_decref(row);
+        row = NULL;
+    }
     if (call->flags.json || row == NULL) {
         return result_print(row);
     }

@@ -140,7 +140,7 @@ const struct flag flag_table[] = {
     {"repeats", 0, TAKES_BENCH, FLAG_COUNT, FIELD(repeats), "N",
      "timed calls, of which the median counts (5; for ops more)"},
     {"again", 0, TAKES_TUNE, FLAG_SWITCH, FIELD(again), NULL, "also measure what is kept already"},
-    {"quick", 0, TAKES_TUNE, FLAG_SWITCH, FIELD(quick), NULL, "measure less, and be less sure"},
+    {"quick", 0, TAKES_TUNE | TAKES_BENCH, FLAG_SWITCH, FIELD(quick), NULL, "measure less, and be less sure"},
     {"beam", 0, TAKES_SEARCH, FLAG_COUNT, FIELD(beam), "N", "beams; 1 is greedy (the model's)"},
     {"beam-groups", 0, TAKES_SEARCH, FLAG_COUNT, FIELD(beam_groups), "N",
      "diverse beams: in N groups of one size, each kept from what those before it take (the model's, or 1)"},

@@ -116,6 +116,17 @@ static int make_room(struct line_reader *reader)
     return EXIT_DONE;
 }
 
+/* Whoever starts a verb without a pipe sees that it waits, and how to end it. */
+static void advise(struct line_reader *reader)
+{
+    int waits =
+        !reader->has_advised && !reader->quiet && isatty(reader->descriptor) && !has_arrived(reader, 0);
+    if (waits && isatty(STDERR_FILENO)) {
+        fprintf(stderr, "clformer: type a line and press Enter; Ctrl-D on an empty line ends\n");
+    }
+    reader->has_advised = 1;
+}
+
 /* Reads on, where the buffer holds no whole line; waits until something comes. An interrupt ends the input.
  */
 static int fill(struct line_reader *reader)
@@ -123,6 +134,7 @@ static int fill(struct line_reader *reader)
     if (make_room(reader) != EXIT_DONE) {
         return EXIT_FAILED;
     }
+    advise(reader);
     ssize_t count;
     while ((count = read(reader->descriptor, reader->buffer + reader->filled, READ_BYTES)) < 0 &&
            (errno == EINTR || errno == EAGAIN) && !signals_interrupted(NULL)) {

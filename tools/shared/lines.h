@@ -11,7 +11,8 @@ enum { LINE_BYTES_KEPT = 1 << 22 }; /* of one line; no model reads so much */
 struct line_reader {
     const char *name; /* for messages */
     int descriptor;
-    int quiet;                /* no warnings */
+    int quiet;                /* no warnings and no advice */
+    int has_advised;          /* what to do on a terminal was printed */
     long long line_number;    /* of the last line read, from 1 */
     unsigned long long bytes; /* of the lines read so far */
     /* What was read and is in no line yet: buffer[next .. filled), without a newline before `searched`. */

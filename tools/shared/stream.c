@@ -67,6 +67,7 @@ static int make_translator(struct stream *stream)
     flags->translate.interrupted = is_interrupted;
     flags->translate.user = stream;
     flags->translate.streamed = stream->streamed;
+    flags->translate.sentence_translated = stream->sentence_translated;
     stream->deal = (struct deal){.ranks = clf__ranks_communicator(stream->ranks),
                                  .work = work,
                                  .user = stream,

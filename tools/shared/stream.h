@@ -23,6 +23,8 @@ struct stream {
     int sides;                           /* 1, or 2 where line i of one belongs to line i of the other */
     struct clf_translator *translator;
     void (*streamed)(void *user, int line, const char *text, size_t size); /* of clf_translate_options */
+    void (*sentence_translated)(void *user, int line, const struct clf_sentence *sentence); /* likewise */
+    struct json_t *sentences; /* an array for each line of a batch, where sentence_translated is set */
     struct progress progress;
     struct sink sink;                  /* of rank 0 */
     long long failed_lines, cut_lines; /* that could not be used, or only a part of them */

@@ -63,7 +63,7 @@ void terminal_clear(struct terminal *terminal)
 void terminal_started(struct terminal *terminal, const struct clf_train_start *start, const char *device)
 {
     char parameters[TEXT];
-    terminal->begun = seconds_now();
+    terminal->begun = terminal->drawn = seconds_now();
     terminal->last = start->first_update - 1;
     terminal->ranks = start->ranks;
     if (terminal->quiet) {
@@ -124,11 +124,20 @@ static size_t columns(void)
     return known ? (size_t)size.ws_col : COLUMNS;
 }
 
+/* Seconds to the last update; 0: it is not known yet. */
+static double seconds_left(const struct terminal *terminal, const struct clf_train_update *update, double now)
+{
+    int64_t left = update->expected_updates - update->update;
+    return left > 0 && terminal->updates > 1
+               ? (now - terminal->first) / (double)(terminal->updates - 1) * (double)left
+               : 0;
+}
+
 /* Of a run of 100000 updates all but skipped updates and epoch fit into 80 columns. */
 static void draw(struct terminal *terminal, const struct clf_train_update *update, double now)
 {
     char text[TEXT];
-    struct line line = {.limit = columns() - 1};
+    struct line line = {.limit = terminal->live ? columns() - 1 : sizeof line.text - 1};
     line.limit = line.limit < sizeof line.text ? line.limit : sizeof line.text - 1;
     if (update->expected_updates > 0) {
         add_part(&line, "%lld/%lld", (long long)update->update, (long long)update->expected_updates);
@@ -140,10 +149,9 @@ static void draw(struct terminal *terminal, const struct clf_train_update *updat
     add_part(&line, "rate %.2g", update->learning_rate);
     add_part(&line, "%s tok/s",
              format_speed(text, terminal->seconds > 0 ? terminal->tokens / terminal->seconds : 0));
-    int64_t left = update->expected_updates - update->update;
-    if (left > 0 && terminal->updates > 1) {
-        double each = (now - terminal->first) / (double)(terminal->updates - 1);
-        add_part(&line, "%s left", format_time(text, each * (double)left));
+    double left = seconds_left(terminal, update, now);
+    if (left > 0) {
+        add_part(&line, "%s left", format_time(text, left));
     }
     if (terminal->ranks > 1) {
         add_part(&line, "%d ranks wait %.0f%%", terminal->ranks,
@@ -153,10 +161,31 @@ static void draw(struct terminal *terminal, const struct clf_train_update *updat
         add_part(&line, "%lld skipped", (long long)update->skipped);
     }
     add_part(&line, "epoch %d", update->epoch);
-    erase_line();
-    fputs(line.text, stderr);
-    fflush(stderr);
-    terminal->is_drawn = 1;
+    if (terminal->live) {
+        erase_line();
+        fputs(line.text, stderr);
+        fflush(stderr);
+        terminal->is_drawn = 1;
+    } else {
+        fprintf(stderr, "%s\n", line.text);
+    }
+}
+
+/* Once, when the speed is known: nobody starts such a run without wanting to know. */
+static void warn_of_days(struct terminal *terminal, const struct clf_train_update *update, double now)
+{
+    enum { UPDATES = 20, DAY = 86400 };
+    double left = seconds_left(terminal, update, now);
+    if (terminal->quiet || terminal->has_warned || terminal->updates < UPDATES || left <= DAY) {
+        return;
+    }
+    terminal->has_warned = 1;
+    terminal_clear(terminal);
+    fprintf(
+        stderr,
+        "clformer: warning: at this speed the %lld updates take %.1f days, where patience does not end them "
+        "sooner; --size, --max-updates and --minutes make the run shorter\n",
+        (long long)update->expected_updates, left / DAY);
 }
 
 void terminal_updated(struct terminal *terminal, const struct clf_train_update *update)
@@ -170,7 +199,8 @@ void terminal_updated(struct terminal *terminal, const struct clf_train_update *
         terminal->first = now;
     }
     terminal->last = update->update;
-    if (terminal->live && now - terminal->drawn >= 0.2) {
+    warn_of_days(terminal, update, now);
+    if (!terminal->quiet && now - terminal->drawn >= (terminal->live ? 0.2 : 30)) {
         terminal->drawn = now;
         draw(terminal, update, now);
     }

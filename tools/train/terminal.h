@@ -1,5 +1,5 @@
-/* What a run says on standard error: on a terminal a line that changes with the updates, and everywhere lines
- * that stay for the start, each validation and the end. */
+/* What a run says on standard error: on a terminal a line that changes with the updates, elsewhere one every
+ * half minute, and everywhere lines for the start, each validation and the end. */
 #ifndef CLF_TOOLS_TRAIN_TERMINAL_H
 #define CLF_TOOLS_TRAIN_TERMINAL_H
 
@@ -7,10 +7,12 @@
 
 struct terminal {
     int quiet;
-    int live;               /* standard error is a terminal */
-    int is_drawn;           /* the changing line stands there */
-    double begun, drawn;    /* when, in seconds */
-    double first;           /* when the first update was done: it compiled kernels */
+    int live;       /* standard error is a terminal */
+    int has_warned; /* that the run takes more than a day */
+    int is_drawn;   /* the changing line stands there */
+    double begun,
+        drawn;    /* when, in seconds; elsewhere than on a terminal a line is printed every half minute */
+    double first; /* when the first update was done: it compiled kernels */
     double tokens, seconds; /* of the last updates, older ones counting less and less */
     double waited;          /* likewise */
     int ranks;

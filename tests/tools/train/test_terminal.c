@@ -98,6 +98,66 @@ static void test_what_fits_into_a_line(void **state)
     assert_non_null(strstr(line, "  98.8k tok/s  0:10 left  4 ranks wait 25%  3 skipped"));
 }
 
+/* `count` updates of a run of `most`, each 10 seconds after the one before it, with standard error in a file:
+ * what it holds. */
+static const char *write_to_file(int count, int64_t most, int quiet)
+{
+    static char text[4096];
+    struct terminal terminal;
+    const struct clf_train_start start = {.pairs = 1, .lines = 1, .first_update = 1, .ranks = 1};
+    FILE *file = tmpfile();
+    int kept = dup(STDERR_FILENO);
+    assert_true(file != NULL && kept >= 0);
+    assert_int_equal(dup2(fileno(file), STDERR_FILENO), STDERR_FILENO);
+    terminal_begin(&terminal, quiet);
+    terminal_started(&terminal, &start, "device");
+    for (int i = 1; i <= count; i++) {
+        const struct clf_train_update update = {.update = i, .epoch = 1, .loss = 2, .expected_updates = most};
+        now += 10;
+        terminal_updated(&terminal, &update);
+    }
+    assert_int_equal(dup2(kept, STDERR_FILENO), STDERR_FILENO);
+    close(kept);
+    rewind(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    return text;
+}
+
+static int count_lines(const char *text, const char *part)
+{
+    int count = 0;
+    for (; (text = strstr(text, part)) != NULL; text++) {
+        count++;
+    }
+    return count;
+}
+
+/* Without a terminal a whole line every half minute, and nothing that wipes one. */
+static void test_lines_without_a_terminal(void **state)
+{
+    (void)state;
+    const char *text = write_to_file(9, 90, 0);
+    assert_int_equal(count_lines(text, "loss"), 3);
+    assert_non_null(strstr(text, "3/90  loss 2.000  norm 0  rate 0  0 tok/s  14:30 left  epoch 1\n"));
+    assert_non_null(strstr(text, "\n9/90  "));
+    assert_null(strchr(text, '\r'));
+    assert_null(strchr(text, '\033'));
+    assert_string_equal(write_to_file(9, 90, 1), "");
+}
+
+static void test_a_run_of_days_is_warned_of_once(void **state)
+{
+    (void)state;
+    const char *text = write_to_file(40, 100000, 0);
+    assert_int_equal(count_lines(text, "warning"), 1);
+    assert_non_null(strstr(text, "the 100000 updates take 11.6 days"));
+    assert_non_null(strstr(text, "--minutes"));
+    assert_int_equal(count_lines(write_to_file(40, 8000, 0), "warning"), 0);
+    assert_int_equal(count_lines(write_to_file(40, 0, 0), "warning"), 0);
+    assert_string_equal(write_to_file(40, 100000, 1), "");
+}
+
 /* The end of the line of a validation. */
 static const char *said_of(const struct clf_train_validation *validation)
 {
@@ -138,6 +198,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_what_fits_into_a_line, support_teardown),
+        cmocka_unit_test_teardown(test_lines_without_a_terminal, support_teardown),
+        cmocka_unit_test_teardown(test_a_run_of_days_is_warned_of_once, support_teardown),
         cmocka_unit_test_teardown(test_the_best_is_said_where_there_is_one, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

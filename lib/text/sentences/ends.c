@@ -1,0 +1,435 @@
+#include "text/sentences/ends.h"
+
+#include <string.h>
+
+#include "text/sentences/words.h"
+
+/* What comes behind an ending. */
+struct following {
+    enum clf__mark mark; /* the first one that is neither dash, opening nor white space */
+    struct clf__word word;
+    int is_joined; /* no white space before it */
+    int has_dash, has_opening, has_inverted;
+    int has_bracket; /* an opening one comes first */
+    int is_small;    /* it begins with a small letter, other than in "iPhone" */
+};
+
+static struct following read_following(const struct clf__passage *passage, const struct clf__ending *ending)
+{
+    struct following following = {.is_joined = ending->next == ending->end};
+    enum { MOST = 64 }; /* bytes of ellipses, which are marks themselves */
+    size_t at = ending->next, next;
+    following.has_bracket = clf__char_at(passage, at, NULL) == '(' || clf__char_at(passage, at, NULL) == '[';
+    for (;; at = next) {
+        following.mark = clf__mark_at(passage, at, &next);
+        following.has_opening |= following.mark == CLF__MARK_OPENING;
+        following.has_inverted |= following.mark == CLF__MARK_INVERTED;
+        following.has_dash |= following.mark == CLF__MARK_DASH;
+        if (following.mark != CLF__MARK_OPENING && following.mark != CLF__MARK_INVERTED &&
+            following.mark != CLF__MARK_DASH && following.mark != CLF__MARK_SPACE &&
+            (following.mark != CLF__MARK_ELLIPSIS || at - ending->next > MOST)) {
+            break;
+        }
+    }
+    following.word = clf__word_at(passage, at);
+    following.is_small = following.mark == CLF__MARK_LOWER &&
+                         clf__mark_at(passage, next, NULL) != CLF__MARK_UPPER && passage->has_capitals;
+    return following;
+}
+
+/* The words from `start` to `end`, up to `most`. */
+static int count_words(const struct clf__passage *passage, size_t start, size_t end, int most)
+{
+    int count = 0, is_inside = 0;
+    for (size_t at = start, next; at < end && count < most; at = next) {
+        int is_space = clf__mark_at(passage, at, &next) == CLF__MARK_SPACE;
+        count += !is_space && !is_inside;
+        is_inside = !is_space;
+    }
+    return count;
+}
+
+/* Whether there are any, within a distance that bounds the work on lines of any length. */
+static int has_words(const struct clf__passage *passage, size_t start, size_t end)
+{
+    enum { DISTANCE = 256 };
+    for (size_t at = end - start > DISTANCE ? end - DISTANCE : start, next; at < end; at = next) {
+        if (clf__mark_is_word(clf__mark_at(passage, at, &next))) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The word before another one; empty where none is. */
+static struct clf__word previous_word(const struct clf__passage *passage, size_t start,
+                                      const struct clf__word *word)
+{
+    size_t at = word->start, begin;
+    while (at > start && clf__char_before(passage, at, &begin) >= 0 &&
+           (clf__mark_at(passage, begin, NULL) == CLF__MARK_SPACE ||
+            clf__mark_at(passage, begin, NULL) == CLF__MARK_STOP)) {
+        at = begin;
+    }
+    return clf__word_before(passage, start, at);
+}
+
+/* Whether the next word begins a sentence for sure, and is not what an abbreviation or a number belongs to.
+ */
+static int starts(const struct clf__passage *passage, const struct following *following)
+{
+    return (following->mark == CLF__MARK_UPPER && clf__word_is_starter(passage, &following->word)) ||
+           following->has_inverted;
+}
+
+/* The number of an item at the beginning of a line or a sentence: "1. Open the lid." */
+static int is_item(const struct clf__passage *passage, size_t start, const struct clf__word *word)
+{
+    return word->digits > 0 && word->letters == 0 && !has_words(passage, start, word->start);
+}
+
+/* German ordinals and dates end no sentence. */
+static int number_ends(const struct clf__passage *passage, size_t start, const struct clf__word *word,
+                       const struct following *following)
+{
+    enum { DAY = 2, ORDINAL = 3 }; /* digits */
+    struct clf__word before = previous_word(passage, start, word);
+    int digits = word->end - word->start == (size_t)word->digits ? word->digits : ORDINAL + 1;
+    if (following->mark == CLF__MARK_DIGIT) { /* 3. 4. 1995 */
+        size_t next;
+        int is_day = clf__char_at(passage, following->word.end, &next) == '.' &&
+                     following->word.digits <= DAY && clf__mark_at(passage, next, NULL) != CLF__MARK_DIGIT;
+        return !is_day || digits > DAY;
+    }
+    if (digits <= DAY && clf__word_is_german_month(&following->word)) {
+        return 0;
+    }
+    return digits > ORDINAL || !clf__word_precedes_ordinal(&before) || starts(passage, following);
+}
+
+static int is_number(const struct clf__word *word)
+{
+    return word->digits > 0 && word->letters == 0;
+}
+
+/* "J." */
+static int is_initial(const struct clf__passage *passage, const struct clf__word *word)
+{
+    return word->letters == 1 && word->digits == 0 && clf__char_at(passage, word->end, NULL) == '.';
+}
+
+/* A letter with a full stop is an initial, but for units and the names of things. */
+static int letter_ends(const struct clf__passage *passage, size_t start, const struct clf__word *word,
+                       const struct clf__word *before, const struct following *following)
+{
+    if (!has_words(passage, start, word->start)) {
+        return 0; /* "A. The first answer" */
+    }
+    if (clf__word_is_label(before, word) ||
+        (word->is_capital && clf__char_at(passage, before->end, NULL) == '.' &&
+         clf__word_classify(passage, start, before) == CLF__WORD_NUMBER)) {
+        return 1;
+    }
+    if (following->mark == CLF__MARK_DIGIT || is_initial(passage, &following->word)) {
+        return 0;
+    }
+    int is_whole_word = strchr("aeioy", word->lower[0]) != NULL && !word->is_capital; /* "ce qu'il a." */
+    return is_whole_word || is_number(before) ||
+           (starts(passage, following) && !following->has_opening &&
+            !clf__word_is_particle(&following->word));
+}
+
+/* Abbreviations that are nowhere listed: letters with full stops inside, and consonants alone. */
+static int looks_abbreviated(const struct clf__word *word)
+{
+    enum { PART = 3, CONSONANTS = 4 };
+    if (word->letters == 0 || word->digits > 0) {
+        return 0;
+    }
+    if (word->stops == 0) {
+        return word->capitals <= word->is_capital && word->letters <= CONSONANTS &&
+               !clf__word_has_vowels(word);
+    }
+    int letters = 0;
+    for (const char *at = word->lower; *at != '\0' && letters <= PART; at++) {
+        int is_letter = *at != '-' && ((unsigned char)*at & 0xc0) != 0x80;
+        letters = *at == '.' ? 0 : letters + is_letter;
+    }
+    return letters <= PART;
+}
+
+/* Whether a number or what counts like one comes next: "p. 5", "vol. II", "bl. B"; not in "no. I ...", which
+ * is a sentence of English. */
+static int is_number_next(const struct clf__passage *passage, const struct following *following,
+                          const struct clf__word *word, enum clf__word_class class)
+{
+    const struct clf__word *next = &following->word;
+    int32_t behind = clf__char_at(passage, next->end, NULL);
+    if (following->mark == CLF__MARK_DIGIT || (next->is_roman && next->letters > 1)) {
+        return !following->has_opening || class == CLF__WORD_NUMBER;
+    }
+    return class == CLF__WORD_NUMBER && next->letters == 1 && next->is_capital && behind != '\'' &&
+           behind != 0x2019 && !clf__word_is_short_month(word) &&
+           (word->is_capital || !clf__word_is_starter(passage, next));
+}
+
+/* Whether a sentence is too short to end with a time: "At 5 p.m. Mr. Lee ..." */
+static int is_adverbial(const struct clf__passage *passage, size_t start, size_t end)
+{
+    enum { MOST = 4 };
+    size_t at = start;
+    while (at < end && !clf__mark_is_word(clf__mark_at(passage, at, NULL))) {
+        clf__char_at(passage, at, &at);
+    }
+    struct clf__word first = clf__word_at(passage, at);
+    return clf__word_is_preposition(&first) && count_words(passage, start, end, MOST + 1) <= MOST;
+}
+
+/* Whether an abbreviation ends a sentence; `before` is the word before it. */
+static int abbreviation_ends(const struct clf__passage *passage, size_t start, const struct clf__word *word,
+                             const struct clf__word *before, const struct following *following,
+                             enum clf__word_class class)
+{
+    int is_alone = !has_words(passage, start, word->start) && class != CLF__WORD_NUMBER; /* "P.S. The ..." */
+    if (is_alone || is_number_next(passage, following, word, class) ||
+        (following->has_bracket && class != CLF__WORD_NUMBER)) { /* "Ltd. (UK)" */
+        return 0;
+    }
+    switch (class) {
+    case CLF__WORD_NEVER: /* "5 см." is no "см. 5"; but "5 Min. Pause" */
+        return is_number(before) && word->stops == 0 && word->letters <= 3 &&
+               (!word->is_capital || starts(passage, following));
+    case CLF__WORD_TIME:
+        return starts(passage, following) || !is_adverbial(passage, start, word->end);
+    case CLF__WORD_BETWEEN:
+        return starts(passage, following);
+    default:
+        return 1;
+    }
+}
+
+/* A single full stop without a quotation mark behind it. */
+static int stop_ends(const struct clf__passage *passage, size_t start, const struct clf__ending *ending,
+                     const struct following *following)
+{
+    struct clf__word word = clf__word_before(passage, start, ending->start);
+    if (is_number(&word)) {
+        return number_ends(passage, start, &word, following);
+    }
+    struct clf__word before = previous_word(passage, start, &word);
+    enum clf__word_class class = clf__word_classify(passage, start, &word);
+    if (clf__word_is_title(&word, &before)) {
+        class = CLF__WORD_BETWEEN;
+    }
+    if (class == CLF__WORD_TIME && word.letters == 1 && word.lower[0] != 'm' && !is_number(&before) &&
+        !before.is_roman) {
+        class = CLF__WORD_PLAIN; /* "г. Омск" */
+    }
+    if (clf__word_begins_abbreviation(passage, &word, &following->word) ||
+        (following->mark == CLF__MARK_LOWER &&
+         (class != CLF__WORD_PLAIN || word.letters == 1 || looks_abbreviated(&word)))) {
+        return 0;
+    }
+    if (class != CLF__WORD_PLAIN) {
+        return abbreviation_ends(passage, start, &word, &before, following, class);
+    }
+    if (word.letters == 1 && word.digits == 0) {
+        return letter_ends(passage, start, &word, &before, following);
+    }
+    enum { SHORT = 4 }; /* letters of a word that may be an abbreviation: "Ausg. 5", "nach Inf. III" */
+    int is_first = !has_words(passage, start, word.start);
+    int is_numbered = (following->mark == CLF__MARK_DIGIT && is_first) ||
+                      (following->word.is_roman && following->word.letters > 1);
+    if (word.letters <= SHORT && is_numbered && !following->has_opening) {
+        return 0;
+    }
+    int is_unit = is_number(&before) && word.stops == 0 && !word.is_capital;
+    if (looks_abbreviated(&word) && !is_unit) {
+        class = is_number(&before) && word.stops > 0 ? CLF__WORD_TIME : CLF__WORD_BETWEEN;
+        return abbreviation_ends(passage, start, &word, &before, following, class);
+    }
+    return 1;
+}
+
+static int begins_with(const struct clf__passage *passage, size_t at, const char *word)
+{
+    size_t size = strlen(word);
+    return passage->size - at >= size && memcmp(passage->text + at, word, size) == 0;
+}
+
+static int begins_with_any(const struct clf__passage *passage, size_t at, const char *const *words)
+{
+    int found = 0;
+    for (; *words != NULL && !found; words++) {
+        found = begins_with(passage, at, *words);
+    }
+    return found;
+}
+
+/* Japanese goes on with a particle behind a quotation, and quotes without marks as well. Particles are
+ * letters that other words begin with, too. */
+static int is_particle(const struct clf__passage *passage, size_t at, int is_quoted)
+{
+    static const char *const particles[] = {"と", "って", "は", "が",   "を", "に", "も",
+                                            "の", "で",   "や", "など", "か", NULL};
+    static const char *const others[] = {
+        "とても", "ところ", "とにかく", "ときどき", "とうとう", "とりあえず", "ともかく", "として",
+        "はい",   "はじめ", "はっきり", "がっかり", "もちろん", "もし",       "もう",     "もっと",
+        "では",   "でも",   "ですが",   "やがて",   "やはり",   "やっぱり",   "やっと",   "かれ",
+        "かつて", "かなり", "にわか",   "のちに",   "のんびり", NULL};
+    static const char *const quoting[] = {"と言",   "と思",   "と叫", "と聞", "と書", "と答", "といっ",
+                                          "という", "とおも", "と尋", "と考", "と感", "って", NULL};
+    return is_quoted ? begins_with_any(passage, at, particles) && !begins_with_any(passage, at, others)
+                     : begins_with_any(passage, at, quoting);
+}
+
+/* Whether the words behind a Japanese quotation say who spoke: 「誰？」彼は聞いた。 */
+static int is_told(const struct clf__passage *passage, size_t at)
+{
+    enum { BYTES = 60 };
+    static const char *const verbs[] = {"言っ",   "言う",   "叫ん", "叫び", "聞い",   "聞く",
+                                        "尋ね",   "たずね", "答え", "呟",   "つぶや", "囁",
+                                        "ささや", "念を押", "怒鳴", NULL};
+    enum clf__mark mark = CLF__MARK_LETTER;
+    for (size_t end = at, next; end - at < BYTES && (clf__mark_is_word(mark) || mark == CLF__MARK_COMMA);
+         end = next) {
+        if (begins_with_any(passage, end, verbs)) {
+            return 1;
+        }
+        clf__char_at(passage, end, &next);
+        mark = clf__mark_at(passage, next, NULL);
+    }
+    return 0;
+}
+
+/* `"Stop!" Paul shouted.` */
+static int is_reported(const struct clf__passage *passage, const struct following *following)
+{
+    enum { NAMES = 2 };
+    struct clf__word word = following->word;
+    if (following->mark != CLF__MARK_UPPER || clf__word_is_starter(passage, &word)) {
+        return 0;
+    }
+    for (int i = 0; i < NAMES; i++) {
+        word = clf__word_at(passage, clf__skip_spaces(passage, word.end));
+        if (clf__word_reports(&word)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Without white space behind it: where scripts have none, and where it was forgotten. */
+static int joined_ends(const struct clf__passage *passage, size_t start, const struct clf__ending *ending,
+                       const struct following *following)
+{
+    enum { WORD = 2 };
+    struct clf__word word = clf__word_before(passage, start, ending->start);
+    int is_marked = ending->is_final || ending->has_ellipsis;
+    if (following->mark == CLF__MARK_LETTER || (following->has_opening && ending->is_wide)) {
+        int is_cased = word.letters > 0 && clf__mark_at(passage, word.start, NULL) != CLF__MARK_LETTER;
+        return ending->is_final || (ending->has_ellipsis ? ending->has_quote && following->has_opening
+                                                         : !is_cased && ending->stops == 1);
+    }
+    if (ending->is_wide) { /* ３．５ */
+        size_t before;
+        clf__char_before(passage, ending->start, &before);
+        return following->mark != CLF__MARK_DIGIT || ending->stops == 0 ||
+               clf__mark_at(passage, before, NULL) != CLF__MARK_DIGIT;
+    }
+    if (following->mark != CLF__MARK_UPPER || following->has_dash || word.stops > 0) {
+        return 0;
+    }
+    if (ending->has_quote) {
+        return 1;
+    }
+    return word.letters >= WORD && word.capitals <= word.is_capital && word.digits == 0 &&
+           following->word.digits == 0 && following->word.capitals == 1 &&
+           (is_marked || (clf__word_is_starter(passage, &following->word) &&
+                          clf__word_classify(passage, start, &word) == CLF__WORD_PLAIN));
+}
+
+static int ends(const struct clf__passage *passage, size_t start, const struct clf__ending *ending)
+{
+    struct following following = read_following(passage, ending);
+    enum clf__mark first = clf__mark_at(passage, ending->next, NULL);
+    int is_inside = following.is_joined && !ending->is_wide && /* 3.5, e.g. */
+                    (following.mark == CLF__MARK_LOWER || following.mark == CLF__MARK_DIGIT);
+    if (following.mark == CLF__MARK_END || following.is_small || is_inside || first == CLF__MARK_COMMA ||
+        first == CLF__MARK_CLOSING || !has_words(passage, start, ending->start)) {
+        return 0;
+    }
+    struct clf__word word = clf__word_before(passage, start, ending->start);
+    size_t before;
+    clf__char_before(passage, ending->start, &before);
+    int is_omission = clf__mark_at(passage, before, NULL) == CLF__MARK_OPENING; /* [...] */
+    if (is_omission || (ending->stops == 1 && is_item(passage, start, &word))) {
+        return 0;
+    }
+    int is_closed = ending->has_quote || ending->has_bracket;
+    if (following.mark == CLF__MARK_LETTER &&
+        (is_particle(passage, ending->next, is_closed) || (is_closed && is_told(passage, ending->next)))) {
+        return 0;
+    }
+    if (following.is_joined && !joined_ends(passage, start, ending, &following)) {
+        return 0;
+    }
+    if (following.mark == CLF__MARK_LOWER && passage->has_capitals == 0 &&
+        (ending->has_quote || ending->has_ellipsis)) {
+        return 0;
+    }
+    if (ending->is_final) {
+        return !ending->has_quote || ending->is_wide || !is_reported(passage, &following);
+    }
+    if (ending->has_ellipsis) {
+        return !ending->is_spaced || ending->stops > 3;
+    }
+    return ending->has_quote || stop_ends(passage, start, ending, &following);
+}
+
+/* Whether a quotation stands alone, so that its sentences are those of the text: it begins where one begins
+ * and ends where one ends. */
+static int stands_alone(const struct clf__passage *passage, size_t start, size_t opening, size_t partner)
+{
+    size_t at, last = partner;
+    clf__char_before(passage, partner, &at);
+    while (at > opening && clf__char_before(passage, at, &last) >= 0 &&
+           clf__mark_at(passage, last, NULL) == CLF__MARK_SPACE) {
+        at = last;
+    }
+    enum clf__mark mark = clf__mark_at(passage, last, NULL);
+    if (has_words(passage, start, opening) ||
+        (mark != CLF__MARK_STOP && mark != CLF__MARK_FINAL && mark != CLF__MARK_ELLIPSIS)) {
+        return 0;
+    }
+    struct clf__ending ending = clf__ending_read(passage, last);
+    return clf__mark_at(passage, ending.next, NULL) == CLF__MARK_END || ends(passage, start, &ending);
+}
+
+size_t clf__sentence_end(const struct clf__passage *passage, size_t start)
+{
+    size_t next, inside = 0; /* no sentence ends before this: a quotation or a bracket is part of one */
+    int is_bracket = 0;
+    for (size_t at = start; at < passage->size; at = next) {
+        enum clf__mark mark = clf__mark_at(passage, at, &next);
+        if (mark == CLF__MARK_LINE_BREAK) {
+            return at;
+        }
+        if (mark == CLF__MARK_OPENING && at >= inside) {
+            size_t partner = clf__mark_partner(passage, at);
+            if (partner > 0 && !stands_alone(passage, start, at, partner)) {
+                inside = partner;
+                is_bracket = clf__char_at(passage, at, NULL) == '(' || clf__char_at(passage, at, NULL) == '[';
+            }
+        }
+        if (mark == CLF__MARK_STOP || mark == CLF__MARK_FINAL || mark == CLF__MARK_ELLIPSIS) {
+            struct clf__ending ending = clf__ending_read(passage, at);
+            int is_whole = ending.end >= inside && (!is_bracket || ending.last >= inside || inside == 0);
+            if (is_whole && ends(passage, start, &ending)) {
+                return ending.end;
+            }
+            clf__char_at(passage, ending.last, &next);
+        }
+    }
+    return passage->size;
+}

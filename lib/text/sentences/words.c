@@ -1,0 +1,413 @@
+#include "text/sentences/words.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <unicode/uchar.h>
+#include <unicode/utf8.h>
+
+/* Each list holds words in small letters between spaces. Those of several full stops stand without the spaces
+ * behind these ("z. B." is z.b), two words with an underscore between them. Languages are not told apart:
+ * which one a model translates from is often not known. */
+static const char never[] =
+    /* English */
+    " mr mrs ms messrs mx dr drs e.g i.e viz cf cp vs approx "
+    /* German */ " hr hrn frl fam dipl z.b d.h d.i i.d.r i.a i.allg v.a u.u z.t z.z z.zt m.e u.e d.j i.v o.g "
+    "vgl bzw ca evtl "
+    "uffz ggf ggfs inkl exkl zzgl abzgl sog gegr geb gest verst verh ehem allg insb insbes bspw einschl "
+    "bezgl bzgl "
+    "betr ungef vorauss vmtl wg zw "
+    /* French */ " mme mmes mlle mlles mgr p.ex c.-à-d c.à.d boul bld bvd fbg éts sté "
+    /* Spanish */ " sra sras sres srta srtas dña dres dras lic lcda lcdo gral cnel tte sgto almte hno hna "
+    "hnos hnas pbro "
+    "excmo excma exmo exma ilmo ilma p.ej v.gr avda avd ctra pza plza urb ntra apdo aprox máx mín dpto depto "
+    /* Italian */ " sig sigg sig.ra sig.na sig.ri dott dott.ssa dott.ri dr.ssa prof.ssa proff avv ing geom "
+    "rag cav l'on serg "
+    "dell'on all'on dall'on gr.uff f.lli p.za p.zza v.le c.so l.go ad_es per_es p.es cfr spett egr ill.mo "
+    /* Portuguese */ " dra profa enga sarg av p.ex v.ex v.exa s.exa pça trav rod "
+    /* Russian */ " т.е т.к т.н т.о т.ч напр см проф акад доц инж ул просп пр-т пл наб пер бул бульв мкр пос "
+    "пгт дер тов "
+    "гр св канд зав зам ок прибл ";
+/* Titles that are other words with a small letter. */
+static const char titles[] =
+    " prof dir min cap dep emb des pe ir gov sen rep rev hon lt sgt capt cpl maj adm "
+    "cmdr cdr pres pvt brig amb fr on pr me mm mons "
+    "sor fa ten cel alm insp supt atty gent ";
+static const char before_numbers[] =
+    " no nos nr nrs nrn n° nº n.º num núm núms nn pp pg pgs pag pagg pág págs seq ff art artt arts abs "
+    "abschn par parr párr párrf "
+    "fig figs figg abb abbn tab tabs tabb tabl taf vol vols voll chap chaps cap caps capp kap eq eqs sec "
+    "sect "
+    "secs sez sér ser "
+    "séc sécs abt bd bde ziff rn rdnr anm ann app ref réf tel tél teléf tlf tlfno cell fax ext al lin vers "
+    "ver bl ed aufl "
+    "ausg jg sp env max min mind est edif blq ap tít lett apt apto rm bk fol inc d.lgs d.l d.m d.p.r "
+    "рис табл ауд эт стр гл разд ст пп подп кв д корп оф т вып род ум тел доб ред прим прил илл ";
+/* Months, which are before numbers as well. */
+static const char short_months[] =
+    " jan janv feb febr fev févr mar apr avr abr ene jun juin jul juil aug ago sep sept sett set "
+    "oct okt ott out nov dec dez déc dic mag giu lug янв февр фев апр авг сент сен окт нояб ноя "
+    "дек ";
+/* Before a name, or at the end. */
+static const char between[] =
+    " st ste sto sta mt mts ft jr sr jun co ave blvd bd rd hwy sq dept prof univ inst assn intl natl govt "
+    "dist et_al et_coll "
+    "gen col adj cdt dir.gén esp esq "
+    "u.a u.ä o.ä s.o s.u a.a.o ebd str mio mrd tsd jh jhd jhdt med phil jur rer nat lat engl frz griech "
+    "österr kath evang röm "
+    "arch eng arq éd éds eds hrsg hg dép coll k.k e.v ex cia cía cie ph.d prov fraz gén "
+    "им пр др изд обл губ респ ген полк лейт серж адм ср англ нем фр лат греч ред ст ";
+/* Places and others that are other words with a small letter. */
+static const char names[] =
+    " calif mass conn penn pa va vt fla tex ill wash ariz colo mich minn ala ark okla tenn wis neb nev "
+    "ore del md mo ky ga wyo fed ed ";
+static const char last[] = " etc usw ecc ud uds vd vds ee.uu ff.aa e.u.a o.n.u u.r.s.s incl excl u.s.w usf "
+                           "u.v.m u.a.m u.dgl u.ä.m v.chr n.chr a.c d.c av.j.-c apr.j.-c ap.j.-c "
+                           "corp inc ltd ltda llc plc bros s.a s.l s.p.a s.r.l s.n.c s.a.s "
+                           "т.д т.п и_др и_пр н.э тт тыс млн млрд трлн кв.м кв.км кв.см куб.м куб.см sq.ft ";
+/* With a number before them. */
+static const char times[] = " a.m p.m b.c a.d г в гг вв ";
+
+static const char starters[] =
+    /* English */
+    " the this that these those there here he she it we they you i his her its our their my your who what "
+    "when where why "
+    "how which whose if whether but and or so yet then while after before since because although though "
+    "however still also "
+    "now once in on at from to with without under over during as an a not no nor yes do did does is are was "
+    "were has had "
+    "can could should would let please nobody everyone everybody someone somebody nothing everything "
+    "something many "
+    "most some all any each every few both several another other others one two three only even never always "
+    "perhaps maybe "
+    "today yesterday tomorrow later meanwhile thus therefore for by about none between until unless thanks "
+    "thank "
+    /* German */
+    " der die das den dem des ein eine einen einem einer er sie es wir ihr ich du man mein meine dein sein "
+    "seine unser "
+    "unsere ihre dieser diese dieses diesen jener jede jeder jedes alle viele manche einige keiner keine "
+    "kein niemand "
+    "jemand alles nichts etwas wer wo wann warum wie wohin und oder aber doch denn dann danach dort hier da "
+    "jetzt heute "
+    "gestern morgen später früher im am auf aus bei beim mit nach von vom vor zum zur über unter für durch "
+    "ohne gegen seit "
+    "bis um als wenn weil obwohl während nachdem trotzdem deshalb daher außerdem auch nur schon noch nun "
+    "sind war waren "
+    "hat haben kann nicht ja nein bitte insgesamt erst damals ihm ihn uns mir euch danke "
+    /* French */
+    " le la les un une des du de il elle ils elles nous vous je tu ce cet cette ces cela ça ceci mon ma mes "
+    "ton ta tes "
+    "son sa ses notre nos votre vos leur leurs qui que quoi où quand comment pourquoi quel quelle quels "
+    "quelles et ou mais "
+    "donc or car puis alors ensuite après avant depuis dans en au aux à par pour sur sous avec sans chez "
+    "vers entre "
+    "pendant si comme lorsque tout tous toute toutes chaque plusieurs certains certaines aucun aucune "
+    "personne rien "
+    "beaucoup peu y ici là hier demain oui non ne pas même aussi encore déjà toujours jamais est sont voici "
+    "voilà selon "
+    "malgré merci "
+    /* Italian */
+    " lo gli i uno una egli lui lei noi voi loro io essa essi questo questa questi queste quello quella "
+    "quelli ciò chi che "
+    "cosa dove quando come perché quale quanto e ed o ma però quindi poi allora dopo prima nel nella nei "
+    "nelle nello al "
+    "alla ai alle dal dalla dai di del della dei delle per con su sul sulla tra fra senza se mentre anche "
+    "ancora già sempre "
+    "mai nessuno niente tutto tutta tutti tutte molti molte alcuni altri ogni ci vi è era sono ha hanno fu "
+    "oggi ieri "
+    "domani qui lì sì no ecco secondo grazie "
+    /* Spanish */
+    " el los las unos unas él ella ellos ellas usted ustedes yo tú nosotros esto este esta estos estas eso "
+    "ese esa esos esas "
+    "aquel aquella sus mis tus su mi tu nuestro nuestra quién quien qué cuál cuándo cuando dónde donde cómo "
+    "como por "
+    "porque para sin desde hasta sobre según tras durante antes después luego entonces ahora hoy ayer mañana "
+    "aquí allí "
+    "allá u pero sino aunque nadie nada nunca siempre también tampoco todo toda todos todas muchos muchas "
+    "algunos algunas "
+    "otros otras cada dos hay son fue está están han me te le nos ya así además más gracias "
+    /* Portuguese */
+    " o os as um uma uns umas ele ela eles elas você vocês eu nós isto isso estes essa aquele aquela seu sua "
+    "seus suas meu "
+    "minha nosso nossa quem qual onde para com sem em na nas ao aos às da do das dos até depois então agora "
+    "hoje ontem "
+    "amanhã ali mas porém embora não ninguém também tudo muitos muitas alguns algumas outro outra outros há "
+    "são foi tem já "
+    "assim além mesmo mais obrigado obrigada "
+    /* Russian */
+    " он она оно они мы вы я ты это этот эта эти тот те его её ее их мой моя наш наша ваш свой кто что где "
+    "когда куда "
+    "откуда почему как какой который и а но или да нет не ни однако зато потом затем тогда теперь сейчас "
+    "сегодня вчера "
+    "завтра здесь там тут так также тоже ещё еще уже только даже в во на с со к ко о об от до из за по под "
+    "над при для без "
+    "через после перед между у если хотя пока чтобы потому поэтому все всё весь вся каждый многие некоторые "
+    "никто ничего "
+    "никогда всегда нельзя можно надо был была было были есть спасибо ";
+static const char elided[] =
+    " l d c j n s m t qu dell nell all dall sull un quell quest dov com lorsqu puisqu jusqu aujourd "
+    "don won isn aren wasn doesn didn couldn wouldn ";
+static const char articles[] = " il lo el o le al del dal do ";
+static const char particles[] =
+    " de di da do del della dos das du des la le lo van von der den el al ben bin san mc st ter ";
+static const char labels[] =
+    " vitamin vitamine vitamina plan type typ tipo group gruppe groupe grupo gruppo class klasse classe "
+    "clase section "
+    "abschnitt sección seção part teil partie parte point punkt punto ponto grade note nota letter buchstabe "
+    "lettre letra "
+    "lettera hepatitis hépatite epatite hepatite blutgruppe category kategorie catégorie categoría categoria "
+    "team appendix "
+    "anhang annexe anexo allegato schedule exhibit option opción variant variante column spalte colonne "
+    "columna line linie "
+    "ligne línea gate gleis platform terminal building serie série series level model modell moll dur "
+    "витамин витамина витамины план плана тип типа группа группы группу класс класса пункт пункта буква "
+    "буквы часть "
+    "вариант приложение ";
+static const char ordinals[] = " am im vom zum beim ab bis seit der die das dem den des ein eine einen einem "
+                               "einer eines sein seine seinen seinem seiner "
+                               "ihr ihre ihren ihrem ihrer mein meine meinen meinem meiner dein deine deinen "
+                               "unser unsere unseren jeder jede jedes jeden "
+                               "dieser diese dieses diesen kein keine und zur auf nach ";
+static const char german_months[] =
+    " januar jänner februar märz april mai juni juli august september oktober november dezember "
+    "jan feb apr jun jul aug sep sept okt nov dez ";
+static const char before_i[] =
+    " and am do did does so or nor than as was have had has can could will would should may must but not ";
+static const char prepositions[] =
+    " at by in on around about after before until since from um gegen vor nach bis seit vers à a alle "
+    "dopo prima verso às antes depois desde hacia hasta las в во около с со до после к ко на от ";
+static const char reports[] =
+    " said says asked cried shouted yelled replied whispered exclaimed called answered screamed ";
+
+static int is_in(const char *list, const char *word)
+{
+    char key[CLF__WORD_BYTES + 3];
+    snprintf(key, sizeof key, " %s ", word);
+    return word[0] != '\0' && strstr(list, key) != NULL;
+}
+
+/* Of numbers up to 39: CD and MC are words. */
+static int is_roman_digit(int32_t character)
+{
+    return character == 'I' || character == 'V' || character == 'X';
+}
+
+/* Reads what stands in [start, end) of the passage. */
+static struct clf__word read_word(const struct clf__passage *passage, size_t start, size_t end)
+{
+    struct clf__word word = {.start = start, .end = end, .is_roman = 1};
+    int bytes = 0, is_long = 0;
+    for (size_t at = start, next; at < end; at = next) {
+        int32_t character = clf__char_at(passage, at, &next);
+        enum clf__mark mark = clf__mark_at(passage, at, NULL);
+        word.is_capital |= at == start && mark == CLF__MARK_UPPER;
+        word.capitals += mark == CLF__MARK_UPPER;
+        word.is_roman &= is_roman_digit(character);
+        word.letters += mark == CLF__MARK_LOWER || mark == CLF__MARK_UPPER || mark == CLF__MARK_LETTER;
+        word.digits += mark == CLF__MARK_DIGIT;
+        word.stops += mark == CLF__MARK_STOP;
+        is_long |= bytes + U8_MAX_LENGTH >= CLF__WORD_BYTES;
+        if (!is_long) {
+            UBool failed = 0;
+            U8_APPEND((uint8_t *)word.lower, bytes, CLF__WORD_BYTES, u_tolower(character), failed);
+            is_long |= failed;
+        }
+    }
+    word.lower[is_long ? 0 : bytes] = '\0';
+    word.is_roman &= word.letters > 0;
+    return word;
+}
+
+static int is_apostrophe(int32_t character)
+{
+    return character == '\'' || character == 0x2019;
+}
+
+struct clf__word clf__word_before(const struct clf__passage *passage, size_t start, size_t end)
+{
+    enum { LONGEST = 2 * CLF__WORD_BYTES };
+    size_t at = end, begin;
+    int is_cased = 0;
+    while (at > start && end - at < LONGEST) {
+        int32_t character = clf__char_before(passage, at, &begin);
+        enum clf__mark mark = clf__mark_at(passage, begin, NULL);
+        int belongs = clf__mark_is_word(mark) || mark == CLF__MARK_STOP || character == '-' ||
+                      is_apostrophe(character) || character == 0xb0;
+        if (!belongs || (mark == CLF__MARK_LETTER && is_cased)) {
+            break;
+        }
+        is_cased |= mark == CLF__MARK_LOWER || mark == CLF__MARK_UPPER;
+        at = begin;
+    }
+    while (at < end && is_apostrophe(clf__char_at(passage, at, NULL))) {
+        clf__char_at(passage, at, &at);
+    }
+    return read_word(passage, at, end);
+}
+
+struct clf__word clf__word_at(const struct clf__passage *passage, size_t at)
+{
+    size_t end = at, next;
+    while (clf__mark_is_word(clf__mark_at(passage, end, &next))) {
+        end = next;
+    }
+    return read_word(passage, at, end);
+}
+
+/* Whether a word is one of a list, or what stands behind an apostrophe or the last hyphen: "l'art",
+ * "Dr.-Ing". */
+static int is_listed(const char *list, const char *word)
+{
+    const char *straight = strchr(word, '\''), *curly = strstr(word, "\xe2\x80\x99"),
+               *hyphen = strrchr(word, '-');
+    return is_in(list, word) || (straight != NULL && is_in(list, straight + 1)) ||
+           (curly != NULL && is_in(list, curly + 3)) || (hyphen != NULL && is_in(list, hyphen + 1));
+}
+
+/* "Goethestr." */
+static int is_street(const char *word)
+{
+    size_t size = strlen(word);
+    return size > 3 && strcmp(word + size - 3, "str") == 0;
+}
+
+static enum clf__word_class classify(const char *word, int is_capital)
+{
+    if (is_listed(times, word)) {
+        return CLF__WORD_TIME;
+    }
+    if (is_listed(last, word) && !(is_capital && (is_in(" a.c d.c ", word)))) { /* D.C. is a place */
+        return CLF__WORD_LAST;
+    }
+    if (is_listed(never, word) || (is_capital && is_listed(titles, word))) {
+        return CLF__WORD_NEVER;
+    }
+    if (is_listed(between, word) || (is_capital && is_listed(names, word)) || is_street(word)) {
+        return CLF__WORD_BETWEEN;
+    }
+    return is_listed(before_numbers, word) || is_in(short_months, word) ? CLF__WORD_NUMBER : CLF__WORD_PLAIN;
+}
+
+int clf__word_begins_abbreviation(const struct clf__passage *passage, const struct clf__word *word,
+                                  const struct clf__word *next)
+{
+    const char *const lists[] = {never, between, last, times};
+    char key[2 * CLF__WORD_BYTES + 3];
+    snprintf(key, sizeof key, " %s.%s", word->lower, next->lower);
+    int found = 0,
+        is_short = word->letters > 0 && next->letters > 0 && clf__char_at(passage, next->end, NULL) == '.';
+    for (size_t i = 0; is_short && i < sizeof lists / sizeof *lists; i++) {
+        for (const char *at = lists[i]; !found && (at = strstr(at, key)) != NULL; at++) {
+            found = at[strlen(key)] == ' ' || at[strlen(key)] == '.';
+        }
+    }
+    return found;
+}
+
+enum clf__word_class clf__word_classify(const struct clf__passage *passage, size_t start,
+                                        const struct clf__word *word)
+{
+    enum { MOST = 3 };
+    enum clf__word_class found = classify(word->lower, word->is_capital);
+    struct clf__word first = *word;
+    char joined[CLF__WORD_BYTES];
+    snprintf(joined, sizeof joined, "%s", word->lower);
+    for (int i = 0; i < MOST; i++) {
+        size_t at = first.start, begin, spaces = 0;
+        int32_t character;
+        while ((character = clf__char_before(passage, at, &begin)) >= 0 && begin >= start &&
+               clf__mark_at(passage, begin, NULL) == CLF__MARK_SPACE) {
+            at = begin;
+            spaces++;
+        }
+        if (spaces == 0 || at <= start) {
+            break;
+        }
+        int has_stop = character == '.';
+        first = clf__word_before(passage, start, has_stop ? begin : at);
+        char longer[CLF__WORD_BYTES];
+        int size = snprintf(longer, sizeof longer, "%s%s%s", first.lower, has_stop ? "." : "_", joined);
+        if (first.lower[0] == '\0' || size >= CLF__WORD_BYTES) {
+            break;
+        }
+        snprintf(joined, sizeof joined, "%s", longer);
+        enum clf__word_class whole = classify(joined, first.is_capital);
+        found = whole != CLF__WORD_PLAIN ? whole : found;
+        if (!has_stop) {
+            break;
+        }
+    }
+    return found;
+}
+
+int clf__word_is_starter(const struct clf__passage *passage, const struct clf__word *word)
+{
+    size_t next;
+    int32_t behind = clf__char_at(passage, word->end, &next);
+    if (behind == '.' && word->letters == 1) { /* an initial */
+        return 0;
+    }
+    if (is_apostrophe(behind) && clf__mark_at(passage, next, NULL) != CLF__MARK_LOWER) { /* L'Oréal */
+        return 0;
+    }
+    if (is_apostrophe(behind) && is_in(elided, word->lower)) {
+        return 1;
+    }
+    return is_in(starters, word->lower);
+}
+
+int clf__word_is_particle(const struct clf__word *word)
+{
+    return is_in(particles, word->lower);
+}
+
+int clf__word_is_label(const struct clf__word *word, const struct clf__word *letter)
+{
+    return is_listed(labels, word->lower) ||
+           (strcmp(letter->lower, "i") == 0 && is_in(before_i, word->lower));
+}
+
+int clf__word_precedes_ordinal(const struct clf__word *word)
+{
+    return is_in(ordinals, word->lower);
+}
+
+int clf__word_is_german_month(const struct clf__word *word)
+{
+    return is_in(german_months, word->lower);
+}
+
+int clf__word_is_title(const struct clf__word *word, const struct clf__word *article)
+{
+    return is_in(titles, word->lower) && is_in(articles, article->lower);
+}
+
+int clf__word_is_short_month(const struct clf__word *word)
+{
+    return is_in(short_months, word->lower);
+}
+
+int clf__word_is_preposition(const struct clf__word *word)
+{
+    return is_in(prepositions, word->lower);
+}
+
+int clf__word_has_vowels(const struct clf__word *word)
+{
+    static const char *const consonants[] = {"b", "c", "d", "f", "g", "h", "j", "k", "l", "m", "n",
+                                             "p", "q", "r", "s", "t", "v", "w", "x", "z", "б", "в",
+                                             "г", "д", "ж", "з", "й", "к", "л", "м", "н", "п", "р",
+                                             "с", "т", "ф", "х", "ц", "ч", "ш", "щ"};
+    size_t at = 0, size = strlen(word->lower), count = sizeof consonants / sizeof *consonants, i = 0;
+    while (at < size && i < count) {
+        for (i = 0; i < count && strncmp(word->lower + at, consonants[i], strlen(consonants[i])) != 0; i++) {
+        }
+        at += i < count ? strlen(consonants[i]) : 0;
+    }
+    return at < size;
+}
+
+int clf__word_reports(const struct clf__word *word)
+{
+    return is_in(reports, word->lower);
+}
