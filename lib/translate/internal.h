@@ -54,8 +54,8 @@ struct clf_translator {
     struct clf_translator *starts;        /* gives the first tokens of alternatives; NULL: none are wanted */
     struct clf_stage_times times;
     struct clf_stage_times all_times; /* of the first of several: its own and those of all beside it */
-    int warns_of_sentences;                     /* a line of several sentences is warned of yet */
-    int is_working;                             /* callbacks of a call may come back */
+    int warns_of_sentences;           /* a line of several sentences is warned of yet */
+    int is_working;                   /* callbacks of a call may come back */
 };
 
 /* One source that was read: ids or frames. */
