@@ -109,7 +109,8 @@ static void test_bench(void **state)
 #define BENCH "bench --stage encode "
     refuse_call("bench --batch 1", "--stage");
     refuse_call("bench --merge", "the files to join");
-    refuse_call(BENCH "--html page.html", "--html");
+    refuse_call(BENCH "--html -", "--html");
+    refuse_call(BENCH "--quick", "--quick");
     refuse_call("bench --stage nosuch",
                 "--stage takes encode|translate|score|transcribe|train|step|ops|products|attention|start");
     refuse_call("bench --stage train --precision int8", "fp32 or bf16");

@@ -218,7 +218,7 @@ static struct process_result run_losing(int rank, int launch, const char *instea
 #ifdef __SANITIZE_ADDRESS__
     skip(); /* its runtime must be the first that is loaded */
 #endif
-    const char *const settings[][2] = {{"LD_PRELOAD", CLF_BUILD_FOLDER "/tests/lost.so"},
+    const char *const settings[][2] = {{"LD_PRELOAD", process_library("lost.so")},
                                        {"LOST_AFTER", process_format("%d", launch)},
                                        {"LOST_RANK", process_format("%d", rank)},
                                        {instead, "1"}};

@@ -113,7 +113,8 @@ static struct process_result run_losing(const char *lines, int launch, const cha
 #ifdef __SANITIZE_ADDRESS__
     skip(); /* its runtime must be the first that is loaded */
 #endif
-    struct process process = {.input = lines, .environment = "LD_PRELOAD=" CLF_BUILD_FOLDER "/tests/lost.so"};
+    struct process process = {.input = lines,
+                              .environment = process_format("LD_PRELOAD=%s", process_library("lost.so"))};
     setenv("LOST_AFTER", process_format("%d", launch), 1);
     struct process_result result = process_run(&process, arguments);
     unsetenv("LOST_AFTER");

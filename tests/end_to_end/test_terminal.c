@@ -19,12 +19,9 @@ enum { MOST_WORDS = 16 };
  * from the terminal as well; returns the terminal's other side. */
 static int start_on_terminal(pid_t *child, int input, const char *arguments)
 {
-    char *words[MOST_WORDS + 1] = {process_format("%s/clformer", CLF_BUILD_FOLDER)};
-    int count = 1, master = posix_openpt(O_RDWR | O_NOCTTY);
-    for (char *rest = process_format("%s", arguments), *word; (word = strtok_r(rest, " ", &rest)) != NULL;) {
-        assert_true(count < MOST_WORDS);
-        words[count++] = word;
-    }
+    char *words[MOST_WORDS + 1];
+    int master = posix_openpt(O_RDWR | O_NOCTTY);
+    process_split(words, MOST_WORDS, process_format("%s/clformer %s", CLF_BUILD_FOLDER, arguments));
     assert_true(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
     int slave = open(ptsname(master), O_RDWR | O_NOCTTY);
     assert_true(slave >= 0);

@@ -76,22 +76,47 @@ const char *process_model_copy(const char *model)
     return folder;
 }
 
-/* What starts a process: its launcher's words, the program, its arguments. */
-static void split(char **argv, const struct process *process, const char *arguments)
+/* The spaces of a folder that words name do not part them. */
+static void keep_spaces(char *words, const char *folder)
 {
-    const char *program =
-        process->program ? process->program : process_format("%s/clformer", CLF_BUILD_FOLDER);
-    const char *launcher = process->launcher ? process->launcher : "";
-    char *words = process_format("%s %s %s", launcher, program, arguments);
+    size_t size = strlen(folder);
+    for (char *at = words; (at = strstr(at, folder)) != NULL; at += size) {
+        for (size_t i = 0; i < size; i++) {
+            at[i] = at[i] == ' ' ? '\x1f' : at[i];
+        }
+    }
+}
+
+int process_split(char **argv, int most, char *words)
+{
     int count = 0;
+    keep_spaces(words, CLF_BUILD_FOLDER);
+    keep_spaces(words, CLF_SOURCE_FOLDER);
     for (char *rest = words, *word; (word = strtok_r(rest, " ", &rest)) != NULL;) {
-        assert_true(count < MAX_ARGUMENTS - 1);
+        assert_true(count < most);
         for (char *c = word; *c; c++) {
             *c = *c == '\x1f' ? ' ' : *c;
         }
         argv[count++] = word;
     }
     argv[count] = NULL;
+    return count;
+}
+
+const char *process_library(const char *name)
+{
+    char *link = process_format("%s/%s", support_temporary_folder(), name);
+    assert_int_equal(symlink(process_format("%s/tests/%s", CLF_BUILD_FOLDER, name), link), 0);
+    return link;
+}
+
+/* What starts a process: its launcher's words, the program, its arguments. */
+static void split(char **argv, const struct process *process, const char *arguments)
+{
+    const char *program =
+        process->program ? process->program : process_format("%s/clformer", CLF_BUILD_FOLDER);
+    const char *launcher = process->launcher ? process->launcher : "";
+    process_split(argv, MAX_ARGUMENTS - 1, process_format("%s %s %s", launcher, program, arguments));
 }
 
 void process_set_environment(void)

@@ -33,6 +33,13 @@ struct process {
                               */
 };
 
+/* Splits words in place at single spaces, but for those of the source and the build folder; "\x1f" becomes a
+ * space. argv gets at most `most` of them and a NULL; returns how many. */
+int process_split(char **argv, int most, char *words);
+
+/* The path of a library of the build's tests, without spaces, which LD_PRELOAD takes for separators. */
+const char *process_library(const char *name);
+
 /* Runs build/clformer, or `program`, with these arguments (split at single spaces; "\x1f" stands for a space
  * inside one). Kernels that a driver keeps are shared between runs, in $XDG_CACHE_HOME or below the build
  * folder. */
