@@ -56,15 +56,26 @@ static size_t pitch_of(const struct conversion *conversion, int inputs)
     return CLF__PACKED_PITCH((size_t)inputs, conversion->element_bytes, conversion->tail_bytes);
 }
 
-clf_status clf__activations_reserve(struct clf_device *device, size_t bytes)
+static clf_status reserve(struct clf__buffer **scratch, struct clf_device *device, size_t bytes,
+                          const char *what)
 {
-    if (device->packed != NULL && clf__buffer_bytes(device->packed) >= bytes) {
+    if (*scratch != NULL && clf__buffer_bytes(*scratch) >= bytes) {
         return CLF_OK;
     }
     /* First the old one, which kernels that are enqueued keep alive: both might not fit. */
-    clf__buffer_free(device->packed);
-    device->packed = NULL;
-    return clf__buffer_create_large(&device->packed, device, bytes, "copies of the operands of products");
+    clf__buffer_free(*scratch);
+    *scratch = NULL;
+    return clf__buffer_create_large(scratch, device, bytes, what);
+}
+
+clf_status clf__activations_reserve(struct clf_device *device, size_t bytes)
+{
+    return reserve(&device->packed, device, bytes, "copies of the operands of products");
+}
+
+clf_status clf__transposed_reserve(struct clf_device *device, size_t bytes)
+{
+    return reserve(&device->transposed, device, bytes, "a transposed operand");
 }
 
 clf_status clf__gemm_reserve(struct clf_device *device, int rows, int inputs, clf_precision precision)

@@ -12,6 +12,8 @@ struct clf__activations {
 
 /* Enlarges the device's scratch memory, which whoever multiplies may fill with copies of its operands. */
 clf_status clf__activations_reserve(struct clf_device *device, size_t bytes);
+/* The same of its scratch memory for a transposed operand. */
+clf_status clf__transposed_reserve(struct clf_device *device, size_t bytes);
 
 /* Whether the device computes in bf16, and does not merely store weights so. */
 int clf__has_bf16_products(const struct clf_device *device);

@@ -187,7 +187,7 @@ clf_status clf__matrix_reserve_gradient(struct clf_device *device, int rows, int
     size_t bytes = (size_t)count_words(rows < GRADIENT_ROWS ? rows : GRADIENT_ROWS) * word_bytes;
     size_t panels = clf__ceil_divide((size_t)outputs, CLF__PANEL);
     CLF__TRY(clf__activations_reserve(device, bytes * (size_t)inputs));
-    return clf__native_reserve_transposed(device, bytes * panels * CLF__PANEL);
+    return clf__transposed_reserve(device, bytes * panels * CLF__PANEL);
 }
 
 /* dW += scale * dyᵀ x, as the transpose (inputs, outputs) of the product xᵀ dy. */

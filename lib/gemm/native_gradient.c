@@ -21,16 +21,6 @@ static int together(clf_precision precision)
     return clf__packing_of(precision)->group;
 }
 
-clf_status clf__native_reserve_transposed(struct clf_device *device, size_t bytes)
-{
-    if (device->transposed != NULL && clf__buffer_bytes(device->transposed) >= bytes) {
-        return CLF_OK;
-    }
-    clf__buffer_free(device->transposed);
-    device->transposed = NULL;
-    return clf__buffer_create(&device->transposed, device, bytes, "a transposed weight");
-}
-
 /* Rows of x that are packed at a time, so that the copy stays in a cache. */
 static int packed_rows(int rows, int inputs, clf_precision precision)
 {
@@ -64,7 +54,7 @@ clf_status clf__native_reserve_gradients(struct clf_device *device, int rows, in
         if (is_matrix) {
             CLF__TRY(clf__matrix_reserve_gradient(device, rows, outputs, inputs));
         }
-        return clf__native_reserve_transposed(device, clf__panels_bytes(packing, inputs, outputs));
+        return clf__transposed_reserve(device, clf__panels_bytes(packing, inputs, outputs));
     }
     CLF__TRY(clf__gemm_reserve(device, rows, outputs, precision));
     return clf__activations_reserve(device, packed_bytes(device, rows, inputs, precision));
@@ -78,7 +68,7 @@ static clf_status transpose(struct clf__weight *out, const struct clf__weight *w
     const struct clf__gemm_provider *provider =
         precision == CLF_PRECISION_BF16 ? weight->bf16_provider : weight->provider;
     size_t bytes = provider->weight_bytes(precision, weight->inputs, weight->outputs);
-    CLF__TRY(clf__native_reserve_transposed(device, bytes));
+    CLF__TRY(clf__transposed_reserve(device, bytes));
     const struct clf__argument arguments[] = {
         CLF__BUFFER(device->transposed),
         CLF__BUFFER(weight->buffer),

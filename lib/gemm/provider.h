@@ -120,8 +120,6 @@ clf_status clf__native_input_gradient(struct clf__matrix dx, struct clf__matrix 
                                       struct clf__matrix residual);
 clf_status clf__native_weight_gradient(struct clf__weight *dweight, struct clf__matrix dy,
                                        struct clf__matrix x, int rows, float scale);
-/* Enlarges the device's memory for a transposed operand. */
-clf_status clf__native_reserve_transposed(struct clf_device *device, size_t bytes);
 
 /* matrix.c: dweight, in fp32 with products in bf16, += scale * dyᵀ x by matrix instructions. */
 clf_status clf__matrix_reserve_gradient(struct clf_device *device, int rows, int outputs, int inputs);
