@@ -206,12 +206,13 @@ static int check_source(const char *path, const char *source)
 
 static int broken_rules, source_files;
 
-static int check_file(const char *path, const struct stat *status, int kind, struct FTW *walk)
+/* The text of a file that has one of the suffixes, counted in source_files, until the next call; NULL of any
+ * other. */
+static const char *read_source(const char *path, int kind, const char *const *suffixes)
 {
-    (void)status, (void)walk;
     const char *end = strrchr(path, '.');
-    if (kind != FTW_F || end == NULL || (strcmp(end, ".c") && strcmp(end, ".cc") && strcmp(end, ".h"))) {
-        return 0;
+    if (kind != FTW_F || end == NULL || !is_named(end, suffixes)) {
+        return NULL;
     }
     static char source[MAX_SOURCE];
     FILE *file = fopen(path, "r");
@@ -221,7 +222,17 @@ static int check_file(const char *path, const struct stat *status, int kind, str
     fclose(file);
     source[length] = '\0';
     source_files++;
-    broken_rules += check_source(path + strlen(CLF_SOURCE_FOLDER "/lib/"), source);
+    return source;
+}
+
+static int check_file(const char *path, const struct stat *status, int kind, struct FTW *walk)
+{
+    (void)status, (void)walk;
+    static const char *const suffixes[] = {".c", ".cc", ".h", NULL};
+    const char *source = read_source(path, kind, suffixes);
+    if (source != NULL) {
+        broken_rules += check_source(path + strlen(CLF_SOURCE_FOLDER "/lib/"), source);
+    }
     return 0;
 }
 
@@ -280,17 +291,9 @@ static void test_each_rule_catches_its_breach(void **state)
 static int check_mask(const char *path, const struct stat *status, int kind, struct FTW *walk)
 {
     (void)status, (void)walk;
-    const char *end = strrchr(path, '.');
-    if (kind != FTW_F || end == NULL || strcmp(end, ".c") != 0) {
-        return 0;
-    }
-    static char source[MAX_SOURCE];
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    source[fread(source, 1, sizeof source - 1, file)] = '\0';
-    fclose(file);
-    source_files++;
-    const char *found = strstr(source, "umask(");
+    static const char *const suffixes[] = {".c", NULL};
+    const char *source = read_source(path, kind, suffixes);
+    const char *found = source != NULL ? strstr(source, "umask(") : NULL;
     broken_rules += found != NULL && report(path, "umask", "nobody sets the mask of the process");
     return 0;
 }
@@ -327,17 +330,9 @@ static int has_variadic_macro(const char *source)
 static int check_kernels(const char *path, const struct stat *status, int kind, struct FTW *walk)
 {
     (void)status, (void)walk;
-    const char *end = strrchr(path, '.');
-    if (kind != FTW_F || end == NULL || strcmp(end, ".cl") != 0) {
-        return 0;
-    }
-    static char source[MAX_SOURCE];
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    source[fread(source, 1, sizeof source - 1, file)] = '\0';
-    fclose(file);
-    source_files++;
-    if (has_variadic_macro(source)) {
+    static const char *const suffixes[] = {".cl", NULL};
+    const char *source = read_source(path, kind, suffixes);
+    if (source != NULL && has_variadic_macro(source)) {
         print_message("%s: NVIDIA's compiler refuses variadic macros\n", path);
         broken_rules++;
     }

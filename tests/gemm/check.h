@@ -39,7 +39,7 @@ static inline struct clf_device *native_device(int form, int variant, clf_precis
         return device;
     }
     if (variant == EMULATED) {
-        return form == CLF_FORM_GPU ? support_matrix_device() : NULL;
+        return form == CLF_FORM_GPU && !clf__caps_have_matrix(caps) ? support_matrix_device() : NULL;
     }
     int differs = (caps->level->instructions & (CLF__DOT_BF16 | CLF__MATRIX_ANY)) != 0;
     if (precision == CLF_PRECISION_INT8) {
