@@ -52,7 +52,7 @@ static size_t change(uint8_t *bytes, size_t size, uint64_t *state)
                                          {0, 0, 0, 0, 0, 0, 0, 0x80},
                                          {1}};
     size_t at = draw(state, size), length = 1 + draw(state, size - at < 8 ? size - at : 8);
-    switch (draw(state, 5)) {
+    switch (draw(state, 7)) {
     case 0:
         bytes[at] ^= (uint8_t)(1U << draw(state, 8));
         break;
@@ -64,6 +64,12 @@ static size_t change(uint8_t *bytes, size_t size, uint64_t *state)
         break;
     case 3:
         memset(bytes + at, '0' + (int)draw(state, 10), length);
+        break;
+    case 4:
+        bytes[at] = bytes[draw(state, size)];
+        break;
+    case 5:
+        memmove(bytes + at, bytes + draw(state, size - length + 1), length);
         break;
     default:
         memmove(bytes + at, bytes + at + length, size - at - length);
