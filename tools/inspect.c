@@ -196,7 +196,7 @@ static int print_text(const char *text)
 {
     json_t *model = json_loads(text, 0, NULL);
     if (model == NULL) {
-        fprintf(stderr, "clformer: no memory left to show the model\n");
+        fprintf(stderr, "clformer: out of memory for the model's description\n");
         return EXIT_FAILED;
     }
     const json_t *tensors = json_object_get(model, "tensors");

@@ -160,7 +160,7 @@ int main(int argc, char **argv)
         return EXIT_FAILED;
     }
     if (!terminal_guard()) {
-        fprintf(stderr, "clformer: no memory left\n");
+        fprintf(stderr, "clformer: out of memory\n");
         return EXIT_FAILED;
     }
     signals_catch(0);

@@ -39,7 +39,7 @@ static int parse_numbers(double **out, int *count, const char *text, const char 
     const char *rest = text;
     double *numbers = *out = calloc(strlen(text) / 2 + 1, sizeof *numbers);
     if (numbers == NULL) {
-        fprintf(stderr, "clformer: no memory left\n");
+        fprintf(stderr, "clformer: out of memory\n");
         return EXIT_FAILED;
     }
     for (char *end;; rest = end + 1) {
@@ -75,7 +75,7 @@ static int parse_temperatures(struct job *job)
         free(job->temperatures);
         job->temperatures = calloc((size_t)steps, sizeof *job->temperatures);
         if (job->temperatures == NULL) {
-            fprintf(stderr, "clformer: no memory left\n");
+            fprintf(stderr, "clformer: out of memory\n");
             return EXIT_FAILED;
         }
         for (count = 0; count < steps; count++) {
@@ -99,7 +99,7 @@ static int parse_suppressed(struct job *job)
     int count = 0, status = *text != '\0' ? parse_numbers(&numbers, &count, text, wanted) : -1;
     job->suppressed = calloc((size_t)count + 1, sizeof *job->suppressed);
     if (job->suppressed == NULL) {
-        fprintf(stderr, "clformer: no memory left\n");
+        fprintf(stderr, "clformer: out of memory\n");
         status = EXIT_FAILED;
     }
     for (int i = 0; i < count && status < 0; i++) {

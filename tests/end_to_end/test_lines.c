@@ -273,7 +273,7 @@ static void test_cut_inside_a_character(void **state)
         struct process_result result = run_clformer(input, TRANSLATE "--beam 1 --max-length 8");
         assert_int_equal(result.status, 3);
         assert_non_null(strstr(result.output, "\nThanks.\n"));
-        assert_non_null(strstr(result.errors, "line 1: only the first 4194304 bytes of it were read"));
+        assert_non_null(strstr(result.errors, "line 1: truncated to the first 4194304 bytes"));
     }
 }
 

@@ -191,7 +191,7 @@ static void test_refused(void **state)
     assert_int_equal(process_count(own_errors(&result), "/none cannot be read: "), 1);
     process_write(folder, "two", "Oui.\nNon.\n", 10);
     result = run(2, "Merci.\n", process_format(SCORE "- %s/two", folder));
-    check_said(&result, 1, "each line needs its other side");
+    check_said(&result, 1, "give inputs with the same number of lines");
     /* Ranks that differ. */
     result = ranks_run_unlike(CLF_BUILD_FOLDER "/clformer", TRANSLATE "--beam 4", TRANSLATE "--beam 2");
     check_said(&result, 2, "--beam is 2, but 4 on rank 0; it must be the same on all ranks");

@@ -363,7 +363,7 @@ static void test_a_page_over_something_else(void **state)
     size_t size;
     const char *pairs = process_read(folder, "pairs", &size);
     refuse(call(folder, "model", process_format("--html %s/pairs", folder)), 1,
-           "pairs cannot be written: it holds something else than a page");
+           "pairs cannot be written: it exists and is not a page");
     assert_string_equal(process_read(folder, "pairs", &size), pairs);
     refuse(call(folder, "model", process_format("--log %s/one --html %s/one", folder, folder)), 2,
            "--log and --html are one file");

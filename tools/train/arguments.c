@@ -155,7 +155,7 @@ static int parse(struct flags *flags, struct clf_recipe *recipe, int *chooses, i
     int status = take_keys(recipe, argc, argv, rest, &rest_count);
     char *text = status < 0 ? make_help() : NULL;
     if (status < 0 && text == NULL) {
-        fprintf(stderr, "clformer: no memory left\n");
+        fprintf(stderr, "clformer: out of memory\n");
         return EXIT_FAILED;
     }
     if (status < 0) {
@@ -184,7 +184,7 @@ int train_arguments(struct flags *flags, struct clf_recipe *recipe, int *chooses
 {
     char **rest = malloc((size_t)argc * sizeof *rest);
     if (rest == NULL) {
-        fprintf(stderr, "clformer: no memory left\n");
+        fprintf(stderr, "clformer: out of memory\n");
         return EXIT_FAILED;
     }
     int status = parse(flags, recipe, chooses, argc, argv, rest);

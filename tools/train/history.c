@@ -103,7 +103,7 @@ int history_add(struct train_history *history, json_t *line, const char *place)
     };
     go_back(history, point.update);
     if (!append(history, &point) || !add_objects(history, line, point.update, point.epoch)) {
-        fprintf(stderr, "clformer: no memory left for the curves of %s\n", history->name);
+        fprintf(stderr, "clformer: out of memory for the curves of %s\n", history->name);
         return EXIT_FAILED;
     }
     return EXIT_DONE;
@@ -137,7 +137,7 @@ static struct train_history *find_run(struct reading *reading, const json_t *lin
     }
     struct train_history *runs = realloc(*reading->runs, ((size_t)*reading->count + 1) * sizeof *runs);
     if (runs == NULL) {
-        fprintf(stderr, "clformer: no memory left for the curves of %s\n", reading->path);
+        fprintf(stderr, "clformer: out of memory for the curves of %s\n", reading->path);
         return NULL;
     }
     *reading->runs = runs;
@@ -212,7 +212,7 @@ static int read_lines(struct reading *reading, FILE *file, char **text)
          number++) {
         bytes += size;
         if (size == INPUT_NO_MEMORY) {
-            fprintf(stderr, "clformer: no memory left for the curves of %s\n", reading->path);
+            fprintf(stderr, "clformer: out of memory for the curves of %s\n", reading->path);
             status = EXIT_FAILED;
             break;
         }

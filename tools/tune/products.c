@@ -97,7 +97,7 @@ static float *random_values(size_t count)
 
 static clf_status no_memory(void)
 {
-    return clf__fail(CLF_OUT_OF_MEMORY, "no memory left for the products to measure");
+    return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the products to measure");
 }
 
 static clf_status make_weight(struct tune_products *products, struct shape *shape)
