@@ -67,7 +67,7 @@ void clf__hypothesis_keep(struct clf__beam *list, int *count, int limit,
     if (place == limit) {
         return;
     }
-    /* The ids of the one that drops out, or of an unused place, hold the one that comes in. */
+    /* The inserted hypothesis uses the id array of the removed one or of an unused element. */
     if (*count < limit) {
         (*count)++;
     }

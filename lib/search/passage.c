@@ -198,20 +198,20 @@ static int is_under_way(const struct clf__passage_search *search)
     return search->rules != NULL && !search->is_over;
 }
 
-/* The prompt's last token and all behind it have candidates. */
+/* Returns 1 if the step's token is the last token of the prompt or a later one, which has candidates. */
 static int gives_candidates(const struct clf__passage_search *search)
 {
     return search->at >= search->prompt_count - 1;
 }
 
-/* What stands before the transcript's start tells whether anybody speaks. */
+/* Returns 1 at the transcript's start token, where the no-speech probability is read. */
 static int hears_speech(const struct clf__passage_search *search)
 {
     return search->at < search->prompt_count && search->prompt[search->at] == search->rules->start_id;
 }
 
-/* The next token of which anything is wanted: of the prompt the start of the transcript, and the last one.
- * Those before it are given. */
+/* Chooses the next token with an output: in the prompt the start of the transcript and the last token. The
+ * tokens before it are prefilled. */
 static void choose_token(struct clf__passage_search *search)
 {
     search->at = search->fed;
@@ -235,7 +235,7 @@ static void ban(struct clf__passage *passage, const struct clf__passage_search *
     passage->banned_offsets[row + 1] = at + count;
 }
 
-/* What is given before a row's own token: only a prompt's, which has one row. */
+/* Lists the tokens prefilled before a row's own token: part of the prompt, which has one row. */
 static void give(struct clf__passage *passage, const struct clf__passage_search *search, int row)
 {
     int32_t at = passage->given_offsets[row];
@@ -246,7 +246,7 @@ static void give(struct clf__passage *passage, const struct clf__passage_search 
     passage->given_offsets[row + 1] = at + count;
 }
 
-/* Behind the prompt samples part: all are drawn from its row. */
+/* Requests the draws of a row; after the prompt all samples are drawn from its only row. */
 static void ask_for_draws(struct clf__passage *passage, const struct clf__passage_search *search, int row,
                           const struct clf__path *path)
 {
@@ -265,7 +265,7 @@ static void ask_for_draws(struct clf__passage *passage, const struct clf__passag
     }
 }
 
-/* Adds the rows of a window. */
+/* Adds the rows of a window to the step. */
 static void ask(struct clf__passage *passage, int slot)
 {
     struct clf__passage_search *search = &passage->searches[slot];
@@ -302,7 +302,7 @@ struct clf__step *clf__passage_prepare(struct clf__passage *passage)
             ask(passage, slot);
         }
     }
-    step->ranges_before = step->both_statistics; /* that of no speech, which is banned itself */
+    step->ranges_before = step->both_statistics; /* the no-speech token, which is banned itself */
     step->given_offsets = passage->given_offsets[step->rows] > 0 ? passage->given_offsets : NULL;
     return step->rows > 0 ? step : NULL;
 }
@@ -369,7 +369,7 @@ static double score(const struct clf__passage_search *search, const struct clf__
     return path->sum / (penalty < 0 ? length : pow((5.0 + length) / 6.0, penalty));
 }
 
-/* Of equal ones the first sample. */
+/* Ties are won by the first sample. */
 static const struct clf__path *better(const struct clf__passage_search *search, const struct clf__path *best,
                                       const struct clf__path *path)
 {
@@ -389,7 +389,7 @@ struct clf__passage_result clf__passage_result(const struct clf__passage *passag
     for (int i = 0; i < search->finished_count; i++) {
         best = better(search, best, &search->finished[i]);
     }
-    /* Where too few have ended, those that have not make up for them. */
+    /* If too few hypotheses have ended, running ones are added (Whisper). */
     for (int i = 0; i < missing && i < search->running_count; i++) {
         best = better(search, best, &search->running[i]);
     }

@@ -1,10 +1,10 @@
-/* The search for what is said in windows of recordings, each by itself, as openai/whisper's decoding.py
- * defines it (Radford et al. 2022, 4.5): greedy or beam search under the rules of timestamps, or above the
- * temperature 0 samples, of which the best one counts. It asks the model for ranges of ids in place of all
- * logits, and the model draws, too.
+/* Whisper decoding: the search for the transcript of each window, as in openai/whisper's decoding.py (Radford
+ * et al. 2022, section 4.5): greedy or beam search under the timestamp rules or, at temperatures above 0,
+ * sampling of which the best sample is used. The search asks the model for candidates in ranges of ids
+ * instead of all logits; the model also draws the samples.
  *
  *     clf__passage_create(&passage, &limits)
- *     clf__passage_begin(passage, &rules, prompt, count, slot)    each window
+ *     clf__passage_begin(passage, &rules, prompt, count, slot)   for each window
  *     while ((step = clf__passage_prepare(passage)) != NULL) {
  *         the model fills the step
  *         clf__passage_advance(passage)
@@ -15,78 +15,79 @@
 
 #include "search/search.h"
 
-/* Ids are text below end_id, special from there on, and from timestamp_begin on times. */
+/* Ids below end_id are text; ids from end_id are special tokens; ids from timestamp_begin are timestamps. */
 struct clf__passage_rules {
     int vocabulary;
     int32_t end_id, timestamp_begin;
     int32_t no_speech_id, start_id; /* of the transcript */
-    int has_timestamps;             /* the rules of timestamps hold */
-    int text_only;             /* without timestamps: no special token, the end among them, and no time */
-    int first_timestamps;      /* so many of them may come first; 0: all */
-    const int32_t *suppressed; /* never generated; ascending, none twice */
+    int has_timestamps;             /* the timestamp rules apply */
+    int text_only; /* without timestamps: no special tokens (including the end token) and no timestamps */
+    int first_timestamps;      /* number of timestamps allowed as the first token; 0: all */
+    const int32_t *suppressed; /* never generated; ascending, without duplicates */
     int suppressed_count;
-    const int32_t *suppressed_first; /* those and what does not come first; likewise */
+    const int32_t *suppressed_first; /* suppressed ids and ids not allowed first; likewise */
     int suppressed_first_count;
-    int most_tokens;       /* generated, the end token included */
+    int most_tokens;       /* maximum number of generated tokens, including the end token */
     double patience;       /* the search ends with beams * patience finished hypotheses, rounded */
-    double length_penalty; /* scores are divided by ((5 + length) / 6)^penalty; below 0: by the length */
-    double temperature;    /* 0: beams; above: samples of softmax(logits / temperature) */
-    uint64_t random_key;   /* of what is drawn: the same one draws the same, whatever else is searched */
+    double length_penalty; /* scores are divided by ((5 + length) / 6)^penalty; negative: by the length */
+    double temperature;    /* 0: beam search; above 0: samples of softmax(logits / temperature) */
+    uint64_t random_key;   /* random key of the samples, which do not depend on other windows */
 };
 
 struct clf__passage;
 
 enum { CLF__PASSAGE_RANGES = 4 }; /* of a step's row */
 
-/* What a search has room for. */
+/* Capacity of a search. */
 struct clf__passage_limits {
     int slots;     /* windows at a time */
     int beams;     /* 1: greedy; < CLF__SEARCH_BEAMS_LIMIT */
-    int samples;   /* at temperatures above 0; 0: there are none */
+    int samples;   /* at temperatures above 0; 0: no sampling */
     int positions; /* of the decoder */
-    int wanted;    /* clf__passage_wanted(); of a greedy search up to 1 */
-    int finished;  /* hypotheses that are set aside: at least beams, beams * patience, and samples */
+    int wanted;    /* maximum of clf__passage_wanted(); up to 1 for greedy search */
+    int finished;  /* finished hypotheses: at least beams, beams * patience, and samples */
     int banned;    /* ids of a row */
 };
 
-/* How many finished hypotheses end a search with beams. */
+/* Returns the number of finished hypotheses that ends a beam search. */
 int clf__passage_wanted(int beams, double patience);
-/* Rows of a window, and candidates of a row. */
+/* Return the number of rows of a window and of candidates per row. */
 int clf__passage_rows(const struct clf__passage_limits *limits);
 int clf__passage_candidates(const struct clf__passage_limits *limits);
 
-/* Everything is allocated here. */
+/* Allocates all memory of the search. */
 clf_status clf__passage_create(struct clf__passage **out, const struct clf__passage_limits *limits);
 void clf__passage_free(struct clf__passage *passage);
 
-/* Begins a search in sequence slot `slot`, whose last one is over, behind a prompt of 1 to `positions` ids in
- * which start_id comes; rules and prompt stay the caller's, and as they are, until the result is read. */
+/* Begins a search in sequence slot `slot`, whose previous search is finished. The prompt has 1 to `positions`
+ * ids including start_id. Rules and prompt are owned by the caller and must not change until the result is
+ * read. */
 void clf__passage_begin(struct clf__passage *passage, const struct clf__passage_rules *rules,
                         const int32_t *prompt, int count, int slot);
-/* No search is under way any more, such as those of a call that failed. */
+/* Cancels all searches, for example after a failure. */
 void clf__passage_forget(struct clf__passage *passage);
-/* What the model is asked next; NULL: all searches are over. */
+/* Returns the next step for the model; NULL: all searches are finished. */
 struct clf__step *clf__passage_prepare(struct clf__passage *passage);
 void clf__passage_advance(struct clf__passage *passage);
 
-/* What was found at a slot; `ids` are the passage's until that begins again. */
+/* The result of a slot; `ids` are owned by the search and valid until the next search in the slot begins. */
 struct clf__passage_result {
     const int32_t *ids; /* without the end token */
     int count;
-    double log_probability; /* summed, the end token's included where it was generated */
-    double no_speech;       /* the probability that nobody speaks */
+    double log_probability; /* sum over all generated tokens, including the end token if there is one */
+    double no_speech;       /* probability that the window holds no speech */
     int is_not_finite;      /* the search ended at a logit that is NaN or +inf; there are no ids */
 };
 struct clf__passage_result clf__passage_result(const struct clf__passage *passage, int slot);
 
-/* timestamps.c: which ids may follow these, and which of them the model's answer leaves. */
+/* timestamps.c: the timestamp rules: allowed ids, and their candidates among the model's outputs. */
 
-/* The ranges of a row: the no-speech token before the bans, then text, special tokens, and times. */
+/* The ranges of a row: the no-speech token (before bans), then text, special tokens and timestamps. */
 enum { CLF__RANGE_NO_SPEECH, CLF__RANGE_TEXT, CLF__RANGE_SPECIAL, CLF__RANGE_TIMES };
-/* ranges (CLF__PASSAGE_RANGES, 2) of what may follow `count` generated ids. */
+/* Writes the allowed ranges (CLF__PASSAGE_RANGES, 2) after `count` generated ids. */
 void clf__timestamps_ranges(int32_t *ranges, const struct clf__passage_rules *rules, const int32_t *ids,
                             int count);
-/* What the model's answer leaves of a row: its ranges from `first` on, and log sum exp(x) of them. values and
+/* The ranges of a row that remain allowed, from `first` on, and log sum exp(x) over them. values and
  * range_ids are (CLF__PASSAGE_RANGES, k), statistics (CLF__PASSAGE_RANGES, 2). */
 struct clf__allowed {
     int first;
@@ -94,13 +95,13 @@ struct clf__allowed {
 };
 struct clf__allowed clf__timestamps_allowed(const struct clf__passage_rules *rules, const float *values,
                                             const int32_t *range_ids, const float *statistics, int k);
-/* Candidates of one row, best first, at most k: ids, and their log-probabilities among what is allowed.
- * Returns how many there are. */
+/* Writes at most k candidates of a row, best first: ids, and log-probabilities normalised over the allowed
+ * ids. Returns their number. */
 int clf__timestamps_candidates(int32_t *ids, double *log_probabilities,
                                const struct clf__passage_rules *rules, const float *values,
                                const int32_t *range_ids, const float *statistics, int k);
 
-/* The key of a window's draws: which window of a recording, and which try at it. */
+/* Returns the random key for a window of a recording and an attempt at it. */
 uint64_t clf__draws_key(uint64_t seed, int64_t window, int attempt);
 
 #endif

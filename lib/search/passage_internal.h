@@ -1,19 +1,19 @@
-/* The inside of a passage: what its files share. */
+/* Internal structures of Whisper decoding. */
 #ifndef CLF_SEARCH_PASSAGE_INTERNAL_H
 #define CLF_SEARCH_PASSAGE_INTERNAL_H
 
 #include "search/passage.h"
 
-/* A hypothesis: the ids that were generated, and the sum of their log-probabilities. */
+/* A hypothesis: the generated ids and the sum of their log-probabilities. */
 struct clf__path {
     int32_t *ids; /* (positions + 1) */
     int count;
     double sum;
-    int parent; /* the row that it goes on from, among the window's */
-    int sample; /* its number; 0 of beams */
+    int parent; /* the row that it continues, relative to the window's first row */
+    int sample; /* sample number; 0 for beams */
 };
 
-/* How a row may go on. */
+/* A candidate: a possible continuation of a row. */
 struct clf__way {
     int row;
     int32_t id;
@@ -22,12 +22,12 @@ struct clf__way {
 
 /* The search of one window. */
 struct clf__passage_search {
-    const struct clf__passage_rules *rules; /* NULL: none is there */
+    const struct clf__passage_rules *rules; /* NULL: no search */
     const int32_t *prompt;
     int prompt_count;
-    int fed;                                     /* tokens that the model has had of each row */
-    int at;                                      /* the position of the step's own token */
-    int first_row, first_draw;                   /* of the step */
+    int fed;                   /* number of tokens that the model has processed for each row */
+    int at;                    /* position of the step's token */
+    int first_row, first_draw; /* of the step */
     struct clf__path *running, *next, *finished; /* (rows), (rows), (limits.finished) */
     int running_count, finished_count, wanted;
     int is_over;
@@ -46,13 +46,12 @@ struct clf__passage {
     double *best_sums;       /* (k) likewise */
     struct clf__draw *draws; /* (slots * samples) */
     struct clf__step step;
-    /* What the step points to: (slots * rows) each, ranges (slots * rows, M, 2), given (slots * positions).
-     */
+    /* Arrays of the step: (slots * rows) each, ranges (slots * rows, M, 2), given (slots * positions). */
     int32_t *tokens, *positions, *cache_rows, *parents, *slots, *banned, *banned_offsets, *ranges, *given,
         *given_offsets;
 };
 
-/* passage_ways.c: takes every hypothesis of a search one token further, by what the model gave. */
+/* passage_ways.c: advances every hypothesis of a search by one token according to the model's outputs. */
 void clf__passage_go_on(struct clf__passage *passage, struct clf__passage_search *search);
 
 #endif

@@ -1,11 +1,10 @@
-/* How the hypotheses of a window go on: the best ways of all, or drawn ones. */
+/* Extends the hypotheses of a window, by the best candidates or by drawn tokens. */
 #include <math.h>
 #include <string.h>
 
 #include "search/passage_internal.h"
 
-/* All ways to go on, the best first; of equal ones that of the better row, then that of the higher place in
- * it. */
+/* Collects all candidates, best first; ties go to the better row, then to the better candidate of the row. */
 static int collect(struct clf__passage *passage, const struct clf__passage_search *search)
 {
     const struct clf__step *step = &passage->step;
@@ -37,7 +36,7 @@ static void extend(struct clf__path *path, const struct clf__path *from, const s
     path->ids[from->count] = by->id;
 }
 
-/* `count` hypotheses run on. */
+/* Makes the `count` extended hypotheses the running ones. */
 static void turn(struct clf__passage_search *search, int count)
 {
     struct clf__path *spent = search->running;
@@ -46,7 +45,7 @@ static void turn(struct clf__passage_search *search, int count)
     search->running_count = count;
 }
 
-/* Those that end are set aside, and of the others as many run on as there are beams. */
+/* Moves ended candidates to the finished hypotheses; up to `beams` others continue. */
 static void choose(struct clf__passage *passage, struct clf__passage_search *search)
 {
     int beams = passage->limits.beams, count = collect(passage, search), kept = 0;
@@ -65,7 +64,7 @@ static void choose(struct clf__passage *passage, struct clf__passage_search *sea
     turn(search, kept);
 }
 
-/* What a draw has come to among the ranges that are allowed; -1: none of them offers anything. */
+/* Returns the allowed range with the largest drawn value; -1: no allowed id is left. */
 static int drawn_range(const struct clf__step *step, int draw, int first_range)
 {
     const float *values = step->draw_values + (size_t)draw * CLF__PASSAGE_RANGES;
@@ -77,7 +76,7 @@ static int drawn_range(const struct clf__step *step, int draw, int first_range)
     return best;
 }
 
-/* A sample goes on by itself, where the model offers something. Returns how many run on, of which there were
+/* Extends a sample by its drawn token if there is one. Returns the number of running samples, which was
  * `kept`. */
 static int take_draw(struct clf__passage *passage, struct clf__passage_search *search, int d, int kept)
 {

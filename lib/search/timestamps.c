@@ -1,4 +1,4 @@
-/* The rules of timestamps (openai/whisper, decoding.py, ApplyTimestampRules). */
+/* The timestamp rules (openai/whisper, decoding.py, ApplyTimestampRules). */
 #include <math.h>
 
 #include "search/passage.h"
@@ -9,7 +9,7 @@ static void set_range(int32_t *ranges, int which, int32_t first, int32_t end)
     ranges[2 * which + 1] = end;
 }
 
-/* Times do not go back; one that closes a segment may be the one that opened it. */
+/* Timestamps do not decrease; only the end of a segment may equal its start. */
 static int32_t lowest_time(const struct clf__passage_rules *rules, const int32_t *ids, int count,
                            int closes_pair)
 {
@@ -74,7 +74,7 @@ struct clf__allowed clf__timestamps_allowed(const struct clf__passage_rules *rul
         }
     }
     if (rules->has_timestamps && sums[CLF__RANGE_TIMES] > best_other) {
-        allowed.first = CLF__RANGE_TIMES; /* a time is more probable than any one other token */
+        allowed.first = CLF__RANGE_TIMES; /* all timestamps together are more probable than any other token */
     }
     for (int r = allowed.first; r < CLF__PASSAGE_RANGES; r++) {
         allowed.normaliser = add_logs(allowed.normaliser, sums[r]);

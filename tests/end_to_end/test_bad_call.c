@@ -89,7 +89,7 @@ static void test_values(void **state)
     (void)state;
     refuse_call(TRANSLATE "--beam 0", "beam size 0");
     refuse_call(TRANSLATE "--top-p 0.5", "--top-p applies to sampling only; add --sample");
-    refuse_call(TRANSLATE "--seed 5", "--seed is for sampling");
+    refuse_call(TRANSLATE "--seed 5", "--seed applies to sampling");
     refuse_call(TRANSLATE "--sample --no-sample", "exclude each other");
     refuse_call(TRANSLATE "--target-prefix a --target-prefix-file b", "exclude each other");
     refuse_call(TRANSLATE "--beam 500", "beam size 500");

@@ -211,7 +211,7 @@ static void test_coverage_penalty(void **state)
     assert_string_not_equal(plain.output, covered.output);
     covered = run_clformer(line, TRANSLATE "--early-stopping all --coverage-penalty 0.5");
     assert_int_equal(covered.status, 2);
-    assert_non_null(strstr(covered.errors, "is not for a coverage penalty"));
+    assert_non_null(strstr(covered.errors, "cannot be combined with a coverage penalty"));
 }
 
 static void test_beam_groups(void **state)

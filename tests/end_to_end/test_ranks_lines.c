@@ -116,7 +116,7 @@ static void test_wrong_calls_are_said_once(void **state)
         const char *call, *part;
         int status;
     } rows[] = {
-        {TRANSLATE "--nosuch", "translate has no flag --nosuch", 2}, {"score", "score needs a model", 2},
+        {TRANSLATE "--nosuch", "translate has no flag --nosuch", 2}, {"score", "score requires a model", 2},
         {"train --nosuch", "train has no flag --nosuch", 2},         {"nosuch", "there is no verb", 2},
         {"train --recipe /no/such/recipe", "/no/such/recipe", 1},
     };
