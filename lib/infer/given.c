@@ -1,14 +1,14 @@
-/* Tokens that are given before those of a step: the decoder sees all of them at once, and steps find of them
- * what steps of their own would have left, but for the order of sums in cross-attention. */
+/* Prefill: runs the decoder over all prefix tokens of a step at once. The caches are the same as after single
+ * steps, except for the order of sums in cross-attention. */
 #include <assert.h>
 
 #include "config/sides.h"
 #include "infer/internal.h"
 
-/* A row a given token. */
+/* One row per prefix token. */
 struct given_views {
     struct clf__tensor ids, positions, position_rows, cache_rows, places;
-    struct clf__sequence_ranges cross; /* one a row of the step */
+    struct clf__sequence_ranges cross; /* one range per row of the step */
     double pairs;                      /* as a step's */
     const int32_t *host_cache_rows;
 };
@@ -23,7 +23,7 @@ static int count_given(const struct clf__step *step, int row)
     return step->given_offsets[row + 1] - step->given_offsets[row];
 }
 
-/* Where the given tokens of each row of the step look. */
+/* Sets the cross-attention ranges of the prefix tokens of each row. */
 static void take_cross_ranges(struct clf__sequence_ranges *cross, struct clf__session *session,
                               const struct clf__step *step)
 {
@@ -76,7 +76,7 @@ static clf_status upload_given(struct clf__session *session, struct given_views 
     return clf__upload_send(upload);
 }
 
-/* The next step's parents have them in their history. */
+/* Adds the prefix tokens to the history that the next step's rows continue. */
 static clf_status expect_given(const struct clf__session *session, const struct clf__mixer_step *mixer_step,
                                const struct given_views *views, const struct clf__step *step)
 {
@@ -108,7 +108,7 @@ clf_status clf__session_give(struct clf__session *session, const struct clf__ste
         .positions = views.positions,
         .relative = decoder->embedder.relative.table,
         .shared = &session->shared_state,
-        .turn = session->turn, /* that of the last step: what the next one follows */
+        .turn = session->turn, /* the last step's buffer, which the next step reads */
         .pairs = views.pairs,
         .places = views.places,
     };

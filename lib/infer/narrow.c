@@ -1,4 +1,4 @@
-/* Steps that choose among each source's own words. */
+/* Shortlists: steps that choose among a set of words per source. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "ops/embedding.h"
 #include "ops/shortlist.h"
 
-/* Logits that are held at a time, at least. */
+/* Minimum number of logits computed at a time. */
 enum { LEAST_LOGITS = 1 << 20 };
 
 static int is_narrow(const struct clf__session_limits *limits)
@@ -17,7 +17,7 @@ static int is_narrow(const struct clf__session_limits *limits)
     return limits->narrow_base + limits->narrow_each > 0 && limits->cache_rows > 0;
 }
 
-/* Words of a source of so many tokens. */
+/* Returns the maximum shortlist size of a source with `tokens` tokens. */
 static int64_t most_words(const struct clf__session *session, int tokens)
 {
     int64_t most = session->limits.narrow_base + (int64_t)session->limits.narrow_each * tokens;
@@ -25,8 +25,8 @@ static int64_t most_words(const struct clf__session *session, int tokens)
     return most < all ? most : all;
 }
 
-/* Places for each row of the memory. Rows are a slot's own, and with them these; one row has room for the
- * base already. */
+/* Returns the shortlist positions per memory row. A slot owns these positions of its rows; a single row
+ * includes space for the base words. */
 static int64_t places_each(const struct clf__session_limits *limits)
 {
     return (int64_t)limits->narrow_base + limits->narrow_each;
@@ -48,16 +48,16 @@ clf_status clf__narrowing_reserve(struct clf__session *session)
     int64_t places = limits->source_tokens * places_each(limits);
     int64_t row = clf__larger_int64(most_words(session, limits->source_length), limits->candidates);
     CLF__TRY(clf__arena_reserve(&session->arena, &narrowing->weight, CLF__F32, config->target_vocabulary,
-                                config->d_model, "the words' rows of the projection"));
+                                config->d_model, "rows of the projection for shortlists"));
     CLF__TRY(clf__arena_reserve(&session->arena, &narrowing->ids, CLF__I32, 1,
                                 clf__larger_int64(places, config->target_vocabulary), "the sources' words"));
     CLF__TRY(clf__arena_reserve(&session->arena, &narrowing->logits, CLF__F32, 1,
-                                clf__larger_int64(row, LEAST_LOGITS), "the logits of the sources' words"));
+                                clf__larger_int64(row, LEAST_LOGITS), "logits of shortlists"));
     CLF__TRY(clf__allocate(&narrowing->host_ids, (size_t)places, sizeof *narrowing->host_ids));
     return clf__allocate(&narrowing->counts, (size_t)limits->sources, sizeof *narrowing->counts);
 }
 
-/* The projection's weight lies in panels, whose rows are far apart: a copy is read instead. */
+/* Copies the projection's weight, because rows of its panel layout are not contiguous. */
 clf_status clf__narrowing_fill(struct clf__session *session)
 {
     struct clf__narrowing *narrowing = &session->narrowing;
@@ -101,7 +101,7 @@ clf_status clf__session_narrow(struct clf__session *session, int slot, const int
     return clf__tensor_write(clf__tensor_columns(narrowing->ids, (int)place, count), ids);
 }
 
-/* The place of an id in an ascending list, or -1. */
+/* Returns the position of an id in an ascending list, or -1. */
 static int find(const int32_t *ids, int count, int32_t id)
 {
     int low = 0, high = count;
@@ -144,7 +144,7 @@ void clf__narrowing_take_rows(struct clf__narrowed_rows *rows, struct clf__sessi
     offsets[step->rows] = kept;
 }
 
-/* Logits of some rows among their words become logits among all, in which other words have none. */
+/* Scatters the logits of shortlists to rows over all words; other words get -inf. */
 static clf_status spread_logits(struct clf__step *step, const struct clf__session *session,
                                 struct clf__tensor logits, int first)
 {

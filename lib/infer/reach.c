@@ -3,7 +3,8 @@
 #include "base/larger.h"
 #include "infer/internal.h"
 
-/* Allocating the session made room for the first ones. */
+/* Returns the table length for sequences of a length; the first CLF__FIRST_POSITIONS are allocated with the
+ * session. */
 static int round_positions(int length)
 {
     int rounded = CLF__FIRST_POSITIONS;

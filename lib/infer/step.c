@@ -17,17 +17,17 @@ struct clf__projection clf__session_projection(const struct clf__session *sessio
     return (struct clf__projection){.weight = linear->weight, .bias = linear->bias, .scale = linear->scale};
 }
 
-/* One row a hypothesis: where its ids, positions and candidates lie on the device. */
+/* Device tables of a step: ids, positions and candidates, one row per hypothesis. */
 struct step_views {
     struct clf__tensor tokens, positions, position_rows, cache_rows, parents, banned_offsets, banned;
     struct clf__tensor ranges; /* (rows, 2 M) */
     struct clf__tensor draws;  /* (draws, CLF__DRAW_WORDS) */
     struct clf__sequence_ranges cross;
-    double pairs; /* of self-attention: rows times the positions that they see */
+    double pairs; /* self-attention: sum over rows of the positions attended to */
     struct clf__narrowed_rows narrowed;
 };
 
-/* Rows of one slot are adjacent and look at the same memory: one range a slot. */
+/* Rows of a slot are adjacent and share their memory: one range per slot. */
 static void fill_cross_ranges(struct clf__sequence_ranges *ranges, const struct clf__session *session,
                               int32_t *table, const struct clf__step *step)
 {
@@ -41,7 +41,7 @@ static void fill_cross_ranges(struct clf__sequence_ranges *ranges, const struct 
             longest = slot->length > longest ? slot->length : longest;
         }
         table[4 * (count - 1) + 1]++;
-        assert(table[4 * (count - 1) + 1] <= ranges->max_queries); /* a kernel's task has room for no more */
+        assert(table[4 * (count - 1) + 1] <= ranges->max_queries); /* limit of a kernel's task */
     }
     ranges->sequences = ranges->table.rows = count;
     ranges->max_keys = longest;
@@ -49,7 +49,7 @@ static void fill_cross_ranges(struct clf__sequence_ranges *ranges, const struct 
 
 _Static_assert(sizeof(struct clf__draw) == CLF__DRAW_WORDS * sizeof(int32_t), "kernels read its words");
 
-/* A table of integers; there may be none. */
+/* Uploads a table of integers; rows may be 0. */
 static struct clf__tensor take_table(struct clf__upload *upload, const void *table, int rows, int columns)
 {
     int count = rows * columns;
@@ -102,7 +102,7 @@ static clf_status upload_step(struct clf__session *session, struct step_views *v
     return clf__upload_send_later(upload);
 }
 
-/* A view on part of the results, first element `offset`. */
+/* Returns a view on part of the results, starting at element `offset`. */
 static struct clf__tensor results_view(const struct clf__session *session, enum clf__type type, int rows,
                                        int columns, int offset)
 {
@@ -112,7 +112,7 @@ static struct clf__tensor results_view(const struct clf__session *session, enum 
     return view;
 }
 
-/* What a step reads back of its rows, as it lies in the results, one after the other. */
+/* Results that a step reads back, in this order in the results tensor. */
 struct step_results {
     struct clf__tensor values, ids, statistics;
     struct clf__tensor range_values, range_ids, range_statistics; /* ranges_each times as wide */
@@ -151,7 +151,7 @@ static struct step_results results_of(const struct clf__session *session, const 
     return results;
 }
 
-/* Ranges first .. end - 1 of each of some rows. */
+/* Computes ranges first to end - 1 of some rows. */
 static clf_status look_at_ranges(const struct step_results *results, const struct step_views *views,
                                  struct clf__tensor logits, int first_row, int first, int end, int k)
 {
@@ -169,8 +169,8 @@ static clf_status look_at_ranges(const struct step_results *results, const struc
                              clf__tensor_columns(ranges, 2 * first, 2 * count));
 }
 
-/* Draws the tokens that follow some rows, the first of which is `first_row`, from their logits without the
- * banned ids. */
+/* Draws the tokens that follow some rows, starting at row `first_row`, from their logits without banned ids.
+ */
 static clf_status draw(const struct step_results *results, const struct step_views *views,
                        const struct clf__step *step, struct clf__tensor logits, int first_row)
 {
@@ -191,8 +191,8 @@ static clf_status draw(const struct step_results *results, const struct step_vie
                                           clf__tensor_rows(views->draws, first, count), first_row);
 }
 
-/* clf__projection_top_k() that keeps the logits: what is wanted before the banned ids are taken away is read
- * or looked at, and then ranges of what is left, from which is drawn, too. */
+/* As clf__projection_top_k(), but keeps the logits: first uses them before bans, then searches the ranges
+ * after bans and draws from these. */
 static clf_status keep_logits(struct clf__session *session, struct clf__step *step,
                               const struct step_views *views, const struct step_results *results)
 {
@@ -217,7 +217,7 @@ static clf_status keep_logits(struct clf__session *session, struct clf__step *st
     return CLF_OK;
 }
 
-/* The next numbers of the results. */
+/* Copies the next results. */
 static const float *copy_results(void *target, const float *source, int count)
 {
     if (count > 0) {
@@ -226,7 +226,7 @@ static const float *copy_results(void *target, const float *source, int count)
     return source + count;
 }
 
-/* Reads every candidate in one copy. */
+/* Reads all candidates in one copy. */
 static clf_status read_candidates(struct clf__session *session, struct clf__step *step,
                                   const struct step_views *views)
 {
@@ -262,7 +262,7 @@ static clf_status read_candidates(struct clf__session *session, struct clf__step
     return CLF_OK;
 }
 
-/* What comes before the layers, unless their launch begins with it: then the call says so. */
+/* Computes the decoder's input, or passes it to the layers' launch as its start. */
 static clf_status start_step(struct clf__session *session, struct clf__layer_call *call,
                              const struct clf__step_start *start, int rows)
 {
@@ -280,7 +280,7 @@ static clf_status start_step(struct clf__session *session, struct clf__layer_cal
                                  start->positions);
 }
 
-/* Where the rows of a step look at sources of at most so many rows. */
+/* Returns the tensor for the step's attention weights, for sources of at most `columns` rows. */
 static struct clf__tensor looks_of(const struct clf__session *session, const struct clf__step *step,
                                    int longest)
 {
@@ -302,8 +302,8 @@ static clf_status decode(struct clf__session *session, struct clf__step *step, c
     return read_candidates(session, step, views);
 }
 
-/* Repeats a step of persistent launches by a launch for each operation. Whether groups see what other groups
- * wrote depends on hardware and compiler, and a comparison of bits tells. */
+/* Repeats a step of persistent launches with one launch per operation and compares the bits, because the
+ * visibility of writes between work-groups depends on hardware and compiler. */
 static clf_status prove(struct clf__session *session, struct clf__step *step, const struct step_views *views,
                         const struct clf__layer_call *call, const struct clf__step_start *start)
 {
@@ -318,18 +318,17 @@ static clf_status prove(struct clf__session *session, struct clf__step *step, co
         device->has_no_persistent_launches = 0;
         device->persistent_proofs++;
     } else if (status == CLF_OK) {
-        clf__log(
-            CLF_LOG_WARNING,
-            "device %s: the results of a persistent launch differ; decoding continues with a launch for each "
-            "operation",
-            device->label);
+        clf__log(CLF_LOG_WARNING,
+                 "device %s: the results of a persistent launch differ; decoding continues with a launch for "
+                 "each operation",
+                 device->label);
     }
     clf__free(found);
     return status;
 }
 
-/* decode(), once more where a persistent launch failed or is not trusted yet: a step overwrites nothing that
- * it reads. */
+/* Runs decode(), again if a persistent launch failed or is not yet verified; a step does not overwrite its
+ * inputs, so it can be repeated. */
 static clf_status decode_safely(struct clf__session *session, struct clf__step *step,
                                 const struct step_views *views, const struct clf__layer_call *call,
                                 const struct clf__step_start *start)
@@ -405,7 +404,7 @@ clf_status clf__session_step(struct clf__session *session, struct clf__step *ste
 {
     clf_status status = run_step(session, step);
     if (status != CLF_OK) {
-        /* It may still read what was uploaded, and weights and caches by their addresses. */
+        /* Enqueued work may still read uploaded tables, and weights and caches by address. */
         clf__device_settle(session->transformer->device);
         clf__persistent_end(&session->persistent, 0);
     }

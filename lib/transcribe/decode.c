@@ -1,4 +1,4 @@
-/* One window: its frames are encoded, and what is said in it is searched for. */
+/* Encodes the frames of a window and searches for its transcript. */
 #include <math.h>
 #include <string.h>
 
@@ -50,7 +50,7 @@ clf_status clf__detect_language(int32_t *out, struct clf_transcriber *transcribe
     return CLF_OK;
 }
 
-/* Of ids, those from `first` to before `end`, as far as there are such. */
+/* Appends ids `first` to `end` - 1, as far as they exist. */
 static clf_status append(struct clf__ids *prompt, const struct clf__ids *ids, int first, int end)
 {
     for (int i = first > 0 ? first : 0; i < end && i < ids->count; i++) {
@@ -70,9 +70,8 @@ struct clf__room clf__room_before(const struct clf_transcriber *transcriber)
     };
 }
 
-/* Hot words, then an initial prompt that is carried along, then the latest of what was said before. Where the
- * prompt leaves no room, what comes of it is what openai/whisper's slices of lists come to: the latest of all
- * of it. */
+/* Appends hotwords, then a carried initial prompt, then the latest text of earlier windows. If the prompt is
+ * too long, the result equals that of openai/whisper's list slices: its last tokens. */
 static clf_status append_before(struct clf__ids *prompt, const struct clf_transcriber *transcriber,
                                 const struct clf__ids *previous)
 {
@@ -103,8 +102,7 @@ clf_status clf__append_start(struct clf__ids *ids, const struct clf_transcriber 
     return CLF_OK;
 }
 
-/* What stands before the text: what was said before, then the language, the task and what the window begins
- * with. */
+/* Builds the prompt: text of earlier windows, language, task and the prefix of the window. */
 static clf_status make_prompt(struct clf__ids *prompt, const struct clf_transcriber *transcriber,
                               int32_t language, const struct clf__ids *previous)
 {
@@ -118,7 +116,7 @@ static clf_status make_prompt(struct clf__ids *prompt, const struct clf_transcri
     return append(prompt, &transcriber->prefix, 0, transcriber->prefix.count);
 }
 
-/* Rounded half to even, as in Python; 0: all of them. */
+/* Rounded half to even, as in Python; 0: all timestamps. */
 static int count_first_timestamps(const struct clf_transcribe_options *options)
 {
     double latest = options->max_initial_timestamp;

@@ -1,17 +1,18 @@
-/* Segments that a model may have invented where nobody speaks (openai/whisper, transcribe.py,
- * hallucination_silence_threshold): words that are too short, too long or improbable, with silence around. */
+/* Detects hallucinated segments (openai/whisper, transcribe.py, hallucination_silence_threshold): words that
+ * are too short, too long or improbable, surrounded by silence. */
 #include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "transcribe/internal.h"
 
-enum { FIRST_WORDS = 8 }; /* of a segment, which tell whether it is odd */
+enum { FIRST_WORDS = 8 }; /* number of words that are examined in a segment */
 
-static const double IMPROBABLE = 0.15, SHORT = 0.133, LONG = 2.0; /* a word's probability, and seconds */
+static const double IMPROBABLE = 0.15, SHORT = 0.133,
+                    LONG = 2.0; /* probability of a word, and durations in seconds */
 static const double SHORT_WEIGHT = 15.0, ODD = 3.0, NEARLY = 0.01;
-static const double EDGE = 2.0; /* seconds, at either end of a window */
-/* As it is joined to words; a word that is a part of it is no word. */
+static const double EDGE = 2.0; /* seconds at either end of a window */
+/* Punctuation as joined to words; a word that is a substring of it is not counted. */
 static const char SIGNS[] = CLF__PREPENDED CLF__APPENDED;
 
 static double oddness(const struct clf_word *word)
@@ -34,7 +35,7 @@ int clf__segment_is_odd(const struct clf_segment *segment)
     return segment->word_count > 0 && (score >= ODD || score + NEARLY >= count);
 }
 
-/* The first segment with words from `i` on, or `count`. */
+/* Returns the first segment with words from `i` on, or `count`. */
 static int next_spoken(const struct clf_segment *segments, int count, int i)
 {
     while (i < count && segments[i].word_count == 0) {
@@ -43,7 +44,7 @@ static int next_spoken(const struct clf_segment *segments, int count, int i)
     return i;
 }
 
-/* Whether silence, or what is odd too, is on both sides of an odd segment. */
+/* Returns 1 if silence or another anomaly is on both sides of an anomalous segment. */
 static int is_alone(const struct clf_segment *segments, int count, int i, double spoken,
                     const struct clf__window_times *window)
 {
@@ -65,7 +66,7 @@ int clf__segments_keep(const struct clf_segment *segments, int count, const stru
     int first = next_spoken(segments, count, 0);
     if (first < count && clf__segment_is_odd(&segments[first])) {
         double gap = segments[first].start - window->start;
-        if (gap > window->silence) { /* it is heard once more without the silence before it */
+        if (gap > window->silence) { /* the window is decoded again without the silence at its start */
             *seek = llrint(window->start * CLF__FRAMES_A_SECOND) + llrint(gap * CLF__FRAMES_A_SECOND);
             return -1;
         }

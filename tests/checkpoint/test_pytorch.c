@@ -184,8 +184,8 @@ static void test_wrong_pickles(void **state)
         ROW(START NAME("a") TENSOR(STORAGE_OF("torch\nFloatStorage", "0", "\x07"), "\0", ")", ")") END,
             CLF_FORMAT, "has no storage of its size"),
         ROW(START NAME("a") ROWS NAME("a") ROWS END, CLF_FORMAT, "tensor \"a\" is in "),
-        ROW(START NAME("\0") ROWS END, CLF_FORMAT, "a name that is no text"),
-        ROW(START NAME("\xff") ROWS END, CLF_FORMAT, "a name that is no text"),
+        ROW(START NAME("\0") ROWS END, CLF_FORMAT, "a name that is not a text"),
+        ROW(START NAME("\xff") ROWS END, CLF_FORMAT, "a name that is not a text"),
 #undef ROW
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

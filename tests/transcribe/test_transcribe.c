@@ -190,7 +190,7 @@ static void test_refused(void **state)
     clf_transcribe_options_init(&options);
     options.language = "xx";
     assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT,
-                 "does not know the language \"xx\"");
+                 "unknown language \"xx\"");
     options.language = NULL;
     options.beam = 65;
     assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT,
@@ -209,7 +209,8 @@ static void test_refused(void **state)
     assert_null(transcriber);
     options.clip_count = 0;
     options.hallucination_silence_threshold = 2;
-    assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT, "times of words");
+    assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT,
+                 "requires word timestamps");
     options.hallucination_silence_threshold = 0;
     options.temperatures = falling;
     assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT, "0 temperatures");
@@ -229,10 +230,11 @@ static void test_refused(void **state)
     options.suppressed = &id_out_of_range;
     options.suppressed_count = 1;
     assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT,
-                 "suppressed id 1774: the vocabulary has 0 to 1773");
+                 "suppressed id 1774: must be 0 to 1773");
     options.suppressed = NULL;
     options.hotwords = options.prefix = "a";
-    assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT, "beside a prefix");
+    assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT,
+                 "have no effect with a prefix");
     options.hotwords = options.prefix = NULL;
     options.interrupted = ask;
     options.user = &heard;
@@ -243,12 +245,12 @@ static void test_refused(void **state)
     assert_fails(transcribe(&transcript, model, &options, samples, COUNT), CLF_FORMAT, "is not a number");
     assert_ok(clf_model_load(&other, support_device(CLF_FORM_AUTO), support_fixture("models/whisper"), NULL));
     assert_fails(clf_transcriber_create(&transcriber, other, NULL), CLF_UNSUPPORTED,
-                 "is no Whisper model, which hears 30 s at a time; `clformer translate` takes it");
+                 "this is a speech model other than Whisper; use `clformer translate`");
     clf_model_free(other);
     assert_ok(clf_model_load(&other, support_device(CLF_FORM_AUTO), support_fixture("models/marian"), NULL));
     assert_fails(clf_transcriber_create(&transcriber, other, NULL), CLF_UNSUPPORTED,
-                 "is no Whisper model but one of text, which `clformer translate` takes");
-    assert_fails(clf_transcriber_create(&transcriber, NULL, NULL), CLF_BAD_ARGUMENT, "there is no model");
+                 "this is a text model; use `clformer translate`");
+    assert_fails(clf_transcriber_create(&transcriber, NULL, NULL), CLF_BAD_ARGUMENT, "model is NULL");
     clf_model_free(other);
     clf_model_free(model);
 }
