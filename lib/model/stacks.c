@@ -37,7 +37,7 @@ static void build_average(struct clf__layer *layer, const struct clf__config *co
     average->norm = &layer->mixer_norm;
 }
 
-/* All but the parameters. */
+/* Builds a stack without its parameters. */
 static clf_status build(struct clf__stack *stack, const struct clf__config *config, enum clf__side side)
 {
     int count = clf__config_layers(config, side);
@@ -68,7 +68,7 @@ static clf_status build_both(struct clf__stacks out, const struct clf__config *c
     return build(out.decoder, config, CLF__DECODER);
 }
 
-/* The target's tokens, where they are the source's. */
+/* Shares the source's embedding with the target, if the configuration does. */
 static void share_tokens(struct clf__stacks stacks, const struct clf__config *config)
 {
     if (config->share_source_target) {
@@ -84,7 +84,7 @@ struct loader {
     const struct clf__parameters *parameters;
 };
 
-/* A parameter as host values; the caller frees them. */
+/* Reads a parameter as host values, freed by the caller. */
 static clf_status read_values(float **out, const struct loader *loader, const char *name, int rows,
                               int columns)
 {
@@ -98,14 +98,15 @@ static clf_status read_values(float **out, const struct loader *loader, const ch
     return status;
 }
 
-/* The stacked rows of a module's parts, as they lie in the file. */
+/* The stacked rows of a module's parameters, in the order of the file. */
 struct part_rows {
     const struct clf__module *module;
     const struct clf__stored_tensor *stored[CLF__MODULE_PARTS];
-    size_t odd[CLF__MODULE_PARTS]; /* values that are no finite numbers */
+    size_t odd[CLF__MODULE_PARTS]; /* number of non-finite values */
 };
 
-/* The part that has row *first of all, which becomes the row in it; at most *count are there. */
+/* Finds the parameter that contains row *first of the module; makes *first relative to it and limits *count.
+ */
 static int find_part(const struct part_rows *rows, int *first, int *count)
 {
     const struct clf__module_part *parts = rows->module->parts;
@@ -143,7 +144,7 @@ static clf_status read_part_int8(void *user, int first, int count, int8_t *targe
     return CLF_OK;
 }
 
-/* Where a module's weights come from; of int8 as it is where all parts are. */
+/* Returns the source of a module's weights; int8 is read unchanged if all its parameters are int8. */
 static struct clf__weight_stream stream_of(struct part_rows *rows, const struct loader *loader,
                                            const struct clf__module *module)
 {
@@ -171,7 +172,7 @@ static void warn_of_odd(const struct part_rows *rows)
     }
 }
 
-/* Parts without a bias beside others with one get zeros. */
+/* Parameters without a bias get zeros if others of the module have one. */
 static clf_status read_bias(float **out, const struct loader *loader, const struct clf__module *module)
 {
     int rows = 0, has_bias = 0;
@@ -315,7 +316,8 @@ static clf_status zero_linear(struct clf__linear *out, const struct clf__linear 
                                     what);
 }
 
-/* The stack's relative bias is made of the table by bucket, and so is the one's gradient of the other's. */
+/* The stack's relative bias is computed from the table by bucket, and the gradient of the table by bucket
+ * from the gradient of the bias. */
 static clf_status zero_table(struct clf__tensor *out, const struct clf__tensor *like,
                              const struct zeroing *zeroing, enum clf__side side, const char *what)
 {

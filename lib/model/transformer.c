@@ -23,8 +23,7 @@ static clf_status check_fits(const struct clf__transformer *transformer, const c
     return clf__fail(
         CLF_DEVICE_MEMORY,
         "%s: the weights need %" PRIu64 " bytes on the device, which has %" PRIu64 " left of %" PRIu64
-        "; store them in fewer bytes (--precision fp16 or int8), or choose a smaller model or a device "
-        "with more memory",
+        "; use a smaller precision (--precision fp16 or int8), a smaller model or a device with more memory",
         folder, needed, left, clf__device_caps(transformer->device)->memory_bytes);
 }
 
