@@ -6,7 +6,7 @@ the other; then the ranks add up their gradients, and each takes the step for it
 import dataclasses
 import math
 
-# Bytes that clformer's tree adds up at a time, and a rank's share of them at least: lib/backprop/lending.c
+# Bytes per all-reduce block of clformer, and the minimum size of a rank's part of it: lib/backprop/lending.c
 STRETCH, LEAST_SHARE = 1 << 20, 1 << 16
 
 
