@@ -19,11 +19,11 @@ extern "C" {
 struct clf_translator;
 
 typedef enum clf_length_rule {
-    CLF_LENGTH_HUGGINGFACE, /* score = sum / length^penalty */
-    CLF_LENGTH_GNMT,        /* score = sum / ((5 + length) / 6)^penalty (Wu et al. 2016, section 7) */
-    CLF_LENGTH_NONE,        /* score = sum */
-    CLF_LENGTH_JADORE, /* score = sum / (1 + length)^penalty: the start token is counted, as in the Translator
-                          of jadore1801120/attention-is-all-you-need-pytorch */
+    CLF_LENGTH_HUGGINGFACE,     /* score = sum / length^penalty */
+    CLF_LENGTH_GNMT,            /* score = sum / ((5 + length) / 6)^penalty (Wu et al. 2016, section 7) */
+    CLF_LENGTH_NONE,            /* score = sum */
+    CLF_LENGTH_INCLUDING_START, /* score = sum / (1 + length)^penalty: the start token is counted, as in the
+                          Translator of jadore1801120/attention-is-all-you-need-pytorch */
 } clf_length_rule;
 
 typedef enum clf_early_stopping {
@@ -33,7 +33,7 @@ typedef enum clf_early_stopping {
     CLF_STOP_ALL, /* each beam continues past its end token until all beams have one, as in the Translator of
                      jadore1801120/attention-is-all-you-need-pytorch; tokens after the first end token count
                      in the score but are removed from the text */
-    CLF_STOP_NARROW, /* finished beams are removed and the beam shrinks (Marian) */
+    CLF_STOP_SHRINK, /* finished beams are removed and the beam shrinks (Marian) */
 } clf_early_stopping;
 
 /* A sentence of a line, or part of a sentence that is too long for the model; valid during the callback. */
@@ -154,7 +154,7 @@ struct clf_translate_options {
      * transformers 4. The beams form beam_groups groups of equal size, each with a separate beam search.
      * Groups step in order: the score of a token is reduced by diversity_penalty, above 0, for every beam of
      * an earlier group that has just selected the token. Log-probabilities are not changed. The result is the
-     * best translations of all groups. Not with sample, and not with CLF_STOP_ALL or CLF_STOP_NARROW. With
+     * best translations of all groups. Not with sample, and not with CLF_STOP_ALL or CLF_STOP_SHRINK. With
      * renormalize, logits are copied from the device at each step. 1: one group. */
     int beam_groups;
     double diversity_penalty;

@@ -136,9 +136,9 @@ static void finish(struct clf__search_source *source, const struct clf__beam *fr
                          from, candidate);
 }
 
-/* --- CLF__STOP_NARROW --- */
+/* --- CLF__STOP_SHRINK --- */
 
-static void advance_narrow(const struct clf__search *search, struct clf__search_source *source, int count)
+static void advance_shrinking(const struct clf__search *search, struct clf__search_source *source, int count)
 {
     const struct clf__search_options *options = source->options;
     int length = source->running[0].length + 1, next_count = 0;
@@ -174,8 +174,8 @@ void clf__beam_advance(const struct clf__search *search, struct clf__search_sour
         return;
     }
     rank_candidates(search->candidates, count, is_drawn);
-    if (options->early_stopping == CLF__STOP_NARROW) {
-        advance_narrow(search, source, count);
+    if (options->early_stopping == CLF__STOP_SHRINK) {
+        advance_shrinking(search, source, count);
         return;
     }
     int length = source->running[0].length + 1;

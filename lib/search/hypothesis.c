@@ -41,7 +41,7 @@ float clf__length_divisor(const struct clf__search_options *options, int length)
         return (float)pow(length, options->length_penalty);
     case CLF__LENGTH_GNMT:
         return (float)pow((5.0 + length) / 6.0, options->length_penalty);
-    case CLF__LENGTH_JADORE:
+    case CLF__LENGTH_INCLUDING_START:
         return (float)pow(1.0 + length, options->length_penalty);
     case CLF__LENGTH_NONE:
         break;

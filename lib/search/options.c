@@ -52,7 +52,7 @@ static clf_status check_groups(const struct clf__search_options *options)
     }
     const char *problem = options->sampling.is_on                       ? "tokens are drawn"
                           : options->early_stopping == CLF__STOP_ALL    ? "early stopping is \"all\""
-                          : options->early_stopping == CLF__STOP_NARROW ? "early stopping is \"narrow\""
+                          : options->early_stopping == CLF__STOP_SHRINK ? "early stopping is \"narrow\""
                                                                         : NULL;
     return problem == NULL ? CLF_OK
                            : clf__fail(CLF_BAD_ARGUMENT, "beam groups cannot be used if %s", problem);
@@ -68,10 +68,10 @@ static clf_status check_scoring(const struct clf__search_options *options)
         return clf__fail(CLF_BAD_ARGUMENT, "length penalty %g: it must be a finite number",
                          options->length_penalty);
     }
-    if ((unsigned)options->length_rule > CLF__LENGTH_JADORE) {
+    if ((unsigned)options->length_rule > CLF__LENGTH_INCLUDING_START) {
         return clf__fail(CLF_BAD_ARGUMENT, "length rule %d: unknown value", (int)options->length_rule);
     }
-    if ((unsigned)options->early_stopping > CLF__STOP_NARROW) {
+    if ((unsigned)options->early_stopping > CLF__STOP_SHRINK) {
         return clf__fail(CLF_BAD_ARGUMENT, "early stopping %d: it must be false, true, never, all or narrow",
                          (int)options->early_stopping);
     }

@@ -17,11 +17,11 @@
 #include "base/status.h"
 
 enum clf__length_rule {
-    CLF__LENGTH_HUGGINGFACE, /* score = sum / length^penalty, length = generated tokens including the end
-                                token */
-    CLF__LENGTH_GNMT,        /* score = sum / ((5 + length) / 6)^penalty (Wu et al. 2016, 7) */
-    CLF__LENGTH_NONE,        /* score = sum */
-    CLF__LENGTH_JADORE,      /* score = sum / (1 + length)^penalty: the start token is counted */
+    CLF__LENGTH_HUGGINGFACE,     /* score = sum / length^penalty, length = generated tokens including the end
+                                    token */
+    CLF__LENGTH_GNMT,            /* score = sum / ((5 + length) / 6)^penalty (Wu et al. 2016, 7) */
+    CLF__LENGTH_NONE,            /* score = sum */
+    CLF__LENGTH_INCLUDING_START, /* score = sum / (1 + length)^penalty: the start token is counted */
 };
 enum clf__early_stopping {
     CLF__STOP_FALSE,
@@ -33,7 +33,7 @@ enum clf__early_stopping {
     CLF__STOP_ALL,
     /* As Marian's beam search: takes as many of the best candidates as there are beams that have not ended;
      * ended candidates are finished and the beam shrinks. The search ends when the beam is empty. */
-    CLF__STOP_NARROW,
+    CLF__STOP_SHRINK,
 };
 
 /* Maximum number of candidates per row of a step: (1 + number of end ids) per beam. */

@@ -505,7 +505,7 @@ static void test_bad_values(void **state)
     REFUSE((options.sample = 0, options.beam = 4, options.beam_groups = 2), "diversity penalty 0");
     REFUSE((options.beam = options.beam_groups = 2, options.diversity_penalty = 1), "if tokens are drawn");
     REFUSE((options.sample = 0, options.beam = options.beam_groups = 2, options.diversity_penalty = 1,
-            options.early_stopping = CLF_STOP_NARROW),
+            options.early_stopping = CLF_STOP_SHRINK),
            "\"narrow\"");
     REFUSE(options.beam_groups = -1, "-1 groups of beams");
     REFUSE(options.coverage_penalty = INFINITY, "coverage penalty inf");
