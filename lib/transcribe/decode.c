@@ -123,13 +123,13 @@ static int count_first_timestamps(const struct clf_transcribe_options *options)
     return latest > 0 ? (int)lrint(latest / CLF__TIMESTAMP_STEP) + 1 : 0;
 }
 
-static struct clf__passage_rules make_rules(const struct clf_transcriber *transcriber,
+static struct clf__whisper_rules make_rules(const struct clf_transcriber *transcriber,
                                             const struct clf__attempt *attempt)
 {
     const struct clf__config *config = &transcriber->model->transformer->config;
     const struct clf__speech_tokens *tokens = &transcriber->tokens;
     const struct clf_transcribe_options *options = &transcriber->options;
-    return (struct clf__passage_rules){
+    return (struct clf__whisper_rules){
         .vocabulary = config->target_vocabulary,
         .end_id = tokens->end,
         .timestamp_begin = tokens->timestamp_begin,
@@ -157,24 +157,24 @@ clf_status clf__decode_begin(struct clf_transcriber *transcriber, const struct c
     decoding->rules = make_rules(transcriber, attempt);
     prompt->count = 0;
     CLF__TRY(make_prompt(prompt, transcriber, attempt->language, attempt->previous));
-    clf__passage_begin(transcriber->passage, &decoding->rules, prompt->data, prompt->count, attempt->slot);
+    clf__whisper_begin(transcriber->whisper, &decoding->rules, prompt->data, prompt->count, attempt->slot);
     return CLF_OK;
 }
 
 clf_status clf__decode_all(struct clf_transcriber *transcriber)
 {
     struct clf__step *step;
-    while ((step = clf__passage_prepare(transcriber->passage)) != NULL) {
+    while ((step = clf__whisper_prepare(transcriber->whisper)) != NULL) {
         CLF__TRY(clf__transcriber_go_on(transcriber));
         CLF__TRY(clf__session_step(transcriber->session, step));
-        clf__passage_advance(transcriber->passage);
+        clf__whisper_advance(transcriber->whisper);
     }
     return CLF_OK;
 }
 
 clf_status clf__decode_end(struct clf_transcriber *transcriber, const struct clf__attempt *attempt)
 {
-    struct clf__passage_result result = clf__passage_result(transcriber->passage, attempt->slot);
+    struct clf__whisper_result result = clf__whisper_result(transcriber->whisper, attempt->slot);
     char *text = NULL;
     size_t size;
     if (result.ids == NULL) { /* not even the end */

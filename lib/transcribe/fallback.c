@@ -16,7 +16,7 @@ clf_status clf__decode_with_fallback(struct clf_transcriber *transcriber, struct
 {
     const struct clf_transcribe_options *options = &transcriber->options;
     int temperatures = clf__temperature_count(options), left = count;
-    clf__passage_forget(transcriber->passage);
+    clf__whisper_cancel(transcriber->whisper);
     for (int i = 0; i < count; i++) {
         attempts[i].is_over = 0;
     }

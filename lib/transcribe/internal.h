@@ -7,7 +7,7 @@
 #include "config/sides.h"
 #include "infer/session.h"
 #include "ops/log_mel.h"
-#include "search/passage.h"
+#include "search/whisper.h"
 #include "text/speech.h"
 #include "transcribe/timed_words.h"
 #include "translate/internal.h"
@@ -59,7 +59,7 @@ clf_status clf__windows_take(struct clf__windows *windows, struct clf__tensor y,
 
 /* Data that the search of a window refers to. */
 struct clf__decoding {
-    struct clf__passage_rules rules;
+    struct clf__whisper_rules rules;
     struct clf__ids prompt;
 };
 
@@ -76,7 +76,7 @@ struct clf_transcriber {
     int64_t generated; /* total tokens generated, without end tokens */
     int slots;         /* recordings at a time */
     struct clf__session *session;
-    struct clf__passage *passage;
+    struct clf__whisper *whisper;
     struct clf__windows *windows;    /* (slots) */
     struct clf__decoding *decodings; /* (slots) */
     int is_working;
@@ -84,7 +84,7 @@ struct clf_transcriber {
 
 /* The decoded tokens of a window. */
 struct clf__decoded {
-    const int32_t *ids; /* the passage's */
+    const int32_t *ids; /* the whisper's */
     int count;
     double temperature; /* temperature of the last decoding */
     double avg_logprob, no_speech, compression_ratio;

@@ -253,34 +253,34 @@ static clf_status create_memory(struct clf_transcriber *transcriber)
     const struct clf__config *config = &transcriber->model->transformer->config;
     int slots = transcriber->slots = transcriber->options.batch;
     int beams = transcriber->options.beam, samples = count_samples(&transcriber->options);
-    struct clf__passage_limits search = {
+    struct clf__whisper_limits search = {
         .slots = slots,
         .beams = beams,
         .samples = samples,
         .positions = config->decoder_max_positions,
-        .wanted = clf__passage_wanted(beams, transcriber->options.patience),
+        .wanted = clf__whisper_wanted(beams, transcriber->options.patience),
         .finished =
             clf__larger(clf__larger(beams, samples), (int)ceil(beams * transcriber->options.patience)),
         .banned = transcriber->suppressed_first.count,
     };
-    int rows = clf__passage_rows(&search);
+    int rows = clf__whisper_rows(&search);
     struct clf__session_limits limits = {
         .sources = slots,
         .source_tokens = slots * CLF__WINDOW_FRAMES,
         .source_length = CLF__WINDOW_FRAMES,
         .cache_rows = slots * rows,
         .positions = config->decoder_max_positions,
-        .candidates = clf__passage_candidates(&search),
+        .candidates = clf__whisper_candidates(&search),
         .given = slots * config->decoder_max_positions,
         .banned = slots * rows * search.banned,
-        .ranges = CLF__PASSAGE_RANGES,
+        .ranges = CLF__WHISPER_RANGES,
         .draws = slots * samples,
     };
     if (transcriber->options.word_timestamps) {
         limits.target_tokens = limits.target_length = clf__words_most_inputs(config);
         limits.aligns = 1;
     }
-    CLF__TRY(clf__passage_create(&transcriber->passage, &search));
+    CLF__TRY(clf__whisper_create(&transcriber->whisper, &search));
     CLF__TRY(clf__session_create(&transcriber->session, transcriber->model->transformer, &limits));
     CLF__TRY(clf__allocate(&transcriber->decodings, (size_t)slots, sizeof *transcriber->decodings));
     CLF__TRY(clf__allocate(&transcriber->windows, (size_t)slots, sizeof *transcriber->windows));
@@ -382,7 +382,7 @@ void clf_transcriber_free(struct clf_transcriber *transcriber)
     clf__ids_free(&transcriber->prompt);
     clf__ids_free(&transcriber->prefix);
     clf__ids_free(&transcriber->hotwords);
-    clf__passage_free(transcriber->passage);
+    clf__whisper_free(transcriber->whisper);
     clf__session_free(transcriber->session);
     for (int i = 0; i < transcriber->slots; i++) {
         if (transcriber->windows != NULL) {
