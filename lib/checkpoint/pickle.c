@@ -300,7 +300,7 @@ static clf_status memo_index(struct clf__pickle_machine *machine, int bytes, uin
     return CLF_OK;
 }
 
-static clf_status remember(struct clf__pickle_machine *machine, int bytes)
+static clf_status memoize(struct clf__pickle_machine *machine, int bytes)
 {
     uint32_t index = 0;
     CLF__TRY(memo_index(machine, bytes, &index));
@@ -413,8 +413,8 @@ static const struct {
     {load_storage, 0, 'Q'},                   /* BINPERSID */
     {recall, 1, 'h'},                         /* BINGET */
     {recall, 4, 'j'},                         /* LONG_BINGET */
-    {remember, 1, 'q'},                       /* BINPUT */
-    {remember, 4, 'r'},                       /* LONG_BINPUT */
+    {memoize, 1, 'q'},                        /* BINPUT */
+    {memoize, 4, 'r'},                        /* LONG_BINPUT */
 };
 
 static clf_status step(struct clf__pickle_machine *machine, uint8_t code)

@@ -156,7 +156,7 @@ clf_status clf__session_force(struct clf__session *session, const struct clf__se
                               const int *slot, const struct clf__decoder_maps *maps);
 
 /* Caches the last encoded batch as the whole memory, source b at slot b. */
-clf_status clf__session_remember_all(struct clf__session *session);
+clf_status clf__session_cache_all(struct clf__session *session);
 
 /* As clf__session_encode(), and reads the encoder's attention maps of one source; maps may be NULL. */
 clf_status clf__session_encode_maps(struct clf__session *session, const struct clf__sequences *sources,

@@ -93,7 +93,7 @@ static clf_status upload_memory(struct clf__session *session, struct memory_view
     return clf__upload_send(upload);
 }
 
-clf_status clf__session_remember(struct clf__session *session, const int *slots)
+clf_status clf__session_cache(struct clf__session *session, const int *slots)
 {
     const struct clf__stack *decoder = &session->transformer->decoder;
     struct clf__tensor x = clf__tensor_rows(clf__workspace_operand(&session->workspace), 0,
@@ -118,7 +118,7 @@ clf_status clf__session_remember(struct clf__session *session, const int *slots)
     return clf__device_finish_stage(session->transformer->device);
 }
 
-clf_status clf__session_remember_all(struct clf__session *session)
+clf_status clf__session_cache_all(struct clf__session *session)
 {
     clf__session_release_all(session);
     for (int b = 0; b < session->sources; b++) {
@@ -128,11 +128,11 @@ clf_status clf__session_remember_all(struct clf__session *session)
         assert(is_reserved);
         (void)is_reserved;
     }
-    return clf__session_remember(session, session->slot_numbers);
+    return clf__session_cache(session, session->slot_numbers);
 }
 
 clf_status clf__session_start(struct clf__session *session, const struct clf__sequences *sources)
 {
     CLF__TRY(clf__session_encode(session, sources));
-    return clf__session_remember_all(session);
+    return clf__session_cache_all(session);
 }

@@ -49,7 +49,7 @@ clf_status clf__session_measure(struct clf__session_size *out, struct clf__trans
 
 /* Encodes a batch within the limits; ids must be inside the vocabulary. Without ids and frames, the frames
  * are read from clf__session_frames(). The output is valid until the next call that computes, except
- * clf__session_remember(). */
+ * clf__session_cache(). */
 clf_status clf__session_encode(struct clf__session *session, const struct clf__sequences *sources);
 
 /* Returns the device memory for the frames of the next batch, (limits.source_tokens, feature size) with
@@ -74,7 +74,7 @@ void clf__session_release(struct clf__session *session, int slot);
 void clf__session_release_all(struct clf__session *session);
 /* Caches cross-attention keys and values of the last encoded sources: source b in slots[b], reserved at its
  * length. */
-clf_status clf__session_remember(struct clf__session *session, const int *slots);
+clf_status clf__session_cache(struct clf__session *session, const int *slots);
 
 /* Sets the shortlist of a reserved slot: ascending ids without duplicates inside the vocabulary; kept until
  * the slot is released. Requires limits for shortlists. */

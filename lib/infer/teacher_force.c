@@ -110,7 +110,7 @@ clf_status clf__session_attend_source(struct clf__session *session, const struct
 {
     assert(session->limits.maps && source->count == 1);
     CLF__TRY(clf__session_encode_maps(session, source, maps->encoder));
-    return clf__session_remember_all(session);
+    return clf__session_cache_all(session);
 }
 
 clf_status clf__session_attend_target(struct clf__session *session, const struct clf__sequences *inputs,

@@ -139,7 +139,7 @@ static clf_status encode(struct seat *seat, int count)
     CLF__TRY(clf__sources_join(&joined, seat->work->sources, seat->lines, count, model->info.feature_size));
     clf_status status = clf__session_encode(translator->session, &joined.sequences);
     if (status == CLF_OK) {
-        status = clf__session_remember(translator->session, seat->slots);
+        status = clf__session_cache(translator->session, seat->slots);
     }
     if (status == CLF_OK) {
         status = narrow(seat, count);
