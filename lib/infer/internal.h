@@ -21,7 +21,7 @@ struct clf__session_slot {
 
 /* Shortlists, one per source: the words of a slot are adjacent, at a position given by the slot's memory
  * rows. */
-struct clf__narrowing {
+struct clf__shortlists {
     struct clf__tensor weight; /* (V, D) the projection's rows in order; buffer NULL: no shortlists */
     struct clf__tensor ids;    /* (1, n) i32 */
     struct clf__tensor logits; /* (1, m) */
@@ -52,7 +52,7 @@ struct clf__session {
     struct clf__upload placed;         /* tables of the memory, and the positions of an encoded batch in it */
     struct clf__upload target;         /* tables of one step or one forced decoding */
     struct clf__projection_scratch projection;
-    struct clf__narrowing narrowing;
+    struct clf__shortlists shortlists;
     struct clf__tensor
         read_back; /* (1, CLF__STEP_HEADER + n): everything that a step reads back, in one copy */
     struct clf__tensor
@@ -87,28 +87,28 @@ struct clf__projection clf__session_projection(const struct clf__session *sessio
 /* Returns the maximum number of results of a step. */
 int64_t clf__step_results(const struct clf__session_limits *limits);
 
-/* Shortlists (narrow.c). Reserves their memory, and computes what does not change. */
-clf_status clf__narrowing_reserve(struct clf__session *session);
-clf_status clf__narrowing_fill(struct clf__session *session);
-void clf__narrowing_free(struct clf__narrowing *narrowing);
+/* Shortlists (shortlists.c). Reserves their memory, and computes what does not change. */
+clf_status clf__shortlists_reserve(struct clf__session *session);
+clf_status clf__shortlists_fill(struct clf__session *session);
+void clf__shortlists_free(struct clf__shortlists *shortlists);
 /* Returns the number of integers in a step's upload. */
-int64_t clf__narrowing_upload(const struct clf__session_limits *limits);
+int64_t clf__shortlists_upload(const struct clf__session_limits *limits);
 
 /* The shortlists of a step's rows. */
-struct clf__narrowed_rows {
+struct clf__shortlisted_rows {
     struct clf__tensor starts, counts; /* (1, R) i32: position and number of each row's words */
     struct clf__tensor banned,
         banned_offsets; /* as a step's, with positions in the shortlist instead of ids */
     int most;           /* words of a row */
 };
-void clf__narrowing_take_rows(struct clf__narrowed_rows *rows, struct clf__session *session,
-                              const struct clf__step *step);
-/* clf__projection_top_k() over shortlists; ids are positions until clf__narrowing_name() converts them. */
-clf_status clf__narrowing_top_k(struct clf__tensor values, struct clf__tensor ids,
-                                struct clf__tensor statistics, const struct clf__session *session,
-                                const struct clf__narrowed_rows *rows,
-                                const struct clf__projection *projection, struct clf__step *step);
-void clf__narrowing_name(const struct clf__session *session, struct clf__step *step);
+void clf__shortlists_take_rows(struct clf__shortlisted_rows *rows, struct clf__session *session,
+                               const struct clf__step *step);
+/* clf__projection_top_k() over shortlists; ids are positions until clf__shortlists_name() converts them. */
+clf_status clf__shortlists_top_k(struct clf__tensor values, struct clf__tensor ids,
+                                 struct clf__tensor statistics, const struct clf__session *session,
+                                 const struct clf__shortlisted_rows *rows,
+                                 const struct clf__projection *projection, struct clf__step *step);
+void clf__shortlists_name(const struct clf__session *session, struct clf__step *step);
 
 /* Destination of attention maps: the self-attention map of layer i is at self + i * self_stride, and likewise
  * cross. */

@@ -188,9 +188,9 @@ static clf_status reserve_decoder(struct clf__session *session)
     CLF__TRY(clf__projection_scratch_reserve(&session->projection, arena, &projection, rows,
                                              limits->candidates, limits->logits || limits->ranges > 0));
     int64_t sources = limits->sources;
-    CLF__TRY(clf__narrowing_reserve(session));
+    CLF__TRY(clf__shortlists_reserve(session));
     int64_t step =
-        7 * (int64_t)limits->cache_rows + 1 + 4 * sources + limits->banned + clf__narrowing_upload(limits);
+        7 * (int64_t)limits->cache_rows + 1 + 4 * sources + limits->banned + clf__shortlists_upload(limits);
     step += 2 * (int64_t)limits->cache_rows * limits->ranges + CLF__DRAW_WORDS * (int64_t)limits->draws;
     int64_t force = (4 + 2 * (int64_t)limits->ranges) * limits->target_tokens + 8 * sources;
     return clf__upload_reserve(&session->target, arena,
@@ -271,7 +271,7 @@ static clf_status allocate(struct clf__session *session)
                                     clf__smaller(target_rows, CLF__FIRST_POSITIONS)));
     CLF__TRY(clf__gemm_reserve(transformer->device, most_product_rows(session),
                                most_inputs(&transformer->config), transformer->precision));
-    CLF__TRY(clf__narrowing_fill(session));
+    CLF__TRY(clf__shortlists_fill(session));
     return limits->cache_rows > 0 ? prepare_steps(session) : CLF_OK;
 }
 
@@ -334,6 +334,6 @@ void clf__session_free(struct clf__session *session)
     clf__free(session->placed.staging);
     clf__free(session->target.staging);
     clf__free(session->results_host);
-    clf__narrowing_free(&session->narrowing);
+    clf__shortlists_free(&session->shortlists);
     clf__free(session);
 }

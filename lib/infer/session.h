@@ -29,9 +29,9 @@ struct clf__session_limits {
      * return. Layer 0: none. */
     int attention_layer, attention_heads;
     int logits; /* logits are wanted */
-    /* Maximum shortlist size of a source (clf__session_narrow()): `narrow_base` plus `narrow_each` per token.
-     * Both 0: no shortlists. */
-    int narrow_base, narrow_each;
+    /* Maximum shortlist size of a source (clf__session_set_shortlist()): `shortlist_base` plus
+     * `shortlist_each` per token. Both 0: no shortlists. */
+    int shortlist_base, shortlist_each;
 };
 
 struct clf__session;
@@ -78,7 +78,7 @@ clf_status clf__session_cache(struct clf__session *session, const int *slots);
 
 /* Sets the shortlist of a reserved slot: ascending ids without duplicates inside the vocabulary; kept until
  * the slot is released. Requires limits for shortlists. */
-clf_status clf__session_narrow(struct clf__session *session, int slot, const int32_t *ids, int count);
+clf_status clf__session_set_shortlist(struct clf__session *session, int slot, const int32_t *ids, int count);
 
 /* Encodes a batch and caches it as the whole memory: source b in slot b. */
 clf_status clf__session_start(struct clf__session *session, const struct clf__sequences *sources);

@@ -24,7 +24,7 @@ struct step_views {
     struct clf__tensor draws;  /* (draws, CLF__DRAW_WORDS) */
     struct clf__sequence_ranges cross;
     double pairs; /* self-attention: sum over rows of the positions attended to */
-    struct clf__narrowed_rows narrowed;
+    struct clf__shortlisted_rows shortlisted;
 };
 
 /* Rows of a slot are adjacent and share their memory: one range per slot. */
@@ -94,8 +94,8 @@ static clf_status upload_step(struct clf__session *session, struct step_views *v
         int is_pad = config->position_padding_aware && step->tokens[r] == config->pad_id;
         position_rows[r] = is_pad ? table.pad : table.first + step->positions[r];
     }
-    if (session->narrowing.weight.buffer != NULL) {
-        clf__narrowing_take_rows(&views->narrowed, session, step);
+    if (session->shortlists.weight.buffer != NULL) {
+        clf__shortlists_take_rows(&views->shortlisted, session, step);
     }
     fill_cross_ranges(&views->cross, session, ranges, step);
     clf__ranges_count(&views->cross, ranges, 0);
@@ -231,11 +231,11 @@ static clf_status read_candidates(struct clf__session *session, struct clf__step
                                   const struct step_views *views)
 {
     struct step_results results = results_of(session, step);
-    int is_narrowed = session->narrowing.weight.buffer != NULL, rows = step->rows, k = step->candidates;
+    int is_narrowed = session->shortlists.weight.buffer != NULL, rows = step->rows, k = step->candidates;
     struct clf__projection projection = clf__session_projection(session);
     if (is_narrowed) {
-        CLF__TRY(clf__narrowing_top_k(results.values, results.ids, results.statistics, session,
-                                      &views->narrowed, &projection, step));
+        CLF__TRY(clf__shortlists_top_k(results.values, results.ids, results.statistics, session,
+                                       &views->shortlisted, &projection, step));
     } else if (step->wants_logits || step->ranges_each > 0) {
         CLF__TRY(keep_logits(session, step, views, &results));
     } else {
@@ -257,7 +257,7 @@ static clf_status read_candidates(struct clf__session *session, struct clf__step
     host = copy_results(step->draw_ids, host, step->draw_count * step->ranges_each);
     copy_results(step->draw_logits, host, step->draw_count * step->ranges_each);
     if (is_narrowed) {
-        clf__narrowing_name(session, step);
+        clf__shortlists_name(session, step);
     }
     return CLF_OK;
 }
@@ -362,7 +362,7 @@ static clf_status run_step(struct clf__session *session, struct clf__step *step)
     assert(step->banned_offsets[step->rows] <= session->limits.banned);
     assert(!step->wants_attention || session->limits.attention_layer > 0);
     assert(step->ranges_each <= session->limits.ranges && step->ranges_before <= step->ranges_each);
-    assert(step->ranges_each == 0 || session->narrowing.weight.buffer == NULL);
+    assert(step->ranges_each == 0 || session->shortlists.weight.buffer == NULL);
     assert(step->draw_count <= session->limits.draws && (step->draw_count == 0 || step->ranges_each > 0));
     struct step_views views;
     int longest = longest_target(step);

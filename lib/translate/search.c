@@ -109,7 +109,7 @@ static int take_lines(struct seat *seat)
 }
 
 /* The lines that were just encoded choose among their own words. */
-static clf_status narrow(struct seat *seat, int count)
+static clf_status set_shortlists(struct seat *seat, int count)
 {
     struct clf_translator *translator = seat->translator;
     if (translator->shortlist == NULL) {
@@ -124,7 +124,7 @@ static clf_status narrow(struct seat *seat, int count)
     for (int i = 0; i < count && status == CLF_OK; i++) {
         const struct clf__ids *ids = &seat->work->sources[seat->lines[i]].ids;
         int found = clf__shortlist_candidates(translator->shortlist, words, ids->data, ids->count);
-        status = clf__session_narrow(translator->session, seat->slots[i], words, found);
+        status = clf__session_set_shortlist(translator->session, seat->slots[i], words, found);
     }
     clf__free(words);
     return status;
@@ -142,7 +142,7 @@ static clf_status encode(struct seat *seat, int count)
         status = clf__session_cache(translator->session, seat->slots);
     }
     if (status == CLF_OK) {
-        status = narrow(seat, count);
+        status = set_shortlists(seat, count);
     }
     seat->searched += count;
     seat->searched_tokens += joined.first[count];

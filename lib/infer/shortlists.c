@@ -12,15 +12,15 @@
 /* Minimum number of logits computed at a time. */
 enum { LEAST_LOGITS = 1 << 20 };
 
-static int is_narrow(const struct clf__session_limits *limits)
+static int has_shortlists(const struct clf__session_limits *limits)
 {
-    return limits->narrow_base + limits->narrow_each > 0 && limits->cache_rows > 0;
+    return limits->shortlist_base + limits->shortlist_each > 0 && limits->cache_rows > 0;
 }
 
 /* Returns the maximum shortlist size of a source with `tokens` tokens. */
 static int64_t most_words(const struct clf__session *session, int tokens)
 {
-    int64_t most = session->limits.narrow_base + (int64_t)session->limits.narrow_each * tokens;
+    int64_t most = session->limits.shortlist_base + (int64_t)session->limits.shortlist_each * tokens;
     int all = session->transformer->config.target_vocabulary;
     return most < all ? most : all;
 }
@@ -29,7 +29,7 @@ static int64_t most_words(const struct clf__session *session, int tokens)
  * includes space for the base words. */
 static int64_t places_each(const struct clf__session_limits *limits)
 {
-    return (int64_t)limits->narrow_base + limits->narrow_each;
+    return (int64_t)limits->shortlist_base + limits->shortlist_each;
 }
 
 static int64_t place_of(const struct clf__session *session, int slot)
@@ -37,36 +37,36 @@ static int64_t place_of(const struct clf__session *session, int slot)
     return session->slots[slot].first * places_each(&session->limits);
 }
 
-clf_status clf__narrowing_reserve(struct clf__session *session)
+clf_status clf__shortlists_reserve(struct clf__session *session)
 {
     const struct clf__session_limits *limits = &session->limits;
     const struct clf__config *config = &session->transformer->config;
-    struct clf__narrowing *narrowing = &session->narrowing;
-    if (!is_narrow(limits)) {
+    struct clf__shortlists *shortlists = &session->shortlists;
+    if (!has_shortlists(limits)) {
         return CLF_OK;
     }
     int64_t places = limits->source_tokens * places_each(limits);
     int64_t row = clf__larger_int64(most_words(session, limits->source_length), limits->candidates);
-    CLF__TRY(clf__arena_reserve(&session->arena, &narrowing->weight, CLF__F32, config->target_vocabulary,
+    CLF__TRY(clf__arena_reserve(&session->arena, &shortlists->weight, CLF__F32, config->target_vocabulary,
                                 config->d_model, "rows of the projection for shortlists"));
-    CLF__TRY(clf__arena_reserve(&session->arena, &narrowing->ids, CLF__I32, 1,
+    CLF__TRY(clf__arena_reserve(&session->arena, &shortlists->ids, CLF__I32, 1,
                                 clf__larger_int64(places, config->target_vocabulary), "the sources' words"));
-    CLF__TRY(clf__arena_reserve(&session->arena, &narrowing->logits, CLF__F32, 1,
+    CLF__TRY(clf__arena_reserve(&session->arena, &shortlists->logits, CLF__F32, 1,
                                 clf__larger_int64(row, LEAST_LOGITS), "logits of shortlists"));
-    CLF__TRY(clf__allocate(&narrowing->host_ids, (size_t)places, sizeof *narrowing->host_ids));
-    return clf__allocate(&narrowing->counts, (size_t)limits->sources, sizeof *narrowing->counts);
+    CLF__TRY(clf__allocate(&shortlists->host_ids, (size_t)places, sizeof *shortlists->host_ids));
+    return clf__allocate(&shortlists->counts, (size_t)limits->sources, sizeof *shortlists->counts);
 }
 
 /* Copies the projection's weight, because rows of its panel layout are not contiguous. */
-clf_status clf__narrowing_fill(struct clf__session *session)
+clf_status clf__shortlists_fill(struct clf__session *session)
 {
-    struct clf__narrowing *narrowing = &session->narrowing;
-    int words = narrowing->weight.rows;
+    struct clf__shortlists *shortlists = &session->shortlists;
+    int words = shortlists->weight.rows;
     int32_t *all;
-    if (!is_narrow(&session->limits)) {
+    if (!has_shortlists(&session->limits)) {
         return CLF_OK;
     }
-    struct clf__tensor ids = clf__tensor_columns(narrowing->ids, 0, words);
+    struct clf__tensor ids = clf__tensor_columns(shortlists->ids, 0, words);
     CLF__TRY(clf__allocate(&all, (size_t)words, sizeof *all));
     for (int i = 0; i < words; i++) {
         all[i] = i;
@@ -74,31 +74,31 @@ clf_status clf__narrowing_fill(struct clf__session *session)
     clf_status status = clf__tensor_write(ids, all);
     clf__free(all);
     CLF__TRY(status);
-    return clf__embedding_forward(narrowing->weight, ids, session->transformer->decoder.projection.weight,
+    return clf__embedding_forward(shortlists->weight, ids, session->transformer->decoder.projection.weight,
                                   1.0f, CLF__NO_TENSOR, CLF__NO_TENSOR);
 }
 
-void clf__narrowing_free(struct clf__narrowing *narrowing)
+void clf__shortlists_free(struct clf__shortlists *shortlists)
 {
-    clf__free(narrowing->host_ids);
-    clf__free(narrowing->counts);
+    clf__free(shortlists->host_ids);
+    clf__free(shortlists->counts);
 }
 
-int64_t clf__narrowing_upload(const struct clf__session_limits *limits)
+int64_t clf__shortlists_upload(const struct clf__session_limits *limits)
 {
-    return is_narrow(limits) ? 3 * (int64_t)limits->cache_rows + 1 + limits->banned : 0;
+    return has_shortlists(limits) ? 3 * (int64_t)limits->cache_rows + 1 + limits->banned : 0;
 }
 
-clf_status clf__session_narrow(struct clf__session *session, int slot, const int32_t *ids, int count)
+clf_status clf__session_set_shortlist(struct clf__session *session, int slot, const int32_t *ids, int count)
 {
-    struct clf__narrowing *narrowing = &session->narrowing;
+    struct clf__shortlists *shortlists = &session->shortlists;
     int64_t place = place_of(session, slot);
-    assert(narrowing->weight.buffer != NULL && session->slots[slot].first >= 0);
-    assert(count > 0 &&
-           count <= session->limits.narrow_base + session->limits.narrow_each * session->slots[slot].length);
-    memcpy(narrowing->host_ids + place, ids, (size_t)count * sizeof *ids);
-    narrowing->counts[slot] = count;
-    return clf__tensor_write(clf__tensor_columns(narrowing->ids, (int)place, count), ids);
+    assert(shortlists->weight.buffer != NULL && session->slots[slot].first >= 0);
+    assert(count > 0 && count <= session->limits.shortlist_base +
+                                     session->limits.shortlist_each * session->slots[slot].length);
+    memcpy(shortlists->host_ids + place, ids, (size_t)count * sizeof *ids);
+    shortlists->counts[slot] = count;
+    return clf__tensor_write(clf__tensor_columns(shortlists->ids, (int)place, count), ids);
 }
 
 /* Returns the position of an id in an ascending list, or -1. */
@@ -116,10 +116,10 @@ static int find(const int32_t *ids, int count, int32_t id)
     return low < count && ids[low] == id ? low : -1;
 }
 
-void clf__narrowing_take_rows(struct clf__narrowed_rows *rows, struct clf__session *session,
-                              const struct clf__step *step)
+void clf__shortlists_take_rows(struct clf__shortlisted_rows *rows, struct clf__session *session,
+                               const struct clf__step *step)
 {
-    const struct clf__narrowing *narrowing = &session->narrowing;
+    const struct clf__shortlists *shortlists = &session->shortlists;
     struct clf__upload *upload = &session->target;
     int32_t *starts, *counts, *offsets, *banned;
     rows->starts = clf__upload_take(upload, step->rows, &starts);
@@ -131,11 +131,11 @@ void clf__narrowing_take_rows(struct clf__narrowed_rows *rows, struct clf__sessi
     for (int r = 0; r < step->rows; r++) {
         int slot = step->slots[r];
         starts[r] = (int32_t)place_of(session, slot);
-        counts[r] = narrowing->counts[slot];
+        counts[r] = shortlists->counts[slot];
         rows->most = clf__larger(rows->most, counts[r]);
         offsets[r] = kept;
         for (int32_t i = step->banned_offsets[r]; i < step->banned_offsets[r + 1]; i++) {
-            int place = find(narrowing->host_ids + starts[r], counts[r], step->banned[i]);
+            int place = find(shortlists->host_ids + starts[r], counts[r], step->banned[i]);
             if (place >= 0) {
                 banned[kept++] = place;
             }
@@ -154,12 +154,12 @@ static clf_status spread_logits(struct clf__step *step, const struct clf__sessio
     clf_status status = clf__tensor_read(logits, packed);
     for (int i = 0; i < logits.rows && status == CLF_OK; i++) {
         int slot = step->slots[first + i];
-        const int32_t *ids = session->narrowing.host_ids + place_of(session, slot);
+        const int32_t *ids = session->shortlists.host_ids + place_of(session, slot);
         float *row = step->logits + (size_t)(first + i) * words;
         for (size_t v = 0; v < words; v++) {
             row[v] = -INFINITY;
         }
-        for (int j = 0; j < session->narrowing.counts[slot]; j++) {
+        for (int j = 0; j < session->shortlists.counts[slot]; j++) {
             row[ids[j]] = packed[(size_t)i * width + (size_t)j];
         }
     }
@@ -167,19 +167,19 @@ static clf_status spread_logits(struct clf__step *step, const struct clf__sessio
     return status;
 }
 
-clf_status clf__narrowing_top_k(struct clf__tensor values, struct clf__tensor ids,
-                                struct clf__tensor statistics, const struct clf__session *session,
-                                const struct clf__narrowed_rows *rows,
-                                const struct clf__projection *projection, struct clf__step *step)
+clf_status clf__shortlists_top_k(struct clf__tensor values, struct clf__tensor ids,
+                                 struct clf__tensor statistics, const struct clf__session *session,
+                                 const struct clf__shortlisted_rows *rows,
+                                 const struct clf__projection *projection, struct clf__step *step)
 {
-    const struct clf__narrowing *narrowing = &session->narrowing;
-    int at_once = narrowing->logits.columns / rows->most;
+    const struct clf__shortlists *shortlists = &session->shortlists;
+    int at_once = shortlists->logits.columns / rows->most;
     for (int first = 0; first < values.rows; first += at_once) {
         int count = clf__smaller(at_once, values.rows - first);
-        struct clf__tensor logits = clf__tensor_packed(narrowing->logits, count, rows->most);
+        struct clf__tensor logits = clf__tensor_packed(shortlists->logits, count, rows->most);
         CLF__TRY(clf__shortlist_logits(logits, clf__tensor_rows(session->workspace.x, first, count),
-                                       narrowing->weight, projection->bias, projection->scale, narrowing->ids,
-                                       clf__tensor_columns(rows->starts, first, count),
+                                       shortlists->weight, projection->bias, projection->scale,
+                                       shortlists->ids, clf__tensor_columns(rows->starts, first, count),
                                        clf__tensor_columns(rows->counts, first, count)));
         CLF__TRY(step->wants_logits ? spread_logits(step, session, logits, first) : CLF_OK);
         CLF__TRY(clf__top_k_forward(
@@ -190,15 +190,15 @@ clf_status clf__narrowing_top_k(struct clf__tensor values, struct clf__tensor id
     return CLF_OK;
 }
 
-void clf__narrowing_name(const struct clf__session *session, struct clf__step *step)
+void clf__shortlists_name(const struct clf__session *session, struct clf__step *step)
 {
-    const struct clf__narrowing *narrowing = &session->narrowing;
+    const struct clf__shortlists *shortlists = &session->shortlists;
     for (int r = 0; r < step->rows; r++) {
         int slot = step->slots[r];
-        const int32_t *words = narrowing->host_ids + place_of(session, slot);
+        const int32_t *words = shortlists->host_ids + place_of(session, slot);
         for (int i = 0; i < step->candidates; i++) {
             int32_t *id = &step->ids[r * step->candidates + i];
-            *id = *id >= 0 && *id < narrowing->counts[slot] ? words[*id] : -1;
+            *id = *id >= 0 && *id < shortlists->counts[slot] ? words[*id] : -1;
         }
     }
 }
