@@ -146,10 +146,10 @@ static inline struct clf__attention_call clf__session_cross(struct clf__session 
     };
 }
 
-/* Prefill of the tokens before a step's own tokens (given.c). */
-clf_status clf__session_give(struct clf__session *session, const struct clf__step *step);
+/* Prefill of the tokens before a step's own tokens (prefill.c). */
+clf_status clf__session_prefill(struct clf__session *session, const struct clf__step *step);
 /* Returns the number of integers in its upload. */
-int64_t clf__given_upload(const struct clf__session_limits *limits);
+int64_t clf__prefill_upload(const struct clf__session_limits *limits);
 
 /* Runs the decoder over given inputs for every cached source, or for the one at *slot; maps may be NULL. */
 clf_status clf__session_force(struct clf__session *session, const struct clf__sequences *inputs,

@@ -35,7 +35,7 @@ static int most_source_rows(const struct clf__session *session)
 static int most_rows(const struct clf__session *session)
 {
     const struct clf__session_limits *limits = &session->limits;
-    int decoded = clf__larger(clf__larger(limits->cache_rows, limits->given), limits->target_tokens);
+    int decoded = clf__larger(clf__larger(limits->cache_rows, limits->prefill), limits->target_tokens);
     return clf__larger(session->source_rows, decoded);
 }
 
@@ -82,7 +82,7 @@ static clf_status reserve_attention(struct clf__session *session)
     int beams = limits->sources > 0 ? limits->cache_rows / limits->sources : 0;
     int source_rows = clf__session_source_rows(session, limits->source_length);
     int queries = clf__larger(clf__larger(source_rows, limits->target_length),
-                              clf__larger(beams, clf__smaller(limits->given, limits->positions)));
+                              clf__larger(beams, clf__smaller(limits->prefill, limits->positions)));
     int keys = clf__larger(source_rows, limits->target_length);
     CLF__TRY(clf__attention_scratch_reserve(&session->scratch, &session->arena, limits->sources, &largest,
                                             queries, keys));
@@ -132,7 +132,7 @@ static clf_status reserve_memory(struct clf__session *session)
         CLF__TRY(clf__arena_reserve(&session->arena, &session->memory[i], type, session->source_rows, width,
                                     "the cross-attention's keys and values"));
     }
-    int takes_floats = limits->target_tokens > 0 || limits->given > 0;
+    int takes_floats = limits->target_tokens > 0 || limits->prefill > 0;
     return type == CLF__F16 && takes_floats
                ? clf__arena_reserve(&session->arena, &session->scratch.memory, CLF__F32, session->source_rows,
                                     width, "a layer's keys and values of the sources")
@@ -193,8 +193,9 @@ static clf_status reserve_decoder(struct clf__session *session)
         7 * (int64_t)limits->cache_rows + 1 + 4 * sources + limits->banned + clf__shortlists_upload(limits);
     step += 2 * (int64_t)limits->cache_rows * limits->ranges + CLF__DRAW_WORDS * (int64_t)limits->draws;
     int64_t force = (4 + 2 * (int64_t)limits->ranges) * limits->target_tokens + 8 * sources;
-    return clf__upload_reserve(&session->target, arena,
-                               clf__larger_int64(clf__larger_int64(step, force), clf__given_upload(limits)));
+    return clf__upload_reserve(
+        &session->target, arena,
+        clf__larger_int64(clf__larger_int64(step, force), clf__prefill_upload(limits)));
 }
 
 static clf_status reserve_slots(struct clf__session *session)

@@ -17,7 +17,7 @@ struct clf__session_limits {
     int cache_rows;    /* hypotheses at a time: sources * beams; 0: no decoding steps */
     int positions;     /* maximum generated tokens of a hypothesis */
     int candidates;    /* k of a step */
-    int given;         /* maximum total prefix tokens in a step; 0: no prefill */
+    int prefill;       /* maximum total prefix tokens in a step; 0: no prefill */
     int banned;        /* maximum total banned ids of a step */
     int ranges;        /* ranges of ids per row of a step; 0: none; not with shortlists */
     int draws;         /* tokens drawn per step, with ranges; 0: none */

@@ -367,8 +367,8 @@ static clf_status run_step(struct clf__session *session, struct clf__step *step)
     struct step_views views;
     int longest = longest_target(step);
     CLF__TRY(clf__session_reach(session, 0, longest));
-    if (step->given_offsets != NULL) {
-        CLF__TRY(clf__session_give(session, step));
+    if (step->prefill_offsets != NULL) {
+        CLF__TRY(clf__session_prefill(session, step));
     }
     CLF__TRY(upload_step(session, &views, step));
     session->turn = !session->turn;

@@ -67,8 +67,8 @@ struct clf__search_source {
     int running_count, finished_count;
     int32_t *always_banned; /* (limits.banned) ascending */
     int always_banned_count;
-    const int32_t *given; /* (given_count) the source's ids, if they were set */
-    int given_count;
+    const int32_t *source_ids; /* (source_count) the source's ids, if they were set */
+    int source_count;
     uint64_t random_key;
     int has_parted;            /* samples or groups run separately */
     struct clf__group *groups; /* (beams) */

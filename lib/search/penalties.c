@@ -128,9 +128,9 @@ static void list_source_repetition(struct clf__id_list *changed, const struct cl
                                    const struct clf__beam *beam)
 {
     (void)beam;
-    for (int i = 0; i < source->given_count; i++) {
-        if (clf__is_id(source->options, source->given[i])) { /* the source vocabulary may be different */
-            clf__id_list_insert(changed, source->given[i]);
+    for (int i = 0; i < source->source_count; i++) {
+        if (clf__is_id(source->options, source->source_ids[i])) { /* the source vocabulary may be different */
+            clf__id_list_insert(changed, source->source_ids[i]);
         }
     }
 }

@@ -117,7 +117,7 @@ static void ban_ngram(struct clf__id_list *banned, const struct clf__search_sour
 static void ban_source_ngram(struct clf__id_list *banned, const struct clf__search_source *source,
                              const struct clf__beam *beam)
 {
-    ban_seen(banned, source->given, source->given_count, source->options->source_no_repeat_ngram, beam);
+    ban_seen(banned, source->source_ids, source->source_count, source->options->source_no_repeat_ngram, beam);
 }
 
 /* --- Bad words. --- */

@@ -142,8 +142,8 @@ clf_status clf__search_add(struct clf__search *search, int slot, const struct cl
     source->finished_count = 0;
     source->done = 0;
     source->is_not_finite = 0;
-    source->given = NULL;
-    source->given_count = 0;
+    source->source_ids = NULL;
+    source->source_count = 0;
     source->has_parted = 0;
     source->random_key = clf__random_key(options->sampling.seed, 0);
     source->max_length = options->max_length;
@@ -160,20 +160,20 @@ clf_status clf__search_add(struct clf__search *search, int slot, const struct cl
     return CLF_OK;
 }
 
-void clf__search_give_source(struct clf__search *search, int slot, const int32_t *ids, int count)
+void clf__search_set_source(struct clf__search *search, int slot, const int32_t *ids, int count)
 {
     struct clf__search_source *source = &search->sources[slot];
     double most = ceil(source->options->max_length_factor * count);
     int least = clf__prompt_length(source->options) + 1; /* the prompt is not truncated */
-    source->given = ids;
-    source->given_count = count;
+    source->source_ids = ids;
+    source->source_count = count;
     most = most >= 1.0 && most < least ? least : most;
     if (most >= 1.0 && most < source->max_length) {
         source->max_length = (int)most;
     }
 }
 
-void clf__search_give_identity(struct clf__search *search, int slot, uint64_t identity)
+void clf__search_set_identity(struct clf__search *search, int slot, uint64_t identity)
 {
     struct clf__search_source *source = &search->sources[slot];
     source->random_key = clf__random_key(source->options->sampling.seed, identity);

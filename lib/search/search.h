@@ -163,15 +163,15 @@ struct clf__step {
     const int32_t *slots;          /* (rows) */
     const int32_t *banned;         /* concatenated ids; ascending and without duplicates in each row */
     const int32_t *banned_offsets; /* (rows + 1) */
-    /* Prefill tokens before a row's own token, without outputs: given[given_offsets[r]] ..
-     * given[given_offsets[r + 1] - 1] for row r. They continue the history of the row's own cache row.
-     * given_offsets NULL: none. */
-    const int32_t *given;
-    const int32_t *given_offsets; /* (rows + 1) */
-    int candidates;               /* k candidates per row: the maximum over all sources */
-    int both_statistics;          /* 1: a source needs the statistics before bans */
-    int wants_logits;             /* 1: a source needs the logits */
-    int wants_attention;          /* 1: a source needs the attention */
+    /* Prefill tokens before a row's own token, without outputs: prefill[prefill_offsets[r]] ..
+     * prefill[prefill_offsets[r + 1] - 1] for row r. They continue the history of the row's own cache row.
+     * prefill_offsets NULL: none. */
+    const int32_t *prefill;
+    const int32_t *prefill_offsets; /* (rows + 1) */
+    int candidates;                 /* k candidates per row: the maximum over all sources */
+    int both_statistics;            /* 1: a source needs the statistics before bans */
+    int wants_logits;               /* 1: a source needs the logits */
+    int wants_attention;            /* 1: a source needs the attention */
     /* Ranges of ids for each row: the k best ids and the statistics are computed for each range. The first
      * `ranges_before` ranges ignore bans. */
     int ranges_each;   /* number per row; 0: none */
@@ -265,11 +265,11 @@ clf_status clf__search_add(struct clf__search *search, int slot, const struct cl
 
 /* Sets the ids of the source in a slot, with its framing tokens, for penalties and bans that read them. Owned
  * by the caller and valid until the result is taken. */
-void clf__search_give_source(struct clf__search *search, int slot, const int32_t *ids, int count);
+void clf__search_set_source(struct clf__search *search, int slot, const int32_t *ids, int count);
 
 /* Sets the identity of the source in a slot for sampling: sources with equal identity, seed and options have
  * the same samples, independent of other sources. Default 0. */
-void clf__search_give_identity(struct clf__search *search, int slot, uint64_t identity);
+void clf__search_set_identity(struct clf__search *search, int slot, uint64_t identity);
 
 /* Returns the next step of all sources. A step without rows needs no model, for example if every next token
  * is forced and is the last. */

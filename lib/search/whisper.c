@@ -32,7 +32,7 @@ static size_t all_rows(const struct clf__whisper *whisper)
 static clf_status allocate_asked(struct clf__whisper *whisper)
 {
     size_t rows = all_rows(whisper), banned = (size_t)whisper->limits.banned;
-    size_t given = (size_t)whisper->limits.slots * (size_t)whisper->limits.positions;
+    size_t prefill = (size_t)whisper->limits.slots * (size_t)whisper->limits.positions;
     CLF__TRY(clf__allocate(&whisper->tokens, rows, sizeof(int32_t)));
     CLF__TRY(clf__allocate(&whisper->positions, rows, sizeof(int32_t)));
     CLF__TRY(clf__allocate(&whisper->cache_rows, rows, sizeof(int32_t)));
@@ -41,8 +41,8 @@ static clf_status allocate_asked(struct clf__whisper *whisper)
     CLF__TRY(clf__allocate(&whisper->banned, rows * banned, sizeof(int32_t)));
     CLF__TRY(clf__allocate(&whisper->banned_offsets, rows + 1, sizeof(int32_t)));
     CLF__TRY(clf__allocate(&whisper->ranges, rows * CLF__WHISPER_RANGES * 2, sizeof(int32_t)));
-    CLF__TRY(clf__allocate(&whisper->given, given, sizeof(int32_t)));
-    CLF__TRY(clf__allocate(&whisper->given_offsets, rows + 1, sizeof(int32_t)));
+    CLF__TRY(clf__allocate(&whisper->prefill, prefill, sizeof(int32_t)));
+    CLF__TRY(clf__allocate(&whisper->prefill_offsets, rows + 1, sizeof(int32_t)));
     struct clf__step *step = &whisper->step;
     step->tokens = whisper->tokens;
     step->positions = whisper->positions;
@@ -52,7 +52,7 @@ static clf_status allocate_asked(struct clf__whisper *whisper)
     step->banned = whisper->banned;
     step->banned_offsets = whisper->banned_offsets;
     step->ranges = whisper->ranges;
-    step->given = whisper->given;
+    step->prefill = whisper->prefill;
     step->ranges_each = CLF__WHISPER_RANGES;
     return CLF_OK;
 }
@@ -151,8 +151,8 @@ void clf__whisper_free(struct clf__whisper *whisper)
         step->draw_ids,
         step->draw_logits,
         whisper->searches,
-        whisper->given,
-        whisper->given_offsets,
+        whisper->prefill,
+        whisper->prefill_offsets,
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         clf__free(parts[i]);
@@ -238,12 +238,12 @@ static void ban(struct clf__whisper *whisper, const struct clf__whisper_window *
 /* Lists the tokens prefilled before a row's own token: part of the prompt, which has one row. */
 static void give(struct clf__whisper *whisper, const struct clf__whisper_window *search, int row)
 {
-    int32_t at = whisper->given_offsets[row];
+    int32_t at = whisper->prefill_offsets[row];
     int count = search->at - search->fed;
     if (count > 0) {
-        memcpy(whisper->given + at, search->prompt + search->fed, (size_t)count * sizeof *whisper->given);
+        memcpy(whisper->prefill + at, search->prompt + search->fed, (size_t)count * sizeof *whisper->prefill);
     }
-    whisper->given_offsets[row + 1] = at + count;
+    whisper->prefill_offsets[row + 1] = at + count;
 }
 
 /* Requests the draws of a row; after the prompt all samples are drawn from its only row. */
@@ -304,7 +304,7 @@ struct clf__step *clf__whisper_prepare(struct clf__whisper *whisper)
         }
     }
     step->ranges_before = step->both_statistics; /* the no-speech token, which is banned itself */
-    step->given_offsets = whisper->given_offsets[step->rows] > 0 ? whisper->given_offsets : NULL;
+    step->prefill_offsets = whisper->prefill_offsets[step->rows] > 0 ? whisper->prefill_offsets : NULL;
     return step->rows > 0 ? step : NULL;
 }
 

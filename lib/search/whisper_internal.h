@@ -46,9 +46,9 @@ struct clf__whisper {
     double *best_sums;                         /* (k) likewise */
     struct clf__draw *draws;                   /* (slots * samples) */
     struct clf__step step;
-    /* Arrays of the step: (slots * rows) each, ranges (slots * rows, M, 2), given (slots * positions). */
-    int32_t *tokens, *positions, *cache_rows, *parents, *slots, *banned, *banned_offsets, *ranges, *given,
-        *given_offsets;
+    /* Arrays of the step: (slots * rows) each, ranges (slots * rows, M, 2), prefill (slots * positions). */
+    int32_t *tokens, *positions, *cache_rows, *parents, *slots, *banned, *banned_offsets, *ranges, *prefill,
+        *prefill_offsets;
 };
 
 /* whisper_extend.c: advances every hypothesis of a search by one token according to the model's outputs. */

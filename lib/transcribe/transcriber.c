@@ -271,7 +271,7 @@ static clf_status create_memory(struct clf_transcriber *transcriber)
         .cache_rows = slots * rows,
         .positions = config->decoder_max_positions,
         .candidates = clf__whisper_candidates(&search),
-        .given = slots * config->decoder_max_positions,
+        .prefill = slots * config->decoder_max_positions,
         .banned = slots * rows * search.banned,
         .ranges = CLF__WHISPER_RANGES,
         .draws = slots * samples,

@@ -179,9 +179,9 @@ static clf_status admit(struct seat *seat)
         const struct clf__search_options *options =
             work->options != NULL ? &work->options[line] : &translator->search;
         CLF__TRY(clf__search_add(seat->search, slot, options, line));
-        clf__search_give_source(seat->search, slot, work->sources[line].ids.data,
-                                work->sources[line].ids.count);
-        clf__search_give_identity(seat->search, slot, identity_of(&work->sources[line], translator->model));
+        clf__search_set_source(seat->search, slot, work->sources[line].ids.data,
+                               work->sources[line].ids.count);
+        clf__search_set_identity(seat->search, slot, identity_of(&work->sources[line], translator->model));
     }
     return CLF_OK;
 }

@@ -121,13 +121,13 @@ static void fill(struct clf__step *step, struct toy *toys, int each)
         assert_in_range(own, 0, each - 1);
         struct history *history = &toy->next[own];
         *history = toy->rows[step->parents[r] - first];
-        int given = step->given_offsets != NULL ? step->given_offsets[r] : 0;
-        int given_end = step->given_offsets != NULL ? step->given_offsets[r + 1] : 0;
+        int given = step->prefill_offsets != NULL ? step->prefill_offsets[r] : 0;
+        int given_end = step->prefill_offsets != NULL ? step->prefill_offsets[r + 1] : 0;
         if (step->positions[r] == given_end - given) {
             history->count = 0;
         }
         for (; given < given_end; given++) {
-            history->ids[history->count++] = step->given[given];
+            history->ids[history->count++] = step->prefill[given];
         }
         assert_int_equal(step->positions[r], history->count);
         assert_in_range(step->tokens[r], 0, V - 1);
