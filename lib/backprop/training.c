@@ -210,8 +210,8 @@ static clf_status make(struct clf__training *training)
     CLF__TRY(clf__config_check_heads(&transformer->config, transformer->device, NULL, 1));
     CLF__TRY(clf__parameter_list_create(&training->list, &transformer->config));
     CLF__TRY(check_counts(&training->list));
-    CLF__TRY(clf__transformer_reach(training->transformer, training->limits.source_length,
-                                    training->limits.target_length));
+    CLF__TRY(clf__transformer_ensure_positions(training->transformer, training->limits.source_length,
+                                               training->limits.target_length));
     CLF__TRY(reserve(training));
     for (int form = CLF__GRADIENTS; form < clf__training_kinds(training); form++) {
         CLF__TRY(clf__mirror_create_zero(clf__training_mirror(training, form),

@@ -124,7 +124,7 @@ struct clf__decoder_maps {
  * positions than any text has. */
 enum { CLF__FIRST_POSITIONS = 4096 };
 /* Enlarges position tables to at least these sequence lengths, up to the session's limits. */
-clf_status clf__session_reach(struct clf__session *session, int source_rows, int target_rows);
+clf_status clf__session_ensure_positions(struct clf__session *session, int source_rows, int target_rows);
 
 /* Returns the output rows of clf__session_run_decoder() for the projection: in 16 bits if the projection
  * reads these. */

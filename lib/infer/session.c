@@ -268,8 +268,8 @@ static clf_status allocate(struct clf__session *session)
                                            session->read_back.columns - CLF__STEP_HEADER);
     int source_rows = clf__session_source_rows(session, limits->source_length);
     int target_rows = clf__larger(limits->positions, limits->target_length);
-    CLF__TRY(clf__transformer_reach(transformer, clf__smaller(source_rows, CLF__FIRST_POSITIONS),
-                                    clf__smaller(target_rows, CLF__FIRST_POSITIONS)));
+    CLF__TRY(clf__transformer_ensure_positions(transformer, clf__smaller(source_rows, CLF__FIRST_POSITIONS),
+                                               clf__smaller(target_rows, CLF__FIRST_POSITIONS)));
     CLF__TRY(clf__gemm_reserve(transformer->device, most_product_rows(session),
                                most_inputs(&transformer->config), transformer->precision));
     CLF__TRY(clf__shortlists_fill(session));

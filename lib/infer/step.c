@@ -366,7 +366,7 @@ static clf_status run_step(struct clf__session *session, struct clf__step *step)
     assert(step->draw_count <= session->limits.draws && (step->draw_count == 0 || step->ranges_each > 0));
     struct step_views views;
     int longest = longest_target(step);
-    CLF__TRY(clf__session_reach(session, 0, longest));
+    CLF__TRY(clf__session_ensure_positions(session, 0, longest));
     if (step->prefill_offsets != NULL) {
         CLF__TRY(clf__session_prefill(session, step));
     }

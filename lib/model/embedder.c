@@ -105,8 +105,9 @@ static clf_status renew(const struct clf__relative_bias *relative, const struct 
     return clf__tensor_write(relative->table, tables.by_distance);
 }
 
-clf_status clf__relative_bias_reach(struct clf__relative_bias *relative, struct clf_device *device,
-                                    const struct clf__config *config, enum clf__side side, int length)
+clf_status clf__relative_bias_ensure_positions(struct clf__relative_bias *relative, struct clf_device *device,
+                                               const struct clf__config *config, enum clf__side side,
+                                               int length)
 {
     int reach = length < config->relative_distance ? length : config->relative_distance;
     int heads = relative->by_bucket.columns, width = 2 * reach + 1;
@@ -138,11 +139,11 @@ void clf__relative_bias_free_table(struct clf__relative_bias *relative)
     relative->values = NULL;
 }
 
-clf_status clf__embedder_reach(struct clf__embedder *embedder, struct clf_device *device,
-                               const struct clf__config *config, enum clf__side side, int length)
+clf_status clf__embedder_ensure_positions(struct clf__embedder *embedder, struct clf_device *device,
+                                          const struct clf__config *config, enum clf__side side, int length)
 {
     CLF__TRY(reach_positions(embedder, device, config, side, length));
-    return clf__relative_bias_reach(&embedder->relative, device, config, side, length);
+    return clf__relative_bias_ensure_positions(&embedder->relative, device, config, side, length);
 }
 
 clf_status clf__embedder_reserve_zero_relative(struct clf__embedder *out, struct clf__pool *pool,

@@ -10,7 +10,7 @@
 struct clf__embedder {
     struct clf__front_end front_end;
     struct clf__tensor positions; /* (P, D), owned; buffer NULL: none. Learned positions, or sinusoids up to
-                                     the length of clf__embedder_reach() */
+                                     the length of clf__embedder_ensure_positions() */
     struct clf__norm norm;        /* norm of the sum; gamma NULL: none */
     int norms_tokens; /* 1: the norm applies to the front end's output, before positions are added */
     struct clf__relative_bias relative; /* the stack's */
@@ -26,11 +26,12 @@ struct clf__position_rows clf__position_rows(const struct clf__config *config, e
 /* Enlarges position tables that are too short for sequences of `length` tokens. Tables do not start at the
  * configuration's maximum, which may be far larger than any session needs. Not to be called in a dry run. On
  * failure the tables are unchanged. */
-clf_status clf__embedder_reach(struct clf__embedder *embedder, struct clf_device *device,
-                               const struct clf__config *config, enum clf__side side, int length);
-/* As clf__embedder_reach(), for a layer's relative bias. */
-clf_status clf__relative_bias_reach(struct clf__relative_bias *relative, struct clf_device *device,
-                                    const struct clf__config *config, enum clf__side side, int length);
+clf_status clf__embedder_ensure_positions(struct clf__embedder *embedder, struct clf_device *device,
+                                          const struct clf__config *config, enum clf__side side, int length);
+/* As clf__embedder_ensure_positions(), for a layer's relative bias. */
+clf_status clf__relative_bias_ensure_positions(struct clf__relative_bias *relative, struct clf_device *device,
+                                               const struct clf__config *config, enum clf__side side,
+                                               int length);
 void clf__relative_bias_free_table(struct clf__relative_bias *relative);
 /* Reserves a zero relative bias of the same size in a pool, for gradients that are summed into the
  * parameter's gradient. */

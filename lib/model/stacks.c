@@ -283,16 +283,17 @@ clf_status clf__stacks_load(struct clf__stacks out, struct clf_device *device,
     struct loader loader = {out, device, config, precision, parameters};
     CLF__TRY(build_both(out, config));
     CLF__TRY(clf__tree_visit(config, load_module, &loader));
-    CLF__TRY(clf__stack_reach(out.encoder, device, config, CLF__ENCODER, 1));
-    return clf__stack_reach(out.decoder, device, config, CLF__DECODER, 1);
+    CLF__TRY(clf__stack_ensure_positions(out.encoder, device, config, CLF__ENCODER, 1));
+    return clf__stack_ensure_positions(out.decoder, device, config, CLF__DECODER, 1);
 }
 
-clf_status clf__stack_reach(struct clf__stack *stack, struct clf_device *device,
-                            const struct clf__config *config, enum clf__side side, int length)
+clf_status clf__stack_ensure_positions(struct clf__stack *stack, struct clf_device *device,
+                                       const struct clf__config *config, enum clf__side side, int length)
 {
-    CLF__TRY(clf__embedder_reach(&stack->embedder, device, config, side, length));
+    CLF__TRY(clf__embedder_ensure_positions(&stack->embedder, device, config, side, length));
     for (int i = 0; i < stack->layer_count; i++) {
-        CLF__TRY(clf__relative_bias_reach(&stack->layers[i].relative, device, config, side, length));
+        CLF__TRY(
+            clf__relative_bias_ensure_positions(&stack->layers[i].relative, device, config, side, length));
     }
     return CLF_OK;
 }

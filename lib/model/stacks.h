@@ -10,9 +10,9 @@
 clf_status clf__stacks_load(struct clf__stacks out, struct clf_device *device,
                             const struct clf__config *config, clf_precision precision,
                             const struct clf__parameters *parameters);
-/* Enlarges every table of positions and of relative biases, as clf__embedder_reach(). */
-clf_status clf__stack_reach(struct clf__stack *stack, struct clf_device *device,
-                            const struct clf__config *config, enum clf__side side, int length);
+/* Enlarges every table of positions and of relative biases, as clf__embedder_ensure_positions(). */
+clf_status clf__stack_ensure_positions(struct clf__stack *stack, struct clf_device *device,
+                                       const struct clf__config *config, enum clf__side side, int length);
 void clf__stacks_free(struct clf__stacks stacks, const struct clf__config *config);
 
 /* Creates zeros of the sizes of a model's trained modules, for gradients or moments; `what` names them in

@@ -24,7 +24,8 @@ clf_status clf__transformer_load(struct clf__transformer **out, struct clf_devic
                                  clf_precision precision);
 /* Enlarges the position tables for sources and targets of these lengths, in tokens. To be called before a dry
  * run, never during one. */
-clf_status clf__transformer_reach(struct clf__transformer *transformer, int source_length, int target_length);
+clf_status clf__transformer_ensure_positions(struct clf__transformer *transformer, int source_length,
+                                             int target_length);
 struct clf__stacks clf__transformer_stacks(struct clf__transformer *transformer);
 void clf__transformer_free(struct clf__transformer *transformer);
 
