@@ -17,9 +17,9 @@ void clf__stacks_free(struct clf__stacks stacks, const struct clf__config *confi
 
 /* Creates zeros of the sizes of a model's trained modules, for gradients or moments; `what` names them in
  * messages. */
-clf_status clf__mirror_create_zero(struct clf__mirror *out, struct clf__stacks like,
-                                   const struct clf__config *config, const char *what);
-void clf__mirror_free(struct clf__mirror *mirror, const struct clf__config *config);
+clf_status clf__parameter_tree_create_zero(struct clf__parameter_tree *out, struct clf__stacks like,
+                                           const struct clf__config *config, const char *what);
+void clf__parameter_tree_free(struct clf__parameter_tree *mirror, const struct clf__config *config);
 
 /* Returns the widths of the widest rows in the layers of either side. */
 struct clf__workspace_widths clf__stacks_widths(const struct clf__config *config);

@@ -48,12 +48,12 @@ static inline struct clf__stack *clf__stack_of(struct clf__stacks stacks, enum c
 
 /* Gradients or moments of a transformer, in the same structures as its parameters. All tensors are in one
  * pool, in the order of the tree. */
-struct clf__mirror {
+struct clf__parameter_tree {
     struct clf__stack encoder, decoder;
     struct clf__pool pool;
 };
 
-static inline struct clf__stacks clf__mirror_stacks(struct clf__mirror *mirror)
+static inline struct clf__stacks clf__parameter_tree_stacks(struct clf__parameter_tree *mirror)
 {
     return (struct clf__stacks){&mirror->encoder, &mirror->decoder};
 }
