@@ -76,10 +76,10 @@ clf_status clf__parameters_read(const struct clf__parameters *parameters, const 
 /* Returns the stored tensor, owned by the parameters; NULL if the file has none. */
 const struct clf__stored_tensor *clf__parameters_stored(const struct clf__parameters *parameters,
                                                         const char *name);
-/* Reads some rows of a stored parameter and adds the number of NaN or infinite values to *odd; the second
- * function logs the warning. */
+/* Reads some rows of a stored parameter and adds the number of NaN or infinite values to *non_finite; the
+ * second function logs the warning. */
 clf_status clf__parameters_read_rows(const struct clf__stored_tensor *stored, int first, int count,
-                                     float *target, size_t *odd);
-void clf__parameters_warn(const struct clf__stored_tensor *stored, size_t odd);
+                                     float *target, size_t *non_finite);
+void clf__parameters_warn(const struct clf__stored_tensor *stored, size_t non_finite);
 
 #endif

@@ -344,17 +344,17 @@ const struct clf__stored_tensor *clf__parameters_stored(const struct clf__parame
 }
 
 /* Reads in blocks, so that an interruption takes effect between them. */
-static clf_status read_all_rows(const struct entry *entry, float *target, size_t *odd)
+static clf_status read_all_rows(const struct entry *entry, float *target, size_t *non_finite)
 {
     size_t columns = (size_t)entry->parameter->columns;
     int rows = entry->parameter->rows, most = columns < ROWS_FLOATS ? (int)(ROWS_FLOATS / columns) : 1;
     if (entry->stored->dimensions < 2 || entry->stored->shape[0] != rows || rows <= most) {
-        return clf__parameters_read_rows(entry->stored, 0, rows, target, odd);
+        return clf__parameters_read_rows(entry->stored, 0, rows, target, non_finite);
     }
     for (int first = 0; first < rows; first += most) {
         int count = rows - first < most ? rows - first : most;
-        CLF__TRY(
-            clf__parameters_read_rows(entry->stored, first, count, target + (size_t)first * columns, odd));
+        CLF__TRY(clf__parameters_read_rows(entry->stored, first, count, target + (size_t)first * columns,
+                                           non_finite));
     }
     return CLF_OK;
 }
@@ -370,14 +370,14 @@ clf_status clf__parameters_read(const struct clf__parameters *parameters, const 
         memset(target, 0, count * sizeof *target);
         return CLF_OK;
     }
-    size_t odd = 0;
-    CLF__TRY(read_all_rows(entry, target, &odd));
-    clf__parameters_warn(entry->stored, odd);
+    size_t non_finite = 0;
+    CLF__TRY(read_all_rows(entry, target, &non_finite));
+    clf__parameters_warn(entry->stored, non_finite);
     return CLF_OK;
 }
 
 clf_status clf__parameters_read_rows(const struct clf__stored_tensor *stored, int first, int count,
-                                     float *target, size_t *odd)
+                                     float *target, size_t *non_finite)
 {
     struct clf__stored_tensor rows = *stored;
     size_t values = 1;
@@ -390,15 +390,15 @@ clf_status clf__parameters_read_rows(const struct clf__stored_tensor *stored, in
         values *= (size_t)rows.shape[i];
     }
     for (size_t i = 0; i < values; i++) {
-        *odd += !isfinite(target[i]);
+        *non_finite += !isfinite(target[i]);
     }
     return CLF_OK;
 }
 
-void clf__parameters_warn(const struct clf__stored_tensor *stored, size_t odd)
+void clf__parameters_warn(const struct clf__stored_tensor *stored, size_t non_finite)
 {
-    if (odd > 0) {
+    if (non_finite > 0) {
         clf__log(CLF_LOG_WARNING, "%s: tensor \"%s\" holds %zu values that are NaN or infinite", stored->file,
-                 stored->name, odd);
+                 stored->name, non_finite);
     }
 }

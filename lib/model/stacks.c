@@ -102,7 +102,7 @@ static clf_status read_values(float **out, const struct loader *loader, const ch
 struct part_rows {
     const struct clf__module *module;
     const struct clf__stored_tensor *stored[CLF__MODULE_PARTS];
-    size_t odd[CLF__MODULE_PARTS]; /* number of non-finite values */
+    size_t non_finite[CLF__MODULE_PARTS]; /* number of non-finite values */
 };
 
 /* Finds the parameter that contains row *first of the module; makes *first relative to it and limits *count.
@@ -125,7 +125,7 @@ static clf_status read_part_rows(void *user, int first, int count, float *target
         int row = first + done, here = count - done, part = find_part(rows, &row, &here);
         CLF__TRY(clf__parameters_read_rows(rows->stored[part], row, here,
                                            target + (size_t)done * (size_t)rows->module->columns,
-                                           &rows->odd[part]));
+                                           &rows->non_finite[part]));
         done += here;
     }
     return CLF_OK;
@@ -168,7 +168,7 @@ static struct clf__weight_stream stream_of(struct part_rows *rows, const struct 
 static void warn_of_odd(const struct part_rows *rows)
 {
     for (int i = 0; i < rows->module->part_count; i++) {
-        clf__parameters_warn(rows->stored[i], rows->odd[i]);
+        clf__parameters_warn(rows->stored[i], rows->non_finite[i]);
     }
 }
 

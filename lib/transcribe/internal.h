@@ -150,7 +150,7 @@ struct clf__window_times {
     double silence;    /* minimum silence around hallucinations (options.hallucination_silence_threshold) */
 };
 /* Returns 1 if a segment's words look like a hallucination. */
-int clf__segment_is_odd(const struct clf_segment *segment);
+int clf__segment_is_anomaly(const struct clf_segment *segment);
 /* Returns how many of a window's segments to keep; if not all, moves *seek (in frames). -1: decode the window
  * again from *seek. */
 int clf__segments_keep(const struct clf_segment *segments, int count, const struct clf__window_times *window,
