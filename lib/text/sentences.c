@@ -31,9 +31,9 @@ struct clf__part clf__part_trim(const char *text, size_t start, size_t end)
     return (struct clf__part){start, kept - start};
 }
 
-static struct clf__whisper read_passage(const char *text, size_t size)
+static struct clf__passage read_passage(const char *text, size_t size)
 {
-    struct clf__whisper passage = {text, size, 0};
+    struct clf__passage passage = {text, size, 0};
     for (size_t at = 0; at < size && !passage.has_capitals;) {
         passage.has_capitals = clf__mark_at(&passage, at, &at) == CLF__MARK_UPPER;
     }
@@ -42,14 +42,14 @@ static struct clf__whisper read_passage(const char *text, size_t size)
 
 int clf__sentences_are_several(const char *text, size_t size)
 {
-    struct clf__whisper passage = read_passage(text, size);
+    struct clf__passage passage = read_passage(text, size);
     size_t start = clf__skip_spaces(&passage, 0), end = clf__sentence_end(&passage, start);
     return clf__part_trim(text, end, size).size > 0;
 }
 
 clf_status clf__sentences_find(struct clf__part_list *out, const char *text, size_t size)
 {
-    struct clf__whisper passage = read_passage(text, size);
+    struct clf__passage passage = read_passage(text, size);
     for (size_t start = 0, end; start < size; start = end) {
         end = clf__sentence_end(&passage, start);
         if (end == start) { /* a line break */

@@ -15,7 +15,7 @@ struct following {
     int is_small;    /* it begins with a small letter, other than in "iPhone" */
 };
 
-static struct following read_following(const struct clf__whisper *passage, const struct clf__ending *ending)
+static struct following read_following(const struct clf__passage *passage, const struct clf__ending *ending)
 {
     struct following following = {.is_joined = ending->next == ending->end};
     enum { MOST = 64 }; /* bytes of ellipses, which are marks themselves */
@@ -39,7 +39,7 @@ static struct following read_following(const struct clf__whisper *passage, const
 }
 
 /* The words from `start` to `end`, up to `most`. */
-static int count_words(const struct clf__whisper *passage, size_t start, size_t end, int most)
+static int count_words(const struct clf__passage *passage, size_t start, size_t end, int most)
 {
     int count = 0, is_inside = 0;
     for (size_t at = start, next; at < end && count < most; at = next) {
@@ -51,7 +51,7 @@ static int count_words(const struct clf__whisper *passage, size_t start, size_t 
 }
 
 /* Whether there are any, within a distance that bounds the work on lines of any length. */
-static int has_words(const struct clf__whisper *passage, size_t start, size_t end)
+static int has_words(const struct clf__passage *passage, size_t start, size_t end)
 {
     enum { DISTANCE = 256 };
     for (size_t at = end - start > DISTANCE ? end - DISTANCE : start, next; at < end; at = next) {
@@ -63,7 +63,7 @@ static int has_words(const struct clf__whisper *passage, size_t start, size_t en
 }
 
 /* The word before another one; empty where none is. */
-static struct clf__word previous_word(const struct clf__whisper *passage, size_t start,
+static struct clf__word previous_word(const struct clf__passage *passage, size_t start,
                                       const struct clf__word *word)
 {
     size_t at = word->start, begin;
@@ -77,14 +77,14 @@ static struct clf__word previous_word(const struct clf__whisper *passage, size_t
 
 /* Whether the next word begins a sentence for sure, and is not what an abbreviation or a number belongs to.
  */
-static int starts(const struct clf__whisper *passage, const struct following *following)
+static int starts(const struct clf__passage *passage, const struct following *following)
 {
     return (following->mark == CLF__MARK_UPPER && clf__word_is_starter(passage, &following->word)) ||
            following->has_inverted;
 }
 
 /* The number of an item at the beginning of a line or a sentence: "1. Open the lid." */
-static int is_item(const struct clf__whisper *passage, size_t start, const struct clf__word *word)
+static int is_item(const struct clf__passage *passage, size_t start, const struct clf__word *word)
 {
     return word->digits > 0 && word->letters == 0 && !has_words(passage, start, word->start);
 }
@@ -95,7 +95,7 @@ static int is_number(const struct clf__word *word)
 }
 
 /* German ordinals and dates end no sentence. */
-static int number_ends(const struct clf__whisper *passage, size_t start, const struct clf__word *word,
+static int number_ends(const struct clf__passage *passage, size_t start, const struct clf__word *word,
                        const struct following *following)
 {
     enum { DAY = 2, ORDINAL = 3, YEAR = 4 }; /* digits */
@@ -116,13 +116,13 @@ static int number_ends(const struct clf__whisper *passage, size_t start, const s
 }
 
 /* "J." */
-static int is_initial(const struct clf__whisper *passage, const struct clf__word *word)
+static int is_initial(const struct clf__passage *passage, const struct clf__word *word)
 {
     return word->letters == 1 && word->digits == 0 && clf__char_at(passage, word->end, NULL) == '.';
 }
 
 /* A letter with a full stop is an initial, but for units and the names of things. */
-static int letter_ends(const struct clf__whisper *passage, size_t start, const struct clf__word *word,
+static int letter_ends(const struct clf__passage *passage, size_t start, const struct clf__word *word,
                        const struct clf__word *before, const struct following *following)
 {
     if (!has_words(passage, start, word->start)) {
@@ -163,7 +163,7 @@ static int looks_abbreviated(const struct clf__word *word)
 
 /* Whether a number or what counts like one comes next: "p. 5", "vol. II", "bl. B"; not in "no. I ...", which
  * is a sentence of English. */
-static int is_number_next(const struct clf__whisper *passage, const struct following *following,
+static int is_number_next(const struct clf__passage *passage, const struct following *following,
                           const struct clf__word *word, enum clf__word_class class)
 {
     const struct clf__word *next = &following->word;
@@ -177,7 +177,7 @@ static int is_number_next(const struct clf__whisper *passage, const struct follo
 }
 
 /* Whether a sentence is too short to end with a time: "At 5 p.m. Mr. Lee ..." */
-static int is_adverbial(const struct clf__whisper *passage, size_t start, size_t end)
+static int is_adverbial(const struct clf__passage *passage, size_t start, size_t end)
 {
     enum { MOST = 4 };
     size_t at = start;
@@ -189,7 +189,7 @@ static int is_adverbial(const struct clf__whisper *passage, size_t start, size_t
 }
 
 /* Whether an abbreviation ends a sentence; `before` is the word before it. */
-static int abbreviation_ends(const struct clf__whisper *passage, size_t start, const struct clf__word *word,
+static int abbreviation_ends(const struct clf__passage *passage, size_t start, const struct clf__word *word,
                              const struct clf__word *before, const struct following *following,
                              enum clf__word_class class)
 {
@@ -212,7 +212,7 @@ static int abbreviation_ends(const struct clf__whisper *passage, size_t start, c
 }
 
 /* A single full stop without a quotation mark behind it. */
-static int stop_ends(const struct clf__whisper *passage, size_t start, const struct clf__ending *ending,
+static int stop_ends(const struct clf__passage *passage, size_t start, const struct clf__ending *ending,
                      const struct following *following)
 {
     struct clf__word word = clf__word_before(passage, start, ending->start);
@@ -254,13 +254,13 @@ static int stop_ends(const struct clf__whisper *passage, size_t start, const str
     return 1;
 }
 
-static int begins_with(const struct clf__whisper *passage, size_t at, const char *word)
+static int begins_with(const struct clf__passage *passage, size_t at, const char *word)
 {
     size_t size = strlen(word);
     return passage->size - at >= size && memcmp(passage->text + at, word, size) == 0;
 }
 
-static int begins_with_any(const struct clf__whisper *passage, size_t at, const char *const *words)
+static int begins_with_any(const struct clf__passage *passage, size_t at, const char *const *words)
 {
     int found = 0;
     for (; *words != NULL && !found; words++) {
@@ -271,7 +271,7 @@ static int begins_with_any(const struct clf__whisper *passage, size_t at, const 
 
 /* Japanese goes on with a particle behind a quotation, and quotes without marks as well. Particles are
  * letters that other words begin with, too. */
-static int is_particle(const struct clf__whisper *passage, size_t at, int is_quoted)
+static int is_particle(const struct clf__passage *passage, size_t at, int is_quoted)
 {
     static const char *const particles[] = {"と", "って", "は", "が",   "を", "に", "も",
                                             "の", "で",   "や", "など", "か", NULL};
@@ -287,7 +287,7 @@ static int is_particle(const struct clf__whisper *passage, size_t at, int is_quo
 }
 
 /* Whether the words behind a Japanese quotation say who spoke: 「誰？」彼は聞いた。 */
-static int is_told(const struct clf__whisper *passage, size_t at)
+static int is_told(const struct clf__passage *passage, size_t at)
 {
     enum { BYTES = 60 };
     static const char *const verbs[] = {"言っ",   "言う",   "叫ん", "叫び", "聞い",   "聞く",
@@ -306,7 +306,7 @@ static int is_told(const struct clf__whisper *passage, size_t at)
 }
 
 /* `"Stop!" Paul shouted.` */
-static int is_reported(const struct clf__whisper *passage, const struct following *following)
+static int is_reported(const struct clf__passage *passage, const struct following *following)
 {
     enum { NAMES = 2 };
     struct clf__word word = following->word;
@@ -323,7 +323,7 @@ static int is_reported(const struct clf__whisper *passage, const struct followin
 }
 
 /* Without white space behind it: where scripts have none, and where it was forgotten. */
-static int joined_ends(const struct clf__whisper *passage, size_t start, const struct clf__ending *ending,
+static int joined_ends(const struct clf__passage *passage, size_t start, const struct clf__ending *ending,
                        const struct following *following)
 {
     enum { WORD = 2 };
@@ -352,7 +352,7 @@ static int joined_ends(const struct clf__whisper *passage, size_t start, const s
                           clf__word_classify(passage, start, &word) == CLF__WORD_PLAIN));
 }
 
-static int ends(const struct clf__whisper *passage, size_t start, const struct clf__ending *ending)
+static int ends(const struct clf__passage *passage, size_t start, const struct clf__ending *ending)
 {
     struct following following = read_following(passage, ending);
     enum clf__mark first = clf__mark_at(passage, ending->next, NULL);
@@ -392,7 +392,7 @@ static int ends(const struct clf__whisper *passage, size_t start, const struct c
 
 /* Whether a quotation stands alone, so that its sentences are those of the text: it begins where one begins
  * and ends where one ends. */
-static int stands_alone(const struct clf__whisper *passage, size_t start, size_t opening, size_t partner)
+static int stands_alone(const struct clf__passage *passage, size_t start, size_t opening, size_t partner)
 {
     size_t at, last = partner;
     clf__char_before(passage, partner, &at);
@@ -409,7 +409,7 @@ static int stands_alone(const struct clf__whisper *passage, size_t start, size_t
     return clf__mark_at(passage, ending.next, NULL) == CLF__MARK_END || ends(passage, start, &ending);
 }
 
-size_t clf__sentence_end(const struct clf__whisper *passage, size_t start)
+size_t clf__sentence_end(const struct clf__passage *passage, size_t start)
 {
     size_t next, size = clf__item_end(passage, start);
     size_t inside = 0; /* no sentence ends before this: a quotation or a bracket is part of one */

@@ -6,6 +6,6 @@
 
 /* Where the sentence that begins at `start` ends: behind its last mark, or where its line or the text ends.
  */
-size_t clf__sentence_end(const struct clf__whisper *passage, size_t start);
+size_t clf__sentence_end(const struct clf__passage *passage, size_t start);
 
 #endif

@@ -3,7 +3,7 @@
 #include <unicode/uchar.h>
 #include <unicode/utf8.h>
 
-int32_t clf__char_at(const struct clf__whisper *passage, size_t at, size_t *next)
+int32_t clf__char_at(const struct clf__passage *passage, size_t at, size_t *next)
 {
     int32_t character = -1;
     size_t end = at;
@@ -17,7 +17,7 @@ int32_t clf__char_at(const struct clf__whisper *passage, size_t at, size_t *next
     return character;
 }
 
-int32_t clf__char_before(const struct clf__whisper *passage, size_t at, size_t *start)
+int32_t clf__char_before(const struct clf__passage *passage, size_t at, size_t *start)
 {
     size_t begin = at > 0 ? at - 1 : 0;
     while (begin > 0 && at - begin < 4 && U8_IS_TRAIL((uint8_t)passage->text[begin])) {
@@ -56,7 +56,7 @@ static int is_before_opening(int32_t character)
 }
 
 /* Whether a quotation mark opens: what opens in English closes in German, and the other way round. */
-static int quote_opens(const struct clf__whisper *passage, size_t at, int32_t quote, size_t next)
+static int quote_opens(const struct clf__passage *passage, size_t at, int32_t quote, size_t next)
 {
     int32_t before = clf__char_before(passage, at, NULL), behind = clf__char_at(passage, next, &next);
     if (behind < 0 || (is_space(behind) && quote != 0xab)) {
@@ -72,7 +72,7 @@ static int quote_opens(const struct clf__whisper *passage, size_t at, int32_t qu
     return begins_word && (is_initial || is_before_opening(before) || is_behind_wide);
 }
 
-static enum clf__mark punctuation(const struct clf__whisper *passage, size_t at, int32_t character,
+static enum clf__mark punctuation(const struct clf__passage *passage, size_t at, int32_t character,
                                   size_t next)
 {
     if (character == 0xbf || character == 0xa1) {
@@ -96,7 +96,7 @@ static enum clf__mark punctuation(const struct clf__whisper *passage, size_t at,
     return continues ? CLF__MARK_COMMA : CLF__MARK_SYMBOL;
 }
 
-enum clf__mark clf__mark_at(const struct clf__whisper *passage, size_t at, size_t *next)
+enum clf__mark clf__mark_at(const struct clf__passage *passage, size_t at, size_t *next)
 {
     size_t end;
     int32_t character = clf__char_at(passage, at, &end);
@@ -157,7 +157,7 @@ static int is_partner(int32_t opening, int32_t closing)
     return closing == (opening == '"' ? '"' : u_getBidiPairedBracket(opening));
 }
 
-size_t clf__mark_partner(const struct clf__whisper *passage, size_t opening)
+size_t clf__mark_partner(const struct clf__passage *passage, size_t opening)
 {
     enum { DEEPEST = 8 };
     size_t at, next;
@@ -179,7 +179,7 @@ size_t clf__mark_partner(const struct clf__whisper *passage, size_t opening)
     return 0;
 }
 
-size_t clf__skip_spaces(const struct clf__whisper *passage, size_t at)
+size_t clf__skip_spaces(const struct clf__passage *passage, size_t at)
 {
     size_t next;
     while (clf__mark_at(passage, at, &next) == CLF__MARK_SPACE) {
@@ -196,7 +196,7 @@ static int is_emoji(int32_t character)
 }
 
 /* Behind an emoji or the number of a footnote, which is raised or in brackets; 0: there is none. */
-static size_t skip_attached(const struct clf__whisper *passage, size_t at)
+static size_t skip_attached(const struct clf__passage *passage, size_t at)
 {
     size_t next, end = at;
     int32_t character = clf__char_at(passage, at, &next);
@@ -226,7 +226,7 @@ static void add_mark(struct clf__ending *ending, enum clf__mark mark, int32_t ch
 
 /* What goes on with an ending behind white space: another ! or ?, a lone full stop of an ellipsis that has
  * spaces, or a closing quotation mark. */
-static int goes_on(struct clf__ending *ending, const struct clf__whisper *passage, size_t at)
+static int goes_on(struct clf__ending *ending, const struct clf__passage *passage, size_t at)
 {
     size_t next;
     enum clf__mark mark = clf__mark_at(passage, at, &next), behind = clf__mark_at(passage, next, NULL);
@@ -240,7 +240,7 @@ static int goes_on(struct clf__ending *ending, const struct clf__whisper *passag
            (mark == CLF__MARK_CLOSING && u_charType(character) != U_END_PUNCTUATION && character != '\'');
 }
 
-struct clf__ending clf__ending_read(const struct clf__whisper *passage, size_t at)
+struct clf__ending clf__ending_read(const struct clf__passage *passage, size_t at)
 {
     struct clf__ending ending = {.start = at, .last = at, .end = at};
     for (size_t next, space; at < passage->size; at = next) {

@@ -8,7 +8,7 @@
 enum { CLF__QUOTE_BYTES = 400 }; /* a longer quotation or bracket is cut into sentences like other text */
 
 /* A text of any bytes; those that are not UTF-8 count as symbols. */
-struct clf__whisper {
+struct clf__passage {
     const char *text;
     size_t size;
     int has_capitals; /* 0: its writer uses none, and a sentence begins with a small letter */
@@ -34,22 +34,22 @@ enum clf__mark {
 };
 
 /* The code point at an offset, and where the next one begins; -1 at the end. `next` may be NULL. */
-int32_t clf__char_at(const struct clf__whisper *passage, size_t at, size_t *next);
+int32_t clf__char_at(const struct clf__passage *passage, size_t at, size_t *next);
 /* The code point that ends at an offset, and where it begins; -1 at the beginning. `start` may be NULL. */
-int32_t clf__char_before(const struct clf__whisper *passage, size_t at, size_t *start);
+int32_t clf__char_before(const struct clf__passage *passage, size_t at, size_t *start);
 
 /* What stands at an offset. Quotation marks open or close by what stands around them, as languages use them
  * both ways. */
-enum clf__mark clf__mark_at(const struct clf__whisper *passage, size_t at, size_t *next);
+enum clf__mark clf__mark_at(const struct clf__passage *passage, size_t at, size_t *next);
 /* Whether a mark is a letter or a digit. */
 int clf__mark_is_word(enum clf__mark mark);
 
 /* Where an opening quotation mark or bracket is closed: the offset behind its partner, within its line and
  * CLF__QUOTE_BYTES; 0: it is not. */
-size_t clf__mark_partner(const struct clf__whisper *passage, size_t opening);
+size_t clf__mark_partner(const struct clf__passage *passage, size_t opening);
 
 /* The first offset from `at` on that holds no white space. */
-size_t clf__skip_spaces(const struct clf__whisper *passage, size_t at);
+size_t clf__skip_spaces(const struct clf__passage *passage, size_t at);
 
 /* Marks that may end a sentence, with what closes behind them and belongs to it. */
 struct clf__ending {
@@ -65,6 +65,6 @@ struct clf__ending {
 };
 
 /* The ending that begins with the mark at `at`. */
-struct clf__ending clf__ending_read(const struct clf__whisper *passage, size_t at);
+struct clf__ending clf__ending_read(const struct clf__passage *passage, size_t at);
 
 #endif

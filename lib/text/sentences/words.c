@@ -195,7 +195,7 @@ static int is_roman_digit(int32_t character)
 }
 
 /* Reads what stands in [start, end) of the passage. */
-static struct clf__word read_word(const struct clf__whisper *passage, size_t start, size_t end)
+static struct clf__word read_word(const struct clf__passage *passage, size_t start, size_t end)
 {
     struct clf__word word = {.start = start, .end = end, .is_roman = 1};
     int bytes = 0, is_long = 0;
@@ -225,7 +225,7 @@ static int is_apostrophe(int32_t character)
     return character == '\'' || character == 0x2019;
 }
 
-struct clf__word clf__word_before(const struct clf__whisper *passage, size_t start, size_t end)
+struct clf__word clf__word_before(const struct clf__passage *passage, size_t start, size_t end)
 {
     enum { LONGEST = 2 * CLF__WORD_BYTES };
     size_t at = end, begin;
@@ -247,7 +247,7 @@ struct clf__word clf__word_before(const struct clf__whisper *passage, size_t sta
     return read_word(passage, at, end);
 }
 
-struct clf__word clf__word_at(const struct clf__whisper *passage, size_t at)
+struct clf__word clf__word_at(const struct clf__passage *passage, size_t at)
 {
     size_t end = at, next;
     while (clf__mark_is_word(clf__mark_at(passage, end, &next))) {
@@ -290,7 +290,7 @@ static enum clf__word_class classify(const char *word, int is_capital)
     return is_listed(before_numbers, word) || is_in(short_months, word) ? CLF__WORD_NUMBER : CLF__WORD_PLAIN;
 }
 
-int clf__word_begins_abbreviation(const struct clf__whisper *passage, const struct clf__word *word,
+int clf__word_begins_abbreviation(const struct clf__passage *passage, const struct clf__word *word,
                                   const struct clf__word *next)
 {
     const char *const lists[] = {never, between, last, times};
@@ -306,7 +306,7 @@ int clf__word_begins_abbreviation(const struct clf__whisper *passage, const stru
     return found;
 }
 
-enum clf__word_class clf__word_classify(const struct clf__whisper *passage, size_t start,
+enum clf__word_class clf__word_classify(const struct clf__passage *passage, size_t start,
                                         const struct clf__word *word)
 {
     enum { MOST = 3 };
@@ -342,7 +342,7 @@ enum clf__word_class clf__word_classify(const struct clf__whisper *passage, size
     return found;
 }
 
-int clf__word_is_starter(const struct clf__whisper *passage, const struct clf__word *word)
+int clf__word_is_starter(const struct clf__passage *passage, const struct clf__word *word)
 {
     size_t next;
     int32_t behind = clf__char_at(passage, word->end, &next);

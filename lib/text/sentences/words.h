@@ -15,9 +15,9 @@ struct clf__word {
 };
 
 /* The word that ends at an offset, not before `start`; full stops inside are part of it. */
-struct clf__word clf__word_before(const struct clf__whisper *passage, size_t start, size_t end);
+struct clf__word clf__word_before(const struct clf__passage *passage, size_t start, size_t end);
 /* The word that begins at an offset, up to an apostrophe or a full stop. */
-struct clf__word clf__word_at(const struct clf__whisper *passage, size_t at);
+struct clf__word clf__word_at(const struct clf__passage *passage, size_t at);
 
 /* What a full stop behind a word means. */
 enum clf__word_class {
@@ -31,18 +31,18 @@ enum clf__word_class {
 
 /* The class of a word, or of it and the abbreviations before it ("z. B."); letters and numbers that are not
  * listed are CLF__WORD_PLAIN. */
-enum clf__word_class clf__word_classify(const struct clf__whisper *passage, size_t start,
+enum clf__word_class clf__word_classify(const struct clf__passage *passage, size_t start,
                                         const struct clf__word *word);
 
 /* Whether two words with a full stop between them begin a listed abbreviation: the "a" and "C" of "a. C." */
-int clf__word_begins_abbreviation(const struct clf__whisper *passage, const struct clf__word *word,
+int clf__word_begins_abbreviation(const struct clf__passage *passage, const struct clf__word *word,
                                   const struct clf__word *next);
 
 /* Whether a word is a title behind an article that a man has in Romance languages: "il cap. Moretti". */
 int clf__word_is_title(const struct clf__word *word, const struct clf__word *article);
 
 /* Whether a word commonly begins a sentence and is no name. */
-int clf__word_is_starter(const struct clf__whisper *passage, const struct clf__word *word);
+int clf__word_is_starter(const struct clf__passage *passage, const struct clf__word *word);
 /* Whether a word is a part of a name with a small or a capital letter, as in "L. van Dam". */
 int clf__word_is_particle(const struct clf__word *word);
 /* Whether a letter behind a word is no initial: "vitamin C", "you and I". */
