@@ -1,9 +1,10 @@
 /* Everything: run and train encoder-decoder Transformers on any OpenCL device.
  *
  * The ABI. A program goes on working, without being compiled again, with every later library of the same
- * MAJOR version; until 1.0, of the same MAJOR.MINOR version, and README.md says what a new one changed. The
- * soname of a shared build is to follow: libclformer.so.0.1 now, libclformer.so.1 from 1.0 on. The build
- * makes a static library so far. Within such a version:
+ * MAJOR version; until 1.0, of the same MAJOR.MINOR version. include/clformer/README.md in
+ * the sources lists the changes of each version. The soname of a shared build is to follow:
+ * libclformer.so.0.1 now, libclformer.so.1 from 1.0 on. The build makes a static library so far. Within such
+ * a version:
  *
  * - Functions keep their parameters, structs the fields that they have, enumerators their numbers. New
  *   enumerators come after those that are there, so be ready for a status or level of the log that you do
