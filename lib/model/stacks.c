@@ -291,6 +291,7 @@ clf_status clf__stacks_load(struct clf__stacks out, struct clf_device *device,
 clf_status clf__stack_reach(struct clf__stack *stack, struct clf_device *device,
                             const struct clf__config *config, enum clf__side side, int length)
 {
+    CLF__LOCK_DEVICE(device);
     CLF__TRY(clf__embedder_reach(&stack->embedder, device, config, side, length));
     for (int i = 0; i < stack->layer_count; i++) {
         CLF__TRY(clf__relative_bias_reach(&stack->layers[i].relative, device, config, side, length));
