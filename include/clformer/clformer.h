@@ -1,7 +1,8 @@
 /* Runs and trains encoder-decoder Transformers on any OpenCL device. This header includes all others.
  *
  * ABI: a program works without recompilation with every later library of the same MAJOR version (before 1.0:
- * of the same MAJOR.MINOR version). README.md lists the changes of each version. A shared build's soname
+ * of the same MAJOR.MINOR version). include/clformer/README.md lists the changes of
+ * each version. A shared build's soname
  * follows the same rule: libclformer.so.0.1 now, libclformer.so.1 from 1.0 on. So far the build makes a
  * static library only. Within such a version:
  *
