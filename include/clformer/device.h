@@ -148,9 +148,9 @@ void clf_device_list_free(struct clf_device_list *list);
 
 /**
  * Opens a device and checks with a first small kernel that it works. On a GPU the check also runs matrix
- * multiplications and an attention step; its result is cached for each driver in the cache folder. Only one
- * thread at a time may use a device and the objects created on it. Different threads may use different
- * devices at the same time.
+ * multiplications and an attention step; its result is cached for each driver in the cache folder. Threads
+ * may share a device and the models on it: each batch or update locks the device. Callbacks run while the
+ * device is not locked. Close a device after all threads have freed what they created on it.
  *
  * @param out receives the device; close it with clf_device_close() after freeing everything created on it.
  * @param selector an index of the list (digits), "gpu", "cpu", a PCI address (the domain is optional), a UUID

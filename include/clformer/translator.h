@@ -12,10 +12,10 @@
 extern "C" {
 #endif
 
-/* A translator: a model plus the device memory for one batch. One thread at a time may use it. A callback
- * that runs during a call (clf_translate_options.interrupted, or the log function) must not use the same
- * translator: clf_translate(), clf_score(), clf_attend() and clf_translator_prepare() then return
- * CLF_BAD_ARGUMENT. */
+/* A translator: a model plus the device memory for one batch. One call at a time may use it: while a call
+ * runs, clf_translate(), clf_score(), clf_attend() and clf_translator_prepare() from another thread or from
+ * a callback (clf_translate_options.interrupted, or the log function) return CLF_BAD_ARGUMENT. Threads create
+ * a translator each over one model. */
 struct clf_translator;
 
 typedef enum clf_length_rule {
