@@ -277,22 +277,45 @@ static int begins_with_any(const struct clf__passage *passage, size_t at, const 
     return found;
 }
 
-/* Japanese goes on with a particle behind a quotation, and quotes without marks as well. Particles are
- * letters that other words begin with, too. */
+static int is_hiragana(int32_t character)
+{
+    return character >= 0x3041 && character <= 0x309f;
+}
+
+/* Whether a particle at an offset continues a Japanese sentence after a quotation, or after a mark that
+ * belongs to a name or a quotation without marks. Other words begin with the same letters; without marks a
+ * particle counts where no hiragana follows. */
 static int is_particle(const struct clf__passage *passage, size_t at, int is_quoted)
 {
-    static const char *const particles[] = {"と", "って", "は", "が",   "を", "に", "も",
-                                            "の", "で",   "や", "など", "か", NULL};
+    static const char *const particles[] = {"と", "って", "は",   "が", "を", "に",   "も",     "の",
+                                            "で", "や",   "など", "か", "だ", "です", "である", NULL};
     static const char *const others[] = {
-        "とても", "ところ", "とにかく", "ときどき", "とうとう", "とりあえず", "ともかく", "として",
-        "はい",   "はじめ", "はっきり", "がっかり", "もちろん", "もし",       "もう",     "もっと",
-        "では",   "でも",   "ですが",   "やがて",   "やはり",   "やっぱり",   "やっと",   "かれ",
-        "かつて", "かなり", "にわか",   "のちに",   "のんびり", NULL};
+        "とても", "ところ", "とにかく", "ときどき", "とうとう", "とりあえず", "ともかく",
+        "として", "はい",   "はじめ",   "はっきり", "がっかり", "もちろん",   "もし",
+        "もう",   "もっと", "では",     "でも",     "ですが",   "ですから",   "だから",
+        "だが",   "だけど", "だって",   "やがて",   "やはり",   "やっぱり",   "やっと",
+        "かれ",   "かつて", "かなり",   "にわか",   "のちに",   "のんびり",   NULL};
     static const char *const quoting[] = {"と言",   "と思",   "と叫",   "と聞", "と書", "と答",
                                           "といっ", "という", "とおも", "と尋", "と考", "と感",
                                           "って",   "の",     "を",     NULL};
-    return begins_with_any(passage, at, is_quoted ? particles : quoting) &&
-           !begins_with_any(passage, at, others);
+    static const char *const single[] = {"は", "が", "に", "も", "と", NULL};
+    size_t next;
+    clf__char_at(passage, at, &next);
+    int is_single = begins_with_any(passage, at, single) && !is_hiragana(clf__char_at(passage, next, NULL)) &&
+                    clf__mark_is_word(clf__mark_at(passage, next, NULL));
+    return is_single || (begins_with_any(passage, at, is_quoted ? particles : quoting) &&
+                         !begins_with_any(passage, at, others));
+}
+
+/* The end of the Japanese quotations that follow each other from an offset on: 「はい」「いいえ」. */
+static size_t skip_quotations(const struct clf__passage *passage, size_t at)
+{
+    size_t partner = 0;
+    while (clf__mark_at(passage, at, NULL) == CLF__MARK_OPENING &&
+           (partner = clf__mark_partner(passage, at)) > 0) {
+        at = partner;
+    }
+    return at;
 }
 
 /* Whether the words behind a Japanese quotation say who spoke: 「誰？」彼は聞いた。 */
@@ -320,7 +343,8 @@ static int is_reported(const struct clf__passage *passage, const struct followin
 {
     enum { NAMES = 2 };
     struct clf__word word = following->word;
-    if (following->mark != CLF__MARK_UPPER || clf__word_is_starter(passage, &word)) {
+    int is_i = word.letters == 1 && word.lower[0] == 'i'; /* "Stop!" I shouted. */
+    if (following->mark != CLF__MARK_UPPER || (clf__word_is_starter(passage, &word) && !is_i)) {
         return 0;
     }
     for (int i = 0; i < NAMES; i++) {
@@ -384,6 +408,10 @@ static int ends(const struct clf__passage *passage, size_t start, const struct c
     int is_closed = ending->has_quote || ending->has_bracket;
     if (following.mark == CLF__MARK_LETTER &&
         (is_particle(passage, ending->next, is_closed) || (is_closed && is_told(passage, ending->next)))) {
+        return 0;
+    }
+    size_t quoted = skip_quotations(passage, ending->next);
+    if (is_closed && following.is_joined && quoted > ending->next && is_particle(passage, quoted, 1)) {
         return 0;
     }
     if (following.is_joined && !joined_ends(passage, start, ending, &following)) {
