@@ -183,7 +183,7 @@ static void test_wrong_pickles(void **state)
             CLF_FORMAT, "has no storage of its size"),
         ROW(START NAME("a") TENSOR(STORAGE_OF("torch\nFloatStorage", "0", "\x07"), "\0", ")", ")") END,
             CLF_FORMAT, "has no storage of its size"),
-        ROW(START NAME("a") ROWS NAME("a") ROWS END, CLF_FORMAT, "tensor \"a\" is in "),
+        ROW(START NAME("a") ROWS NAME("a") ROWS END, CLF_FORMAT, "tensor \"a\" is also in "),
         ROW(START NAME("\0") ROWS END, CLF_FORMAT, "a name that is not a text"),
         ROW(START NAME("\xff") ROWS END, CLF_FORMAT, "a name that is not a text"),
 #undef ROW

@@ -58,7 +58,7 @@ static void test_flags(void **state)
                 "--stream requires --beam 1 (the model's default is ");
     refuse_call(TRANSLATE "-s fr", "this model has no source language setting; remove --source-language");
     refuse_call("transcribe -m x --format subtitles a.wav", "--format takes text|srt|vtt|tsv|json|all");
-    refuse_call("transcribe -m x --format SRT", "transcribe takes"); /* letters of either case */
+    refuse_call("transcribe -m x --format SRT", "transcribe requires"); /* letters of either case */
     refuse_call(TRANSLATE "--precison int8", "did you mean --precision?");
     refuse_call(TRANSLATE "-beam 3", "has no flag -beam; did you mean --beam?");
     refuse_call(TRANSLATE "--bacth-tokens=3", "has no flag --bacth-tokens; did you mean --batch-tokens?");

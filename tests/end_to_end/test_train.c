@@ -301,7 +301,7 @@ static void test_a_page_without_a_log(void **state)
     assert_int_equal(symlink("nowhere", process_format("%s/page.3.2", folder)), 0);
     result = run_clformer(NULL, call(folder, "model", process_format("%s 4", more)));
     assert_int_equal(result.status, 0);
-    assert_non_null(strstr(result.errors, process_format("is now %s/page.3.3\n", folder)));
+    assert_non_null(strstr(result.errors, process_format("was renamed to %s/page.3.3\n", folder)));
     assert_string_equal(process_read(folder, "page.3", &size), "a letter");
     assert_string_equal(process_read(folder, "page.3.3", &size), third);
 }
@@ -422,7 +422,7 @@ static void test_bad_calls(void **state)
     refuse("train", 2, "-o FOLDER");
     refuse("train --html page", 2, "-o FOLDER");
     refuse("train --train a b --log log --html page", 2, "-o FOLDER");
-    refuse("train -o model --html -", 2, "--html takes a file");
+    refuse("train -o model --html -", 2, "--html: train updates its page repeatedly");
     refuse("train -o model --nosuch", 2, "train has no flag --nosuch");
     refuse("train -o model --seed", 2, "--seed needs a value");
     refuse("train --train -o model", 2, "--train needs a value");
