@@ -1,8 +1,8 @@
-/* The rules of mteval-v13a in the order in which sacreBLEU applies them: each rule reads what the one before
- * wrote, from left to right, and goes on after what it matched.
+/* The rules of mteval-v13a in the order in which sacreBLEU applies them. Each rule reads the previous
+ * rule's output from left to right and continues after each match.
  *
- * They are written for code points, and work on the bytes of UTF-8 all the same: a byte of a longer sequence
- * is neither a digit nor punctuation, and a rule never takes half of a sequence away. */
+ * The rules are defined on code points and work on UTF-8 bytes: a byte of a multi-byte sequence is neither
+ * a digit nor punctuation, and no rule removes part of a sequence. */
 #include "train/bleu_words.h"
 
 #include <limits.h>

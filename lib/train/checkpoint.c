@@ -49,7 +49,7 @@ static int has_suffix(const char *name, const char *suffix)
     return length >= LEAST_DIGITS && length <= MOST_DIGITS && strcmp(rest, suffix) == 0;
 }
 
-/* Whether a name in OUTPUT/checkpoints is what is looked for. */
+/* Finds whether any name in OUTPUT/checkpoints satisfies is_it(). */
 static clf_status find_name(int *out, const char *output, int (*is_it)(const char *name))
 {
     char *folder = NULL;
@@ -244,7 +244,7 @@ clf_status clf__checkpoints_newest(char **path, struct clf__train_state *state,
     clf_status status = CLF_OK;
     char *found = NULL;
     int damaged = 0;
-    /* Names are sorted, and updates have so many digits that their order is the names'. */
+    /* Names are sorted and pad the update with zeros, so their order is the order of the updates. */
     for (int i = names.count - 1; i >= 0 && status == CLF_OK && !*path; i--) {
         damaged += has_suffix(names.items[i], damaged_suffix); /* by an earlier start */
         if (update_of(names.items[i]) < 1) {
@@ -260,9 +260,8 @@ clf_status clf__checkpoints_newest(char **path, struct clf__train_state *state,
             *path = found;
             found = NULL;
         } else if (read == CLF_FILE) {
-            status =
-                clf__fail_in(read, "a checkpoint that may be whole cannot be read; to go on from the one "
-                                   "before it, rename it or remove it");
+            status = clf__fail_in(read, "checkpoint cannot be read and may be intact; to resume from the "
+                                        "previous one, rename or remove it");
         } else {
             status = read;
         }
@@ -364,7 +363,7 @@ clf_status clf__checkpoints_note(const struct clf__checkpoints *checkpoints,
     if (status == CLF_OK) {
         status = clf__train_state_read(&before, &files, path);
     }
-    /* The files must be what they were when they were written, not what they have become since. */
+    /* Keep the checksums that were recorded when the files were written; do not take new ones. */
     if (status == CLF_OK) {
         status = clf__train_state_write(state, files, path);
     }
@@ -444,6 +443,6 @@ clf_status clf__checkpoints_prune(const struct clf__checkpoints *checkpoints,
         }
     }
     clf__free(updates);
-    /* Of those that were set aside the newest stays, for whoever wants to know what happened. */
+    /* The newest damaged checkpoint is kept for diagnosis. */
     return status == CLF_OK ? remove_with(checkpoints, damaged_suffix, 1) : status;
 }

@@ -16,10 +16,10 @@ struct clf__checkpoints {
     int lock;     /* the descriptor plus 1 of the file that is locked while a run is at work; 0: none is */
 };
 
-/* Whether the folder OUTPUT has any, whole or not. */
+/* Finds whether the folder OUTPUT has any checkpoint, complete or not. */
 clf_status clf__checkpoints_exist(int *out, const char *output);
 
-/* Whether it has one that training could go on from, as far as its name says. */
+/* Finds whether OUTPUT has a checkpoint that training could resume from, judged by its name. */
 clf_status clf__checkpoints_have_updates(int *out, const char *output);
 
 /* Makes the folder, locks it, and takes away what killed runs left. */
@@ -49,7 +49,7 @@ clf_status clf__checkpoints_begin(char **path, const struct clf__checkpoints *ch
 clf_status clf__checkpoints_end(char *making, const struct clf__checkpoints *checkpoints,
                                 const struct clf__train_state *state, clf_status status);
 
-/* What the folder of clf__checkpoints_begin() is called. The caller frees it. */
+/* The path of the folder that clf__checkpoints_begin() makes. The caller frees it. */
 clf_status clf__checkpoints_making(char **path, const struct clf__checkpoints *checkpoints, int64_t update);
 
 /* Puts weights, moments unless they are shared out among ranks, and the other files of the folder `model`
@@ -66,8 +66,9 @@ clf_status clf__checkpoints_save(const struct clf__checkpoints *checkpoints,
 clf_status clf__checkpoints_note(const struct clf__checkpoints *checkpoints,
                                  const struct clf__train_state *state);
 
-/* Removes those that nobody needs: not among the last ones, the best ones, those to average; that of update
- * 0, which holds no training, once there is another one; and all damaged ones but the newest. */
+/* Removes checkpoints that are not among the last ones, the best ones or those to average. Also removes
+ * the checkpoint of update 0, which holds no training, once there is a later one, and all damaged ones
+ * except the newest. */
 clf_status clf__checkpoints_prune(const struct clf__checkpoints *checkpoints,
                                   const struct clf__train_state *state, const struct clf__settings *settings);
 

@@ -27,7 +27,7 @@ static clf_status count_piece(void *user, const uint8_t *bytes, size_t size)
     return CLF_OK;
 }
 
-/* Where the first line begins. */
+/* Finds the offset of the first line, after a byte order mark. */
 static clf_status find_text(uint64_t *start, const struct clf__file *file)
 {
     static const char mark[] = "\xEF\xBB\xBF";

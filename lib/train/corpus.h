@@ -10,8 +10,8 @@ struct clf__corpus {
     const char *source_path, *target_path; /* borrowed; the second NULL: source, tab, target a line */
     struct clf__corpus_file {
         struct clf__file file;
-        uint64_t start; /* of the text, after a byte order mark */
-        uint64_t at;    /* where what is not read yet begins */
+        uint64_t start; /* offset of the text, after a byte order mark */
+        uint64_t at;    /* offset of the next unread byte */
         char *bytes;    /* what was read */
         size_t capacity, first, end;
     } source, target;
@@ -42,10 +42,10 @@ void clf__corpus_rewind(struct clf__corpus *corpus);
 /* Fails where a corpus of one file has lines, and not one of them is two texts. */
 clf_status clf__corpus_check(struct clf__corpus *corpus);
 
-/* Of the bytes of its files, as clf__checksum() has it. */
+/* The clf__checksum() of the bytes of the corpus's files. */
 clf_status clf__corpus_checksum(uint64_t *out, const struct clf__corpus *corpus);
 
-/* A path that stands in a table: relative to the table's folder; the caller frees *out. */
+/* Resolves a path in a table against the table's folder; the caller frees *out. */
 clf_status clf__corpus_path(char **out, const struct clf__corpus *corpus, struct clf__corpus_text text);
 
 #endif

@@ -10,10 +10,10 @@
 #include "train/corpus.h"
 #include "train/dataset_internal.h"
 
-/* What takes longer than some seconds is said before. */
+/* Loading more lines takes seconds and is announced. */
 enum { MANY_LINES = 200000 };
 
-/* What one loading needs. */
+/* The state of one load. */
 struct loading {
     struct clf__dataset *dataset;
     const struct clf__config *config;
@@ -226,15 +226,13 @@ static clf_status fail_empty(const struct loading *loading)
     const char *and = target ? " and " : "";
     target = target ? target : "";
     if (report->lines == 0) {
-        return clf__fail(CLF_FORMAT, "%s%s%s: there is no pair that can be used, and no line", source, and,
-                         target);
+        return clf__fail(CLF_FORMAT, "%s%s%s: no usable pair, because there is no line", source, and, target);
     }
     const struct clf__left_out_line *first = find_first(report);
     return clf__fail(
         CLF_FORMAT,
-        "%s%s%s: there is no pair that can be used: of %d lines %d are empty, %d too long, %d broken; "
-        "line %d%s%s: %s",
-        source, and, target, report->lines, report->left_out[CLF__EMPTY], report->left_out[CLF__TOO_LONG],
+        "%s%s%s: no usable pair: of %d lines %d are empty, %d too long, %d broken; line %d%s%s: %s", source,
+        and, target, report->lines, report->left_out[CLF__EMPTY], report->left_out[CLF__TOO_LONG],
         report->left_out[CLF__BROKEN], first->line, first->path ? " of " : "", first->path ? first->path : "",
         first->reason);
 }

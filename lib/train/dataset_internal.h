@@ -1,17 +1,17 @@
-/* What dataset.c fills and dataset_plan.c cuts into batches. */
+/* The dataset that dataset.c fills and dataset_plan.c cuts into batches. */
 #ifndef CLF_TRAIN_DATASET_INTERNAL_H
 #define CLF_TRAIN_DATASET_INTERNAL_H
 
 #include "frames/frames.h"
 #include "train/dataset.h"
 
-/* One pair: source ids, then target ids, end token included. Frames: the target's alone. */
+/* One pair: source ids, then target ids, end token included. Speech has only target ids. */
 struct clf__pair {
     size_t first;       /* in the ids */
     int source, target; /* lengths */
 };
 
-/* Where the frames of a pair come from. */
+/* The file that the frames of a pair come from. */
 struct clf__frame_source {
     char *path;
     int is_recording;

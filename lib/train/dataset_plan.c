@@ -61,7 +61,7 @@ static clf_status sort_by_length(struct clf__dataset *dataset, int target)
     return CLF_OK;
 }
 
-/* What the pairs of a batch come to. */
+/* The totals of the pairs in a batch. */
 struct size {
     int64_t source, target;
     int pairs, longest;
@@ -83,7 +83,7 @@ static int is_too_large(const struct size *size, const struct clf__batching *bat
     return tokens > batching->tokens || (batching->max_pairs > 0 && size->pairs > batching->max_pairs);
 }
 
-/* Cuts the order into batches and keeps in *most what the largest of them come to. */
+/* Cuts the order into batches and stores the largest totals of any batch in *most. */
 static void cut(struct clf__dataset *dataset, const struct clf__batching *batching, struct size *most)
 {
     struct size size = {0};
@@ -260,7 +260,7 @@ clf_status clf__dataset_batch(struct clf__dataset *dataset, int index, struct cl
     return CLF_OK;
 }
 
-/* Of one side's tokens in a batch; a pair that is longer than the budget is a batch of its own. */
+/* The most tokens of one side in a batch; a pair longer than the budget forms a batch by itself. */
 static int most_tokens(int64_t all, int longest, int budget)
 {
     int most = longest > budget ? longest : budget;

@@ -8,7 +8,7 @@
 #include "train/checkpoint_files.h"
 #include "train/run.h"
 
-/* The weights first: until the configuration is there the folder is no model. */
+/* The configuration comes last: a folder without it is not a model. */
 static clf_status publish(const char *output, const char *model)
 {
     char *from = NULL, *to = NULL;
@@ -37,7 +37,7 @@ static clf_status list_validated(struct clf__names *paths, const struct clf__run
     return status;
 }
 
-/* Averages into a folder of its own, which is removed again. */
+/* Averages into a temporary folder, which is removed afterwards. */
 static clf_status publish_mean(const struct clf__run *run, const struct clf__names *folders)
 {
     char *mean = NULL;
@@ -56,7 +56,7 @@ static clf_status publish_mean(const struct clf__run *run, const struct clf__nam
     return status;
 }
 
-/* The best validated checkpoint that is there; *path NULL for none. The caller frees it. */
+/* Finds the best validated checkpoint that was kept; *path is NULL if there is none. The caller frees it. */
 static clf_status find_best(char **path, int64_t *update, const struct clf__run *run)
 {
     const struct clf__validated *best = NULL;
@@ -94,8 +94,8 @@ static clf_status publish_best(const struct clf__run *run)
     CLF__TRY(find_best(&path, &update, run));
     if (best && update != best->update) {
         clf__log(CLF_LOG_WARNING,
-                 "%s: the model is the checkpoint of update %lld, the best one that is there; that of update "
-                 "%lld, the best validation, was not kept",
+                 "%s: the model is the checkpoint of update %lld, the best one that was kept; the checkpoint "
+                 "of update %lld, the best validation, was not kept",
                  run->output, (long long)update, (long long)best->update);
     }
     clf_status status = publish(run->output, path ? path : run->saved);

@@ -1,4 +1,4 @@
-/* The output folder when a run begins or goes on. */
+/* Checks of the output folder when a run starts or resumes. */
 #include <stdio.h>
 
 #include "base/file.h"
@@ -38,7 +38,7 @@ clf_status clf__run_check_files(const struct clf__run *run)
     return check_file(settings->target_vocabulary);
 }
 
-/* The recipe that a folder was begun with, if it is there. */
+/* Compares the recipe with recipe.json of the run in this folder, if there is one. */
 static clf_status check_recipe(const struct clf_recipe *recipe, const char *path, const char *output)
 {
     if (!clf__file_exists(path)) {
@@ -96,8 +96,8 @@ static clf_status keep_recipe(const struct clf__run *run)
     return status;
 }
 
-/* A finished model would be written over: one that no run of ours made, or whose run has nothing left to go
- * on from. Checkpoints that are all damaged are something: the run that was given again may begin anew. */
+/* Refuses to overwrite a finished model that was not trained here, or whose run left no checkpoint. If all
+ * checkpoints are damaged, the same run may start again from the beginning. */
 static clf_status check_owner(const char *output, const char *from)
 {
     int is_model, is_run, has_checkpoints = 0;
@@ -118,7 +118,7 @@ static clf_status check_owner(const char *output, const char *from)
                            "%s: holds a model that %s; take another folder, and this one with from to train "
                            "it further",
                            output,
-                           is_run ? "was finished, and no checkpoint that could go on"
+                           is_run ? "was finished, without a checkpoint to resume from"
                                   : "was not trained there (it has no recipe.json)")
                : CLF_OK;
 }

@@ -52,7 +52,7 @@ clf_status clf__run_check_config(const struct clf__settings *settings)
     return status == CLF_FORMAT || status == CLF_UNSUPPORTED ? CLF_BAD_ARGUMENT : status;
 }
 
-/* What training keeps of each value on the device: weight, gradient and Adam's two moments. */
+/* Training keeps four floats per weight on the device: weight, gradient and Adam's two moments. */
 enum { BYTES_A_VALUE = 4 * sizeof(float) };
 
 static double count_trained(const struct clf__parameter_list *list)
@@ -65,7 +65,7 @@ static double count_trained(const struct clf__parameter_list *list)
     return count;
 }
 
-/* What can never be trained shows before it is drawn, which takes time and disk. */
+/* Refuses a model that does not fit before its weights are drawn, which takes time and disk space. */
 static clf_status check_memory(const struct clf_device *device, const char *folder)
 {
     struct clf__config config;
@@ -118,8 +118,8 @@ static clf_status make_new(const char *folder, const struct clf__run *run)
     return draw_weights(folder, run);
 }
 
-/* What changes in the configuration of a model that is trained further: rates of dropout, and that its
- * weights are stored in fp32 now. */
+/* Changes the configuration of a fine-tuned model: its dropout rates, and its weights are now stored in
+ * fp32. */
 static clf_status change_config(const char *path, const struct clf__settings *settings)
 {
     struct clf__json json;

@@ -89,7 +89,7 @@ clf_status clf__checkpoint_files_write(const char *folder, const struct clf__tra
     return has_moments ? save_moments(folder, whole_name, list, read_moment, (void *)training) : CLF_OK;
 }
 
-/* What one rank writes: consecutive parameters, about as many numbers as every other. */
+/* The share of one rank: consecutive parameters, of about the same total size on every rank. */
 struct shard {
     struct clf__training *training;
     int first, count;      /* parameters */

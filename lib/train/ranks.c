@@ -1,4 +1,4 @@
-/* What has to be equal on all ranks before the first update. */
+/* Checks what must be equal on all ranks before the first update. */
 #include <stdio.h>
 #include <string.h>
 

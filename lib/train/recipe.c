@@ -139,7 +139,7 @@ struct clf__texts clf__recipe_words(const struct clf_recipe *recipe, int index)
                              : clf__recipe_default(recipe, index);
 }
 
-/* What the preset's family does otherwise than most, or NULL. The preset itself has one default. */
+/* The default of the preset's family for this key, or NULL. The key "preset" has one default. */
 static const char *const *find_family_default(const struct clf_recipe *recipe, const char *name)
 {
     enum clf__system system;

@@ -73,14 +73,14 @@ enum clf__recipe_kind {
 enum clf__recipe_change {
     CLF__CHANGE_NEVER,
     CLF__CHANGE_OF_MODEL, /* never, and beside `from` nobody: its folder says it */
-    CLF__CHANGE_FREE      /* a run may go on with another */
+    CLF__CHANGE_FREE      /* a resumed run may change it */
 };
 
 /* One row of the table. */
 struct clf__recipe_entry {
     double low, high;     /* of a number */
-    const char *fallback; /* where nothing is chosen, or NULL; the family's and exceptions come before it */
-    size_t field;         /* of struct clf__settings */
+    const char *fallback; /* the default, or NULL; defaults of the family and exceptions take precedence */
+    size_t field;         /* offset in struct clf__settings */
     enum clf__recipe_kind kind;
     enum clf__recipe_change change;
 };
@@ -90,9 +90,8 @@ const struct clf__recipe_entry *clf__recipe_entry(int index);
 /* The index of a key, or -1. */
 int clf__recipe_find(const char *name);
 
-/* A default of `key` where another choice has a certain value. What a preset changes is its family's
- * `recipe`.
- */
+/* A default of `key` that applies if the choice `when` has the value `is`. The defaults of a preset are
+ * its family's `recipe`. */
 struct clf__recipe_exception {
     const char *when, *is;
     const char *key, *fallback;
@@ -102,19 +101,18 @@ const struct clf__recipe_exception *clf__recipe_exceptions(int *count);
 /* The words of choice i: chosen or by default; none where it has no value. Borrowed from the recipe. */
 struct clf__texts clf__recipe_words(const struct clf_recipe *recipe, int index);
 
-/* What they are where nothing is chosen. */
+/* The default words of choice i. */
 struct clf__texts clf__recipe_default(const struct clf_recipe *recipe, int index);
 
 int clf__recipe_is_chosen(const struct clf_recipe *recipe, const char *name);
 
-/* CLF_BAD_ARGUMENT names a choice that cannot stand beside `from`. */
+/* CLF_BAD_ARGUMENT names a choice that conflicts with `from`. */
 clf_status clf__recipe_check_from(const struct clf_recipe *recipe, const struct clf__texts *config);
-/* Whether the folder of `from` says choice i, so that the recipe does not. */
+/* Returns whether choice i is determined by the folder of `from` and therefore not by the recipe. */
 int clf__recipe_is_from(const struct clf_recipe *recipe, int index);
 /* Chooses the preset of the folder of `from`, if there is one; CLF_BAD_ARGUMENT where another was chosen. */
 clf_status clf__recipe_take_preset(struct clf_recipe *recipe);
-/* The same of a run that goes on, whose recipe.json says it: its checkpoint holds what the folder held, which
- * may be gone or changed. */
+/* Chooses the preset of a resumed run from its recipe.json; the folder of `from` may be gone or changed. */
 clf_status clf__recipe_take_preset_begun(struct clf_recipe *recipe, const char *path);
 
 /* Every choice as a value; CLF_BAD_ARGUMENT names choices that contradict each other. */
@@ -124,7 +122,8 @@ clf_status clf__recipe_settings(struct clf__settings *out, const struct clf_reci
  * every recipe.json does, is none. */
 clf_status clf__recipe_check_used(const struct clf__settings *settings, const struct clf_recipe *recipe);
 
-/* Fails, naming the first key, where a run of `folder` cannot go on with `recipe` as it was begun. */
+/* Fails, naming the first key, if the run in `folder`, started with `begun`, cannot be resumed with
+ * `recipe`. */
 clf_status clf__recipe_check_same(const struct clf_recipe *recipe, const struct clf_recipe *begun,
                                   const char *folder);
 
@@ -136,7 +135,8 @@ clf_status clf__recipe_parse_number(int *kind, double *out, int64_t *whole, cons
 /* Checks the words for choice i. `config` pairs are KEY=VALUE with a key of config.json. */
 clf_status clf__recipe_check(int index, const char *const *words, int count);
 
-/* Replaces the words of choice i with copies, unchecked; `config` pairs replace those of the same key. */
+/* Replaces the words of choice i with copies, unchecked; a `config` pair replaces the pair with the same
+ * key. */
 clf_status clf__recipe_take(struct clf_recipe *recipe, int index, const char *const *words, int count);
 clf_status clf__recipe_copy(struct clf_recipe **out, const struct clf_recipe *recipe);
 /* Exchanges what two recipes hold. */

@@ -1,4 +1,4 @@
-/* Where two recipes differ, and a recipe from the defaults. */
+/* Compares two recipes, or a recipe with the defaults. */
 #include <math.h>
 #include <string.h>
 
@@ -80,7 +80,7 @@ static const char *find_pair(struct clf__texts texts, const char *pair)
     return NULL;
 }
 
-/* Where two choices differ: a word of each, NULL where one has none there. */
+/* The first difference of two choices: a word of each, NULL if that choice has no such word. */
 struct difference {
     const char *now, *then;
 };

@@ -32,7 +32,8 @@ static clf_status load_model(struct clf__run *run)
 
 enum { MAX_LINES_TEXT = 16 * (CLF__NAMED_LINES + 3) };
 
-/* "lines 3, 8 and 12; ", or so many of them "and 41 more, which -v lists; "; nothing for one. */
+/* Writes "lines 3, 8 and 12; ", or, if there are more than CLF__NAMED_LINES, the first ones and "and 41
+ * more, which -v lists; ". Writes nothing for a single line. */
 static void name_lines(char text[MAX_LINES_TEXT], const int *lines, int count)
 {
     int named = count < CLF__NAMED_LINES ? count : CLF__NAMED_LINES, used = 0;
@@ -97,7 +98,7 @@ clf_status clf__run_stage(struct clf__run *run, double *stage, double *start)
     return CLF_OK;
 }
 
-/* Compares a text's checksum with the one that the state has, if it has one; then it has. */
+/* Compares a text's checksum with the one in the state, or stores it there if the state has none. */
 static clf_status keep_checksum(char kept[CLF__CHECKSUM_TEXT], uint64_t checksum,
                                 const struct clf__texts *texts, const char *output)
 {
@@ -113,8 +114,8 @@ static clf_status keep_checksum(char kept[CLF__CHECKSUM_TEXT], uint64_t checksum
     return CLF_OK;
 }
 
-/* A run that goes on must have the text that it was begun with: its place in it would mean nothing, and its
- * validations could not be compared. */
+/* A resumed run must have the text that it was started with: otherwise its position in the text means
+ * nothing, and its validations cannot be compared. */
 static clf_status keep_data(struct clf__run *run)
 {
     struct clf__train_state *state = &run->state;
@@ -180,8 +181,8 @@ static struct clf__smoothing smoothing_of(struct clf__run *run)
     return (struct clf__smoothing){(float)smoothing, (float)share, is_kl ? config->pad_id : -1};
 }
 
-/* What training and the translations of its validations take of the device at most, beside the weights;
- * CLF_DEVICE_MEMORY where it does not have that. */
+/* The peak device memory of training and of translations during validation, without the weights.
+ * CLF_DEVICE_MEMORY if the device has less. */
 static clf_status measure(uint64_t *bytes, struct clf__run *run, const struct clf__training_limits *limits,
                           const struct clf__training_options *options)
 {
@@ -283,8 +284,8 @@ int64_t clf__run_expected_updates(const struct clf__run *run)
     return smaller_limit(state->update + left, updates);
 }
 
-/* The default warm-up is that of the paper's 100000 updates: a short run would learn little, and not say why.
- */
+/* The default warm-up suits the paper's 100000 updates: a short run would learn little, without any sign
+ * of the cause. */
 static void warn_of_warm_up(const struct clf__run *run)
 {
     const struct clf__settings *settings = &run->settings;
@@ -299,7 +300,7 @@ static void warn_of_warm_up(const struct clf__run *run)
     }
 }
 
-/* What an earlier run took need not be judged again: it goes on. */
+/* A resumed run was checked when it started. */
 static clf_status check_new(const struct clf__run *run)
 {
     int is_begun;

@@ -22,12 +22,12 @@ struct clf__run {
     struct clf_train_hooks hooks;
     struct clf_train_times times;
     double begun;         /* when the call began, in seconds */
-    int64_t first_update; /* of this call; 0: it is not known yet */
+    int64_t first_update; /* first update of this call; 0: not known yet */
     int is_late;          /* the recipe's minutes are over, on one of the ranks at least */
     struct clf__settings settings;
     struct {
         char *folders;  /* the path of checkpoints/; NULL: nothing was made yet */
-        size_t missing; /* what of it was not there: see clf__folder_missing() */
+        size_t missing; /* number of leading folders that did not exist: see clf__folder_missing() */
         char *recipe;   /* the path of recipe.json; NULL: it was there */
     } made;             /* by this run, and not the user's */
     struct clf__checkpoints checkpoints;
@@ -43,28 +43,30 @@ struct clf__run {
     struct clf__batching batching;
     struct clf__training *training;
     struct clf__gradient_sums *sums;
-    double entropy; /* of a label's smoothed distribution: what KL's loss leaves out of the cross-entropy; 0
-                     * where the loss is that */
+    double entropy; /* entropy of a label's smoothed distribution: the difference between cross-entropy and
+                     * KL; 0 if the loss is cross-entropy */
 };
 
-/* Whether the recipe's `config` pairs can describe a model: before any text is read. */
+/* Checks, before any text is read, that the recipe's `config` pairs can describe a model. */
 clf_status clf__run_check_config(const struct clf__settings *settings);
 
 /* Opens every file that the recipe names, so that a wrong path, or one file where there should be two, shows
  * before anything is made. */
 clf_status clf__run_check_files(const struct clf__run *run);
 
-/* Goes on from the newest checkpoint of the output folder, or makes the first; keeps the recipe in it. */
+/* Finds the newest checkpoint of the output folder and resumes from it, or makes the first one; stores the
+ * recipe in the folder. */
 clf_status clf__run_find_checkpoint(struct clf__run *run);
 
 /* The same of a rank other than 0, which made it or found it at `update`. */
 clf_status clf__run_follow_checkpoint(struct clf__run *run, int64_t update);
 
-/* After a failure: removes what this run made, unless there is a checkpoint to go on from. Returns the
- * failure's status, with its sentence kept. */
+/* After a failure: removes what this run made, unless there is a checkpoint to resume from. Returns the
+ * failure's status and keeps its message. */
 clf_status clf__run_discard(struct clf__run *run, clf_status status);
 
-/* Makes the checkpoint of update 0: tokenizer, configuration and first weights, or those of `from`. */
+/* Makes the checkpoint of update 0: tokenizer, configuration and initial weights, or the weights of
+ * `from`. */
 clf_status clf__run_make_initial_model(const struct clf__run *run);
 
 /* Fails where this rank's version, recipe, texts, device or weights are not rank 0's. */
@@ -78,15 +80,15 @@ void clf__run_close(struct clf__run *run);
 /* The end of a stage: adds the seconds since *start to it, and sets *start to now. */
 clf_status clf__run_stage(struct clf__run *run, double *stage, double *start);
 
-/* How many updates the run has when it ends by max-updates, max-epochs or minutes, as it looks now; 0: none
- * ends it. The epochs to come are taken to be as long as this one, and updates to take as long as those of
- * this call. */
+/* Estimates the total updates of the run, which ends by max-updates, max-epochs or minutes; 0 if it has no
+ * end. Assumes that later epochs have the size of this one and that updates take the average time of this
+ * call. */
 int64_t clf__run_expected_updates(const struct clf__run *run);
 
 /* Batches, backward passes and Adam of one update. */
 clf_status clf__run_update(struct clf__run *run, struct clf_train_update *out);
 
-/* What one batch adds to the sums of a loss. */
+/* The contribution of one batch to the sums of a loss. */
 struct clf__batch_loss {
     double loss, nll;
 };

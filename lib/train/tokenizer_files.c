@@ -255,8 +255,8 @@ static void rewind_sentences(void *user)
     sentences->has_target = 0;
 }
 
-/* Says of which text SentencePiece failed, and the first line that it was not given, as it is not UTF-8: that
- * may be why. */
+/* Names the text on which SentencePiece failed, and the first line that was left out because it is not
+ * UTF-8: a possible cause. */
 static clf_status explain_text(clf_status status, struct sentences *sentences, const struct names *names)
 {
     struct clf__failure failure = clf__failure_keep(status);
@@ -305,7 +305,8 @@ static clf_status train_model(const struct making *making, const struct side *si
     };
     clf_status status = clf__sentencepiece_train(&training);
     if (status != CLF_INTERRUPTED && sentences.reading.status != CLF_OK) {
-        status = clf__failure_again(&sentences.reading); /* what was learned of a part is no use */
+        status = clf__failure_again(&sentences.reading); /* a vocabulary learned from part of the text is
+                                                          * useless */
     } else if (status == CLF_TEXT) {
         status = explain_text(status, &sentences, &names);
     }
@@ -456,7 +457,7 @@ static clf_status check(const struct making *making)
     }
     int is_given = settings->source_vocabulary || settings->target_vocabulary;
     if (is_given && !settings->tokens && !making->family->takes_frames) {
-        return clf__fail(CLF_BAD_ARGUMENT, "a vocabulary can be given for tokens and for transcripts alone");
+        return clf__fail(CLF_BAD_ARGUMENT, "a vocabulary can be given only for tokens and for transcripts");
     }
     return CLF_OK;
 }

@@ -19,7 +19,7 @@ static int64_t count_since_best(const struct clf__run *run)
     return best ? state->count - 1 - (best - state->history) : 0;
 }
 
-/* The choice that a run has come to the end of; NULL while it goes on. */
+/* The name of the setting whose limit the run has reached; NULL if it has reached none. */
 static const char *find_end(const struct clf__run *run)
 {
     const struct clf__settings *settings = &run->settings;
@@ -48,10 +48,11 @@ static void say_end(const struct clf__run *run)
         const struct clf__validated *best =
             clf__train_state_best(&run->state, (enum clf__best)run->settings.best);
         clf__log(CLF_LOG_NOTICE,
-                 "training ends by patience: %lld validations without a better one than that of update %lld",
+                 "training ends by patience: %lld validations without an improvement since update %lld",
                  (long long)count_since_best(run), (long long)best->update);
     } else if (strcmp(end, "minutes") == 0) {
-        clf__log(CLF_LOG_NOTICE, "training ends at minutes %g, after update %lld; the same command goes on",
+        clf__log(CLF_LOG_NOTICE,
+                 "training ends at minutes %g, after update %lld; run the same command to resume",
                  run->settings.minutes, (long long)run->state.update);
     } else {
         clf__log(
@@ -87,11 +88,10 @@ static clf_status interrupted(const struct clf__run *run)
         return clf__fail(CLF_INTERRUPTED,
                          "training was interrupted before its first update; the same command begins again");
     }
-    return clf__fail(
-        CLF_INTERRUPTED,
-        "training was interrupted after update %lld; the same command goes on from %s, which is also "
-        "a model that translate takes",
-        (long long)run->state.update, run->saved);
+    return clf__fail(CLF_INTERRUPTED,
+                     "training was interrupted after update %lld; run the same command to resume from %s, "
+                     "which translate can also use as a model",
+                     (long long)run->state.update, run->saved);
 }
 
 /* After the update's own line of the log, and before such weights are saved. */
@@ -107,8 +107,7 @@ static clf_status check_gradients(const struct clf__run *run)
                      (long long)state->skipped_in_a_row, (long long)state->update, last_checkpoint(run));
 }
 
-/* The checkpoint that an interrupted validation was of stays; the run that goes on from it validates again.
- */
+/* An interrupted validation keeps its checkpoint; the resumed run validates it again. */
 static clf_status save_and_validate(struct clf__run *run)
 {
     int validates = is_validation_due(run);

@@ -6,7 +6,7 @@
 #include "train/advice.h"
 #include "train/translation.h"
 
-/* Each rank has every so many-th batch. */
+/* The ranks take batches in turn. */
 static clf_status evaluate_batches(struct clf__batch_loss *losses, const struct clf__run *run, int count)
 {
     const struct clf__communicator *ranks = run->communicator;
@@ -89,7 +89,8 @@ static void tell(const struct clf__run *run, const struct clf__validated *valida
     run->hooks.validated(run->hooks.user, &validation);
 }
 
-/* Told before it is noted: a run that is killed between tells it again when it goes on, rather than never. */
+/* The validation is reported before it is recorded: a run killed in between reports it twice rather than
+ * never. */
 static clf_status note(struct clf__run *run, const struct clf__validated *validated,
                        const struct clf__translated *translated)
 {
