@@ -1,13 +1,13 @@
-/* The CPU form of attention_backward.cl: included, never built alone. A work-item takes a head of a sequence. Lanes are keys
- * for what belongs to a query and a key, and columns for the rest; scores are times log2(e), so that their weights are
- * powers of two. */
+/* The CPU variant of attention_backward.cl. This file is included; it is not a program. A work-item
+ * computes one head of a sequence. Lanes are keys for per-query values of each key, and columns otherwise;
+ * scores are multiplied by log2(e), so that weights are powers of two. */
 #define KEY_VECTORS   VECTORS(KEY_WIDTH)
 #define VALUE_VECTORS VECTORS(VALUE_WIDTH)
 #define TILE_VECTORS  VECTORS(TILE_KEYS)
 #define TILE_QUERIES  32 /* a multiple of MOST_ROWS */
 
-/* What a work-item holds of a tile of keys and of a block of queries. Rows are filled up to a multiple of MOST_ROWS, and
- * columns of a row to whole vectors, with zeros. */
+/* The private memory of a work-item for a tile of keys and a block of queries. Rows are padded to a
+ * multiple of MOST_ROWS, and columns to whole vectors, with zeros. */
 struct backward_work {
     float16 packed_keys[TILE_VECTORS][KEY_WIDTH]; /* times the scale */
     float16 packed_values[TILE_VECTORS][VALUE_WIDTH];
@@ -21,7 +21,7 @@ struct backward_work {
     float16 weights[TILE_QUERIES][TILE_VECTORS];  /* scores, then P, then P after dropout */
     float16 dweights[TILE_QUERIES][TILE_VECTORS]; /* dy . v, then dS */
     float maxima[TILE_QUERIES];                   /* of the scores */
-    float totals[TILE_QUERIES];                   /* of the weights below them */
+    float totals[TILE_QUERIES];                   /* of the weights relative to them */
     float deltas[TILE_QUERIES];
 };
 
@@ -98,8 +98,9 @@ static inline void dots(float16 *to, const float16 *packed, const float16 *rows,
     }
 }
 
-/* to (BLOCK_QUERIES rows of `vectors`) += sum over n < count of a row's weight n times row n of `from`: a row's first weight
- * is row_step after that of the row before, its next one `step` on. COUNT vectors of columns. */
+/* to (BLOCK_QUERIES rows of `vectors`) += sum over n < count of weight n of a row times row n of `from`.
+ * Consecutive rows' first weights are row_step apart, consecutive weights of a row `step` apart. COUNT
+ * vectors of columns. */
 #define DEFINE_ADD_ROWS(NAME, COUNT)                                                                                   \
     static inline void NAME(float16 *to, const float *weights, int row_step, int step, const float16 *from, int count, \
                             int vectors)                                                                               \
@@ -129,14 +130,15 @@ static inline void add_rows(float16 *to, const float *weights, int row_step, int
     }
 }
 
-/* What is subtracted from scores below these maxima: of a query that has seen nothing 0, for -inf would make NaN. */
+/* The number to subtract from scores with these maxima. It is 0 for a query that has seen no key, because
+ * -inf would give NaN. */
 static inline float8 find_offsets(float8 maxima)
 {
     return maxima == -INFINITY ? (float8)(0.0f) : maxima;
 }
 
-/* Scores of eight queries to weights below the largest of them; maxima and totals go on from what they are unless
- * is_first. */
+/* Turns the scores of eight queries into weights relative to the largest score; continues the given maxima
+ * and totals unless is_first. */
 static inline void measure_rows(struct backward_work *work, int row, int vectors, int is_first)
 {
     float16 largest[MOST_ROWS], totals[MOST_ROWS];
@@ -205,7 +207,7 @@ static inline void find_deltas(struct backward_work *work, const struct backward
     }
 }
 
-/* Of eight queries: dS = P * (f * dy . v - delta), and P * f. query: the first one's. */
+/* For eight queries, the first of which is `query`: dS = P * (f * dy . v - delta), and P * f. */
 static inline void differentiate_rows(struct backward_work *work, const struct backward_head *head, int query, int row,
                                       int tile, int vectors COMMA_DROPOUT_ARGUMENTS)
 {
@@ -348,7 +350,7 @@ static inline void differentiate_queries(struct backward_work *work, const struc
     store_rows(dq, head->dq_stride, &work->dqueries[0][0], count, KEY_WIDTH, head->scale, tile > 0);
 }
 
-/* Adds to dkeys and dvalues what a block of queries gives. */
+/* Adds the contribution of a block of queries to dkeys and dvalues. */
 static inline void differentiate_keys(struct backward_work *work, const struct backward_head *head, int first, int count,
                                       int tile, int width)
 {

@@ -1,6 +1,6 @@
-/* The CPU form of attention.cl, parts of which other kernels of attention use: included, never built alone. Lanes are keys for the
- * scores and columns for the sums. Scores are times log2(e), so that their weights are powers of two. y is as
- * result.cl says. */
+/* The CPU variant of attention.cl; other attention kernels use parts of it. This file is included; it is
+ * not a program. Lanes are keys for the scores and columns for the sums. Scores are multiplied by log2(e),
+ * so that weights are powers of two. result.cl describes the precision of y. */
 #include "gemm/layout.h"
 #include "include/block.cl"
 #include "include/exp2.cl"
@@ -46,14 +46,14 @@
 #define SUM_VECTORS(ROWS)   (4 / (ROWS))
 #endif
 
-/* What a work-item packs of a tile of keys, and what it keeps of its queries. */
+/* The packed tile of keys of a work-item, and the state of its queries. */
 struct attention_work {
     float16 keys[VECTORS(TILE_KEYS)][KEY_WIDTH];   /* [.][d]: column d of 16 keys, times the scale */
     int16 unseen[VECTORS(TILE_KEYS)];              /* -1 for hidden keys and beyond the tile's last one */
-    float16 scores[MOST_ROWS][VECTORS(TILE_KEYS)]; /* of some queries, and then their weights */
-    float factors[MOST_ROWS];                      /* what the new maximum makes of their earlier sums */
+    float16 scores[MOST_ROWS][VECTORS(TILE_KEYS)]; /* scores of some queries, then their weights */
+    float factors[MOST_ROWS];                      /* scale of the earlier sums relative to the new maximum */
     float maxima[MOST_QUERIES + MOST_ROWS];
-    float16 totals[MOST_QUERIES + MOST_ROWS]; /* of the weights, lane by lane */
+    float16 totals[MOST_QUERIES + MOST_ROWS]; /* sums of weights, lane by lane */
     float16 sums[MOST_QUERIES][VECTORS(VALUE_WIDTH)];
 };
 
@@ -92,7 +92,8 @@ static inline void transpose(floatv *rows)
 #endif
 }
 
-/* Fetches rows while others are computed: those of a head lie apart, where the hardware expects none. */
+/* Prefetches rows during computation: the rows of a head are strided, so the hardware does not prefetch
+ * them. */
 static inline void fetch_rows(const __global float *rows, int stride, int count, int width)
 {
     for (int i = 0; i < count; i++) {
@@ -205,7 +206,8 @@ static inline struct wide wide_pair_sums(struct wide a, struct wide b)
 
 #define REDUCE(pair, v) pair(pair(pair(v[0], v[1]), pair(v[2], v[3])), pair(pair(v[4], v[5]), pair(v[6], v[7])))
 
-/* Scores to weights, below the larger of their maximum and the one before; the rows' maxima, totals and factors. */
+/* Turns scores into weights relative to the larger of their maximum and the previous one; updates the
+ * maxima, totals and factors of the rows. */
 static inline void weigh(struct attention_work *work, int row, int rows, int vectors, int is_first)
 {
     float16 largest[MOST_ROWS];
@@ -304,7 +306,8 @@ DEFINE_ADDS(4)
 DEFINE_ADDS(2)
 DEFINE_ADDS(1)
 
-/* Queries are taken by eights, and what is left by four, two and one: each has its own chains, alone or together. */
+/* Queries are computed in groups of eight, the rest in groups of four, two and one; each query has its own
+ * chain of sums in any group. */
 static inline int rows_together(int left)
 {
     return left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
@@ -353,8 +356,9 @@ static inline void finish_rows(__global result_element *y, int stride, const str
     }
 }
 
-/* Masks the scores of `rows` queries, the first one at `query`, of which it sees key `last` at most and a causal next
- * one a key more, for vectors of keys from `key` on. bias (the head's) and terms (the first query's row) may be null. */
+/* Masks the scores of `rows` queries from `query` on, for vectors of keys from `key` on. Query `query`
+ * sees keys up to `last`; with `causal` each next query sees one more. bias (of the head) and terms (row
+ * of the first query) may be null. */
 static inline void mask_rows(float16 (*scores)[VECTORS(TILE_KEYS)], const int16 *unseen, int query, int rows, int key,
                              int vectors, int keys, int last, int causal, const __global float *bias, int reach,
                              const __global float *terms, int terms_stride)

@@ -1,26 +1,28 @@
-/* A tile of keys that few queries look at, in the CPU form: of attention_step.cl, which decoder_layer.cl uses too. After
- * attention_blocks.cl and cache_element.cl. Included, never built alone. */
+/* A tile of keys for few queries, CPU variant, for attention_step.cl and decoder_layer.cl. This file is
+ * included, after attention_blocks.cl and cache_element.cl; it is not a program. */
 
 #define STEP_QUERIES CLF__STEP_QUERIES(KEY_WIDTH, VALUE_WIDTH)
 #define STEP_STATES  CLF__STEP_STATES(KEY_WIDTH, VALUE_WIDTH) /* queries times heads that are taken together */
 #define PART_KEYS    CLF__PART_KEYS
 #define PARTIAL      CLF__PARTIAL_WIDTH(VALUE_WIDTH)
 
-/* What some keys come to for a query and head: the sum of their values, weighed by exp(score - maximum), and the total of
- * these weights. */
+/* The partial result of some keys for a query and head: the sum of their values, weighted by exp(score -
+ * maximum), and the total of these weights. */
 struct running {
     float16 sums[VECTORS(VALUE_WIDTH)];
     float maximum, total;
 };
 
-/* Of each query of each head; all queries of a head lie one after the other. Scores are times log2(e). */
+/* The state of each query of each head; all queries of a head are stored consecutively. Scores are
+ * multiplied by log2(e). */
 struct step_work {
     float16 queries[STEP_STATES][VECTORS(KEY_WIDTH)];
     struct running running[STEP_STATES];
-    struct running earlier[STEP_STATES]; /* of the parts of keys before this one */
+    struct running earlier[STEP_STATES]; /* result of the previous parts of keys */
     float scores[STEP_STATES][TILE];     /* and then weights */
-    float factors[STEP_STATES];          /* what the new maximum makes of their earlier sums */
-    int rows[TILE + LANES];              /* of keys and values, and of the next tile's first ones */
+    float factors[STEP_STATES];          /* scale of the earlier sums relative to the new maximum */
+    int rows[TILE + LANES];              /* row indices of keys and values, then of the first ones of the
+                                          * next tile */
     int row_count;
 #ifdef HALF_CACHE
     float16 widened[LANES][VECTORS(KEY_WIDTH > VALUE_WIDTH ? KEY_WIDTH : VALUE_WIDTH)]; /* a head's columns of some rows */
@@ -58,7 +60,8 @@ struct head_rows {
     int stride, first, last;
 };
 
-/* Where products read row i of them: floats as they lie in the cache, halves where they were converted, once for all queries. */
+/* The address of row i for the multiplications: in the cache for floats; halves are converted once for all
+ * queries. */
 #ifdef HALF_CACHE
 #define ROW_OF(head, i)     ((const float *)(head)->work->widened[i])
 #define read_lanes(p, left) vloadv(0, p)
@@ -137,7 +140,8 @@ static inline float8 pair_halves(float8 a, float8 b)
            (float8)(a.s1, a.s3, b.s1, b.s3, a.s5, a.s7, b.s5, b.s7);
 }
 
-/* Of the sixteen lanes the eight from `first` on, 0 or 8. Inlined, so that its loops have ends that are known. */
+/* Lanes `first` .. `first` + 7 of sixteen, `first` being 0 or 8. Inlined, so that its loops have constant
+ * bounds. */
 static inline __attribute__((always_inline)) float8 score_half(const float16 *query, const struct head_rows *keys, int first)
 {
     float8 sums[8];

@@ -45,7 +45,8 @@ INLINE const __local uint4 *word_of(const __local uint4 *row, int word)
 #define VALUE_TILE_WORDS (KEYS * ROW_WORDS(VALUE_WIDTH))
 #define STAGE_WORDS      (KEY_TILE_WORDS + VALUE_TILE_WORDS)
 
-/* Whether slice s of a tile begins below `width`. Long sequences do not skip slices, so that their loops have no branches. */
+/* 1 if slice s of a tile starts before `width`. Long sequences do not skip slices, so that their loops
+ * have no branches. */
 #if ROW_TILES == 1
 #define HAS_SLICE(s, width) ((s) == 0 || (s)*SLICE_HALVES < (width))
 #else

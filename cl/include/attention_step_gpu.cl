@@ -1,12 +1,13 @@
-/* Attention of one query and head in the GPU form: the second half of attention_step.cl, which decoder_layers_gpu.cl uses too.
- * After attention_few.cl. Included, never built alone.
+/* Attention of one query and head, GPU variant: the second half of attention_step.cl, also used by
+ * decoder_layers_gpu.cl. This file is included, after attention_few.cl; it is not a program.
  *
- * The keys of a query are split into parts of PART_KEYS, and a part into tiles of 64. Each tile has a maximum, a total of
- * weights and weighed sums; tiles are joined in their order, and then parts in theirs. The split depends on key positions
- * alone, so the bits are the same whether one group takes all parts of a query or several groups share them, and for any
- * number of sub-groups of GROUP work-items that take tiles side by side (WAYS: 1, 2 or 4).
+ * The keys of a query are split into parts of PART_KEYS, and a part into tiles of 64. Each tile has a
+ * maximum, a total of weights and weighted sums; tiles are joined in order, and then parts in order. The
+ * split depends only on key positions. So the bits are the same for one group or several per query, and
+ * for 1, 2 or 4 (WAYS) sub-groups of GROUP work-items that compute different tiles.
  *
- * IS_ALIGNED: heads of keys and values begin on multiples of eight elements, and their widths are such. */
+ * IS_ALIGNED: heads of keys and values start at multiples of eight elements, and their widths are such
+ * multiples. */
 
 #ifndef WAYS
 #define WAYS 1
@@ -14,8 +15,9 @@
 #define ITEMS      (WAYS * GROUP)
 #define PART_TILES CLF__PART_TILES
 
-/* KEY_LANES lanes of a sub-group share the columns of a key, and VALUE_LANES those of a value, eight columns each at a time.
- * The keys of a lane are KEYS_APART keys from each other, and the values VALUES_APART. COLUMNS: octets of sums of a lane. */
+/* KEY_LANES lanes of a sub-group share the columns of a key, and VALUE_LANES lanes those of a value, eight
+ * columns each at a time. Consecutive keys of a lane are KEYS_APART keys apart, consecutive values
+ * VALUES_APART. COLUMNS: groups of eight sums per lane. */
 #define KEY_OCTETS   ((KEY_WIDTH + 7) / 8)
 #define VALUE_OCTETS ((VALUE_WIDTH + 7) / 8)
 #define KEY_LANES    (KEY_OCTETS > 4 ? 8 : 4)
@@ -23,10 +25,12 @@
 #define KEYS_APART   (GROUP / KEY_LANES)
 #define VALUES_APART (GROUP / VALUE_LANES)
 #define COLUMNS      CLF__STEP_COLUMNS(VALUE_WIDTH)
-#define PITCH        CLF__STEP_PITCH /* of the lanes' parts of scores: those of a key are in different banks */
+#define PITCH        CLF__STEP_PITCH /* stride of the partial scores of the lanes: the parts of one key are
+                                      * in different banks */
 
-/* A lane reads rows by BATCH, as long as the tile has some, and AHEAD rows before it uses the first one. With registers to
- * spare it reads EARLY_VALUES values before the weights are known. Intel's compiler spills with more than here. */
+/* A lane reads BATCH rows at a time while the tile has that many, AHEAD rows before their first use. If
+ * registers allow, it reads EARLY_VALUES values before the weights are known. Intel's compiler spills with
+ * larger numbers. */
 #if defined(MATRIX_NV80) && defined(HALF_CACHE)
 #define BATCH        4
 #define AHEAD        8
@@ -56,8 +60,8 @@ struct attended {
     int reach, query;
 };
 
-/* A task: a query and head; y null: nothing to do. With parts > 1 the task is one part of the keys, and stores its sums in
- * `partials`, which has room for all parts of the query and head. */
+/* One task: a query and head. y null: nothing to do. With parts > 1 the task computes one part of the keys
+ * and stores its sums in `partials`, which holds all parts of the query and head. */
 struct step {
     __global result_element *y;
     const __global float *q;
@@ -65,14 +69,14 @@ struct step {
     struct attended seen;
     __global float *partials;
     int parts, part;
-    int index; /* of the query and head in the batch */
+    int index; /* index of the query and head in the batch */
 };
 
 /* A sub-group's place in the group, and its local memory. */
 struct place {
     int item, lane, way;
     __local float *query, *lanes, *scores, *weights;
-    __local int *rows; /* of the tile's keys and values */
+    __local int *rows; /* row indices of the tile's keys and values */
 };
 
 /* The sums of some keys: of the work-item's columns, which are item + i * ITEMS. */
@@ -92,7 +96,8 @@ static inline void begin_sums(struct part_sums *sums)
     sums->total = 0.0f;
 }
 
-/* Returns what is subtracted from the scores: 0 instead of a maximum of -inf, so that weights are 0 and not NaN. */
+/* The number to subtract from the scores: 0 instead of a maximum of -inf, so that weights are 0 and not
+ * NaN. */
 static inline float subtracted_of(float maximum)
 {
     return maximum == -INFINITY ? 0.0f : maximum;

@@ -1,13 +1,15 @@
-/* The GPU form of attention's gradients: included, never built alone. Tiles of keys and values go through local
- * memory. Work-item (row, column) of 8 x 8 holds products of four rows, 4 row .., with every eighth row from `column` on,
- * and sums of the four rows' columns from `column` on by eights.
+/* The GPU variant of the gradients of attention. This file is included; it is not a program. Tiles of keys
+ * and values pass through local memory. Work-item (row, column) of 8 x 8 holds the dot products of rows 4
+ * row .. 4 row + 3 with every eighth row from `column` on, and every eighth column from `column` on of the
+ * sums of these four rows.
  *
- * Macros: DOT_WIDTH, the largest width that products are summed over, and SUM_WIDTH, that of the rows that are added. */
+ * Macros: DOT_WIDTH, the largest width of a dot product, and SUM_WIDTH, the width of the rows that are
+ * summed. */
 #define BLOCK   32 /* queries of a group, and keys of a tile */
 #define CHUNK   (DOT_WIDTH < 32 ? DOT_WIDTH : 32)
 #define SLICES  ((SUM_WIDTH + 63) / 64)
 #define SLICE   ((SUM_WIDTH + SLICES - 1) / SLICES) /* columns of a group's sums */
-#define COLUMNS ((SLICE + 7) / 8)                   /* of them, those of a work-item */
+#define COLUMNS ((SLICE + 7) / 8)                   /* columns of a work-item */
 /* The columns' sums have names, not an index: Intel's compiler leaves an array of them in memory. */
 #define IF_COLUMN(c, DO)                                                                                               \
     if (c < COLUMNS) {                                                                                                 \
@@ -80,7 +82,8 @@ struct view {
     const __global float *bias, *terms;
 };
 
-/* The scores of half a tile's keys, `key` .., for one query: adds what the masks say and returns the largest. */
+/* The scores of one query for half of a tile's keys, from `key` on: adds the masks and returns the largest
+ * score. */
 static inline float mask_half_row(__local float *scores, int key, const struct view *view)
 {
     float largest = -INFINITY;
@@ -168,7 +171,7 @@ struct running {
     float maximum, total;
 };
 
-/* Masks the scores of the tile's keys and makes weights of them; factors (BLOCK) is what the sums so far shrink by. */
+/* Masks the scores of the tile's keys and turns them into weights; factors (BLOCK) scale the earlier sums. */
 static inline void weigh_tile(struct running *running, __local float *weights, __local float *parts,
                               __local float *sum_parts, __local float *factors, int tile, const struct view *view)
 {
@@ -209,7 +212,7 @@ static inline void add_tile_rows(struct column_sums *sums, const __local float *
     }
 }
 
-/* to = sums * shares, those of each row, for `count` rows and `width` columns. */
+/* to = sums * shares, one share per row, for `count` rows and `width` columns. */
 static inline void put_sums(__global float *to, int stride, int count, int width, const struct column_sums *sums,
                             float4 shares)
 {

@@ -1,5 +1,5 @@
-/* Rounding to bf16, the upper half of a float: to the nearest, ties to even; NaN stays NaN. Included, never built
- * alone. */
+/* Rounding to bf16, the upper half of a float: to nearest, ties to even; NaN stays NaN. This file is
+ * included; it is not a program. */
 
 #ifndef ROUND_BF16 /* more than one file includes this one */
 

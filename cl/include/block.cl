@@ -1,6 +1,7 @@
-/* Register blocks: the sums of ROWS rows and some vectors of outputs, which stay in registers. Included, never built alone.
+/* Register blocks: the sums of ROWS rows and some vectors of outputs in registers. This file is included;
+ * it is not a program.
  *
- * All loops over a block are unrolled: what is indexed by a variable would lie in memory. */
+ * All loops over a block are unrolled: arrays with variable indices would be kept in memory. */
 #include "include/fetch.cl"
 
 /* Vectors of a panel that a block takes. A row or two take the whole panel: more chains of sums than two vectors have hide

@@ -1,6 +1,6 @@
-/* An element of the keys and values that a decoder keeps from step to step: a float, or with HALF_CACHE a half, of which
- * twice as many come through memory in the same time. What is too large for one, more than 65504, becomes infinite. Included,
- * never built alone. */
+/* An element of the decoder's cache of keys and values: a float, or with HALF_CACHE a half, which doubles
+ * the elements read per second. Numbers above 65504, the largest half, become infinite. This file is
+ * included; it is not a program. */
 #ifdef HALF_CACHE
 typedef half cache_element;
 

@@ -1,4 +1,5 @@
-/* Candidates, their sorted lists, and the ranges of columns that they come from: included, never built alone. */
+/* Candidates, their sorted lists, and the ranges of columns that they are taken from. This file is
+ * included; it is not a program. */
 
 /* Puts a value larger than the last one of a sorted list into its place, after those that equal it. */
 static void insert(__global float *values, __global int *ids, int k, float value, int id)

@@ -1,4 +1,5 @@
-/* Dot products of words of four signed bytes, for GPU forms. Included, never built alone. */
+/* Dot products of words of four signed bytes, for GPU variants. This file is included; it is not a
+ * program. */
 
 /* acc + the products of the bytes of q and w. What products of weights come to stays below 128 * 127 * 2^16, so that the one
  * built-in which every compiler with the extension has does not saturate. */
@@ -10,7 +11,7 @@ static inline int dot_word(int acc, int q, int w)
     return sum;
 #elif defined(HAS_INTEGER_DOT_PRODUCT) && defined(__opencl_c_integer_dot_product_input_4x8bit)
     return dot_acc_sat(as_char4(q), as_char4(w), acc);
-#elif defined(__GFX11__) && __clang_major__ < 16 /* where LLVM crashes finding that instruction by itself */
+#elif defined(__GFX11__) && __clang_major__ < 16 /* LLVM crashes when it selects that instruction itself */
     return __builtin_amdgcn_sudot4(true, q, true, w, acc, false);
 #elif defined(__gfx906__) || defined(__gfx908__) || defined(__gfx90a__) || defined(__gfx940__) || defined(__gfx941__) ||     \
     defined(__gfx942__) || defined(__gfx1011__) || defined(__gfx1012__) || defined(__gfx1030__) || defined(__gfx1031__) ||   \

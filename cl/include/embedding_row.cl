@@ -1,4 +1,5 @@
-/* A row of an embedding that lies as clf__weight_layout() says. Included, never built alone.
+/* A row of an embedding stored as clf__weight_layout() describes. This file is included; it is not a
+ * program.
  *
  * Needs PRECISION, a value of enum clf_precision. */
 
@@ -54,7 +55,7 @@ static float element_of_row(const __global embedding_element *row, int panel, in
     return LOAD(row + (size_t)(k / TOGETHER) * panel * TOGETHER + k % TOGETHER);
 }
 
-/* What the elements of row v are to be multiplied by. */
+/* The scale of the elements of row v. */
 static float scale_of_embedding(const __global embedding_element *e, int panel, int v, int columns, float scale)
 {
 #if PRECISION == 3

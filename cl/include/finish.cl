@@ -1,7 +1,7 @@
-/* What becomes of products before they are stored: y = activation(scale * product + bias) + residual. Included, never
- * built alone.
+/* The epilogue of a GEMM before its results are stored: y = activation(scale * product + bias) + residual.
+ * This file is included; it is not a program.
  *
- * Needs ACTIVATION, a value of enum clf__activation. y may be rounded for the next product (result.cl). */
+ * Needs ACTIVATION, a value of enum clf__activation. y may be rounded for the next GEMM (result.cl). */
 #include "include/fetch.cl"
 #include "include/result.cl"
 

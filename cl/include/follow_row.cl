@@ -1,4 +1,5 @@
-/* A row of the table of the decoder's memory (see lib/ops/cache.h). Included, never built alone. */
+/* A row of the table of the decoder's cache (see lib/ops/cache.h). This file is included; it is not a
+ * program. */
 
 /* 1 where 0 <= value < bound. */
 static inline int inside(int value, int bound)

@@ -1,5 +1,6 @@
-/* Sums of the rows of dy (N, D) that share an id: included, never built alone. Distinct id u has the rows order[first[u]] ..
- * order[first[u + 1] - 1], added in this order; a number that is no row of dy is left out. */
+/* Sums of the rows of dy (N, D) with the same id. This file is included; it is not a program. Distinct id
+ * u has the rows order[first[u]] .. order[first[u + 1] - 1], added in this order; numbers outside the rows
+ * of dy are skipped. */
 
 /* Columns 0 .. 15 of the rows order[i], begin <= i < end; `left` >= 1 of these columns are there. */
 #define id_sum16(dy, stride, rows, order, begin, end, left)                                                            \

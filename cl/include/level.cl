@@ -1,11 +1,10 @@
-/* What a level of instructions of the CPU forms does otherwise than another: part of the prelude, never built alone. The
- * levels are the rows of lib/tuning/levels.c, from which the host sets
+/* The differences between the instruction set levels of the CPU variants: part of the prelude; not a
+ * program. The levels are the rows of lib/tuning/levels.c, from which the host sets
  *     VECTOR_LANES  floats in a register, 8 or 16
- *     BLOCK_ROWS    rows of x whose sums with two registers of outputs lie in registers, at most 8
- *     INT8_BYTES    how products in int8 are made: CLF__INT8_DOT, CLF__INT8_PAIR or CLF__INT8_FLOAT
- *     HAS_DOT_INT8, HAS_DOT_BF16  where the level has an instruction for such dot products
- *     HAS_TILES  where it has those for products of tiles (tiles.cl)
- */
+ *     BLOCK_ROWS    rows of x whose sums with two registers of outputs fit in registers, at most 8
+ *     INT8_BYTES    how int8 products are computed: CLF__INT8_DOT, CLF__INT8_PAIR or CLF__INT8_FLOAT
+ *     HAS_DOT_INT8, HAS_DOT_BF16  the level has an instruction for such dot products
+ *     HAS_TILES  the level has instructions for products of tiles (tiles.cl) */
 #include "tuning/levels.h"
 
 /* Eight halves as floats, and back. PoCL converts them one by one where it does not know of an instruction for all. */
@@ -46,10 +45,10 @@ static inline void store_half8(float8 value, __global half *p)
 #define store_half8(value, p) vstore_half8(value, 0, p)
 #endif
 
-/* Vectors of 16 lanes: one register of AVX-512 and two of AVX2. Where such a vector is two, compilers for x86 warn of each
- * function that takes or returns it by value, since how it travels depends on the instructions. So functions of ours take
- * and return it in a struct, behind macros that hide it, and built-in functions get it by its halves. All are inlined:
- * this changes neither bits nor speed. */
+/* Vectors of 16 lanes: one register of AVX-512 or two of AVX2. Compilers for x86 warn of each function
+ * that passes a vector of two registers by value, because the calling convention depends on the
+ * instruction set. So functions here pass it in a struct, hidden by macros, and built-in functions take it
+ * in halves. All are inlined: this changes neither bits nor speed. */
 struct wide {
     float16 v;
 };
@@ -206,8 +205,9 @@ typedef intv loose_intv __attribute__((aligned(4)));
 #define load_intv(p) vloadv(0, p)
 #endif
 
-/* Hints to the compiler. LOAD_AGAIN: what was loaded before is loaded again after it, for sums need the registers.
- * HOLD_POINTER: the pointer gets a register of its own, and is not computed anew from others in a loop. */
+/* Hints to the compiler. LOAD_AGAIN: loads before it are repeated after it, because the sums need the
+ * registers. HOLD_POINTER: the pointer is kept in a register instead of being recomputed from others in a
+ * loop. */
 #if (defined(__x86_64__) || defined(__aarch64__)) && !defined(__SPIR__)
 #define LOAD_AGAIN      __asm__ volatile("" ::: "memory")
 #define HOLD_POINTER(p) __asm__("" : "+r"(p))

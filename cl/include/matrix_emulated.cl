@@ -1,5 +1,5 @@
-/* The matrix instructions of matrix_nv80.cl in plain OpenCL C, so that the kernels for them run on any device: slow, for tests.
- * A lane loads whole rows of A and B, those of its own sums. */
+/* The matrix instructions of matrix_nv80.cl in plain OpenCL C, so that their kernels run on any device:
+ * slow, for tests. A lane loads the whole rows of A and B of its sums. */
 #define MATRIX_LANES   32
 #define MATRIX_ROWS    16
 #define MATRIX_COLUMNS 8

@@ -1,9 +1,10 @@
-/* Activations in 8 bits: x ≈ s q, q = round(x / s), s = (hi - lo) / 254 with hi the row's largest number or 0 and lo its
- * smallest or 0, so that all eight bits serve rows of one sign too. u = q + zero, zero = round(-lo / s), is in 0 .. 255.
- * Included, never built alone.
+/* Activations in 8 bits: x ≈ s q, q = round(x / s), s = (hi - lo) / 254 with hi the row's largest number
+ * or 0 and lo its smallest or 0, so that rows of one sign use all eight bits as well. u = q + zero, zero =
+ * round(-lo / s), is in 0 .. 255. This file is included; it is not a program.
  *
- * Every kernel quantises by these functions, so that a row's q are the same wherever it is done. What lies in memory is
- * the form's: on the GPU form u - 128 as a char, on the CPU form what its product reads. */
+ * Every kernel quantizes by these functions, so that q of a row does not depend on the kernel. The stored
+ * operand depends on the kernel variant: u - 128 as a char on the GPU, the format that the GEMM reads on
+ * the CPU. */
 #include "gemm/layout.h"
 
 #if INT8_BYTES == CLF__INT8_DOT && defined(__aarch64__) /* its dot products take two signed numbers: u - 128 */
@@ -52,7 +53,7 @@ static inline int quantize(float x, float inverse)
 
 /* ---- GPU form: neighbouring work-items share a row, by quads ---- */
 
-/* A row's scale, its inverse, and what is added to q to make an operand. */
+/* The scale of a row, its inverse, and the number that turns q into an operand. */
 struct row_scale {
     float scale, inverse;
     int zero;

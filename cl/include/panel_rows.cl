@@ -1,11 +1,13 @@
-/* Rows of x times one panel, finished and stored: what a group of a product with a weight does. Included, never built alone.
+/* Multiplies rows of x by one panel of weights and stores the finished results: the work of a group in a
+ * GEMM. This file is included; it is not a program.
  *
  * Needs PRECISION, one of clf_precision, and ACTIVATION. */
 #include "include/finish.cl"
 
-/* HOLD_PANEL(panel, w, first, inputs, rows): `panel` = so many inputs of the panel at w, from input `first` on, for that many
- * rows. MULTIPLY_ROWS(tile, x, pitch, first, count, ...): the tile of count <= BLOCK_ROWS rows by it, where row r of all inputs
- * begins r * pitch bytes after x; before it REACH_ROWS(panel, x, pitch, left, inputs) of all rows that are left. */
+/* HOLD_PANEL(panel, w, first, inputs, rows): `panel` = `inputs` inputs of the panel at w, from input
+ * `first` on, for `rows` rows. MULTIPLY_ROWS(tile, x, pitch, first, count, ...): tile of count <=
+ * BLOCK_ROWS rows times the panel; row r of all inputs starts r * pitch bytes after x. REACH_ROWS(panel,
+ * x, pitch, left, inputs) comes before it, for all remaining rows. */
 #if PRECISION == 3
 #include "include/product_int8.cl"
 

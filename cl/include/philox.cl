@@ -1,9 +1,9 @@
-/* Philox4x32-10 (Salmon et al. 2011, "Parallel Random Numbers: As Easy as 1, 2, 3") and the dropout that it decides:
- * included, never built alone. Element (row, column) is hidden where word column % 4 of the block with counter
- * { column / 4, row, step, site } is below the threshold, rate * 2^32. */
+/* Philox4x32-10 (Salmon et al. 2011, "Parallel Random Numbers: As Easy as 1, 2, 3") and dropout with it.
+ * This file is included; it is not a program. Element (row, column) is dropped if word column % 4 of the
+ * block with counter { column / 4, row, step, site } is below the threshold, rate * 2^32. */
 #define PHILOX_ROUNDS 10
 
-/* What decides a mask: the arguments of a kernel that needs one, and their names. */
+/* The parameters of a mask, as kernel arguments and as their names. */
 #define DROPOUT_ARGUMENTS uint threshold, float kept_scale, uint seed_low, uint seed_high, uint step, uint site
 #define DROPOUT_NAMES     threshold, kept_scale, seed_low, seed_high, step, site
 

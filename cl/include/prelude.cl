@@ -1,7 +1,7 @@
 /* Comes before every program. The macros HAS_FP16, HAS_SUBGROUPS, HAS_INTEGER_DOT_PRODUCT and HAS_DP4A are set by the host where
  * the device has them. */
 
-/* The same expression gives the same bits wherever it stands: what is to be one fma says fma(). */
+/* Equal expressions give equal bits in every kernel: the source calls fma() explicitly. */
 #pragma OPENCL FP_CONTRACT OFF
 
 #include "include/level.cl"
@@ -22,7 +22,7 @@
 #else
 #define GROUP_ITEM ((int)get_local_id(0))
 #endif
-#define TILE_GROUP           128 /* of those whose groups take tiles: CLF__TILE_GROUP */
+#define TILE_GROUP           128 /* for kernels with tiles: CLF__TILE_GROUP */
 #define GPU_KERNEL_OF(items) __kernel __attribute__((reqd_work_group_size(items, 1, 1)))
 #define GPU_KERNEL           GPU_KERNEL_OF(GROUP)
 

@@ -1,10 +1,11 @@
-/* What kernels that multiply by packed weights share: included, never built alone.
+/* Shared code of kernels that multiply by packed weights. This file is included; it is not a program.
  *
- * W lies in panels of 32 outputs, zero beyond N: element (n, k) is w[((n / 32) * K + k) * 32 + n % 32]. Every element
- * of x Wᵀ is one chain acc = fma(x[m, k], w[n, k], acc) over k = 0 .. K-1 from acc = 0, in every kernel: its bits depend
- * neither on the number of rows nor on where its row lies, nor on the level. For bf16 see product_bf16.cl.
+ * W is stored in panels of 32 outputs, zero beyond N: element (n, k) is w[((n / 32) * K + k) * 32 + n %
+ * 32]. In every kernel each element of x Wᵀ is one chain acc = fma(x[m, k], w[n, k], acc) over k = 0 ..
+ * K-1 from acc = 0: its bits depend neither on the number of rows, nor on the position of the row, nor on
+ * the instruction set level. For bf16 see product_bf16.cl.
  *
- * Needs PRECISION, a value of enum clf_precision: how the weights are kept. */
+ * Needs PRECISION, a value of enum clf_precision: the storage of the weights. */
 #ifndef PRECISION
 #error "product.cl needs PRECISION"
 #endif
@@ -13,7 +14,7 @@
 #include "include/steps.cl"
 
 #if PRECISION == 0 || PRECISION == 1
-typedef float operand_element; /* of x, as the CPU forms read it */
+typedef float operand_element; /* elements of x that the CPU variants read */
 typedef floatv operandv;
 typedef floatv weightv;
 #define INPUTS_TOGETHER  1   /* in an element of w */
@@ -75,14 +76,14 @@ static inline int panel_depth(int inputs)
 #define FOR_INPUTS(ROWS, inputs) FOR_STEPS(ROWS, COUNT, ADD_ELEMENT, panel_depth(inputs), weights, turn)
 #endif
 
-/* Where many blocks of rows take a panel that is stored in another precision it is widened once: on Intel's processors the
- * ports that convert are those that multiply. */
+/* A panel stored in another precision is widened once if many blocks of rows use it: on Intel processors
+ * conversions and multiplications compete for the same ports. */
 #ifdef STORED_APART
 #define WIDE_FLOATS     (PANEL * CLF__WHOLE_INPUTS(VECTOR_LANES))
 #define LEAST_WIDE_ROWS (4 * BLOCK_ROWS)
 #define ADD_WIDE_INPUT(ROWS, k)                                                                                        \
     ADD_INPUT(ROWS, COUNT, sums, MULTIPLY_FLOATS, floatv, vloadv(0, wide + (k)*PANEL + COLUMN), floatv, rows[r][k])
-/* Of the panel in memory, which is fetched meanwhile, an input of an output takes two bytes. */
+/* The prefetched panel takes two bytes per input and output in memory. */
 #define FOR_WIDE_INPUTS(ROWS, inputs)                                                                                  \
     const float *wide = panel.wide;                                                                                    \
     FOR_STEPS(ROWS, COUNT, ADD_WIDE_INPUT, inputs, (const __global ushort *)weights, turn)

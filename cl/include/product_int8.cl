@@ -1,15 +1,16 @@
-/* What kernels that multiply by int8 weights share: included, never built alone.
+/* Shared code of kernels that multiply by int8 weights. This file is included; it is not a program.
  *
- * W ≈ t w: w in -127 .. 127, one t an output. It lies in panels of 32 outputs, zero beyond N, in groups of four inputs:
- * of panel p, at p * panel_bytes(K), w of (output n, input k) is byte ((k / 4) * 32 + n) * 4 + k % 4; after the
- * ceil(K / 4) groups come 32 floats t and 32 integers Σ w.
+ * W ≈ t w: w in -127 .. 127, one t per output. W is stored in panels of 32 outputs, zero beyond N, in
+ * groups of four inputs: in panel p, at p * panel_bytes(K), w of (output n, input k) is byte ((k / 4) * 32
+ * + n) * 4 + k % 4; after the ceil(K / 4) groups follow 32 floats t and 32 integers Σ w.
  *
- * An element of x Wᵀ is s t Σ q w, x ≈ s q as operand_int8.cl says, and Σ q w = Σ u w - zero Σ w. The sums are exact in every
- * kernel, so that it does not matter in which order and by which instructions they are made. */
+ * An element of x Wᵀ is s t Σ q w, with x ≈ s q as in operand_int8.cl, and Σ q w = Σ u w - zero Σ w. The
+ * sums are exact in every kernel, so that their order and the instructions do not matter. */
 #include "include/operand_int8.cl"
 
 #include "gemm/layout.h"
-/* Products of pairs take so many instructions for each cache line that the processor does not see far enough ahead by itself. */
+/* Products of pairs take many instructions per cache line, so that the processor does not prefetch far
+ * enough by itself. */
 #if INT8_BYTES == CLF__INT8_PAIR
 #define FETCH_AHEAD 4096
 #endif
@@ -78,14 +79,15 @@ static inline const __global uint *panel_sums(const __global char *panel, int in
 #define ADD_PAIRS(ROWS, g) ADD_PAIRS_OF(ROWS, g, EVEN_PAIRS(WORDS(g)), ODD_PAIRS(WORDS(g)))
 #define ADD_GROUPS(ROWS)   FOR_STEPS(ROWS, COUNT, ADD_PAIRS, groups, words, turn)
 
-/* Where many blocks of rows take a panel it is widened once: the shifts are a tenth of a block's work. */
-#define WIDE_INTS               (2 * PANEL * 512) /* of a panel of 2048 inputs: 128 KiB */
+/* A panel is widened once if many blocks of rows use it: the shifts take a tenth of the time of a block. */
+#define WIDE_INTS               (2 * PANEL * 512) /* for a panel of 2048 inputs: 128 KiB */
 #define LEAST_WIDE_ROWS         (4 * BLOCK_ROWS)
 #define WIDE_PAIRS(g, is_odd)   vloadv(0, panel.wide + (2 * (g) + (is_odd)) * PANEL + COLUMN)
 #define ADD_WIDE_PAIRS(ROWS, g) ADD_PAIRS_OF(ROWS, g, WIDE_PAIRS(g, 0), WIDE_PAIRS(g, 1))
 #define ADD_WIDE_GROUPS(ROWS)   FOR_STEPS(ROWS, COUNT, ADD_WIDE_PAIRS, groups, words, turn)
 #else
-/* After so many groups of four products, each at most 254 * 127, a sum is still below 2^24, where fp32 is exact. */
+/* After this many groups of four products, each at most 254 * 127, a sum is still below 2^24, where fp32
+ * is exact. */
 #define EXACT_GROUPS 128
 
 /* w of input j of the groups */
@@ -213,7 +215,7 @@ DEFINE_BLOCK_OF(block_wide, BLOCK_ROWS, ADD_WIDE_GROUPS)
 #endif
 
 #ifdef HAS_TILES
-/* Of rows whose sums are there. */
+/* Finishes rows whose sums are complete. */
 static inline void finish_block(float16 *tile, const __global cpu_operand *x, size_t pitch, int count, struct int8_panel panel,
                                 int groups)
 {

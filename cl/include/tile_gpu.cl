@@ -1,8 +1,9 @@
-/* A product's tile in the GPU form: 64 rows and 64 columns, of which each of 128 work-items has 8 rows and 4 columns, while
- * slices of the operands lie in local memory. Included, never built alone.
+/* A tile of a GEMM, GPU variant: 64 rows and 64 columns. Each of 128 work-items computes 8 rows and 4
+ * columns, with slices of the operands in local memory. This file is included; it is not a program.
  *
- * Numbers are floats. For others define tile_number, the type of operands and sums, tile_quad, of four of them, and
- * ADD_COLUMNS(sums, a, b): four sums, the products of one number and four columns added. */
+ * Numbers are floats. For other types define tile_number, the type of operands and sums, tile_quad, a
+ * vector of four, and ADD_COLUMNS(sums, a, b), which adds the products of one number and four columns to
+ * four sums. */
 #ifndef ADD_COLUMNS
 typedef float tile_number;
 typedef float4 tile_quad;
@@ -11,7 +12,8 @@ typedef float4 tile_quad;
 
 #define TILE        CLF__TILE
 #define TILE_INPUTS 16 /* inputs of a slice */
-#define X_PITCH     (TILE + 4) /* of a slice that is stored transposed: padded, so that stores meet fewer bank conflicts */
+#define X_PITCH     (TILE + 4) /* of a slice that is stored transposed: padded against bank conflicts of
+                                * stores */
 
 /* Inputs that go without a branch: the loads of the next ones are hoisted, which costs more registers than some have. */
 #if defined(__NV_CL_C_VERSION)
@@ -58,7 +60,8 @@ static inline void multiply_input(struct tile_sums *sums, const __local tile_num
     sums->row7 = ADD_COLUMNS(sums->row7, below.w, columns);
 }
 
-/* The same for a slice of so many inputs, TILE_INPUTS at most: rows of a are a_pitch apart, of b TILE. */
+/* The same for a slice of `inputs` inputs, TILE_INPUTS at most: rows of a are a_pitch apart, rows of b
+ * TILE. */
 static inline void multiply_slice(struct tile_sums *sums, const __local tile_number *a, int a_pitch,
                                   const __local tile_number *b, int inputs)
 {

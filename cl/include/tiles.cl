@@ -1,12 +1,14 @@
-/* Products by AMX, whose registers are tiles of 16 rows of 64 bytes: one instruction adds, for 16 rows of x and 16 outputs, the
- * products of 16 groups of inputs, four of int8 or a pair of bf16. Panels lie as it wants them. Included, never built alone.
+/* Matrix multiplications by AMX, whose registers are tiles of 16 rows of 64 bytes: one instruction adds,
+ * for 16 rows of x and 16 outputs, the products of 16 groups of inputs, four of int8 or a pair of bf16.
+ * Panels are stored in the layout of the instruction. This file is included; it is not a program.
  *
- * In bf16 the sum of each element is, over the P pairs of inputs in parts of 16, acc += (chain of fma over the part's low halves
- * from 0) + (the same of its high halves); numbers below 2^-126 count as zero.
+ * In bf16 the sum of each element is, over the P pairs of inputs in parts of 16, acc += (chain of fma over
+ * the part's low halves from 0) + (the same of its high halves); numbers below 2^-126 count as zero.
  *
- * Tiles 0 to 3 hold the sums of 32 rows and a panel's 32 outputs, 4 and 5 the rows of x, 6 and 7 the panel's groups.
+ * Tiles 0 to 3 hold the sums of 32 rows and the 32 outputs of a panel, 4 and 5 the rows of x, 6 and 7 the
+ * groups of the panel.
  *
- * Needs TILE_PRODUCT, the instruction that multiplies, as LLVM's assembler names it. */
+ * Needs TILE_PRODUCT, the multiply instruction, as LLVM's assembler names it. */
 #include "gemm/layout.h"
 #include "include/fetch.cl"
 
@@ -25,10 +27,10 @@ struct tiled {
     int set_rows, set_groups; /* for which the tiles are set, 0 at first */
 };
 
-/* What the instruction ldtilecfg reads. */
+/* The operand of the instruction ldtilecfg. */
 struct tile_shapes {
     uchar palette, first_row, reserved[14];
-    ushort row_bytes[16]; /* of each tile, and then its rows */
+    ushort row_bytes[16]; /* bytes per row of each tile, followed by the number of rows */
     uchar rows[16];
 };
 
