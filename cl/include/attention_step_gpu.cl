@@ -15,7 +15,7 @@
 #define ITEMS      (WAYS * GROUP)
 #define PART_TILES CLF__PART_TILES
 
-/* KEY_LANES lanes of a sub-group share the columns of a key, and VALUE_LANES lanes those of a value, eight
+/* KEY_LANES lanes of a sub-group share the columns of a key, and VALUE_LANES lanes share a value, eight
  * columns each at a time. Consecutive keys of a lane are KEYS_APART keys apart, consecutive values
  * VALUES_APART. COLUMNS: groups of eight sums per lane. */
 #define KEY_OCTETS   ((KEY_WIDTH + 7) / 8)

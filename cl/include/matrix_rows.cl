@@ -1,7 +1,7 @@
 /* Tiles of a GEMM with few rows, by matrix instructions: MATRIX_ROWS rows by MATRIX_COLUMNS outputs.
  * Neighbouring warps of a group share a tile, and each multiplies one chunk of K at a time. Fragments are
  * read directly from global memory; a warp requests the words of W of FETCHED_SLICES slices at once. The
- * order of the sums is that of gemm_matrix.cl. Include after matrix_result.cl. */
+ * order of the sums is the same as in gemm_matrix.cl. Include after matrix_result.cl. */
 
 #ifndef FETCHED_SLICES
 #define FETCHED_SLICES (CHUNK_SLICES / B_WORDS) /* as many as registers have room for */

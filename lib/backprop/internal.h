@@ -1,4 +1,4 @@
-/* What the files of training share. */
+/* Structures and functions shared by the files of backprop. */
 #ifndef CLF_BACKPROP_INTERNAL_H
 #define CLF_BACKPROP_INTERNAL_H
 
@@ -10,7 +10,7 @@
 /* Values, gradients and moments, in the order of enum clf__training_values. */
 enum { CLF__TRAINED_KINDS = 4 };
 
-/* Where a parameter lies: rows first .. of a weight, or numbers first .. of a vector. */
+/* The position of a parameter: rows from `first` of a weight, or numbers from `first` of a vector. */
 struct clf__place {
     struct clf__weight *weights[CLF__TRAINED_KINDS]; /* NULL where it is a vector */
     struct clf__tensor vectors[CLF__TRAINED_KINDS];  /* (1, n); buffer NULL: not trained */
@@ -23,25 +23,26 @@ struct clf__trained {
     struct clf__tensor arrays[CLF__TRAINED_KINDS]; /* (1, n) */
     struct clf__weight *weight;                    /* whose values they are; NULL for a vector */
     int decays;
-    int first_part, parts; /* of the sums of squares */
+    int first_part, parts; /* partial sums of squares */
     int stage;             /* after which its gradient is complete: see lending.c */
-    size_t place;          /* of its gradient among all of them, in floats */
+    size_t place;          /* offset of its gradient among all gradients, in floats */
 };
 
 /* Gradients that the ranks add up at a time. */
 struct clf__stretch {
     int loan;
     size_t first, count;  /* floats of the loan */
-    size_t place;         /* of the first among all gradients */
+    size_t place;         /* offset of the first float among all gradients */
     const size_t *shares; /* (ranks) floats of each of them */
 };
 
-/* How gradients are lent to the host while the backward pass goes on, from the top layer down. */
+/* Gradient buckets: the backward pass maps finished gradients to the host, from the top layer down, and
+ * the ranks all-reduce them asynchronously. */
 struct clf__lending {
     struct clf__loan *loans;        /* (count), in the order in which they are complete */
     int *stages;                    /* (count) after which they are */
     int count, begun;               /* of this pass */
-    int is_on;                      /* the pass that goes on lends */
+    int is_on;                      /* the current pass maps gradients */
     struct clf__stretch *stretches; /* (stretch_count), in the order of the loans */
     int stretch_count;
     size_t *shares; /* of all stretches */
@@ -55,14 +56,14 @@ struct clf__piece {
     struct clf__tensor moments[2];
 };
 
-/* What a pass has of one side: the sources, or the decoder's inputs. */
+/* The inputs of a pass on one side: the sources, or the decoder's inputs. */
 struct clf__pass_side {
     struct clf__sequence_views views;
     struct clf__id_groups ids, positions;
     int rows;
 };
 
-/* One forward pass: what was uploaded, and how dropout goes. */
+/* One forward pass: the uploaded batch and the settings of dropout. */
 struct clf__pass {
     struct clf__pass_side sides[2]; /* by enum clf__side */
     struct clf__sequence_ranges cross;
@@ -77,7 +78,7 @@ struct clf__pass {
 /* The rows that flow through one side. */
 struct clf__activations_of_side {
     struct clf__tensor sums;   /* (N, D) before the embeddings' norm */
-    struct clf__tensor inputs; /* (N, D) what the first layer gets */
+    struct clf__tensor inputs; /* (N, D) input of the first layer */
     struct clf__layer_record *layers;
     struct clf__tensor normed; /* (N, D) after the final norm */
 };
@@ -104,29 +105,29 @@ struct clf__training {
     struct clf__tensor dencoded;                    /* (N, D) the gradient of the encoder's output */
     struct clf__gradient_workspace workspace;
     struct clf__attention_scratch scratch;
-    int source_rows;   /* of the encoder, at most */
+    int source_rows;   /* most rows of the encoder */
     int *source_first; /* (sequences + 1) the rows of a batch's sources */
     struct clf__tensor frames;
-    struct clf__tensor front_record; /* (1, n) what a front end of convolutions keeps; else buffer NULL */
+    struct clf__tensor front_record; /* (1, n) the record of a convolutional front end; else buffer NULL */
     struct clf__tensor logits;       /* (rows of a chunk, V), then their gradient */
     struct clf__tensor losses;       /* (target tokens, 2) */
     struct clf__tensor parts;        /* (1, n) sums of squares */
     struct clf__upload upload;
     struct clf__pass pass; /* that goes on */
-    float *host;           /* what is read of losses and parts */
+    float *host;           /* losses and sums of squares, read from the device */
     float *zeros;          /* (D) where the padding is kept, else NULL */
 };
 
-/* CLF_UNSUPPORTED where so many values outgrow an int, in which kernels count. */
+/* CLF_UNSUPPORTED if the count exceeds an int, with which kernels count. */
 clf_status clf__training_check_count(const char *name, int64_t count);
 
-/* What holds gradients or moments. */
+/* The tree of gradients or moments. */
 static inline struct clf__mirror *clf__training_mirror(struct clf__training *training, int form)
 {
     return form == CLF__GRADIENTS ? &training->gradients : &training->moments[form - CLF__FIRST_MOMENTS];
 }
 
-/* Of the model that is trained. */
+/* The stack of the trained model on one side. */
 static inline struct clf__stack *clf__training_stack(const struct clf__training *training,
                                                      enum clf__side side)
 {
@@ -148,7 +149,7 @@ clf_status clf__lending_create(struct clf__training *training);
 void clf__lending_free(struct clf__training *training);
 /* When the gradients of a layer are complete. */
 int clf__lending_stage(const struct clf__config *config, enum clf__side side, int layer);
-/* Where this pass lends, lends what is complete now. */
+/* Maps the gradients that are complete after `stage`, if this pass maps them. */
 clf_status clf__lending_reach(struct clf__training *training, int stage);
 
 /* shards.c: which moments this rank keeps. Fills pieces, once there is lending. */
@@ -157,7 +158,7 @@ void clf__shards_free(struct clf__training *training);
 /* After steps of this rank's pieces: all ranks' values, to each of them. */
 clf_status clf__shards_exchange_values(struct clf__training *training);
 
-/* Fills and uploads what a batch needs. */
+/* Fills and uploads the inputs of a batch. */
 clf_status clf__training_upload(struct clf__training *training, struct clf__pass *pass,
                                 const struct clf__training_batch *batch);
 /* How many integers that can be. */
@@ -167,7 +168,7 @@ int64_t clf__training_upload_size(const struct clf__training_limits *limits);
 clf_status clf__training_stacks_forward(struct clf__training *training, const struct clf__pass *pass);
 clf_status clf__training_stacks_backward(struct clf__training *training, const struct clf__pass *pass);
 
-/* What comes out of one side's stack. */
+/* The output of one side's stack. */
 struct clf__tensor clf__training_output(const struct clf__training *training, const struct clf__pass *pass,
                                         enum clf__side side);
 
@@ -180,7 +181,8 @@ clf_status clf__training_read_losses(struct clf__training *training, const struc
 /* Rows of a chunk. */
 int clf__training_logits_rows(const struct clf__training *training);
 
-/* Whether the host completes gradients of relative biases. Every configuration has a number of buckets. */
+/* Returns whether the host completes gradients of relative biases. (Every configuration has a number of
+ * buckets.) */
 static inline int clf__training_has_relative(const struct clf__training *training)
 {
     return clf__config_has_positions(&training->transformer->config, CLF__POSITIONS_RELATIVE);

@@ -1,5 +1,5 @@
-/* Gradients on their way to the host: a layer's are lent as soon as its backward pass is enqueued behind
- * them, while the device goes on with the layers below. */
+/* Gradient buckets. The gradients of a layer are mapped to the host as soon as its backward pass is
+ * enqueued, while the device computes the layers below. */
 #include "backprop/internal.h"
 #include "base/larger.h"
 #include "base/memory.h"
@@ -7,7 +7,8 @@
 
 enum {
     LEAST_LOAN = 1 << 14,  /* floats: smaller layers go together */
-    STRETCH = 1 << 18,     /* of which each rank adds up a share: they stay in a cache */
+    STRETCH = 1 << 18,     /* floats of a bucket, which the ranks reduce in shares; a bucket fits in the
+                            * cache */
     LEAST_SHARE = 1 << 14, /* so that a message of many ranks takes longer than its latency */
 };
 
@@ -82,7 +83,7 @@ static clf_status add_stretches(struct clf__training *training, int loan, size_t
     return CLF_OK;
 }
 
-/* What lies from `first` to `end`, in each chunk of the pool. */
+/* Adds the gradients from `first` to `end`, one mapping per chunk of the pool. */
 static clf_status add_loans(struct clf__training *training, int stage, size_t first, size_t end)
 {
     struct clf__lending *lending = &training->lending;

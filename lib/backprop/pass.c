@@ -2,7 +2,7 @@
 #include "config/family/family.h"
 #include "config/sides.h"
 
-/* Each dropout of the model has a site of its own. */
+/* Each dropout of the model has a separate site. */
 enum { ENCODER_EMBEDDING, DECODER_EMBEDDING, FIRST_LAYER };
 enum { SELF_WEIGHTS, SELF_OUTPUT, CROSS_WEIGHTS, CROSS_OUTPUT, ACTIVATION, FEED_FORWARD, LAYER_SITES };
 
@@ -17,7 +17,7 @@ static struct clf__dropout dropout_at(const struct clf__training *training, cons
     };
 }
 
-/* Of an encoder layer, or of a decoder layer, counted after them. */
+/* The site of a dropout in a layer; decoder layers are counted after encoder layers. */
 static int site_of(int layer, int which)
 {
     return FIRST_LAYER + LAYER_SITES * layer + which;
@@ -111,7 +111,7 @@ static struct clf__embedder_training embedder_training(const struct clf__trainin
     };
 }
 
-/* What goes into layer `index`, and, at the count of layers, what comes out of the last one. */
+/* The input of layer `index`, or, for the count of layers, the output of the last one. */
 static struct clf__tensor layer_rows(const struct clf__training *training, const struct clf__pass *pass,
                                      enum clf__side side, int index)
 {

@@ -8,9 +8,9 @@
 
 struct walker {
     struct clf__training *training;
-    int index; /* of the next parameter */
-    int kinds; /* of what lies as the values do */
-    int stage; /* of the module that is visited: see struct clf__trained */
+    int index; /* index of the next parameter */
+    int kinds; /* number of arrays with the layout of the values */
+    int stage; /* stage of the current module: see struct clf__trained */
 };
 
 /* A weight's whole array, whatever its layout; it was checked that an int counts it. */
@@ -80,7 +80,8 @@ static clf_status walk_weight(struct walker *walker, struct clf__weight *const w
                               int first)
 {
     struct clf__tensor arrays[CLF__TRAINED_KINDS] = {{.buffer = NULL}};
-    /* Its own rows are not too many; those stacked with them, and what a layout adds, are counted too. */
+    /* Loading checked the rows of the parameter itself; this count includes rows stacked with it and
+     * padding of the layout. */
     const char *name = walker->training->list.items[walker->index].name;
     CLF__TRY(clf__training_check_count(name, (int64_t)clf__weight_elements(weights[CLF__VALUES])));
     for (int form = 0; form < walker->kinds; form++) {
@@ -112,7 +113,7 @@ static void walk_bias(struct walker *walker, void *const at[CLF__TRAINED_KINDS],
     place_next(walker, NULL, vectors, first);
 }
 
-/* Where other parts of a stacked layer have a bias and one has none, zeros stand in the bias and stay. */
+/* A part without a bias, stacked with parts that have one, has a bias of zeros, which stays zero. */
 static clf_status walk_linear(struct walker *walker, void *const at[CLF__TRAINED_KINDS],
                               const struct clf__module *module)
 {

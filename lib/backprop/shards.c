@@ -1,5 +1,5 @@
-/* Moments by rank: each keeps those of its share of every stretch of the gradients, takes the steps of that
- * share, and then they send each other the weights. */
+/* The sharded optimizer: each rank keeps the moments of its share of every gradient bucket and updates
+ * that share; then the ranks gather the weights. */
 #include "backprop/internal.h"
 #include "base/larger.h"
 #include "base/memory.h"
@@ -25,7 +25,7 @@ static int find_part(struct clf__piece *out, const struct clf__training *trainin
     return 1;
 }
 
-/* Where this rank's share of a stretch begins and ends among all gradients. */
+/* The range of this rank's share of a bucket among all gradients. */
 static void find_own(size_t own[2], const struct clf__training *training, const struct clf__stretch *stretch)
 {
     own[0] = stretch->place + clf__tree_shares_before(stretch->shares, training->ranks->rank);
@@ -113,7 +113,7 @@ void clf__shards_free(struct clf__training *training)
     clf__free(training->pieces);
 }
 
-/* What goes to everybody: values, to the same place, or moments, to that of the gradients. */
+/* The data of a gather: values, in place, or moments, into the memory of the gradients. */
 struct gathering {
     struct clf__training *training;
     enum clf__training_values from, to;

@@ -1,4 +1,4 @@
-/* One pass over a batch, and what is done with the gradients. */
+/* One pass over a batch, the gradient norm and the update. */
 #include <assert.h>
 #include <limits.h>
 #include <math.h>
@@ -12,7 +12,7 @@ static clf_status zero(struct clf__tensor vector)
                             (size_t)vector.columns * sizeof(float), 0.0f);
 }
 
-/* What the layers' gradients still lack to be those of the parameters. */
+/* Completes the gradients of parameters that the backward pass of the layers leaves incomplete. */
 static clf_status finish_gradients(struct clf__training *training)
 {
     const struct clf__config *config = &training->transformer->config;
@@ -36,8 +36,8 @@ static clf_status run(struct clf__training *training, const struct clf__training
     return pass->is_training ? clf__training_stacks_backward(training, pass) : CLF_OK;
 }
 
-/* What the host does to a gradient as a whole comes before it is lent, or, where it makes zeros, after it was
- * added up, and need not wait for the device. */
+/* The host changes whole gradients (relative biases) before they are mapped. It sets gradients to zero
+ * after the reduction, without waiting for the device. */
 clf_status clf__training_backward_begin(struct clf__training *training,
                                         const struct clf__training_batch *batch, float gradient_scale,
                                         uint32_t pass, int lends)
@@ -79,7 +79,8 @@ clf_status clf__training_evaluate(struct clf__training *training, const struct c
     return clf__training_read_losses(training, &training->pass, loss);
 }
 
-/* The sums of squares of this rank's pieces, each in its place among those of all arrays; zero elsewhere. */
+/* The partial sums of squares of this rank's pieces, each at its offset among those from all arrays; zero
+ * elsewhere. */
 static clf_status sum_squares(struct clf__training *training, int count)
 {
     if (training->options.shards_moments) {
@@ -96,7 +97,7 @@ static clf_status sum_squares(struct clf__training *training, int count)
     return clf__tensor_read(clf__tensor_columns(training->parts, 0, count), training->host);
 }
 
-/* Each part is one rank's, and what the others add to it is zero. */
+/* Each part comes from one rank; the others add zero to it. */
 static clf_status share_squares(struct clf__training *training, int count, clf_status status)
 {
     const struct clf__communicator *ranks = training->ranks;
@@ -167,7 +168,7 @@ clf_status clf__training_update(struct clf__training *training, const struct clf
     if (training->options.shards_moments) {
         CLF__TRY(training->ranks->agree(training->ranks, status));
         CLF__TRY(clf__shards_exchange_values(training));
-        status = clf__training_clear(training); /* of the others' shares */
+        status = clf__training_clear(training); /* the shares of other ranks */
     }
     CLF__TRY(status);
     CLF__TRY(clear_relative(training));

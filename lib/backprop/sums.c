@@ -14,12 +14,12 @@ struct clf__gradient_sums {
     struct clf__gradient_sums_options options;
     int has_tree;
     struct clf__tree_sum tree;
-    size_t length; /* of all gradients, in floats */
-    /* Sums that wait for their right halves, in the host's memory: the device has room for one. */
+    size_t length; /* floats of all gradients */
+    /* Partial sums that wait for their right halves, in host memory: the device has memory for one. */
     float **waiting; /* (capacity), of `length` */
     int capacity, count;
     struct clf__tree_node nodes[CLF__TREE_NODES]; /* which they are */
-    float *nothing; /* a stretch of what a rank brings whose device has failed */
+    float *nothing; /* zeros: the contribution of a rank whose device has failed */
 };
 
 /* The leaves of the tree: micro-batches, or, in any order, the ranks. */
@@ -99,12 +99,12 @@ int clf__gradient_sums_borrow(const struct clf__gradient_sums *sums)
     return sums->ranks->size > 1 || sums->count > 0 || (sums->has_tree && sums->options.is_bf16);
 }
 
-/* What happens to the gradients of a micro-batch that are with the host. */
+/* The reduction of a micro-batch's gradients on the host. */
 struct merge {
     struct clf__gradient_sums *sums;
     struct clf__tree_node node; /* that they become */
     int halves;                 /* as many sums that wait are left halves, the last one first */
-    size_t place;               /* of the next of them among all gradients */
+    size_t place;               /* offset of the next gradients among all of them */
 };
 
 static struct merge begin_merge(struct clf__gradient_sums *sums, int64_t number)
@@ -152,7 +152,7 @@ clf_status clf__gradient_sums_take(struct clf__gradient_sums *sums, int64_t numb
     return clf__training_clear(sums->training);
 }
 
-/* Waits for the device, and lets what is under way between the ranks go on meanwhile. */
+/* Waits for the device, and lets pending communication between the ranks progress. */
 static clf_status wait_for(struct clf__gradient_sums *sums, const struct clf__loan *loan)
 {
     enum { SHORTEST = 20000, LONGEST = 200000 }; /* nanoseconds */
@@ -176,7 +176,8 @@ struct update {
     int has_own;       /* this rank had a micro-batch */
     int64_t pushed;    /* stretches */
     int taken_back;    /* loans */
-    clf_status status; /* of this rank's own part: the others rely on the rest of it all the same */
+    clf_status status; /* status of this rank's part; the other ranks rely on its communication even after
+                        * a failure */
 };
 
 /* The loans before the first stretch that is under way are not needed any more. */
@@ -224,7 +225,7 @@ static clf_status push(struct update *update, const struct clf__stretch *stretch
     return CLF_OK;
 }
 
-/* A rank whose device has failed brings zeros, and overwrites them. */
+/* A rank whose device has failed contributes zeros; it overwrites the result. */
 static clf_status push_loan(struct update *update, int index, int *next)
 {
     struct clf__gradient_sums *sums = update->sums;
@@ -277,7 +278,7 @@ clf_status clf__gradient_sums_finish(struct clf__gradient_sums *sums, int64_t nu
 {
     struct update update = {.sums = sums, .has_own = number >= 0 && !sums->options.is_any_order};
     if (!clf__gradient_sums_borrow(sums)) {
-        return CLF_OK; /* the sum of one is there, and stays on the device */
+        return CLF_OK; /* the sum of one micro-batch stays on the device */
     }
     update.merge = begin_merge(sums, number);
     if (number < 0) {

@@ -21,7 +21,7 @@ static const struct clf__front_end_kind *front_end_of(const struct clf__training
     return training->transformer->encoder.embedder.front_end.kind;
 }
 
-/* Those of each source may be rounded up. */
+/* The row count of each source may be rounded up. */
 static int most_source_rows(const struct clf__training *training)
 {
     const struct clf__training_limits *limits = &training->limits;
@@ -30,7 +30,8 @@ static int most_source_rows(const struct clf__training *training)
                         rows + clf__smaller(limits->sequences, limits->source_tokens - rows));
 }
 
-/* What the sums over any number of rows up to `rows` need: fewer rows may be cut into more parts. */
+/* The largest scratch memory of the sums over any number of rows up to `rows`: fewer rows may be cut into
+ * more parts. */
 static size_t row_sums_scratch(int rows, int columns, size_t (*needed)(int, int))
 {
     size_t most = 0;
@@ -134,7 +135,7 @@ static clf_status reserve_frames(struct clf__training *training)
                                 : clf__arena_reserve(&training->arena, &training->front_record, CLF__F32, 1,
                                                      kind->record(config->d_model, config->feature_size,
                                                                   frames, training->source_rows),
-                                                     "what convolutions look at");
+                                                     "the record of the convolutions");
 }
 
 static clf_status reserve(struct clf__training *training)
@@ -168,7 +169,7 @@ static clf_status check_counts(const struct clf__parameter_list *list)
     return CLF_OK;
 }
 
-/* What is read back: sums of squares, losses. */
+/* Reserves host memory for sums of squares and losses. */
 static clf_status reserve_host(struct clf__training *training)
 {
     const struct clf__trained *last = &training->trained[training->trained_count - 1];

@@ -21,7 +21,7 @@ static void leave_out(int32_t *distinct, int32_t *first, int32_t *order, int cou
     }
 }
 
-/* Rows by id; those of `padding` (-1: none) have no part. */
+/* Groups rows by id; rows of `padding` (-1: none) are left out. */
 static clf_status take_groups(struct clf__id_groups *out, struct clf__upload *upload, const int32_t *ids,
                               int count, int padding)
 {
