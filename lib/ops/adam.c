@@ -7,7 +7,7 @@
 #include "device/caps.h"
 #include "ops/operand.h"
 
-/* Elements that a group takes at a time: STRETCH in cl/training/adam.cl. */
+/* Elements that a group processes at a time: STRETCH in cl/training/adam.cl. */
 enum { STRETCH = CLF__ADAM_STRETCH, MOST_CPU_GROUPS = 256, MOST_GPU_GROUPS = 4096 };
 
 static size_t stretches_of(size_t n)

@@ -11,18 +11,19 @@
 #include "ops/rows.h"
 #include "ops/softmax.h"
 
-/* Of cl/layers/projection.cl. */
+/* Constants of cl/layers/projection.cl. */
 enum { BLOCK_PANELS = CLF__PROJECTION_PANELS, MOST_ROWS = CLF__PROJECTION_ROWS, ROW_BLOCK = 8 };
 
-/* Rows a call takes at a time: enough to fill the device. A GPU computes as many rows of logits at a time as
- * fit into 1/64 of its memory, within these limits. */
+/* Rows of a call at a time: enough to fill the device. A GPU computes as many rows of logits at a time as
+ * fit in 1/64 of its memory, within these limits. */
 enum { LOGITS_ROWS = 256, MOST_LOGITS_ROWS = 4096, LOGITS_SHARE = 64, FUSED_ROWS = 1024 };
 
-/* Rows that are merged where their tiles are: one group does it, while the others have nothing left to do. */
+/* Up to this many rows are merged by one group in the launch that computes their tiles, after the other
+ * groups have finished. */
 enum { MERGED_ROWS = 8 };
 
-/* Groups for each core: a share of the columns each, so that cores end at about the same time. More of them
- * where rows are few, since each of a row's lists of candidates takes time to fill. */
+/* Groups per core, each with a share of the columns, so that cores finish at about the same time. With few
+ * rows there are more groups, because filling a row's lists of candidates takes time. */
 enum { GROUPS_EACH = 8, MOST_GROUPS_EACH = 32 };
 
 static int ceil_divide(int a, int b)
@@ -36,7 +37,7 @@ static int is_fused(const struct clf_device *device, const struct clf__projectio
     return clf__device_caps(device)->form == CLF_FORM_CPU && layout.panel == CLF__PANEL;
 }
 
-/* How the groups share rows and columns. Neither changes a bit of the result. */
+/* The division of rows and columns among groups. It does not change the result. */
 struct share {
     int rows_per_group, row_groups;
     int blocks; /* of columns */
@@ -66,8 +67,7 @@ static int logits_rows(const struct clf_device *device, int outputs)
                                                             : (int)rows;
 }
 
-/* The number of rows that one launch takes, at most `rows`; more rows than a skinny group are whole groups.
- */
+/* The number of rows of one launch, at most `rows`; more rows than a skinny group are whole groups. */
 static int count_rows(const struct clf__projection *projection, struct clf__tensor x, int rows)
 {
     double operations = 2.0 * x.columns * clf__weight_outputs(projection->weight);
@@ -90,7 +90,7 @@ clf_status clf__projection_scratch_reserve(struct clf__projection_scratch *scrat
     if (!fused) {
         return CLF_OK;
     }
-    int64_t lists = 0; /* of any number of rows: fewer rows have more of them */
+    int64_t lists = 0; /* for any number of rows: fewer rows have more lists */
     for (int r = 1; r <= scratch->rows; r++) {
         int64_t count = (int64_t)r * share_of(arena->device, outputs, r).lists;
         lists = count > lists ? count : lists;
@@ -109,7 +109,7 @@ static const char *defines_of(const struct clf__projection *projection)
     return defines[clf__weight_layout(projection->weight).precision];
 }
 
-/* What is found in the tiles of the logits of some rows. */
+/* The results found in the tiles of the logits of some rows. */
 struct tiles {
     const struct clf__projection *projection;
     struct clf__tensor x;
@@ -120,7 +120,7 @@ struct tiles {
     /* One of the two: */
     struct clf__tensor banned, banned_offsets;
     struct clf__tensor labels, picked;
-    /* With the first, or buffer NULL: where the answers go in the same launch. */
+    /* With the first, or buffer NULL: the final results, from the same launch. */
     struct clf__tensor counter, values, value_ids, statistics;
     int both;
 };
@@ -137,7 +137,7 @@ static struct tiles tiles_of(struct clf__tensor x, const struct clf__projection 
     return tiles;
 }
 
-/* A product's, without writing its result. */
+/* The cost of a GEMM that does not write its result. */
 static struct clf__cost tiles_cost(const struct tiles *tiles)
 {
     struct clf__cost cost = clf__weight_cost(tiles->x.rows, tiles->projection->weight, NULL);
@@ -147,7 +147,7 @@ static struct clf__cost tiles_cost(const struct tiles *tiles)
     return cost;
 }
 
-/* x: what the kernel reads of the rows. */
+/* x: the rows as the kernel reads them. */
 static struct clf__projection_sizes list_sizes(const struct tiles *tiles, struct clf__matrix x)
 {
     return (struct clf__projection_sizes){
@@ -213,7 +213,7 @@ static clf_status launch_tiles(const struct tiles *tiles)
     return clf__launch(device, &launch);
 }
 
-/* Each row's answer from what its tiles hold; the rest of the launch is filled in. */
+/* Merges each row's result from its tiles; the rest of the launch is filled in. */
 static clf_status merge(struct clf__rows_launch launch, const struct tiles *tiles)
 {
     launch.program = "projection";
