@@ -24,8 +24,8 @@ void clf_log_set(clf_log_function *function, void *user)
 
 enum { ROOM = 512 };
 
-/* Room for a text of so many bytes: `some` where that is enough, and where there is no memory, because the
- * beginning is better than nothing. */
+/* Allocates a buffer of the given size; uses `some` if that is large enough, or if memory is exhausted,
+ * because a truncated message is better than none. */
 static char *room_for(size_t length, char some[ROOM], size_t *size)
 {
     char *all = NULL;
@@ -34,7 +34,7 @@ static char *room_for(size_t length, char some[ROOM], size_t *size)
     return is_some ? some : all;
 }
 
-/* The message is sent with what a terminal would obey made visible. */
+/* Sends the message with terminal control characters escaped. */
 void clf__log(clf_log_level level, const char *format, ...)
 {
     pthread_mutex_lock(&hook_lock);

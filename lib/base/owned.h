@@ -1,5 +1,5 @@
-/* Folders and files that are this user's own: where somebody else can have written nothing is read, and
- * nothing is written. A group whose only member is this user does not count as somebody else. */
+/* Ownership checks: folders and files that other users can write to are neither read nor written. A group
+ * whose only member is this user does not count as another user. */
 #ifndef CLF_BASE_OWNED_H
 #define CLF_BASE_OWNED_H
 
@@ -7,17 +7,17 @@
 
 #include "base/status.h"
 
-/* CLF_FILE, with the reason, where another user than this one and root may change what the path leads to: a
- * folder on the way that is theirs, or that they may write to and rename in. The folder itself must be this
- * user's, and nobody else's to write to; others may read it. What is missing is fine. The path without its
- * links goes to *out, which the caller frees. */
+/* CLF_FILE, with the reason, if a user other than this one and root can change the target of the path: by
+ * owning a parent folder, or by writing and renaming in it. The folder itself must belong to this user and
+ * be writable only by this user; others may read it. Missing folders are fine. *out receives the path
+ * without links, which the caller frees. */
 clf_status clf__owned_folder_find(char **out, const char *path);
 
-/* The same, having made what is missing, for this user alone. */
+/* The same; also creates missing folders, for this user only. */
 clf_status clf__owned_folder_create(char **out, const char *path);
 
-/* As clf__file_read() and clf__file_write(), of a file that is this user's, and nobody else's to write to, in
- * such a folder. The folder is made for what is written. */
+/* Like clf__file_read() and clf__file_write(), for a file in such a folder that belongs to this user and
+ * is writable only by this user. Writing creates the folder. */
 clf_status clf__owned_file_read(char **out, size_t *size, const char *path, size_t max_bytes);
 clf_status clf__owned_file_write(const char *path, const void *bytes, size_t size);
 

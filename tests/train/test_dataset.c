@@ -273,7 +273,7 @@ static void test_files_that_cannot_be(void **state)
     assert_fails(load(&loaded), CLF_FILE, "none");
     loaded.options.source_path = write_text(folder, "empty", "");
     loaded.options.target_path = loaded.options.source_path;
-    assert_fails(load(&loaded), CLF_FORMAT, "no pair that can be used, and no line");
+    assert_fails(load(&loaded), CLF_FORMAT, "no usable pair, because there is no line");
     loaded.options.source_path = loaded.options.target_path = write_text(folder, "blank", "\n\n");
     assert_fails(load(&loaded), CLF_FORMAT, "of 2 lines 2 are empty, 0 too long, 0 broken");
     unload(&loaded);
@@ -473,14 +473,13 @@ static void test_no_pair_has_a_reason(void **state)
     assert_fails(load(&loaded), CLF_FORMAT, "of 2 lines 0 are empty, 0 too long, 2 broken; line 1 of ");
     assert_non_null(strstr(clf_last_error(), "one.npy: cannot be opened"));
     loaded.options.source_path = write_text(folder, "table", "");
-    assert_fails(load(&loaded), CLF_FORMAT, "table: there is no pair that can be used, and no line");
+    assert_fails(load(&loaded), CLF_FORMAT, "table: no usable pair, because there is no line");
     unload(&loaded);
     /* The file at fault is named. */
     load_tokenizer(&loaded, CLF__PAPER, folder);
     loaded.options.source_path = write_text(folder, "source", "a\n\n");
     loaded.options.target_path = write_bytes(folder, "target", "\0\n\n", 3);
-    assert_fails(load(&loaded), CLF_FORMAT,
-                 "target: there is no pair that can be used: of 2 lines 1 are empty, ");
+    assert_fails(load(&loaded), CLF_FORMAT, "target: no usable pair: of 2 lines 1 are empty, ");
     assert_non_null(strstr(clf_last_error(), "target: there is a NUL byte in it"));
     unload(&loaded);
 }

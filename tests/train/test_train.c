@@ -182,8 +182,8 @@ static void test_patience_ends_a_run(void **state)
     assert_ok(digits_train(digits_output(), &task.logs[0]));
     assert_int_equal(task.logs[0].count, 8);
     assert_int_equal(task.logs[0].validation_count, 4);
-    assert_non_null(strstr(task.notices, "training ends by patience: 3 validations without a better one than "
-                                         "that of update 2\n"));
+    assert_non_null(strstr(task.notices, "training ends by patience: 3 validations without an improvement "
+                                         "since update 2\n"));
 }
 
 /* BLEU is there, but loss decides. */
@@ -274,11 +274,11 @@ static void test_the_best_one_that_is_there(void **state)
         task.warnings[0] = '\0';
         assert_ok(digits_train(output, task.logs)); /* nothing but the end is left to do */
         assert_published(output, order[i]);
-        const char *warning = process_format("update %d, the best one that is there", order[i]);
+        const char *warning = process_format("update %d, the best one that was kept", order[i]);
         assert_true(i == 0 ? task.warnings[0] == '\0' : strstr(task.warnings, warning) != NULL);
         assert_ok(clf__folder_remove(process_format("%s/checkpoints/update-%08d", output, order[i])));
     }
-    assert_non_null(strstr(task.warnings, "that of update 4, the best validation, was not kept"));
+    assert_non_null(strstr(task.warnings, "the checkpoint of update 4, the best validation, was not kept"));
 }
 
 static void test_epochs_are_counted(void **state)
