@@ -65,7 +65,7 @@ static struct clf__projected split(struct clf__tensor all, const struct clf__hea
                                    .value = clf__tensor_columns(all, 2 * keys, values)};
 }
 
-/* The columns that the layer's heads take of a workspace's. */
+/* The columns of the workspace for this layer's heads. */
 static struct clf__tensor projected_columns(struct clf__tensor all, const struct clf__heads *heads)
 {
     return clf__tensor_columns(all, 0, clf__self_projection_width(heads));
@@ -91,11 +91,11 @@ static clf_status step_forward(struct clf__tensor y, struct clf__tensor x, struc
         clf__tensor_columns(workspace->context, 0, heads->count * heads->value_width);
     enum clf__type operand = clf__linear_operand(&layer->output);
     if (clf__attention_step_writes(operand, clf__buffer_device(context.buffer))) {
-        context = clf__tensor_as(context, operand); /* as the output's product would round it */
+        context = clf__tensor_as(context, operand); /* rounded as the output projection would round it */
     }
     struct clf__projected projected;
     CLF__TRY(project(&projected, x, layer, workspace->projected, CLF__F32));
-    if (step->places.buffer != NULL) { /* rows look at each other's keys: all of them come first */
+    if (step->places.buffer != NULL) { /* the rows attend to each other, so all keys are stored first */
         CLF__TRY(clf__cache_place(history.keys, projected.key, step->places));
         CLF__TRY(clf__cache_place(history.values, projected.value, step->places));
         projected.key = projected.value = CLF__NO_TENSOR;
