@@ -1,4 +1,4 @@
-/* The work of products, whoever computes them. */
+/* The cost of GEMMs, for every backend. */
 #include "gemm/provider.h"
 
 struct clf__cost clf__weight_cost(int rows, const struct clf__weight *weight,

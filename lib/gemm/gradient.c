@@ -1,4 +1,4 @@
-/* The gradients of products with weights: the door of every provider. */
+/* The gradients of GEMMs with weights: dispatch to the backends. */
 #include <limits.h>
 
 #include "device/caps.h"
@@ -6,7 +6,7 @@
 #include "gemm/gemm.h"
 #include "gemm/provider.h"
 
-/* Of y = scale * x Wᵀ: the gradient dy of y, and x or its gradient. */
+/* The operands of y = scale * x Wᵀ: the gradient dy of y, and x or its gradient. */
 static clf_status check(const struct clf__weight *weight, struct clf__matrix dy, const char *what,
                         struct clf__matrix x, int rows)
 {

@@ -64,7 +64,7 @@ clf_status clf__weight_check(long long outputs, int inputs, clf_precision precis
     return CLF_OK;
 }
 
-/* Its memory is of the pool where there is one. */
+/* Its memory comes from the pool, if there is one. */
 static clf_status allocate(struct clf__weight **out, struct clf_device *device, struct clf__pool *pool,
                            clf_precision precision, int outputs, int inputs, const char *what)
 {
@@ -135,7 +135,7 @@ clf_status clf__weight_create_streamed(struct clf__weight **out, struct clf_devi
     return CLF_OK;
 }
 
-/* The rows of the stacked parts, one after the other. */
+/* Reads the rows of the stacked parts in order. */
 static clf_status read_parts(void *user, int first, int count, float *target)
 {
     const struct clf__weight_source *source = user;

@@ -1,4 +1,4 @@
-/* The copies in bf16 that products with a weight in fp32 read. */
+/* The bf16 copies that GEMMs with an fp32 weight read. */
 #include "device/buffer.h"
 #include "device/device.h"
 #include "gemm/activations.h"

@@ -1,4 +1,4 @@
-/* Weights that are trained: zeros to begin with, read and written by rows. */
+/* Trained weights: initially zero, read and written by rows. */
 #include "device/buffer.h"
 #include "gemm/gemm.h"
 #include "gemm/provider.h"
