@@ -19,7 +19,7 @@ clf_status clf__pool_reserve(struct clf__buffer **out, struct clf__pool *pool, s
     size_t limit = pool->device->caps.max_buffer_bytes;
     struct clf__buffer *buffer = NULL;
     if (pool->chunk_count == 0 || !clf__slab_has_room(pool->chunks[pool->chunk_count - 1], bytes, limit)) {
-        CLF__TRY(add_chunk(pool)); /* a buffer that is larger than that is refused with its chunk */
+        CLF__TRY(add_chunk(pool)); /* a larger buffer is refused when its chunk is allocated */
     }
     CLF__TRY(clf__resize(&pool->buffers, (size_t)pool->buffer_count + 1, sizeof buffer));
     CLF__TRY(clf__buffer_allocate(&buffer, pool->device, bytes, what));
@@ -98,8 +98,8 @@ size_t clf__pool_place(const struct clf__pool *pool, const struct clf__buffer *b
     return place;
 }
 
-/* What is mapped may have no part that a kernel writes meanwhile (OpenCL 1.2, 5.4.3): hence a part of its
- * own. */
+/* Kernels must not write a mapped buffer meanwhile (OpenCL 1.2, 5.4.3), so each mapped range is a
+ * sub-buffer. */
 clf_status clf__pool_lend_later(const struct clf__pool *pool, struct clf__loan *loan)
 {
     const struct clf__buffer *whole = pool->chunks[loan->chunk]->whole;
@@ -128,7 +128,7 @@ clf_status clf__pool_has_lent(int *out, const struct clf__pool *pool, const stru
         CLF__CL(clGetEventInfo(loan->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL));
     *out = error == CL_SUCCESS && state == CL_COMPLETE;
     error = error == CL_SUCCESS && state < 0 ? state : error;
-    if (*out) { /* asking makes nothing visible to the host */
+    if (*out) { /* the query makes nothing visible to the host */
         cl_event event = loan->event;
         error = CLF__CL(clWaitForEvents(1, &event));
     }

@@ -1,13 +1,13 @@
-/* Numbers that keep the programs of devices that are open at once apart. */
+/* Keys that make the programs of devices that are open at the same time different. */
 #ifndef CLF_OPENING_APART_H
 #define CLF_OPENING_APART_H
 
 #include "device/device.h"
 
-/* Gives the device, whose driver needs it (quirks.h), the least number that no other open one has; 0, the
- * first one's, changes no program. */
+/* Gives the device, if its driver needs it (quirks.h), the smallest number that no other open device has;
+ * 0, the first one, changes no program. */
 void clf__apart_enter(struct clf_device *device);
-/* Its number is free again. Nothing is done for a device that has none. */
+/* Releases the number. Does nothing for a device without one. */
 void clf__apart_leave(struct clf_device *device);
 
 #endif

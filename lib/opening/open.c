@@ -17,7 +17,7 @@
 #include "opening/speed.h"
 #include "program/program.h"
 
-/* The levels that a device runs, from the least one on: "portable, avx2". */
+/* The levels that a device supports, from the lowest on: "portable, avx2". */
 static void list_levels(char *text, size_t size, int instructions)
 {
     size_t used = 0;
@@ -33,7 +33,8 @@ static clf_status fail_level(const struct clf_device *device, int instructions)
 {
     char runs[256] = "";
     list_levels(runs, sizeof runs, instructions);
-    return clf__fail(CLF_UNSUPPORTED, "device %s has no instructions %s, which were asked for; it runs %s",
+    return clf__fail(CLF_UNSUPPORTED,
+                     "device %s does not support the requested instructions %s; it supports %s",
                      device->label, clf__level_words[device->caps.instructions], runs);
 }
 
@@ -54,7 +55,7 @@ static clf_status take_level(struct clf_device *device, struct clf__listed_devic
     return CLF_OK;
 }
 
-/* Proves that the device computes, and finds its instructions. */
+/* Checks that the device computes, and finds its instructions. */
 static clf_status probe(struct clf_device *device, struct clf__listed_device *listed)
 {
     int instructions = 0, matrix = 0;
@@ -63,7 +64,7 @@ static clf_status probe(struct clf_device *device, struct clf__listed_device *li
     instructions |= matrix;
     if (instructions & CLF__TILES_REFUSED) {
         clf__log(CLF_LOG_INFO,
-                 "device %s has instructions amx, which the system refuses: another level is taken",
+                 "device %s has instructions amx, but the system does not permit them: another level is used",
                  device->label);
     }
     if (device->caps.without & CLF__WITHOUT_DOT) {
@@ -77,8 +78,8 @@ static clf_status probe(struct clf_device *device, struct clf__listed_device *li
     return take_level(device, listed, level);
 }
 
-/* Matrix instructions that AUTO took and whose kernels fail are left out; anything else that fails is the
- * device's failure. */
+/* Matrix instructions that AUTO selected and whose kernels fail are left out; other failures are the
+ * device's. */
 static clf_status check(struct clf_device *device, struct clf__listed_device *listed)
 {
     clf_status status = clf__check_once(device);
@@ -167,7 +168,7 @@ static clf_status open_index(struct clf_device **out, struct clf_device_list *li
     CLF__TRY(clf__tuning_load(&tuning, &is_tuned, &listed->info, options));
     clf_status status = open_tuned(out, listed, options, &tuning);
     if (is_tuned && status != CLF_OK && status != CLF_OUT_OF_MEMORY) {
-        clf__log(CLF_LOG_WARNING, "device %d is opened without what was tuned, with which it fails: %s",
+        clf__log(CLF_LOG_WARNING, "device %d is opened without its tuning, with which it fails: %s",
                  listed->info.index, clf_last_error());
         tuning = clf__tuning_standard();
         status = open_tuned(out, listed, options, &tuning);
@@ -175,7 +176,7 @@ static clf_status open_index(struct clf_device **out, struct clf_device_list *li
     return status;
 }
 
-/* Whether a failure lies with the device, so that another may do better. */
+/* Returns whether the device is the cause of a failure, so that another device may work. */
 static int is_devices_fault(clf_status status)
 {
     return status == CLF_DEVICE || status == CLF_DEVICE_MEMORY || status == CLF_BUILD ||
@@ -200,8 +201,8 @@ static clf_status find_speed(double *rate, struct clf_device_list *list, int ind
     return is_devices_fault(status) ? CLF_OK : status;
 }
 
-/* Puts the faster of two devices first where only a measurement can tell. Without a place to keep the
- * measurement, each start would need seconds for it; a form that is asked for would change it. */
+/* Puts the faster of two devices first if only a measurement can decide. Skipped without a cache folder,
+ * because each start would take seconds, and if a kernel variant is requested. */
 static clf_status order_by_speed(struct clf_device_list *list, const struct clf_device_options *options)
 {
     unsigned without = 0;
@@ -266,7 +267,7 @@ static clf_status open_default(struct clf_device **out, struct clf_device_list *
         if (!is_devices_fault(status)) {
             return status;
         }
-        clf__log(CLF_LOG_WARNING, "device %d is passed over: %s", index, clf_last_error());
+        clf__log(CLF_LOG_WARNING, "device %d is skipped: %s", index, clf_last_error());
     }
 }
 
