@@ -1,9 +1,9 @@
 /* y (M, N) = activation(scale * x (M, K) Wᵀ + bias) + residual
  *
- * How W lies and in which order is summed says product.cl. Contraction is off because the epilogue must round alike
- * wherever it is inlined. residual may be y itself.
+ * product.cl describes the layout of W and the order of the sums. Contraction is off, so that every
+ * inlined epilogue rounds equally. residual may be y itself.
  *
- * Needs ACTIVATION, a value of enum clf__activation, and PRECISION, one of clf_precision; CPU forms take
+ * Needs ACTIVATION, a value of enum clf__activation, and PRECISION, one of clf_precision; CPU variants use
  * RESULT_PRECISION (result.cl). */
 #ifndef ACTIVATION
 #error "gemm.cl needs ACTIVATION"
@@ -13,7 +13,7 @@
 #include "include/panel_rows.cl"
 #include "include/groups.cl"
 
-/* ---- CPU form ---- */
+/* ---- CPU variant ---- */
 
 /* A group: its share of the rows of one panel. */
 CPU_KERNEL void gemm_weight_cpu(__global result_element *y, int y_offset, int y_stride,
@@ -39,11 +39,11 @@ CPU_KERNEL void gemm_weight_cpu(__global result_element *y, int y_offset, int y_
                    end - first, w + get_group_id(0) * PANEL_ELEMENTS(inputs), inputs);
 }
 
-/* ---- GPU form ---- */
+/* ---- GPU variant ---- */
 
 #include "include/tile_gpu.cl"
 
-/* What an item carries of the next slice of the operands from global memory to local: x[x_row + 8i, next + x_input], and
+/* The prefetch registers of a work-item, from global to local memory: x[x_row + 8i, next + x_input], and
  * four columns of input next + w_input, of both panels or of two inputs. */
 struct tile_cargo {
     float x[8];
@@ -54,8 +54,8 @@ struct tile_cargo {
 #define CARGO_W_INPUT  ((int)get_local_id(0) / (8 * INPUTS_TOGETHER) * INPUTS_TOGETHER)
 #define CARGO_W_COLUMN ((int)get_local_id(0) % (8 * INPUTS_TOGETHER) * 4)
 
-/* x: what the item carries of input 0 of the tile's first of `rows` rows; w: of its first of `outputs` columns. Nearly all
- * slices lie within their operands, and are fetched without looking at the ends. */
+/* x: the item's element of input 0 in the first of `rows` rows of the tile; w: its first of `outputs`
+ * columns. Nearly all slices are inside their operands and are loaded without bounds checks. */
 static inline void fetch_cargo(struct tile_cargo *cargo, const __global float *x, size_t x_stride, int rows,
                                const __global weight_element *w, int outputs, int inputs, int next)
 {
@@ -109,7 +109,7 @@ static inline void activate_sums(struct tile_sums *sums, float scale, float4 shi
     sums->row7 = activate4(fma((float4)(scale), sums->row7, shift));
 }
 
-/* A group: a tile of 64 rows and 64 columns, 8 x 4 of it an item. */
+/* A group: a tile of 64 rows and 64 columns, 8 x 4 of it per item. */
 GPU_KERNEL_OF(TILE_GROUP) void gemm_weight_tile_gpu(__global float *y, int y_offset, int y_stride, const __global float *x,
                                           int x_offset, int x_stride, int rows, const __global weight_element *w,
                                           int inputs, int outputs, float scale, const __global float *bias,
@@ -148,8 +148,9 @@ GPU_KERNEL_OF(TILE_GROUP) void gemm_weight_tile_gpu(__global float *y, int y_off
 
 #define SKINNY_ROWS  CLF__SKINNY_ROWS
 #define SKINNY_DEPTH 128
-#define SKINNY_BATCH 4 /* inputs that are read from local memory while those before are multiplied */
-#define SKINNY_LOADS (SKINNY_DEPTH * PANEL / 4 / TILE_GROUP / INPUTS_TOGETHER) /* of an item, of W, a slice */
+#define SKINNY_BATCH 4 /* inputs that are read from local memory while the previous ones are multiplied */
+#define SKINNY_LOADS (SKINNY_DEPTH * PANEL / 4 / TILE_GROUP / INPUTS_TOGETHER) /* loads of an item for a
+                                                                                * slice of W */
 
 /* Some neighbouring inputs of an item's 4 rows and its column. */
 struct skinny_batch {
@@ -174,8 +175,8 @@ static inline void add_batch(float4 *acc, const struct skinny_batch *batch)
     }
 }
 
-/* acc (4) += the products of a slice's inputs, SKINNY_DEPTH at most: x_tile from the item's rows on, w_tile from its column
- * on. */
+/* acc (4) += the products of a slice's inputs, at most SKINNY_DEPTH: x_tile from the item's rows on,
+ * w_tile from its column on. */
 static inline void multiply_skinny(float4 *acc, const __local float *x_tile, const __local float *w_tile, int inputs)
 {
     if (inputs >= SKINNY_DEPTH) {
@@ -185,7 +186,7 @@ static inline void multiply_skinny(float4 *acc, const __local float *x_tile, con
         for (int k = 0; k < SKINNY_DEPTH; k += 2 * SKINNY_BATCH) {
             load_batch(&odd, x_tile, w_tile, k + SKINNY_BATCH);
             add_batch(acc, &even);
-            /* After the last batch the first one is read again, for nothing: cheaper than a branch. */
+            /* After the last batch the first one is read again, unused: cheaper than a branch. */
             load_batch(&even, x_tile, w_tile, (k + 2 * SKINNY_BATCH) % SKINNY_DEPTH);
             add_batch(acc, &odd);
         }
@@ -196,20 +197,21 @@ static inline void multiply_skinny(float4 *acc, const __local float *x_tile, con
     }
 }
 
-/* What an item carries of the next slice: of W, and all rows of one input of x. */
+/* The prefetch registers of an item: its part of W, and all rows of one input of x. */
 struct skinny_cargo {
     float x[SKINNY_ROWS];
     weight4 w[SKINNY_LOADS];
 };
 
-/* The slice from input `next` on, zeros beyond the last one: x_from and w_from are the item's place in the first one. */
+/* Loads the slice from input `next` on, zeros beyond the last one; x_from and w_from are the item's
+ * elements in the first slice. */
 static inline void fetch_skinny(struct skinny_cargo *cargo, const __global float *x_from, int x_stride, int rows,
                                 const __global weight_element *w_from, int inputs, int next)
 {
     int item = (int)get_local_id(0);
 #pragma unroll
     for (int i = 0; i < SKINNY_LOADS; i++) {
-        /* 8 items an input, so the group brings 16 inputs or pairs at a time */
+        /* 8 items per input, so the group loads 16 inputs or pairs at a time */
         int inside = next + (i * (TILE_GROUP / 8) + item / 8) * INPUTS_TOGETHER < inputs;
         const __global weight_element *from = w_from + (size_t)(next / INPUTS_TOGETHER + i * (TILE_GROUP / 8)) * PANEL;
         cargo->w[i] = inside ? load_weight4(from) : (weight4)(0);
@@ -233,9 +235,9 @@ static inline void put_skinny(__local float *x_tile, __local float *w_tile, cons
     }
 }
 
-/* For few rows, where reading W is all the work, or too few tiles for the device's cores. A group: 16 rows of one panel, 4
- * rows of one column an item; all items fetch the panel together, 8 (bf16: 4) vectors each under way while the slice
- * before is multiplied. */
+/* For few rows, with which the time is spent reading W, or if there are fewer tiles than cores. A group:
+ * 16 rows of one panel, 4 rows of one column per item; all items load the panel together, 8 (bf16: 4)
+ * vectors each, during the multiplication of the previous slice. */
 GPU_KERNEL_OF(TILE_GROUP) void gemm_weight_skinny_gpu(__global float *y, int y_offset, int y_stride, const __global float *x,
                                             int x_offset, int x_stride, int rows, const __global weight_element *w,
                                             int inputs, int outputs, float scale, const __global float *bias,
@@ -249,7 +251,7 @@ GPU_KERNEL_OF(TILE_GROUP) void gemm_weight_skinny_gpu(__global float *y, int y_o
     int row = (int)get_group_id(1) * SKINNY_ROWS;
     const __global float *x_from = x + x_offset + (size_t)row * x_stride + item;
     const __global weight_element *w_from = w + (size_t)column * panel_depth(inputs) + item * 4;
-    /* What is wanted at the end is asked for at the beginning, since waiting is most of the work. */
+    /* The operands of the epilogue are loaded at the start, because most of the time is latency. */
     int c = column + lane, first = row + quarter * 4;
     float shift = bias && c < outputs ? bias[c] : 0.0f, added[4];
 #pragma unroll

@@ -21,7 +21,7 @@ struct backward_work {
     float16 weights[TILE_QUERIES][TILE_VECTORS];  /* scores, then P, then P after dropout */
     float16 dweights[TILE_QUERIES][TILE_VECTORS]; /* dy . v, then dS */
     float maxima[TILE_QUERIES];                   /* of the scores */
-    float totals[TILE_QUERIES];                   /* of the weights relative to them */
+    float totals[TILE_QUERIES];                   /* sums of the weights relative to them */
     float deltas[TILE_QUERIES];
 };
 

@@ -19,7 +19,7 @@
 #endif
 
 /* hidden (key rows), additive (sequences * max_queries, ..) and relative (heads, 2 * reach + 1) may be null.
- * block_queries, at most MOST_QUERIES in the CPU form, decides who takes a query, not what comes out. */
+ * block_queries, at most MOST_QUERIES in the CPU variant, decides who takes a query, not what comes out. */
 #define ATTENTION_ARGUMENTS ATTENTION_ARGUMENTS_OF(float)
 #define ATTENTION_ARGUMENTS_OF(key_element)                                                                            \
     __global result_element *y, const __global float *q, const __global key_element *k, const __global key_element *v,          \

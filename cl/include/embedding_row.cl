@@ -74,7 +74,7 @@ static const __global float *added_row(const __global float *table, int table_of
     return position >= 0 && position < table_rows ? table + table_offset + (size_t)position * table_stride : 0;
 }
 
-/* out (D) = scale * E[id] + added, which may be null. Of the CPU form: a row of a panel is spread over cache lines, which the
+/* out (D) = scale * E[id] + added, which may be null. Of the CPU variant: a row of a panel is spread over cache lines, which the
  * hardware fetches ahead, since they lie evenly; whole rows (panel 1) go by vectors. */
 static inline void embed_row(__global float *out, int columns, const __global embedding_element *e, int panel, int outputs,
                              int id, float scale, const __global float *added)

@@ -8,7 +8,7 @@ static inline int inside(int value, int bound)
 }
 
 /* next[cache_row][t] = history[parent][t] for t < position, and cache_row at t = position. One that lies outside the table is
- * skipped. Of the CPU form. */
+ * skipped. Of the CPU variant. */
 static inline void follow_row(__global int *next, int next_stride, const __global int *history, int history_stride,
                               int cache_rows_total, int positions_total, int cache_row, int parent, int position)
 {

@@ -155,7 +155,7 @@ DEFINE_PLACES(uint, __private)
 #endif
 
 /* One register of the level: the vectors of register blocks. */
-#ifndef VECTOR_LANES /* the probe kernel comes before the level is known; GPU forms have none */
+#ifndef VECTOR_LANES /* the probe kernel comes before the level is known; GPU variants have none */
 #define VECTOR_LANES 8
 #define BLOCK_ROWS   6
 #define INT8_BYTES   CLF__INT8_FLOAT

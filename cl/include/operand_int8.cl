@@ -51,7 +51,7 @@ static inline int quantize(float x, float inverse)
 
 #define quantize16(x, inverse) (as_int16(fma16(x, (float16)(inverse), (float16)(12582912.0f))) - 0x4b400000)
 
-/* ---- GPU form: neighbouring work-items share a row, by quads ---- */
+/* ---- GPU variant: neighbouring work-items share a row, by quads ---- */
 
 /* The scale of a row, its inverse, and the number that turns q into an operand. */
 struct row_scale {
@@ -151,7 +151,7 @@ static inline void quantize_row_gpu(__local float2 *shared, __global uchar *to, 
     }
 }
 
-/* ---- CPU form ---- */
+/* ---- CPU variant ---- */
 
 /* s of a row and what scale_of_range() gives, and lo. */
 static inline float scale_of_row(const __global float *x, int inputs, float *inverse, float *lo)

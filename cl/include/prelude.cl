@@ -6,10 +6,10 @@
 
 #include "include/level.cl"
 
-/* CPU forms: one work-item a group, 16-wide vectors. */
+/* CPU variants: one work-item a group, 16-wide vectors. */
 #define CPU_KERNEL __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 
-/* GPU forms: GROUP work-items a group, a power of two; a launch asks for more where a row is long, and kernels that gain by
+/* GPU variants: GROUP work-items a group, a power of two; a launch asks for more where a row is long, and kernels that gain by
  * another number say it themselves. */
 #ifndef GROUP
 #define GROUP 64
@@ -27,7 +27,7 @@
 #define GPU_KERNEL           GPU_KERNEL_OF(GROUP)
 
 /* A device runs one form, FORM_CPU or FORM_GPU (neither: both). The kernels of the other become functions that nobody
- * calls, which compilers drop: a first start takes half the time. A function cannot have local memory, and a CPU form
+ * calls, which compilers drop: a first start takes half the time. A function cannot have local memory, and a CPU variant
  * has none. */
 #if defined(FORM_CPU)
 #undef GPU_KERNEL_OF
@@ -38,7 +38,7 @@
 #define CPU_KERNEL static
 #endif
 
-/* GPU forms: one value a work-item combined over the group, to all of them, always as this tree: of 64, items 0 .. 31
+/* GPU variants: one value a work-item combined over the group, to all of them, always as this tree: of 64, items 0 .. 31
  * with 32 .. 63, then 0 .. 15 with 16 .. 31, and so on down to 0 with 1. Sub-groups take the last levels without local
  * memory where the device has them: the same tree and the same bits, since a level's order of two does not matter.
  *
@@ -122,7 +122,7 @@ DEFINE_GROUP_REDUCTION(group_sum, float, ADD)
 #undef ADD
 DEFINE_GROUP_REDUCTION(group_max, float, fmax) /* passes NaN over */
 
-/* GPU forms take rows by fours: work-item i columns 4i .. 4i + 3, then those QUADS further on. What starts on 16 bytes is
+/* GPU variants take rows by fours: work-item i columns 4i .. 4i + 3, then those QUADS further on. What starts on 16 bytes is
  * one access; what does not still gives each work-item the same columns, so that no sum's order depends on it. */
 #define QUADS (4 * GROUP)
 

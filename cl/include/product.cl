@@ -19,7 +19,7 @@ typedef floatv operandv;
 typedef floatv weightv;
 #define INPUTS_TOGETHER  1   /* in an element of w */
 #define MULTIPLY         MULTIPLY_FLOATS
-#define ROUND_OPERAND(x) (x) /* GPU forms read floats */
+#define ROUND_OPERAND(x) (x) /* GPU variants read floats */
 
 typedef float4 weight4;
 

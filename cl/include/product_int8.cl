@@ -41,11 +41,11 @@ static inline const __global uint *panel_sums(const __global char *panel, int in
     return (const __global uint *)(panel_scales(panel, inputs) + PANEL);
 }
 
-/* ---- GPU form ---- */
+/* ---- GPU variant ---- */
 
 #include "include/dot_word.cl"
 
-/* ---- CPU form: tile (ROWS, 32) = ROWS rows of x times one panel ---- */
+/* ---- CPU variant: tile (ROWS, 32) = ROWS rows of x times one panel ---- */
 
 /* Operands: rows of `pitch` bytes as quantize.cl writes them. */
 #define ROW_SCALE(x, pitch, r) (*(const __global float *)((const __global uchar *)(x) + ((r) + 1) * (pitch)-8))

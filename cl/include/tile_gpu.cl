@@ -12,8 +12,8 @@ typedef float4 tile_quad;
 
 #define TILE        CLF__TILE
 #define TILE_INPUTS 16 /* inputs of a slice */
-#define X_PITCH     (TILE + 4) /* of a slice that is stored transposed: padded against bank conflicts of
-                                * stores */
+#define X_PITCH     (TILE + 4) /* pitch of a slice that is stored transposed: padded against bank conflicts
+                                * of stores */
 
 /* Inputs that go without a branch: the loads of the next ones are hoisted, which costs more registers than some have. */
 #if defined(__NV_CL_C_VERSION)

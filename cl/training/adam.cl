@@ -1,10 +1,11 @@
-/* One step of Adam or AdamW on n parameters w with the moments m and v and the gradients dw, and sums of squares.
+/* One step of Adam or AdamW on n parameters w with the moments m and v and the gradients dw, and sums of
+ * squares.
  *
- * A group takes neighbouring stretches of STRETCH numbers, one after the other. GPU forms: work-item i takes numbers
- * 4i .. 4i + 3 of a stretch, then QUADS further on. No macros are needed. */
+ * A group processes neighbouring blocks of STRETCH numbers, one after the other. GPU variants: work-item i
+ * processes numbers 4i .. 4i + 3 of a block, then QUADS further. No macros are needed. */
 #define STRETCH 4096
 
-/* This group's share of the stretches of n numbers. */
+/* This group's share of the blocks of n numbers. */
 static void group_stretches(int *first, int *last, int n)
 {
     int stretches = (n - 1) / STRETCH + 1, groups = (int)get_num_groups(0);
@@ -78,7 +79,7 @@ GPU_KERNEL void adam_update_gpu(ADAM_ARGUMENTS)
     }
 }
 
-/* parts[k] = the sum of x[i]² over stretch k of x (1, n) */
+/* parts[k] = the sum of x[i]² over block k of x (1, n) */
 CPU_KERNEL void sum_squares_cpu(__global float *parts, int parts_offset, const __global float *x, int x_offset, int n)
 {
     x += x_offset;
