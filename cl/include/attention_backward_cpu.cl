@@ -48,7 +48,7 @@ static inline void clear_rows(float16 *rows, int count, int vectors)
     }
 }
 
-/* to = scale * rows, or that added to it. */
+/* to = scale * rows, or to += that. */
 static inline void store_rows(__global float *to, int stride, const float16 *rows, int count, int width, float scale,
                               int adds)
 {
@@ -67,7 +67,7 @@ static inline void store_rows(__global float *to, int stride, const float16 *row
     }
 }
 
-/* to[r * TILE_VECTORS + v] = row r of BLOCK_QUERIES rows times vector v < COUNT of the packed ones. */
+/* to[r * TILE_VECTORS + v] = row r of BLOCK_QUERIES rows times vector v < COUNT of the packed rows. */
 #define DEFINE_DOTS(NAME, COUNT)                                                                                       \
     static inline void NAME(float16 *to, const float16 *packed, const float *rows, int width)                          \
     {                                                                                                                  \
@@ -176,7 +176,7 @@ static inline void measure_rows(struct backward_work *work, int row, int vectors
     vstore8(total, 0, work->totals + row);
 }
 
-/* Scores of eight queries to weights below maxima that are known. */
+/* Turns scores of eight queries into weights relative to known maxima. */
 static inline void weigh_rows_again(struct backward_work *work, int row, int vectors)
 {
     float offsets[MOST_ROWS];
@@ -241,7 +241,8 @@ static inline void differentiate_rows(struct backward_work *work, const struct b
 /* Adds dS of a query and of `seen` keys to the partials. */
 static inline void add_partials(const struct backward_head *head, const float *dscores, int query, int tile, int seen)
 {
-    int last = 2 * head->reach, place = tile - query + head->reach; /* the first key's, but for the reach */
+    int last = 2 * head->reach, place = tile - query + head->reach; /* distance of the first key, without
+                                                                     * the limit of the reach */
     int middle = clamp(-place, 0, seen), end = clamp(last - place, 0, seen);
     float sum = 0.0f;
     for (int j = 0; j < middle; j++) {
@@ -258,7 +259,7 @@ static inline void add_partials(const struct backward_head *head, const float *d
     head->partials[last] += sum;
 }
 
-/* The tile's keys before the first one that none of the eight queries from `query` on sees. */
+/* The number of the tile's keys before the first one that none of the eight queries from `query` on sees. */
 static inline int count_seen(const struct backward_head *head, int query, int tile, int width)
 {
     return head->causal ? clamp(query + MOST_ROWS + head->keys - head->queries - tile, 0, width) : width;
@@ -276,7 +277,8 @@ static inline void score_queries(struct backward_work *work, const struct backwa
                                  int rows, int tile, int seen)
 {
     int vectors = VECTORS(seen);
-    int last = head->causal ? query + head->keys - head->queries : head->keys - 1; /* that the first query sees */
+    int last = head->causal ? query + head->keys - head->queries : head->keys - 1; /* last key that the
+                                                                                    * first query sees */
     dots(work->weights[row], &work->packed_keys[0][0], work->queries[row], KEY_WIDTH, vectors);
     if (vectors * LANES > seen || head->hidden || head->bias || head->terms || tile + seen - 1 > last) {
         const __global float *terms = head->terms ? head->terms + (size_t)query * head->terms_stride : 0;
@@ -285,7 +287,7 @@ static inline void score_queries(struct backward_work *work, const struct backwa
     }
 }
 
-/* Maxima and totals of count queries from `first` on, as earlier tiles left them; zeros without any. */
+/* Maxima and totals of count queries from `first` on, after earlier tiles; zeros for none. */
 static inline void load_measures(struct backward_work *work, const struct backward_head *head, int first, int count)
 {
     for (int i = 0; i < TILE_QUERIES; i++) {
@@ -294,7 +296,7 @@ static inline void load_measures(struct backward_work *work, const struct backwa
     }
 }
 
-/* Maxima and totals of all queries, where keys take more than a tile. */
+/* Computes maxima and totals of all queries, if there is more than one tile of keys. */
 static inline void measure_queries(struct backward_work *work, const struct backward_head *head)
 {
     for (int tile = 0; tile < head->keys; tile += TILE_KEYS) {
@@ -318,7 +320,8 @@ static inline void measure_queries(struct backward_work *work, const struct back
     }
 }
 
-/* Weights and their gradients for a block of queries and a tile of keys; gives dq, or adds to what earlier tiles gave. */
+/* Computes weights and their gradients for a block of queries and a tile of keys; writes dq, or adds to it
+ * after the first tile. */
 static inline void differentiate_queries(struct backward_work *work, const struct backward_head *head, int first,
                                          int count, int tile, int width COMMA_DROPOUT_ARGUMENTS)
 {
@@ -376,7 +379,7 @@ static inline void differentiate_head(struct backward_work *work, const struct b
         head->partials[c] = 0.0f;
     }
     int tile = 0;
-    do { /* once even without keys: it gives dq */
+    do { /* once even without keys, to write dq */
         int width = min(head->keys - tile, TILE_KEYS);
         size_t row = (size_t)tile;
         pack_tile(work, head, tile, width);

@@ -7,8 +7,8 @@
 #include "include/result.cl"
 #include "ops/arguments.h"
 
-/* With -DHAS_DROPOUT, in training, weights are hidden after their sum was taken: key j's from query row r in head h as
- * element (r * heads + h, j) of the mask. */
+/* With -DHAS_DROPOUT, in training, weights are dropped after their sum was computed: the weight of key j
+ * for query row r in head h is element (r * heads + h, j) of the mask. */
 #ifdef HAS_DROPOUT
 #include "include/philox.cl"
 #define COMMA_DROPOUT_ARGUMENTS , DROPOUT_ARGUMENTS
@@ -18,8 +18,9 @@
 #define COMMA_DROPOUT_NAMES
 #endif
 
-/* hidden (key rows), additive (sequences * max_queries, ..) and relative (heads, 2 * reach + 1) may be null.
- * block_queries, at most MOST_QUERIES in the CPU variant, decides who takes a query, not what comes out. */
+/* hidden (key rows), additive (sequences * max_queries, ..) and relative (heads, 2 * reach + 1) may be
+ * null. block_queries, at most MOST_QUERIES in the CPU variant, decides which work-item computes a query,
+ * not the result. */
 #define ATTENTION_ARGUMENTS ATTENTION_ARGUMENTS_OF(float)
 #define ATTENTION_ARGUMENTS_OF(key_element)                                                                            \
     __global result_element *y, const __global float *q, const __global key_element *k, const __global key_element *v,          \
@@ -29,13 +30,14 @@
 #define LANES          16
 #define VECTORS(width) (((width) + LANES - 1) / LANES)
 #define MOST_QUERIES   CLF__ATTENTION_QUERIES(KEY_WIDTH, VALUE_WIDTH)
-#define MOST_ROWS      8 /* queries that are taken together */
+#define MOST_ROWS      8 /* queries computed together */
 #ifndef TILE_KEYS
 #define TILE_KEYS CLF__ATTENTION_KEYS(KEY_WIDTH, VALUE_WIDTH)
 #endif
 
-/* How many vectors of scores, and of sums, each of ROWS queries has in registers: all together at most sixteen of 512 bits,
- * or, where a vector takes two registers, four vectors. There eight queries are twice four. */
+/* The vectors of scores, and of sums, that each of ROWS queries has in registers: in all at most sixteen
+ * of 512 bits, or four vectors if a vector takes two registers. Then eight queries are computed as two
+ * times four. */
 #if VECTOR_LANES == 16
 #define BLOCK_QUERIES       8
 #define SCORE_VECTORS(ROWS) 2
@@ -49,7 +51,8 @@
 /* The packed tile of keys of a work-item, and the state of its queries. */
 struct attention_work {
     float16 keys[VECTORS(TILE_KEYS)][KEY_WIDTH];   /* [.][d]: column d of 16 keys, times the scale */
-    int16 unseen[VECTORS(TILE_KEYS)];              /* -1 for hidden keys and beyond the tile's last one */
+    int16 unseen[VECTORS(TILE_KEYS)];              /* -1 for hidden keys and beyond the last key of the
+                                                    * tile */
     float16 scores[MOST_ROWS][VECTORS(TILE_KEYS)]; /* scores of some queries, then their weights */
     float factors[MOST_ROWS];                      /* scale of the earlier sums relative to the new maximum */
     float maxima[MOST_QUERIES + MOST_ROWS];
@@ -57,8 +60,8 @@ struct attention_work {
     float16 sums[MOST_QUERIES][VECTORS(VALUE_WIDTH)];
 };
 
-/* One of the equal rounds that together transpose as many rows as a register has lanes: to[2 i], to[2 i + 1] = the first and
- * the second of their halves dealt alternately. */
+/* One of the equal rounds that together transpose a square of one row per lane: to[2 i], to[2 i + 1] = the
+ * first and the second halves of two rows, interleaved. */
 static inline void deal(floatv *to, const floatv *from)
 {
 #pragma unroll
@@ -103,16 +106,16 @@ static inline void fetch_rows(const __global float *rows, int stride, int count,
     }
 }
 
-/* Columns d .. d + 15 of a row of `width`, zeros beyond it. Inlined early: late, it leaves an intrinsic of aliases that
- * Oclgrind does not know. */
+/* Columns d .. d + 15 of a row of `width`, zeros beyond it. Inlined early: later inlining leaves an alias
+ * intrinsic that Oclgrind does not know. */
 #define load_columns(row, d, width) (wide_load_columns(row, d, width).v)
 static inline __attribute__((always_inline)) struct wide wide_load_columns(const __global float *row, int d, int width)
 {
     return WIDE(d + LANES <= width ? vload16(0, row + d) : load_part(row + d, width - d, 0.0f));
 }
 
-/* Packs count rows of `width` times scale: packed[n * width + d] is column d of rows 16 n .. 16 n + 15, those beyond the
- * last one as it. */
+/* Packs count rows of `width` times scale: packed[n * width + d] is column d of rows 16 n .. 16 n + 15;
+ * the last row repeats beyond the end. */
 static inline void pack_rows(float16 *packed, const __global float *rows, int stride, int count, int width, float scale)
 {
     for (int first = 0; first < count; first += LANES, packed += width) {
@@ -138,7 +141,7 @@ static inline void pack_rows(float16 *packed, const __global float *rows, int st
 
 #define LANE_NUMBERS (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 
-/* unseen = -1 for hidden keys and those beyond count, else 0; hidden (of the tile's keys) may be null. */
+/* unseen = -1 for hidden keys and keys beyond count, else 0; hidden (of the tile's keys) may be null. */
 static inline void find_unseen(int16 *unseen, const __global int *hidden, int count)
 {
     for (int first = 0; first < count; first += LANES) {
@@ -225,7 +228,7 @@ static inline void weigh(struct attention_work *work, int row, int rows, int vec
     float8 before = is_first ? (float8)(-INFINITY) : vload8(0, work->maxima + row);
     maxima = before > maxima ? before : maxima;
     vstore8(maxima, 0, work->maxima + row);
-    /* A query that has seen nothing yet keeps -inf: subtracting 0 instead makes its weights 0, not NaN. */
+    /* A query that has seen no key yet keeps -inf: subtracting 0 instead makes its weights 0, not NaN. */
     float8 subtracted = maxima == -INFINITY ? (float8)(0.0f) : maxima;
     vstore8(exp2_16((float16)(before - subtracted, before - subtracted)).lo, 0, work->factors);
     float offsets[MOST_ROWS];
@@ -243,7 +246,7 @@ static inline void weigh(struct attention_work *work, int row, int rows, int vec
     }
 }
 
-/* In long sequences nearly all are whole: loops of known length are unrolled. */
+/* In long sequences nearly all tiles are full: loops of constant length are unrolled. */
 static inline void weigh_rows(struct attention_work *work, int row, int rows, int vectors, int is_first)
 {
     if (rows == MOST_ROWS && vectors == VECTORS(TILE_KEYS)) {
@@ -254,7 +257,7 @@ static inline void weigh_rows(struct attention_work *work, int row, int rows, in
 }
 
 #ifdef HAS_DROPOUT
-/* Drops a row's weights of the keys from `key`, a multiple of 64, on. */
+/* Drops weights of a row for the keys from `key`, a multiple of 64, on. */
 static inline void drop_weights(float16 *weights, int key, int vectors, int row, DROPOUT_ARGUMENTS)
 {
     for (int vector = 0; vector < vectors; vector += 4) {
@@ -267,8 +270,8 @@ static inline void drop_weights(float16 *weights, int key, int vectors, int row,
 }
 #endif
 
-/* sums = sums * factor + the values of count keys by their weights: ROWS queries, the weights' from `first` on, COUNT
- * vectors of columns from c on. */
+/* sums = sums * factor + the weighted values of count keys: ROWS queries, with weights from `first` on,
+ * COUNT vectors of columns from c on. */
 #define DEFINE_ADD(NAME, ROWS, COUNT)                                                                                  \
     static inline void NAME(struct attention_work *work, int row, int first, int c, const __global float *v_rows,      \
                             int stride, int count, int is_first)                                                       \
@@ -340,7 +343,7 @@ static inline void add_values(struct attention_work *work, int row, int rows, co
     }
 }
 
-/* y = sums / total for count <= MOST_ROWS rows, zeros where a row has seen nothing. */
+/* y = sums / total for count <= MOST_ROWS rows, zeros for a row that has seen no key. */
 static inline void finish_rows(__global result_element *y, int stride, const struct attention_work *work, int row,
                                int count)
 {
@@ -384,8 +387,8 @@ static inline void mask_rows(float16 (*scores)[VECTORS(TILE_KEYS)], const int16 
     }
 }
 
-/* The keys and values after a tile, whose next key is `next` (0: none is left): of this head, of the next one, or of the
- * next sequence's first one. */
+/* The keys and values after a tile, from key `next` on (0: none is left): of this head, of the next one,
+ * or of the first head of the next sequence. */
 struct following {
     const __global float *k, *v;
     int count, has_queries; /* has_queries: of this block, whose columns of the next head follow */
@@ -406,7 +409,7 @@ static inline struct following find_following(int sequence, int head, int next, 
     return following;
 }
 
-/* Fetches the share of them that falls to `rows` of `count` queries from `row` on. */
+/* Prefetches a share of them in proportion to `rows` of `count` queries from `row` on. */
 static inline void fetch_following(const struct following *following, int row, int rows, int count,
                                    const __global float *block_q, struct clf__attention_sizes sizes)
 {
@@ -418,9 +421,9 @@ static inline void fetch_following(const struct following *following, int row, i
     }
 }
 
-/* A block of queries of one head of one sequence; there may be none. The blocks of a head, the late ones, which are long
- * when causal, come first. While the first block works on a tile, the next one is fetched, and while the last block does, the
- * next head's. */
+/* Computes a block of queries of one head of one sequence, if it exists. Late blocks of a head, which are
+ * long with causal masks, come first. During a tile the first block prefetches the next tile, and the last
+ * block the tile of the next head. */
 static inline void attention_task(struct attention_work *work, int task, ATTENTION_ARGUMENTS)
 {
     int blocks = (sizes.max_queries + sizes.block_queries - 1) / sizes.block_queries;
@@ -441,7 +444,7 @@ static inline void attention_task(struct attention_work *work, int task, ATTENTI
     int last = causal ? first + keys - queries : keys - 1; /* the last key that the block's first query sees */
     int end = causal ? min(last + count, keys) : keys;
     int tile = 0;
-    do { /* once even without keys: it starts the sums */
+    do { /* once even without keys, to clear the sums */
         int width = clamp(end - tile, 0, TILE_KEYS), next = tile + TILE_KEYS < end ? tile + TILE_KEYS : 0;
         int fetches = next > 0 ? queries - first <= sizes.block_queries : first == 0; /* once for all blocks of a head */
         struct following following = find_following(sequence, head, next, k, v, ranges, sizes);

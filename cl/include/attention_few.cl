@@ -2,7 +2,7 @@
  * included, after attention_blocks.cl and cache_element.cl; it is not a program. */
 
 #define STEP_QUERIES CLF__STEP_QUERIES(KEY_WIDTH, VALUE_WIDTH)
-#define STEP_STATES  CLF__STEP_STATES(KEY_WIDTH, VALUE_WIDTH) /* queries times heads that are taken together */
+#define STEP_STATES  CLF__STEP_STATES(KEY_WIDTH, VALUE_WIDTH) /* queries times heads computed together */
 #define PART_KEYS    CLF__PART_KEYS
 #define PARTIAL      CLF__PARTIAL_WIDTH(VALUE_WIDTH)
 
@@ -29,7 +29,7 @@ struct step_work {
 #endif
 };
 
-/* Keys and values as they lie in a cache, from some head's columns on. */
+/* Keys and values in a cache, from the columns of a head on. */
 struct cached {
     const __global cache_element *k, *v;
     int k_stride, v_stride;
@@ -53,7 +53,8 @@ static inline void begin(struct running *running)
     running->total = 0.0f;
 }
 
-/* A head's columns of rows first .. first + LANES - 1 of the tile; those after its last row are that one. */
+/* The columns of a head in rows first .. first + LANES - 1 of the tile; the last row repeats beyond the
+ * end. */
 struct head_rows {
     const struct step_work *work;
     const __global cache_element *cache;
@@ -75,7 +76,8 @@ typedef const float *row_pointer;
 typedef const __global float *row_pointer;
 #endif
 
-/* Makes `count` rows from `first` on ready for products: halves are converted, floats stay where they are. */
+/* Prepares `count` rows from `first` on for multiplication: halves are converted, floats are used in
+ * place. */
 static inline struct head_rows ready_rows(struct step_work *work, const __global cache_element *cache, int stride, int width,
                                           int first, int count, int last)
 {
@@ -93,8 +95,8 @@ static inline struct head_rows ready_rows(struct step_work *work, const __global
     return rows;
 }
 
-/* Fetches a head's columns of rows first .. end - 1 of the tile while those before them are computed. Halves take more
- * instructions than floats, so that a processor looks ahead to fewer of them. */
+/* Prefetches the columns of a head in rows first .. end - 1 of the tile, during the computation of earlier
+ * rows. Halves need more instructions than floats, so that the processor prefetches fewer of them. */
 static inline void fetch_cached(const struct step_work *work, const __global cache_element *cache, int stride, int width,
                                 int first, int end)
 {
@@ -108,8 +110,8 @@ static inline void fetch_cached(const struct step_work *work, const __global cac
 #endif
 }
 
-/* The products of a query and of as many keys as a register has lanes: lane by lane, and then the lanes are added
- * pairwise, as a tree, until one register holds the keys' sums. */
+/* The dot products of a query and one key per lane: products are added lane by lane, and then lanes
+ * pairwise, as a tree, until one register holds the sums. */
 #if VECTOR_LANES == 16
 #define score_keys(query, keys) (wide_score_keys(query, keys).v)
 static inline struct wide wide_score_keys(const float16 *query, const struct head_rows *keys)
@@ -166,7 +168,7 @@ static inline float8 score_keys(const float16 *query, const struct head_rows *ke
 }
 #endif
 
-/* scores[n][t] = query n . k[rows[t]] for t < count. The keys of all heads before the next ones. */
+/* scores[n][t] = query n . k[rows[t]] for t < count. All heads of some keys before the next keys. */
 static inline void score_tile(struct step_work *work, int heads, int queries, const struct cached *cached, int count)
 {
     for (int t = 0; t < count; t += VECTOR_LANES) {
@@ -199,7 +201,7 @@ static inline void weigh_tile(struct step_work *work, int n, int count)
         largest = fmax16(largest, vload16(0, scores + t));
     }
     float maximum = max16(largest);
-    /* While nothing has been seen: subtracting 0 instead of -inf makes the weights 0, not NaN. */
+    /* Before any key has been seen, subtracting 0 instead of -inf makes the weights 0, not NaN. */
     float subtracted = maximum == -INFINITY ? 0.0f : maximum;
     float factor = exp2_16((float16)(running->maximum - subtracted)).s0;
     float16 total = 0.0f;
@@ -213,7 +215,7 @@ static inline void weigh_tile(struct step_work *work, int n, int count)
     work->factors[n] = factor;
 }
 
-/* sums = sums times the factor + count values by their weights. */
+/* sums = sums times the factor + count weighted values. */
 static inline void add_values_of(struct running *running, float factor, const float *weights, const struct head_rows *values,
                                  int count)
 {
@@ -236,7 +238,7 @@ static inline void add_values_of(struct running *running, float factor, const fl
     }
 }
 
-/* Folds the tile's weights and values into the sums. Of all heads before the next keys. */
+/* Adds the tile's weights and values to the sums. All heads of some keys before the next keys. */
 static inline void add_tile(struct step_work *work, int heads, int queries, const struct cached *cached, int count)
 {
     for (int t = 0; t < count; t += LANES) {

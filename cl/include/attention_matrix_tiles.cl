@@ -4,7 +4,7 @@
  * A tile of keys has rows of words, swizzled by ROW_PLACE. If the level defines READS_ROWS, so has a tile of values, and there
  * are two stages: one tile is copied while the other one is multiplied. Otherwise values are transposed while they are copied,
  * into rows of columns and words of keys. */
-#define INLINE static inline __attribute__((always_inline)) /* the arrays that functions take stay in registers */
+#define INLINE static inline __attribute__((always_inline)) /* so that array arguments stay in registers */
 
 #ifdef OPERANDS_ARE_ROUNDED
 typedef ushort operand;
@@ -94,7 +94,8 @@ INLINE void copy_word(__local uint4 *to, const __global operand *from, int place
 #endif
 }
 
-/* The fragments of a warp's queries; beyond the block's last query they repeat it. Zeros beyond KEY_WIDTH. */
+/* The fragments of a warp's queries; the last query of the block repeats beyond the end. Zeros beyond
+ * KEY_WIDTH. */
 INLINE void load_queries(uint4 (*queries)[KEY_SLICES][A_WORDS], const __global operand *q, int stride, int count)
 {
     UNROLL_SLICES

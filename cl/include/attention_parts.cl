@@ -49,7 +49,7 @@ static inline int count_parts(int keys)
     return max((keys - 1) / PART_KEYS + 1, 1);
 }
 
-/* Blocks of queries times the parts of keys that are shared out; parts is 1 where none are. */
+/* Blocks of queries times the parts of keys in separate tasks; parts is 1 if keys are not split. */
 static inline int count_blocks(struct clf__attention_sizes sizes)
 {
     return sizes.sequences * ((sizes.max_queries - 1) / STEP_QUERIES + 1) * sizes.parts;
@@ -69,7 +69,7 @@ static inline int count_row_tasks(int together, struct clf__attention_sizes size
 struct block {
     size_t row; /* of the first query */
     int sequence, first, queries, part, first_head, heads;
-    int first_key, own, end; /* the ends of the keys that the first query and the last one may see */
+    int first_key, own, end; /* the ends of the keys that the first query and the last query may see */
 };
 
 static inline struct block block_of(int task, int together, const __global int *ranges, struct clf__attention_sizes sizes)
@@ -89,8 +89,8 @@ static inline struct block block_of(int task, int together, const __global int *
     return block;
 }
 
-/* Masks a query's scores of count keys from `key` on, of which it sees those before `seen`. hidden (of these keys), bias
- * (the head's) and terms (the query's row) may be null. */
+/* Masks a query's scores of count keys from `key` on; the query sees keys before `seen`. hidden (of these
+ * keys), bias (of the head) and terms (row of the query) may be null. */
 static inline void mask_scores(float *scores, int query, int key, int count, int seen, const __global int *hidden,
                                const __global float *bias, int reach, const __global float *terms)
 {
@@ -179,7 +179,7 @@ static inline void rows_task(struct step_work *work, int task, int together, __g
     }
 }
 
-/* Query n % max_queries of a sequence, if there is one and its keys were shared out. */
+/* Query n % max_queries of a sequence, if it exists and its keys were split. */
 static inline void join_task(int n, __global result_element *y, const __global float *partials, const __global int *ranges,
                              struct clf__attention_sizes sizes)
 {

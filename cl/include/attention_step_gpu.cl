@@ -50,8 +50,8 @@
 
 #define ALWAYS_INLINE __attribute__((always_inline))
 
-/* The keys and values that a query and head look at: key t = 0 .. keys - 1 is row first_row + t of them, or with `lookup` row
- * lookup[t] * positions_total + t. Masks that are null add nothing to the scores. */
+/* The keys and values that a query and head see: key t = 0 .. keys - 1 is row first_row + t of them, or
+ * with `lookup` row lookup[t] * positions_total + t. Masks that are null add nothing to the scores. */
 struct attended {
     const __global cache_element *k, *v;
     int key_stride, value_stride, keys, first_row, positions_total;
@@ -79,7 +79,7 @@ struct place {
     __local int *rows; /* row indices of the tile's keys and values */
 };
 
-/* The sums of some keys: of the work-item's columns, which are item + i * ITEMS. */
+/* The sums of some keys in the work-item's columns, item + i * ITEMS. */
 #define ITEM_COLUMNS ((VALUE_WIDTH + ITEMS - 1) / ITEMS)
 struct part_sums {
     float columns[ITEM_COLUMNS];
@@ -152,12 +152,12 @@ static inline void store_output(__global result_element *y, const struct part_su
     }
 }
 
-/* A tile of keys: the number of the first one, and how many there are. */
+/* A tile of keys: the index of the first key, and their number. */
 struct tile {
     int first, count;
 };
 
-/* Finds the rows of a tile, where keys after the last one have its row. */
+/* Finds the rows of a tile; keys beyond the last one get its row. */
 static inline void find_rows(const struct place *at, const struct attended *seen, struct tile tile)
 {
     int t = tile.first + min(at->lane, tile.count - 1), row = seen->first_row + t;
@@ -167,7 +167,8 @@ static inline void find_rows(const struct place *at, const struct attended *seen
     at->rows[at->lane] = row;
 }
 
-/* Reads BATCH rows, `apart` keys from each other; the cache begins with the lane's columns, of which `left` are in the head. */
+/* Reads BATCH rows, `apart` keys from each other; the pointer is at the lane's columns, of which `left`
+ * are in the head. */
 static inline ALWAYS_INLINE void read_rows(cached_octet to[BATCH], const __global cache_element *cache, int stride, int left,
                                            const __local int *rows, int apart)
 {
@@ -211,7 +212,8 @@ static inline float add_products(float8 a, float8 b, float sum)
     return fma(a.s7, b.s7, fma(a.s6, b.s6, fma(a.s5, b.s5, fma(a.s4, b.s4, sum))));
 }
 
-/* lanes[l][t] = lane l's part of query . k[t], for t < tile.count at least. rows: the first ones. */
+/* lanes[l][t] = the part of lane l in query . k[t], at least for t < tile.count. rows: the first rows, if
+ * loaded. */
 static inline ALWAYS_INLINE void multiply_keys(cached_octet rows[AHEAD], const struct place *at, const struct attended *seen,
                                                struct tile tile)
 {
@@ -237,7 +239,7 @@ static inline ALWAYS_INLINE void multiply_keys(cached_octet rows[AHEAD], const s
     }
 }
 
-/* Adds the values of a tile by their weights. rows: the first ones, where values are read early. */
+/* Adds the weighted values of a tile. rows: the first rows, if values are read early. */
 static inline ALWAYS_INLINE void weigh_values(float8 sums[COLUMNS], float *total, cached_octet rows[AHEAD],
                                               const struct place *at, const struct attended *seen, struct tile tile)
 {
@@ -259,7 +261,7 @@ static inline ALWAYS_INLINE void weigh_values(float8 sums[COLUMNS], float *total
     }
 }
 
-/* Query times scale to local memory, zeros after its columns. */
+/* Copies query times scale to local memory, zeros beyond its columns. */
 static inline void load_query(const struct step *step, int item, __local float *query)
 {
     for (int d = item; d < KEY_OCTETS * 8; d += ITEMS) {
@@ -280,12 +282,13 @@ static inline float masked(const struct attended *seen, int t)
     return seen->hidden && seen->hidden[t] ? -INFINITY : added;
 }
 
-/* Leaves the sums of a tile in `lanes`, and the totals and the maximum in `scores`. All sub-groups meet the same barriers, also
- * those whose tile has no keys. is_first: the first tile of a task, whose query is not in local memory yet. */
+/* Computes the sums of a tile into `lanes`, and the totals and the maximum into `scores`. All sub-groups
+ * reach the same barriers, even if their tile has no keys. is_first: the first tile of a task, whose query
+ * is not in local memory yet. */
 static inline ALWAYS_INLINE void weigh_keys(const struct place *at, const struct step *step, struct tile tile, int is_first)
 {
     const struct attended *seen = &step->seen;
-    /* Without zeros compilers carry rows that are not read from iteration to iteration. */
+    /* Without zeros compilers keep rows that are not read in registers across iterations. */
     cached_octet keys[AHEAD] = {(cached_octet)(0)}, values[AHEAD] = {(cached_octet)(0)};
     find_rows(at, seen, tile);
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -328,12 +331,12 @@ static inline ALWAYS_INLINE void weigh_keys(const struct place *at, const struct
         to[0] = sums[c].lo;
         to[1] = sums[c].hi;
     }
-    at->scores[at->lane / VALUE_LANES] = total; /* the same from all lanes of a value */
+    at->scores[at->lane / VALUE_LANES] = total; /* equal in all lanes of a value */
     at->scores[VALUES_APART] = maximum;
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* Adds up the sums of a tile that weigh_keys() left. */
+/* Adds the sums of a tile from weigh_keys(). */
 static inline void gather_sums(struct part_sums *sums, int item, const __local float *lanes)
 {
     const __local float *totals = lanes + 4 * CLF__STEP_LANE_QUADS(VALUE_WIDTH);
@@ -360,7 +363,8 @@ static inline ALWAYS_INLINE void sum_keys(struct part_sums *out, const struct pl
 {
     const __local float *lanes = at->lanes - at->way * 4 * CLF__STEP_WAY_QUADS(VALUE_WIDTH);
     int first = part * PART_KEYS, end = min(first + PART_KEYS, step->seen.keys);
-    /* With as many ways as tiles this is one pass, whatever the keys: a condition there is what PoCL 3.1 gets wrong. */
+    /* With as many ways as tiles the loop has one pass for any number of keys: PoCL 3.1 miscompiles a
+     * condition there. */
     int tiles = WAYS == PART_TILES ? PART_TILES : (end - first + TILE - 1) / TILE;
     begin_sums(out);
 #pragma unroll 1
@@ -416,7 +420,8 @@ static inline ALWAYS_INLINE int attend(const struct step *step, __local float4 *
     return is_split ? parts : 0;
 }
 
-/* Stores the result of a query and head from the sums of its parts, if it has more than one. Several are read at a time. */
+/* Stores the result of a query and head from the sums of its parts, if it has more than one; reads several
+ * parts at a time. */
 static inline ALWAYS_INLINE void join_parts(const struct step *step)
 {
     enum { TOGETHER = 8 };
@@ -442,8 +447,8 @@ static inline ALWAYS_INLINE void join_parts(const struct step *step)
     store_output(step->y, &all);
 }
 
-/* Task `task` of attention_step, whose own key and value go to the cache; a barrier on global memory comes before attend().
- * The first parts of all rows and heads come before the second ones. */
+/* Task `task` of attention_step, whose key and value are stored in the cache; a barrier on global memory
+ * is needed before attend(). The first parts of all rows and heads precede the second ones. */
 static inline ALWAYS_INLINE void begin_step(struct step *out, int task, __global float *partials, STEP_ARGUMENTS)
 {
     int item = (int)get_local_id(0), index = task % (sizes.rows * sizes.heads), row = index / sizes.heads;

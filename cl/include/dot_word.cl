@@ -1,11 +1,11 @@
 /* Dot products of words of four signed bytes, for GPU variants. This file is included; it is not a
  * program. */
 
-/* acc + the products of the bytes of q and w. What products of weights come to stays below 128 * 127 * 2^16, so that the one
- * built-in which every compiler with the extension has does not saturate. */
+/* acc + the dot product of the bytes of q and w. Sums with weights stay below 128 * 127 * 2^16, so that
+ * the saturating built-in, which every compiler with the extension has, does not saturate. */
 static inline int dot_word(int acc, int q, int w)
 {
-#if defined(HAS_DP4A) /* NVIDIA's instruction, which OpenCL C has no other name for there */
+#if defined(HAS_DP4A) /* NVIDIA's instruction, which is available there only as assembly */
     int sum;
     __asm__("dp4a.s32.s32 %0, %1, %2, %3;" : "=r"(sum) : "r"(q), "r"(w), "r"(acc));
     return sum;
@@ -19,6 +19,7 @@ static inline int dot_word(int acc, int q, int w)
     return __builtin_amdgcn_sdot4(q, w, acc, false);
 #else
     char4 a = as_char4(q), b = as_char4(w);
-    return acc + a.s0 * b.s0 + a.s1 * b.s1 + a.s2 * b.s2 + a.s3 * b.s3; /* one instruction, where the compiler sees it */
+    return acc + a.s0 * b.s0 + a.s1 * b.s1 + a.s2 * b.s2 + a.s3 * b.s3; /* one instruction, if the compiler
+                                                                         * recognises it */
 #endif
 }

@@ -33,7 +33,7 @@ static inline weight4 load_weight4(const __global weight_element *w)
     return *(const __global float4 *)w;
 }
 #else
-typedef half weight_element; /* converted when loaded: the products are fp32's with rounded weights */
+typedef half weight_element; /* converted when loaded: fp32 multiplications with rounded weights */
 
 #define load_weightv(w) vload_halfv(0, w)
 
@@ -43,14 +43,14 @@ static inline weight4 load_weight4(const __global weight_element *w)
 }
 #endif
 
-/* Four outputs' weights of one input to a tile of (inputs, pitch). */
+/* Writes the weights of four outputs for one input to a tile of (inputs, pitch). */
 static inline void store_weight4(__local float *tile, int pitch, weight4 w)
 {
     *(__local float4 *)tile = w;
 }
 
 #if PRECISION == 1
-#define STORED_APART /* from fp32, in which products are made */
+#define STORED_APART /* another type than fp32, in which multiplications are computed */
 
 static inline floatv stored_input(const __global weight_element *w, int input)
 {
@@ -100,7 +100,7 @@ static inline int panel_depth(int inputs)
 #define ROOM_FLOATS WIDE_FLOATS
 #endif
 
-/* A panel, or a slice of one, as blocks of rows read it. */
+/* A panel, or a slice of one, for blocks of rows. */
 struct panel {
     const __global weight_element *weights;
     const float *wide; /* the same, (K, 32) in fp32, or 0 */
@@ -109,7 +109,8 @@ struct panel {
 #endif
 };
 
-/* For `rows` rows; `room` is of ROOM_FLOATS. Before each block of rows comes reach_rows(), and in the end let_go_panel(). */
+/* For `rows` rows; `room` has ROOM_FLOATS floats. reach_rows() precedes each block of rows, and
+ * let_go_panel() comes at the end. */
 static inline void hold_panel(struct panel *panel, const __global weight_element *weights, int inputs, int rows, float *room)
 {
     panel->weights = weights;
@@ -131,7 +132,8 @@ static inline void hold_panel(struct panel *panel, const __global weight_element
 #endif
 }
 
-/* x: the block's first row, of those that are left. Tiles take all rows, so that each has the same bits. */
+/* x: the block's first row, of `left` remaining rows. Tiles are used for all rows, so that each has the
+ * same bits. */
 static inline void reach_rows(struct panel *panel, const __global uchar *x, size_t pitch, int left, int inputs)
 {
 #ifdef TILES_OF_PAIRS
@@ -147,7 +149,8 @@ static inline void let_go_panel(const struct panel *panel)
 #endif
 }
 
-/* tile (ROWS, 32) = ROWS rows of x times one panel of K inputs; where it adds, += a slice of one. */
+/* tile (ROWS, 32) = ROWS rows of x times one panel of K inputs; with `adds`, += the product with a slice
+ * of one. */
 #define DEFINE_BLOCK_OF(NAME, ROWS, ADD)                                                                               \
     static inline void NAME(float16 *tile, const __global operand_element *x, size_t x_stride, struct panel panel,     \
                             int inputs, int adds, struct turn turn)                                                    \
@@ -172,7 +175,8 @@ FOR_BLOCK_SIZES(DEFINE_BLOCK)
 DEFINE_BLOCK_OF(block_wide, BLOCK_ROWS, FOR_WIDE_INPUTS)
 #endif
 
-/* tile (count, 32) = count <= BLOCK_ROWS rows of x times one panel; where it adds, += a slice of one: never with tiles. */
+/* tile (count, 32) = count <= BLOCK_ROWS rows of x times one panel; with `adds`, += the product with a
+ * slice of one (never with tiles). */
 static inline void block(float16 *tile, const __global operand_element *x, size_t x_stride, int count, struct panel panel,
                          int inputs, int adds, struct turn turn)
 {

@@ -45,7 +45,7 @@ typedef float operand_element;
         ADD_HALF(ROWS, LOW_BF16, inputs - 1)                                                                           \
     }
 
-#define STORED_APART /* from fp32, in which products are made */
+#define STORED_APART /* another type than fp32, in which multiplications are computed */
 
 static inline floatv stored_input(const __global weight_element *w, int input)
 {
@@ -59,7 +59,7 @@ static inline weight4 load_weight4(const __global weight_element *w)
     return *(const __global uint4 *)w;
 }
 
-/* Four outputs' weights of two inputs to a tile of (inputs, pitch). */
+/* Writes the weights of four outputs for two inputs to a tile of (inputs, pitch). */
 static inline void store_weight4(__local float *tile, int pitch, weight4 w)
 {
     *(__local float4 *)tile = as_float4(w << 16);

@@ -51,7 +51,7 @@ static inline const __global uint *panel_sums(const __global char *panel, int in
 #define ROW_SCALE(x, pitch, r) (*(const __global float *)((const __global uchar *)(x) + ((r) + 1) * (pitch)-8))
 #define ROW_ZERO(x, pitch, r)  (*(const __global uint *)((const __global uchar *)(x) + ((r) + 1) * (pitch)-4))
 
-/* The four inputs of a group, of the outputs of a vector. */
+/* The four inputs of a group, for the outputs of a vector. */
 #define WORDS(g) load_intv(words + (size_t)(g)*PANEL + COLUMN)
 
 #if INT8_BYTES == CLF__INT8_DOT
@@ -68,7 +68,7 @@ static inline const __global uint *panel_sums(const __global char *panel, int in
         ADD_GROUP(ROWS, sums[0], g)                                                                                    \
     }
 #elif INT8_BYTES == CLF__INT8_PAIR
-/* A group's inputs go as 0 and 2, then 1 and 3, as w widens by shifts. */
+/* Inputs of a group are paired as 0 and 2, then 1 and 3, because w is widened by shifts. */
 #define EVEN_PAIRS(words)   as_intv((__builtin_astype(words, shortv) << (short)8) >> (short)8)
 #define ODD_PAIRS(words)    as_intv(__builtin_astype(words, shortv) >> (short)8)
 #define VALUE(r, g, is_odd) rows[r][2 * (g) + (is_odd)]
@@ -90,7 +90,7 @@ static inline const __global uint *panel_sums(const __global char *panel, int in
  * is exact. */
 #define EXACT_GROUPS 128
 
-/* w of input j of the groups */
+/* w of input j in the groups */
 #define WEIGHTS(words, j) convert_floatv(((words) << (24 - 8 * (j))) >> 24)
 #define VALUE(r, g, j)    as_float(rows[r][4 * (g) + (j)])
 #define ADD_GROUPS(ROWS)                                                                                               \
@@ -116,7 +116,7 @@ static inline const __global uint *panel_sums(const __global char *panel, int in
 #define ROOM_INTS WIDE_INTS
 #endif
 
-/* A panel as blocks of rows read it. */
+/* A panel for blocks of rows. */
 struct int8_panel {
     const __global char *weights;
     const int *wide; /* the same, widened, or 0 */
@@ -125,7 +125,8 @@ struct int8_panel {
 #endif
 };
 
-/* For `rows` rows; `room` is of ROOM_INTS. Before each block of rows comes reach_rows(), and in the end let_go_panel(). */
+/* For `rows` rows; `room` has ROOM_INTS integers. reach_rows() precedes each block of rows, and
+ * let_go_panel() comes at the end. */
 static inline void hold_panel(struct int8_panel *panel, const __global char *weights, int groups, int rows, int *room)
 {
     panel->weights = weights;
@@ -147,7 +148,8 @@ static inline void hold_panel(struct int8_panel *panel, const __global char *wei
 #endif
 }
 
-/* x: the block's first row, of those that are left. Fewer rows than a tile has are as fast without. */
+/* x: the block's first row, of `left` remaining rows. Fewer rows than a tile has are as fast without
+ * tiles. */
 static inline void reach_rows(struct int8_panel *panel, const __global uchar *x, size_t pitch, int left, int groups)
 {
 #ifdef HAS_TILES
@@ -163,7 +165,7 @@ static inline void let_go_panel(const struct int8_panel *panel)
 #endif
 }
 
-/* Chains of sums that run side by side, where one each would wait for itself. */
+/* Independent chains of sums, because one chain would be limited by latency. */
 #if INT8_BYTES != CLF__INT8_DOT || !defined(HAS_DOT_INT8)
 #define CHAINS(ROWS) 1
 #elif VECTOR_LANES == 16
@@ -172,7 +174,8 @@ static inline void let_go_panel(const struct int8_panel *panel)
 #define CHAINS(ROWS) ((ROWS) == 1 || (ROWS) == 3 ? 2 : 1)
 #endif
 
-/* A vector of a tile, from the sums of the row at x: `columns` are the tail of its panel from the vector on. */
+/* A vector of a tile, from the sums of the row at x: `columns` is the tail of its panel from the vector
+ * on. */
 static inline void finish_sums(float *to, const intv *sums, const __global cpu_operand *x, size_t pitch,
                                const __global float *columns)
 {

@@ -42,7 +42,7 @@ static inline struct soon soon_of(struct turn turn, const __global uchar *panel,
 #define FETCH_AHEAD 0
 #endif
 
-/* STEP(ROWS, k) for k = 0 .. depth - 1, which begins to read at element k * PANEL of the panel. */
+/* STEP(ROWS, k) for k = 0 .. depth - 1, which reads from element k * PANEL of the panel on. */
 #define FOR_STEPS(ROWS, COUNT, STEP, depth, panel, turn)                                                               \
     {                                                                                                                  \
         struct soon soon = soon_of(turn, (const __global uchar *)(panel), PANEL * sizeof *(panel), depth,              \

@@ -17,39 +17,39 @@ struct clf__place {
     int first;
 };
 
-/* One array on the device that is trained, with the three that lie as it does: one parameter, or several that
- * are stacked. */
+/* One array on the device that is trained, with three arrays of the same layout: one parameter, or several
+ * that are stacked. */
 struct clf__trained {
     struct clf__tensor arrays[CLF__TRAINED_KINDS]; /* (1, n) */
-    struct clf__weight *weight;                    /* whose values they are; NULL for a vector */
+    struct clf__weight *weight;                    /* the weight of the values; NULL for a vector */
     int decays;
     int first_part, parts; /* partial sums of squares */
-    int stage;             /* after which its gradient is complete: see lending.c */
+    int stage;             /* its gradient is complete after this stage: see lending.c */
     size_t place;          /* offset of its gradient among all gradients, in floats */
 };
 
-/* Gradients that the ranks add up at a time. */
+/* A gradient bucket: gradients that the ranks all-reduce at a time. */
 struct clf__stretch {
     int loan;
     size_t first, count;  /* floats of the loan */
     size_t place;         /* offset of the first float among all gradients */
-    const size_t *shares; /* (ranks) floats of each of them */
+    const size_t *shares; /* (ranks) floats of the share of each rank */
 };
 
 /* Gradient buckets: the backward pass maps finished gradients to the host, from the top layer down, and
  * the ranks all-reduce them asynchronously. */
 struct clf__lending {
-    struct clf__loan *loans;        /* (count), in the order in which they are complete */
-    int *stages;                    /* (count) after which they are */
+    struct clf__loan *loans;        /* (count) mapped ranges, in the order of completion */
+    int *stages;                    /* (count) the stage that completes each range */
     int count, begun;               /* of this pass */
     int is_on;                      /* the current pass maps gradients */
-    struct clf__stretch *stretches; /* (stretch_count), in the order of the loans */
+    struct clf__stretch *stretches; /* (stretch_count) buckets, in the order of the ranges */
     int stretch_count;
     size_t *shares; /* of all stretches */
     size_t longest, largest_share;
 };
 
-/* Numbers of an array whose moments this rank keeps, and steps. */
+/* A part of an array whose moments this rank keeps and which it updates. */
 struct clf__piece {
     int trained, stretch;
     size_t first, count; /* of the array */
@@ -67,7 +67,7 @@ struct clf__pass_side {
 struct clf__pass {
     struct clf__pass_side sides[2]; /* by enum clf__side */
     struct clf__sequence_ranges cross;
-    const struct clf__sequences *sources; /* whose frames may be more than the encoder's rows */
+    const struct clf__sequences *sources; /* may have more frames than the encoder has rows */
     struct clf__tensor labels;
     int64_t counted; /* labels that count */
     int is_training; /* 0: no dropout, no gradients */
@@ -75,7 +75,7 @@ struct clf__pass {
     float gradient_scale;
 };
 
-/* The rows that flow through one side. */
+/* The activations of one side. */
 struct clf__activations_of_side {
     struct clf__tensor sums;   /* (N, D) before the embeddings' norm */
     struct clf__tensor inputs; /* (N, D) input of the first layer */
@@ -89,11 +89,11 @@ struct clf__training {
     struct clf__training_options options;
     struct clf__arena arena;
     const struct clf__communicator *ranks;
-    struct clf__mirror gradients, moments[2]; /* the latter where they are not shared out */
-    struct clf__pool shards;                  /* this rank's share of the moments, where they are */
+    struct clf__mirror gradients, moments[2]; /* moments: unless they are sharded */
+    struct clf__pool shards;                  /* this rank's share of the moments, if they are sharded */
     struct clf__piece *pieces;                /* (piece_count) all arrays, or this rank's share of them */
     int piece_count;
-    float *gathered[CLF__TICKETS]; /* stretches that ranks send to each other, where moments are shared out */
+    float *gathered[CLF__TICKETS]; /* buckets of an all-gather, if moments are sharded */
     struct clf__lending lending;
     struct clf__parameter_list list;
     struct clf__place *places; /* one a parameter */
@@ -115,7 +115,7 @@ struct clf__training {
     struct clf__upload upload;
     struct clf__pass pass; /* that goes on */
     float *host;           /* losses and sums of squares, read from the device */
-    float *zeros;          /* (D) where the padding is kept, else NULL */
+    float *zeros;          /* (D) if the padding row is kept, else NULL */
 };
 
 /* CLF_UNSUPPORTED if the count exceeds an int, with which kernels count. */
@@ -137,34 +137,34 @@ static inline struct clf__stack *clf__training_stack(const struct clf__training 
 /* Finds every parameter: fills places, trained and untrained. */
 clf_status clf__training_place(struct clf__training *training);
 
-/* How many of values, gradients and moments have the layout of the model: moments that are shared out have
- * none. */
+/* The number of arrays of values, gradients and moments with the model's layout: sharded moments have
+ * another layout. */
 static inline int clf__training_kinds(const struct clf__training *training)
 {
     return training->options.shards_moments ? CLF__FIRST_MOMENTS : CLF__TRAINED_KINDS;
 }
 
-/* lending.c: how the gradients are lent. */
+/* lending.c: gradient buckets. */
 clf_status clf__lending_create(struct clf__training *training);
 void clf__lending_free(struct clf__training *training);
-/* When the gradients of a layer are complete. */
+/* The stage that completes the gradients of a layer. */
 int clf__lending_stage(const struct clf__config *config, enum clf__side side, int layer);
 /* Maps the gradients that are complete after `stage`, if this pass maps them. */
 clf_status clf__lending_reach(struct clf__training *training, int stage);
 
-/* shards.c: which moments this rank keeps. Fills pieces, once there is lending. */
+/* shards.c: the moments that this rank keeps. Fills pieces; called after clf__lending_create(). */
 clf_status clf__shards_create(struct clf__training *training);
 void clf__shards_free(struct clf__training *training);
-/* After steps of this rank's pieces: all ranks' values, to each of them. */
+/* Gathers all ranks' values on each rank, after each rank has updated its pieces. */
 clf_status clf__shards_exchange_values(struct clf__training *training);
 
 /* Fills and uploads the inputs of a batch. */
 clf_status clf__training_upload(struct clf__training *training, struct clf__pass *pass,
                                 const struct clf__training_batch *batch);
-/* How many integers that can be. */
+/* The most integers of a batch. */
 int64_t clf__training_upload_size(const struct clf__training_limits *limits);
 
-/* The stacks forward, and backward from the gradient in the workspace of what comes out of the decoder. */
+/* Runs the stacks forward, and backward from the gradient of the decoder's output in the workspace. */
 clf_status clf__training_stacks_forward(struct clf__training *training, const struct clf__pass *pass);
 clf_status clf__training_stacks_backward(struct clf__training *training, const struct clf__pass *pass);
 
@@ -172,8 +172,8 @@ clf_status clf__training_stacks_backward(struct clf__training *training, const s
 struct clf__tensor clf__training_output(const struct clf__training *training, const struct clf__pass *pass,
                                         enum clf__side side);
 
-/* Logits, losses and, in training, their gradients back to the decoder's output in the workspace, a chunk of
- * rows at a time. */
+/* Computes logits, losses and, in training, the gradient of the decoder's output in the workspace, a chunk
+ * of rows at a time. */
 clf_status clf__training_project(struct clf__training *training, const struct clf__pass *pass);
 /* The sums over all rows; waits for the device. */
 clf_status clf__training_read_losses(struct clf__training *training, const struct clf__pass *pass,

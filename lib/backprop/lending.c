@@ -6,10 +6,10 @@
 #include "config/sides.h"
 
 enum {
-    LEAST_LOAN = 1 << 14,  /* floats: smaller layers go together */
+    LEAST_LOAN = 1 << 14,  /* floats: smaller layers are combined */
     STRETCH = 1 << 18,     /* floats of a bucket, which the ranks reduce in shares; a bucket fits in the
                             * cache */
-    LEAST_SHARE = 1 << 14, /* so that a message of many ranks takes longer than its latency */
+    LEAST_SHARE = 1 << 14, /* so that messages between many ranks take longer than their latency */
 };
 
 /* Decoder layers from the top down, then the encoder's, then the rest. */
@@ -22,8 +22,8 @@ int clf__lending_stage(const struct clf__config *config, enum clf__side side, in
                                 : config->decoder_layers + config->encoder_layers - 1 - layer;
 }
 
-/* The pool has the order of the tree, which ends with the decoder's last layer: from the first array of a
- * layer on all are complete when it is. Tables of relative biases are completed by the host, at the end. */
+/* The pool has the order of the tree, which ends with the decoder's last layer: when a layer is complete,
+ * so are all arrays from its first one on. The host completes tables of relative biases, at the end. */
 static size_t complete_from(const struct clf__training *training, int stage, size_t before)
 {
     const struct clf__config *config = &training->transformer->config;
@@ -41,7 +41,7 @@ static size_t complete_from(const struct clf__training *training, int stage, siz
     return place;
 }
 
-/* The last place up to here at which an array can be parted: see CLF__ADAM_STRETCH. */
+/* The last offset up to `place` at which an array can be split: see CLF__ADAM_STRETCH. */
 static size_t cut_before(const struct clf__training *training, size_t place)
 {
     for (int i = 0; i < training->trained_count; i++) {
@@ -54,7 +54,7 @@ static size_t cut_before(const struct clf__training *training, size_t place)
     return place;
 }
 
-/* Each rank's share of a stretch, about the same. */
+/* Computes each rank's share of a bucket, of about equal sizes. */
 static void share_out(size_t *shares, const struct clf__training *training, const struct clf__stretch *its)
 {
     size_t size = (size_t)training->ranks->size, from = its->place, end = its->place + its->count;
@@ -140,7 +140,7 @@ void clf__lending_free(struct clf__training *training)
 {
     struct clf__lending *lending = &training->lending;
     for (int i = 0; i < lending->count; i++) {
-        if (lending->loans[i].memory != NULL) { /* after a failure, whose sentence stays */
+        if (lending->loans[i].memory != NULL) { /* after a failure, whose message is kept */
             struct clf__failure failure = clf__failure_keep(CLF_DEVICE);
             (void)clf__pool_take_back(&training->gradients.pool, &lending->loans[i]);
             (void)clf__failure_again(&failure);

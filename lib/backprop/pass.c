@@ -48,8 +48,7 @@ static struct clf__feed_forward_training feed_forward_training(const struct clf_
     };
 }
 
-/* The biases of the distances that the gradient has: a session over the same model may have asked for more.
- */
+/* The biases for the distances of the gradient: a session over the same model may have requested more. */
 static struct clf__tensor cut_relative(struct clf__tensor relative, struct clf__tensor gradient)
 {
     int more = relative.columns - gradient.columns;
@@ -150,7 +149,7 @@ static clf_status forward(struct clf__training *training, const struct clf__pass
                : CLF_OK;
 }
 
-/* From the gradient of what came out, dx, which it overwrites. */
+/* Starts from the gradient of the output, dx, and overwrites it. */
 static clf_status backward(struct clf__training *training, const struct clf__pass *pass, enum clf__side side,
                            struct clf__tensor dx)
 {

@@ -1,4 +1,4 @@
-/* From named parameters to arrays on the device: walks the modules, and with them the list of parameters. */
+/* Maps named parameters to arrays on the device: walks the modules together with the list of parameters. */
 #include <assert.h>
 #include <inttypes.h>
 #include <string.h>
@@ -13,7 +13,7 @@ struct walker {
     int stage; /* stage of the current module: see struct clf__trained */
 };
 
-/* A weight's whole array, whatever its layout; it was checked that an int counts it. */
+/* A weight's whole array in any layout; its size was checked to fit an int. */
 static struct clf__tensor array_of(const struct clf__weight *weight)
 {
     struct clf__buffer *buffer = (struct clf__buffer *)clf__weight_layout(weight).buffer;
@@ -60,8 +60,7 @@ clf_status clf__training_check_count(const char *name, int64_t count)
                            count, INT32_MAX);
 }
 
-/* The next parameter: rows first .. of weights, which lie in the arrays, or, weights NULL, numbers of these.
- */
+/* Records the next parameter: rows from `first` of weights, or, with weights NULL, numbers of the arrays. */
 static void place_next(struct walker *walker, struct clf__weight *const *weights,
                        const struct clf__tensor *arrays, int first)
 {
@@ -91,7 +90,7 @@ static clf_status walk_weight(struct walker *walker, struct clf__weight *const w
     return CLF_OK;
 }
 
-/* A table or a norm's vector, seen as one row. `at`: the same module in values, gradients and moments. */
+/* A table or a norm's vector, as one row. `at`: the same module in values, gradients and moments. */
 static void walk_tensor(struct walker *walker, void *const at[CLF__TRAINED_KINDS], size_t offset)
 {
     struct clf__tensor vectors[CLF__TRAINED_KINDS] = {{.buffer = NULL}};
@@ -138,7 +137,7 @@ static clf_status walk_linear(struct walker *walker, void *const at[CLF__TRAINED
     return CLF_OK;
 }
 
-/* The stacks that hold values, gradients or moments. */
+/* The stacks with values, gradients or moments. */
 static struct clf__stacks stacks_of(struct clf__training *training, int form)
 {
     return form == CLF__VALUES ? clf__transformer_stacks(training->transformer)

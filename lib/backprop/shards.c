@@ -10,7 +10,7 @@ static struct clf__tensor part_of(struct clf__tensor array, size_t first, size_t
     return clf__tensor_columns(array, (int)first, (int)count);
 }
 
-/* The part of an array, by its gradient's place, that lies from `from` to `to`. */
+/* The part of an array between offsets `from` and `to` among all gradients. */
 static int find_part(struct clf__piece *out, const struct clf__training *training, int index, size_t from,
                      size_t to)
 {
@@ -80,7 +80,7 @@ static clf_status create_shares(struct clf__training *training)
         CLF__TRY(
             clf__allocate(&training->gathered[i], training->lending.longest, sizeof *training->gathered[i]));
     }
-    return clf__pool_allocate(&training->shards, "room for a share of the moments");
+    return clf__pool_allocate(&training->shards, "memory for a share of the moments");
 }
 
 clf_status clf__shards_create(struct clf__training *training)
@@ -161,7 +161,7 @@ static clf_status write_others(const struct gathering *gathering, int index, con
     size_t own[2];
     find_own(own, training, its);
     if (gathering->from != gathering->to) {
-        own[1] = own[0]; /* its own are elsewhere, too */
+        own[1] = own[0]; /* this rank's part is elsewhere as well */
     }
     CLF__TRY(write_range(gathering, index, stretch, its->place, own[0]));
     return write_range(gathering, index, stretch, own[1], its->place + its->count);
@@ -172,8 +172,7 @@ static clf_status gather(struct gathering *gathering)
     const struct clf__training *training = gathering->training;
     const struct clf__communicator *ranks = training->ranks;
     const struct clf__lending *lending = &training->lending;
-    clf_status status =
-        CLF_OK; /* the first failure; after it the rank sends on, for the others wait for it */
+    clf_status status = CLF_OK; /* the first failure; the rank still sends, because the others wait for it */
     for (int i = 0; i < lending->stretch_count + CLF__TICKETS; i++) {
         int ticket = i % CLF__TICKETS;
         float *stretch = training->gathered[ticket];

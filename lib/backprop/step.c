@@ -120,7 +120,7 @@ clf_status clf__training_gradient_norm(struct clf__training *training, double *n
     return CLF_OK;
 }
 
-/* The tables of relative biases follow the parameters. */
+/* Recomputes the tables of relative biases from the parameters. */
 static clf_status renew_relative(struct clf__training *training)
 {
     const struct clf__config *config = &training->transformer->config;
@@ -128,7 +128,7 @@ static clf_status renew_relative(struct clf__training *training)
     return clf__embedder_renew_relative(&training->transformer->decoder.embedder, config, CLF__DECODER);
 }
 
-/* The gradient of the table by distance, which is no parameter: Adam leaves it. */
+/* The gradient of the table by distance is not a parameter, so Adam does not clear it. */
 static clf_status clear_relative(struct clf__training *training)
 {
     struct clf__tensor tables[] = {training->gradients.encoder.embedder.relative.table,
@@ -185,7 +185,7 @@ const struct clf__parameter_list *clf__training_parameters(const struct clf__tra
     return &training->list;
 }
 
-/* A parameter's numbers in a vector. */
+/* The numbers of a parameter in a vector. */
 static struct clf__tensor vector_at(const struct clf__training *training, enum clf__training_values which,
                                     int index)
 {

@@ -103,7 +103,7 @@ int clf__gradient_sums_borrow(const struct clf__gradient_sums *sums)
 struct merge {
     struct clf__gradient_sums *sums;
     struct clf__tree_node node; /* that they become */
-    int halves;                 /* as many sums that wait are left halves, the last one first */
+    int halves;                 /* the last `halves` waiting sums are left halves, the last one first */
     size_t place;               /* offset of the next gradients among all of them */
 };
 
@@ -180,7 +180,7 @@ struct update {
                         * a failure */
 };
 
-/* The loans before the first stretch that is under way are not needed any more. */
+/* Unmaps the ranges before the first bucket in flight. */
 static void take_back(struct update *update, int64_t ended)
 {
     struct clf__lending *lending = &update->sums->training->lending;
@@ -192,7 +192,7 @@ static void take_back(struct update *update, int64_t ended)
     }
 }
 
-/* Without a tree: each of them under its own ticket. */
+/* Without a tree each bucket has its own ticket. */
 static clf_status push_plain(struct update *update, float *values, size_t count)
 {
     const struct clf__communicator *ranks = update->sums->ranks;
@@ -266,7 +266,7 @@ static clf_status add_up(struct update *update)
     return CLF_OK;
 }
 
-/* A rank that had no micro-batch has nothing to wait for, and lends zeros. */
+/* A rank without a micro-batch has nothing to wait for, and maps zeros. */
 static clf_status lend_all(struct clf__training *training)
 {
     training->lending.is_on = 1;

@@ -108,7 +108,7 @@ static clf_status reserve_activations(struct clf__training *training, enum clf__
     return CLF_OK;
 }
 
-/* Scores of a device that does not take attention in one pass. */
+/* Scores for a device without fused attention. */
 static clf_status reserve_attention(struct clf__training *training)
 {
     const struct clf__training_limits *limits = &training->limits;
@@ -179,7 +179,7 @@ static clf_status reserve_host(struct clf__training *training)
     return clf__allocate(&training->host, clf__larger_size(count, 1), sizeof *training->host);
 }
 
-/* Weights and the gradients that products write. */
+/* Weights, and gradients that GEMMs write. */
 static clf_status prepare_products(struct clf__training *training)
 {
     const struct clf__transformer *transformer = training->transformer;
@@ -262,7 +262,7 @@ void clf__training_pause(struct clf__training *training, int is_paused)
     }
 }
 
-/* The transformer's weights multiply as they did before; that needs nothing and cannot fail. */
+/* Restores the GEMM precision of the transformer's weights, which cannot fail. */
 static void leave_weights(struct clf__training *training)
 {
     for (int i = 0; training->places != NULL && i < training->list.count; i++) {

@@ -1,7 +1,6 @@
 /* A transformer whose parameters are trained: forward and backward over batches, gradients, Adam.
  *
- * It owns gradients, moments and every activation, sized once; nothing is allocated while it runs. Batches
- * are ragged, as a session's. */
+ * It owns gradients, moments and every activation, allocated once. Batches are ragged, as in a session. */
 #ifndef CLF_BACKPROP_TRAINING_H
 #define CLF_BACKPROP_TRAINING_H
 
@@ -36,7 +35,7 @@ struct clf__training_options {
 
 struct clf__training;
 
-/* The transformer was loaded in fp32, is borrowed, and changes with every update. */
+/* The transformer must be loaded in fp32; it is borrowed, and changes with every update. */
 clf_status clf__training_create(struct clf__training **out, struct clf__transformer *transformer,
                                 const struct clf__training_limits *limits,
                                 const struct clf__training_options *options);
@@ -61,8 +60,8 @@ struct clf__training_loss {
 clf_status clf__training_backward(struct clf__training *training, const struct clf__training_batch *batch,
                                   float gradient_scale, uint32_t pass, struct clf__training_loss *loss);
 
-/* The same in two halves: the first enqueues the work, and with `lends` lends the gradients to sums.h, piece
- * by piece as they are complete; the second waits for the losses. */
+/* The same in two halves: the first enqueues the work and, if `lends`, maps the gradients for sums.h as
+ * they are completed; the second waits for the losses. */
 clf_status clf__training_backward_begin(struct clf__training *training,
                                         const struct clf__training_batch *batch, float gradient_scale,
                                         uint32_t pass, int lends);
@@ -76,15 +75,15 @@ clf_status clf__training_complete_sums(struct clf__training *training);
 clf_status clf__training_evaluate(struct clf__training *training, const struct clf__training_batch *batch,
                                   struct clf__training_loss *loss);
 
-/* The Euclidean norm of all gradients, shared ones once; not finite where one of them is not. */
+/* The Euclidean norm of all gradients, shared ones once; not finite if one of them is not finite. */
 clf_status clf__training_gradient_norm(struct clf__training *training, double *norm);
 
-/* One step of Adam over every parameter; decay goes to those that the parameter list says decay. The
- * gradients become zero. */
+/* One Adam step for every parameter; weight decay applies to parameters marked in the list. The gradients
+ * become zero. */
 clf_status clf__training_update(struct clf__training *training, const struct clf__adam *adam);
 
-/* While training is paused its transformer computes as one that was loaded does, in fp32, so that a session
- * may run on it. Only the pause's end is called meanwhile. */
+/* While training is paused its transformer computes in fp32 like a loaded one, so that a session may run
+ * on it. Only the end of the pause may be called meanwhile. */
 void clf__training_pause(struct clf__training *training, int is_paused);
 
 /* Forgets the gradients. */

@@ -15,7 +15,7 @@ struct clf__pair {
 struct clf__frame_source {
     char *path;
     int is_recording;
-    float *kept; /* (source, feature size) its frames, or NULL: they are read or made anew for each batch */
+    float *kept; /* (source, feature size) its frames, or NULL: they are read or made again for each batch */
 };
 
 /* Pairs order[first] .. order[first + count - 1] of a plan. */
@@ -32,7 +32,7 @@ struct clf__dataset {
     struct clf__pair *pairs;
     int count, capacity;
     struct clf__frame_source *frame_sources; /* (count); NULL for tokens */
-    struct clf__frame_maker *maker;          /* NULL: no recording's frames are made */
+    struct clf__frame_maker *maker;          /* NULL: there are no recordings */
     int64_t kept_bytes;                      /* of frames, so far */
     /* The plan. */
     int *order; /* (count) */

@@ -22,7 +22,7 @@ static clf_status publish(const char *output, const char *model)
     return status == CLF_OK ? clf__checkpoint_files_copy(output, model, clf__file_copy) : status;
 }
 
-/* Paths of the last validated checkpoints that are there and no cut-off epoch's, the newest first. */
+/* Paths of the last validated checkpoints, the newest first, without those of unfinished epochs. */
 static clf_status list_validated(struct clf__names *paths, const struct clf__run *run, int64_t most)
 {
     clf_status status = CLF_OK;
@@ -84,7 +84,7 @@ static clf_status find_best(char **path, int64_t *update, const struct clf__run 
     return CLF_OK;
 }
 
-/* Better ones may be gone: keep-best was lower, or `best` another. */
+/* Better ones may have been removed, with a lower keep-best or another `best`. */
 static clf_status publish_best(const struct clf__run *run)
 {
     const struct clf__validated *best =
@@ -108,14 +108,14 @@ static clf_status finish_average(const struct clf__run *run)
     struct clf__names paths = {0};
     clf_status status = list_validated(&paths, run, run->settings.average);
     if (status == CLF_OK && paths.count == 0) {
-        clf__log(CLF_LOG_WARNING, "%s: the model is the best checkpoint, there is none to average",
+        clf__log(CLF_LOG_WARNING, "%s: the model is the best checkpoint, because there is none to average",
                  run->output);
         status = publish_best(run);
     } else if (status == CLF_OK) {
         if (paths.count < run->settings.average) {
             clf__log(CLF_LOG_WARNING,
-                     "%s: the model is the mean of %d checkpoints, there are no more to average", run->output,
-                     paths.count);
+                     "%s: the model is the mean of only %d checkpoints, because there are no more",
+                     run->output, paths.count);
         }
         status = publish_mean(run, &paths);
     }

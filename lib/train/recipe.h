@@ -1,4 +1,4 @@
-/* The choices of a recipe as values, and the table that they come from. */
+/* The choices of a recipe as values, and the table that defines them. */
 #ifndef CLF_TRAIN_RECIPE_H
 #define CLF_TRAIN_RECIPE_H
 
@@ -9,7 +9,7 @@
 
 #include "base/status.h"
 
-/* The words of a choice, in the order in which its `value` names them. */
+/* The words of a choice, in the order of its `value`. */
 enum clf__size { CLF__SIZE_TINY, CLF__SIZE_SMALL, CLF__SIZE_BASE, CLF__SIZE_BIG };
 enum clf__loss { CLF__LOSS_CROSS_ENTROPY, CLF__LOSS_KL };
 enum clf__normalize { CLF__NORMALIZE_LABELS, CLF__NORMALIZE_NONE };
@@ -24,8 +24,8 @@ struct clf__texts {
     int count;
 };
 
-/* Every choice of the table by its kind: whole numbers int64_t, numbers double, words and switches int, texts
- * borrowed from the recipe, NULL where there is none. */
+/* Every choice of the table, by kind: whole numbers int64_t, numbers double, words and switches int, texts
+ * borrowed from the recipe (NULL: none). */
 struct clf__settings {
     int preset, size; /* enum clf__system, enum clf__size */
     struct clf__texts config;
@@ -69,10 +69,10 @@ enum clf__recipe_kind {
     CLF__PAIRS, /* KEY=VALUE, any number of them */
 };
 
-/* Who may choose it, after the run began. */
+/* When a choice may change after the start of a run. */
 enum clf__recipe_change {
     CLF__CHANGE_NEVER,
-    CLF__CHANGE_OF_MODEL, /* never, and beside `from` nobody: its folder says it */
+    CLF__CHANGE_OF_MODEL, /* never, and not together with `from`, whose folder determines it */
     CLF__CHANGE_FREE      /* a resumed run may change it */
 };
 
@@ -98,7 +98,7 @@ struct clf__recipe_exception {
 };
 const struct clf__recipe_exception *clf__recipe_exceptions(int *count);
 
-/* The words of choice i: chosen or by default; none where it has no value. Borrowed from the recipe. */
+/* The words of choice i, chosen or by default; none if it has no value. Borrowed from the recipe. */
 struct clf__texts clf__recipe_words(const struct clf_recipe *recipe, int index);
 
 /* The default words of choice i. */
@@ -110,7 +110,7 @@ int clf__recipe_is_chosen(const struct clf_recipe *recipe, const char *name);
 clf_status clf__recipe_check_from(const struct clf_recipe *recipe, const struct clf__texts *config);
 /* Returns whether choice i is determined by the folder of `from` and therefore not by the recipe. */
 int clf__recipe_is_from(const struct clf_recipe *recipe, int index);
-/* Chooses the preset of the folder of `from`, if there is one; CLF_BAD_ARGUMENT where another was chosen. */
+/* Chooses the preset of the folder of `from`, if there is one; CLF_BAD_ARGUMENT if another was chosen. */
 clf_status clf__recipe_take_preset(struct clf_recipe *recipe);
 /* Chooses the preset of a resumed run from its recipe.json; the folder of `from` may be gone or changed. */
 clf_status clf__recipe_take_preset_begun(struct clf_recipe *recipe, const char *path);
@@ -118,8 +118,8 @@ clf_status clf__recipe_take_preset_begun(struct clf_recipe *recipe, const char *
 /* Every choice as a value; CLF_BAD_ARGUMENT names choices that contradict each other. */
 clf_status clf__recipe_settings(struct clf__settings *out, const struct clf_recipe *recipe);
 
-/* CLF_BAD_ARGUMENT names a choice that the others leave without any effect. One that says the default, as
- * every recipe.json does, is none. */
+/* CLF_BAD_ARGUMENT names a choice that has no effect with the other choices. Choosing the default, as
+ * every recipe.json does, is permitted. */
 clf_status clf__recipe_check_used(const struct clf__settings *settings, const struct clf_recipe *recipe);
 
 /* Fails, naming the first key, if the run in `folder`, started with `begun`, cannot be resumed with
@@ -127,9 +127,9 @@ clf_status clf__recipe_check_used(const struct clf__settings *settings, const st
 clf_status clf__recipe_check_same(const struct clf_recipe *recipe, const struct clf_recipe *begun,
                                   const char *folder);
 
-/* Parses a single word into the value of its kind: of clf__settings, but for CLF__TEXTS and CLF__PAIRS. */
+/* Parses a single word into the value of its kind, as in clf__settings; not for CLF__TEXTS and CLF__PAIRS. */
 clf_status clf__recipe_parse(void *out, int index, const char *word);
-/* A JSON number in a word, the same in every locale: *kind is 0 where it is none, 2 where it is whole. */
+/* Parses a JSON number, the same in every locale: *kind is 0 if it is not a number, 2 if it is whole. */
 clf_status clf__recipe_parse_number(int *kind, double *out, int64_t *whole, const char *word);
 
 /* Checks the words for choice i. `config` pairs are KEY=VALUE with a key of config.json. */

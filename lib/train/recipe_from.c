@@ -12,7 +12,8 @@ clf_status clf__recipe_check_from(const struct clf_recipe *recipe, const struct 
     for (int i = 0; i < count; i++) {
         if (clf__recipe_entry(i)->change == CLF__CHANGE_OF_MODEL &&
             clf__recipe_is_chosen(recipe, keys[i].name)) {
-            return clf__fail(CLF_BAD_ARGUMENT, "%s: cannot be chosen with from, whose folder says it",
+            return clf__fail(CLF_BAD_ARGUMENT,
+                             "%s: cannot be chosen with from, whose folder determines it; remove it",
                              keys[i].name);
         }
     }
@@ -33,8 +34,8 @@ static clf_status take(struct clf_recipe *recipe, const char *preset, const char
     int index = clf__recipe_find("preset");
     const char *chosen = clf__recipe_words(recipe, index).items[0];
     if (clf__recipe_is_chosen(recipe, "preset") && strcmp(chosen, preset) != 0) {
-        return clf__fail(CLF_BAD_ARGUMENT, "preset: is %s, but %s is a model of %s; leave it out", chosen,
-                         where, preset);
+        return clf__fail(CLF_BAD_ARGUMENT, "preset: is %s, but %s is a model of %s; remove it", chosen, where,
+                         preset);
     }
     return clf__recipe_take(recipe, index, &preset, 1);
 }

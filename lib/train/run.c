@@ -1,4 +1,4 @@
-/* Getting everything ready before the first update. */
+/* Prepares everything before the first update. */
 #include "train/run.h"
 
 #include <inttypes.h>
@@ -106,7 +106,7 @@ static clf_status keep_checksum(char kept[CLF__CHECKSUM_TEXT], uint64_t checksum
     snprintf(text, sizeof text, "%016" PRIx64, checksum);
     if (kept[0] != '\0' && strcmp(kept, text) != 0) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "%s%s%s: not the text that %s was begun with; take that, or another folder",
+                         "%s%s%s: is not the text that %s was started with; use that text, or another folder",
                          texts->items[0], texts->count > 1 ? " and " : "",
                          texts->count > 1 ? texts->items[1] : "", output);
     }
@@ -122,7 +122,7 @@ static clf_status keep_data(struct clf__run *run)
     const struct clf__dataset_report *report = &run->train_report;
     if (state->pairs > 0 && (state->pairs != report->pairs || state->lines != report->lines)) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "%s: has %d pairs of %d lines, but %s was begun with %d of %d; take that text, or "
+                         "%s: has %d pairs of %d lines, but %s was started with %d of %d; use that text, or "
                          "another folder",
                          run->settings.train.items[0], report->pairs, report->lines, run->output,
                          state->pairs, state->lines);
@@ -257,7 +257,7 @@ static int64_t smaller_limit(int64_t a, int64_t b)
     return a == 0 || (b > 0 && b < a) ? b : a;
 }
 
-/* 0: there is no limit, or no update yet to tell. */
+/* 0: no limit, or no update yet to measure. */
 static int64_t expected_by_minutes(const struct clf__run *run)
 {
     double seconds = clf__seconds() - run->begun, left = 60 * run->settings.minutes - seconds;
@@ -311,7 +311,7 @@ static clf_status check_new(const struct clf__run *run)
     return clf__run_check_config(&run->settings);
 }
 
-/* A start that failed left no update, and binds nobody. */
+/* A start that failed left no update, so another recipe is permitted. */
 static clf_status take_preset(const struct clf__run *run)
 {
     int has_updates, is_begun;
@@ -333,11 +333,10 @@ static clf_status take_recipe(struct clf__run *run)
     CLF__TRY(take_preset(run));
     CLF__TRY(clf__recipe_settings(&run->settings, run->recipe));
     if (run->settings.micro_batches % ranks->size != 0) {
-        return clf__fail(
-            CLF_BAD_ARGUMENT,
-            "micro-batches: is %lld, which %d ranks cannot share evenly; take a multiple of %d: it "
-            "says how large an update is, and belongs to the recipe",
-            (long long)run->settings.micro_batches, ranks->size, ranks->size);
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "micro-batches: is %lld, which %d ranks cannot share evenly; use a multiple of %d "
+                         "(it determines the size of an update and belongs to the recipe)",
+                         (long long)run->settings.micro_batches, ranks->size, ranks->size);
     }
     return CLF_OK;
 }
@@ -350,7 +349,7 @@ static clf_status find_first(struct clf__run *run)
     return clf__run_find_checkpoint(run);
 }
 
-/* Rank 0 makes what has to be there, and the others read it. */
+/* Rank 0 creates the folder, and the others read it. */
 static clf_status find_start(struct clf__run *run)
 {
     const struct clf__communicator *ranks = run->communicator;

@@ -12,13 +12,13 @@
 /* Sixteen hexadecimal digits. */
 enum { CLF__CHECKSUM_TEXT = 17 };
 
-/* The result of one validation, a counted label. */
+/* The result of one validation, per counted label. */
 struct clf__validated {
     int64_t update;
     int epoch;
     double loss, nll;
     double bleu; /* negative: not computed */
-    int is_cut;  /* in mid-epoch, because the run ended there, where epochs are validated: not averaged */
+    int is_cut;  /* validated in mid-epoch, at the end of a run that validates epochs: not averaged */
 };
 
 struct clf__train_state {
@@ -49,7 +49,7 @@ int clf__validated_is_by_bleu(const struct clf__validated *a, const struct clf__
  * equal BLEU, such as the 0 of a model's first updates. */
 int clf__validated_is_better(const struct clf__validated *a, const struct clf__validated *b,
                              enum clf__best by);
-/* The best of the history, the first of equals; NULL for none. */
+/* The best of the history, the first of equal ones; NULL for none. */
 const struct clf__validated *clf__train_state_best(const struct clf__train_state *state, enum clf__best by);
 
 /* Writes and reads state.json, which includes `files`, the size and checksum of each other file in the

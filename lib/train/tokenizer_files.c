@@ -14,21 +14,21 @@
 #include "text/vocabulary.h"
 #include "train/corpus.h"
 
-/* SentencePiece holds all its sentences in memory; more teach it little. */
+/* SentencePiece keeps all sentences in memory, and more sentences improve it little. */
 enum { DEFAULT_SIZE = 8000, MAX_SENTENCES = 1000000 };
 static const char *const word_delimiter = "|";
 
 struct making {
     const struct clf__settings *settings;
     const struct clf__family *family;
-    const char *source_path, *target_path; /* the second NULL: one file has both */
+    const char *source_path, *target_path; /* the second NULL: both are in one file */
     const char *folder;
     struct clf__specials specials;
     int (*interrupted)(void *user);
     void *user;
 };
 
-/* Which sides of the text a vocabulary is for, and the file that it goes to. */
+/* The sides of the text that a vocabulary is for, and its file. */
 struct side {
     int source, target;
     const char *given; /* or NULL */
@@ -40,7 +40,7 @@ struct made {
     int size, pad_id, start_id, end_id;
 };
 
-/* Transcripts, where they are not cut already. */
+/* Transcripts that are not tokenized yet. */
 static int has_characters(const struct making *making)
 {
     return making->family->takes_frames && !making->settings->tokens;
@@ -130,7 +130,7 @@ static clf_status read_words(struct clf__piece_counts *counts, const char *path)
         }
         size_t length = (size_t)(word_end - text);
         if (memchr(text, '\0', length)) {
-            status = clf__fail(CLF_FORMAT, "%s: line %d: it holds a NUL byte", path, pair.line);
+            status = clf__fail(CLF_FORMAT, "%s: line %d: holds a NUL byte", path, pair.line);
         } else if (clf__utf8_check(text, length) != CLF_OK) {
             status = clf__fail_in(CLF_FORMAT, "%s: line %d", path, pair.line);
         } else if (length > 0) {
@@ -166,9 +166,9 @@ static clf_status write_pieces(struct made *made, const struct making *making, c
 static clf_status fail_empty(const struct making *making, const struct side *side)
 {
     struct names names = find_names(making, side);
-    return side->given ? clf__fail(CLF_TEXT, "%s: there is no piece in it for a vocabulary", side->given)
-                       : clf__fail(CLF_TEXT, "%s%s%s: there is no text for a vocabulary", names.first,
-                                   names.and, names.second);
+    return side->given ? clf__fail(CLF_TEXT, "%s: has no token for a vocabulary", side->given)
+                       : clf__fail(CLF_TEXT, "%s%s%s: has no text for a vocabulary", names.first, names.and,
+                                   names.second);
 }
 
 /* Special tokens and counted pieces, as many as there may be. */
@@ -197,7 +197,7 @@ static clf_status write_counted(struct made *made, const struct making *making, 
     return status;
 }
 
-/* A vocab.json: its ids are kept. */
+/* A vocab.json, whose ids are kept. */
 static clf_status copy_vocabulary(struct made *made, const struct making *making, const char *file,
                                   const char *path)
 {
@@ -219,7 +219,7 @@ struct sentences {
     struct clf__corpus corpus;
     const struct side *side;
     struct clf__corpus_pair pair;
-    int has_target; /* the pair's target is still to be given */
+    int has_target; /* the pair's target has not been returned yet */
     int stride;
     struct clf__failure reading;
 };
@@ -323,7 +323,7 @@ static clf_status read_model(struct clf__piece_counts *counts, const char *path)
     return status;
 }
 
-/* Learns a model, writes it under each of its names and takes its pieces, the likeliest first. */
+/* Learns a model, writes it under each of its names and reads its subwords, the likeliest first. */
 static clf_status learn_pieces(const struct making *making, struct clf__piece_counts *counts,
                                const struct side *side)
 {
@@ -344,7 +344,7 @@ static clf_status learn_pieces(const struct making *making, struct clf__piece_co
     return status;
 }
 
-/* Fills counts with what goes between the special tokens. */
+/* Counts the tokens after the special tokens. */
 static clf_status collect(const struct making *making, struct clf__piece_counts *counts,
                           const struct side *side)
 {
@@ -371,7 +371,7 @@ static clf_status make_vocabulary(struct made *made, const struct making *making
     return status;
 }
 
-/* A vocabulary that was given may lack what its system needs. */
+/* A given vocabulary may lack tokens that its system needs. */
 static clf_status check_ids(const struct making *making, const struct side *side, const struct made *made)
 {
     int needs_start = !making->family->has_no_start_token;

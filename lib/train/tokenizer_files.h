@@ -1,4 +1,4 @@
-/* The tokenizer's files of a new model folder, made from the text that it will be trained on. */
+/* Creates the tokenizer files of a new model folder from the training text. */
 #ifndef CLF_TRAIN_TOKENIZER_FILES_H
 #define CLF_TRAIN_TOKENIZER_FILES_H
 

@@ -1,4 +1,4 @@
-/* Training as a whole: updates, checkpoints and validations in their turns. */
+/* The training loop: alternates updates, checkpoints and validations. */
 #include "train/run.h"
 
 #include <string.h>
@@ -66,7 +66,7 @@ static int is_due(int64_t every, int64_t update)
     return every > 0 && update % every == 0;
 }
 
-/* At a checkpoint that a killed run left without its validation this is true again. */
+/* True again at a checkpoint that a killed run left without its validation. */
 static int is_validation_due(const struct clf__run *run)
 {
     const struct clf__train_state *state = &run->state;
@@ -76,7 +76,7 @@ static int is_validation_due(const struct clf__run *run)
            !clf__train_state_find(state, state->update);
 }
 
-/* The model of update 0 is made anew. */
+/* The model of update 0 can be made again. */
 static const char *last_checkpoint(const struct clf__run *run)
 {
     return run->saved_update > 0 ? run->saved : "none";
@@ -85,8 +85,9 @@ static const char *last_checkpoint(const struct clf__run *run)
 static clf_status interrupted(const struct clf__run *run)
 {
     if (run->saved_update == 0) {
-        return clf__fail(CLF_INTERRUPTED,
-                         "training was interrupted before its first update; the same command begins again");
+        return clf__fail(
+            CLF_INTERRUPTED,
+            "training was interrupted before its first update; run the same command to start again");
     }
     return clf__fail(CLF_INTERRUPTED,
                      "training was interrupted after update %lld; run the same command to resume from %s, "
@@ -94,7 +95,7 @@ static clf_status interrupted(const struct clf__run *run)
                      (long long)run->state.update, run->saved);
 }
 
-/* After the update's own line of the log, and before such weights are saved. */
+/* After the update's line in the log, and before these weights are saved. */
 static clf_status check_gradients(const struct clf__run *run)
 {
     const struct clf__train_state *state = &run->state;
@@ -126,7 +127,7 @@ static clf_status save_and_validate(struct clf__run *run)
     return status == CLF_INTERRUPTED ? interrupted(run) : status;
 }
 
-/* One rank that is asked to stop stops all of them. */
+/* All ranks stop if one is asked to. */
 static clf_status hear_interruption(int *out, const struct clf__run *run)
 {
     int64_t asked = run->hooks.interrupted && run->hooks.interrupted(run->hooks.user);
@@ -161,7 +162,8 @@ static clf_status train(struct clf__run *run)
         }
         clf_status status = clf__run_update(run, &update);
         if (status != CLF_OK) {
-            return status == CLF_INTERRUPTED ? interrupted(run) : status; /* as kernels were compiled */
+            return status == CLF_INTERRUPTED ? interrupted(run) : status; /* interrupted during compilation
+                                                                           * of kernels */
         }
         if (run->hooks.updated) {
             run->hooks.updated(run->hooks.user, &update);
@@ -176,7 +178,8 @@ static clf_status train(struct clf__run *run)
     return clf__run_stage(run, &run->times.checkpoint, &start);
 }
 
-/* Rank 0 makes the folder, each rank writes its share of the moments there, and rank 0 gives it its name. */
+/* Rank 0 creates the folder, each rank writes its share of the moments there, and rank 0 renames the
+ * folder. */
 static clf_status save_shards(struct clf__run *run)
 {
     const struct clf__communicator *ranks = run->communicator;
@@ -248,7 +251,8 @@ clf_status clf_train(struct clf_device *device, const struct clf_recipe *recipe,
         status = train(&run);
     }
     if (status != CLF_OK) {
-        status = run.communicator->agree(run.communicator, status); /* the others hear of it */
+        status = run.communicator->agree(run.communicator, status); /* reports the failure to the other
+                                                                     * ranks */
         status = clf__run_discard(&run, status);
     }
     if (run.hooks.ended) {

@@ -29,14 +29,14 @@ static int is_blank(struct clf__corpus_text text)
     return i == text.size;
 }
 
-/* Text that can be a C string. */
+/* Returns whether a text can be translated: not blank, valid UTF-8 without NUL bytes. */
 static int is_usable(struct clf__corpus_text text)
 {
     return !is_blank(text) && !memchr(text.text, '\0', text.size) &&
            clf__utf8_valid_prefix(text.text, text.size) == text.size;
 }
 
-/* Takes `joiner` off the end of tokens, with the space after it. */
+/* Removes `joiner` from the end of tokens, with the space after it. */
 static void join_tokens(char *text, const char *joiner)
 {
     size_t length = strlen(joiner);
@@ -143,7 +143,7 @@ static clf_status open_translator(struct clf_translator **translator, const stru
     return clf_translator_prepare(*translator);
 }
 
-/* As the checkpoint would, once loaded. */
+/* Same weights as the checkpoint has after loading. */
 static clf_status translate_with(struct clf__translated *translated, const struct clf__run *run)
 {
     struct clf_translator *translator = NULL;

@@ -150,7 +150,7 @@ static clf_status step(struct clf__run *run, double rate, double norm)
     return clf__training_update(run->training, &adam);
 }
 
-/* After the last batch comes the next epoch. */
+/* The next epoch follows the last batch. */
 static clf_status turn_epoch(struct clf__run *run)
 {
     if (run->state.batch < clf__dataset_batches(run->train)) {

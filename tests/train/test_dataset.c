@@ -211,7 +211,7 @@ static void test_frames(void **state)
     assert_ints(batch.labels, 6, 2, 4, 5, 2);
     /* A file that changes under a run. */
     write_frames(folder, "one.npy", 4, 80);
-    assert_fails(clf__dataset_batch(loaded.dataset, 0, &batch), CLF_FILE, "has 4 frames, it had 5");
+    assert_fails(clf__dataset_batch(loaded.dataset, 0, &batch), CLF_FILE, "has 4 frames, but had 5");
     unload(&loaded);
 }
 
@@ -249,7 +249,7 @@ static void test_recordings(void **state)
         memcpy(frames[keeps], batch.sources.frames, 8 * 80 * sizeof(float));
         if (!keeps) { /* a file that changes under a run */
             write_tone(folder, "two.wav", 4 * 160, 20);
-            assert_fails(clf__dataset_batch(loaded.dataset, 0, &batch), CLF_FILE, "has 4 frames, it had 3");
+            assert_fails(clf__dataset_batch(loaded.dataset, 0, &batch), CLF_FILE, "has 4 frames, but had 3");
             write_tone(folder, "two.wav", 3 * 160, 20);
         }
         unload(&loaded);

@@ -345,7 +345,7 @@ static void test_what_is_not_ours_stays(void **state)
                  "holds a model that was not trained there");
     assert_false(digits_has_file(output, "recipe.json"));
     assert_fails(digits_train(process_format("%s/config.json", output), task.logs), CLF_BAD_ARGUMENT,
-                 "config.json: is a file; the model goes to a folder");
+                 "config.json: is a file; choose a folder for the model");
     digits_set(task.recipe, "max-updates", "2");
     output = digits_output();
     assert_ok(digits_train(output, task.logs));
@@ -385,7 +385,7 @@ static void test_a_finished_model_is_not_written_over(void **state)
     assert_false(clf__folder_exists(process_format("%s/checkpoints", output)));
 }
 
-static const char anew[] = "no checkpoint is whole, training begins anew at update 1";
+static const char anew[] = "no checkpoint is intact; training starts again at update 1";
 
 static void test_beginning_anew_is_said(void **state)
 {

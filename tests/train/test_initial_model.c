@@ -66,7 +66,7 @@ static void test_a_failed_run_leaves_nothing(void **state)
         assert_fails(digits_train(output, task.logs), CLF_DEVICE_MEMORY, "GiB of the device's memory");
         assert_int_equal(clf__folder_exists(above), i);
         refuse(output, "source-vocabulary", process_format("%s/empty", task.data), CLF_TEXT,
-               "empty: there is no piece");
+               "empty: has no token");
         assert_int_equal(clf__folder_exists(above), i);
         assert_ok(clf__folder_create(above));
     }

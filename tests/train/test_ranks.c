@@ -449,7 +449,7 @@ static void test_ranks_that_do_not_fit(void **state)
     const char *elsewhere = process_format("child %s %s/elsewhere %s/n none 0 micro-batches=2", place.folder,
                                            place.folder, place.folder);
     result = ranks_run_unlike(program, own, elsewhere);
-    check_refused(&result, "is not there, but rank 0 has it: all ranks need the same folder");
+    check_refused(&result, "does not exist, but rank 0 has it; all ranks need the same folder");
     assert_false(digits_has_file(place.folder, "unlike"));
 }
 

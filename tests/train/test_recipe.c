@@ -236,7 +236,7 @@ static void test_a_bad_file_changes_nothing(void **state)
         const char *text, *part;
     } cases[] = {
         {"{\"seed\": 2, \"seed\": 3}", "duplicate"},
-        {"{\"seed\": 2, \"sead\": 3}", "\"sead\" is no choice"},
+        {"{\"seed\": 2, \"sead\": 3}", "\"sead\" is not a setting"},
         {"{\"seed\": 2, \"beta1\": 3}", "beta1: \"3\" is not a number from"},
         {"{\"epsilon\": 0}", "epsilon: \"0\" is not a number from 1e-18 to 1"},
         {"{\"seed\": 2, \"beta1\": \"0.9\"}", "\"beta1\": is not a number"},
