@@ -259,7 +259,7 @@ static clf_status list_devices(char **out, int *count, const struct clf_device_l
     return CLF_OK;
 }
 
-/* A name that several devices have selects the first of them; a message says so, and how to select
+/* A name that several devices have selects the first of them; a notice names it and the way to select
  * another. "gpu" and "cpu" select any device of the kind. */
 static clf_status warn_of_namesakes(const struct clf_device_list *list, const char *selector, int taken)
 {

@@ -54,9 +54,9 @@ void clf__choice_prefer(struct clf_device_list *list, int index, const double ra
  * matches; the message lists the devices. */
 clf_status clf__choice_select(int *index, const struct clf_device_list *list, const char *selector);
 
-/* Finds the devices for selectors separated by commas, each device once, in order. A selector is as above;
- * with a trailing * it selects every usable device that matches, and "all" selects every usable one, in
- * default order, each card with only one driver. `indices` is as long as the list. */
+/* Finds the devices for selectors separated by commas, each device once, in order. A selector may end in
+ * *, which selects every usable device that matches, and "all" selects every usable one, in default order,
+ * each card with only one driver. `indices` is as long as the list. */
 clf_status clf__choice_select_several(int *indices, int *count, const struct clf_device_list *list,
                                       const char *selectors);
 

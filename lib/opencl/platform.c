@@ -27,13 +27,13 @@ static clf_status read_text(const char **out, cl_platform_id platform, cl_device
         error = CLF__CL(id ? clGetDeviceInfo(id, what, size, text, NULL)
                            : clGetPlatformInfo(platform, what, size, text, NULL));
     }
-    return clf__opencl_check(error, "asking an OpenCL %s what it is", id ? "device" : "platform");
+    return clf__opencl_check(error, "reading the properties of an OpenCL %s", id ? "device" : "platform");
 }
 
 static clf_status device_value(void *out, size_t size, cl_device_id id, cl_device_info what)
 {
     return clf__opencl_check(CLF__CL(clGetDeviceInfo(id, what, size, out, NULL)),
-                             "asking an OpenCL device what it has");
+                             "reading the extensions of an OpenCL device");
 }
 
 /* "OpenCL 3.0 CUDA" and "OpenCL C 1.2 " give 30 and 12; anything else 0. */

@@ -26,7 +26,7 @@ int clf__quirk_mixes_up_kernels(const struct clf_device_info *info)
     return clf__quirk_is_pocl(info);
 }
 
-/* These two platforms hide their devices behind settings of the user that OpenCL does not report. */
+/* These two platforms hide their devices depending on settings of the user that OpenCL does not report. */
 const char *clf__quirk_no_devices(const char *platform_name, const char *platform_vendor,
                                   const char *platform_version)
 {
