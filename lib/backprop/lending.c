@@ -1,8 +1,8 @@
 /* Gradient buckets. The gradients of a layer are mapped to the host as soon as its backward pass is
  * enqueued, while the device computes the layers below. */
 #include "backprop/internal.h"
-#include "base/larger.h"
 #include "base/memory.h"
+#include "base/minmax.h"
 #include "config/sides.h"
 
 enum {
@@ -36,7 +36,7 @@ static size_t complete_from(const struct clf__training *training, int stage, siz
     }
     for (int i = 0; i < training->trained_count; i++) {
         const struct clf__trained *trained = &training->trained[i];
-        place = trained->stage == stage ? clf__smaller_size(place, trained->place) : place;
+        place = trained->stage == stage ? clf__min_size(place, trained->place) : place;
     }
     return place;
 }
@@ -60,7 +60,7 @@ static void share_out(size_t *shares, const struct clf__training *training, cons
     size_t size = (size_t)training->ranks->size, from = its->place, end = its->place + its->count;
     for (size_t i = 0; i < size; i++) {
         size_t ideal = its->place + its->count * (i + 1) / size;
-        size_t to = i + 1 < size ? clf__larger_size(cut_before(training, ideal), from) : end;
+        size_t to = i + 1 < size ? clf__max_size(cut_before(training, ideal), from) : end;
         shares[i] = to - from;
         from = to;
     }
@@ -70,14 +70,14 @@ static clf_status add_stretches(struct clf__training *training, int loan, size_t
 {
     struct clf__lending *lending = &training->lending;
     size_t end = place + lending->loans[loan].count, start = place;
-    size_t length = clf__larger_size(STRETCH, (size_t)LEAST_SHARE * (size_t)training->ranks->size);
+    size_t length = clf__max_size(STRETCH, (size_t)LEAST_SHARE * (size_t)training->ranks->size);
     while (place < end) {
         size_t to = place + length < end ? cut_before(training, place + length) : end;
         CLF__TRY(
             clf__resize(&lending->stretches, (size_t)lending->stretch_count + 1, sizeof *lending->stretches));
         lending->stretches[lending->stretch_count++] =
             (struct clf__stretch){.loan = loan, .first = place - start, .count = to - place, .place = place};
-        lending->longest = clf__larger_size(lending->longest, to - place);
+        lending->longest = clf__max_size(lending->longest, to - place);
         place = to;
     }
     return CLF_OK;
@@ -91,7 +91,7 @@ static clf_status add_loans(struct clf__training *training, int stage, size_t fi
     size_t chunk_end = clf__pool_floats(pool);
     for (int chunk = pool->chunk_count - 1; chunk >= 0; chunk--) {
         size_t start = chunk_end - clf__pool_chunk_floats(pool, chunk);
-        size_t from = clf__larger_size(start, first), to = clf__smaller_size(chunk_end, end);
+        size_t from = clf__max_size(start, first), to = clf__min_size(chunk_end, end);
         if (from < to) {
             size_t count = (size_t)lending->count + 1;
             CLF__TRY(clf__resize(&lending->loans, count, sizeof *lending->loans));
@@ -116,7 +116,7 @@ static clf_status make_shares(struct clf__training *training)
         share_out(shares, training, &lending->stretches[i]);
         lending->stretches[i].shares = shares;
         for (size_t k = 0; k < size; k++) {
-            lending->largest_share = clf__larger_size(lending->largest_share, shares[k]);
+            lending->largest_share = clf__max_size(lending->largest_share, shares[k]);
         }
     }
     return CLF_OK;

@@ -1,5 +1,5 @@
 #include "backprop/internal.h"
-#include "base/larger.h"
+#include "base/minmax.h"
 #include "ops/cross_entropy.h"
 
 int clf__training_logits_rows(const struct clf__training *training)
@@ -34,7 +34,7 @@ clf_status clf__training_project(struct clf__training *training, const struct cl
 {
     int rows = pass->sides[CLF__DECODER].rows;
     for (int first = 0; first < rows; first += training->logits.rows) {
-        CLF__TRY(project_chunk(training, pass, first, clf__smaller(rows - first, training->logits.rows)));
+        CLF__TRY(project_chunk(training, pass, first, clf__min_int(rows - first, training->logits.rows)));
     }
     return CLF_OK;
 }

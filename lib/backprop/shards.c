@@ -1,8 +1,8 @@
 /* The sharded optimizer: each rank keeps the moments of its share of every gradient bucket and updates
  * that share; then the ranks gather the weights. */
 #include "backprop/internal.h"
-#include "base/larger.h"
 #include "base/memory.h"
+#include "base/minmax.h"
 #include "cluster/tree.h"
 
 static struct clf__tensor part_of(struct clf__tensor array, size_t first, size_t count)
@@ -16,8 +16,8 @@ static int find_part(struct clf__piece *out, const struct clf__training *trainin
 {
     const struct clf__trained *trained = &training->trained[index];
     size_t end = trained->place + (size_t)trained->arrays[CLF__GRADIENTS].columns;
-    from = clf__larger_size(from, trained->place);
-    to = clf__smaller_size(to, end);
+    from = clf__max_size(from, trained->place);
+    to = clf__min_size(to, end);
     if (from >= to) {
         return 0;
     }

@@ -3,8 +3,8 @@
 #include <math.h>
 
 #include "backprop/internal.h"
-#include "base/larger.h"
 #include "base/memory.h"
+#include "base/minmax.h"
 #include "config/sides.h"
 #include "device/caps.h"
 #include "model/stacks.h"
@@ -26,8 +26,8 @@ static int most_source_rows(const struct clf__training *training)
 {
     const struct clf__training_limits *limits = &training->limits;
     int rows = front_end_of(training)->rows(limits->source_tokens);
-    return clf__smaller(limits->source_tokens,
-                        rows + clf__smaller(limits->sequences, limits->source_tokens - rows));
+    return clf__min_int(limits->source_tokens,
+                        rows + clf__min_int(limits->sequences, limits->source_tokens - rows));
 }
 
 /* The largest scratch memory of the sums over any number of rows up to `rows`: fewer rows may be cut into
@@ -36,7 +36,7 @@ static size_t row_sums_scratch(int rows, int columns, size_t (*needed)(int, int)
 {
     size_t most = 0;
     for (int count = 1; count <= rows; count++) {
-        most = clf__larger_size(most, needed(count, columns));
+        most = clf__max_size(most, needed(count, columns));
     }
     return most;
 }
@@ -57,30 +57,30 @@ static struct clf__gradient_sizes gradient_sizes(const struct clf__training *tra
     struct clf__heads decoder = clf__config_heads(config, CLF__DECODER);
     struct clf__gradient_sizes sizes = {
         .widths = clf__stacks_widths(config),
-        .rows = clf__larger(training->source_rows, limits->target_tokens),
+        .rows = clf__max_int(training->source_rows, limits->target_tokens),
         .source_rows = training->source_rows,
-        .activated = clf__larger(config->encoder_ffn, config->decoder_ffn),
+        .activated = clf__max_int(config->encoder_ffn, config->decoder_ffn),
         .memory = clf__memory_projection_width(&decoder),
     };
-    int widest = clf__larger(clf__larger(sizes.widths.projected, sizes.widths.hidden),
-                             clf__larger(sizes.memory, sizes.widths.d_model));
+    int widest = clf__max_int(clf__max_int(sizes.widths.projected, sizes.widths.hidden),
+                              clf__max_int(sizes.memory, sizes.widths.d_model));
     sizes.scratch =
-        clf__larger_size(row_sums_scratch(sizes.rows, widest, clf__bias_backward_scratch),
-                         row_sums_scratch(sizes.rows, sizes.widths.d_model, clf__layernorm_backward_scratch));
+        clf__max_size(row_sums_scratch(sizes.rows, widest, clf__bias_backward_scratch),
+                      row_sums_scratch(sizes.rows, sizes.widths.d_model, clf__layernorm_backward_scratch));
     if (front_end_of(training)->record != NULL) {
         sizes.scratch =
-            clf__larger_size(sizes.scratch, row_sums_scratch(limits->source_tokens, sizes.widths.d_model,
-                                                             clf__bias_backward_scratch));
+            clf__max_size(sizes.scratch, row_sums_scratch(limits->source_tokens, sizes.widths.d_model,
+                                                          clf__bias_backward_scratch));
     }
     if (trains_logits_bias(training)) {
-        sizes.scratch = clf__larger_size(sizes.scratch, row_sums_scratch(clf__training_logits_rows(training),
-                                                                         config->target_vocabulary,
-                                                                         clf__bias_backward_scratch));
+        sizes.scratch = clf__max_size(sizes.scratch, row_sums_scratch(clf__training_logits_rows(training),
+                                                                      config->target_vocabulary,
+                                                                      clf__bias_backward_scratch));
     }
     sizes.scratch =
-        clf__larger_size(sizes.scratch, attention_scratch(training, CLF__ENCODER, training->source_rows));
+        clf__max_size(sizes.scratch, attention_scratch(training, CLF__ENCODER, training->source_rows));
     sizes.scratch =
-        clf__larger_size(sizes.scratch, attention_scratch(training, CLF__DECODER, limits->target_tokens));
+        clf__max_size(sizes.scratch, attention_scratch(training, CLF__DECODER, limits->target_tokens));
     return sizes;
 }
 
@@ -117,7 +117,7 @@ static clf_status reserve_attention(struct clf__training *training)
         return CLF_OK;
     }
     struct clf__heads largest = clf__config_largest_heads(config);
-    int longest = clf__larger(front_end_of(training)->rows(limits->source_length), limits->target_length);
+    int longest = clf__max_int(front_end_of(training)->rows(limits->source_length), limits->target_length);
     return clf__attention_scratch_reserve(&training->scratch, &training->arena, limits->sequences, &largest,
                                           longest, longest);
 }
@@ -174,9 +174,9 @@ static clf_status reserve_host(struct clf__training *training)
 {
     const struct clf__trained *last = &training->trained[training->trained_count - 1];
     int parts = last->first_part + last->parts;
-    size_t count = clf__larger_size((size_t)parts, 2 * (size_t)training->limits.target_tokens);
+    size_t count = clf__max_size((size_t)parts, 2 * (size_t)training->limits.target_tokens);
     CLF__TRY(clf__arena_reserve(&training->arena, &training->parts, CLF__F32, 1, parts, "sums of squares"));
-    return clf__allocate(&training->host, clf__larger_size(count, 1), sizeof *training->host);
+    return clf__allocate(&training->host, clf__max_size(count, 1), sizeof *training->host);
 }
 
 /* Weights, and gradients that GEMMs write. */
@@ -186,7 +186,7 @@ static clf_status prepare_products(struct clf__training *training)
     struct clf_device *device = transformer->device;
     clf_precision products = training->options.products;
     const struct clf__weight *projection = transformer->decoder.projection.weight;
-    int most = clf__larger(training->limits.source_tokens, training->limits.target_tokens);
+    int most = clf__max_int(training->limits.source_tokens, training->limits.target_tokens);
     for (int i = 0; i < training->list.count; i++) {
         struct clf__weight *weight = training->places[i].weights[CLF__VALUES];
         int is_looked_up = weight == transformer->encoder.embedder.front_end.tokens ||

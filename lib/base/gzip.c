@@ -2,8 +2,8 @@
 
 #include <stdint.h>
 
-#include "base/larger.h"
 #include "base/memory.h"
+#include "base/minmax.h"
 
 int clf__gzip_is(const char *bytes, size_t size)
 {
@@ -35,7 +35,7 @@ static clf_status make_room(struct unpacked *out, const char *path)
     if (out->room == out->most) {
         return clf__fail(CLF_FORMAT, "%s: has more than %zu bytes once it is unpacked", path, out->most);
     }
-    size_t room = clf__smaller_size(out->room < FIRST_ROOM ? FIRST_ROOM : 2 * out->room, out->most);
+    size_t room = clf__min_size(out->room < FIRST_ROOM ? FIRST_ROOM : 2 * out->room, out->most);
     CLF__TRY(clf__resize(&out->bytes, room + 1, 1));
     out->room = room;
     return CLF_OK;
@@ -45,7 +45,7 @@ static clf_status make_room(struct unpacked *out, const char *path)
 static clf_status inflate_some(struct unpacked *out, int *result, z_stream *stream, const char *path)
 {
     CLF__TRY(make_room(out, path));
-    uInt room = (uInt)clf__smaller_size(out->room - out->used, MOST_PIECE);
+    uInt room = (uInt)clf__min_size(out->room - out->used, MOST_PIECE);
     stream->next_out = (Bytef *)out->bytes + out->used;
     stream->avail_out = room;
     *result = inflate(stream, Z_NO_FLUSH);

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/memory.h"
-#include "base/visible.h"
 
 /* The hook and its argument change together. */
 static pthread_mutex_t hook_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -55,8 +55,8 @@ void clf__log(clf_log_level level, const char *format, ...)
     va_end(again);
     va_end(arguments);
     length = strlen(message);
-    char *shown = room_for(clf__visible(NULL, 0, message, length), some_shown, &size);
-    clf__visible(shown, size, message, length);
+    char *shown = room_for(clf__escape(NULL, 0, message, length), some_shown, &size);
+    clf__escape(shown, size, message, length);
     function(user, level, shown);
     clf__free(shown != some_shown ? shown : NULL);
     clf__free(message != some ? message : NULL);

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/larger.h"
+#include "base/minmax.h"
 
 enum {
     MAX_SIZE = 4096
@@ -33,7 +33,7 @@ clf_status clf__options_take(void *options, size_t size, const void *given, cons
                              type, given_size, size);
         }
     }
-    memcpy(options, given, clf__smaller_size(size, given_size));
+    memcpy(options, given, clf__min_size(size, given_size));
     memcpy(options, &size, sizeof size);
     return CLF_OK;
 }

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/utf8.h"
-#include "base/visible.h"
 
 /* A fixed buffer per thread, so that reporting a failed allocation needs no allocation. */
 static _Thread_local char last_error[CLF__ERROR_BYTES];
@@ -53,7 +53,7 @@ static void record(const char *context_format, va_list arguments, const char *re
         used += (size_t)snprintf(sentence + used, sizeof sentence - used, ": %s", rest);
     }
     size_t kept = used < sizeof sentence ? used : clf__utf8_cut(sentence, sizeof sentence - 1);
-    if (clf__visible(last_error, sizeof last_error, sentence, kept) >= sizeof last_error || used > kept) {
+    if (clf__escape(last_error, sizeof last_error, sentence, kept) >= sizeof last_error || used > kept) {
         mark_cut(last_error);
     }
 }

@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <stdint.h>
 
-#include "base/larger.h"
+#include "base/minmax.h"
 #include "device/buffer.h"
 #include "device/device.h"
 #include "gemm/provider.h"
@@ -104,7 +104,7 @@ static clf_status convert(struct clf_device *device, const struct conversion *co
     struct clf__launch launch = {
         .program = conversion->program,
         .defines = conversion->defines,
-        .cpu = CLF__GRID(conversion->cpu_kernel, clf__smaller_size((size_t)rows, MOST_GROUPS)),
+        .cpu = CLF__GRID(conversion->cpu_kernel, clf__min_size((size_t)rows, MOST_GROUPS)),
         .gpu = CLF__GRID(conversion->gpu_kernel, (size_t)rows),
         .arguments = arguments,
         .argument_count = (int)(sizeof arguments / sizeof *arguments) - !conversion->reduces_rows,

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/larger.h"
 #include "base/memory.h"
+#include "base/minmax.h"
 #include "infer/internal.h"
 #include "ops/embedding.h"
 #include "ops/shortlist.h"
@@ -46,13 +46,13 @@ clf_status clf__narrowing_reserve(struct clf__session *session)
         return CLF_OK;
     }
     int64_t places = limits->source_tokens * places_each(limits);
-    int64_t row = clf__larger_int64(most_words(session, limits->source_length), limits->candidates);
+    int64_t row = clf__max_int64(most_words(session, limits->source_length), limits->candidates);
     CLF__TRY(clf__arena_reserve(&session->arena, &narrowing->weight, CLF__F32, config->target_vocabulary,
                                 config->d_model, "the words' rows of the projection"));
     CLF__TRY(clf__arena_reserve(&session->arena, &narrowing->ids, CLF__I32, 1,
-                                clf__larger_int64(places, config->target_vocabulary), "the sources' words"));
+                                clf__max_int64(places, config->target_vocabulary), "the sources' words"));
     CLF__TRY(clf__arena_reserve(&session->arena, &narrowing->logits, CLF__F32, 1,
-                                clf__larger_int64(row, LEAST_LOGITS), "the logits of the sources' words"));
+                                clf__max_int64(row, LEAST_LOGITS), "the logits of the sources' words"));
     CLF__TRY(clf__allocate(&narrowing->host_ids, (size_t)places, sizeof *narrowing->host_ids));
     return clf__allocate(&narrowing->counts, (size_t)limits->sources, sizeof *narrowing->counts);
 }
@@ -132,7 +132,7 @@ void clf__narrowing_take_rows(struct clf__narrowed_rows *rows, struct clf__sessi
         int slot = step->slots[r];
         starts[r] = (int32_t)place_of(session, slot);
         counts[r] = narrowing->counts[slot];
-        rows->most = clf__larger(rows->most, counts[r]);
+        rows->most = clf__max_int(rows->most, counts[r]);
         offsets[r] = kept;
         for (int32_t i = step->banned_offsets[r]; i < step->banned_offsets[r + 1]; i++) {
             int place = find(narrowing->host_ids + starts[r], counts[r], step->banned[i]);
@@ -175,7 +175,7 @@ clf_status clf__narrowing_top_k(struct clf__tensor values, struct clf__tensor id
     const struct clf__narrowing *narrowing = &session->narrowing;
     int at_once = narrowing->logits.columns / rows->most;
     for (int first = 0; first < values.rows; first += at_once) {
-        int count = clf__smaller(at_once, values.rows - first);
+        int count = clf__min_int(at_once, values.rows - first);
         struct clf__tensor logits = clf__tensor_packed(narrowing->logits, count, rows->most);
         CLF__TRY(clf__shortlist_logits(logits, clf__tensor_rows(session->workspace.x, first, count),
                                        narrowing->weight, projection->bias, projection->scale, narrowing->ids,

@@ -1,6 +1,6 @@
 /* Whisper's two convolutions in training: the sequences of a batch are concatenated, so that each
  * convolution and each of its gradients is one GEMM. */
-#include "base/larger.h"
+#include "base/minmax.h"
 #include "layers/front_end.h"
 #include "ops/activation.h"
 #include "ops/unfold.h"
@@ -18,7 +18,7 @@ struct parts {
 
 static int64_t work_size(int64_t d_model, int64_t frames, int64_t rows)
 {
-    return clf__larger_int64(frames * d_model, WIDTH * rows * d_model);
+    return clf__max_int64(frames * d_model, WIDTH * rows * d_model);
 }
 
 int64_t clf__convolutions_record(int d_model, int feature_size, int frames, int rows)

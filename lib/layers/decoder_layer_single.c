@@ -1,7 +1,7 @@
 #include <assert.h>
 #include <stdio.h>
 
-#include "base/larger.h"
+#include "base/minmax.h"
 #include "device/caps.h"
 #include "layers/layer.h"
 #include "ops/cache.h"
@@ -77,7 +77,7 @@ static clf_status store_addresses(struct clf__tensor addresses,
 {
     int pointers = (int)(addresses.offset / 2);
     for (int first = 0; first < BUFFERS; first += STORED) {
-        int count = clf__smaller(BUFFERS - first, STORED);
+        int count = clf__min_int(BUFFERS - first, STORED);
         struct clf__argument arguments[3 + STORED] = {
             CLF__BUFFER(addresses.buffer),
             CLF__INT(pointers + first),

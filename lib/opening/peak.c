@@ -1,7 +1,7 @@
 #include "opening/peak.h"
 
 #include "base/clock.h"
-#include "base/larger.h"
+#include "base/minmax.h"
 #include "device/buffer.h"
 #include "device/device.h"
 #include "device/queue.h"
@@ -144,13 +144,13 @@ static clf_status measure_long_read(double *rate, struct clf_device *device, con
 /* The caller frees it also after a failure. */
 static clf_status operands_create(struct operands *out, struct clf_device *device)
 {
-    *out = (struct operands){.groups = clf__smaller_size(64 * (size_t)device->caps.compute_units, 32768)};
+    *out = (struct operands){.groups = clf__min_size(64 * (size_t)device->caps.compute_units, 32768)};
     uint64_t most = clf__device_free_bytes(device) / 2;
     most = most < device->caps.max_buffer_bytes ? most : device->caps.max_buffer_bytes;
     most = most < READ_BYTES ? most : READ_BYTES;
     out->read_groups = (size_t)most / (READ_SLICES * READ_COUNT * sizeof(float)) * READ_SLICES;
     size_t read_bytes = out->read_groups * READ_COUNT * sizeof(float);
-    size_t sums_bytes = clf__larger_size(out->groups, out->read_groups) * CLF__GROUP * sizeof(float);
+    size_t sums_bytes = clf__max_size(out->groups, out->read_groups) * CLF__GROUP * sizeof(float);
     CLF__TRY(clf__buffer_create(&out->sums, device, sums_bytes, "the answers of the peaks' kernels"));
     CLF__TRY(clf__buffer_create_streamed(&out->x, device, read_bytes, "what is read for a peak"));
     return clf__buffer_fill(out->x, 0, read_bytes, 1.0f);

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <math.h>
 
-#include "base/larger.h"
+#include "base/minmax.h"
 #include "device/caps.h"
 #include "ops/operand.h"
 
@@ -20,8 +20,8 @@ static clf_status launch_stretches(struct clf__launch *launch, struct clf_device
 {
     size_t stretches = stretches_of((size_t)n);
     launch->program = "adam";
-    launch->cpu = (struct clf__grid)CLF__GRID(cpu_kernel, clf__smaller_size(stretches, MOST_CPU_GROUPS));
-    launch->gpu = (struct clf__grid)CLF__GRID(gpu_kernel, clf__smaller_size(stretches, MOST_GPU_GROUPS));
+    launch->cpu = (struct clf__grid)CLF__GRID(cpu_kernel, clf__min_size(stretches, MOST_CPU_GROUPS));
+    launch->gpu = (struct clf__grid)CLF__GRID(gpu_kernel, clf__min_size(stretches, MOST_GPU_GROUPS));
     return clf__launch(device, launch);
 }
 

@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "base/larger.h"
+#include "base/minmax.h"
 #include "device/caps.h"
 #include "device/queue.h"
 #include "gemm/activations.h"
@@ -52,15 +52,15 @@ static struct share share_of(const struct clf_device *device, int outputs, int r
     share.row_groups = ceil_divide(rows, share.rows_per_group);
     share.blocks = ceil_divide(ceil_divide(outputs, CLF__PANEL), BLOCK_PANELS);
     int wanted =
-        clf__larger(GROUPS_EACH, MOST_GROUPS_EACH / rows) * (int)clf__device_caps(device)->compute_units;
-    share.lists = clf__smaller(share.blocks, ceil_divide(wanted, share.row_groups));
+        clf__max_int(GROUPS_EACH, MOST_GROUPS_EACH / rows) * (int)clf__device_caps(device)->compute_units;
+    share.lists = clf__min_int(share.blocks, ceil_divide(wanted, share.row_groups));
     return share;
 }
 
 static int logits_rows(const struct clf_device *device, int outputs)
 {
     const struct clf__caps *caps = clf__device_caps(device);
-    uint64_t bytes = clf__smaller_size(caps->memory_bytes / LOGITS_SHARE, caps->max_buffer_bytes);
+    uint64_t bytes = clf__min_size(caps->memory_bytes / LOGITS_SHARE, caps->max_buffer_bytes);
     uint64_t rows = bytes / ((uint64_t)outputs * sizeof(float));
     return caps->form == CLF_FORM_CPU || rows < LOGITS_ROWS ? LOGITS_ROWS
            : rows > MOST_LOGITS_ROWS                        ? MOST_LOGITS_ROWS
@@ -73,7 +73,7 @@ static int count_rows(const struct clf__projection *projection, struct clf__tens
     double operations = 2.0 * x.columns * clf__weight_outputs(projection->weight);
     double most = clf__device_most_operations(clf__buffer_device(x.buffer)) / operations;
     int group = most > CLF__SKINNY_ROWS ? CLF__SKINNY_ROWS : 1;
-    return most < rows ? clf__larger((int)most / group * group, 1) : rows;
+    return most < rows ? clf__max_int((int)most / group * group, 1) : rows;
 }
 
 clf_status clf__projection_scratch_reserve(struct clf__projection_scratch *scratch, struct clf__arena *arena,
@@ -83,7 +83,7 @@ clf_status clf__projection_scratch_reserve(struct clf__projection_scratch *scrat
     int outputs = clf__weight_outputs(projection->weight);
     int fused = is_fused(arena->device, projection);
     scratch->rows =
-        clf__smaller(rows, fused && !with_logits ? FUSED_ROWS : logits_rows(arena->device, outputs));
+        clf__min_int(rows, fused && !with_logits ? FUSED_ROWS : logits_rows(arena->device, outputs));
     if (!fused || with_logits) {
         CLF__TRY(clf__arena_reserve(arena, &scratch->logits, CLF__F32, scratch->rows, outputs, "the logits"));
     }
@@ -95,7 +95,7 @@ clf_status clf__projection_scratch_reserve(struct clf__projection_scratch *scrat
         int64_t count = (int64_t)r * share_of(arena->device, outputs, r).lists;
         lists = count > lists ? count : lists;
     }
-    lists *= clf__larger(k, 1);
+    lists *= clf__max_int(k, 1);
     int64_t blocks = (int64_t)scratch->rows * share_of(arena->device, outputs, 1).blocks;
     CLF__TRY(clf__arena_reserve(arena, &scratch->partials, CLF__F32, 1, 4 * blocks + lists,
                                 "the parts of logits"));
@@ -281,7 +281,7 @@ clf_status clf__projection_top_k(struct clf__tensor values, struct clf__tensor i
     CLF__TRY(clf__top_k_check(values.columns));
     int fused = is_fused(clf__buffer_device(x.buffer), projection);
     for (int first = 0, count; first < x.rows; first += count) {
-        count = count_rows(projection, x, clf__smaller(scratch->rows, x.rows - first));
+        count = count_rows(projection, x, clf__min_int(scratch->rows, x.rows - first));
         struct clf__tensor chunk = clf__tensor_rows(x, first, count);
         struct clf__tensor chunk_values = clf__tensor_rows(values, first, count);
         struct clf__tensor chunk_ids = clf__tensor_rows(ids, first, count);
@@ -309,7 +309,7 @@ clf_status clf__projection_pick(struct clf__tensor picked, struct clf__tensor x,
     assert(picked.columns == x.rows && labels.columns == x.rows);
     int fused = is_fused(clf__buffer_device(x.buffer), projection);
     for (int first = 0, count; first < x.rows; first += count) {
-        count = count_rows(projection, x, clf__smaller(scratch->rows, x.rows - first));
+        count = count_rows(projection, x, clf__min_int(scratch->rows, x.rows - first));
         struct clf__tensor chunk = clf__tensor_rows(x, first, count);
         struct clf__tensor chunk_picked = clf__tensor_columns(picked, first, count);
         struct clf__tensor chunk_labels = clf__tensor_columns(labels, first, count);

@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "base/larger.h"
+#include "base/minmax.h"
 #include "device/caps.h"
 
 enum {
@@ -52,8 +52,8 @@ clf_status clf__rows_launch(const struct clf__rows_launch *launch)
     struct clf__launch kernel = {
         .program = launch->program,
         .defines = launch->defines,
-        .cpu = CLF__GRID(launch->cpu_kernel, clf__smaller_size(rows, MOST_CPU_GROUPS)),
-        .gpu = CLF__GRID(launch->gpu_kernel, clf__smaller_size(rows, MOST_GPU_GROUPS)),
+        .cpu = CLF__GRID(launch->cpu_kernel, clf__min_size(rows, MOST_CPU_GROUPS)),
+        .gpu = CLF__GRID(launch->gpu_kernel, clf__min_size(rows, MOST_GPU_GROUPS)),
         .arguments = arguments,
         .argument_count = count,
         .cost = launch->cost,

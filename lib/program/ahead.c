@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/memory.h"
-#include "base/owned.h"
+#include "base/ownership.h"
 #include "device/device.h"
 #include "program/program.h"
 #include "tuning/device_key.h"

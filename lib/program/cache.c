@@ -12,7 +12,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/owned.h"
+#include "base/ownership.h"
 #include "device/device.h"
 #include "program/program.h"
 #include "tuning/device_key.h"

@@ -8,9 +8,9 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/larger.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/minmax.h"
 #include "config/family/family.h"
 #include "config/sides.h"
 #include "device/buffer.h"
@@ -157,11 +157,11 @@ static struct clf__training_limits limits_of(const struct clf__run *run)
     clf__dataset_limits(&limits, run->train, &run->batching);
     if (run->valid) {
         clf__dataset_limits(&valid, run->valid, &run->batching);
-        limits.sequences = clf__larger(limits.sequences, valid.sequences);
-        limits.source_tokens = clf__larger(limits.source_tokens, valid.source_tokens);
-        limits.target_tokens = clf__larger(limits.target_tokens, valid.target_tokens);
-        limits.source_length = clf__larger(limits.source_length, valid.source_length);
-        limits.target_length = clf__larger(limits.target_length, valid.target_length);
+        limits.sequences = clf__max_int(limits.sequences, valid.sequences);
+        limits.source_tokens = clf__max_int(limits.source_tokens, valid.source_tokens);
+        limits.target_tokens = clf__max_int(limits.target_tokens, valid.target_tokens);
+        limits.source_length = clf__max_int(limits.source_length, valid.source_length);
+        limits.target_length = clf__max_int(limits.target_length, valid.target_length);
     }
     return limits;
 }

@@ -3,7 +3,7 @@
 #define CLF_TOOLS_TERMINAL_GUARD_H
 
 /* From now on whatever is printed on standard error, and on standard output where that is a terminal, goes
- * through clf__visible(). A pipe or a file gets the bytes of standard output as they are. Returns 0, with
+ * through clf__escape(). A pipe or a file gets the bytes of standard output as they are. Returns 0, with
  * errno, where that cannot be had. */
 int terminal_guard(void);
 

@@ -1,7 +1,7 @@
 /* Ownership checks: folders and files that other users can write to are neither read nor written. A group
  * whose only member is this user does not count as another user. */
-#ifndef CLF_BASE_OWNED_H
-#define CLF_BASE_OWNED_H
+#ifndef CLF_BASE_OWNERSHIP_H
+#define CLF_BASE_OWNERSHIP_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* Escapes text for terminals. */
-#ifndef CLF_BASE_VISIBLE_H
-#define CLF_BASE_VISIBLE_H
+#ifndef CLF_BASE_ESCAPE_H
+#define CLF_BASE_ESCAPE_H
 
 #include <stddef.h>
 
@@ -9,6 +9,6 @@
  * byte) or \u202e (a code point): control characters except newline and tab, U+0080 to U+009F,
  * bidirectional controls (embeddings, overrides, isolates), and bytes that are not UTF-8. Escaped text is
  * not changed by a second copy. */
-size_t clf__visible(char *out, size_t capacity, const char *text, size_t size);
+size_t clf__escape(char *out, size_t capacity, const char *text, size_t size);
 
 #endif

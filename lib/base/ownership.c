@@ -1,4 +1,4 @@
-#include "base/owned.h"
+#include "base/ownership.h"
 
 #include <errno.h>
 #include <fcntl.h>

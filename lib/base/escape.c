@@ -1,4 +1,4 @@
-#include "base/visible.h"
+#include "base/escape.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ static size_t first_length(const char *text, size_t size)
     return 1;
 }
 
-size_t clf__visible(char *out, size_t capacity, const char *text, size_t size)
+size_t clf__escape(char *out, size_t capacity, const char *text, size_t size)
 {
     size_t used = 0, end = 0;
     for (size_t i = 0, length; i < size; i += length) {
