@@ -175,41 +175,41 @@ CPU_KERNEL void weight_gradient_cpu(__global float *dw, const __global float *dy
 #endif
 
 /* The prefetch registers of an item: four columns of its rows item / 16 and item / 16 + 8 in x and dy. */
-struct tile_cargo {
+struct tile_prefetch {
     float4 x[2], dy[2];
 };
-#define CARGO_ROW    ((int)get_local_id(0) / 16)
-#define CARGO_COLUMN ((int)get_local_id(0) % 16 * 4)
+#define PREFETCH_ROW    ((int)get_local_id(0) / 16)
+#define PREFETCH_COLUMN ((int)get_local_id(0) % 16 * 4)
 
 /* x and dy: the item's elements in the first slice, with x_left and dy_left columns from there on. Loads
  * rows from `next` on, of `rows`. */
-static inline void fetch_cargo(struct tile_cargo *cargo, const __global float *x, size_t x_stride, int x_left,
+static inline void fetch_slice(struct tile_prefetch *prefetched, const __global float *x, size_t x_stride, int x_left,
                                const __global float *dy, size_t dy_stride, int dy_left, float scale, int rows, int next)
 {
     if (x_left >= 4 && dy_left >= 4 && next + TILE_INPUTS <= rows) {
 #pragma unroll
         for (int i = 0; i < 2; i++) {
-            cargo->x[i] = load_quad(x + (size_t)(next + 8 * i) * x_stride, 4, 0.0f);
-            cargo->dy[i] = scale * load_quad(dy + (size_t)(next + 8 * i) * dy_stride, 4, 0.0f);
+            prefetched->x[i] = load_quad(x + (size_t)(next + 8 * i) * x_stride, 4, 0.0f);
+            prefetched->dy[i] = scale * load_quad(dy + (size_t)(next + 8 * i) * dy_stride, 4, 0.0f);
         }
         return;
     }
 #pragma unroll
     for (int i = 0; i < 2; i++) {
-        int row = next + 8 * i, is_inside = CARGO_ROW + row < rows;
-        cargo->x[i] = is_inside && x_left > 0 ? load_quad(x + (size_t)row * x_stride, x_left, 0.0f) : (float4)(0.0f);
-        cargo->dy[i] =
+        int row = next + 8 * i, is_inside = PREFETCH_ROW + row < rows;
+        prefetched->x[i] = is_inside && x_left > 0 ? load_quad(x + (size_t)row * x_stride, x_left, 0.0f) : (float4)(0.0f);
+        prefetched->dy[i] =
             is_inside && dy_left > 0 ? scale * load_quad(dy + (size_t)row * dy_stride, dy_left, 0.0f) : (float4)(0.0f);
     }
 }
 
-static inline void put_cargo(__local float *x_tile, __local float *dy_tile, const struct tile_cargo *cargo)
+static inline void put_slice(__local float *x_tile, __local float *dy_tile, const struct tile_prefetch *prefetched)
 {
 #pragma unroll
     for (int i = 0; i < 2; i++) {
-        int at = (CARGO_ROW + 8 * i) * TILE + CARGO_COLUMN;
-        *(__local float4 *)&x_tile[at] = ROUND_QUAD(cargo->x[i]);
-        *(__local float4 *)&dy_tile[at] = ROUND_QUAD(cargo->dy[i]);
+        int at = (PREFETCH_ROW + 8 * i) * TILE + PREFETCH_COLUMN;
+        *(__local float4 *)&x_tile[at] = ROUND_QUAD(prefetched->x[i]);
+        *(__local float4 *)&dy_tile[at] = ROUND_QUAD(prefetched->dy[i]);
     }
 }
 
@@ -220,21 +220,21 @@ GPU_KERNEL_OF(TILE_GROUP) void weight_gradient_gpu(__global float *dw, const __g
 {
     __local float x_tile[2 * TILE_INPUTS * TILE] __attribute__((aligned(16)));  /* (2, 16, 64) */
     __local float dy_tile[2 * TILE_INPUTS * TILE] __attribute__((aligned(16))); /* (2, 16, 64) */
-    int k = (int)get_group_id(0) * TILE, n = (int)get_group_id(1) * TILE, column = ALONG * 4;
-    x += x_offset + (size_t)CARGO_ROW * x_stride + k + CARGO_COLUMN;
-    dy += dy_offset + (size_t)CARGO_ROW * dy_stride + n + CARGO_COLUMN;
-    int x_left = inputs - k - CARGO_COLUMN, dy_left = outputs - n - CARGO_COLUMN;
+    int k = (int)get_group_id(0) * TILE, n = (int)get_group_id(1) * TILE, column = THREAD_COLUMN * 4;
+    x += x_offset + (size_t)PREFETCH_ROW * x_stride + k + PREFETCH_COLUMN;
+    dy += dy_offset + (size_t)PREFETCH_ROW * dy_stride + n + PREFETCH_COLUMN;
+    int x_left = inputs - k - PREFETCH_COLUMN, dy_left = outputs - n - PREFETCH_COLUMN;
     /* The item's columns are in one panel, which may be missing. */
     int has_panel = n + column / PANEL * PANEL < outputs;
     dw += (size_t)(n + column / PANEL * PANEL) * inputs + (size_t)k * PANEL + column % PANEL;
-#define INPUT_AT(i) (SPOT(i) * PANEL)
-#define HAS(i)      (has_panel && k + SPOT(i) < inputs)
+#define INPUT_AT(i) (ROW_INDEX(i) * PANEL)
+#define HAS(i)      (has_panel && k + ROW_INDEX(i) < inputs)
     struct tile_sums sums;
 #define LOAD(i) sums.row##i = HAS(i) ? *(const __global float4 *)(dw + INPUT_AT(i)) : (float4)(0.0f);
     LOAD(0) LOAD(1) LOAD(2) LOAD(3) LOAD(4) LOAD(5) LOAD(6) LOAD(7)
-    struct tile_cargo cargo;
-#define FETCH_SLICE(next)      fetch_cargo(&cargo, x, x_stride, x_left, dy, dy_stride, dy_left, scale, rows, next);
-#define PUT_SLICE(x_to, dy_to) put_cargo(x_to, dy_to, &cargo);
+    struct tile_prefetch prefetched;
+#define FETCH_SLICE(next)      fetch_slice(&prefetched, x, x_stride, x_left, dy, dy_stride, dy_left, scale, rows, next);
+#define PUT_SLICE(x_to, dy_to) put_slice(x_to, dy_to, &prefetched);
     SUM_SLICES(&sums, x_tile, TILE, dy_tile, rows)
     /* Lanes beyond the outputs stay zero, even after an infinity. */
     int4 is_output = n + column + (int4)(0, 1, 2, 3) < outputs;

@@ -23,12 +23,12 @@ typedef float4 tile_quad;
 #define INPUTS_UNROLLED 2
 #endif
 
-/* The first column of an item is ALONG * 4, its rows are SPOT(i): 4 neighbours in each half of the tile.
- * So 32 consecutive items read 8 neighbouring quads of one operand and 4 of the other, which local memory
- * serves in one access. */
-#define ALONG   ((int)get_local_id(0) % 8 + (int)get_local_id(0) / 32 % 2 * 8)
-#define ACROSS  ((int)get_local_id(0) / 8 % 4 + (int)get_local_id(0) / 64 * 4)
-#define SPOT(i) ((i) / 4 * 32 + ACROSS * 4 + (i) % 4)
+/* The first column of an item is THREAD_COLUMN * 4, its rows are ROW_INDEX(i): 4 neighbours in each half
+ * of the tile. So 32 consecutive items read 8 neighbouring quads of one operand and 4 of the other, which
+ * local memory serves in one access. */
+#define THREAD_COLUMN ((int)get_local_id(0) % 8 + (int)get_local_id(0) / 32 % 2 * 8)
+#define THREAD_ROW    ((int)get_local_id(0) / 8 % 4 + (int)get_local_id(0) / 64 * 4)
+#define ROW_INDEX(i)  ((i) / 4 * 32 + THREAD_ROW * 4 + (i) % 4)
 
 /* The sums of an item, one quad per row: named members, because some compilers keep an array of them in
  * memory. */
@@ -93,8 +93,8 @@ static inline void multiply_slice(struct tile_sums *sums, const __local tile_num
         if (next < (inputs)) {                                                                                         \
             FETCH_SLICE(next)                                                                                          \
         }                                                                                                              \
-        multiply_slice(sums, a_tile + half_at * TILE_INPUTS * (a_pitch) + ACROSS * 4, a_pitch,                         \
-                       b_tile + half_at * TILE_INPUTS * TILE + ALONG * 4, (inputs)-now);                               \
+        multiply_slice(sums, a_tile + half_at * TILE_INPUTS * (a_pitch) + THREAD_ROW * 4, a_pitch,                     \
+                       b_tile + half_at * TILE_INPUTS * TILE + THREAD_COLUMN * 4, (inputs)-now);                       \
         if (next < (inputs)) {                                                                                         \
             PUT_SLICE(a_tile + (1 - half_at) * TILE_INPUTS * (a_pitch), b_tile + (1 - half_at) * TILE_INPUTS * TILE)   \
         }                                                                                                              \

@@ -4,15 +4,15 @@
  *
  * Columns are processed in blocks of 32 panels. The state of a row and a block is
  *
- *     sum    of exp(logit - base), without the banned ids
- *     base   the initial base of the block, or more
- *     aside  sum of exp(logit - largest), and largest, of the banned ids
+ *     sum         of exp(logit - base), without the banned ids
+ *     base        the initial base of the block, or more
+ *     suppressed  sum of exp(logit - largest), and largest, of the banned ids
  *
  * Blocks depend only on V, and no sum extends beyond one, so that bits do not depend on the assignment of
  * blocks to groups. The candidates of a row are kept in lists, one for each group that has some of its
  * blocks; the candidates do not depend on this assignment.
  *
- * A row of partials: base, sum, aside and aside_largest of each block, then the values of each list
+ * A row of partials: base, sum, suppressed and suppressed_largest of each block, then the values of each list
  * (lists, k); a row of ids: the ids of each list. A pick has no banned ids, k = 1, and the label's logit
  * of each row in picked.
  *
@@ -112,11 +112,11 @@ static inline uint panel_bit(int id, int first_panel)
 struct row_states {
     float16 sums[MOST_ROWS];
     float bases[MOST_ROWS];
-    float bars[MOST_ROWS]; /* thresholds: logits up to this are no candidates and keep the base */
+    float thresholds[MOST_ROWS]; /* thresholds: logits up to this are no candidates and keep the base */
     float lasts[MOST_ROWS]; /* of the k best so far */
     float16 best[MOST_ROWS]; /* the values, after +inf, if k is at most 16 */
     int16 best_ids[MOST_ROWS];
-    float asides[MOST_ROWS], asides_largest[MOST_ROWS];
+    float suppressed[MOST_ROWS], suppressed_largest[MOST_ROWS];
     uint marks[MOST_ROWS]; /* panels with a banned id or the label */
 };
 
@@ -124,9 +124,9 @@ static void begin_block(struct row_states *states, int i)
 {
     states->sums[i] = 0.0f;
     states->bases[i] = -INFINITY;
-    states->bars[i] = -INFINITY;
-    states->asides[i] = 0.0f;
-    states->asides_largest[i] = -INFINITY;
+    states->thresholds[i] = -INFINITY;
+    states->suppressed[i] = 0.0f;
+    states->suppressed_largest[i] = -INFINITY;
     states->marks[i] = 0;
 }
 
@@ -153,20 +153,20 @@ static inline int wide_first_above(struct wide left, struct wide right, float ba
 #define exp_of(x) near_exp16((x) < -87.0f ? (float16)(-87.0f) : (x))
 
 /* Removes the banned ids of a panel from its logits. A repeated id finds -inf. */
-static void set_aside(struct row_states *states, int i, float *logits, int column, const struct ban_list *banned, int row)
+static void suppress_banned(struct row_states *states, int i, float *logits, int column, const struct ban_list *banned, int row)
 {
     for (int b = first_ban(banned, row); b < end_ban(banned, row); b++) {
         int at = banned->ids[b] - column;
         if (banned->ids[b] < 0 || at < 0 || at >= PANEL) {
             continue;
         }
-        float logit = logits[at], largest = states->asides_largest[i];
+        float logit = logits[at], largest = states->suppressed_largest[i];
         logits[at] = -INFINITY;
         if (logit > largest) {
-            states->asides[i] = states->asides[i] * exp(largest - logit) + 1.0f;
-            states->asides_largest[i] = logit;
+            states->suppressed[i] = states->suppressed[i] * exp(largest - logit) + 1.0f;
+            states->suppressed_largest[i] = logit;
         } else if (logit != -INFINITY) { /* NaN too */
-            states->asides[i] += exp(logit - largest);
+            states->suppressed[i] += exp(logit - largest);
         }
     }
 }
@@ -194,10 +194,10 @@ static inline void store_last(const float16 *best, const int16 *best_ids, __glob
 
 /* Processes a panel with a logit above the threshold. In ascending ids, so that the first of equal values
  * stays first. */
-#define raise_bar(states, i, left, right, column, values, ids, k)                                                      \
-    wide_raise_bar(states, i, WIDE(left), WIDE(right), column, values, ids, k)
-static void wide_raise_bar(struct row_states *states, int i, struct wide first, struct wide second, int column,
-                      __global float *values, __global int *ids, int k)
+#define raise_threshold(states, i, left, right, column, values, ids, k)                                                \
+    wide_raise_threshold(states, i, WIDE(left), WIDE(right), column, values, ids, k)
+static void wide_raise_threshold(struct row_states *states, int i, struct wide first, struct wide second, int column,
+                                 __global float *values, __global int *ids, int k)
 {
     float16 left = first.v, right = second.v;
     float logits[PANEL];
@@ -222,7 +222,7 @@ static void wide_raise_bar(struct row_states *states, int i, struct wide first, 
         states->bases[i] = base = higher;
     }
     states->lasts[i] = last;
-    states->bars[i] = fmin(last, base + MOST_ABOVE);
+    states->thresholds[i] = fmin(last, base + MOST_ABOVE);
 }
 
 /* The sum over the blocks of sums[b] * exp(bases[b] - largest), in one order. */
@@ -256,9 +256,9 @@ static void merge_row(__global float *best, __global int *best_ids, __global flo
         all = fmax(all, partial[3 * blocks + b]);
     }
     if (both && all > -INFINITY) {
-        float aside = merged(partial + 2 * blocks, partial + 3 * blocks, all, blocks);
+        float suppressed = merged(partial + 2 * blocks, partial + 3 * blocks, all, blocks);
         answer[0] = all;
-        answer[1] = log((largest > -INFINITY ? sum * exp(largest - all) : sum) + aside);
+        answer[1] = log((largest > -INFINITY ? sum * exp(largest - all) : sum) + suppressed);
     }
 }
 
@@ -328,7 +328,7 @@ static inline void take_marked(struct row_states *states, const struct row_group
     if (group->labels) {
         group->picked[i] = logits[group->labels[i] - column];
     } else {
-        set_aside(states, i, logits, column, &group->bans, i);
+        suppress_banned(states, i, logits, column, &group->bans, i);
         *left = vload16(0, logits);
         *right = vload16(1, logits);
     }
@@ -355,8 +355,8 @@ static inline void take_panel(struct row_states *states, const struct row_group 
         if (states->marks[i] >> mark & 1) {
             take_marked(states, group, i, column, &left, &right);
         }
-        if (ANY(left > states->bars[i] || right > states->bars[i])) {
-            raise_bar(states, i, left, right, column, group->values + (size_t)i * group->partials_stride,
+        if (ANY(left > states->thresholds[i] || right > states->thresholds[i])) {
+            raise_threshold(states, i, left, right, column, group->values + (size_t)i * group->partials_stride,
                       group->ids + (size_t)i * group->ids_stride, group->k);
         }
         float base = states->bases[i] == -INFINITY ? 0.0f : states->bases[i];
@@ -371,8 +371,8 @@ static inline void store_blocks(const struct row_states *states, const struct ro
         __global float *partial = group->partials + (size_t)i * group->partials_stride + block;
         partial[0] = states->bases[i];
         partial[blocks] = sum16(states->sums[i]);
-        partial[2 * blocks] = states->asides[i];
-        partial[3 * blocks] = states->asides_largest[i];
+        partial[2 * blocks] = states->suppressed[i];
+        partial[3 * blocks] = states->suppressed_largest[i];
     }
 }
 

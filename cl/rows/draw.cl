@@ -77,8 +77,8 @@ static inline struct wide wide_load_range(const __global float *x, int c, struct
  * with -log(u) > -below, because g < -log(u). NaN may be included. */
 static inline int may_win(const uint16 *words, const float16 *below)
 {
-    float16 bar = exp16(*below < 0.0f ? *below : (float16)(0.0f)) * 1.0001f;
-    int16 is_under = convert_float16(*words) * 0x1p-32f <= bar;
+    float16 threshold = exp16(*below < 0.0f ? *below : (float16)(0.0f)) * 1.0001f;
+    int16 is_under = convert_float16(*words) * 0x1p-32f <= threshold;
     return any(is_under.lo | is_under.hi);
 }
 
