@@ -6,7 +6,7 @@ the other; then the ranks add up their gradients, and each takes the step for it
 import dataclasses
 import math
 
-# Bytes that clformer's tree adds up at a time, and a rank's share of them at least: lib/backprop/lending.c
+# Bytes that clformer's tree adds up at a time, and a rank's share of them at least: lib/backprop/buckets.c
 STRETCH, LEAST_SHARE = 1 << 20, 1 << 16
 
 

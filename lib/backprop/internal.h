@@ -24,34 +24,35 @@ struct clf__trained {
     struct clf__weight *weight;                    /* the weight of the values; NULL for a vector */
     int decays;
     int first_part, parts; /* partial sums of squares */
-    int stage;             /* its gradient is complete after this stage: see lending.c */
+    int stage;             /* its gradient is complete after this stage: see buckets.c */
     size_t place;          /* offset of its gradient among all gradients, in floats */
 };
 
 /* A gradient bucket: gradients that the ranks all-reduce at a time. */
-struct clf__stretch {
-    int loan;
-    size_t first, count;  /* floats of the loan */
+struct clf__bucket {
+    int range;
+    size_t first, count;  /* floats of the range */
     size_t place;         /* offset of the first float among all gradients */
     const size_t *shares; /* (ranks) floats of the share of each rank */
 };
 
 /* Gradient buckets: the backward pass maps finished gradients to the host, from the top layer down, and
  * the ranks all-reduce them asynchronously. */
-struct clf__lending {
-    struct clf__loan *loans;        /* (count) mapped ranges, in the order of completion */
-    int *stages;                    /* (count) the stage that completes each range */
-    int count, begun;               /* of this pass */
-    int is_on;                      /* the current pass maps gradients */
-    struct clf__stretch *stretches; /* (stretch_count) buckets, in the order of the ranges */
-    int stretch_count;
-    size_t *shares; /* of all stretches */
+struct clf__gradient_buckets {
+    struct clf__mapped_range *ranges; /* (range_count) in the order of completion */
+    int *stages;                      /* (range_count) the stage that completes each range */
+    int range_count;
+    int begun;                 /* ranges of this pass whose mapping was enqueued */
+    int is_on;                 /* the current pass maps gradients */
+    struct clf__bucket *items; /* (count) in the order of the ranges */
+    int count;
+    size_t *shares; /* of all buckets */
     size_t longest, largest_share;
 };
 
 /* A part of an array whose moments this rank keeps and which it updates. */
 struct clf__piece {
-    int trained, stretch;
+    int trained, bucket;
     size_t first, count; /* of the array */
     struct clf__tensor moments[2];
 };
@@ -94,7 +95,7 @@ struct clf__training {
     struct clf__piece *pieces;                /* (piece_count) all arrays, or this rank's share of them */
     int piece_count;
     float *gathered[CLF__TICKETS]; /* buckets of an all-gather, if moments are sharded */
-    struct clf__lending lending;
+    struct clf__gradient_buckets buckets;
     struct clf__parameter_list list;
     struct clf__place *places; /* one a parameter */
     struct clf__trained *trained;
@@ -144,15 +145,15 @@ static inline int clf__training_kinds(const struct clf__training *training)
     return training->options.shards_moments ? CLF__FIRST_MOMENTS : CLF__TRAINED_KINDS;
 }
 
-/* lending.c: gradient buckets. */
-clf_status clf__lending_create(struct clf__training *training);
-void clf__lending_free(struct clf__training *training);
+/* buckets.c: gradient buckets. */
+clf_status clf__buckets_create(struct clf__training *training);
+void clf__buckets_free(struct clf__training *training);
 /* The stage that completes the gradients of a layer. */
-int clf__lending_stage(const struct clf__config *config, enum clf__side side, int layer);
+int clf__gradient_stage(const struct clf__config *config, enum clf__side side, int layer);
 /* Maps the gradients that are complete after `stage`, if this pass maps them. */
-clf_status clf__lending_reach(struct clf__training *training, int stage);
+clf_status clf__buckets_map_until(struct clf__training *training, int stage);
 
-/* shards.c: the moments that this rank keeps. Fills pieces; called after clf__lending_create(). */
+/* shards.c: the moments that this rank keeps. Fills pieces; called after clf__buckets_create(). */
 clf_status clf__shards_create(struct clf__training *training);
 void clf__shards_free(struct clf__training *training);
 /* Gathers all ranks' values on each rank, after each rank has updated its pieces. */

@@ -171,7 +171,8 @@ static clf_status backward(struct clf__training *training, const struct clf__pas
         struct clf__layer_training its = layer_training(training, pass, side, i);
         CLF__TRY(clf__layer_backward(&gradient->layers[i], layer, layer_rows(training, pass, side, i),
                                      &record, &workspace, &its));
-        CLF__TRY(clf__lending_reach(training, clf__lending_stage(&training->transformer->config, side, i)));
+        CLF__TRY(
+            clf__buckets_map_until(training, clf__gradient_stage(&training->transformer->config, side, i)));
     }
     struct clf__embedder_training embedder = embedder_training(training, pass, side);
     return clf__embedder_backward(&gradient->embedder, workspace.x, &stack->embedder, &embedder,

@@ -148,7 +148,7 @@ static clf_status walk_module(void *context, const struct clf__module *module)
 {
     struct walker *walker = context;
     void *at[CLF__TRAINED_KINDS] = {NULL};
-    walker->stage = clf__lending_stage(&walker->training->transformer->config, module->side, module->layer);
+    walker->stage = clf__gradient_stage(&walker->training->transformer->config, module->side, module->layer);
     struct clf__weight *weights[CLF__TRAINED_KINDS] = {NULL};
     for (int form = 0; form < walker->kinds; form++) {
         at[form] = clf__tree_module(module, stacks_of(walker->training, form));

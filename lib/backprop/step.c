@@ -40,17 +40,17 @@ static clf_status run(struct clf__training *training, const struct clf__training
  * after the reduction, without waiting for the device. */
 clf_status clf__training_backward_begin(struct clf__training *training,
                                         const struct clf__training_batch *batch, float gradient_scale,
-                                        uint32_t pass, int lends)
+                                        uint32_t pass, int maps_gradients)
 {
-    struct clf__lending *lending = &training->lending;
+    struct clf__gradient_buckets *buckets = &training->buckets;
     training->pass = (struct clf__pass){.is_training = 1, .number = pass, .gradient_scale = gradient_scale};
-    lending->is_on = lends;
-    lending->begun = 0;
+    buckets->is_on = maps_gradients;
+    buckets->begun = 0;
     CLF__TRY(run(training, batch));
     if (clf__training_has_relative(training)) {
         CLF__TRY(finish_gradients(training));
     }
-    return clf__lending_reach(training, INT_MAX);
+    return clf__buckets_map_until(training, INT_MAX);
 }
 
 clf_status clf__training_complete_sums(struct clf__training *training)
@@ -89,7 +89,7 @@ static clf_status sum_squares(struct clf__training *training, int count)
     for (int i = 0; i < training->piece_count; i++) {
         const struct clf__piece *piece = &training->pieces[i];
         const struct clf__trained *trained = &training->trained[piece->trained];
-        int first = trained->first_part + (int)(piece->first / CLF__ADAM_STRETCH);
+        int first = trained->first_part + (int)(piece->first / CLF__ADAM_BLOCK);
         CLF__TRY(clf__sum_squares(
             clf__tensor_columns(training->parts, first, clf__sum_squares_parts(piece->count)),
             clf__tensor_columns(trained->arrays[CLF__GRADIENTS], (int)piece->first, (int)piece->count)));

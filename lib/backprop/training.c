@@ -220,7 +220,7 @@ static clf_status make(struct clf__training *training)
                                          form == CLF__GRADIENTS ? "room for gradients" : "room for moments"));
     }
     CLF__TRY(clf__training_place(training));
-    CLF__TRY(clf__lending_create(training));
+    CLF__TRY(clf__buckets_create(training));
     CLF__TRY(clf__shards_create(training));
     CLF__TRY(reserve_host(training));
     if (training->options.keeps_padding) {
@@ -280,7 +280,7 @@ void clf__training_free(struct clf__training *training)
     }
     clf__arena_free(&training->arena);
     leave_weights(training);
-    clf__lending_free(training);
+    clf__buckets_free(training);
     clf__shards_free(training);
     for (int form = CLF__TRAINED_KINDS - 1; form >= CLF__GRADIENTS; form--) {
         clf__mirror_free(clf__training_mirror(training, form), &training->transformer->config);

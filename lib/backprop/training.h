@@ -60,11 +60,11 @@ struct clf__training_loss {
 clf_status clf__training_backward(struct clf__training *training, const struct clf__training_batch *batch,
                                   float gradient_scale, uint32_t pass, struct clf__training_loss *loss);
 
-/* The same in two halves: the first enqueues the work and, if `lends`, maps the gradients for sums.h as
- * they are completed; the second waits for the losses. */
+/* The same in two halves: the first enqueues the work and, if `maps_gradients`, maps the gradients for sums.h
+ * as they are completed; the second waits for the losses. */
 clf_status clf__training_backward_begin(struct clf__training *training,
                                         const struct clf__training_batch *batch, float gradient_scale,
-                                        uint32_t pass, int lends);
+                                        uint32_t pass, int maps_gradients);
 clf_status clf__training_backward_end(struct clf__training *training, struct clf__training_loss *loss);
 
 /* Completes gradients that were summed over ranks, on a rank without a pass in this update: sets the

@@ -66,7 +66,7 @@ static size_t width_of(const struct clf__tree_options *options)
 static size_t packed_bytes(const struct clf__communicator *communicator,
                            const struct clf__tree_options *options)
 {
-    return most_nodes(communicator, options->most, 0) * options->stretch * width_of(options);
+    return most_nodes(communicator, options->most, 0) * options->bucket * width_of(options);
 }
 
 static size_t most_parts(const struct clf__communicator *communicator,
@@ -207,9 +207,9 @@ size_t clf__tree_shares_before(const size_t *shares, int rank)
     return count;
 }
 
-static struct clf__tree_flight *flight_of(struct clf__tree_sum *sum, int64_t stretch, int *ticket)
+static struct clf__tree_flight *flight_of(struct clf__tree_sum *sum, int64_t bucket, int *ticket)
 {
-    int index = (int)(stretch % CLF__TREE_FLIGHTS);
+    int index = (int)(bucket % CLF__TREE_FLIGHTS);
     *ticket = 2 * index;
     return &sum->flights[index];
 }
@@ -236,11 +236,11 @@ static clf_status begin(struct clf__tree_sum *sum, float *const *values, float *
 }
 
 /* Adds the nodes of this rank's share. */
-static clf_status add(struct clf__tree_sum *sum, int64_t stretch)
+static clf_status add(struct clf__tree_sum *sum, int64_t bucket)
 {
     const struct clf__communicator *ranks = sum->communicator;
     int ticket;
-    struct clf__tree_flight *flight = flight_of(sum, stretch, &ticket);
+    struct clf__tree_flight *flight = flight_of(sum, bucket, &ticket);
     CLF__TRY(ranks->finish(ranks, ticket));
     size_t share = flight->shares[ranks->rank], own = clf__tree_shares_before(flight->shares, ranks->rank);
     float *parts = sum->options.is_bf16 ? sum->floats : flight->parts;

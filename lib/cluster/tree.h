@@ -39,8 +39,8 @@ struct clf__tree_options {
     /* Leaves and sums of nodes are rounded to bf16, on every rank, and sent as bf16: half the bytes, with
      * the same bits for any number of ranks. */
     int is_bf16;
-    int is_scattered;      /* a rank receives only its share of the sum (reduce-scatter) */
-    size_t stretch, share; /* the most floats of a bucket, and of a rank's share of a bucket */
+    int is_scattered;     /* a rank receives only its share of the sum (reduce-scatter) */
+    size_t bucket, share; /* the most floats of a bucket, and of a rank's share of a bucket */
 };
 
 /* The floats in the shares of the ranks before `rank`; for the number of ranks: the length of a bucket. */

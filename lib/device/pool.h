@@ -22,20 +22,20 @@ clf_status clf__pool_allocate(struct clf__pool *pool, const char *what);
 /* Fills the whole pool with zeros again. */
 clf_status clf__pool_clear(const struct clf__pool *pool);
 
-/* The number of floats that clf__pool_lend() passes to its visitor, in all chunks together. */
+/* The number of floats that clf__pool_visit() passes to its visitor, in all chunks together. */
 size_t clf__pool_floats(const struct clf__pool *pool);
 size_t clf__pool_chunk_floats(const struct clf__pool *pool, int chunk);
 
 /* Maps each chunk to the host and calls `visit` with its floats, which may be changed; padding between
  * buffers is zero and must stay zero. */
 typedef clf_status clf__floats_visitor(const void *context, float *values, size_t count);
-clf_status clf__pool_lend(const struct clf__pool *pool, clf__floats_visitor *visit, const void *context);
+clf_status clf__pool_visit(const struct clf__pool *pool, clf__floats_visitor *visit, const void *context);
 
 /* The offset of a buffer among the floats of all chunks. */
 size_t clf__pool_place(const struct clf__pool *pool, const struct clf__buffer *buffer);
 
 /* A mapping: floats of one chunk that the host reads and writes while the device uses others. */
-struct clf__loan {
+struct clf__mapped_range {
     int chunk;
     size_t first, count; /* range of floats in the chunk */
     void *memory;        /* sub-buffer of these floats, because kernels use others meanwhile; NULL: not
@@ -46,12 +46,12 @@ struct clf__loan {
 
 /* Enqueues the mapping after the commands enqueued so far, without waiting. The device must not use the
  * floats until they are unmapped. */
-clf_status clf__pool_lend_later(const struct clf__pool *pool, struct clf__loan *loan);
+clf_status clf__pool_map_range(const struct clf__pool *pool, struct clf__mapped_range *range);
 /* Finds whether the mapping is complete, so that the host may read and write the floats. */
-clf_status clf__pool_has_lent(int *out, const struct clf__pool *pool, const struct clf__loan *loan);
+clf_status clf__pool_is_mapped(int *out, const struct clf__pool *pool, const struct clf__mapped_range *range);
 /* Unmaps the floats; commands enqueued from now on see the host's writes. Does nothing if they are not
  * mapped. */
-clf_status clf__pool_take_back(const struct clf__pool *pool, struct clf__loan *loan);
+clf_status clf__pool_unmap_range(const struct clf__pool *pool, struct clf__mapped_range *range);
 
 /* The buffers stay valid; freeing the last buffer of a chunk frees the chunk. */
 void clf__pool_free(struct clf__pool *pool);

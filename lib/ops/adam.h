@@ -18,7 +18,7 @@ struct clf__adam {
 
 /* Part of an array has the same bits as in the whole array if it starts at a multiple of this number and
  * ends at another or at the end of the array. */
-enum { CLF__ADAM_STRETCH = 4096 };
+enum { CLF__ADAM_BLOCK = 4096 };
 
 /* m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2, w -= rate * (m / correction1) / (sqrt(v /
  * correction2) + epsilon); dw becomes 0. All are (1, n) in any order, the same for each. */
