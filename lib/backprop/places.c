@@ -83,8 +83,8 @@ static clf_status walk_weight(struct walker *walker, struct clf__weight *const w
      * padding of the layout. */
     const char *name = walker->training->list.items[walker->index].name;
     CLF__TRY(clf__training_check_count(name, (int64_t)clf__weight_elements(weights[CLF__VALUES])));
-    for (int form = 0; form < walker->kinds; form++) {
-        arrays[form] = array_of(weights[form]);
+    for (int kind = 0; kind < walker->kinds; kind++) {
+        arrays[kind] = array_of(weights[kind]);
     }
     place_next(walker, weights, arrays, first);
     return CLF_OK;
@@ -94,9 +94,9 @@ static clf_status walk_weight(struct walker *walker, struct clf__weight *const w
 static void walk_tensor(struct walker *walker, void *const at[CLF__TRAINED_KINDS], size_t offset)
 {
     struct clf__tensor vectors[CLF__TRAINED_KINDS] = {{.buffer = NULL}};
-    for (int form = 0; form < walker->kinds; form++) {
-        const struct clf__tensor *tensor = (const void *)((const char *)at[form] + offset);
-        vectors[form] = clf__tensor_floats(tensor->buffer, 1, tensor->rows * tensor->columns);
+    for (int kind = 0; kind < walker->kinds; kind++) {
+        const struct clf__tensor *tensor = (const void *)((const char *)at[kind] + offset);
+        vectors[kind] = clf__tensor_floats(tensor->buffer, 1, tensor->rows * tensor->columns);
     }
     place_next(walker, NULL, vectors, 0);
 }
@@ -105,9 +105,9 @@ static void walk_bias(struct walker *walker, void *const at[CLF__TRAINED_KINDS],
 {
     struct clf__tensor vectors[CLF__TRAINED_KINDS] = {{.buffer = NULL}};
     const struct clf__linear *values = at[CLF__VALUES];
-    for (int form = 0; form < walker->kinds; form++) {
-        const struct clf__linear *linear = at[form];
-        vectors[form] = clf__tensor_floats(linear->bias, 1, clf__weight_outputs(values->weight));
+    for (int kind = 0; kind < walker->kinds; kind++) {
+        const struct clf__linear *linear = at[kind];
+        vectors[kind] = clf__tensor_floats(linear->bias, 1, clf__weight_outputs(values->weight));
     }
     place_next(walker, NULL, vectors, first);
 }
@@ -119,8 +119,8 @@ static clf_status walk_linear(struct walker *walker, void *const at[CLF__TRAINED
     struct clf__training *training = walker->training;
     const struct clf__linear *gradients = at[CLF__GRADIENTS];
     struct clf__weight *weights[CLF__TRAINED_KINDS] = {NULL};
-    for (int form = 0; form < walker->kinds; form++) {
-        weights[form] = ((const struct clf__linear *)at[form])->weight;
+    for (int kind = 0; kind < walker->kinds; kind++) {
+        weights[kind] = ((const struct clf__linear *)at[kind])->weight;
     }
     for (int i = 0, first = 0; i < module->part_count; first += module->parts[i].rows, i++) {
         const struct clf__module_part *part = &module->parts[i];
@@ -138,10 +138,10 @@ static clf_status walk_linear(struct walker *walker, void *const at[CLF__TRAINED
 }
 
 /* The stacks with values, gradients or moments. */
-static struct clf__stacks stacks_of(struct clf__training *training, int form)
+static struct clf__stacks stacks_of(struct clf__training *training, int kind)
 {
-    return form == CLF__VALUES ? clf__transformer_stacks(training->transformer)
-                               : clf__mirror_stacks(clf__training_mirror(training, form));
+    return kind == CLF__VALUES ? clf__transformer_stacks(training->transformer)
+                               : clf__gradient_tree_stacks(clf__training_tree(training, kind));
 }
 
 static clf_status walk_module(void *context, const struct clf__module *module)
@@ -150,8 +150,8 @@ static clf_status walk_module(void *context, const struct clf__module *module)
     void *at[CLF__TRAINED_KINDS] = {NULL};
     walker->stage = clf__gradient_stage(&walker->training->transformer->config, module->side, module->layer);
     struct clf__weight *weights[CLF__TRAINED_KINDS] = {NULL};
-    for (int form = 0; form < walker->kinds; form++) {
-        at[form] = clf__tree_module(module, stacks_of(walker->training, form));
+    for (int kind = 0; kind < walker->kinds; kind++) {
+        at[kind] = clf__tree_module(module, stacks_of(walker->training, kind));
     }
     switch (module->kind) {
     case CLF__MODULE_LINEAR:
@@ -168,8 +168,8 @@ static clf_status walk_module(void *context, const struct clf__module *module)
     case CLF__MODULE_WEIGHT:
         break;
     }
-    for (int form = 0; form < walker->kinds; form++) {
-        weights[form] = *(struct clf__weight *const *)at[form];
+    for (int kind = 0; kind < walker->kinds; kind++) {
+        weights[kind] = *(struct clf__weight *const *)at[kind];
     }
     return walk_weight(walker, weights, 0);
 }

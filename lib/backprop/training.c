@@ -214,10 +214,10 @@ static clf_status make(struct clf__training *training)
     CLF__TRY(clf__transformer_reach(training->transformer, training->limits.source_length,
                                     training->limits.target_length));
     CLF__TRY(reserve(training));
-    for (int form = CLF__GRADIENTS; form < clf__training_kinds(training); form++) {
-        CLF__TRY(clf__mirror_create_zero(clf__training_mirror(training, form),
-                                         clf__transformer_stacks(training->transformer), &transformer->config,
-                                         form == CLF__GRADIENTS ? "room for gradients" : "room for moments"));
+    for (int kind = CLF__GRADIENTS; kind < clf__training_kinds(training); kind++) {
+        CLF__TRY(clf__gradient_tree_create_zero(
+            clf__training_tree(training, kind), clf__transformer_stacks(training->transformer),
+            &transformer->config, kind == CLF__GRADIENTS ? "room for gradients" : "room for moments"));
     }
     CLF__TRY(clf__training_place(training));
     CLF__TRY(clf__buckets_create(training));
@@ -282,8 +282,8 @@ void clf__training_free(struct clf__training *training)
     leave_weights(training);
     clf__buckets_free(training);
     clf__shards_free(training);
-    for (int form = CLF__TRAINED_KINDS - 1; form >= CLF__GRADIENTS; form--) {
-        clf__mirror_free(clf__training_mirror(training, form), &training->transformer->config);
+    for (int kind = CLF__TRAINED_KINDS - 1; kind >= CLF__GRADIENTS; kind--) {
+        clf__gradient_tree_free(clf__training_tree(training, kind), &training->transformer->config);
     }
     clf__parameter_list_free(&training->list);
     clf__free(training->places);

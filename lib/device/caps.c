@@ -74,9 +74,9 @@ clf_status clf__caps_build_options(char **out, const struct clf__listed_device *
     int is_exact = device->has_exact_division && (caps->without & CLF__WITHOUT_EXACT_DIVISION) == 0;
     int needs_3 = has_subgroups || (info->has_integer_dot_product && caps->has_integer_dot_product) ||
                   caps->has_device_atomics;
-    char apart[32] = "";
-    if (caps->apart > 0) {
-        snprintf(apart, sizeof apart, " -DAPART=%d", caps->apart);
+    char program_key[32] = "";
+    if (caps->program_key > 0) {
+        snprintf(program_key, sizeof program_key, " -DPROGRAM_KEY=%d", caps->program_key);
     }
     return clf__format(
         out,
@@ -91,7 +91,7 @@ clf_status clf__caps_build_options(char **out, const struct clf__listed_device *
         caps->level->instructions & CLF__DOT_BF16 ? " -DHAS_DOT_BF16" : "",
         caps->level->instructions & CLF__TILES ? " -DHAS_TILES" : "",
         caps->level->matrix.define ? " -DHAS_MATRIX " : "",
-        caps->level->matrix.define ? caps->level->matrix.define : "", apart);
+        caps->level->matrix.define ? caps->level->matrix.define : "", program_key);
 }
 
 int clf__caps_have_matrix(const struct clf__caps *caps)

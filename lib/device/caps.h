@@ -30,8 +30,8 @@ struct clf__caps {
     int has_fixed_addresses; /* the address of a buffer stays constant between launches; no OpenCL property
                               * reports this */
     int is_paced;            /* may have a watchdog: its work is enqueued in portions (queue.h) */
-    int apart;               /* > 0: a key that gives its programs another hash than programs of other open
-                              * devices: opening/apart.h */
+    int program_key;         /* > 0: a key that gives its programs another hash than programs of other open
+                              * devices: opening/program_key.h */
     unsigned
         without; /* the features that $CLFORMER_WITHOUT turns off: CLF__WITHOUT_... of base/environment.h */
     struct clf__tuning tuning; /* its choices are the members above */

@@ -38,7 +38,7 @@ struct clf_device {
     struct clf__buffer *packed;     /* scratch of gemm/activations.c, NULL until it is needed */
     struct clf__buffer *transposed; /* scratch of gemm/native_gradient.c, likewise */
     struct clf__slab *slab;         /* the last slab of slab.c; NULL: none, or all of its buffers are freed */
-    struct clf_device *next_apart;  /* of opening/apart.c */
+    struct clf_device *next_keyed;  /* of opening/program_key.c */
     int has_no_slabs;               /* allocating one failed, so no other is tried */
     struct clf_device *next_holder; /* used by device/exclusive.c */
     int has_no_persistent_launches; /* their kernel fails, a group waited too long, or results differ */

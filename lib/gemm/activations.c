@@ -7,7 +7,7 @@
 #include "base/minmax.h"
 #include "device/buffer.h"
 #include "device/device.h"
-#include "gemm/provider.h"
+#include "gemm/backend.h"
 #include "program/launch.h"
 
 enum { MOST_GROUPS = 4096 };

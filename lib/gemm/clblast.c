@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "device/buffer.h"
 #include "gemm/activations.h"
-#include "gemm/provider.h"
+#include "gemm/backend.h"
 #include "program/launch.h"
 
 /* CLBlast 1.5.3, the version of Debian 12, is not thread-safe: calls from several threads, even on
@@ -400,7 +400,7 @@ static clf_status write_stream(struct clf__weight *weight, const struct clf__wei
     return status;
 }
 
-const struct clf__gemm_provider clf__gemm_clblast = {
+const struct clf__gemm_backend clf__gemm_clblast = {
     .panel = 1,
     .rounds_weights = 0,
     .weight_bytes = weight_bytes,

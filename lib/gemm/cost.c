@@ -1,5 +1,5 @@
 /* The cost of GEMMs, for every backend. */
-#include "gemm/provider.h"
+#include "gemm/backend.h"
 
 struct clf__cost clf__weight_cost(int rows, const struct clf__weight *weight,
                                   const struct clf__epilogue *epilogue)

@@ -1,5 +1,5 @@
 #include "device/caps.h"
-#include "gemm/provider.h"
+#include "gemm/backend.h"
 
 /* For CPU variants: the most rows that share one pass over a panel, and the fewest if their packed rows
  * are large. */

@@ -4,7 +4,7 @@
 
 #include "device/buffer.h"
 #include "gemm/activations.h"
-#include "gemm/provider.h"
+#include "gemm/backend.h"
 
 clf_precision clf__gemm_operand(const struct clf__weight *weight)
 {
@@ -17,7 +17,7 @@ clf_precision clf__gemm_operand(const struct clf__weight *weight)
 
 clf_precision clf__gemm_row_operand(const struct clf__weight *weight)
 {
-    int reads_quantized = weight->precision == CLF_PRECISION_INT8 && weight->provider == &clf__gemm_matrix;
+    int reads_quantized = weight->precision == CLF_PRECISION_INT8 && weight->backend == &clf__gemm_matrix;
     return reads_quantized ? CLF_PRECISION_INT8 : clf__gemm_operand(weight);
 }
 
@@ -72,7 +72,7 @@ clf_status clf__gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows
         CLF__TRY(clf__weight_prepare((struct clf__weight *)weight));
         weight = weight->rounded;
     }
-    return weight->provider->multiply(y, x, rows, weight, epilogue);
+    return weight->backend->multiply(y, x, rows, weight, epilogue);
 }
 
 static clf_status check_batch(const char *what, struct clf__batched_matrix matrix, int batches, int rows,
@@ -105,5 +105,5 @@ clf_status clf__gemm_batched(struct clf__batched_matrix c, struct clf__batched_m
     CLF__TRY(shape->transpose_b ? check_batch("second operand", b, shape->batches, shape->n, shape->k)
                                 : check_batch("second operand", b, shape->batches, shape->k, shape->n));
     struct clf_device *device = clf__buffer_device(c.matrix.buffer);
-    return clf__gemm_provider_of(device, CLF_PRECISION_FP32)->multiply_batched(c, a, b, shape);
+    return clf__gemm_backend_of(device, CLF_PRECISION_FP32)->multiply_batched(c, a, b, shape);
 }

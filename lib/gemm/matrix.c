@@ -5,7 +5,7 @@
 #include "device/caps.h"
 #include "device/device.h"
 #include "gemm/activations.h"
-#include "gemm/provider.h"
+#include "gemm/backend.h"
 #include "program/launch.h"
 
 /* The most work-items of a group of gemm_matrix_rows.cl, and the width of a warp for the tiles below. */
@@ -237,7 +237,7 @@ static size_t weight_bytes(clf_precision precision, int outputs, int inputs)
 }
 
 /* The native backend serves fp32: trained weights, and GEMMs of activations. */
-const struct clf__gemm_provider clf__gemm_matrix = {
+const struct clf__gemm_backend clf__gemm_matrix = {
     .panel = CLF__PANEL,
     .packing = clf__matrix_packing_of,
     .weight_bytes = weight_bytes,

@@ -1,7 +1,7 @@
 #include "device/buffer.h"
 #include "device/caps.h"
 #include "gemm/activations.h"
-#include "gemm/provider.h"
+#include "gemm/backend.h"
 #include "program/launch.h"
 
 enum { BATCHED_TILE = 32 }; /* tile of the GPU variant of gemm_batched.cl */
@@ -168,7 +168,7 @@ static size_t weight_bytes(clf_precision precision, int outputs, int inputs)
     return clf__panels_bytes(clf__packing_of(precision), outputs, inputs);
 }
 
-const struct clf__gemm_provider clf__gemm_native = {
+const struct clf__gemm_backend clf__gemm_native = {
     .panel = CLF__PANEL,
     .rounds_weights = 1,
     .packing = clf__packing_of,

@@ -1,7 +1,7 @@
 #include "device/buffer.h"
 #include "device/device.h"
 #include "gemm/activations.h"
-#include "gemm/provider.h"
+#include "gemm/backend.h"
 #include "program/launch.h"
 
 /* For the CPU variants: the sizes of gemm_weight_gradient.cl, the fewest blocks worth a copy of the other
@@ -64,9 +64,9 @@ static clf_status transpose(struct clf__weight *out, const struct clf__weight *w
 {
     struct clf_device *device = weight->device;
     clf_precision precision = clf__products_precision(weight);
-    const struct clf__gemm_provider *provider =
-        precision == CLF_PRECISION_BF16 ? weight->bf16_provider : weight->provider;
-    size_t bytes = provider->weight_bytes(precision, weight->inputs, weight->outputs);
+    const struct clf__gemm_backend *backend =
+        precision == CLF_PRECISION_BF16 ? weight->bf16_backend : weight->backend;
+    size_t bytes = backend->weight_bytes(precision, weight->inputs, weight->outputs);
     CLF__TRY(clf__transposed_reserve(device, bytes));
     const struct clf__argument arguments[] = {
         CLF__BUFFER(device->transposed),
@@ -89,7 +89,7 @@ static clf_status transpose(struct clf__weight *out, const struct clf__weight *w
         .precision = precision,
         .inputs = weight->outputs,
         .outputs = weight->inputs,
-        .provider = provider,
+        .backend = backend,
     };
     return CLF_OK;
 }
@@ -102,7 +102,7 @@ static clf_status multiply_on_gpu(struct clf__matrix dx, struct clf__matrix dy, 
     struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
     epilogue.scale = scale;
     epilogue.residual = residual;
-    return transposed.provider->multiply(dx, dy, rows, &transposed, &epilogue);
+    return transposed.backend->multiply(dx, dy, rows, &transposed, &epilogue);
 }
 
 static size_t groups_wanted(const struct clf__caps *caps)

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/half.h"
-#include "gemm/provider.h"
+#include "gemm/backend.h"
 
 /* The position in a panel of inputs k .. k + group - 1 of an output, k a multiple of the group. */
 static size_t place_of(const struct clf__packing *packing, int lane, int k)

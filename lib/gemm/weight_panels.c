@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "device/buffer.h"
-#include "gemm/provider.h"
+#include "gemm/backend.h"
 
 /* Bytes of a weight that are packed at a time: few enough to stay in a cache during the upload. */
 enum { STAGING_BYTES = 1 << 20 };
@@ -21,7 +21,7 @@ size_t clf__panels_bytes(const struct clf__packing *packing, int outputs, int in
 
 static const struct clf__packing *packing_of(const struct clf__weight *weight)
 {
-    return weight->provider->packing(weight->precision);
+    return weight->backend->packing(weight->precision);
 }
 
 /* Packs rows into panels: the rows that are read at a time, and their panels. */

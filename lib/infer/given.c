@@ -108,7 +108,7 @@ clf_status clf__session_give(struct clf__session *session, const struct clf__ste
         .positions = views.positions,
         .relative = decoder->embedder.relative.table,
         .shared = &session->shared_state,
-        .turn = session->turn, /* that of the last step: what the next one follows */
+        .buffer_index = session->buffer_index, /* that of the last step: what the next one follows */
         .pairs = views.pairs,
         .places = views.places,
     };

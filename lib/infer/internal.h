@@ -42,7 +42,7 @@ struct clf__session {
                                  * halves, where steps read them so */
     struct clf__mixer_state *layer_states; /* what a decoder layer keeps from step to step */
     struct clf__mixer_state shared_state;  /* and what all of them do */
-    int turn;                              /* of the last step */
+    int buffer_index;                      /* of the last step */
     struct clf__layer_call *layer_calls;   /* a decoder layer's, of the pass that goes on */
     struct clf__tensor layer_addresses;    /* these two: of decoder layers in one launch */
     struct clf__tensor partials;           /* of a step's attentions */

@@ -372,14 +372,14 @@ static clf_status run_step(struct clf__session *session, struct clf__step *step)
         CLF__TRY(clf__session_give(session, step));
     }
     CLF__TRY(upload_step(session, &views, step));
-    session->turn = !session->turn;
+    session->buffer_index = !session->buffer_index;
     const struct clf__mixer_step mixer_step = {
         .cache_rows = views.cache_rows,
         .parents = views.parents,
         .positions = views.positions,
         .relative = decoder->embedder.relative.table,
         .shared = &session->shared_state,
-        .turn = session->turn,
+        .buffer_index = session->buffer_index,
         .pairs = views.pairs,
         .most_keys = longest,
         .partials = session->partials,

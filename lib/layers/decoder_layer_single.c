@@ -254,7 +254,8 @@ static struct start_arguments list_start(const struct clf__layer_call *call)
     }
     const struct clf__weight *tokens = start->front_end->tokens;
     struct clf__weight_layout layout = clf__weight_layout(tokens);
-    struct clf__tensor history = call->step->shared->parts[!call->step->turn], parents = call->step->parents;
+    struct clf__tensor history = call->step->shared->parts[!call->step->buffer_index],
+                       parents = call->step->parents;
     return (struct start_arguments){
         .history = history.buffer,
         .parents = parents.buffer,

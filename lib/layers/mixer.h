@@ -44,7 +44,7 @@ struct clf__mixer_step {
     struct clf__tensor positions;  /* (1, R) i32: the number of earlier rows of each hypothesis */
     struct clf__tensor relative;   /* (H, 2 R + 1) as in clf__mask; buffer NULL: none */
     const struct clf__mixer_state *shared; /* of all layers */
-    int turn;                              /* buffer index: 1, 0, 1, ..., from the first step of a session
+    int buffer_index;                      /* buffer index: 1, 0, 1, ..., from the first step of a session
                                             * on */
     double pairs;                /* pairs of a row and a row that it sees, for the profile; 0: not counted */
     int most_keys;               /* most keys that a row sees; 0: not known */

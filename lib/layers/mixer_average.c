@@ -77,8 +77,9 @@ static clf_status step_forward(struct clf__tensor y, struct clf__tensor x, struc
 {
     (void)x;
     struct clf__tensor mean = clf__tensor_columns(workspace->context, 0, y.columns);
-    CLF__TRY(clf__average_step(mean, residual, state->parts[step->turn], state->parts[!step->turn],
-                               step->cache_rows, step->parents, step->positions));
+    CLF__TRY(clf__average_step(mean, residual, state->parts[step->buffer_index],
+                               state->parts[!step->buffer_index], step->cache_rows, step->parents,
+                               step->positions));
     return finish(y, residual, mean, &mixer->average, workspace);
 }
 

@@ -28,13 +28,13 @@ static clf_status reserve_shared(struct clf__mixer_state *shared, struct clf__ar
 static clf_status follow(const struct clf__mixer_step *step)
 {
     const struct clf__tensor *tables = step->shared->parts;
-    return clf__cache_follow(tables[step->turn], tables[!step->turn], step->cache_rows, step->parents,
-                             step->positions);
+    return clf__cache_follow(tables[step->buffer_index], tables[!step->buffer_index], step->cache_rows,
+                             step->parents, step->positions);
 }
 
 static clf_status expect(const struct clf__mixer_step *step, const int32_t *cache_rows, int first, int count)
 {
-    struct clf__tensor table = step->shared->parts[step->turn];
+    struct clf__tensor table = step->shared->parts[step->buffer_index];
     return clf__tensor_write(clf__tensor_columns(clf__tensor_rows(table, cache_rows[0], 1), first, count),
                              cache_rows);
 }
@@ -42,7 +42,7 @@ static clf_status expect(const struct clf__mixer_step *step, const int32_t *cach
 struct clf__attention_history clf__self_attention_history(const struct clf__mixer_step *step,
                                                           const struct clf__mixer_state *state)
 {
-    struct clf__tensor table = step->shared->parts[step->turn];
+    struct clf__tensor table = step->shared->parts[step->buffer_index];
     return (struct clf__attention_history){
         .keys = state->parts[KEYS],
         .values = state->parts[VALUES],

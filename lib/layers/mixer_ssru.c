@@ -41,8 +41,9 @@ static clf_status step_forward(struct clf__tensor y, struct clf__tensor x, struc
 {
     struct clf__tensor projected;
     CLF__TRY(project(&projected, x, mixer, workspace));
-    return clf__ssru_step(y, projected, residual, state->parts[step->turn], state->parts[!step->turn],
-                          step->cache_rows, step->parents, step->positions);
+    return clf__ssru_step(y, projected, residual, state->parts[step->buffer_index],
+                          state->parts[!step->buffer_index], step->cache_rows, step->parents,
+                          step->positions);
 }
 
 static clf_status forward(struct clf__tensor y, struct clf__tensor x, struct clf__tensor residual,

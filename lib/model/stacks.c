@@ -354,10 +354,10 @@ static clf_status zero_module(void *context, const struct clf__module *module)
     return CLF_OK;
 }
 
-clf_status clf__mirror_create_zero(struct clf__mirror *out, struct clf__stacks like,
-                                   const struct clf__config *config, const char *what)
+clf_status clf__gradient_tree_create_zero(struct clf__gradient_tree *out, struct clf__stacks like,
+                                          const struct clf__config *config, const char *what)
 {
-    struct zeroing zeroing = {clf__mirror_stacks(out), like, config, &out->pool};
+    struct zeroing zeroing = {clf__gradient_tree_stacks(out), like, config, &out->pool};
     out->pool.device = clf__buffer_device(clf__weight_layout(like.decoder->projection.weight).buffer);
     CLF__TRY(build_both(zeroing.out, config));
     CLF__TRY(clf__tree_visit(config, zero_module, &zeroing));
@@ -408,10 +408,10 @@ void clf__stacks_free(struct clf__stacks stacks, const struct clf__config *confi
     }
 }
 
-void clf__mirror_free(struct clf__mirror *mirror, const struct clf__config *config)
+void clf__gradient_tree_free(struct clf__gradient_tree *tree, const struct clf__config *config)
 {
-    clf__stacks_free(clf__mirror_stacks(mirror), config);
-    clf__pool_free(&mirror->pool);
+    clf__stacks_free(clf__gradient_tree_stacks(tree), config);
+    clf__pool_free(&tree->pool);
 }
 
 void clf__layer_free(struct clf__layer *layer)

@@ -45,16 +45,16 @@ static inline struct clf__stack *clf__stack_of(struct clf__stacks stacks, enum c
     return side == CLF__ENCODER ? stacks.encoder : stacks.decoder;
 }
 
-/* Gradients or moments of a transformer: its own structures, holding those. All parameters lie in one pool,
- * in the order of the tree. */
-struct clf__mirror {
+/* A gradient tree or moment tree: the stacks of a transformer with gradients or moments as values. All
+ * parameters are in one pool, in the order of the tree. */
+struct clf__gradient_tree {
     struct clf__stack encoder, decoder;
     struct clf__pool pool;
 };
 
-static inline struct clf__stacks clf__mirror_stacks(struct clf__mirror *mirror)
+static inline struct clf__stacks clf__gradient_tree_stacks(struct clf__gradient_tree *tree)
 {
-    return (struct clf__stacks){&mirror->encoder, &mirror->decoder};
+    return (struct clf__stacks){&tree->encoder, &tree->decoder};
 }
 
 /* Calls `visit` with every module that a configuration has, in a fixed order: embeddings, the encoder from

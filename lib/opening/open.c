@@ -10,10 +10,10 @@
 #include "device/exclusive.h"
 #include "device/profile.h"
 #include "opencl/listed_device.h"
-#include "opening/apart.h"
 #include "opening/check.h"
 #include "opening/probe.h"
 #include "opening/probe_matrix.h"
+#include "opening/program_key.h"
 #include "opening/speed.h"
 #include "program/program.h"
 
@@ -111,7 +111,7 @@ static clf_status fill(struct clf_device *device, struct clf__listed_device *lis
     device->caps.asks_for_clblast =
         device->caps.gemm == CLF_GEMM_CLBLAST &&
         (options->gemm != CLF_GEMM_AUTO || clf__environment_value("CLFORMER_GEMM") != NULL);
-    clf__apart_enter(device);
+    clf__program_key_acquire(device);
     CLF__TRY(clf__caps_build_options(&device->build_options, listed, &device->caps));
     cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)listed->platform, 0};
     cl_int error = CL_SUCCESS;
@@ -140,7 +140,7 @@ static void free_device(struct clf_device *device)
     if (device->context) {
         clReleaseContext(device->context);
     }
-    clf__apart_leave(device);
+    clf__program_key_release(device);
     clf__device_release(device);
     clf__free(device->build_options);
     clf__free(device->label);

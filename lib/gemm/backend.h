@@ -1,7 +1,7 @@
 /* The interface of GEMM backends, private to this room. gemm.h has checked the arguments: every view is
  * inside its buffer, offsets fit an int, and no size is zero except a batch's k. */
-#ifndef CLF_GEMM_PROVIDER_H
-#define CLF_GEMM_PROVIDER_H
+#ifndef CLF_GEMM_BACKEND_H
+#define CLF_GEMM_BACKEND_H
 
 #include "device/caps.h"
 #include "gemm/gemm.h"
@@ -21,8 +21,8 @@ struct clf__weight {
     struct clf__buffer *buffer;
     clf_precision precision;
     int inputs, outputs;
-    const struct clf__gemm_provider *provider, *bf16_provider; /* backend of the weight, and of its GEMMs
-                                                                * in bf16 */
+    const struct clf__gemm_backend *backend, *bf16_backend; /* backend of the weight, and of its GEMMs
+                                                             * in bf16 */
     int has_copy;                /* GEMMs with this fp32 weight read a copy in bf16 */
     int is_paused;               /* but not now */
     struct clf__weight *rounded; /* that copy; NULL until a GEMM reads it; gradients never need one */
@@ -82,7 +82,7 @@ clf_status clf__gemm_check_matrix(const char *what, struct clf__matrix matrix, s
 struct clf__cost clf__gradient_cost(int rows, const struct clf__weight *dweight);
 
 /* A GEMM backend with its weight layout. */
-struct clf__gemm_provider {
+struct clf__gemm_backend {
     int panel;          /* panel of its clf__weight_layout */
     int rounds_weights; /* GEMMs with fp32 weights can be computed in bf16 */
     const struct clf__packing *(*packing)(clf_precision precision); /* packing of its panels; NULL: none */
@@ -102,10 +102,10 @@ struct clf__gemm_provider {
     clf_status (*reserve_gradients)(struct clf_device *device, int rows, int outputs, int inputs,
                                     clf_precision precision);
 };
-extern const struct clf__gemm_provider clf__gemm_native, clf__gemm_matrix, clf__gemm_clblast;
+extern const struct clf__gemm_backend clf__gemm_native, clf__gemm_matrix, clf__gemm_clblast;
 /* The backend of a device for a precision: CLBlast for fp32 if it is chosen, matrix instructions for the
  * other precisions if the device has them, and the native kernels otherwise. */
-const struct clf__gemm_provider *clf__gemm_provider_of(struct clf_device *device, clf_precision precision);
+const struct clf__gemm_backend *clf__gemm_backend_of(struct clf_device *device, clf_precision precision);
 
 /* weight_panels.c: the layouts in panels. */
 size_t clf__panels_bytes(const struct clf__packing *packing, int outputs, int inputs);
