@@ -66,7 +66,7 @@ static double count_trained(const struct clf__parameter_list *list)
 }
 
 /* Refuses a model that does not fit before its weights are drawn, which takes time and disk space. */
-static clf_status check_memory(const struct clf_device *device, const char *folder)
+static clf_status check_memory(struct clf_device *device, const char *folder)
 {
     struct clf__config config;
     struct clf__parameter_list list;
