@@ -239,7 +239,7 @@ static void test_equal(void **state)
     assert_takes(&gpus, "radiant", 0, "(Platform, UUID 8932f937-d72c-");
     made[0].info.uuid = made[1].info.uuid = "";
     assert_takes(&gpus, "radiant", 0,
-                 "0 \"Radiant 9000\" (Platform), 1 \"Radiant 9000\" (Platform); 0 is taken");
+                 "0 \"Radiant 9000\" (Platform), 1 \"Radiant 9000\" (Platform); device 0 is used");
 }
 
 static void assert_several(const struct clf_device_list *of, const char *selectors, const char *expected)

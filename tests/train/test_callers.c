@@ -36,7 +36,7 @@ static void test_recipe(void **state)
     const char *const gap[] = {"train.fr", NULL};
     struct clf_recipe *recipe;
     assert_ok(clf_recipe_create(&recipe));
-    assert_fails(clf_recipe_set(recipe, NULL, gap, 1), CLF_BAD_ARGUMENT, "not named");
+    assert_fails(clf_recipe_set(recipe, NULL, gap, 1), CLF_BAD_ARGUMENT, "is NULL");
     assert_fails(clf_recipe_set(recipe, "seed", NULL, 1), CLF_BAD_ARGUMENT, "seed: value 1 of 1 is NULL");
     assert_fails(clf_recipe_set(recipe, "train", gap, 2), CLF_BAD_ARGUMENT, "train: value 2 of 2 is NULL");
     assert_fails(clf_recipe_set(recipe, "seed", NULL, 0), CLF_BAD_ARGUMENT, "0 values");

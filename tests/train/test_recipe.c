@@ -121,13 +121,13 @@ static void test_wrong_values_are_refused(void **state)
         {"config", "dropout", "KEY=VALUE"},
         {"config", "=1", "KEY=VALUE"},
         {"config", "dropout=", "KEY=VALUE"},
-        {"config", "droput=0.1", "\"droput\" is no key"},
+        {"config", "droput=0.1", "\"droput\" is not a key"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_fails(set(cases[i].name, cases[i].value), CLF_BAD_ARGUMENT, cases[i].part);
     }
     static const char *const three[] = {"a", "b", "c"};
-    assert_fails(clf_recipe_set(recipe, "train", three, 3), CLF_BAD_ARGUMENT, "train: takes FILE [FILE]");
+    assert_fails(clf_recipe_set(recipe, "train", three, 3), CLF_BAD_ARGUMENT, "train: expects FILE [FILE]");
     assert_fails(clf_recipe_set(recipe, "seed", three, 0), CLF_BAD_ARGUMENT, "seed: takes N");
 }
 
@@ -243,7 +243,7 @@ static void test_a_bad_file_changes_nothing(void **state)
         {"{\"seed\": 2, \"tokens\": 1}", "\"tokens\": is not true or false"},
         {"{\"seed\": 2, \"train\": {}}", "\"train\": is not a string"},
         {"{\"seed\": 2, \"train\": [1]}", "\"train\": is not a list of files"},
-        {"{\"seed\": 2, \"train\": [\"a\", \"b\", \"c\"]}", "train: takes FILE [FILE]"},
+        {"{\"seed\": 2, \"train\": [\"a\", \"b\", \"c\"]}", "train: expects FILE [FILE]"},
         {"{\"seed\": 2, \"config\": []}", "\"config\": is not an object"},
         {"{\"seed\": 2, \"config\": {\"dropout\": 1, \"dropout\": 2}}", "duplicate"},
         {"[]", "not a JSON object"},
