@@ -152,17 +152,17 @@ clf_status clf__recipe_check_used(const struct clf__settings *settings, const st
         const char *name, *reason;
         int has_effect;
     } choices[] = {
-        {"learning-rate", "not with schedule noam, whose rate noam-factor scales", !is_noam},
-        {"initial-learning-rate", "not with schedule noam", !is_noam},
-        {"noam-factor", "with schedule noam alone", is_noam},
-        {"vocabulary", "only where no source-vocabulary or target-vocabulary is given", !is_given},
-        {"reduce-precision", "with micro-batches alone", settings->micro_batches > 1},
-        {"validate-every", "with valid alone", is_validated},
-        {"patience", "with valid alone", is_validated},
+        {"learning-rate", "with schedule noam, whose rate noam-factor scales", !is_noam},
+        {"initial-learning-rate", "with schedule noam", !is_noam},
+        {"noam-factor", "without schedule noam", is_noam},
+        {"vocabulary", "with a source-vocabulary or target-vocabulary", !is_given},
+        {"reduce-precision", "without micro-batches", settings->micro_batches > 1},
+        {"validate-every", "without valid", is_validated},
+        {"patience", "without valid", is_validated},
     };
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
         if (!choices[i].has_effect && is_other_than_default(recipe, choices[i].name)) {
-            return clf__fail(CLF_BAD_ARGUMENT, "%s: has an effect %s; remove it", choices[i].name,
+            return clf__fail(CLF_BAD_ARGUMENT, "%s: has no effect %s; remove it", choices[i].name,
                              choices[i].reason);
         }
     }

@@ -261,10 +261,10 @@ static void test_other_data_is_refused(void **state)
     assert_fails(digits_train(output, &task.logs[1]), CLF_BAD_ARGUMENT, "has 31 pairs of 31 lines");
     digits_write(other, "train", 30, 5, 4); /* as many */
     digits_set(task.recipe, "max-updates", "3");
-    assert_fails(digits_train(output, &task.logs[1]), CLF_BAD_ARGUMENT, "train.target: not the text that");
+    assert_fails(digits_train(output, &task.logs[1]), CLF_BAD_ARGUMENT, "train.target: is not the text that");
     digits_write(other, "train", 30, 5, 3);
     digits_write(other, "valid", 4, 5, 3);
-    assert_fails(digits_train(output, &task.logs[1]), CLF_BAD_ARGUMENT, "valid.target: not the text that");
+    assert_fails(digits_train(output, &task.logs[1]), CLF_BAD_ARGUMENT, "valid.target: is not the text that");
     digits_write(other, "valid", 5, 5, 3);
     assert_ok(digits_train(output, &task.logs[1]));
     assert_int_equal(task.logs[1].start.first_update, 3);

@@ -128,7 +128,7 @@ static void test_wrong_values_are_refused(void **state)
     }
     static const char *const three[] = {"a", "b", "c"};
     assert_fails(clf_recipe_set(recipe, "train", three, 3), CLF_BAD_ARGUMENT, "train: expects FILE [FILE]");
-    assert_fails(clf_recipe_set(recipe, "seed", three, 0), CLF_BAD_ARGUMENT, "seed: takes N");
+    assert_fails(clf_recipe_set(recipe, "seed", three, 0), CLF_BAD_ARGUMENT, "seed: expects N");
 }
 
 static void test_contradictions_are_refused(void **state)

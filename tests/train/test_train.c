@@ -390,7 +390,7 @@ static void test_choices_without_effect_are_refused(void **state)
     const char *output = digits_output(), *begun = digits_output();
     digits_set(task.recipe, "noam-factor", "2");
     assert_fails(digits_train(output, task.logs), CLF_BAD_ARGUMENT,
-                 "noam-factor: has an effect with schedule noam alone; leave it out");
+                 "noam-factor: has no effect without schedule noam; remove it");
     assert_false(clf__folder_exists(output));
     digits_set(task.recipe, "noam-factor", "1.0"); /* the default, as recipe.json says it */
     digits_set(task.recipe, "max-updates", "1");
@@ -399,14 +399,14 @@ static void test_choices_without_effect_are_refused(void **state)
     assert_ok(digits_train(output, task.logs));
     digits_set(task.recipe, "schedule", "noam");
     assert_fails(digits_train(digits_output(), task.logs), CLF_BAD_ARGUMENT,
-                 "learning-rate: has an effect not");
+                 "learning-rate: has no effect with");
     /* A vocabulary that is given is taken whole. */
     clf_recipe_free(task.recipe);
     task.recipe = digits_recipe(task.data);
     digits_set(task.recipe, "source-vocabulary", process_format("%s/vocab.json", begun));
     digits_set(task.recipe, "vocabulary", "9");
     assert_fails(digits_train(digits_output(), task.logs), CLF_BAD_ARGUMENT,
-                 "vocabulary: has an effect only where no");
+                 "vocabulary: has no effect with a source");
     /* Such a run of an older version. */
     clf_recipe_free(task.recipe);
     task.recipe = digits_recipe(task.data);
@@ -422,7 +422,7 @@ static void test_choices_without_effect_are_refused(void **state)
     digits_set(task.recipe, "train", "/no/such/text");
     digits_set(task.recipe, "patience", "3");
     assert_fails(digits_train(digits_output(), task.logs), CLF_BAD_ARGUMENT,
-                 "patience: has an effect with valid alone");
+                 "patience: has no effect without valid");
 }
 
 int main(void)
