@@ -90,7 +90,7 @@ struct clf__training {
     struct clf__training_options options;
     struct clf__arena arena;
     const struct clf__communicator *ranks;
-    struct clf__gradient_tree gradients, moments[2]; /* moments: unless they are sharded */
+    struct clf__parameter_tree gradients, moments[2]; /* moments: unless they are sharded */
     struct clf__pool shards;   /* this rank's share of the moments, if they are sharded */
     struct clf__piece *pieces; /* (piece_count) all arrays, or this rank's share of them */
     int piece_count;
@@ -123,7 +123,7 @@ struct clf__training {
 clf_status clf__training_check_count(const char *name, int64_t count);
 
 /* The tree of gradients or moments. */
-static inline struct clf__gradient_tree *clf__training_tree(struct clf__training *training, int kind)
+static inline struct clf__parameter_tree *clf__training_tree(struct clf__training *training, int kind)
 {
     return kind == CLF__GRADIENTS ? &training->gradients : &training->moments[kind - CLF__FIRST_MOMENTS];
 }

@@ -216,7 +216,7 @@ static clf_status make(struct clf__training *training)
                                     training->limits.target_length));
     CLF__TRY(reserve(training));
     for (int kind = CLF__GRADIENTS; kind < clf__training_kinds(training); kind++) {
-        CLF__TRY(clf__gradient_tree_create_zero(
+        CLF__TRY(clf__parameter_tree_create_zero(
             clf__training_tree(training, kind), clf__transformer_stacks(training->transformer),
             &transformer->config, kind == CLF__GRADIENTS ? "room for gradients" : "room for moments"));
     }
@@ -286,7 +286,7 @@ void clf__training_free(struct clf__training *training)
     clf__buckets_free(training);
     clf__shards_free(training);
     for (int kind = CLF__TRAINED_KINDS - 1; kind >= CLF__GRADIENTS; kind--) {
-        clf__gradient_tree_free(clf__training_tree(training, kind), &training->transformer->config);
+        clf__parameter_tree_free(clf__training_tree(training, kind), &training->transformer->config);
     }
     clf__parameter_list_free(&training->list);
     clf__free(training->places);

@@ -356,10 +356,10 @@ static clf_status zero_module(void *context, const struct clf__module *module)
     return CLF_OK;
 }
 
-clf_status clf__gradient_tree_create_zero(struct clf__gradient_tree *out, struct clf__stacks like,
-                                          const struct clf__config *config, const char *what)
+clf_status clf__parameter_tree_create_zero(struct clf__parameter_tree *out, struct clf__stacks like,
+                                           const struct clf__config *config, const char *what)
 {
-    struct zeroing zeroing = {clf__gradient_tree_stacks(out), like, config, &out->pool};
+    struct zeroing zeroing = {clf__parameter_tree_stacks(out), like, config, &out->pool};
     out->pool.device = clf__buffer_device(clf__weight_layout(like.decoder->projection.weight).buffer);
     CLF__TRY(build_both(zeroing.out, config));
     CLF__TRY(clf__tree_visit(config, zero_module, &zeroing));
@@ -410,9 +410,9 @@ void clf__stacks_free(struct clf__stacks stacks, const struct clf__config *confi
     }
 }
 
-void clf__gradient_tree_free(struct clf__gradient_tree *tree, const struct clf__config *config)
+void clf__parameter_tree_free(struct clf__parameter_tree *tree, const struct clf__config *config)
 {
-    clf__stacks_free(clf__gradient_tree_stacks(tree), config);
+    clf__stacks_free(clf__parameter_tree_stacks(tree), config);
     clf__pool_free(&tree->pool);
 }
 

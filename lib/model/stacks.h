@@ -17,9 +17,9 @@ void clf__stacks_free(struct clf__stacks stacks, const struct clf__config *confi
 
 /* The same with zeros of the sizes that a model's modules have, for gradients and moments, which are `what`;
  * what is not trained is left out. */
-clf_status clf__gradient_tree_create_zero(struct clf__gradient_tree *out, struct clf__stacks like,
-                                          const struct clf__config *config, const char *what);
-void clf__gradient_tree_free(struct clf__gradient_tree *tree, const struct clf__config *config);
+clf_status clf__parameter_tree_create_zero(struct clf__parameter_tree *out, struct clf__stacks like,
+                                           const struct clf__config *config, const char *what);
+void clf__parameter_tree_free(struct clf__parameter_tree *tree, const struct clf__config *config);
 
 /* The widest rows of either side's layers. */
 struct clf__workspace_widths clf__stacks_widths(const struct clf__config *config);

@@ -47,12 +47,12 @@ static inline struct clf__stack *clf__stack_of(struct clf__stacks stacks, enum c
 
 /* A gradient tree or moment tree: the stacks of a transformer with gradients or moments as values. All
  * parameters are in one pool, in the order of the tree. */
-struct clf__gradient_tree {
+struct clf__parameter_tree {
     struct clf__stack encoder, decoder;
     struct clf__pool pool;
 };
 
-static inline struct clf__stacks clf__gradient_tree_stacks(struct clf__gradient_tree *tree)
+static inline struct clf__stacks clf__parameter_tree_stacks(struct clf__parameter_tree *tree)
 {
     return (struct clf__stacks){&tree->encoder, &tree->decoder};
 }
