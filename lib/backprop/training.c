@@ -212,8 +212,8 @@ static clf_status make(struct clf__training *training)
     CLF__TRY(clf__config_check_heads(&transformer->config, transformer->device, NULL, 1));
     CLF__TRY(clf__parameter_list_create(&training->list, &transformer->config));
     CLF__TRY(check_counts(&training->list));
-    CLF__TRY(clf__transformer_reach(training->transformer, training->limits.source_length,
-                                    training->limits.target_length));
+    CLF__TRY(clf__transformer_ensure_positions(training->transformer, training->limits.source_length,
+                                               training->limits.target_length));
     CLF__TRY(reserve(training));
     for (int kind = CLF__GRADIENTS; kind < clf__training_kinds(training); kind++) {
         CLF__TRY(clf__parameter_tree_create_zero(

@@ -31,9 +31,9 @@ static clf_status choose_task(struct clf_translator *translator)
                            options->task, problem)
                : CLF_OK;
 }
-_Static_assert((int)CLF_LENGTH_JADORE == (int)CLF__LENGTH_JADORE,
+_Static_assert((int)CLF_LENGTH_INCLUDING_START == (int)CLF__LENGTH_INCLUDING_START,
                "the public and the inner rules are one list");
-_Static_assert((int)CLF_STOP_NARROW == (int)CLF__STOP_NARROW,
+_Static_assert((int)CLF_STOP_SHRINK == (int)CLF__STOP_SHRINK,
                "the public and the inner choices are one list");
 
 /* Rows that the longest source has in the decoder's memory. */
