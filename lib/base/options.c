@@ -26,11 +26,12 @@ clf_status clf__options_take(void *options, size_t size, const void *given, cons
     const unsigned char *bytes = given;
     for (size_t i = size; i < given_size; i++) {
         if (bytes[i] != 0) {
-            return clf__fail(CLF_BAD_ARGUMENT,
-                             "a struct %s of %zu bytes, from the headers of a newer version, uses fields that "
-                             "clformer " CLF_VERSION_STRING
-                             " (%zu bytes) does not know; leave those fields at 0, or link the newer version",
-                             type, given_size, size);
+            return clf__fail(
+                CLF_BAD_ARGUMENT,
+                "a struct %s of %zu bytes, from the headers of a newer version, uses fields that "
+                "clformer " CLF_VERSION_STRING
+                " (%zu bytes) does not know; leave those fields at 0, or link the newer version",
+                type, given_size, size);
         }
     }
     memcpy(options, given, clf__min_size(size, given_size));

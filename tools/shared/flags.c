@@ -144,8 +144,8 @@ static int set_flag(struct flags *flags, const struct flag *flag, const char *va
         if (may_be_none(flag) && strcmp(value, "none") == 0) {
             real = FLAG_NONE;
         } else if (end == value || *end != '\0' || !(real >= low && real <= high)) {
-            return report_wrong_call("--%s takes a number from %g to %g%s, not \"%s\"", flag->name, low,
-                                     high, may_be_none(flag) ? " or none" : "", value);
+            return report_wrong_call("--%s takes a number from %g to %g%s, not \"%s\"", flag->name, low, high,
+                                     may_be_none(flag) ? " or none" : "", value);
         }
         memcpy(field, &real, sizeof real);
     } else if (!parse_choice((int *)field, flag->choices, value)) {
