@@ -1,11 +1,11 @@
-/* Apart from utf8.c, by which sentences of failures are cut. */
+/* Separate from utf8.c, which status.c uses to cut messages. */
 #include <string.h>
 
 #include "base/utf8.h"
 
 const char *clf__utf16_name(const char *text, size_t size)
 {
-    enum { LEAST = 8 }; /* bytes: without a mark, shorter text may be UTF-8 with NUL bytes */
+    enum { LEAST = 8 }; /* bytes: shorter text without a byte order mark may be UTF-8 with NUL bytes */
     size_t zeros[2] = {0};
     if (size >= 4 && (memcmp(text, "\xff\xfe\0\0", 4) == 0 || memcmp(text, "\0\0\xfe\xff", 4) == 0)) {
         return "UTF-32";

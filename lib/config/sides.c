@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/larger.h"
+#include "base/minmax.h"
 
 const char *clf__side_word(enum clf__side side)
 {
@@ -51,9 +51,9 @@ struct clf__heads clf__config_largest_heads(const struct clf__config *config)
     struct clf__heads encoder = clf__config_heads(config, CLF__ENCODER);
     struct clf__heads decoder = clf__config_heads(config, CLF__DECODER);
     return (struct clf__heads){
-        .count = clf__larger(encoder.count, decoder.count),
-        .key_width = clf__larger(encoder.key_width, decoder.key_width),
-        .value_width = clf__larger(encoder.value_width, decoder.value_width),
+        .count = clf__max_int(encoder.count, decoder.count),
+        .key_width = clf__max_int(encoder.key_width, decoder.key_width),
+        .value_width = clf__max_int(encoder.value_width, decoder.value_width),
     };
 }
 

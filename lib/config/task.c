@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "base/memory.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "config/build.h"
 
 static const char tasks_key[] = "task_specific_params";
@@ -47,10 +47,10 @@ clf_status clf__config_task_names(struct clf__names *out, const char *folder)
 static clf_status refuse(const struct clf__names *names, const char *folder, const char *task)
 {
     char *list = NULL;
-    struct clf__nearest nearest = clf__nearest_begin(task, (int)strlen(task));
+    struct clf__suggestion nearest = clf__suggest_begin(task, (int)strlen(task));
     clf_status status = clf__copy_string(&list, "");
     for (int i = 0; i < names->count && status == CLF_OK; i++) {
-        clf__nearest_try(&nearest, names->items[i]);
+        clf__suggest_try(&nearest, names->items[i]);
         status = clf__append(&list, "%s%s", i > 0 ? ", " : "", names->items[i]);
     }
     if (status == CLF_OK && names->count == 0) {

@@ -15,7 +15,7 @@
 #include "base/environment.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/owned.h"
+#include "base/ownership.h"
 #include "checkpoint/zip.h"
 #include "formats/format.h"
 

@@ -10,15 +10,15 @@
 #include "device/exclusive.h"
 #include "device/profile.h"
 #include "opencl/listed_device.h"
-#include "opening/apart.h"
 #include "opening/check.h"
 #include "opening/external.h"
 #include "opening/probe.h"
 #include "opening/probe_matrix.h"
+#include "opening/program_key.h"
 #include "opening/speed.h"
 #include "program/program.h"
 
-/* The levels that a device runs, from the least one on: "portable, avx2". */
+/* The levels that a device supports, from the lowest on: "portable, avx2". */
 static void list_levels(char *text, size_t size, int instructions)
 {
     size_t used = 0;
@@ -34,7 +34,8 @@ static clf_status fail_level(const struct clf_device *device, int instructions)
 {
     char runs[256] = "";
     list_levels(runs, sizeof runs, instructions);
-    return clf__fail(CLF_UNSUPPORTED, "device %s has no instructions %s, which were asked for; it runs %s",
+    return clf__fail(CLF_UNSUPPORTED,
+                     "device %s does not support the requested instructions %s; it supports %s",
                      device->label, clf__level_words[device->caps.instructions], runs);
 }
 
@@ -55,7 +56,7 @@ static clf_status take_level(struct clf_device *device, struct clf__listed_devic
     return CLF_OK;
 }
 
-/* Proves that the device computes, and finds its instructions. */
+/* Checks that the device computes, and finds its instructions. */
 static clf_status probe(struct clf_device *device, struct clf__listed_device *listed)
 {
     int instructions = 0, matrix = 0;
@@ -64,7 +65,7 @@ static clf_status probe(struct clf_device *device, struct clf__listed_device *li
     instructions |= matrix;
     if (instructions & CLF__TILES_REFUSED) {
         clf__log(CLF_LOG_INFO,
-                 "device %s has instructions amx, which the system refuses: another level is taken",
+                 "device %s has instructions amx, but the system does not permit them: another level is used",
                  device->label);
     }
     if (device->caps.without & CLF__WITHOUT_DOT) {
@@ -78,8 +79,8 @@ static clf_status probe(struct clf_device *device, struct clf__listed_device *li
     return take_level(device, listed, level);
 }
 
-/* Matrix instructions that AUTO took and whose kernels fail are left out; anything else that fails is the
- * device's failure. */
+/* Matrix instructions that AUTO selected and whose kernels fail are left out; other failures are the
+ * device's. */
 static clf_status check(struct clf_device *device, struct clf__listed_device *listed)
 {
     clf_status status = clf__check_once(device);
@@ -141,7 +142,7 @@ static clf_status fill(struct clf_device *device, struct clf__listed_device *lis
     device->caps.asks_for_clblast =
         device->caps.gemm == CLF_GEMM_CLBLAST &&
         (options->gemm != CLF_GEMM_AUTO || clf__environment_value("CLFORMER_GEMM") != NULL);
-    clf__apart_enter(device);
+    clf__program_key_acquire(device);
     CLF__TRY(clf__caps_build_options(&device->build_options, listed, &device->caps));
     CLF__TRY(take_context(device, listed, external));
     CLF__TRY(take_queue(device, external, options->profile));
@@ -165,7 +166,7 @@ static void free_device(struct clf_device *device)
     if (device->context) {
         clReleaseContext(device->context);
     }
-    clf__apart_leave(device);
+    clf__program_key_release(device);
     clf__device_release(device);
     clf__free(device->build_options);
     clf__free(device->label);
@@ -196,7 +197,7 @@ static clf_status open_index(struct clf_device **out, struct clf_device_list *li
     CLF__TRY(clf__tuning_load(&tuning, &is_tuned, &listed->info, options));
     clf_status status = open_tuned(out, listed, options, &tuning, external);
     if (is_tuned && status != CLF_OK && status != CLF_OUT_OF_MEMORY) {
-        clf__log(CLF_LOG_WARNING, "device %d is opened without what was tuned, with which it fails: %s",
+        clf__log(CLF_LOG_WARNING, "device %d is opened without its tuning, with which it fails: %s",
                  listed->info.index, clf_last_error());
         tuning = clf__tuning_standard();
         status = open_tuned(out, listed, options, &tuning, external);
@@ -204,7 +205,7 @@ static clf_status open_index(struct clf_device **out, struct clf_device_list *li
     return status;
 }
 
-/* Whether a failure lies with the device, so that another may do better. */
+/* Returns whether the device is the cause of a failure, so that another device may work. */
 static int is_devices_fault(clf_status status)
 {
     return status == CLF_DEVICE || status == CLF_DEVICE_MEMORY || status == CLF_BUILD ||
@@ -229,8 +230,8 @@ static clf_status find_speed(double *rate, struct clf_device_list *list, int ind
     return is_devices_fault(status) ? CLF_OK : status;
 }
 
-/* Puts the faster of two devices first where only a measurement can tell. Without a place to keep the
- * measurement, each start would need seconds for it; a form that is asked for would change it. */
+/* Puts the faster of two devices first if only a measurement can decide. Skipped without a cache folder,
+ * because each start would take seconds, and if a kernel variant is requested. */
 static clf_status order_by_speed(struct clf_device_list *list, const struct clf_device_options *options)
 {
     unsigned without = 0;
@@ -295,7 +296,7 @@ static clf_status open_default(struct clf_device **out, struct clf_device_list *
         if (!is_devices_fault(status)) {
             return status;
         }
-        clf__log(CLF_LOG_WARNING, "device %d is passed over: %s", index, clf_last_error());
+        clf__log(CLF_LOG_WARNING, "device %d is skipped: %s", index, clf_last_error());
     }
 }
 

@@ -6,7 +6,7 @@
 #include <unicode/uloc.h>
 
 #include "base/memory.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "text/classes/class.h"
 #include "text/vocabulary.h"
 
@@ -172,9 +172,9 @@ static clf_status fail(const struct clf__languages *languages, const char *wante
             "\"%.40s\" can be several of the model's languages: \"%.40s\", \"%.40s\"%s; say which", wanted,
             languages->items[found[0]].code, second, count > 2 ? " and others" : "");
     }
-    struct clf__nearest nearest = clf__nearest_begin(wanted, (int)strnlen(wanted, MAX_CODE));
+    struct clf__suggestion nearest = clf__suggest_begin(wanted, (int)strnlen(wanted, MAX_CODE));
     for (int i = 0; i < languages->count; i++) {
-        clf__nearest_try(&nearest, languages->items[i].code);
+        clf__suggest_try(&nearest, languages->items[i].code);
     }
     const char *best = nearest.best;
     return clf__fail(CLF_BAD_ARGUMENT,

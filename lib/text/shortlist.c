@@ -4,8 +4,8 @@
 
 #include "base/file.h"
 #include "base/gzip.h"
-#include "base/larger.h"
 #include "base/memory.h"
+#include "base/minmax.h"
 #include "text/shortlist_lists.h"
 #include "text/tokenizer.h"
 
@@ -37,7 +37,7 @@ struct clf__shortlist_words clf__shortlist_words_of(const struct clf__tokenizer 
 static int is_binary(const char *bytes, size_t size)
 {
     enum { HEAD = 48 };
-    return size == 0 || memchr(bytes, '\0', clf__smaller_size(size, HEAD)) != NULL;
+    return size == 0 || memchr(bytes, '\0', clf__min_size(size, HEAD)) != NULL;
 }
 
 static clf_status read_lists(struct clf__shortlist *shortlist, const char *bytes, size_t size,
@@ -96,8 +96,8 @@ void clf__shortlist_free(struct clf__shortlist *shortlist)
 
 void clf__shortlist_most(const struct clf__shortlist *shortlist, int *base, int *each)
 {
-    *base = clf__smaller(shortlist->lists.first + MULTIPLE, shortlist->words.target);
-    *each = clf__smaller(shortlist->lists.best, shortlist->words.target) + 1;
+    *base = clf__min_int(shortlist->lists.first + MULTIPLE, shortlist->words.target);
+    *each = clf__min_int(shortlist->lists.best, shortlist->words.target) + 1;
 }
 
 /* Counts a word in, once. */

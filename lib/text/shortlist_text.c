@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/larger.h"
 #include "base/memory.h"
+#include "base/minmax.h"
 #include "text/shortlist_lists.h"
 
 struct entry {
@@ -195,7 +195,7 @@ static void list_all(struct clf__shortlist_lists *out, struct entries *entries, 
         out->starts[word] = (uint32_t)used;
         if (at > first) {
             size_t taken = list_best(out->listed + used, entries->items + first, at - first, cut);
-            out->best = clf__larger(out->best, (int)taken);
+            out->best = clf__max_int(out->best, (int)taken);
             used += taken;
         }
     }
@@ -218,7 +218,7 @@ clf_status clf__shortlist_read_text(struct clf__shortlist_lists *out, const char
         if (entries.count > 0) { /* of none there are no items to point to */
             qsort(entries.items, entries.count, sizeof *entries.items, by_words);
         }
-        out->first = clf__smaller(cut->first, words->target);
+        out->first = clf__min_int(cut->first, words->target);
         list_all(out, &entries, words->source, cut);
     }
     clf__free(entries.items);

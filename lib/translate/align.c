@@ -1,8 +1,8 @@
 /* Which source token each generated one comes from: where the decoder's cross-attention looks most. */
 #include <string.h>
 
-#include "base/larger.h"
 #include "base/memory.h"
+#include "base/minmax.h"
 #include "translate/internal.h"
 
 enum {
@@ -22,11 +22,11 @@ static clf_status make_session(struct clf_translator *translator, int sources, i
         targets <= limits->target_length) {
         return CLF_OK;
     }
-    int longest = clf__larger(round_up(sources), limits->source_length);
-    int longest_target = clf__larger(round_up(targets), limits->target_length);
+    int longest = clf__max_int(round_up(sources), limits->source_length);
+    int longest_target = clf__max_int(round_up(targets), limits->target_length);
     const struct clf_model_info *info = &translator->model->info;
-    longest = clf__larger(sources, clf__smaller(longest, info->max_source_length));
-    longest_target = clf__larger(targets, clf__smaller(longest_target, info->max_target_length));
+    longest = clf__max_int(sources, clf__min_int(longest, info->max_source_length));
+    longest_target = clf__max_int(targets, clf__min_int(longest_target, info->max_target_length));
     *limits = (struct clf__session_limits){
         .sources = 1,
         .source_tokens = longest,

@@ -1,5 +1,5 @@
 /* Chooses how many source tokens, and how many lines, a translator works on at a time. */
-#include "base/larger.h"
+#include "base/minmax.h"
 #include "device/buffer.h"
 #include "device/caps.h"
 #include "translate/internal.h"
@@ -28,7 +28,7 @@ int clf__batch_tokens_wanted(clf_form form, unsigned compute_units)
 
 int clf__batch_lines_wanted(int batch_tokens)
 {
-    return clf__larger(batch_tokens / USUAL_LINE_TOKENS, LEAST_TOKENS / SHORT_LINE_TOKENS);
+    return clf__max_int(batch_tokens / USUAL_LINE_TOKENS, LEAST_TOKENS / SHORT_LINE_TOKENS);
 }
 
 /* The cross-attention that coverage reads: the folder's choice or, as in CTranslate2, the first head of the
@@ -91,7 +91,7 @@ static int usual_lines(const struct clf_translator *translator)
 {
     const struct clf_model_info *info = &translator->model->info;
     int length = info->feature_size > 0 ? info->max_source_length : USUAL_LINE_TOKENS;
-    return clf__larger(translator->options.batch_tokens / length, 1);
+    return clf__max_int(translator->options.batch_tokens / length, 1);
 }
 
 /* Starts from the tuned number or the compute units, and halves the budget until the session of a full batch
@@ -135,11 +135,11 @@ clf_status clf__translator_choose_batch(struct clf_translator *translator)
             candidates = 2 * (int64_t)clf__candidates_wanted(&translator->search) + 4;
     int64_t most = translator->options.batch_tokens / SHORT_LINE_TOKENS;
     if (is_auto) {
-        most = clf__smaller_int64(most, clf__batch_lines_wanted(translator->options.batch_tokens));
+        most = clf__min_int64(most, clf__batch_lines_wanted(translator->options.batch_tokens));
     }
-    most = clf__smaller_int64(most, MAX_STEP_VALUES / (beams * clf__larger_int64(banned, candidates)));
+    most = clf__min_int64(most, MAX_STEP_VALUES / (beams * clf__max_int64(banned, candidates)));
     if (clf__search_limits_for(&translator->search, 1).logits) {
-        most = clf__smaller_int64(most, MAX_STEP_LOGITS / (beams * translator->search.vocabulary));
+        most = clf__min_int64(most, MAX_STEP_LOGITS / (beams * translator->search.vocabulary));
     }
     return choose_lines(translator, (int)most);
 }

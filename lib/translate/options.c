@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "base/larger.h"
 #include "base/memory.h"
+#include "base/minmax.h"
 #include "base/options.h"
 #include "config/task.h"
 #include "translate/internal.h"
@@ -50,7 +50,7 @@ static void fill_options(struct clf_translate_options *options, size_t size, con
         .diversity_penalty = (double)search->diversity_penalty,
     };
     memset(options, 0, size);
-    memcpy(options, &own, clf__smaller_size(size, sizeof own));
+    memcpy(options, &own, clf__min_size(size, sizeof own));
 }
 
 void clf_translate_options_init_sized(struct clf_translate_options *options, size_t size,

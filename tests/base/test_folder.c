@@ -66,7 +66,7 @@ static void test_folder_that_cannot_be_synced(void **state)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
     clf_status status = clf__folder_rename(folder, other);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
-    assert_fails(status, CLF_FILE, "cannot be opened, and may forget what was written");
+    assert_fails(status, CLF_FILE, "cannot be opened, and may lose the last writes");
     assert_true(clf__folder_exists(other));
 }
 

@@ -149,7 +149,7 @@ static void test_a_deep_file_is_refused(void **state)
     memcpy(text, "\n\n[[[", 5);
     memset(text + 100, '[', 3);
     assert_fails(clf__json_parse(&value, text, 200, "x.json", clf__json_settings), CLF_FORMAT,
-                 "x.json: line 3 is not the JSON expected: values in values, more than 100 deep");
+                 "x.json: line 3 is not the JSON expected: nesting deeper than 100");
     assert_null(value);
 }
 

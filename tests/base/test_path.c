@@ -58,7 +58,7 @@ static void test_finding_a_file(void **state)
     assert_int_equal(symlink("other", path), 0);
     assert_fails(clf__file_find(&is_there, folder, "file"), CLF_FILE,
                  "/file: is a link that leads to no file; ");
-    assert_non_null(strstr(clf_last_error(), "put the file in its place, or remove it"));
+    assert_non_null(strstr(clf_last_error(), "replace or remove it"));
     assert_int_equal(unlink(path), 0);
     assert_int_equal(symlink("file", path), 0);
     assert_fails(clf__file_find(&is_there, folder, "file"), CLF_FILE,

@@ -210,12 +210,12 @@ static struct clf__tree_options options_of(const struct stage *stage, int is_sca
     return (struct clf__tree_options){.most = stage->most,
                                       .is_bf16 = stage->is_bf16,
                                       .is_scattered = is_scattered,
-                                      .stretch = LENGTH,
+                                      .bucket = LENGTH,
                                       .share = LENGTH};
 }
 
-/* One rank's part of some stretches, all the same, from its own nodes' values. */
-static void add_as(struct stage *stage, int size, int rank, int stretches, int is_scattered)
+/* One rank's part of some buckets, all the same, from its own nodes' values. */
+static void add_as(struct stage *stage, int size, int rank, int buckets, int is_scattered)
 {
     const struct clf__communicator communicator = {.rank = rank,
                                                    .size = size,
@@ -240,14 +240,14 @@ static void add_as(struct stage *stage, int size, int rank, int stretches, int i
     stage->finished = 0;
     assert_ok(clf__tree_sum_create(&sum, &communicator, &options));
     clf__tree_begin(&sum, stage->count);
-    for (int i = 0; i < stretches; i++) {
+    for (int i = 0; i < buckets; i++) {
         assert_ok(clf__tree_push(&sum, pointers, totals[i], stage->shares));
         assert_true(sum.begun - sum.ended <= CLF__TREE_FLIGHTS);
     }
     assert_ok(clf__tree_finish(&sum));
-    assert_int_equal(sum.ended, stretches);
-    assert_int_equal(stage->finished, is_scattered ? stretches : 2 * stretches);
-    for (int i = 0; i < stretches; i++) {
+    assert_int_equal(sum.ended, buckets);
+    assert_int_equal(stage->finished, is_scattered ? buckets : 2 * buckets);
+    for (int i = 0; i < buckets; i++) {
         for (size_t k = first_of(&communicator), left = stage->shares[rank]; left > 0; k++, left--) {
             struct clf__tree_node root = {0, 6};
             assert_true(totals[i][k] == sum_of_node(stage, &root, k));
@@ -313,17 +313,17 @@ static void test_nor_in_bf16(void **state)
     check_sums(1);
 }
 
-/* Several stretches are under way at a time; a share alone needs half the calls. */
-static void test_stretches(void **state)
+/* Several buckets are in flight at a time; reduce-scatter needs half the calls. */
+static void test_buckets(void **state)
 {
     (void)state;
     float leaves[MOST][LENGTH];
     fill_leaves(leaves);
-    for (int stretches = 0; stretches <= 12; stretches++) {
+    for (int buckets = 0; buckets <= 12; buckets++) {
         for (int rank = 0; rank < 3; rank++) {
             for (int choice = 0; choice < 4; choice++) {
                 struct stage stage = {.leaves = leaves, .most = 6, .count = 5, .is_bf16 = choice / 2};
-                add_as(&stage, 3, rank, stretches, choice % 2);
+                add_as(&stage, 3, rank, buckets, choice % 2);
             }
         }
     }
@@ -338,7 +338,7 @@ static void test_alone(void **state)
         float *values[] = {first, second, third};
         const size_t shares[] = {2};
         struct clf__tree_sum sum;
-        const struct clf__tree_options options = {.most = 7, .is_bf16 = is_bf16, .stretch = 2, .share = 2};
+        const struct clf__tree_options options = {.most = 7, .is_bf16 = is_bf16, .bucket = 2, .share = 2};
         float large = rounded(1e8F, is_bf16);
         assert_ok(clf__tree_sum_create(&sum, &clf__communicator_null, &options));
         assert_true(clf__tree_sum_bytes(&clf__communicator_null, &options) > 0);
@@ -368,7 +368,7 @@ int main(void)
         cmocka_unit_test(test_shares),
         cmocka_unit_test(test_the_sum_does_not_depend_on_the_ranks),
         cmocka_unit_test(test_nor_in_bf16),
-        cmocka_unit_test(test_stretches),
+        cmocka_unit_test(test_buckets),
         cmocka_unit_test(test_alone),
         cmocka_unit_test(test_rounding),
     };

@@ -188,7 +188,7 @@ static void test_memory(void **state)
     strcat(deep, "\n");
     process_write(folder, "log", deep, strlen(deep));
     result = run_clformer(NULL, process_format("curves %s/log -o -", folder));
-    assert_refused(result, 1, "more than 100 deep");
+    assert_refused(result, 1, "nesting deeper than 100");
 }
 
 /* A page is written over a page, or over nothing; a log stays. */

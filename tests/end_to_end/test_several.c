@@ -187,7 +187,7 @@ static void test_bench(void **state)
         run_clformer(NULL, process_format("bench --stage score --repeats 1 --batch 8 -d %s", find_equal()));
     assert_int_equal(process_count(result.output, "  2 devices\n"), 1);
     result = run_clformer(NULL, process_format("bench --stage encode -d %s", find_equal()));
-    assert_refused(result, 1, "one OpenCL device is wanted here, and no list such as ");
+    assert_refused(result, 1, "one OpenCL device is expected here, not a list such as ");
 }
 
 static void test_wrong_lists(void **state)
@@ -196,11 +196,11 @@ static void test_wrong_lists(void **state)
     struct process_result result = run_clformer("Merci.\n", TRANSLATE "-d 0,77");
     assert_refused(result, 1, "no OpenCL device fits \"77\"");
     result = run_clformer("Merci.\n", TRANSLATE "-d 0,,1");
-    assert_refused(result, 1, "an empty place");
+    assert_refused(result, 1, "an empty item");
     result = run_clformer("Merci.\n", TRANSLATE "-d nosuch*");
     assert_refused(result, 1, "no OpenCL device fits \"nosuch\"");
     result = run_clformer(NULL, "attend -m " DEMO_MODEL " -o - -d 0,1 Merci.");
-    assert_refused(result, 1, "one OpenCL device is wanted here, and no list such as \"0,1\"; there is ");
+    assert_refused(result, 1, "one OpenCL device is expected here, not a list such as \"0,1\"; there is ");
 }
 
 int main(void)

@@ -200,10 +200,10 @@ static void test_goes_on(void **state)
         result = process_run(&stopped, process_format("%s --max-updates 0", arguments));
         assert_int_equal(result.status, 128 + signals[i]);
         assert_non_null(strstr(result.errors, i == 0 ? "goes on at update 5\n" : "goes on at update "));
-        assert_non_null(strstr(result.errors, "the same command goes on"));
-        char *checkpoint =
-            strstr(process_format("%s", result.errors), "goes on from ") + strlen("goes on from ");
-        char *end = strstr(checkpoint, ", which is also a model that translate takes\n");
+        assert_non_null(strstr(result.errors, "run the same command to resume"));
+        char *checkpoint = strstr(process_format("%s", result.errors), "command to resume from ") +
+                           strlen("command to resume from ");
+        char *end = strstr(checkpoint, ", which translate can also use as a model\n");
         assert_non_null(end);
         *end = '\0';
         struct process_result translated =

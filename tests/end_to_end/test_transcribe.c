@@ -42,7 +42,7 @@ static void test_output_is_a_file(void **state)
     const char *folder = support_temporary_folder();
     const char *flags = process_format("-o %s/sound", folder);
     struct process_result result = run_clformer(NULL, call(folder, flags));
-    assert_refused(result, 1, "/sound: is no folder, where one is to be");
+    assert_refused(result, 1, "/sound: is not a folder");
 }
 
 /* -o makes the folders that it names, and leaves none in which nothing is. */

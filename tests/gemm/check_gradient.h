@@ -4,8 +4,8 @@
 
 #include "device/buffer.h"
 #include "device/caps.h"
+#include "gemm/backend.h"
 #include "gemm/check.h"
-#include "gemm/provider.h"
 
 struct gradient_check {
     struct gemm_case shape;

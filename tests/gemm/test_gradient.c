@@ -2,8 +2,8 @@
  * cl/gemm/gemm_weight_gradient.cl in both forms. */
 #include "base/memory.h"
 #include "device/device.h"
+#include "gemm/backend.h"
 #include "gemm/check_gradient.h"
-#include "gemm/provider.h"
 #include "opencl/testing.h"
 
 /* Beside those of every product: several slices of rows or of outputs, several copies of so wide an operand.

@@ -69,7 +69,8 @@ static void unknown_levels_are_refused(void **state)
     options.form = CLF_FORM_CPU; /* which has none */
     options.instructions = CLF_INSTRUCTIONS_EMULATED;
     struct clf_device *device = NULL;
-    assert_fails(clf_device_open(&device, NULL, &options), CLF_UNSUPPORTED, "has no instructions emulated");
+    assert_fails(clf_device_open(&device, NULL, &options), CLF_UNSUPPORTED,
+                 "does not support the requested instructions emulated");
 }
 
 /* The device reports its level, and products with rows of whole slices read 16-bit operands. */

@@ -1,8 +1,8 @@
 /* The native product of a weight: cl/gemm/gemm.cl in both forms. */
 #include "base/memory.h"
 #include "device/buffer.h"
+#include "gemm/backend.h"
 #include "gemm/check.h"
-#include "gemm/provider.h"
 #include "opencl/testing.h"
 #include "program/launch.h"
 

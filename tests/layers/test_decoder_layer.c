@@ -112,7 +112,7 @@ static void test_many_launches(void **state)
                        gated = addresses;
     const struct clf__mixer_state kept = {.parts = {row, row}};
     assert_ok(clf__decoder_layers_store_addresses(&addresses, &layer, &kept, &row));
-    const struct clf__mixer_step step = {.turn = 0};
+    const struct clf__mixer_step step = {.buffer_index = 0};
     struct clf__attention_call cross = {.few_queries = 1};
     struct clf__layer_call call = {.step = &step, .cross_call = &cross, .addresses = addresses};
     enum clf__knob knob = CLF__KNOB_STEP_ROWS + c.precision;

@@ -165,7 +165,7 @@ static void test_arithmetic(void **state)
     assert_place(&made[2], 0, "GPUs come first, before device 1, which has less memory");
     assert_place(&made[1], 1, "after device 2, which has more memory");
     assert_place(&made[0], 2,
-                 "after device 1, which promises 23 TFLOP/s, this one 16.4 (by units and clock)");
+                 "after device 1, which promises 23 TFLOP/s, this one 16.4 (by compute units and clock)");
     struct clf__listed_device unknown[] = {make_gpu("Slow", 16, 0, 40, 64, 100),
                                            make_gpu("Of unknown clock", 16, 0, 30, 64, 0)};
     order_gpus(&gpus, unknown, 2);
@@ -210,14 +210,14 @@ static void test_equal(void **state)
     made[2].info.pci_address = "4b:00.0";
     order_gpus(&gpus, made, 3);
     assert_place(&made[0], 0,
-                 "GPUs come first, before device 1, which is its equal: the place in the list decides");
+                 "GPUs come first, before device 1, which is equal: decided by the order in the list");
     assert_place(&made[2], 2,
-                 "after device 1, the same card by another driver, which is its equal: the place in the list "
-                 "decides");
-    const char *both = "\"radiant\" fits several devices of one name: 0 \"Radiant 9000\" (Platform, PCI "
-                       "0000:03:00.0), 1 \"Radiant 9000\" (Platform, PCI 0000:4b:00.0); 0 is taken.";
+                 "after device 1, the same card with another driver, which is equal: decided by the order in "
+                 "the list");
+    const char *both = "\"radiant\" matches several devices: 0 \"Radiant 9000\" (Platform, PCI "
+                       "0000:03:00.0), 1 \"Radiant 9000\" (Platform, PCI 0000:4b:00.0); device 0 is used.";
     assert_takes(&gpus, "radiant", 0, both);
-    assert_takes(&gpus, "GPU-8932F937", 0, "fits several");
+    assert_takes(&gpus, "GPU-8932F937", 0, "matches several");
     assert_takes(&gpus, "gpu", 0, "");
     assert_takes(&gpus, "1", 1, "");
     assert_takes(&gpus, "gfx", 2, "");
@@ -239,7 +239,7 @@ static void test_equal(void **state)
     assert_takes(&gpus, "radiant", 0, "(Platform, UUID 8932f937-d72c-");
     made[0].info.uuid = made[1].info.uuid = "";
     assert_takes(&gpus, "radiant", 0,
-                 "0 \"Radiant 9000\" (Platform), 1 \"Radiant 9000\" (Platform); 0 is taken");
+                 "0 \"Radiant 9000\" (Platform), 1 \"Radiant 9000\" (Platform); device 0 is used");
 }
 
 static void assert_several(const struct clf_device_list *of, const char *selectors, const char *expected)
@@ -269,12 +269,12 @@ static void test_several(void **state)
     assert_several(&list, "1,All", "1 4 6 3 2 0");
     assert_several(&list, "*", "4 6 3 1 2 0");
     int indices[COUNT], count;
-    assert_fails(clf__choice_select_several(indices, &count, &list, "0,,1"), CLF_NO_DEVICE, "an empty place");
-    assert_fails(clf__choice_select_several(indices, &count, &list, "0, "), CLF_NO_DEVICE, "an empty place");
+    assert_fails(clf__choice_select_several(indices, &count, &list, "0,,1"), CLF_NO_DEVICE, "an empty item");
+    assert_fails(clf__choice_select_several(indices, &count, &list, "0, "), CLF_NO_DEVICE, "an empty item");
     assert_fails(clf__choice_select_several(indices, &count, &list, "0,8"), CLF_NO_DEVICE, "\"8\"; there is");
     assert_fails(clf__choice_select_several(indices, &count, &list, "0,old*"), CLF_NO_DEVICE, "\"old\"");
-    assert_fails(clf__choice_select(&count, &list, "0,1"), CLF_NO_DEVICE, "no list such as");
-    assert_fails(clf__choice_select(&count, &list, "all"), CLF_NO_DEVICE, "no list such as");
+    assert_fails(clf__choice_select(&count, &list, "0,1"), CLF_NO_DEVICE, "not a list such as");
+    assert_fails(clf__choice_select(&count, &list, "all"), CLF_NO_DEVICE, "not a list such as");
     struct clf_device_list empty = {.silent = ""};
     assert_fails(clf__choice_select_several(indices, &count, &empty, "all"), CLF_NO_DEVICE,
                  "pocl-opencl-icd");

@@ -96,7 +96,7 @@ static void test_default_passes_on(void **state)
     for (uint64_t n = candidates.listing + 1; n <= calls; n++) {
         struct clf_device *device;
         char passed[64];
-        snprintf(passed, sizeof passed, "device %d is passed over: ", candidates.first);
+        snprintf(passed, sizeof passed, "device %d is skipped: ", candidates.first);
         warning[0] = '\0';
         assert_ok(open_failing(&device, NULL, n));
         assert_int_equal(clf_device_describe(device)->index, candidates.second);

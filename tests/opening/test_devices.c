@@ -255,7 +255,7 @@ static void test_levels(void **state)
         } else {
             assert_int_not_equal(i, CLF_INSTRUCTIONS_PORTABLE);
             assert_fails(clf_device_open(&device, NULL, &options), CLF_UNSUPPORTED, clf__level_words[i]);
-            assert_fails(clf_device_open(&device, NULL, &options), CLF_UNSUPPORTED, "it runs portable");
+            assert_fails(clf_device_open(&device, NULL, &options), CLF_UNSUPPORTED, "it supports portable");
         }
         clf_device_close(device);
     }

@@ -216,7 +216,7 @@ static void test_wrong_launches(void **state)
     launch.program = "arguments_of_test";
     launch.cpu.kernel = launch.gpu.kernel = "missing_kernel";
     assert_fails(clf__launch(device, &launch), CLF_DEVICE,
-                 "taking kernel missing_kernel from program arguments_of_test");
+                 "creating kernel missing_kernel of program arguments_of_test");
     launch.cpu.kernel = launch.gpu.kernel = "defined";
     assert_fails(clf__launch(device, &launch), CLF_BAD_ARGUMENT,
                  "kernel defined of program arguments_of_test takes 1 arguments, not 0");
@@ -224,7 +224,7 @@ static void test_wrong_launches(void **state)
     int is_cpu = clf__device_caps(device)->form == CLF_FORM_CPU;
     *(is_cpu ? &launch.cpu : &launch.gpu) = (struct clf__grid){.kernel = NULL};
     assert_fails(clf__launch(device, &launch), CLF_BAD_ARGUMENT,
-                 is_cpu ? "no such kernel for the CPU form" : "no such kernel for the GPU form");
+                 is_cpu ? "no such kernel in its CPU variant" : "no such kernel in its GPU variant");
     clf_device_close(device);
 }
 

@@ -211,7 +211,7 @@ static void test_frames(void **state)
     assert_ints(batch.labels, 6, 2, 4, 5, 2);
     /* A file that changes under a run. */
     write_frames(folder, "one.npy", 4, 80);
-    assert_fails(clf__dataset_batch(loaded.dataset, 0, &batch), CLF_FILE, "has 4 frames, it had 5");
+    assert_fails(clf__dataset_batch(loaded.dataset, 0, &batch), CLF_FILE, "has 4 frames, but had 5");
     unload(&loaded);
 }
 
@@ -249,7 +249,7 @@ static void test_recordings(void **state)
         memcpy(frames[keeps], batch.sources.frames, 8 * 80 * sizeof(float));
         if (!keeps) { /* a file that changes under a run */
             write_tone(folder, "two.wav", 4 * 160, 20);
-            assert_fails(clf__dataset_batch(loaded.dataset, 0, &batch), CLF_FILE, "has 4 frames, it had 3");
+            assert_fails(clf__dataset_batch(loaded.dataset, 0, &batch), CLF_FILE, "has 4 frames, but had 3");
             write_tone(folder, "two.wav", 3 * 160, 20);
         }
         unload(&loaded);
@@ -273,7 +273,7 @@ static void test_files_that_cannot_be(void **state)
     assert_fails(load(&loaded), CLF_FILE, "none");
     loaded.options.source_path = write_text(folder, "empty", "");
     loaded.options.target_path = loaded.options.source_path;
-    assert_fails(load(&loaded), CLF_FORMAT, "no pair that can be used, and no line");
+    assert_fails(load(&loaded), CLF_FORMAT, "no usable pair, because there is no line");
     loaded.options.source_path = loaded.options.target_path = write_text(folder, "blank", "\n\n");
     assert_fails(load(&loaded), CLF_FORMAT, "of 2 lines 2 are empty, 0 too long, 0 broken");
     unload(&loaded);
@@ -473,14 +473,13 @@ static void test_no_pair_has_a_reason(void **state)
     assert_fails(load(&loaded), CLF_FORMAT, "of 2 lines 0 are empty, 0 too long, 2 broken; line 1 of ");
     assert_non_null(strstr(clf_last_error(), "one.npy: cannot be opened"));
     loaded.options.source_path = write_text(folder, "table", "");
-    assert_fails(load(&loaded), CLF_FORMAT, "table: there is no pair that can be used, and no line");
+    assert_fails(load(&loaded), CLF_FORMAT, "table: no usable pair, because there is no line");
     unload(&loaded);
     /* The file at fault is named. */
     load_tokenizer(&loaded, CLF__PAPER, folder);
     loaded.options.source_path = write_text(folder, "source", "a\n\n");
     loaded.options.target_path = write_bytes(folder, "target", "\0\n\n", 3);
-    assert_fails(load(&loaded), CLF_FORMAT,
-                 "target: there is no pair that can be used: of 2 lines 1 are empty, ");
+    assert_fails(load(&loaded), CLF_FORMAT, "target: no usable pair: of 2 lines 1 are empty, ");
     assert_non_null(strstr(clf_last_error(), "target: there is a NUL byte in it"));
     unload(&loaded);
 }

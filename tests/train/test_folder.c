@@ -73,7 +73,7 @@ static void test_what_cannot_be_read_is_not_damaged(void **state)
             assert_int_equal(symlink(name, path), 0); /* ELOOP */
         }
         assert_fails(digits_train(output, &task.logs[1]), CLF_FILE, path);
-        assert_non_null(strstr(clf_last_error(), "a checkpoint that may be whole cannot be read"));
+        assert_non_null(strstr(clf_last_error(), "checkpoint cannot be read and may be intact"));
         assert_true(digits_has_checkpoint(output, 9) && digits_has_checkpoint(output, 8));
         assert_ok(clf__folder_remove(path));
         assert_int_equal(rename(away, path), 0);
@@ -261,10 +261,10 @@ static void test_other_data_is_refused(void **state)
     assert_fails(digits_train(output, &task.logs[1]), CLF_BAD_ARGUMENT, "has 31 pairs of 31 lines");
     digits_write(other, "train", 30, 5, 4); /* as many */
     digits_set(task.recipe, "max-updates", "3");
-    assert_fails(digits_train(output, &task.logs[1]), CLF_BAD_ARGUMENT, "train.target: not the text that");
+    assert_fails(digits_train(output, &task.logs[1]), CLF_BAD_ARGUMENT, "train.target: is not the text that");
     digits_write(other, "train", 30, 5, 3);
     digits_write(other, "valid", 4, 5, 3);
-    assert_fails(digits_train(output, &task.logs[1]), CLF_BAD_ARGUMENT, "valid.target: not the text that");
+    assert_fails(digits_train(output, &task.logs[1]), CLF_BAD_ARGUMENT, "valid.target: is not the text that");
     digits_write(other, "valid", 5, 5, 3);
     assert_ok(digits_train(output, &task.logs[1]));
     assert_int_equal(task.logs[1].start.first_update, 3);
@@ -299,7 +299,7 @@ static void test_a_failed_start_binds_nobody(void **state)
     digits_set(task.recipe, "max-source-length", "1");
     digits_set(task.recipe, "seed", "7");
     assert_ok(clf__folder_create(process_format("%s/checkpoints", output))); /* else nothing would be left */
-    assert_fails(digits_train(output, task.logs), CLF_FORMAT, "no pair that can be used");
+    assert_fails(digits_train(output, task.logs), CLF_FORMAT, "no usable pair");
     assert_true(digits_has_checkpoint(output, 0));
     clf_recipe_free(task.recipe);
     task.recipe = right;
@@ -345,7 +345,7 @@ static void test_what_is_not_ours_stays(void **state)
                  "holds a model that was not trained there");
     assert_false(digits_has_file(output, "recipe.json"));
     assert_fails(digits_train(process_format("%s/config.json", output), task.logs), CLF_BAD_ARGUMENT,
-                 "config.json: is a file; the model goes to a folder");
+                 "config.json: is a file; choose a folder for the model");
     digits_set(task.recipe, "max-updates", "2");
     output = digits_output();
     assert_ok(digits_train(output, task.logs));
@@ -378,14 +378,14 @@ static void test_a_finished_model_is_not_written_over(void **state)
     const char *before = process_read(output, "model.safetensors", &sizes[0]);
     digits_set(task.recipe, "max-updates", "1");
     assert_fails(digits_train(output, task.logs), CLF_BAD_ARGUMENT,
-                 "holds a model that was finished, and no checkpoint that could go on; take another folder");
+                 "holds a model that was finished, without a checkpoint to resume from; take another folder");
     const char *after = process_read(output, "model.safetensors", &sizes[1]);
     assert_int_equal(sizes[0], sizes[1]);
     assert_memory_equal(before, after, sizes[0]);
     assert_false(clf__folder_exists(process_format("%s/checkpoints", output)));
 }
 
-static const char anew[] = "no checkpoint is whole, training begins anew at update 1";
+static const char anew[] = "no checkpoint is intact; training starts again at update 1";
 
 static void test_beginning_anew_is_said(void **state)
 {
@@ -415,7 +415,7 @@ static void test_beginning_anew_is_said_again(void **state)
     digits_set(task.recipe, "max-source-length", "1");
     for (int i = 0; i < 2; i++) {
         task.warnings[0] = '\0';
-        assert_fails(digits_train(output, &task.logs[0]), CLF_FORMAT, "no pair that can be used");
+        assert_fails(digits_train(output, &task.logs[0]), CLF_FORMAT, "no usable pair");
         assert_non_null(strstr(task.warnings, anew));
     }
     clf_recipe_free(task.recipe);

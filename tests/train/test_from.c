@@ -42,7 +42,7 @@ static void test_fine_tuning(void **state)
     assert_fails(digits_train(output, task.logs), CLF_FILE, process_format("from: %s: no such", nowhere));
     digits_set(task.recipe, "from", first);
     assert_fails(digits_train(process_format("%s/.", first), task.logs), CLF_BAD_ARGUMENT,
-                 "is the folder of from; the model goes to another one");
+                 "is the folder of from; choose another one for the model");
     assert_ok(digits_train(output, task.logs));
     digits_set(task.recipe, "max-updates", "3");
     assert_ok(digits_train(output, task.logs));
@@ -75,7 +75,7 @@ static void test_going_on_without_the_folder(void **state)
     /* Another folder is another model, whether it is there or not. */
     tune(moved, "5");
     assert_fails(digits_train(output, task.logs), CLF_BAD_ARGUMENT,
-                 process_format("from: is %s, but %s was begun with %s; take that", moved, output, from));
+                 process_format("from: is %s, but %s was started with %s; use that", moved, output, from));
     digits_set(task.recipe, "from", from);
     digits_set(task.recipe, "preset", "speech");
     assert_fails(digits_train(output, task.logs), CLF_BAD_ARGUMENT, "preset: is speech, but ");

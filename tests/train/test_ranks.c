@@ -1,5 +1,5 @@
 /* Several ranks train one model: the bits are those of one process, whatever their number, and whichever rank
- * fails, and however, all of them end, and the same command goes on. */
+ * fails, and however, all of them end, and the same command resumes the run. */
 #include "support/digits.h"
 
 #include <signal.h>
@@ -390,7 +390,7 @@ static void test_one_rank_is_interrupted(void **state)
 {
     (void)state;
     ranks_need();
-    check_trouble("interrupted", 1, "training was interrupted after update 5; the same command goes on",
+    check_trouble("interrupted", 1, "training was interrupted after update 5; run the same command to resume",
                   alone);
 }
 
@@ -449,7 +449,7 @@ static void test_ranks_that_do_not_fit(void **state)
     const char *elsewhere = process_format("child %s %s/elsewhere %s/n none 0 micro-batches=2", place.folder,
                                            place.folder, place.folder);
     result = ranks_run_unlike(program, own, elsewhere);
-    check_refused(&result, "is not there, but rank 0 has it: all ranks need the same folder");
+    check_refused(&result, "does not exist, but rank 0 has it; all ranks need the same folder");
     assert_false(digits_has_file(place.folder, "unlike"));
 }
 

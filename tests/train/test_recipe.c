@@ -121,14 +121,14 @@ static void test_wrong_values_are_refused(void **state)
         {"config", "dropout", "KEY=VALUE"},
         {"config", "=1", "KEY=VALUE"},
         {"config", "dropout=", "KEY=VALUE"},
-        {"config", "droput=0.1", "\"droput\" is no key"},
+        {"config", "droput=0.1", "\"droput\" is not a key"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_fails(set(cases[i].name, cases[i].value), CLF_BAD_ARGUMENT, cases[i].part);
     }
     static const char *const three[] = {"a", "b", "c"};
-    assert_fails(clf_recipe_set(recipe, "train", three, 3), CLF_BAD_ARGUMENT, "train: takes FILE [FILE]");
-    assert_fails(clf_recipe_set(recipe, "seed", three, 0), CLF_BAD_ARGUMENT, "seed: takes N");
+    assert_fails(clf_recipe_set(recipe, "train", three, 3), CLF_BAD_ARGUMENT, "train: expects FILE [FILE]");
+    assert_fails(clf_recipe_set(recipe, "seed", three, 0), CLF_BAD_ARGUMENT, "seed: expects N");
 }
 
 static void test_contradictions_are_refused(void **state)
@@ -236,14 +236,14 @@ static void test_a_bad_file_changes_nothing(void **state)
         const char *text, *part;
     } cases[] = {
         {"{\"seed\": 2, \"seed\": 3}", "duplicate"},
-        {"{\"seed\": 2, \"sead\": 3}", "\"sead\" is no choice"},
+        {"{\"seed\": 2, \"sead\": 3}", "\"sead\" is not a setting"},
         {"{\"seed\": 2, \"beta1\": 3}", "beta1: \"3\" is not a number from"},
         {"{\"epsilon\": 0}", "epsilon: \"0\" is not a number from 1e-18 to 1"},
         {"{\"seed\": 2, \"beta1\": \"0.9\"}", "\"beta1\": is not a number"},
         {"{\"seed\": 2, \"tokens\": 1}", "\"tokens\": is not true or false"},
         {"{\"seed\": 2, \"train\": {}}", "\"train\": is not a string"},
         {"{\"seed\": 2, \"train\": [1]}", "\"train\": is not a list of files"},
-        {"{\"seed\": 2, \"train\": [\"a\", \"b\", \"c\"]}", "train: takes FILE [FILE]"},
+        {"{\"seed\": 2, \"train\": [\"a\", \"b\", \"c\"]}", "train: expects FILE [FILE]"},
         {"{\"seed\": 2, \"config\": []}", "\"config\": is not an object"},
         {"{\"seed\": 2, \"config\": {\"dropout\": 1, \"dropout\": 2}}", "duplicate"},
         {"[]", "not a JSON object"},

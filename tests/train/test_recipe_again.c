@@ -16,7 +16,7 @@ static void test_going_on_with_another_recipe(void **state)
     assert_ok(clf__recipe_check_same(recipe, begun, "out"));
     assert_ok(set("epsilon", "0.00000001"));
     assert_fails(clf__recipe_check_same(recipe, begun, "out"), CLF_BAD_ARGUMENT,
-                 "epsilon: is 0.00000001, but out was begun with 1e-9");
+                 "epsilon: is 0.00000001, but out was started with 1e-9");
     clf_recipe_free(begun);
     /* The end of a linear schedule is part of it. */
     assert_ok(set("schedule", "linear"));
@@ -72,7 +72,7 @@ static void test_whole_numbers_are_compared_exactly(void **state)
     assert_ok(clf__recipe_check_same(recipe, begun, "out"));
     assert_ok(set("seed", "123456789012346"));
     assert_fails(clf__recipe_check_same(recipe, begun, "out"), CLF_BAD_ARGUMENT,
-                 "seed: is 123456789012346, but out was begun with 123456789012345");
+                 "seed: is 123456789012346, but out was started with 123456789012345");
     clf_recipe_free(begun);
 }
 
@@ -88,19 +88,19 @@ static void test_the_difference_is_named(void **state)
     assert_ok(clf__recipe_copy(&begun, recipe));
     assert_ok(set("config", "dropout=0.4"));
     assert_fails(clf__recipe_check_same(recipe, begun, "out"), CLF_BAD_ARGUMENT,
-                 "config: is dropout=0.4, but out was begun with dropout=0.3");
+                 "config: is dropout=0.4, but out was started with dropout=0.3");
     assert_ok(set("config", "dropout=0.3"));
     assert_ok(set("config", "d_model=8"));
     assert_fails(clf__recipe_check_same(recipe, begun, "out"), CLF_BAD_ARGUMENT,
-                 "config: is d_model=8, but out was begun with none");
+                 "config: is d_model=8, but out was started with none");
     assert_fails(clf__recipe_check_same(begun, recipe, "out"), CLF_BAD_ARGUMENT,
-                 "config: is not chosen, but out was begun with d_model=8");
+                 "config: is not chosen, but out was started with d_model=8");
     assert_ok(clf_recipe_set(recipe, "train", files[1], 2));
     clf_recipe_free(begun);
     assert_ok(clf__recipe_copy(&begun, recipe));
     assert_ok(clf_recipe_set(recipe, "train", files[0], 2));
     assert_fails(clf__recipe_check_same(recipe, begun, "out"), CLF_BAD_ARGUMENT,
-                 "train: is b, but out was begun with c");
+                 "train: is b, but out was started with c");
     clf_recipe_free(begun);
 }
 

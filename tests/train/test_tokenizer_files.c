@@ -155,7 +155,7 @@ static void test_given_vocabularies(void **state)
     making.source_vocabulary = path_in(folder, "none.txt");
     assert_fails(make(&made, &making), CLF_FILE, "none.txt");
     making.tokens = 0;
-    assert_fails(make(&made, &making), CLF_BAD_ARGUMENT, "can be given for tokens");
+    assert_fails(make(&made, &making), CLF_BAD_ARGUMENT, "can be given only for tokens");
 }
 
 static void test_characters(void **state)

@@ -240,10 +240,10 @@ static void test_the_file_at_fault_is_named(void **state)
     assert_non_null(strstr(messages, join(blank, ": learning", "")));
     making.tokens = 1;
     making.vocabulary = 0;
-    assert_fails(make(&made, &making), CLF_TEXT, join(blank, ": there is no text for a vocabulary", ""));
+    assert_fails(make(&made, &making), CLF_TEXT, join(blank, ": has no text for a vocabulary", ""));
     making.separate_vocabularies = 0;
     making.source_vocabulary = blank;
-    assert_fails(make(&made, &making), CLF_TEXT, join(blank, ": there is no piece in it", ""));
+    assert_fails(make(&made, &making), CLF_TEXT, join(blank, ": has no token", ""));
 }
 
 int main(void)

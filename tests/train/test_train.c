@@ -182,8 +182,8 @@ static void test_patience_ends_a_run(void **state)
     assert_ok(digits_train(digits_output(), &task.logs[0]));
     assert_int_equal(task.logs[0].count, 8);
     assert_int_equal(task.logs[0].validation_count, 4);
-    assert_non_null(strstr(task.notices, "training ends by patience: 3 validations without a better one than "
-                                         "that of update 2\n"));
+    assert_non_null(strstr(task.notices, "training ends by patience: 3 validations without an improvement "
+                                         "since update 2\n"));
 }
 
 /* BLEU is there, but loss decides. */
@@ -274,11 +274,11 @@ static void test_the_best_one_that_is_there(void **state)
         task.warnings[0] = '\0';
         assert_ok(digits_train(output, task.logs)); /* nothing but the end is left to do */
         assert_published(output, order[i]);
-        const char *warning = process_format("update %d, the best one that is there", order[i]);
+        const char *warning = process_format("update %d, the best one that was kept", order[i]);
         assert_true(i == 0 ? task.warnings[0] == '\0' : strstr(task.warnings, warning) != NULL);
         assert_ok(clf__folder_remove(process_format("%s/checkpoints/update-%08d", output, order[i])));
     }
-    assert_non_null(strstr(task.warnings, "that of update 4, the best validation, was not kept"));
+    assert_non_null(strstr(task.warnings, "the checkpoint of update 4, the best validation, was not kept"));
 }
 
 static void test_epochs_are_counted(void **state)
@@ -390,7 +390,7 @@ static void test_choices_without_effect_are_refused(void **state)
     const char *output = digits_output(), *begun = digits_output();
     digits_set(task.recipe, "noam-factor", "2");
     assert_fails(digits_train(output, task.logs), CLF_BAD_ARGUMENT,
-                 "noam-factor: has an effect with schedule noam alone; leave it out");
+                 "noam-factor: has no effect without schedule noam; remove it");
     assert_false(clf__folder_exists(output));
     digits_set(task.recipe, "noam-factor", "1.0"); /* the default, as recipe.json says it */
     digits_set(task.recipe, "max-updates", "1");
@@ -399,14 +399,14 @@ static void test_choices_without_effect_are_refused(void **state)
     assert_ok(digits_train(output, task.logs));
     digits_set(task.recipe, "schedule", "noam");
     assert_fails(digits_train(digits_output(), task.logs), CLF_BAD_ARGUMENT,
-                 "learning-rate: has an effect not");
+                 "learning-rate: has no effect with");
     /* A vocabulary that is given is taken whole. */
     clf_recipe_free(task.recipe);
     task.recipe = digits_recipe(task.data);
     digits_set(task.recipe, "source-vocabulary", process_format("%s/vocab.json", begun));
     digits_set(task.recipe, "vocabulary", "9");
     assert_fails(digits_train(digits_output(), task.logs), CLF_BAD_ARGUMENT,
-                 "vocabulary: has an effect only where no");
+                 "vocabulary: has no effect with a source");
     /* Such a run of an older version. */
     clf_recipe_free(task.recipe);
     task.recipe = digits_recipe(task.data);
@@ -422,7 +422,7 @@ static void test_choices_without_effect_are_refused(void **state)
     digits_set(task.recipe, "train", "/no/such/text");
     digits_set(task.recipe, "patience", "3");
     assert_fails(digits_train(digits_output(), task.logs), CLF_BAD_ARGUMENT,
-                 "patience: has an effect with valid alone");
+                 "patience: has no effect without valid");
 }
 
 int main(void)

@@ -19,11 +19,11 @@ static struct clf_device *open_one(void)
     return device;
 }
 
-static void assert_apart(const struct clf_device *device, int number)
+static void assert_program_key(const struct clf_device *device, int number)
 {
-    int is_told = strstr(device->build_options, "-DAPART=") != NULL;
-    assert_int_equal(device->caps.apart, clf__quirk_mixes_up_kernels(device->info) ? number : 0);
-    assert_int_equal(is_told, device->caps.apart > 0);
+    int is_told = strstr(device->build_options, "-DPROGRAM_KEY=") != NULL;
+    assert_int_equal(device->caps.program_key, clf__quirk_mixes_up_kernels(device->info) ? number : 0);
+    assert_int_equal(is_told, device->caps.program_key > 0);
 }
 
 /* The first device builds what a device alone does; who comes later takes the least number that is free. */
@@ -33,20 +33,20 @@ static void test_numbers(void **state)
     struct clf_device *devices[3];
     for (int i = 0; i < 3; i++) {
         devices[i] = open_one();
-        assert_apart(devices[i], i);
+        assert_program_key(devices[i], i);
     }
     for (int i = 1; i >= 0; i--) {
         clf_device_close(devices[i]);
     }
     for (int i = 0; i < 2; i++) {
         devices[i] = open_one();
-        assert_apart(devices[i], i);
+        assert_program_key(devices[i], i);
     }
     for (int i = 0; i < 3; i++) {
         clf_device_close(devices[i]);
     }
     devices[0] = open_one();
-    assert_apart(devices[0], 0);
+    assert_program_key(devices[0], 0);
     clf_device_close(devices[0]);
 }
 

@@ -5,9 +5,9 @@
 
 #include <clformer/log.h>
 
+#include "base/escape.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/visible.h"
 #include "support/support.h"
 
 static const struct {
@@ -35,15 +35,14 @@ static void test_texts(void **state)
         char shown[256], again[256];
         const char *expected = cases[i].shown;
         size_t size = strlen(cases[i].text), length = strlen(expected);
-        assert_int_equal(clf__visible(shown, sizeof shown, cases[i].text, size), length);
+        assert_int_equal(clf__escape(shown, sizeof shown, cases[i].text, size), length);
         assert_string_equal(shown, expected);
-        assert_int_equal(clf__visible(again, sizeof again, shown, length), length);
+        assert_int_equal(clf__escape(again, sizeof again, shown, length), length);
         assert_string_equal(again, expected);
-        assert_int_equal(clf__visible(NULL, 0, cases[i].text, size), length);
+        assert_int_equal(clf__escape(NULL, 0, cases[i].text, size), length);
     }
     char shown[8];
-    assert_int_equal(clf__visible(shown, sizeof shown, "a\0b", 3),
-                     6); /* a NUL is a character as others are */
+    assert_int_equal(clf__escape(shown, sizeof shown, "a\0b", 3), 6); /* a NUL is a character as others are */
     assert_string_equal(shown, "a\\x00b");
 }
 
@@ -56,7 +55,7 @@ static void test_room(void **state)
     for (size_t capacity = 1; capacity <= sizeof shown; capacity++) {
         char out[sizeof shown + 1];
         memset(out, 'X', sizeof out);
-        assert_int_equal(clf__visible(out, capacity, text, sizeof text - 1), sizeof shown - 1);
+        assert_int_equal(clf__escape(out, capacity, text, sizeof text - 1), sizeof shown - 1);
         size_t length = strlen(out);
         assert_true(length < capacity);
         assert_memory_equal(out, shown, length);
@@ -123,5 +122,5 @@ int main(void)
         cmocka_unit_test(test_failures),
         cmocka_unit_test(test_log),
     };
-    return cmocka_run_group_tests_name("base/visible", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("base/escape", tests, NULL, NULL);
 }

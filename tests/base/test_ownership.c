@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/owned.h"
+#include "base/ownership.h"
 #include "support/support.h"
 
 enum { NOBODY = 65534 };
@@ -169,5 +169,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_links, start, support_teardown),
         cmocka_unit_test_setup_teardown(test_what_is_made, start, support_teardown),
     };
-    return cmocka_run_group_tests_name("base/owned", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("base/ownership", tests, NULL, NULL);
 }
