@@ -29,9 +29,9 @@ int clf__added_token_marks(const json_t *token)
            (json_is_true(json_object_get(token, "rstrip")) ? CLF__PIECE_EATS_RIGHT : 0);
 }
 
-/* --- Special tokens by their roles. --- */
+/* --- Special tokens and their roles. --- */
 
-/* A token is a string, or an object with its flags. */
+/* A token is a string or an object with flags. */
 static void name_token(const json_t *token, void (*function)(void *user, const char *text, int marks),
                        void *user)
 {
@@ -72,12 +72,13 @@ void clf__added_tokens_named(const struct clf__added_tokens *added,
 static clf_status bad_token(const struct clf__added_tokens *added, const char *what)
 {
     return added->is_legacy
-               ? clf__fail(CLF_FORMAT,
-                           "%s/added_tokens.json: \"%.40s\" has no id of its own; download it again",
-                           added->folder, what)
+               ? clf__fail(
+                     CLF_FORMAT,
+                     "%s/added_tokens.json: the token \"%.40s\" has no valid id; download the file again",
+                     added->folder, what)
                : clf__fail(CLF_FORMAT,
-                           "%s/tokenizer_config.json: \"%s\" holds \"%.40s\", which is no id with a token; "
-                           "download it again",
+                           "%s/tokenizer_config.json: \"%s\" contains \"%.40s\", which is not an id with a "
+                           "token; download it again",
                            added->folder, decoder_key, what);
 }
 
@@ -107,7 +108,7 @@ static clf_status read_decoder(struct clf__added_tokens *added, json_t *decoder)
     return CLF_OK;
 }
 
-/* A search for a word among the special tokens. */
+/* State of a search for a text among the special tokens. */
 struct search {
     const char *text;
     int is_found;
@@ -220,14 +221,14 @@ static clf_status add_added(struct clf__pieces *out, const struct clf__added_tok
                            token->marks | (own_marks & CLF__PIECE_LANGUAGE));
 }
 
-/* One of the tokenizer's own pieces; `token` is the added token of its id, or NULL. */
+/* Adds one token of the tokenizer itself; `token` is the added token with the same id, or NULL. */
 static clf_status merge_own(struct clf__pieces *out, const struct clf__own_pieces *own, const char *piece,
                             const struct clf__added_tokens *added, const struct clf__added_token *token)
 {
     int marks = own->pieces->marks[out->count];
     int may_go = (marks & CLF__PIECE_SPARE) != 0 || out->count >= own->fixed;
     if (token == NULL) {
-        int has_moved = may_go && has_text(added, piece); /* an added token gives it another id */
+        int has_moved = may_go && has_text(added, piece); /* an added token moves the text to another id */
         return has_moved ? add_spare(out) : clf__pieces_add(out, piece, strlen(piece), marks);
     }
     if (strcmp(token->text, piece) != 0) {
@@ -243,19 +244,18 @@ clf_status clf__added_tokens_merge(struct clf__pieces *out, const struct clf__ow
     const char *piece = own->pieces->text;
     int last = added->count > 0 ? added->items[added->count - 1].id : -1;
     int count = own->pieces->count > rows ? own->pieces->count : rows;
-    if (last >= count + added->count) { /* an id alone must not decide how much memory is allocated */
+    if (last >= count + added->count) { /* the highest id does not bound the memory to allocate */
         return clf__fail(CLF_FORMAT,
-                         "%s: the added token \"%.80s\" has the id %d, far behind the %d other pieces and "
+                         "%s: the added token \"%.80s\" has the id %d, far above the %d other tokens and "
                          "rows; download or save both again",
                          added->folder, added->items[added->count - 1].text, last, count);
     }
     count = last >= count ? last + 1 : count;
     if (count - own->pieces->count - added->count > CLF__MOST_SPARE) {
-        return clf__fail(
-            CLF_UNSUPPORTED,
-            "%s: the model has %d rows of words and the tokenizer %d tokens; at most %d rows may have "
-            "no token: use the tokenizer that the model was trained with",
-            own->file, count, own->pieces->count + added->count, CLF__MOST_SPARE);
+        return clf__fail(CLF_UNSUPPORTED,
+                         "%s: the model has %d vocabulary rows and the tokenizer %d tokens; at most %d rows "
+                         "may have no token: use the tokenizer that the model was trained with",
+                         own->file, count, own->pieces->count + added->count, CLF__MOST_SPARE);
     }
     for (int id = 0, next = 0; id < count; id++) {
         int is_added = next < added->count && added->items[next].id == id;

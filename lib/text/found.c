@@ -42,7 +42,7 @@ static int by_bytes(const void *left, const void *right)
     return a->size != b->size ? (a->size > b->size) - (a->size < b->size) : (a->id < b->id) - (a->id > b->id);
 }
 
-/* In their order, each piece comes after those that it begins with. */
+/* The items are sorted, so each follows all of its prefixes. */
 static void find_shorter(struct clf__found_piece *items, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -73,7 +73,7 @@ void clf__found_pieces_sort(struct clf__found_pieces *found)
         const struct clf__found_piece *piece = &found->items[i];
         const unsigned char *bytes = (const unsigned char *)piece->text;
         found->first[bytes[0] + 1]++;
-        for (int second = 0; second < 256; second++) { /* a piece of one byte goes before any other */
+        for (int second = 0; second < 256; second++) { /* a token of one byte precedes any other */
             if (piece->size == 1 || second == bytes[1]) {
                 set_pair(found, bytes[0], second);
             }
@@ -97,7 +97,7 @@ clf_status clf__found_pieces_collect(struct clf__found_pieces *out, const struct
     return CLF_OK;
 }
 
-/* A word character as regular expressions of Unicode know it. */
+/* A word character as defined for Unicode regular expressions. */
 static int is_word(UChar32 character)
 {
     uint32_t mask = U_MASK(u_charType(character));
@@ -106,7 +106,7 @@ static int is_word(UChar32 character)
                               u_hasBinaryProperty(character, UCHAR_JOIN_CONTROL));
 }
 
-/* Where the character of valid UTF-8 that ends at `at` begins. */
+/* Returns the start of the character of valid UTF-8 that ends at `at`. */
 static size_t previous(const char *text, size_t at)
 {
     do {
@@ -130,7 +130,7 @@ static int stands_alone(const char *text, size_t size, size_t start, size_t end)
     return !is_word(before) && !is_word(behind);
 }
 
-/* The white space that a piece takes with it. */
+/* Extends the match over the white space that the token absorbs. */
 static void take_spaces(struct clf__found_match *match, int marks, const char *text, size_t size, size_t from)
 {
     const uint8_t *bytes = (const uint8_t *)text;
@@ -151,7 +151,7 @@ static void take_spaces(struct clf__found_match *match, int marks, const char *t
     }
 }
 
-/* The longest piece that a text begins with. */
+/* Returns the longest added token that the text begins with. */
 static const struct clf__found_piece *piece_at(const struct clf__found_pieces *found, const char *text,
                                                size_t size)
 {
@@ -161,7 +161,7 @@ static const struct clf__found_piece *piece_at(const struct clf__found_pieces *f
         return NULL;
     }
     int low = found->first[byte], high = found->first[byte + 1];
-    while (low < high) { /* behind the last one that does not come after the text */
+    while (low < high) { /* ends after the last token that does not sort after the text */
         int middle = low + (high - low) / 2;
         const struct clf__found_piece *piece = &found->items[middle];
         int order = memcmp(piece->text, text, piece->size < size ? piece->size : size);
@@ -172,7 +172,7 @@ static const struct clf__found_piece *piece_at(const struct clf__found_pieces *f
     if (low == found->first[byte]) {
         return NULL;
     }
-    /* That one begins with all pieces that the text begins with. */
+    /* All tokens that the text begins with are prefixes of this one. */
     const struct clf__found_piece *last = &found->items[low - 1];
     size_t common = 0;
     while (common < last->size && common < size && last->text[common] == text[common]) {

@@ -1,5 +1,5 @@
-/* Pieces that are found in a text before it is cut: special tokens and languages, as transformers finds them.
- */
+/* Finds added tokens, such as special tokens and languages, in a text before it is segmented, as transformers
+ * does. */
 #ifndef CLF_TEXT_FOUND_H
 #define CLF_TEXT_FOUND_H
 
@@ -15,31 +15,31 @@ struct clf__found_piece {
     size_t size;
     int32_t id;
     int marks;   /* of text/pieces.h */
-    int shorter; /* the longest other piece that this one begins with, or -1 */
+    int shorter; /* index of the longest other token that is a prefix of this one, or -1 */
 };
 
-/* Zeroed at first: nothing is found. */
+/* Zero-initialise: finds nothing. */
 struct clf__found_pieces {
-    struct clf__found_piece *items; /* by their bytes; of two of one text the lower id last */
+    struct clf__found_piece *items; /* sorted by bytes; of equal texts, the lower id last */
     int count, capacity;
-    int first[256 + 1];             /* where those of a first byte begin */
-    uint64_t pairs[(1 << 16) / 64]; /* a bit for the first two bytes of a piece */
+    int first[256 + 1];             /* index of the first item for each first byte */
+    uint64_t pairs[(1 << 16) / 64]; /* one bit for each pair of first two bytes */
 };
 
-/* Adds one of at least a byte; it is found after clf__found_pieces_sort(). */
+/* Adds a token of at least one byte; it is found after clf__found_pieces_sort(). */
 clf_status clf__found_pieces_add(struct clf__found_pieces *found, const char *text, size_t size, int32_t id,
                                  int marks);
 void clf__found_pieces_sort(struct clf__found_pieces *found);
-/* Those that are marked CLF__PIECE_FOUND, and not CLF__PIECE_NORMALIZED. */
+/* Collects the tokens marked CLF__PIECE_FOUND but not CLF__PIECE_NORMALIZED. */
 clf_status clf__found_pieces_collect(struct clf__found_pieces *out, const struct clf__vocabulary *vocabulary);
 void clf__found_pieces_free(struct clf__found_pieces *found);
 
 struct clf__found_match {
-    size_t start, end; /* with the white space that the piece takes with it */
+    size_t start, end; /* including the white space that the token absorbs */
     int32_t id;
 };
 
-/* The leftmost one of a text from `from` on, the longest of those that begin there; 0: there is none. */
+/* Finds the leftmost token at or after `from`, the longest of those that begin there; returns 0 if none. */
 int clf__found_pieces_next(const struct clf__found_pieces *found, struct clf__found_match *out,
                            const char *text, size_t size, size_t from);
 

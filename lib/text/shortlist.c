@@ -14,7 +14,7 @@ enum { MOST_BYTES = 1 << 30, MULTIPLE = 8 };
 struct clf__shortlist {
     struct clf__shortlist_words words;
     struct clf__shortlist_lists lists;
-    uint8_t *is_in; /* (target words) while a line's are collected; zeros between */
+    uint8_t *is_in; /* (target words) flags while the candidates of a line are collected; otherwise zero */
 };
 
 static int32_t piece_id(const void *tokenizer, int is_target, const char *piece, size_t length)
@@ -33,7 +33,7 @@ struct clf__shortlist_words clf__shortlist_words_of(const struct clf__tokenizer 
                                          .user = tokenizer};
 }
 
-/* NUL bytes are in every binary one's first number but one, and in no line. */
+/* Every binary shortlist has NUL bytes in its second number; text has none. */
 static int is_binary(const char *bytes, size_t size)
 {
     enum { HEAD = 48 };

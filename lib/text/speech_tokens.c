@@ -5,13 +5,13 @@
 
 enum { TIMES = CLF__SPEECH_TIMES, HUNDREDTHS = 2 };
 
-/* A language's code, and its name in English. */
+/* A language code and its English name. */
 struct language {
     char code[4];
     const char *name;
 };
 
-/* In the order in which the models learned them. */
+/* In the order of the models' ids. */
 static const struct language known[CLF__SPEECH_LANGUAGES] = {
     {"en", "english"},        {"zh", "chinese"},     {"de", "german"},        {"es", "spanish"},
     {"ru", "russian"},        {"ko", "korean"},      {"fr", "french"},        {"ja", "japanese"},
@@ -51,8 +51,7 @@ static const char *const behind[] = {"<|translate|>",   "<|transcribe|>", "<|sta
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
-/* The code of a language in a list by its code or name, in small letters or large ones; NULL: it is not
- * there. */
+/* Finds a code in a list by code or name, in any letter case; NULL: unknown. */
 static const char *find_code(const struct language *list, size_t count, const char *language)
 {
     for (size_t i = 0; i < count; i++) {

@@ -19,7 +19,7 @@ void clf__ids_free(struct clf__ids *ids)
 clf_status clf__ids_append(struct clf__ids *ids, int32_t id)
 {
     if (ids->count > INT_MAX / 2) {
-        return clf__fail(CLF_TEXT, "a line of more than %d tokens cannot be held", ids->count);
+        return clf__fail(CLF_TEXT, "a line has more than %d tokens", ids->count);
     }
     CLF__TRY(clf__grow(&ids->data, ids->count, &ids->capacity, sizeof *ids->data));
     ids->data[ids->count++] = id;
@@ -42,11 +42,10 @@ clf_status clf__tokenizer_spare(const struct clf__tokenizer *tokenizer, struct c
     const struct clf__vocabulary *vocabulary = tokenizer->target.vocabulary;
     int rows = tokenizer->options.target_vocabulary;
     if (rows - vocabulary->size > CLF__MOST_SPARE) {
-        return clf__fail(
-            CLF_UNSUPPORTED,
-            "the model has %d rows of words and its tokenizer %d tokens; at most %d rows may have no "
-            "token: use the tokenizer that the model was trained with",
-            rows, vocabulary->size, CLF__MOST_SPARE);
+        return clf__fail(CLF_UNSUPPORTED,
+                         "the model has %d vocabulary rows and its tokenizer %d tokens; at most %d rows may "
+                         "have no token: use the tokenizer that the model was trained with",
+                         rows, vocabulary->size, CLF__MOST_SPARE);
     }
     for (int32_t id = 0; id < rows; id++) {
         if (id >= vocabulary->size || (vocabulary->marks[id] & CLF__PIECE_SPARE) != 0) {
@@ -66,13 +65,12 @@ const struct clf__segmenter *clf__tokenizer_segmenter(const struct clf__tokenize
     return tokenizer->target.segmenter;
 }
 
-/* Where the pieces of a text go. */
+/* Destination of the tokens of a text. */
 struct sink {
     const struct clf__tokenizer_side *side;
     struct clf__ids *ids;
-    struct clf__pieces
-        *tokens; /* the text's pieces too, an unknown one as it is; NULL: they are not wanted */
-    int rows;    /* that the model has for the side */
+    struct clf__pieces *tokens; /* also collects token texts, unknown ones as written; may be NULL */
+    int rows;                   /* vocabulary rows of the model on this side */
 };
 
 static struct sink sink_of(const struct clf__tokenizer *tokenizer, int is_target, struct clf__ids *ids,
@@ -132,7 +130,7 @@ static clf_status add_part(struct sink *sink, const char *text, size_t size)
                : side->segmenter->segment(side->state, text, size, add_piece, sink);
 }
 
-/* Special tokens and languages that are written in a text are found first; what is between them is cut. */
+/* Finds special tokens and languages in the text first and segments the text between them. */
 static clf_status add_text(const struct clf__tokenizer *tokenizer, struct sink *sink, const char *text,
                            size_t size)
 {
@@ -152,7 +150,7 @@ static clf_status add_checked(const struct clf__tokenizer *tokenizer, struct sin
     const struct clf__tokenizer_side *side = sink->side;
     CLF__TRY(clf__utf8_check(text, size));
     if (!side->vocabulary) {
-        return clf__fail(CLF_UNSUPPORTED, "this model's source is not text");
+        return clf__fail(CLF_UNSUPPORTED, "this model's source is not text; use it with frames");
     }
     return pieces ? clf__segmenter_words.segment(NULL, text, size, add_piece, sink)
                   : add_text(tokenizer, sink, text, size);
@@ -166,7 +164,7 @@ static clf_status add_ids(struct clf__ids *ids, const int32_t *added)
     return CLF_OK;
 }
 
-/* Pieces may come with their end, as CTranslate2's users write them. */
+/* The input may already contain the end token, as CTranslate2 users write it. */
 static int ends_with(const struct clf__ids *ids, const int32_t *added)
 {
     int count = 0;
@@ -185,7 +183,7 @@ static clf_status add_source(const struct clf__tokenizer *tokenizer, const struc
     return pieces && ends_with(sink->ids, framing->behind) ? CLF_OK : add_ids(sink->ids, framing->behind);
 }
 
-/* With the word that the framing puts in front. */
+/* Prepends the word of the framing. */
 static clf_status add_worded_source(const struct clf__tokenizer *tokenizer,
                                     const struct clf__framing *framing, struct sink *sink, const char *text,
                                     size_t size, int pieces)
@@ -245,7 +243,7 @@ clf_status clf__tokenizer_encode(const struct clf__tokenizer *tokenizer, struct 
     return status;
 }
 
-/* transformers' special tokens, which a text of a model's pieces leaves out, hold the unknown one too. */
+/* As in transformers, the unknown token is special when text is joined by a model. */
 static int is_left_out(const struct clf__tokenizer *tokenizer, int32_t id, int pieces)
 {
     const struct clf__tokenizer_options *options = &tokenizer->options;
@@ -266,7 +264,7 @@ int32_t clf__tokenizer_unknown(const struct clf__tokenizer *tokenizer)
     return tokenizer->target.unknown_id;
 }
 
-/* Fills list (count) with the pieces of a text and says how many they are. */
+/* Fills list (count) with the tokens of the text and returns their number. */
 static clf_status choose_pieces(const struct clf__tokenizer *tokenizer, const char **list, int *chosen,
                                 const int32_t *ids, int count, const char *const *given, int pieces)
 {
@@ -274,7 +272,7 @@ static clf_status choose_pieces(const struct clf__tokenizer *tokenizer, const ch
     for (int i = 0; i < count; i++) {
         const char *piece = clf__tokenizer_target_piece(tokenizer, ids[i]);
         if (!piece) {
-            return clf__fail(CLF_BAD_ARGUMENT, "%s: has no piece with the id %d",
+            return clf__fail(CLF_BAD_ARGUMENT, "%s: has no token with the id %d",
                              tokenizer->target.vocabulary->path, (int)ids[i]);
         }
         if (given != NULL && given[i] != NULL) {

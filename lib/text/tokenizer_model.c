@@ -1,4 +1,4 @@
-/* Loads a tokenizer with one model for both sides: the class's pieces, the model's, and the added tokens. */
+/* Loads a tokenizer with one model for both sides: tokens of the class and the model, and added tokens. */
 #include <string.h>
 
 #include "base/file.h"
@@ -21,7 +21,7 @@ clf_status clf__tokenizer_find_unknown(struct clf__tokenizer_side *side, const c
     }
     side->unknown_id = clf__vocabulary_id(side->vocabulary, token, strlen(token));
     if (side->unknown_id < 0 && side->segmenter->has_model && *token != '\0') {
-        return clf__fail(CLF_FORMAT, "%s: has no \"%s\", which stands for unknown pieces",
+        return clf__fail(CLF_FORMAT, "%s: has no \"%s\", the unknown token; download it again",
                          side->vocabulary->path, token);
     }
     return CLF_OK;
@@ -35,7 +35,7 @@ void clf__tokenizer_find_in_text(struct clf__tokenizer *tokenizer)
     }
 }
 
-/* While the vocabulary is made. */
+/* State while the vocabulary is built. */
 struct whole_model {
     struct clf__tokenizer *tokenizer;
     const struct clf__segmenter_folder *folder;
@@ -63,7 +63,7 @@ static void mark_special(void *user, const char *text, int marks)
     }
 }
 
-/* Marks what the class and the folder call special. */
+/* Marks the special tokens of the class and the folder. */
 static void mark_specials(struct whole_model *whole, struct clf__vocabulary *vocabulary)
 {
     const struct clf__tokenizer_class *class = whole->tokenizer->class;
@@ -145,7 +145,7 @@ clf_status clf__tokenizer_load_model(struct clf__tokenizer *tokenizer,
     return status;
 }
 
-/* Keeps the first piece of a SentencePiece model, up to a few bytes. */
+/* Keeps the first token of a SentencePiece model, up to a few bytes. */
 struct first_piece {
     char text[8];
     int count;

@@ -11,7 +11,7 @@
 
 enum { MAX_FILE_BYTES = 1 << 28 };
 
-/* The slot where a piece is, or would be. Piece i is the first member of the i-th of `items`, each of
+/* Finds the slot of a token, or the free slot for it. Token i is the first member of item i; items have
  * `stride` bytes. */
 static uint32_t find_slot(const struct clf__piece_slots *slots, const void *items, size_t stride,
                           const char *piece, size_t length)
@@ -29,7 +29,7 @@ static uint32_t find_slot(const struct clf__piece_slots *slots, const void *item
     }
 }
 
-/* Slots for `room` pieces, of which `count` are there. */
+/* Allocates slots for `room` tokens and inserts `count`. */
 static clf_status make_slots(struct clf__piece_slots *out, int room, const void *items, size_t stride,
                              int count)
 {
@@ -55,14 +55,13 @@ int32_t clf__vocabulary_id(const struct clf__vocabulary *vocabulary, const char 
     return slots->items[find_slot(slots, vocabulary->pieces, sizeof *vocabulary->pieces, piece, length)];
 }
 
-/* Puts each piece, still the JSON's, at its id. */
+/* Puts each token, owned by the JSON, at its id. */
 static clf_status place_pieces(struct clf__vocabulary *vocabulary, json_t *root)
 {
     const char *path = vocabulary->path;
     int size = vocabulary->size;
     if (json_object_size(root) != (size_t)size) {
-        return clf__fail(CLF_FORMAT,
-                         "%s: has %zu pieces, the model's configuration says %d; download or save both again",
+        return clf__fail(CLF_FORMAT, "%s: has %zu tokens but config.json has %d; download or save both again",
                          path, json_object_size(root), size);
     }
     CLF__TRY(clf__allocate(&vocabulary->pieces, (size_t)size, sizeof *vocabulary->pieces));
@@ -71,15 +70,14 @@ static clf_status place_pieces(struct clf__vocabulary *vocabulary, json_t *root)
     json_object_foreach(root, piece, value)
     {
         if (!json_is_integer(value)) {
-            return clf__fail(CLF_FORMAT,
-                             "%s: the id of \"%s\" is not a whole number; download or save it again", path,
-                             piece);
+            return clf__fail(CLF_FORMAT, "%s: the id of \"%s\" is not an integer; download or save it again",
+                             path, piece);
         }
         json_int_t id = json_integer_value(value);
         if (id < 0 || id >= size) {
             return clf__fail(CLF_FORMAT,
-                             "%s: the id of \"%s\" is %lld, not one of 0 .. %d; download or save it again",
-                             path, piece, (long long)id, size - 1);
+                             "%s: the id of \"%s\" is %lld, not in 0 .. %d; download or save it again", path,
+                             piece, (long long)id, size - 1);
         }
         if (vocabulary->pieces[id]) {
             return clf__fail(CLF_FORMAT,
@@ -91,7 +89,7 @@ static clf_status place_pieces(struct clf__vocabulary *vocabulary, json_t *root)
     return CLF_OK;
 }
 
-/* The marks, all none, and the hash table. */
+/* Creates the flags, all clear, and the hash table. */
 static clf_status finish(struct clf__vocabulary *vocabulary)
 {
     CLF__TRY(clf__allocate(&vocabulary->marks, (size_t)vocabulary->size, sizeof *vocabulary->marks));
@@ -99,7 +97,7 @@ static clf_status finish(struct clf__vocabulary *vocabulary)
                       vocabulary->size);
 }
 
-/* Copies the pieces out of the JSON. */
+/* Copies the tokens out of the JSON. */
 static clf_status own_pieces(struct clf__vocabulary *vocabulary)
 {
     size_t bytes = 0;
@@ -122,7 +120,7 @@ static clf_status fill(struct clf__vocabulary *vocabulary, const char *path)
     CLF__TRY(clf__copy_string(&vocabulary->path, path));
     struct clf__json json;
     struct clf__json_limits limits = {MAX_FILE_BYTES, CLF__MAX_VOCABULARY};
-    if (vocabulary->size > 0) { /* one that is somewhat too large is told with both sizes */
+    if (vocabulary->size > 0) { /* a slightly larger file gets an error with both sizes */
         limits.values = 2 * (size_t)vocabulary->size + 65536;
     }
     CLF__TRY(clf__json_load(&json, path, limits));
@@ -144,7 +142,7 @@ clf_status clf__vocabulary_load(struct clf__vocabulary *out, const char *path, i
 {
     *out = (struct clf__vocabulary){0};
     if (size < 0 || size > CLF__MAX_VOCABULARY) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%s: a vocabulary of %d pieces cannot be", path, size);
+        return clf__fail(CLF_BAD_ARGUMENT, "%s: a vocabulary of %d tokens is not supported", path, size);
     }
     struct clf__vocabulary vocabulary = {.size = size};
     clf_status status = fill(&vocabulary, path);
@@ -185,7 +183,7 @@ static clf_status take(struct clf__vocabulary *vocabulary, struct clf__pieces *p
 {
     CLF__TRY(clf__copy_string(&vocabulary->path, path));
     if (pieces->count < 1 || pieces->count > CLF__MAX_VOCABULARY) {
-        return clf__fail(CLF_FORMAT, "%s: holds %d pieces; 1 to %d can be used", path, pieces->count,
+        return clf__fail(CLF_FORMAT, "%s: contains %d tokens; 1 to %d are supported", path, pieces->count,
                          (int)CLF__MAX_VOCABULARY);
     }
     vocabulary->size = pieces->count;
@@ -195,8 +193,8 @@ static clf_status take(struct clf__vocabulary *vocabulary, struct clf__pieces *p
     const char *piece = vocabulary->text;
     for (int id = 0; id < vocabulary->size; id++) {
         size_t length = strlen(piece);
-        if (clf__utf8_valid_prefix(piece, length) != length) { /* a text that is joined of it would not be */
-            return clf__fail(CLF_FORMAT, "%s: piece %d (\"%.80s\") is not UTF-8; download it again", path, id,
+        if (clf__utf8_valid_prefix(piece, length) != length) { /* otherwise joined text would be invalid */
+            return clf__fail(CLF_FORMAT, "%s: token %d (\"%.80s\") is not UTF-8; download it again", path, id,
                              piece);
         }
         vocabulary->pieces[id] = piece;
@@ -231,11 +229,11 @@ void clf__vocabulary_free(struct clf__vocabulary *vocabulary)
     *vocabulary = (struct clf__vocabulary){0};
 }
 
-/* Room for twice as many, with slots for twice as many again. */
+/* Doubles the capacity, with twice as many slots. */
 static clf_status grow(struct clf__piece_counts *counts)
 {
     if (counts->capacity > 1 << 28) {
-        return clf__fail(CLF_TEXT, "a text of more than %d different pieces has no vocabulary",
+        return clf__fail(CLF_TEXT, "a text with more than %d different tokens is not supported",
                          counts->count);
     }
     int capacity = counts->capacity > 0 ? 2 * counts->capacity : 1024;

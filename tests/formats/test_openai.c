@@ -172,7 +172,8 @@ static void test_dims(void **state)
     expect_patched(NULL, "dims", "dimz", "is missing, so it is no Whisper checkpoint of OpenAI's");
     expect_patched("n_text_state", "K\x08", "K\x09",
                    "\"n_text_state\" of its \"dims\" is not \"n_audio_state\"");
-    expect_patched("n_vocab", "M\xee\x06", "M\x10\x06", "262 tokens, and no model of 1552 ids goes with");
+    expect_patched("n_vocab", "M\xee\x06", "M\x10\x06",
+                   "262 tokens, which does not match a model with 1552 ids");
     expect_patched("n_vocab", "\xee\x06", "\x30\x02", "no model of 560 ids");
 }
 

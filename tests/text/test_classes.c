@@ -203,9 +203,9 @@ static void test_codes(void **state)
         assert_string_equal(clf__tokenizer_target_piece(tokenizer, framing.forced_first), rows[i][1]);
     }
     static const char *const bad[][2] = {
-        {"zh", "can be several of the model's languages: \"zho_Hans\", \"zho_Hant\"; say which"},
+        {"zh", "matches several languages of the model: \"zho_Hans\", \"zho_Hant\"; use one of these"},
         {"eng_Lat", "none of the model's 202 languages; did you mean \"eng_Latn\"?"},
-        {"xx", "\"xx\" is none of the model's 202 languages; `clformer inspect` lists them"},
+        {"xx", "\"xx\" is not one of the model's 202 languages; run `clformer inspect` for the list"},
         {"", "is none of"},
         {"pt_BR", "is none of"},
         {"a-code-that-is-longer-than-any-language-has", "is none of"},
@@ -314,7 +314,7 @@ static void test_bad_folders(void **state)
         {"text/mbart", "{\"tokenizer_class\": \"MBartTokenizer\"}", 0, 186, CLF_OK, ""},
         {"text/t5",
          "{\"tokenizer_class\": \"T5Tokenizer\", \"added_tokens_decoder\": {\"900\": {\"content\": \"x\"}}}",
-         6, 280, CLF_FORMAT, "the added token \"x\" has the id 900, far behind the 280 other pieces"},
+         6, 280, CLF_FORMAT, "the added token \"x\" has the id 900, far above the 280 other tokens"},
         {"text/mbart", "{\"tokenizer_class\": \"T5Tokenizer\"}", 0, 190, CLF_FILE,
          "spiece.model: is missing, which T5Tokenizer reads"},
         {"text/mbart", "{\"tokenizer_class\": \"M2M100Tokenizer\"}", 0, 300, CLF_FILE, "vocab.json"},
@@ -326,10 +326,10 @@ static void test_bad_folders(void **state)
         {"text/mbart", "{\"tokenizer_class\": \"MBartTokenizer\", \"src_lang\": 5}", 0, 190, CLF_FORMAT,
          "src_lang"},
         {"text/m2m100", "{\"tokenizer_class\": \"M2M100Tokenizer\", \"language_codes\": \"wmt22\"}", 4, 269,
-         CLF_UNSUPPORTED, "\"language_codes\" is \"wmt22\", neither m2m100 nor wmt21"},
+         CLF_UNSUPPORTED, "\"language_codes\" is \"wmt22\"; set it to m2m100 or wmt21"},
         {"text/t5",
          "{\"tokenizer_class\": \"T5Tokenizer\", \"added_tokens_decoder\": {\"x\": {\"content\": \"a\"}}}", 6,
-         280, CLF_FORMAT, "\"added_tokens_decoder\" holds \"x\", which is no id with a token"},
+         280, CLF_FORMAT, "\"added_tokens_decoder\" contains \"x\", which is not an id with a token"},
         {"text/t5", "{\"tokenizer_class\": \"T5Tokenizer\", \"added_tokens_decoder\": {\"5\": {}}}", 6, 280,
          CLF_FORMAT, "holds \"5\""},
         {"text/t5", "{\"tokenizer_class\": \"T5Tokenizer\", \"extra_ids\": -1}", 6, 280, CLF_FORMAT,

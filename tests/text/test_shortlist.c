@@ -184,7 +184,7 @@ static void test_other_model(void **state)
     make(bytes);
     assert_ok(clf__file_write(path, bytes, sizeof bytes));
     assert_fails(clf__shortlist_open(&shortlist, path, &other, &cut), CLF_FORMAT,
-                 "6 source words, and the model has 7");
+                 "6 source words, but the model has 7");
 }
 
 /* --- In text. --- */

@@ -135,7 +135,7 @@ static void test_missing_and_damaged_files(void **state)
     const char *folder = piece_folder();
     remove_file(folder, "source.spm");
     remove_file(folder, "target.spm");
-    check_refused(folder, CLF_FILE, "source.spm: is missing, and the vocabulary holds");
+    check_refused(folder, CLF_FILE, "source.spm: is missing, and the vocabulary contains");
     assert_non_null(strstr(clf_last_error(), "; download it too"));
     check_refused("/no/such/folder", CLF_FILE, "/no/such/folder/vocab.json: cannot be opened");
     assert_non_null(strstr(clf_last_error(), "; download it again"));

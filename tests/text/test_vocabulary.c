@@ -119,18 +119,16 @@ static void test_bad_files(void **state)
         int size;
         const char *part;
     } rows[] = {
-        {"{\"a\": 0, \"b\": 1}", 3,
-         "has 2 pieces, the model's configuration says 3; download or save both again"},
-        {"{\"a\": 0, \"b\": 1}", 1,
-         "has 2 pieces, the model's configuration says 1; download or save both again"},
+        {"{\"a\": 0, \"b\": 1}", 3, "has 2 tokens but config.json has 3; download or save both again"},
+        {"{\"a\": 0, \"b\": 1}", 1, "has 2 tokens but config.json has 1; download or save both again"},
         {"{}", 1, "has 0 pieces"},
-        {"{\"a\": 0, \"b\": 2}", 2, "the id of \"b\" is 2, not one of 0 .. 1; download or save it again"},
+        {"{\"a\": 0, \"b\": 2}", 2, "the id of \"b\" is 2, not in 0 .. 1; download or save it again"},
         {"{\"a\": 0, \"b\": -1}", 2, "the id of \"b\" is -1"},
         {"{\"a\": 0, \"b\": 4294967297}", 2, "the id of \"b\" is 4294967297"},
         {"{\"a\": 1, \"b\": 1}", 2, "have the same id 1; download or save it again"},
-        {"{\"a\": 0, \"b\": \"1\"}", 2, "the id of \"b\" is not a whole number; download or save it again"},
-        {"{\"a\": 0, \"b\": 1.5}", 2, "the id of \"b\" is not a whole number; download or save it again"},
-        {"{\"a\": 0, \"b\": null}", 2, "the id of \"b\" is not a whole number; download or save it again"},
+        {"{\"a\": 0, \"b\": \"1\"}", 2, "the id of \"b\" is not an integer; download or save it again"},
+        {"{\"a\": 0, \"b\": 1.5}", 2, "the id of \"b\" is not an integer; download or save it again"},
+        {"{\"a\": 0, \"b\": null}", 2, "the id of \"b\" is not an integer; download or save it again"},
         {"{\"a\": 0,\n\"a\": 1}", 2, "has 1 pieces"}, /* the last one, as in Python */
         {"[\"a\", \"b\"]", 2, "not a JSON object"},
         {"{\"a\": 0, ", 2, "line 1"},
@@ -164,7 +162,7 @@ static void test_pieces_that_are_not_utf8(void **state)
     assert_ok(clf__pieces_add(&pieces, "a\xc3\xa9", 3, 0));
     assert_ok(clf__pieces_add(&pieces, "b\xc3", 2, 0));
     assert_fails(clf__vocabulary_take(&vocabulary, &pieces, "vocab.txt"), CLF_FORMAT,
-                 "vocab.txt: piece 1 (\"b\\xc3\") is not UTF-8; download it again");
+                 "vocab.txt: token 1 (\"b\\xc3\") is not UTF-8; download it again");
 }
 
 static void test_every_allocation_may_fail(void **state)

@@ -235,7 +235,7 @@ static void test_the_file_at_fault_is_named(void **state)
     assert_ok(make(&made, &making));
     assert_null(strstr(messages, " and "));
     making.train = train_on(text, blank);
-    assert_fails(make(&made, &making), CLF_TEXT, join(blank, ": there is no text to learn pieces from", ""));
+    assert_fails(make(&made, &making), CLF_TEXT, join(blank, ": there is no text to train on", ""));
     assert_non_null(strstr(messages, join(text, ": learning", "")));
     assert_non_null(strstr(messages, join(blank, ": learning", "")));
     making.tokens = 1;

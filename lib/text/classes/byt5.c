@@ -1,5 +1,4 @@
-/* ByT5Tokenizer, which has no file: three special tokens, the 256 bytes, then sentinels, the first one first.
- */
+/* ByT5Tokenizer has no file: three special tokens, 256 bytes, then the sentinels in ascending order. */
 #include "text/classes/class.h"
 #include "text/segmenters/segmenter.h"
 

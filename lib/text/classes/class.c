@@ -1,4 +1,4 @@
-/* What the classes share. */
+/* Functions shared by the tokenizer classes. */
 #include "text/classes/class.h"
 
 #include "base/json.h"

@@ -1,6 +1,5 @@
-/* The tokenizers of models that fairseq trained, mBART, mBART-50 and NLLB: <s>, <pad>, </s> and <unk>, the
- * model's pieces without its own first three, languages, <mask>. BARThez's model has all of its pieces, and
- * no languages. */
+/* Tokenizers of fairseq models, mBART, mBART-50 and NLLB: <s>, <pad>, </s> and <unk>, the model's tokens
+ * without the first three, languages, <mask>. BARThez has all of the model's tokens and no languages. */
 #include "text/classes/class.h"
 
 static const char *const mbart_codes[] = {"ar_AR", "cs_CZ", "de_DE", "en_XX", "es_XX", "et_EE", "fi_FI",

@@ -1,4 +1,4 @@
-/* PegasusTokenizer: 105 pieces of its own, two of them in place of the model's first. */
+/* PegasusTokenizer: 105 own tokens, two of which replace the model's first two. */
 #include "text/classes/class.h"
 
 static clf_status before(struct clf__pieces *pieces)

@@ -1,6 +1,5 @@
-/* T5Tokenizer: the model's own ids, then sentinels for masked spans, the last one first. MADLAD-400's models
- * hold pieces <2xx>, which begin a text that is to become xx. mT5 says that it
- * has no sentinels behind its pieces. */
+/* T5Tokenizer: the model's ids, then sentinels for masked spans in descending order. MADLAD-400 models
+ * contain tokens <2xx>, which select the target language. mT5 declares no extra sentinels. */
 #include "text/classes/class.h"
 
 enum { EXTRA_IDS = 100 };

@@ -6,9 +6,9 @@
 #include "text/added_tokens.h"
 #include "text/classes/class.h"
 
-/* While the vocabulary is made: a text for each id, borrowed from the JSON. */
+/* The text of each id, borrowed from the JSON, while the vocabulary is built. */
 struct rows {
-    const char **items; /* (count) NULL: stands for nothing */
+    const char **items; /* (count) NULL: unused id */
     int count;
     const char *path;
 };
@@ -30,7 +30,7 @@ static clf_status check_token(const struct rows *rows, const json_t *token)
                             text != NULL ? text : "");
 }
 
-/* Makes room for all ids. Those of a file that leaves most ids out are another model's. */
+/* Allocates a row for every id. If most ids are unused, the file belongs to another model. */
 static clf_status make_rows(struct rows *rows, const struct clf__model_pieces *pieces, const json_t *tokens,
                             int model_rows)
 {
@@ -44,7 +44,7 @@ static clf_status make_rows(struct rows *rows, const struct clf__model_pieces *p
     }
     if ((size_t)rows->count > most) {
         return clf__fail(CLF_FORMAT,
-                         "%s: has ids up to %d, but %zu pieces, and the model's configuration says %d; "
+                         "%s: contains ids up to %d but %zu tokens, and config.json has a vocabulary of %d; "
                          "download or save both again",
                          rows->path, rows->count - 1, pieces->count + json_array_size(tokens), model_rows);
     }
@@ -56,7 +56,7 @@ static clf_status place_added(struct rows *rows, const json_t *token)
     const char *text = json_string_value(json_object_get(token, "content"));
     json_int_t id = json_integer_value(json_object_get(token, "id"));
     if (rows->items[id] != NULL && strcmp(rows->items[id], text) != 0) {
-        return fail_added(rows, "added_tokens", "a token has the id of another piece", text);
+        return fail_added(rows, "added_tokens", "a token has the id of another token", text);
     }
     rows->items[id] = text;
     return CLF_OK;
@@ -78,7 +78,7 @@ static clf_status place_all(struct rows *rows, const struct clf__model_pieces *p
     return CLF_OK;
 }
 
-/* The file's own pieces, with the marks of its added tokens. */
+/* Collects the tokens of the file, with the flags of its added tokens. */
 static clf_status list_own(struct clf__pieces *own, const struct rows *rows, const json_t *tokens)
 {
     for (int id = 0; id < rows->count; id++) {
@@ -95,8 +95,8 @@ static clf_status list_own(struct clf__pieces *own, const struct rows *rows, con
     return CLF_OK;
 }
 
-/* How many of the pieces no added token of the folder replaces: a class's own ones behind those of a
- * SentencePiece model may go. */
+/* Counts the leading tokens that the folder's added tokens cannot replace: class tokens after those of a
+ * SentencePiece model are replaceable. */
 static clf_status count_fixed(int *out, const struct rows *rows, const struct clf__pipeline_options *options)
 {
     struct clf__pieces behind = {.count = 0};
@@ -109,7 +109,7 @@ static clf_status count_fixed(int *out, const struct rows *rows, const struct cl
     return status;
 }
 
-/* With the tokens that the folder adds. */
+/* Builds the vocabulary, with the tokens that the folder adds. */
 static clf_status take_rows(struct clf__vocabulary *out, const struct rows *rows, const json_t *tokens,
                             const struct clf__pipeline_options *options)
 {
@@ -136,7 +136,7 @@ static clf_status take_rows(struct clf__vocabulary *out, const struct rows *rows
     return status;
 }
 
-/* One that is named special, unless it is an added token already. */
+/* Marks a token as special unless it is already an added token. */
 static void mark_special(struct clf__vocabulary *vocabulary, const char *piece, int more)
 {
     int32_t id = piece != NULL ? clf__vocabulary_id(vocabulary, piece, strlen(piece)) : -1;
@@ -150,7 +150,7 @@ static void mark_named(void *user, const char *text, int marks)
     mark_special(user, text, marks);
 }
 
-/* The languages are those that the class lists behind a model's pieces. */
+/* Marks the languages: those that the class lists after the model's tokens. */
 static clf_status mark_class(struct clf__vocabulary *vocabulary, const struct clf__pipeline_options *options)
 {
     const struct clf__tokenizer_class *class = options->class;

@@ -1,4 +1,4 @@
-/* Decoders: what pieces become when they are joined to a text. The words are the pieces. */
+/* Decoders: join tokens to text. The words of the list are the tokens. */
 #include "text/json/part.h"
 
 #include <stdio.h>
@@ -15,14 +15,14 @@
 
 #define ROWS(table) (int)(sizeof(table) / sizeof *(table))
 
-/* All bytes of all pieces are one text. */
+/* All bytes of all tokens form one text. */
 static clf_status run_byte_level(const void *state, struct clf__word_list *out,
                                  const struct clf__word_list *in)
 {
     (void)state;
     char *bytes = NULL;
     size_t size = 0;
-    CLF__TRY(clf__allocate(&bytes, 4 * in->size + 1, 1)); /* the pieces' bytes, then what they become */
+    CLF__TRY(clf__allocate(&bytes, 4 * in->size + 1, 1)); /* bytes of the tokens, then the repaired text */
     for (int i = 0; i < in->count; i++) {
         size += clf__byte_level_bytes(bytes + size, in->bytes + in->items[i].start, in->items[i].size);
     }
@@ -66,18 +66,18 @@ static int digit_of(char c)
                                   : -1;
 }
 
-/* The byte of <0xNN>, or -1. */
+/* Returns the byte of <0xNN>, or -1. */
 static int byte_of(const char *text, size_t size)
 {
     int high = -1, low = -1;
     if (size == 6 && memcmp(text, "<0x", 3) == 0 && text[5] == '>') {
-        high = text[3] == '+' ? 0 : digit_of(text[3]); /* Rust's reader of numbers takes a sign */
+        high = text[3] == '+' ? 0 : digit_of(text[3]); /* Rust's number parser accepts a sign */
         low = digit_of(text[4]);
     }
     return high >= 0 && low >= 0 ? 16 * high + low : -1;
 }
 
-/* Bytes of a run that are UTF-8 together are that, else each is U+FFFD; NUL is a space. */
+/* Adds a run of bytes: as it is if valid UTF-8, otherwise each byte as U+FFFD; NUL becomes a space. */
 static clf_status end_bytes(struct clf__word_list *out, char *bytes, size_t *size)
 {
     size_t count = *size;
@@ -186,7 +186,7 @@ static clf_status read_word_piece(void **state, const struct clf__node *node)
     return CLF_OK;
 }
 
-/* transformers' rules, and one more, of which every one works on a piece alone. */
+/* Applies the cleanup rules of transformers and one more, each to one token at a time. */
 static clf_status put_clean(struct clf__word_list *out, const char *text, size_t size)
 {
     char *copy = NULL;

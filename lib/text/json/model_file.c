@@ -10,14 +10,14 @@
 
 enum { MOST_FILE_BYTES = 1 << 28 };
 
-/* transformers gives the pieces that only hold a place this score, and others that are no text 0. */
+/* transformers gives filler tokens this score and other non-text tokens 0. */
 static const double filler_score = -100;
 
 /* While the file is made. */
 struct making {
     const struct clf__tokenizer_class *class;
     const char *path;
-    json_t *vocab; /* a list of [piece, score], or an object of piece: id */
+    json_t *vocab; /* a list of [token, score], or an object of token: id */
     json_t *added;
     int count;   /* of pieces so far */
     int skipped; /* of the model's */
@@ -25,14 +25,14 @@ struct making {
 
 static clf_status no_memory(const struct making *making)
 {
-    return clf__fail(CLF_OUT_OF_MEMORY, "%s: no host memory left to read it", making->path);
+    return clf__fail(CLF_OUT_OF_MEMORY, "%s: not enough host memory to read it", making->path);
 }
 
 static clf_status damaged(const struct making *making)
 {
     return clf__fail(CLF_FORMAT,
-                     "%s: is damaged or not a SentencePiece model (piece %d is empty, not UTF-8 or has no "
-                     "number as its score); download it again",
+                     "%s: is damaged or not a SentencePiece model (token %d is empty, is not UTF-8 or has an "
+                     "invalid score); download it again",
                      making->path, making->count);
 }
 
@@ -52,7 +52,7 @@ static clf_status add_row(struct making *making, json_t *piece, double score)
                    ? CLF_OK
                    : no_memory(making);
     }
-    json_t *number = json_real(score); /* NULL for what is no number */
+    json_t *number = json_real(score); /* NULL for NaN and infinity */
     if (number == NULL) {
         return damaged(making);
     }
@@ -60,7 +60,7 @@ static clf_status add_row(struct making *making, json_t *piece, double score)
                                                                                        : no_memory(making);
 }
 
-/* The next piece; one that only is an added token has no row in the model. */
+/* Adds the next token; a token that is only an added token has no row in the model. */
 static clf_status add(struct making *making, const char *text, size_t size, double score, int marks,
                       int has_row)
 {
@@ -102,8 +102,8 @@ static clf_status add_of_model(void *user, const struct clf__spm_piece *piece)
     return add(making, piece->text, piece->size, (double)piece->score, marks, 1);
 }
 
-/* Pieces that the class has before the model's, the model's, and those of the class behind them. To BPE these
- * are added tokens alone. */
+/* Adds the tokens of the class before the model's, those of the model, and those of the class after them. For
+ * BPE, class tokens are only added tokens. */
 static clf_status add_pieces(struct making *making, const uint8_t *bytes, size_t size,
                              const struct clf__class_settings *settings)
 {
@@ -129,7 +129,7 @@ static clf_status add_pieces(struct making *making, const uint8_t *bytes, size_t
 
 static clf_status make_normalizer(json_t **out, const struct making *making, const struct clf__charsmap *map)
 {
-    enum { SIZE_BYTES = 4 }; /* the trie's size stands before it */
+    enum { SIZE_BYTES = 4 }; /* the trie follows its size */
     char *text = NULL;
     if (map->unit_count == 0) {
         *out = json_null();

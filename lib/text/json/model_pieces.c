@@ -1,4 +1,4 @@
-/* What the models share. */
+/* Functions shared by the models. */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ static clf_status add(struct clf__model_pieces *pieces, const struct clf__node *
 {
     if (id < 0 || id >= CLF__MAX_VOCABULARY) {
         return clf__node_fail(node, CLF_FORMAT,
-                              "\"vocab\": the id of \"%.80s\" is %lld, not one of 0 .. %d; download it again",
+                              "\"vocab\": the id of \"%.80s\" is %lld, not in 0 .. %d; download it again",
                               piece, (long long)id, (int)CLF__MAX_VOCABULARY - 1);
     }
     pieces->ids = id >= pieces->ids ? (int)id + 1 : pieces->ids;
@@ -36,7 +36,7 @@ static clf_status read_object(struct clf__model_pieces *pieces, const struct clf
     {
         if (!json_is_integer(id)) {
             return clf__node_fail(node, CLF_FORMAT,
-                                  "\"vocab\": the id of \"%.80s\" is not a whole number; download it again",
+                                  "\"vocab\": the id of \"%.80s\" is not an integer; download it again",
                                   piece);
         }
         CLF__TRY(add(pieces, node, piece, json_integer_value(id)));
@@ -52,14 +52,14 @@ static clf_status read_list(struct clf__model_pieces *pieces, const struct clf__
         const char *piece = json_string_value(json_array_get(row, 0));
         if (json_array_size(row) != 2 || piece == NULL || !json_is_number(json_array_get(row, 1))) {
             return clf__node_fail(node, CLF_FORMAT,
-                                  "\"vocab\": row %zu is not [piece, score]; download it again", i);
+                                  "\"vocab\": row %zu is not [token, score]; download it again", i);
         }
         CLF__TRY(add(pieces, node, piece, (json_int_t)i));
     }
     return CLF_OK;
 }
 
-/* That no id has two pieces. */
+/* Checks that ids are unique. */
 static clf_status check_ids(const struct clf__model_pieces *pieces, const struct clf__node *node)
 {
     const char **of = NULL;
@@ -85,7 +85,7 @@ clf_status clf__model_read_pieces(struct clf__model_pieces *out, const struct cl
     size_t count = kind->has_list ? json_array_size(vocab) : json_object_size(vocab);
     *out = (struct clf__model_pieces){.count = 0};
     if (count == 0 || count > CLF__MAX_VOCABULARY) {
-        return clf__node_fail(node, CLF_FORMAT, "\"vocab\" is not %s of 1 to %d pieces; download it again",
+        return clf__node_fail(node, CLF_FORMAT, "\"vocab\" is not %s of 1 to %d tokens; download it again",
                               kind->has_list ? "a list" : "an object", (int)CLF__MAX_VOCABULARY);
     }
     CLF__TRY(clf__allocate(&out->items, count, sizeof *out->items));
@@ -110,10 +110,11 @@ clf_status clf__model_read_piece(int32_t *id, const struct clf__node *node, cons
         return CLF_OK;
     }
     *id = clf__trie_find(trie, piece, strlen(piece));
-    return *id >= 0 ? CLF_OK
-                    : clf__node_fail(node, CLF_FORMAT,
-                                     "\"%s\" is \"%.80s\", which \"vocab\" does not have; download it again",
-                                     key, piece);
+    return *id >= 0
+               ? CLF_OK
+               : clf__node_fail(node, CLF_FORMAT,
+                                "\"%s\" is \"%.80s\", which \"vocab\" does not contain; download it again",
+                                key, piece);
 }
 
 void clf__model_byte_pieces(int32_t ids[256], const struct clf__trie *trie)

@@ -17,13 +17,13 @@
 
 static const struct clf__json_limits limits = {1 << 28, 1 << 26};
 
-/* What a text needs while it is cut. */
+/* Scratch memory for segmenting one text. */
 struct work {
     struct clf__word_list words, spare, normalized;
     struct clf__model_work model;
 };
 
-/* An added token that a text is joined with as the normaliser leaves it. */
+/* An added token and the text that decoding gives for it, normalised. */
 struct renamed {
     char *from, *to;
 };
@@ -36,7 +36,7 @@ struct pipeline {
     struct renamed *renamed;                  /* (renamed_count) */
     int renamed_count;
     int cleans_up;
-    _Atomic(struct work *) kept; /* of the last text, for the next one; NULL while a thread has it */
+    _Atomic(struct work *) kept; /* scratch of the last text for reuse; NULL while a thread uses it */
 };
 
 static void work_free(struct work *work)
@@ -72,7 +72,7 @@ static void pipeline_free(void *state)
 
 /* ---- Text to ids */
 
-/* A text that is being cut, and where its ids go. */
+/* State of one text: input and output. */
 struct cutting {
     const struct pipeline *pipeline;
     struct work *work;
@@ -80,7 +80,7 @@ struct cutting {
     void *user;
 };
 
-/* A normalised text without added tokens. */
+/* Segments normalised text that contains no added tokens. */
 static clf_status cut_plain(const struct cutting *cutting)
 {
     const struct pipeline *pipeline = cutting->pipeline;
@@ -104,7 +104,7 @@ static clf_status cut_part(const struct cutting *cutting, const char *text, size
     return cut_plain(cutting);
 }
 
-/* The added tokens that are found in the normalised text. */
+/* Finds added tokens in the normalised text and segments the rest. */
 static clf_status cut_normalized(const struct cutting *cutting)
 {
     struct work *work = cutting->work;
@@ -197,7 +197,7 @@ static clf_status put_pieces(const struct pipeline *pipeline, struct clf__word_l
     return CLF_OK;
 }
 
-/* Without a decoder there are spaces between pieces. */
+/* Without a decoder, tokens are joined with spaces. */
 static clf_status join_words(const struct pipeline *pipeline, char **text, const struct clf__word_list *words)
 {
     int has_spaces = pipeline->decoder.count == 0;
@@ -258,7 +258,8 @@ static const struct {
 
 /* ---- Reading */
 
-/* Sections that are known; what is said of truncation and padding, transformers leaves to its caller. */
+/* Checks the sections. "truncation" and "padding" are ignored, as transformers applies them only on
+   request. */
 static clf_status check_root(const struct clf__node *root)
 {
     const json_t *version = json_object_get(root->value, "version");
@@ -272,8 +273,7 @@ static clf_status check_root(const struct clf__node *root)
                                 "post_processor decoder");
 }
 
-/* Its text in a joined text is the normalised one, and if that is another it is not known as special there.
- */
+/* Decoding gives the normalised text of the token; if that differs, the token is not special there. */
 static clf_status rename_piece(struct pipeline *pipeline, struct clf__vocabulary *vocabulary, int32_t id,
                                const struct clf__word_list *words)
 {
@@ -372,8 +372,9 @@ static clf_status check_template(const struct clf__pipeline_result *result, cons
     for (int i = 0; i < CLF__TEMPLATE_IDS; i++) {
         if (template->before[i] >= result->vocabulary.size ||
             template->behind[i] >= result->vocabulary.size) {
-            return clf__fail(
-                CLF_FORMAT, "%s: \"post_processor\": holds an id that no piece has; download it again", path);
+            return clf__fail(CLF_FORMAT,
+                             "%s: \"post_processor\": contains an id that has no token; download it again",
+                             path);
         }
     }
     return CLF_OK;

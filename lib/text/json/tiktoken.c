@@ -1,5 +1,5 @@
-/* Cut as tiktoken cuts: a word that is a token is that token; in any other the two neighbours are merged
- * whose whole has the lowest rank, the leftmost first, until there are none (tiktoken, src/lib.rs). */
+/* Segments like tiktoken: a word that is a token becomes that token; otherwise the adjacent pair with the
+ * lowest rank is merged, leftmost first, until no pair is left (tiktoken, src/lib.rs). */
 #include "text/json/tiktoken.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ enum { MOST_FILE_BYTES = 1 << 24, LONGEST = 256, BYTES = 256 };
 /* While a file is read. */
 struct reading {
     const char *path;
-    json_t *vocab; /* of piece: id; byte-level characters */
+    json_t *vocab; /* token: id, in byte-level characters */
     int rank;      /* of the line */
 };
 
@@ -27,7 +27,7 @@ static clf_status damaged(const struct reading *reading, const char *what)
     return clf__fail(CLF_FORMAT, "%s: line %d %s; download it again", reading->path, reading->rank + 1, what);
 }
 
-/* The characters that stand for bytes, NUL-terminated. */
+/* Writes bytes as byte-level characters, NUL-terminated. */
 static void write_piece(char *out, const uint8_t *bytes, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
@@ -36,13 +36,13 @@ static void write_piece(char *out, const uint8_t *bytes, size_t size)
     *out = '\0';
 }
 
-/* One of more bytes than any of openai/whisper's is as unlikely as one twice. */
+/* Tokens that are longer than any in openai/whisper or occur twice are errors. */
 static clf_status add_token(struct reading *reading, const char *text, size_t length)
 {
     uint8_t bytes[LONGEST];
     char piece[2 * LONGEST + 1];
     size_t size;
-    if (length == 1 && *text == '=') { /* multilingual.tiktoken ends with it; Python takes it for no bytes */
+    if (length == 1 && *text == '=') { /* multilingual.tiktoken ends with it; Python decodes it as no bytes */
         return CLF_OK;
     }
     if (length == 0 || length > LONGEST || !clf__base64_decode(bytes, &size, text, length)) {
@@ -50,14 +50,14 @@ static clf_status add_token(struct reading *reading, const char *text, size_t le
     }
     write_piece(piece, bytes, size);
     if (json_object_get(reading->vocab, piece) != NULL) {
-        return damaged(reading, "has the token of an earlier one");
+        return damaged(reading, "repeats an earlier token");
     }
     return json_object_set_new(reading->vocab, piece, json_integer(reading->rank)) == 0
                ? CLF_OK
-               : clf__fail(CLF_OUT_OF_MEMORY, "%s: no host memory left to read it", reading->path);
+               : clf__fail(CLF_OUT_OF_MEMORY, "%s: not enough host memory to read it", reading->path);
 }
 
-/* Ranks are those of the lines, without a sign or zeros before them. */
+/* Ranks must equal the line index, without sign or leading zeros. */
 static clf_status read_line(struct reading *reading, const char *line, size_t length)
 {
     char expected[16];
@@ -67,7 +67,7 @@ static clf_status read_line(struct reading *reading, const char *line, size_t le
     }
     size_t size = (size_t)snprintf(expected, sizeof expected, "%d", reading->rank);
     if (size != length - (size_t)(space + 1 - line) || memcmp(space + 1, expected, size) != 0) {
-        return damaged(reading, "does not have its own number, from 0 on, as the rank");
+        return damaged(reading, "does not have its line index, counted from 0, as the rank");
     }
     return add_token(reading, line, (size_t)(space - line));
 }
@@ -79,7 +79,7 @@ static clf_status check_bytes(const struct reading *reading)
         char piece[3];
         write_piece(piece, bytes, 1);
         if (json_object_get(reading->vocab, piece) == NULL) {
-            return clf__fail(CLF_FORMAT, "%s: has no token of the byte 0x%02x alone; download it again",
+            return clf__fail(CLF_FORMAT, "%s: has no token for the byte 0x%02x; download it again",
                              reading->path, (unsigned)byte);
         }
     }
@@ -95,7 +95,7 @@ static clf_status read_lines(struct reading *reading, const char *text, size_t s
             return damaged(reading, "is cut off");
         }
         if (reading->rank >= rows) {
-            return damaged(reading, "is beyond the model's vocabulary: it is another model's");
+            return damaged(reading, "exceeds the model's vocabulary; use the file of this model");
         }
         CLF__TRY(read_line(reading, line, (size_t)(next - line)));
         reading->rank++;
@@ -104,11 +104,10 @@ static clf_status read_lines(struct reading *reading, const char *text, size_t s
     int languages = clf__speech_room(reading->rank, rows);
     return languages >= 1 && languages <= CLF__SPEECH_LANGUAGES
                ? CLF_OK
-               : clf__fail(
-                     CLF_FORMAT,
-                     "%s: has %d tokens, and no model of %d ids goes with so many; take the file of the "
-                     "model's kind",
-                     reading->path, reading->rank, rows);
+               : clf__fail(CLF_FORMAT,
+                           "%s: has %d tokens, which does not match a model with %d ids; use the file of "
+                           "this model",
+                           reading->path, reading->rank, rows);
 }
 
 static clf_status read_file(struct reading *reading, int rows)
@@ -120,7 +119,7 @@ static clf_status read_file(struct reading *reading, int rows)
     clf_status status =
         reading->vocab != NULL
             ? read_lines(reading, text, size, rows)
-            : clf__fail(CLF_OUT_OF_MEMORY, "%s: no host memory left to read it", reading->path);
+            : clf__fail(CLF_OUT_OF_MEMORY, "%s: not enough host memory to read it", reading->path);
     clf__free(text);
     return status;
 }
@@ -134,7 +133,7 @@ clf_status clf__tiktoken_count(int *out, const char *path, int rows)
     return status;
 }
 
-/* They are found in a text as they are written. */
+/* Special tokens are found in text verbatim. */
 static json_t *added_tokens(const struct clf__pieces *pieces, int first)
 {
     json_t *list = json_array();
@@ -151,7 +150,7 @@ static json_t *added_tokens(const struct clf__pieces *pieces, int first)
     return list;
 }
 
-/* The tokenizer.json of all tokens that were read, and of special ones behind them. */
+/* Builds tokenizer.json from the tokens read, followed by the special tokens. */
 static clf_status make(json_t **out, const struct reading *reading, const struct clf__pieces *specials)
 {
     *out = json_pack("{so? s{ss sb} s{ss} s{ss sO sb ss}}", "added_tokens",
@@ -163,7 +162,7 @@ static clf_status make(json_t **out, const struct reading *reading, const struct
     }
     json_decref(*out);
     *out = NULL;
-    return clf__fail(CLF_OUT_OF_MEMORY, "%s: no host memory left to read it", reading->path);
+    return clf__fail(CLF_OUT_OF_MEMORY, "%s: not enough host memory to read it", reading->path);
 }
 
 clf_status clf__tiktoken_read(json_t **out, const char *path, int rows)
@@ -183,7 +182,7 @@ clf_status clf__tiktoken_read(json_t **out, const char *path, int rows)
     return status;
 }
 
-/* An empty token is none: Whisper's vocab.json has one. */
+/* An empty entry is not a token: Whisper's vocab.json has one. */
 static clf_status read_vocabulary(struct reading *reading, struct clf__pieces *specials,
                                   const struct clf__vocabulary *vocabulary)
 {
@@ -199,7 +198,7 @@ static clf_status read_vocabulary(struct reading *reading, struct clf__pieces *s
         failed |= *piece != '\0' && json_object_set_new(reading->vocab, piece, json_integer(id)) != 0;
     }
     if (failed) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "%s: no host memory left to read it", reading->path);
+        return clf__fail(CLF_OUT_OF_MEMORY, "%s: not enough host memory to read it", reading->path);
     }
     for (int id = reading->rank; id < vocabulary->size; id++) {
         CLF__TRY(clf__pieces_add(specials, vocabulary->pieces[id], strlen(vocabulary->pieces[id]), 0));

@@ -16,7 +16,7 @@ static int by_bytes(const void *left, const void *right)
     return a->size != b->size ? (a->size > b->size) - (a->size < b->size) : (a->id > b->id) - (a->id < b->id);
 }
 
-/* The pieces that go through a node: those of `first` to `end` - 1 have `depth` bytes in common. */
+/* The tokens `first` to `end` - 1, which share their first `depth` bytes and pass through one node. */
 struct range {
     size_t first, end, depth;
 };
@@ -32,7 +32,7 @@ static clf_status add_node(struct builder *builder, uint8_t label, struct range 
     struct clf__trie *trie = builder->trie;
     if (trie->count == trie->capacity) {
         if (trie->capacity > UINT32_MAX / 4) {
-            return clf__fail(CLF_FORMAT, "the pieces have more than %u bytes together", trie->capacity);
+            return clf__fail(CLF_FORMAT, "the tokens have more than %u bytes in total", trie->capacity);
         }
         uint32_t capacity = 2 * trie->capacity + 1024;
         CLF__TRY(clf__resize(&trie->nodes, capacity, sizeof *trie->nodes));

@@ -1,5 +1,5 @@
-/* The model Unigram (Kudo 2018, section 3.2): of all ways to cut a word into pieces, the one of the highest
- * sum of scores. */
+/* The Unigram model (Kudo 2018, section 3.2): finds the segmentation of a word with the highest sum of
+ * scores. */
 #include "text/json/model.h"
 
 #include <string.h>
@@ -20,11 +20,11 @@ struct unigram {
     int falls_back;
 };
 
-/* The best way to a place of the word. */
+/* The best segmentation up to a position. */
 struct clf__path_node {
     double score;
     size_t start; /* of the last piece */
-    size_t next;  /* where the piece that begins here ends, on the best way of all */
+    size_t next;  /* end of the token that begins here in the best segmentation */
     int32_t id;
     int is_reached;
 };
@@ -74,7 +74,7 @@ static clf_status unigram_read(void **state, const struct clf__node *node, struc
 
 static clf_status no_unknown(const char *word, size_t size)
 {
-    return clf__fail(CLF_TEXT, "\"%.*s\" is not in the vocabulary, which has no piece for the unknown",
+    return clf__fail(CLF_TEXT, "\"%.*s\" is not in the vocabulary, which has no unknown token",
                      (int)(size < 80 ? size : clf__utf8_cut(word, 80)), word);
 }
 
@@ -112,7 +112,7 @@ static clf_status find_path(const struct unigram *model, struct clf__path_node *
     return CLF_OK;
 }
 
-/* A piece, or neighbours that are unknown together: those that are one of the pieces are that one. */
+/* Emits a token, or a run of unknown characters; a run whose text is a token becomes that token. */
 static clf_status give(const struct unigram *model, const char *text, size_t size, int32_t id,
                        clf__id_function *function, void *user)
 {
@@ -142,7 +142,7 @@ static clf_status unigram_cut(const void *state, struct clf__model_work *work, c
     struct clf__path_node *path = work->path;
     memset(path, 0, (size + 1) * sizeof *path);
     CLF__TRY(find_path(model, path, word, size));
-    /* The way is known from its end. Neighbours that are unknown are one piece. */
+    /* Follows the best path back from the end. Adjacent unknown characters become one token. */
     size_t end = size;
     while (end > 0) {
         size_t start = path[end].start;

@@ -1,5 +1,5 @@
-/* The model WordPiece (Schuster and Nakajima 2012; greedy as in BERT): the longest piece first, then the
- * longest that goes on. */
+/* The WordPiece model (Schuster and Nakajima 2012; greedy as in BERT): repeatedly takes the longest matching
+ * token. */
 #include "text/json/model.h"
 
 #include <limits.h>
@@ -10,7 +10,7 @@
 struct word_piece {
     struct clf__trie trie;
     int32_t unknown;
-    uint32_t inside; /* the trie's node behind the prefix of pieces inside a word; 0: no piece has it */
+    uint32_t inside; /* trie node after the prefix of tokens inside a word; 0: no token has the prefix */
     int has_prefix;
     int most_characters;
 };
@@ -56,7 +56,7 @@ static clf_status word_piece_read(void **state, const struct clf__node *node,
     return CLF_OK;
 }
 
-/* The longest piece at a place: its id, or -1. */
+/* Returns the id of the longest token at a position, or -1. */
 static int32_t longest(const struct word_piece *model, const char *word, size_t size, size_t start,
                        size_t *end)
 {
@@ -88,7 +88,8 @@ static clf_status word_piece_cut(const void *state, struct clf__model_work *work
     if (characters > (size_t)model->most_characters) {
         return function(user, model->unknown, word, size);
     }
-    for (size_t start = 0; start < size; start = end) { /* whether it can be cut at all */
+    for (size_t start = 0; start < size; start = end) { /* first pass: check that the whole word can be
+                                                           segmented */
         if (longest(model, word, size, start, &end) < 0) {
             return function(user, model->unknown, word, size);
         }

@@ -1,5 +1,5 @@
-/* The tokenizers of GPT-2 and BART: words by GPT-2's pattern (Radford et al. 2019, encoder.py), each cut into
- * byte pairs. */
+/* Tokenizers of GPT-2 and BART: splits words with GPT-2's pattern (Radford et al. 2019, encoder.py) and
+ * applies byte-pair encoding to each. */
 #include "text/segmenters/segmenter.h"
 
 #include <string.h>
@@ -46,7 +46,7 @@ static clf_status byte_level_open(void **state, const struct clf__segmenter_fold
 
 enum kind { OTHER, LETTER, NUMBER, SPACE, END };
 
-/* What the character at `at` is; *next: where it ends. */
+/* Classifies the character at `at`; *next is set to its end. */
 static enum kind kind_at(const char *text, size_t size, size_t at, size_t *next)
 {
     const uint8_t *bytes = (const uint8_t *)text;
@@ -76,7 +76,7 @@ static size_t contraction(const char *text, size_t size)
     return 0;
 }
 
-/* White space, of which the last goes with the word behind it. */
+/* White space; the last space belongs to the next word. */
 static size_t spaces(const char *text, size_t size)
 {
     size_t end = 0, last = 0, next = 0;
@@ -156,7 +156,7 @@ size_t clf__byte_level_bytes(char *out, const char *piece, size_t size)
     size_t count = 0;
     for (const char *at = piece; at < piece + size;) {
         int byte = clf__byte_pairs_byte(&at);
-        if (byte < 0) { /* a piece of other characters, such as an added token, is itself */
+        if (byte < 0) { /* a token with other characters, such as an added token, is literal */
             memcpy(out, piece, size);
             return size;
         }

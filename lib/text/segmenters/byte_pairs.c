@@ -11,8 +11,8 @@
 
 enum { BYTES = 256, MAX_FILE_BYTES = 1 << 28 };
 
-/* GPT-2's table: printable characters of Latin-1 stand for their own bytes, the others, in rising order, are
- * U+0100 on: 0x00 to 0x20, 0x7f to 0xa0 and 0xad. */
+/* GPT-2's table: printable Latin-1 characters encode themselves; the other bytes, 0x00 to 0x20, 0x7f to 0xa0
+ * and 0xad, map to U+0100 and up in ascending order. */
 enum { SPACE = 0x20, DELETE = 0x7f, HARD_SPACE = 0xa0, SOFT_HYPHEN = 0xad };
 enum {
     FROM_NUL = 0x100,
@@ -28,7 +28,7 @@ static int character_of(int byte)
                                                   : byte;
 }
 
-/* The byte that a character stands for, or -1. */
+/* Returns the byte that a character encodes, or -1. */
 static int byte_of(int character)
 {
     int byte = character < FROM_NUL      ? character
@@ -74,7 +74,7 @@ struct line {
     size_t left_size, right_size;
 };
 
-/* The next pair of the file: 0 where there is none. *damaged: a line is no pair. */
+/* Reads the next pair of the file; returns 0 at the end. *damaged: a line is not a pair. */
 static int next_pair(struct line *out, const char **text, int *damaged)
 {
     while (**text != '\0') {
@@ -100,14 +100,14 @@ static clf_status damaged(const char *path, int rank, const char *what)
     return clf__fail(CLF_FORMAT, "%s: pair %d %s; download it again", path, rank + 1, what);
 }
 
-/* Every symbol that a merge makes. */
+/* Adds every symbol that a merge produces. */
 static clf_status add_results(struct clf__pieces *pieces, int *count, const char *text, const char *path)
 {
     struct line line;
     int is_damaged = 0;
     for (*count = 0; next_pair(&line, &text, &is_damaged); ++*count) {
         if (is_damaged || line.left_size + line.right_size > INT_MAX / 2) {
-            return damaged(path, *count, "is not two symbols with a space between");
+            return damaged(path, *count, "is not two symbols separated by a space");
         }
         char *whole = NULL;
         CLF__TRY(clf__allocate(&whole, line.left_size + line.right_size, 1));
@@ -132,8 +132,8 @@ static clf_status add_merges(struct clf__byte_pairs *pairs, int count, const cha
         const char *result = pairs->symbols.pieces[BYTES + rank];
         int32_t left = clf__vocabulary_id(&pairs->symbols, line.left, line.left_size);
         int32_t right = clf__vocabulary_id(&pairs->symbols, line.right, line.right_size);
-        /* A pair of a symbol that no pair makes never comes up: transformers loses the first pair of a file
-         * without a version when it saves a tokenizer. A pair that is there twice has its first rank. */
+        /* A pair with a symbol that no pair produces is never used: transformers loses the first pair of a
+         * file without a version when it saves a tokenizer. A repeated pair keeps its first rank. */
         if (left >= 0 && right >= 0) {
             clf__merges_add(&pairs->merges, left, right, rank,
                             clf__vocabulary_id(&pairs->symbols, result, strlen(result)), 0);

@@ -1,5 +1,5 @@
-/* Bytes as tokens (ByT5, Xue et al. 2022). A token is written as the printable character that GPT-2 uses for
- * its byte. */
+/* Bytes as tokens (ByT5, Xue et al. 2022). Tokens are written with GPT-2's printable character for the
+ * byte. */
 #include "text/segmenters/segmenter.h"
 
 #include <string.h>
@@ -36,7 +36,7 @@ static clf_status bytes_segment(const void *state, const char *text, size_t size
     return CLF_OK;
 }
 
-/* Bytes that are not UTF-8 are left out, as transformers does. */
+/* Drops invalid UTF-8, as transformers does. */
 static size_t keep_valid(char *out, const char *bytes, size_t size)
 {
     char *end = out;

@@ -1,4 +1,4 @@
-/* As transformers' Wav2Vec2CTCTokenizer. */
+/* Follows transformers' Wav2Vec2CTCTokenizer. */
 #include "text/segmenters/segmenter.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ static clf_status characters_open(void **state, const struct clf__segmenter_fold
     return CLF_OK;
 }
 
-/* What one word after the other is cut with. */
+/* State shared by the words of a text. */
 struct cutting {
     const char *delimiter;
     clf__piece_function *function;
@@ -30,7 +30,7 @@ static clf_status cut_word(void *user, const char *word, size_t length)
     }
     size_t start = 0;
     for (size_t i = 1; i <= length; i++) {
-        /* Bytes 10xxxxxx go on with a character. */
+        /* Continuation bytes are 10xxxxxx. */
         if (i == length || ((unsigned char)word[i] & 0xC0) != 0x80) {
             CLF__TRY(cutting->function(cutting->user, word + start, i - start));
             start = i;

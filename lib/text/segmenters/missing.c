@@ -1,5 +1,4 @@
-/* A stand-in for a segmenter whose file is missing: tokens can be read and written (--tokens), text cannot.
- */
+/* Stands in for a segmenter whose file is missing: tokens can be read and written (--tokens), text cannot. */
 #include "text/segmenters/segmenter.h"
 
 #include "base/memory.h"
@@ -8,7 +7,7 @@ static clf_status missing_open(void **state, const struct clf__segmenter_folder 
 {
     char *sentence = NULL;
     (void)target;
-    CLF__TRY(clf__format(&sentence, "%s: has no file that says how text is cut into its tokens; copy %s",
+    CLF__TRY(clf__format(&sentence, "%s: has no file for segmenting text into its tokens; copy %s",
                          folder->path, folder->model));
     *state = sentence;
     return CLF_OK;

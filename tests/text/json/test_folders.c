@@ -223,7 +223,7 @@ static void test_pieces_of_each_other(void **state)
     options.class_name = "NllbTokenizer";
     options.source_vocabulary = options.target_vocabulary = LONGEST + MORE;
     assert_fails(clf__tokenizer_load(&tokenizer, folder, &options), CLF_FORMAT,
-                 "sentencepiece.bpe.model: \"model\", BPE: is made to load slowly");
+                 "sentencepiece.bpe.model: \"model\", BPE: takes too long to load");
 }
 
 static clf_status load_and_use(const char *name)

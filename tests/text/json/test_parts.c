@@ -125,11 +125,12 @@ static void test_what_is_refused(void **state)
         {"pre_tokenizer", "{\"type\": \"Punctuation\", \"behavior\": \"Eaten\"}", CLF_UNSUPPORTED, "Eaten"},
         {"pre_tokenizer", "{\"type\": \"CharDelimiterSplit\"}", CLF_FORMAT, "has no \"delimiter\""},
         {"pre_tokenizer", SPLIT("a("), CLF_UNSUPPORTED,
-         "\"pre_tokenizer\", Split: the pattern \"a(\" cannot be used (PCRE2: missing closing parenthesis)"},
+         "\"pre_tokenizer\", Split: the pattern \"a(\" is not supported (PCRE2: missing closing "
+         "parenthesis)"},
         {"pre_tokenizer", SPLIT("[a[b]]"), CLF_UNSUPPORTED, "holds a class in another"},
         {"pre_tokenizer", SPLIT("[a&&b]"), CLF_UNSUPPORTED, "holds a class in another"},
         {"pre_tokenizer", SPLIT("[^\\\\W]"), CLF_UNSUPPORTED, "holds a negated class in another"},
-        {"pre_tokenizer", SPLIT("[[:graph:]]"), CLF_UNSUPPORTED, "holds a POSIX class of another name"},
+        {"pre_tokenizer", SPLIT("[[:graph:]]"), CLF_UNSUPPORTED, "contains a POSIX class with another name"},
         {"pre_tokenizer", SPLIT("[a"), CLF_UNSUPPORTED, "holds a class without an end"},
         {"pre_tokenizer", SPLIT("(*LIMIT_MATCH=9)"), CLF_UNSUPPORTED, "holds a verb"},
         {"pre_tokenizer", SPLIT("a\\\\"), CLF_UNSUPPORTED, "holds a backslash at its end"},
@@ -173,12 +174,13 @@ static void test_growing_text(void **state)
         const char *section, *part, *text, *said;
     } rows[] = {
         {"normalizer", "{\"type\": \"Replace\", \"pattern\": {\"String\": \"a\"}, \"content\": \"aaaaaaaa\"}",
-         "a", "file: \"normalizer\", Replace: makes more than 65568 bytes of a text of 1; use the files"},
+         "a",
+         "file: \"normalizer\", Replace: produces more than 65568 bytes from a text of 1; use the files"},
         {"normalizer", "{\"type\": \"Prepend\", \"prepend\": \"0123456789abcdef\"}", "a", NULL},
         {"normalizer", "{\"type\": \"ByteLevel\"}", "\u00e9",
-         "file: \"normalizer\", ByteLevel: makes more than 65600 bytes of a text of 2; use the files"},
+         "file: \"normalizer\", ByteLevel: produces more than 65600 bytes from a text of 2; use the files"},
         {"decoder", "{\"type\": \"Replace\", \"pattern\": {\"Regex\": \"\"}, \"content\": \"a\"}", "a",
-         "file: \"decoder\", Replace: makes more than 65568 bytes of a text of 1; use the files"},
+         "file: \"decoder\", Replace: produces more than 65568 bytes from a text of 1; use the files"},
     };
     enum { STEPS = 16 };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -127,18 +127,19 @@ static void test_bad(void **state)
     (void)state;
     expect_bad("IQ== 0\n", "IQ==0\n", "line 1 is not a token, a space and its rank");
     expect_bad("IQ== 0\n", "\n", "line 1 is not a token");
-    expect_bad("IQ== 0\n", "IQ== 1\n", "line 1 does not have its own number");
-    expect_bad("Ig== 1\n", "Ig== 01\n", "line 2 does not have its own number");
-    expect_bad("Ig== 1\n", "Ig== 1\r\n", "line 2 does not have its own number");
-    expect_bad("Ig== 1\n", "Ig==  1\n", "line 2 does not have its own number");
+    expect_bad("IQ== 0\n", "IQ== 1\n", "line 1 does not have its line index");
+    expect_bad("Ig== 1\n", "Ig== 01\n", "line 2 does not have its line index");
+    expect_bad("Ig== 1\n", "Ig== 1\r\n", "line 2 does not have its line index");
+    expect_bad("Ig== 1\n", "Ig==  1\n", "line 2 does not have its line index");
     expect_bad("Ig== 1\n", "Ig= 1\n", "line 2 has no token in base64");
     expect_bad("Ig== 1\n", "Ih== 1\n", "line 2 has no token in base64"); /* bits beyond its byte */
     expect_bad("Ig== 1\n", "I!== 1\n", "line 2 has no token in base64");
     expect_bad("Ig== 1\n", " 1\n", "line 2 has no token in base64");
-    expect_bad("Ig== 1\n", "IQ== 1\n", "line 2 has the token of an earlier one");
-    expect_bad("Ig== 1\n", "IiI= 1\n", "has no token of the byte 0x22 alone");
+    expect_bad("Ig== 1\n", "IQ== 1\n", "line 2 repeats an earlier token");
+    expect_bad("Ig== 1\n", "IiI= 1\n", "has no token for the byte 0x22");
     expect_bad(NULL, "YWE= 262", "line 263 is cut off");
-    expect_bad(NULL, "YWE= 262\nYWI= 263\nYWM= 264\n", "has 265 tokens, and no model of 1774 ids");
+    expect_bad(NULL, "YWE= 262\nYWI= 263\nYWM= 264\n",
+               "has 265 tokens, which does not match a model with 1774 ids");
 }
 
 /* The tokens of files that are cut are fewer, or the last one is: a line that is whole is taken for what it

@@ -121,7 +121,7 @@ static void test_bad_files(void **state)
 {
     (void)state;
     static const char *const rows[][2] = {
-        {"#version\na b\nab\n", "pair 2 is not two symbols with a space between"},
+        {"#version\na b\nab\n", "pair 2 is not two symbols separated by a space"},
         {"a b\n a\n", "pair 2 is not two symbols"},
         {"a \n", "pair 1 is not two symbols"},
         {"a \xff\n", "pair 1 is not UTF-8"},

@@ -146,7 +146,7 @@ static void test_a_text_that_grows(void **state)
     (void)state;
     enum { LETTERS = 2000 };
     struct bytes model = model_that_grows(1025, 3);
-    assert_fails(spm_use(model.data, model.size), CLF_FORMAT, "more than 1,024 bytes in the place of a few");
+    assert_fails(spm_use(model.data, model.size), CLF_FORMAT, "a replacement of more than 1,024 bytes");
     clf__free(model.data);
     char *text = support_array(LETTERS, 1);
     memset(text, 'a', LETTERS);
@@ -160,7 +160,7 @@ static void test_a_text_that_grows(void **state)
             assert_ok(clf__sentencepiece_fit(loaded, &fit, text, 64));
             assert_int_equal(fit, 64);
             assert_fails(clf__sentencepiece_fit(loaded, &fit, text, 65), CLF_TEXT,
-                         "grows.spm: its normaliser makes more than 65536 bytes of 65");
+                         "grows.spm: the normaliser makes more than 65536 bytes from 65");
             assert_ok(clf__sentencepiece_encode(loaded, text, 4, spm_drop_piece, &cut));
         } else {
             const char *pieces[LETTERS];
@@ -172,7 +172,7 @@ static void test_a_text_that_grows(void **state)
             assert_true(strlen(joined) >= 60 * 1024);
             clf__free(joined);
             assert_fails(clf__sentencepiece_decode(loaded, &joined, pieces, LETTERS), CLF_FORMAT,
-                         "grows.spm: its normaliser for output makes too much of 2000 bytes");
+                         "grows.spm: the output normaliser expands 2000 bytes too far");
             assert_null(joined);
         }
         clf__sentencepiece_free(loaded);

@@ -194,14 +194,14 @@ static void test_lists(void **state)
     assert_int_equal(said_count, 3);
     setenv("CLFORMER_ABBREVIATIONS", "/no/such/folder", 1);
     assert_fails(open_language(&side, folder, "de", 0), CLF_FILE,
-                 "CLFORMER_ABBREVIATIONS is \"/no/such/folder\", which is no folder");
+                 "CLFORMER_ABBREVIATIONS: \"/no/such/folder\" is not a folder");
     unsetenv("CLFORMER_ABBREVIATIONS");
     write_file(folder, "nonbreaking_prefix.pt", "B\xFF\n", 3);
     assert_fails(open_language(&side, folder, "pt", 0), CLF_FORMAT,
-                 "nonbreaking_prefix.pt: is no text in UTF-8");
+                 "nonbreaking_prefix.pt: is not UTF-8 text");
     write_file(folder, "nonbreaking_prefix.pt", "B\0\n", 3);
     assert_fails(open_language(&side, folder, "pt", 0), CLF_FORMAT,
-                 "nonbreaking_prefix.pt: is no text in UTF-8");
+                 "nonbreaking_prefix.pt: is not UTF-8 text");
     clf_log_set(NULL, NULL);
 }
 
@@ -243,9 +243,9 @@ static void test_damage(void **state)
         {"a  b\n", "bpe.model: line 1 is not two symbols", 5, CLF_FORMAT},
         {"a \xFF\n", "bpe.model: line 1 is too long or no UTF-8", 4, CLF_FORMAT},
         {"a\0b\n", "bpe.model: holds a NUL byte", 4, CLF_FORMAT},
-        {"#version: 0.3\na b\n", "its first line says \"#version: 0.3\"; versions 0.1 and 0.2 can be used",
-         18, CLF_UNSUPPORTED},
-        {"#version:\n", "its first line says \"#version:\"", 10, CLF_UNSUPPORTED},
+        {"#version: 0.3\na b\n",
+         "the first line declares \"#version: 0.3\"; use a file of version 0.1 or 0.2", 18, CLF_UNSUPPORTED},
+        {"#version:\n", "the first line declares \"#version:\"", 10, CLF_UNSUPPORTED},
         {"", "bpe.model", 0, CLF_FORMAT},
     };
     const char *folder = support_temporary_folder();

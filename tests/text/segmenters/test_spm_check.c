@@ -126,7 +126,8 @@ static void test_symbols_that_begin_alike(void **state)
         }
         assert_ok(spm_use(model.data, model.size));
         append_piece(&model, 74, types[i]);
-        assert_fails(spm_use(model.data, model.size), CLF_FORMAT, "more than 64 of its symbols begin alike");
+        assert_fails(spm_use(model.data, model.size), CLF_FORMAT,
+                     "more than 64 of its symbols have a common prefix");
         clf__free(model.data);
     }
 }
@@ -141,7 +142,7 @@ static void test_long_pieces_and_self_tests(void **state)
     assert_ok(spm_use(model.data, model.size));
     model.size = size;
     append_piece(&model, 4097, 1);
-    assert_fails(spm_use(model.data, model.size), CLF_FORMAT, "a piece has more than 4,096 bytes");
+    assert_fails(spm_use(model.data, model.size), CLF_FORMAT, "a token has more than 4,096 bytes");
     char *text = support_array(40000, 1);
     memset(text, 'a', 40000);
     for (int samples = 1; samples <= 2; samples++) {
@@ -199,7 +200,7 @@ static void test_pieces_that_share_a_hash(void **state)
             assert_ok(spm_use(model.data, model.size));
         }
     }
-    assert_fails(spm_use(model.data, model.size), CLF_FORMAT, "its pieces share hashes");
+    assert_fails(spm_use(model.data, model.size), CLF_FORMAT, "hashes of its tokens collide");
     clf__free(model.data);
 }
 
