@@ -1,4 +1,4 @@
-/* The search of one translator: lines come in, all take a step, those that are done go. */
+/* The search of one translator: admits lines, runs a step for all of them, and releases finished lines. */
 #include <assert.h>
 #include <string.h>
 
@@ -6,14 +6,14 @@
 #include "base/memory.h"
 #include "translate/work.h"
 
-/* A translator's part in the work. */
+/* A worker of the search. */
 struct seat {
     struct clf__work *work;
     struct clf__member *member;
     struct clf_translator *translator;
     struct clf__search *search;
     int slot_count;          /* of the search */
-    int *slots, *lines;      /* (slot_count) where lines come in, and which */
+    int *slots, *lines;      /* (slot_count) slots and lines that are admitted */
     int searched;            /* lines under search */
     int64_t searched_tokens; /* of them */
 };
@@ -56,8 +56,8 @@ static clf_status keep_hypotheses(struct clf_translator *translator, struct clf_
     return CLF_OK;
 }
 
-/* Reserves free slots for as many waiting lines as there is room for, and as this translator may take;
- * returns how many, and the next one to wait. */
+/* Reserves free slots for as many waiting lines as fit and as this worker may take; returns their number, and
+ * the next waiting line. */
 static int reserve_slots(struct seat *seat, int *next)
 {
     const struct clf_translator *translator = seat->translator;
@@ -70,7 +70,7 @@ static int reserve_slots(struct seat *seat, int *next)
             continue;
         }
         int line = queue->order[*next], length = seat->work->sources[line].length;
-        int is_alone = tokens == 0; /* such a line may be longer than the budget */
+        int is_alone = tokens == 0; /* a single line may exceed the budget */
         if ((!is_alone && tokens + length > budget) ||
             !clf__member_may_take(seat->member, tokens - seat->searched_tokens, queue->costs[line]) ||
             !clf__session_reserve(translator->session, slot, length)) {
@@ -84,15 +84,15 @@ static int reserve_slots(struct seat *seat, int *next)
     return fitting;
 }
 
-/* Lines come in together, once they are a quarter of what is then under search: the encoder reads all of its
- * weights for one line as for many, and a step with three quarters of its rows loses little. The last lines
- * need not wait, as no others could join them. */
+/* Admits lines in groups, once they would be a quarter of those under search: the encoder reads all its
+ * weights per call, and a step with three quarters of its rows loses little. The last lines are admitted at
+ * once. */
 static int should_admit(const struct seat *seat, int fitting, int next)
 {
     return 3 * fitting >= seat->searched || next == seat->member->team->queue->count;
 }
 
-/* Takes lines that wait, and slots for them; returns how many. */
+/* Takes waiting lines and their slots; returns their number. */
 static int take_lines(struct seat *seat)
 {
     int next, fitting = reserve_slots(seat, &next);
@@ -108,7 +108,7 @@ static int take_lines(struct seat *seat)
     return fitting;
 }
 
-/* The lines that were just encoded choose among their own words. */
+/* Restricts each newly encoded line to the shortlist of its words. */
 static clf_status narrow(struct seat *seat, int count)
 {
     struct clf_translator *translator = seat->translator;
@@ -153,7 +153,7 @@ static clf_status encode(struct seat *seat, int count)
     return status;
 }
 
-/* A hash of what was read. */
+/* Returns a hash of a source. */
 static uint64_t identity_of(const struct clf__source *source, const struct clf_model *model)
 {
     size_t width = (size_t)model->info.feature_size, length = (size_t)source->length;
@@ -202,7 +202,7 @@ static clf_status step(struct seat *seat)
     return CLF_OK;
 }
 
-/* Keeps what is done; its slots are free. */
+/* Stores finished translations and releases their slots. */
 static clf_status finish(struct seat *seat)
 {
     struct clf_translator *translator = seat->translator;
@@ -226,7 +226,7 @@ static clf_status finish(struct seat *seat)
     return CLF_OK;
 }
 
-/* Tells of every line that goes on. */
+/* Streams every unfinished line. */
 static clf_status tell(struct seat *seat)
 {
     const struct clf_translator *translator = seat->translator;
@@ -250,13 +250,13 @@ static clf_status tell(struct seat *seat)
 
 static clf_status run_steps(struct seat *seat)
 {
-    int searched = 1; /* before the last step; at first every slot is as good as just freed */
+    int searched = 1; /* any value but 0: every slot is free before the first step */
     for (;;) {
         if (seat->searched < searched) {
             CLF__TRY(admit(seat));
         }
         searched = seat->searched;
-        if (searched == 0) { /* others may have to give back what they have */
+        if (searched == 0) { /* other workers may fail and return their lines */
             if (!clf__member_wait(seat->member)) {
                 return CLF_OK;
             }
@@ -284,7 +284,7 @@ static clf_status search(struct seat *seat)
     struct clf_translator *translator = seat->translator;
     struct clf_stage_times *times = &translator->times, before = *times;
     CLF__TRY(clf__search_session(translator));
-    clf__session_release_all(translator->session); /* a call that failed leaves its lines there */
+    clf__session_release_all(translator->session); /* a failed call leaves its lines in the session */
     double start = clf__seconds(), waited = seat->member->waits;
     int most = seat->member->team->queue->count;
     seat->slot_count = translator->max_lines < most ? translator->max_lines : most;

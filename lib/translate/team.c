@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 
-/* How often somebody who waits looks again: at an interrupt, or who is the fastest now. */
+/* Interval at which a waiting thread rechecks interrupts and the speed of the workers. */
 enum { LOOK_NANOSECONDS = 20000000, SECOND_NANOSECONDS = 1000000000 };
 
 clf_status clf__queue_create(struct clf__queue *out, const int *costs, int items)
@@ -61,7 +61,7 @@ static void wait_a_while(struct clf__team *team)
     pthread_cond_timedwait(&team->changed, &team->lock, &until);
 }
 
-/* Tokens a second, of this call and, for the half of it, of each one before; 0: not known yet. */
+/* Returns tokens per second over this call and, with halving weights, earlier calls; 0: unknown. */
 static double pace_of(const struct clf__member *member)
 {
     const struct clf__pace *before = &member->translator->pace;
@@ -81,11 +81,11 @@ int clf__member_may_take(const struct clf__member *member, int64_t more, int cos
         double pace = team->members[i].is_working ? pace_of(&team->members[i]) : 0;
         fastest = pace > fastest ? pace : fastest;
     }
-    fastest = fastest > 0 ? fastest : 1; /* nobody did anything yet: all are equal */
+    fastest = fastest > 0 ? fastest : 1; /* no worker has a pace yet: all are equal */
     for (int i = 0; i < team->count; i++) {
         if (team->members[i].is_working) {
             double pace = pace_of(&team->members[i]);
-            pace = pace > 0 ? pace : fastest; /* who did nothing yet may be as good as any */
+            pace = pace > 0 ? pace : fastest; /* a worker without a pace counts as the fastest */
             all += pace;
             own = i == member->index ? pace : own;
         }
@@ -130,7 +130,7 @@ int clf__member_wait(struct clf__member *member)
     return goes_on;
 }
 
-/* -1: there is nothing that this member may take. */
+/* Takes an item; returns -1 if this worker may take none. */
 static int take_one(struct clf__member *member)
 {
     struct clf__queue *queue = member->team->queue;
@@ -155,7 +155,7 @@ int clf__member_next(struct clf__member *member)
     }
 }
 
-/* --- The call's own thread: it waits, and does what its caller must see there. --- */
+/* --- The calling thread waits, and runs the caller's callbacks. --- */
 
 clf_status clf__translator_ask(const struct clf_translator *translator)
 {
@@ -196,7 +196,7 @@ static void tell(struct clf__team *team)
     pthread_cond_broadcast(&team->changed);
 }
 
-/* The first failure counts: those that come of it say nothing. */
+/* Only the first failure is kept: later ones are consequences. */
 static void stop(struct clf__team *team, const struct clf__failure *failure)
 {
     if (!team->stops) {
@@ -296,7 +296,7 @@ int clf__is_devices_fault(clf_status status)
     return status == CLF_DEVICE || status == CLF_DEVICE_MEMORY || status == CLF_BUILD;
 }
 
-/* What a member had waits again. */
+/* Returns a worker's items to the queue. */
 static void give_back(struct clf__member *member)
 {
     struct clf__queue *queue = member->team->queue;
@@ -309,7 +309,7 @@ static void give_back(struct clf__member *member)
     member->held = 0;
 }
 
-/* Returns whether its failure is told by a warning: others go on. */
+/* Returns whether the failure is logged as a warning because other workers remain. */
 static int leave(struct clf__member *member, const struct clf__failure *failure)
 {
     struct clf__team *team = member->team;
@@ -352,10 +352,10 @@ static void *run_member(void *argument)
     return NULL;
 }
 
-/* All members are counted before the first one begins, so that each sees how many share the lines. */
+/* Counts all workers before the first starts, so that each knows how many share the lines. */
 static void run_threads(struct clf__team *team)
 {
-    const struct clf__failure none = {CLF_OUT_OF_MEMORY, "no thread can be started for a device"};
+    const struct clf__failure none = {CLF_OUT_OF_MEMORY, "cannot start a thread for a device"};
     team->working = team->count;
     for (int i = 0; i < team->count; i++) {
         struct clf__member *member = &team->members[i];
@@ -419,7 +419,7 @@ clf_status clf__team_run(struct clf_translator *first, struct clf__queue *queue,
                              .failure = {.status = CLF_OK}};
     int able = clf__team_count(first);
     if (able == 0 && !team.is_alone) {
-        return clf__fail(CLF_DEVICE, "every device of the translator failed; open them again");
+        return clf__fail(CLF_DEVICE, "every device of the translator failed; open the devices again");
     }
     CLF__TRY(clf__allocate(&team.members, able > 0 ? (size_t)able : 1, sizeof *team.members));
     pthread_condattr_t clock;

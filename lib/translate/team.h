@@ -1,6 +1,5 @@
-/* Translators that work on the lines of one call, each on its own device: a thread for each, and one queue of
- * lines that they take from as they have room. What a line becomes does not depend on who takes it, or beside
- * which others. */
+/* A pool of workers, one translator and thread per device, that take lines of one call from a shared queue. A
+ * translation does not depend on the worker, nor on the other lines in its batch. */
 #ifndef CLF_TRANSLATE_TEAM_H
 #define CLF_TRANSLATE_TEAM_H
 
@@ -9,51 +8,51 @@
 #include "base/task.h"
 #include "translate/internal.h"
 
-/* What is to be done: items, each by somebody. */
+/* A work queue of items, each done by one worker. */
 struct clf__queue {
-    int *order;   /* (count) items, the dearest first */
-    int *costs;   /* (items) what an item takes, in tokens */
-    int *holders; /* (items) the member that has it, or one of clf__holder */
-    int count;    /* of those that cost anything */
-    int next;     /* no place in the order before this one waits */
+    int *order;   /* (count) items in descending order of cost */
+    int *costs;   /* (items) cost of an item in tokens */
+    int *holders; /* (items) the worker that has it, or one of clf__holder */
+    int count;    /* number of items with a cost above 0 */
+    int next;     /* no earlier position in the order is waiting */
     int done;
-    int64_t left; /* costs of what is not done */
+    int64_t left; /* total cost of unfinished items */
 };
 enum clf__holder { CLF__WAITS = -1, CLF__IS_DONE = -2 };
 
-/* Items of a cost above 0 wait. The caller frees the queue, in any case. */
+/* Creates a queue; items with a cost above 0 wait. The caller frees the queue, even on failure. */
 clf_status clf__queue_create(struct clf__queue *out, const int *costs, int items);
 void clf__queue_free(struct clf__queue *queue);
 
 struct clf__team;
 
-/* A translator while it works in a team. */
+/* A worker: a translator during one call. */
 struct clf__member {
     struct clf__team *team;
     struct clf_translator *translator;
     int index;
     struct clf__task task;
-    int is_working;               /* its work has not returned */
-    int64_t held, done;           /* costs of what it has, and did */
-    double start, waits;          /* when it began, and how long it waited */
-    struct clf_stage_times times; /* the translator's after its last step: others read these */
+    int is_working;               /* its work function has not returned */
+    int64_t held, done;           /* cost of its current and its finished items */
+    double start, waits;          /* start time, and total waiting time */
+    struct clf_stage_times times; /* copy of the translator's times after its last step, for other threads */
 };
 
 typedef clf_status clf__member_work(struct clf__member *member, void *context);
 
 /* The team of one call. */
 struct clf__team {
-    struct clf_translator *first; /* whose callbacks are called, on the thread of the call */
+    struct clf_translator *first; /* its callbacks are called on the calling thread */
     struct clf__queue *queue;
     clf__member_work *work;
     void *context;
-    int is_alone; /* the one translator works on the caller's thread */
+    int is_alone; /* a single worker, on the calling thread */
     struct clf__member *members;
     int count, working;
     int stops; /* everybody is to return */
     struct clf__failure failure;
     struct {
-        const char *text; /* NULL: there is nothing to tell */
+        const char *text; /* NULL: nothing to stream */
         size_t size;
         int line;
     } told;
@@ -61,30 +60,30 @@ struct clf__team {
     pthread_cond_t changed;
 };
 
-/* Lets each translator from the first one on, but those whose device failed, do `work` until the queue is
- * done. One whose device fails is left out from then on, with a logged warning, and what it had waits again;
- * where none is left, that is the failure. */
+/* Runs `work` on each translator of the pool whose device works, until the queue is done. A worker whose
+ * device fails is left out with a logged warning and its items wait again; if none is left, its failure is
+ * returned. */
 clf_status clf__team_run(struct clf_translator *first, struct clf__queue *queue, clf__member_work *work,
                          void *context);
 
-/* Whether a failure lies with the device, so that another one may do what it did not. */
+/* Returns whether a failure is specific to a device, so that another device may succeed. */
 int clf__is_devices_fault(clf_status status);
 
-/* How many translators from this one on have a device that works; the first of them, or this one where there
- * is none. */
+/* Return the number of translators from this one on with a working device, and the first of them, or this one
+ * if there is none. */
 int clf__team_count(const struct clf_translator *first);
 struct clf_translator *clf__team_able(struct clf_translator *first);
 
-/* Between these, for the functions of the second part below. */
+/* Lock and unlock the queue for the functions of the first group below. */
 void clf__member_lock(struct clf__member *member);
 void clf__member_unlock(struct clf__member *member);
 
-/* What a member does with the queue, while it is locked: */
+/* Functions that need the lock: */
 
-/* The first place at or behind `from` whose item waits; queue.count where there is none. */
+/* Returns the first position at or after `from` whose item waits; queue.count if none does. */
 int clf__queue_waiting(const struct clf__queue *queue, int from);
-/* Whether a member may take an item that costs so much beside others of `more`: as many as it does of what is
- * left while all the others do theirs, by how fast each was. The fastest one always may take one. */
+/* Returns whether a worker may take an item of this cost in addition to `more`: its share of the remaining
+ * work, by its pace, so that all finish together. The fastest worker may always take one. */
 int clf__member_may_take(const struct clf__member *member, int64_t more, int cost);
 void clf__member_take(struct clf__member *member, int item);
 
@@ -92,12 +91,12 @@ void clf__member_take(struct clf__member *member, int item);
 
 /* An item is done. */
 void clf__member_finish(struct clf__member *member, int item);
-/* Waits until there may be something to take; 0 where nothing will be: all is done, or the team stops. */
+/* Waits until an item may be available; returns 0 if none will be: all are done, or the pool stops. */
 int clf__member_wait(struct clf__member *member);
-/* Takes one item, and waits for it: -1 where nothing will come. */
+/* Takes one item, waiting for it; returns -1 if none will come. */
 int clf__member_next(struct clf__member *member);
 
-/* Tells the caller's `streamed`, on the caller's thread. */
+/* Calls the caller's `streamed` on the calling thread. */
 void clf__team_tell(const struct clf_translator *translator, int line, const char *text, size_t size);
 
 #endif

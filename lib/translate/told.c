@@ -1,4 +1,4 @@
-/* Telling a translation as it grows. */
+/* Streaming of growing translations. */
 #include <string.h>
 
 #include "base/log.h"
@@ -11,9 +11,8 @@ static int is_space(char byte)
     return byte == ' ' || (byte >= '\t' && byte <= '\r');
 }
 
-/* How much of a text that goes on is certain: what tokens that follow may still change is its last word, of
- * which they may be a part, and a character that lacks bytes (U+FFFD as long). Scripts without spaces (from
- * U+2E80 on) have words of one character. */
+/* Returns how much of a growing text is certain: later tokens may change the last word, and an incomplete
+ * character (U+FFFD so far). Scripts without spaces (from U+2E80) have words of one character. */
 static size_t certain_size(const char *text)
 {
     size_t size = strlen(text);
@@ -47,8 +46,9 @@ clf_status clf__told_go_on(struct clf__told *told, const struct clf_translator *
 {
     size_t size = is_whole ? strlen(text) : certain_size(text);
     size_t same = common_size(told->text != NULL ? told->text : "", text, told->size);
-    if (same < told->size && is_whole) { /* as numbers of Czech texts do (text/moses/joiner.c) */
-        clf__log(CLF_LOG_WARNING, "line %d: its last tokens changed what was told of it before", line + 1);
+    if (same < told->size && is_whole) { /* as with numbers in Czech texts (text/moses/joiner.c) */
+        clf__log(CLF_LOG_WARNING, "line %d: its last tokens changed text that was already streamed",
+                 line + 1);
     } else if (same < told->size || size <= told->size) {
         return CLF_OK;
     }

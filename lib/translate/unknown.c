@@ -1,9 +1,11 @@
-/* Unknown tokens of a translation become the source's tokens that they look at most (Luong et al. 2015). */
+/* Replaces unknown tokens of a translation by the source tokens with the most attention (Luong et al.
+   2015). */
 #include "base/memory.h"
 #include "text/pieces.h"
 #include "translate/internal.h"
 
-/* The alignments' own layer where they are wanted; else the model's, or the one that often aligns best. */
+/* Returns the alignment layer of the options if set; otherwise the model's, or the one that usually aligns
+   best. */
 static struct clf__gaze choose_gaze(const struct clf_translator *translator)
 {
     const struct clf__config *config = &translator->model->transformer->config;
@@ -17,8 +19,8 @@ static struct clf__gaze choose_gaze(const struct clf_translator *translator)
     return (struct clf__gaze){layers > 1 ? layers - 1 : layers, 0};
 }
 
-/* Which of the whole source's own tokens it is that the model took as number `link`. Of a source that was cut
- * the last token is kept, which is its own where nothing frames its end. */
+/* Maps token `link` of the truncated source to the whole source. Truncation keeps the last token, which
+ * belongs to the text if no end token frames it. */
 static int place_in_whole(const struct clf_translator *translator, const struct clf__source *source, int link)
 {
     const struct clf__framing *framing = &translator->framing;
@@ -51,7 +53,7 @@ static clf_status write_text(struct clf_hypothesis *hypothesis, const struct clf
     return CLF_OK;
 }
 
-/* What the source's own tokens are as they are written; a task's prefix is among them. */
+/* Reads the source's own tokens as written, including the task prefix. */
 static clf_status read_tokens(struct clf__pieces *tokens, const struct clf_translator *translator,
                               const struct clf_line *line)
 {

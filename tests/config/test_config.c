@@ -288,10 +288,10 @@ static void test_unknown_systems(void **state)
     (void)state;
     expect_bad_config(
         "\"model_type\": \"gpt2\"", "", NULL, CLF_UNSUPPORTED,
-        "\"gpt2\", a model of a decoder alone; supported are the encoder-decoders clformer, as "
-        "`clformer train` writes it, and of Hugging Face marian, whisper, bart, mbart, m2m_100, pegasus, ");
+        "\"gpt2\", a decoder-only model; use an encoder-decoder of type clformer, written by `clformer "
+        "train`, or of the Hugging Face types marian, whisper, bart, mbart, m2m_100, pegasus, ");
     expect_bad_config("\"model_type\": \"nllb-moe\"", "", NULL, CLF_UNSUPPORTED, "a mixture of experts;");
-    expect_bad_config("\"model_type\": \"mystery\"", "", NULL, CLF_UNSUPPORTED, "\"mystery\"; supported");
+    expect_bad_config("\"model_type\": \"mystery\"", "", NULL, CLF_UNSUPPORTED, "\"mystery\"; use");
     expect_bad_config("\"model_type\": \"t5\"", "\"architectures\": [\"T5EncoderModel\"]", NULL,
                       CLF_UNSUPPORTED, "T5EncoderModel: an encoder alone");
     expect_bad_config("\"model_type\": \"bart\"", "\"is_encoder_decoder\": false", NULL, CLF_UNSUPPORTED,
@@ -347,14 +347,14 @@ static void test_bad_sizes(void **state)
                           NULL);
     }
     expect_bad_config("\"model_type\": \"clformer\", \"preset\": \"speech\"", "\"frame_stack\": 3", NULL,
-                      CLF_FORMAT, "\"feature_size\" 80 is no multiple of \"frame_stack\" 3");
+                      CLF_FORMAT, "\"feature_size\" 80 is not a multiple of \"frame_stack\" 3");
     expect_bad_config("\"model_type\": \"clformer\", \"preset\": \"speech\"", "\"frame_step\": 0", NULL,
                       CLF_FORMAT, "frame_step");
     expect_bad_config("\"model_type\": \"clformer\", \"preset\": \"paper\"", "\"frame_step\": 2", NULL,
-                      CLF_FORMAT, "are of models whose positions are frames");
+                      CLF_FORMAT, "need a model with one position per frame");
     expect_bad_config("\"model_type\": \"clformer\", \"preset\": \"whisper\"",
                       "\"share_encoder_decoder_embeddings\": false, \"frame_stack\": 2", NULL, CLF_FORMAT,
-                      "are of models whose positions are frames");
+                      "need a model with one position per frame");
     expect_bad_config("\"model_type\": \"marian\"", "\"d_model\": 30, \"encoder_attention_heads\": 4", NULL,
                       CLF_FORMAT, "encoder_attention_heads");
     expect_bad_config("\"model_type\": \"marian\"", "\"d_model\": 32, \"decoder_attention_heads\": 5", NULL,
@@ -371,7 +371,7 @@ static void test_bad_sizes(void **state)
     folder_log_start();
     struct clf__config config = load_config(marian_config, "\"decoder_ffn_dim\": 40", NULL);
     folder_log_stop();
-    assert_non_null(strstr(folder_logged, "\"encoder_ffn_dim\" is missing; the default 4096 is taken"));
+    assert_non_null(strstr(folder_logged, "\"encoder_ffn_dim\" is missing; using the default 4096"));
     assert_null(strstr(folder_logged, "\"decoder_ffn_dim\""));
     assert_null(strstr(folder_logged, "\"d_model\""));
     clf__config_free(&config);

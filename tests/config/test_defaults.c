@@ -49,8 +49,8 @@ static void test_unknown_classes(void **state)
          "T5EncoderModel: an encoder alone; supp"},
         {"\"architectures\": [\"BartForCausalLM\"]", CLF_UNSUPPORTED, "BartForCausalLM: a decoder alone"},
         {"\"architectures\": [\"LEDForConditionalGeneration\"]", CLF_UNSUPPORTED,
-         "\"architectures\" says LEDForConditionalGeneration; supported are"},
-        {"\"architectures\": [\"T5\"]", CLF_UNSUPPORTED, "\"architectures\" says T5; supported are"},
+         "\"architectures\" is LEDForConditionalGeneration; use an"},
+        {"\"architectures\": [\"T5\"]", CLF_UNSUPPORTED, "\"architectures\" is T5; use an"},
         {"\"architectures\": [\"\"]", CLF_UNSUPPORTED, "\"model_type\" is missing"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

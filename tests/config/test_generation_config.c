@@ -88,18 +88,18 @@ static void test_generation_warnings(void **state)
         "\"max_length\": 512, \"force_words_ids\": [], \"max_time\": 2.5");
     folder_log_stop();
     assert_int_equal(c.generation.max_length, 50);
-    assert_non_null(strstr(folder_logged, "\"watermarking_config\" is not applied"));
+    assert_non_null(strstr(folder_logged, "\"watermarking_config\" is not supported and is ignored"));
     assert_false(c.generation.sampling.is_on);
     assert_int_equal(c.generation.no_repeat_ngram, 3);
     assert_int_equal(c.generation.source_no_repeat_ngram, 4);
     assert_int_equal(c.generation.begin_suppressed_count, 2);
     assert_int_equal(c.generation.begin_suppressed[1], 3);
     assert_null(strstr(folder_logged, "no_repeat_ngram_size"));
-    assert_non_null(strstr(folder_logged, "\"guidance_scale\" is not applied"));
-    assert_non_null(strstr(folder_logged, "\"remove_invalid_values\" is not applied"));
+    assert_non_null(strstr(folder_logged, "\"guidance_scale\" is not supported and is ignored"));
+    assert_non_null(strstr(folder_logged, "\"remove_invalid_values\" is not supported and is ignored"));
     assert_null(strstr(folder_logged, "sequence_bias"));
     assert_non_null(strstr(folder_logged, "511"));
-    assert_non_null(strstr(folder_logged, "\"max_time\" is not applied"));
+    assert_non_null(strstr(folder_logged, "\"max_time\" is not supported and is ignored"));
     assert_null(strstr(folder_logged, "repetition_penalty"));
     assert_null(strstr(folder_logged, "force_words_ids"));
     clf__config_free(&c);
@@ -154,19 +154,19 @@ static void test_bad_generation(void **state)
         expect_bad_config(marian_config, "", members[i], CLF_FORMAT, "generation_config.json");
     }
     expect_bad_config(marian_config, "", "\"forced_bos_token_id\": 7, \"suppress_tokens\": [6, 7]",
-                      CLF_FORMAT, "\"forced_bos_token_id\" 7 is among \"suppress_tokens\"");
+                      CLF_FORMAT, "\"forced_bos_token_id\" 7 is also in \"suppress_tokens\"");
     expect_bad_config(marian_config, "", "\"forced_eos_token_id\": 0, \"suppress_tokens\": [0]", CLF_FORMAT,
-                      "\"forced_eos_token_id\" 0 is among \"suppress_tokens\"");
+                      "\"forced_eos_token_id\" 0 is also in \"suppress_tokens\"");
     expect_bad_config(marian_config, "", "\"length_rule\": \"short\"", CLF_UNSUPPORTED,
                       "\"length_rule\" is \"short\"; supported: huggingface, gnmt, none, jadore");
     expect_bad_config(marian_config, "", "\"do_sample\": true, \"temperature\": 0.0", CLF_FORMAT,
-                      "\"temperature\" is 0 where \"do_sample\" is true");
+                      "\"temperature\" is 0 although \"do_sample\" is true");
     expect_bad_config(marian_config, "", "\"do_sample\": true, \"typical_p\": 0", CLF_FORMAT,
                       "\"typical_p\" is 0");
     expect_bad_config(marian_config, "", "\"forced_eos_token_id\": [0, 1]", CLF_UNSUPPORTED,
                       "forced_eos_token_id");
     expect_bad_config(marian_config, "", "\"eos_token_id\": [0, 40]", CLF_FORMAT,
-                      "\"eos_token_id\" holds what is no id");
+                      "\"eos_token_id\" contains a value that is not an id");
     expect_bad_config(marian_config, "", "\"eos_token_id\": []", CLF_FORMAT, "no list of ids");
 }
 

@@ -34,19 +34,19 @@ static void test_file_for_folder(void **state)
 {
     (void)state;
     struct process_result result = load(DEMO_MODEL "/model.safetensors");
-    assert_refused(result, 1, "model.safetensors: is a file of a model; give its folder, " DEMO_MODEL "\n");
+    assert_refused(result, 1, "model.safetensors: is a file of a model; use its folder, " DEMO_MODEL "\n");
     result = run_clformer(NULL, "inspect " DEMO_MODEL "/config.json");
-    assert_refused(result, 1, "give its folder, " DEMO_MODEL "\n");
+    assert_refused(result, 1, "use its folder, " DEMO_MODEL "\n");
     const char *folder = support_temporary_folder();
     result = run_clformer(NULL, process_format("average " DEMO_MODEL "/vocab.json -o %s/mean", folder));
-    assert_refused(result, 1, "give its folder, " DEMO_MODEL "\n");
+    assert_refused(result, 1, "use its folder, " DEMO_MODEL "\n");
     process_write(folder, "pairs", "a\tb\n", 4);
     result = run_clformer(NULL, process_format("train --from " DEMO_MODEL "/config.json --train %s/pairs -o "
                                                "%s/model",
                                                folder, folder));
-    assert_refused(result, 1, "give its folder, " DEMO_MODEL "\n");
+    assert_refused(result, 1, "use its folder, " DEMO_MODEL "\n");
     result = load("/etc/passwd");
-    assert_refused(result, 1, "/etc/passwd: is a file; a model is a folder with config.json in it");
+    assert_refused(result, 1, "/etc/passwd: is a file; use a folder with config.json in it");
 }
 
 /* A clone without git-lfs has a few lines of text in place of each large file. */
@@ -76,9 +76,7 @@ static void test_other_formats(void **state)
         "{\"model_type\": \"bert\", \"architectures\": [\"BertModel\"], \"hidden\": 8}";
     process_write(folder, "config.json", bert, sizeof bert - 1);
     struct process_result result = load(folder);
-    assert_refused(
-        result, 1,
-        "\"model_type\" is \"bert\", a model of an encoder alone; supported are the encoder-decoders");
+    assert_refused(result, 1, "\"model_type\" is \"bert\", an encoder-only model; use an encoder-decoder");
     result = run_clformer(NULL, process_format("inspect %s", folder));
     assert_int_equal(result.status, 1);
     assert_non_null(

@@ -62,9 +62,8 @@ static void test_closed_descriptors(void **state)
 static void test_clblast_in_int8(void **state)
 {
     (void)state;
-    static const char sentence[] =
-        "clformer: warning: CLBlast multiplies weights in fp32 alone: those of " DEMO_MODEL
-        ", in int8, take the native kernels\n";
+    static const char sentence[] = "clformer: warning: CLBlast supports only fp32 weights: " DEMO_MODEL
+                                   ", loaded in int8, uses the native kernels\n";
     struct process_result result = run_clformer("Oui.\n", TRANSLATE "--precision int8 --gemm clblast");
     assert_output(result, "Yes.\n");
     assert_string_equal(result.errors, sentence);

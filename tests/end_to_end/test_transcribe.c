@@ -72,12 +72,12 @@ static void test_the_other_verb(void **state)
         run_clformer("hello\n", process_format("translate -m %s", support_fixture("speech/tiny")));
     assert_int_equal(result.status, 1);
     assert_string_equal(result.output, "\n");
-    assert_string_equal(result.errors, "clformer: line 1: hello: cannot be opened: No such file or "
-                                       "directory; this model wants recordings: a "
-                                       "line is the path of one, or of frames in .npy; `clformer transcribe` "
-                                       "takes recordings of any length\n");
+    assert_string_equal(result.errors,
+                        "clformer: line 1: hello: cannot be opened: No such file or directory; this model "
+                        "needs recordings: each line is the path of a recording, or of frames in .npy; use "
+                        "`clformer transcribe` for recordings of any length\n");
     result = run_clformer("hello\n", process_format("translate -m %s", support_fixture("models/speech")));
-    assert_non_null(strstr(result.errors, "this model wants recordings"));
+    assert_non_null(strstr(result.errors, "this model needs recordings"));
     assert_null(strstr(result.errors, "transcribe"));
     result = run_clformer(NULL, "transcribe -m " DEMO_MODEL " nothing.wav");
     assert_refused(result, 1, "one of text, which `clformer translate` takes");

@@ -316,7 +316,7 @@ static void test_command(void **state)
     assert_int_equal(result.status, 0);
     assert_non_null(strstr(result.output, "Argos Translate"));
     result = run_clformer(NULL, process_format("average %s %s -o %s/out", package, package, folder));
-    assert_refused(result, 1, "this takes folders alone: unpack it");
+    assert_refused(result, 1, "but a folder is needed; unpack it");
     result = run_clformer(NULL, "--version");
     assert_non_null(strstr(result.output, "packages of Argos Translate: read as they are (zlib "));
     assert_int_equal(count_files(folder), 0);

@@ -187,12 +187,11 @@ static void test_no_start(void **state)
     struct clf_line line = {"s1 s2", 5}, none = {"", 0};
     struct clf_line prefixes[] = {none, {"s3", 2}, none}, lines[] = {line, line, none};
     struct clf_translation *translations;
-    assert_fails(
-        clf_translate(&translations, translator, &line, 1), CLF_BAD_ARGUMENT,
-        "given-start: does not say which token its decoder starts with; translate with a target prefix");
+    assert_fails(clf_translate(&translations, translator, &line, 1), CLF_BAD_ARGUMENT,
+                 "given-start: does not define the decoder's start token; translate with a target prefix");
     struct clf_score *scores;
     assert_fails(clf_score(&scores, translator, &line, &line, 1), CLF_BAD_ARGUMENT,
-                 "does not say which token");
+                 "does not define the decoder's start");
     /* A prefix that is missing is the fault of its line alone; an empty line needs none. */
     assert_ok(clf_translate_prefixed(&translations, translator, lines, prefixes, 3));
     assert_int_equal(translations[0].status, CLF_TEXT);

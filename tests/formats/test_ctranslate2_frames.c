@@ -111,7 +111,8 @@ static void expect_bad(const char *text, const char *part)
 static void test_bad_config(void **state)
 {
     (void)state;
-    expect_bad("{\"alignment_heads\": [[2, 0]]}", "no layer and head of a decoder with 2 layers of 3 heads");
+    expect_bad("{\"alignment_heads\": [[2, 0]]}",
+               "not a layer and head of a decoder with 2 layers of 3 heads");
     expect_bad("{\"alignment_heads\": [[0, 3]]}", "alignment_heads");
     expect_bad("{\"alignment_heads\": [[0]]}", "alignment_heads");
     expect_bad("{\"alignment_heads\": [0, 1]}", "alignment_heads");

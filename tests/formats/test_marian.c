@@ -377,7 +377,7 @@ static void test_refused_options(void **state)
     check_refused(change("model.xx.intgemm.bin", "dec-depth: 2\n", "dec-depth: x\n"), CLF_FORMAT,
                   "\"dec-depth\"");
     check_refused(change("model.xx.intgemm.bin", "dim-vocabs:\n  - 48\n", "dim-vocabs:\n  - 4x\n"),
-                  CLF_FORMAT, "a vocabulary of \"4x\" words");
+                  CLF_FORMAT, "a vocabulary size of \"4x\"");
     check_refused(change("model.xx.intgemm.bin", "dim-emb: 16\n", "dim-emb: 15\n"), CLF_FORMAT,
                   "not a multiple");
     check_refused(change("model.xx.intgemm.bin", "dec-depth: 2\n", "dec-depth: 3\n"), CLF_FORMAT,

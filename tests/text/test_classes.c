@@ -331,7 +331,7 @@ static void test_bad_folders(void **state)
          "{\"tokenizer_class\": \"T5Tokenizer\", \"added_tokens_decoder\": {\"x\": {\"content\": \"a\"}}}", 6,
          280, CLF_FORMAT, "\"added_tokens_decoder\" contains \"x\", which is not an id with a token"},
         {"text/t5", "{\"tokenizer_class\": \"T5Tokenizer\", \"added_tokens_decoder\": {\"5\": {}}}", 6, 280,
-         CLF_FORMAT, "holds \"5\""},
+         CLF_FORMAT, "contains \"5\""},
         {"text/t5", "{\"tokenizer_class\": \"T5Tokenizer\", \"extra_ids\": -1}", 6, 280, CLF_FORMAT,
          "extra_ids"},
         {"text/t5",

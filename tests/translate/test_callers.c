@@ -99,7 +99,7 @@ static int meddle(void *user)
     struct clf_translation *translation;
     struct clf_score *score;
     struct clf_attention_maps *maps;
-    const char *part = "one of its callbacks calls it";
+    const char *part = "called from its own callback";
     meddler->asked++;
     assert_fails(clf_translate(&translation, meddler->translator, &line, 1), CLF_BAD_ARGUMENT, part);
     assert_fails(clf_score(&score, meddler->translator, &line, &line, 1), CLF_BAD_ARGUMENT, part);
@@ -204,7 +204,7 @@ static void test_too_many_ids(void **state)
     options.suppressed = ids;
     options.suppressed_count = INT_MAX - 1;
     assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT,
-                 "2147483646 suppressed ids beside the model's own 2 are too many");
+                 "2147483646 suppressed ids are too many in addition to the model's own 2");
     assert_null(translator);
     *own = before;
     clf_model_free(model);

@@ -487,17 +487,20 @@ static void test_bad_values(void **state)
     REFUSE(options.top_p = 1.01, "top p 1.01");
     REFUSE(options.typical_p = 0, "typical p 0");
     REFUSE(options.n_best = 200, "n-best 200: it is 1 to 128 samples");
-    REFUSE(options.alignment_layer = 4, "alignment layer 4: it is 1 to the decoder's 3");
+    REFUSE(options.alignment_layer = 4, "alignment layer 4: must be 1 to the decoder's 3");
     REFUSE(options.alignment_layer = -1, "alignment layer -1");
-    REFUSE((options.alignment_layer = 1, options.split_sentences = 1), "have no alignments");
-    REFUSE(options.alternatives = -1, "-1 alternatives: it is 1 to 128");
+    REFUSE((options.alignment_layer = 1, options.split_sentences = 1),
+           "alignments cannot be combined with split sentences");
+    REFUSE(options.alternatives = -1, "-1 alternatives: must be 1 to 128");
     REFUSE(options.alternatives = 129, "129 alternatives");
-    REFUSE(options.alternatives = 2, "no alternatives where tokens are drawn");
-    REFUSE((options.alternatives = 2, options.n_best = 2), "where n-best is above 1");
+    REFUSE(options.alternatives = 2, "alternatives cannot be combined with sampling");
+    REFUSE((options.alternatives = 2, options.n_best = 2), "cannot be combined with n-best above 1");
     REFUSE((options.alternatives = 2, options.sample = 0, options.split_sentences = 1),
-           "split into sentences");
-    REFUSE((options.alternatives = 2, options.sample = 0, options.streamed = hear), "told as it grows");
-    REFUSE((options.replace_unknown = 1, options.streamed = hear), "is whole, not told as it grows");
+           "cannot be combined with split sentences");
+    REFUSE((options.alternatives = 2, options.sample = 0, options.streamed = hear),
+           "cannot be combined with streaming");
+    REFUSE((options.replace_unknown = 1, options.streamed = hear),
+           "unknown tokens cannot be combined with streaming");
     REFUSE((options.streamed = hear, options.beam = 2), "streaming requires beam 1 (it is 2)");
     REFUSE((options.streamed = hear, options.n_best = 3), "n_best 1 (it is 3)");
     REFUSE(options.repetition_penalty = 0, "repetition penalty 0");

@@ -137,10 +137,10 @@ static void test_unsupported(void **state)
     json_decref(model);
     static const char *const paths[] = {"/no/such/model", "model", "./model", "../model", "a/b/c", "a/"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
-        assert_fails(clf_inspect(&text, paths[i]), CLF_FILE, "no such folder; a model is a folder");
+        assert_fails(clf_inspect(&text, paths[i]), CLF_FILE, "no such folder; use a folder with config.json");
     }
     assert_fails(clf_inspect(&text, "openai/whisper-tiny"), CLF_FILE,
-                 "`hf download openai/whisper-tiny --local-dir whisper-tiny` and give whisper-tiny");
+                 "`hf download openai/whisper-tiny --local-dir whisper-tiny` and use whisper-tiny");
     assert_null(text);
 }
 
@@ -148,7 +148,7 @@ static void test_odd_sizes_are_unusual(void **state)
 {
     (void)state;
     json_t *model = inspect(support_fixture("models/marian-odd"));
-    assert_int_equal(says(model, "no multiple of 16"), 1);
+    assert_int_equal(says(model, "not a multiple of 16"), 1);
     json_decref(model);
     model = inspect(CLF_SOURCE_FOLDER "/tools/models/fr-en-small");
     assert_int_equal(says(model, "multiple of"), 0);

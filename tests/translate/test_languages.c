@@ -122,7 +122,7 @@ static void test_wrong_languages(void **state)
     options.target_language = "pt";
     options.forced_first = 5;
     assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT,
-                 "the target language \"pt\" is the first token, and another one (5) is forced");
+                 "the target language \"pt\" is the first token, but another one (5) is forced");
     options.forced_first = -1;
     options.source_language = "zh";
     assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT, "say which");

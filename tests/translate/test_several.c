@@ -328,7 +328,7 @@ static int is_interrupted(void *user)
     struct seen *seen = user;
     struct clf_translation *translations;
     assert_true(pthread_equal(seen->thread, pthread_self()));
-    assert_fails(clf_translate(&translations, seen->translator, lines, 1), CLF_BAD_ARGUMENT, "at work");
+    assert_fails(clf_translate(&translations, seen->translator, lines, 1), CLF_BAD_ARGUMENT, "own callback");
     assert_in_range(clf_translator_times(seen->translator)->lines, 0, 8 * LINES);
     return ++seen->asked == seen->interrupt_at;
 }
@@ -400,7 +400,7 @@ static void test_bad_models(void **state)
     assert_ok(clf_model_load(&other, devices[1], support_fixture("models/paper"), NULL));
     struct clf_model *differ[] = {models[0], other};
     assert_fails(clf_translator_create_over(&translator, differ, 2, NULL), CLF_BAD_ARGUMENT,
-                 "not one folder loaded in one precision");
+                 "not the same folder loaded in the same precision");
     clf_model_free(other);
     assert_null(translator);
 }

@@ -140,7 +140,7 @@ static void test_refused(void **state)
     clf_translate_options_init(&options, model);
     options.split_sentences = options.pieces = 1;
     assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT,
-                 "where they are pieces");
+                 "but lines are tokens");
     options.pieces = 0;
     options.beam = options.n_best = 2;
     assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT,

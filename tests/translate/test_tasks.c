@@ -221,14 +221,15 @@ static void test_refused(void **state)
     struct clf_model *model = load(with_tasks("models/t5-text", &recorded));
     json_decref(recorded);
     assert_fails(clf_translate_options_init_task(&options, model, "sumarization"), CLF_BAD_ARGUMENT,
-                 "did you mean \"summarization\"?); its tasks are summarization, translation_en_to_de, ");
+                 "did you mean \"summarization\"?); use one of summarization, translation_en_to_de, ");
     assert_fails(clf_translate_options_init_task(&options, model, NULL), CLF_BAD_ARGUMENT, "no task");
     clf_translate_options_init(&options, model);
     options.task = "nothing of this";
     assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT, "has no task");
     options.task = "summarization";
     options.pieces = 1;
-    assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT, "these are pieces");
+    assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT,
+                 "the input is tokens");
     clf_model_free(model);
     model = load(support_fixture("models/t5-text"));
     assert_fails(clf_translate_options_init_task(&options, model, "x"), CLF_BAD_ARGUMENT, "has no tasks");

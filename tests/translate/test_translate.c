@@ -468,8 +468,7 @@ static void test_impossible_counts(void **state)
     assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT,
                  "suppressed_count is -3");
     options.suppressed_count = 3;
-    assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT,
-                 "suppressed is no list");
+    assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT, "suppressed is NULL");
     assert_ok(clf_translator_create(&translator, model, NULL));
     struct clf_line line = {"Merci.", 6};
     struct clf_translation *translations = NULL;
