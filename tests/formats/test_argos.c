@@ -126,7 +126,7 @@ static void test_pairs(void **state)
     struct clf_model *model;
     process_write(unpacked.folder, "metadata.json", "{\"from_code\": \"en\"}", 19);
     assert_fails(clf_model_load(&model, support_device(CLF_FORM_AUTO), unpacked.folder, NULL), CLF_FORMAT,
-                 "metadata.json: has no \"to_code\", by which the text of bpe.model is cut");
+                 "metadata.json: has no \"to_code\", which the tokenizer of bpe.model needs");
     assert_ok(clf__unpacked_close(&unpacked, package, CLF_OK));
 }
 
@@ -140,8 +140,9 @@ static void test_inspect(void **state)
     assert_non_null(strstr(json, package));
     clf_string_free(json);
     assert_int_equal(count_files(folder), 0);
-    assert_fails(clf_inspect(&json, package_of("no-token")), CLF_FORMAT,
-                 "no-token.argosmodel/metadata.json: \"target_prefix\" is \">>de<<\", which the model's");
+    assert_fails(
+        clf_inspect(&json, package_of("no-token")), CLF_FORMAT,
+        "no-token.argosmodel/metadata.json: \"target_prefix\" is \">>de<<\", which is not in the model's");
     assert_int_equal(count_files(folder), 0);
 }
 
@@ -345,7 +346,7 @@ static void test_without_zlib(void **state)
     (void)state;
     struct clf__unpacked unpacked;
     assert_fails(clf__unpack(&unpacked, package_of("plain")), CLF_UNSUPPORTED,
-                 "plain.argosmodel: is a package of Argos Translate, and clformer was built without zlib");
+                 "plain.argosmodel: is an Argos Translate package, but clformer was built without zlib");
     struct process_result result = run_clformer(NULL, "--version");
     assert_non_null(strstr(result.output, "packages of Argos Translate: once they are unpacked"));
 }

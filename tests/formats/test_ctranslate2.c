@@ -378,11 +378,11 @@ static void test_argos(void **state)
     assert_non_null(strstr(json, "\"format\":\"Argos Translate\""));
     clf_string_free(json);
     check_refused(pack("{}", "bpe.model"), CLF_FORMAT,
-                  "has no \"from_code\", by which the text of bpe.model is cut");
+                  "has no \"from_code\", which the tokenizer of bpe.model needs");
     check_refused(pack("{}", NULL), CLF_FILE, "has neither sentencepiece.model nor bpe.model; unpack");
     check_refused(pack("{\"type\": \"sbd\"}", "sentencepiece.model"), CLF_UNSUPPORTED, "\"type\" is \"sbd\"");
     check_refused(pack("{\"target_prefix\": \"__pt__\"}", "sentencepiece.model"), CLF_FORMAT,
-                  "\"target_prefix\" is \"__pt__\", which the model's vocabulary does not have");
+                  "\"target_prefix\" is \"__pt__\", which is not in the model's vocabulary");
 }
 
 /* A copy of a folder in which one file is another. */
@@ -409,9 +409,9 @@ static void test_bad_folders(void **state)
 {
     (void)state;
     check_refused(change("post-norm", "config.json", "{\"eos_token\": \"<end>\"}"), CLF_FORMAT,
-                  "has no \"<end>\", which ends a line");
+                  "has no \"<end>\", the end token");
     check_refused(change("post-norm", "shared_vocabulary.json", "[\"</s>\", \"<unk>\"]"), CLF_FORMAT,
-                  "shared_vocabulary.json: has 2 tokens, and model.bin 61 rows");
+                  "shared_vocabulary.json: has 2 tokens but model.bin has 61 rows");
     check_refused(change("post-norm", "shared_vocabulary.json", "[\"</s>\", 7]"), CLF_FORMAT,
                   "token 1 is no string");
     check_refused(change("post-norm", "shared_vocabulary.json", "{}"), CLF_FORMAT, "is no list of tokens");

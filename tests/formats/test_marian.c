@@ -415,11 +415,11 @@ static void test_refused_configurations(void **state)
     static const struct {
         const char *from, *to, *part;
     } cases[] = {
-        {"beam-size: 1\n", "beam-size: x\n", "\"beam-size\" of the configuration beside it is \"x\""},
-        {"beam-size: 1\n", "beam-size: 0\n", "\"beam-size\" of the configuration beside it is \"0\""},
-        {"normalize: 1.0\n", "normalize: nan\n", "\"normalize\" of the configuration beside it is \"nan\""},
-        {"factor: 2.5\n", "factor: 2,5\n", "\"max-length-factor\" of the configuration beside it is \"2,5\""},
-        {"penalty: 0\n", "penalty: y\n", "\"word-penalty\" of the configuration beside it is \"y\""},
+        {"beam-size: 1\n", "beam-size: x\n", "\"beam-size\" in the configuration beside it is \"x\""},
+        {"beam-size: 1\n", "beam-size: 0\n", "\"beam-size\" in the configuration beside it is \"0\""},
+        {"normalize: 1.0\n", "normalize: nan\n", "\"normalize\" in the configuration beside it is \"nan\""},
+        {"factor: 2.5\n", "factor: 2,5\n", "\"max-length-factor\" in the configuration beside it is \"2,5\""},
+        {"penalty: 0\n", "penalty: y\n", "\"word-penalty\" in the configuration beside it is \"y\""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         check_refused(change("config.yml", cases[i].from, cases[i].to), CLF_FORMAT, cases[i].part);
@@ -482,9 +482,9 @@ static void test_text_shortlist(void **state)
     static const struct {
         const char *file, *from, *to, *part;
     } cases[] = {
-        {"config.yml", "s2t, 6, 3, 0.02]", "s2t, x, 3, 0.02]", "has \"x\" as its value 2"},
-        {"config.yml", "s2t, 6, 3, 0.02]", "s2t, 6,-3, 0.02]", "has \"-3\" as its value 3"},
-        {"config.yml", "s2t, 6, 3, 0.02]", "s2t, 6, 3, 1.02]", "has \"1.02\" as its value 4"},
+        {"config.yml", "s2t, 6, 3, 0.02]", "s2t, x, 3, 0.02]", "has \"x\" as value 2"},
+        {"config.yml", "s2t, 6, 3, 0.02]", "s2t, 6,-3, 0.02]", "has \"-3\" as value 3"},
+        {"config.yml", "s2t, 6, 3, 0.02]", "s2t, 6, 3, 1.02]", "has \"1.02\" as value 4"},
         {"lex.xx.s2t", "w38 w33 1e-05", "w38 w33_1e-05", "lex.xx.s2t: line 2 has fewer than three fields"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
