@@ -1,5 +1,5 @@
-/* The tokenizer's files of new models: words, characters and pieces, built and given, where each preset has
- * its special tokens; and that the tokenizer reads them. */
+/* Tokenizer files of new models: words, characters and subwords, trained and given, with the special tokens
+ * of each preset; the tokenizer can read them. */
 #include "train/files.h"
 
 #include "base/memory.h"
@@ -20,7 +20,7 @@ static clf_status make(struct made *made, const struct clf__settings *making)
     return clf__tokenizer_files_make(&made->description, made->folder, making, NULL, NULL);
 }
 
-/* Loads what was made, with a source framed by the end token. */
+/* Loads the result, with a source framed by the end token. */
 static void load(struct made *made)
 {
     const struct clf__model_description *description = &made->description;
@@ -43,7 +43,7 @@ static void make_and_load(struct made *made, const struct clf__settings *making)
     load(made);
 }
 
-/* The target's pieces from `first` on, with spaces between. */
+/* Checks the target's tokens from `first` on, separated by spaces. */
 static void assert_pieces(const struct made *made, int first, const char *expected)
 {
     char text[512] = "";
@@ -55,7 +55,7 @@ static void assert_pieces(const struct made *made, int first, const char *expect
     assert_string_equal(text, expected);
 }
 
-/* Words by frequency, then by bytes: the 3, a 3, b 2, and once each. */
+/* Words by frequency, then by bytes: the 3, a 3, b 2, the rest once. */
 static const char *const source_text = "the a b\nthe \xc3\xa9 a\r\n";
 static const char *const target_text = "the a b\nz <unk> y\n";
 
@@ -186,7 +186,7 @@ static void test_characters(void **state)
     clf__tokenizer_free(made.tokenizer);
     making.separate_vocabularies = 1;
     assert_fails(make(&made, &making), CLF_BAD_ARGUMENT, "has one vocabulary");
-    /* Transcripts that are cut already. */
+    /* Tokenized transcripts. */
     making.separate_vocabularies = 0;
     making.tokens = 1;
     make_and_load(&made, &making);
@@ -196,7 +196,7 @@ static void test_characters(void **state)
     clf__tokenizer_free(made.tokenizer);
 }
 
-/* The demo's own sentences, a few hundred of each language. */
+/* The demo's sentences, a few hundred of each language. */
 static struct clf__settings text_making(char *source, char *target)
 {
     strcpy(source, support_fixture("fr-en-small/source.fr"));
@@ -256,7 +256,7 @@ static void test_pieces(void **state)
     assert_round_trip(&made, "Le chat dort sur la table.");
     clf__tokenizer_free(made.tokenizer);
     assert_same_file(made.folder, "source.spm", made.folder, "target.spm", 1);
-    /* The same text, the same files. */
+    /* The same text gives the same files. */
     assert_ok(make(&again, &making));
     static const char *const files[] = {"source.spm", "vocab.json", "tokenizer_config.json"};
     for (int i = 0; i < 3; i++) {
@@ -288,8 +288,8 @@ static void test_pieces_of_each_side(void **state)
     clf__tokenizer_free(made.tokenizer);
 }
 
-/* What SentencePiece cannot do is said in terms of the vocabulary that was asked for; text without a word
- * ends in a sentence, not in the end of the process. */
+/* SentencePiece errors are reported in terms of the requested vocabulary; text without a word gives an error
+ * instead of ending the process. */
 static void test_text_without_pieces(void **state)
 {
     (void)state;
