@@ -1,4 +1,4 @@
-/* Model folders that are damaged or lie: each is refused with one sentence that names what is wrong. */
+/* Damaged or inconsistent model folders are rejected with one message that names the problem. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static void test_missing_folder(void **state)
     assert_refused(result, 1, "config.json");
 }
 
-/* A file of the model in place of its folder, for whatever takes a folder. */
+/* A file of the model instead of its folder, for every verb that takes a folder. */
 static void test_file_for_folder(void **state)
 {
     (void)state;
@@ -49,7 +49,7 @@ static void test_file_for_folder(void **state)
     assert_refused(result, 1, "/etc/passwd: is a file; use a folder with config.json in it");
 }
 
-/* A clone without git-lfs has a few lines of text in place of each large file. */
+/* A clone without git-lfs has a short text in place of each large file. */
 static void test_git_lfs_pointers(void **state)
 {
     (void)state;
@@ -67,7 +67,7 @@ static void test_git_lfs_pointers(void **state)
     }
 }
 
-/* Formats of others are named, and what can be said of them is said. */
+/* Foreign formats are named, with what is known about them. */
 static void test_other_formats(void **state)
 {
     (void)state;
@@ -136,7 +136,7 @@ static void test_config_sizes(void **state)
     json_decref(config);
 }
 
-/* A safetensors file in its parts. */
+/* The parts of a safetensors file. */
 struct parts {
     json_t *header;
     const char *data;
@@ -208,7 +208,7 @@ static void test_header_length_lies(void **state)
     }
 }
 
-/* The model with one tensor's entry changed; `change` is JSON that is laid over it. */
+/* The model with one tensor's entry changed; `change` is JSON merged into it. */
 static void refuse_tensor(const char *name, const char *change)
 {
     const char *folder = tiny();
@@ -245,7 +245,7 @@ static void test_tensor_lies(void **state)
     refuse_tensor(FC1, "{\"dtype\": 7}");
 }
 
-/* A matrix laid the other way round has the right number of bytes. */
+/* A transposed matrix has the right number of bytes. */
 static void test_wrong_shape(void **state)
 {
     (void)state;
@@ -315,9 +315,8 @@ static void test_tokenizer(void **state)
     refuse_file("generation_config.json", "[1]", 3);
 }
 
-/* A vocabulary that has one piece less, one more, or an id twice. */
-/* A token more than the model has rows, or one less, is no fault of the folder. Two tokens with one id are.
- */
+/* A vocabulary with one token less, one more, or a duplicate id. */
+/* One token more or fewer than the model's rows is accepted. Two tokens with one id are not. */
 static void test_vocabulary_disagrees(void **state)
 {
     (void)state;
