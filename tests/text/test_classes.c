@@ -1,5 +1,5 @@
-/* The same ids and text as transformers' tokenizers of the other families, in the folders that
- * tests/fixtures/text/make_families.py makes; where languages go, and what is refused. */
+/* Ids and text equal transformers' tokenizers of other classes, in folders of
+ * tests/fixtures/text/make_families.py; positions of languages, and errors. */
 #include "support/tokenizer_fixture.h"
 
 #include <jansson.h>
@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 
-/* A folder of each class, with rows that stand for nothing behind its pieces. */
+/* A folder of each class, with spare rows after its tokens. */
 static const struct folder {
     const char *name;
     struct clf__tokenizer_options options;
@@ -61,7 +61,7 @@ static void check_ids(const struct clf__ids *ids, const json_t *expected, const 
     }
 }
 
-/* Of ids alone, only the text. */
+/* Rows with only ids are only decoded. */
 static void check_row(const struct clf__tokenizer *tokenizer, const json_t *row)
 {
     const char *line = json_string_value(json_object_get(row, "text"));
@@ -152,7 +152,7 @@ static void test_where_languages_go(void **state)
     clf__tokenizer_free(tokenizer);
 }
 
-/* A word before the text, as people write it. */
+/* A word before the text, as users write it. */
 static void check_word(const char *folder, const struct clf__tokenizer_options *options, const char *language,
                        const char *line)
 {
@@ -250,7 +250,7 @@ static void test_which_class(void **state)
     struct clf__tokenizer_options options = folders[0].options;
     options.source_vocabulary = options.target_vocabulary = 220;
     options.class_name = "MBartTokenizer";
-    /* The family's; the one of config.json; the one of tokenizer_config.json. */
+    /* The default of the architecture; from config.json; from tokenizer_config.json. */
     const char *folder = copy_folder("text/mbart", NULL);
     struct clf__tokenizer *tokenizer = tokenizer_load(folder, &options);
     assert_string_equal(clf__tokenizer_class_name(tokenizer), "MBartTokenizer");
@@ -282,7 +282,7 @@ static void test_rows_behind_the_pieces(void **state)
     assert_string_equal(text, "ss");
     clf__free(text);
     clf__tokenizer_free(tokenizer);
-    /* Sentinels for which a model has no rows; a token that the folder adds, which is text. */
+    /* Sentinels without model rows; a token that the folder adds, which is text. */
     struct clf__tokenizer_options options = folders[6].options;
     options.source_vocabulary = options.target_vocabulary = 161;
     tokenizer = tokenizer_load(support_fixture("text/t5"), &options);
@@ -402,7 +402,7 @@ static void test_every_allocation_may_fail(void **state)
     }
 }
 
-/* What no piece stands for comes back as it was written. */
+/* Unknown text is restored as it was written. */
 static void test_unknown_tokens(void **state)
 {
     (void)state;

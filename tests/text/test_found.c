@@ -1,4 +1,4 @@
-/* Pieces that are found in a text: the leftmost, and of those the longest. */
+/* Finding added tokens: the leftmost, and the longest on ties. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -12,7 +12,7 @@ static void add(struct clf__found_pieces *found, const char *text, int32_t id)
     assert_ok(clf__found_pieces_add(found, text, strlen(text), id, 0));
 }
 
-/* The longest of the pieces that a text begins with, of two of one text the lower id; -1: there is none. */
+/* Returns the longest token that a text begins with, the lower id of equal ones; -1: none. */
 static int32_t longest(const struct clf__found_pieces *found, const char *text)
 {
     int32_t id = -1;
@@ -28,7 +28,7 @@ static int32_t longest(const struct clf__found_pieces *found, const char *text)
     return id;
 }
 
-/* A text of 1 to `most` letters, of which there are two, so that many pieces begin alike. */
+/* A text of 1 to `most` letters from an alphabet of two, so that many tokens share prefixes. */
 static void draw(char *out, int most, struct support_random *random)
 {
     int length = 1 + support_integer(random, most);
@@ -68,7 +68,7 @@ static void test_longest_piece(void **state)
     }
 }
 
-/* A line takes its length, and not that times the number of pieces. */
+/* The time is linear in the length of a line, not multiplied by the number of tokens. */
 static void test_many_pieces_that_begin_alike(void **state)
 {
     (void)state;

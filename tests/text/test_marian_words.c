@@ -1,4 +1,4 @@
-/* Marian's lists of words, one a line. */
+/* Marian's lists of words, one per line. */
 #include <string.h>
 
 #include "base/file.h"
@@ -14,7 +14,7 @@ static char *write(const char *text)
     return path;
 }
 
-/* Marian leaves out the carriage returns of files that were written on Windows. */
+/* Marian ignores the carriage returns of Windows files. */
 static void test_carriage_returns(void **state)
 {
     (void)state;

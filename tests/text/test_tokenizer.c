@@ -1,5 +1,5 @@
-/* What all segmenters share: one vocabulary or two, odd lines, bad files, memory that runs out. That the ids
- * are those of transformers is test_transformers.c. */
+/* Common to all segmenters: one vocabulary or two, unusual lines, bad files, out of memory. Equality with
+ * transformers is tested in test_transformers.c. */
 #include "support/tokenizer_fixture.h"
 
 #include <stdio.h>
@@ -139,7 +139,7 @@ static void test_missing_and_damaged_files(void **state)
     assert_non_null(strstr(clf_last_error(), "; download it too"));
     check_refused("/no/such/folder", CLF_FILE, "/no/such/folder/vocab.json: cannot be opened");
     assert_non_null(strstr(clf_last_error(), "; download it again"));
-    /* Links of a cache that was half downloaded are not files that the model does without. */
+    /* Dangling links of a partially downloaded cache are errors, not missing optional files. */
     folder = support_temporary_folder();
     tokenizer_write(folder, "vocab.json", tokenizer_word_file);
     static const char *const optional[] = {"tokenizer_config.json", "target.spm", "source.spm"};
@@ -163,7 +163,7 @@ static void test_missing_and_damaged_files(void **state)
                  "has the id 150, for which the model has no row (it has 150)");
     clf__ids_free(&ids);
     clf__tokenizer_free(tokenizer);
-    /* A model whose unknown pieces have nowhere to go. */
+    /* A model without an unknown token. */
     tokenizer_write(folder, "tokenizer_config.json", "{\"unk_token\": \"[UNK]\"}");
     check_refused(folder, CLF_FORMAT, "vocab.json: has no \"[UNK]\"");
 }

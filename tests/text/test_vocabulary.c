@@ -1,4 +1,4 @@
-/* Vocabulary files: good ones lead both ways, bad ones are named. */
+/* Vocabulary files: valid ones map both ways, invalid ones give an error with their name. */
 #include "support/support.h"
 
 #include <stdio.h>
@@ -48,7 +48,7 @@ static void test_pieces_and_ids(void **state)
     clf__vocabulary_free(&vocabulary);
 }
 
-/* Where nobody says how many pieces there are, there are as many as the file has. */
+/* Without a given size, the file decides. */
 static void test_as_many_as_there_are(void **state)
 {
     (void)state;
@@ -86,7 +86,7 @@ static void test_a_large_vocabulary(void **state)
     clf__vocabulary_free(&vocabulary);
 }
 
-/* With a hash that everybody knows all of them would lie in one run of slots. */
+/* With a known hash, all of them would be in one run of slots. */
 static void test_a_vocabulary_made_to_collide(void **state)
 {
     (void)state;
@@ -153,7 +153,7 @@ static void test_bad_files(void **state)
     assert_fails(load(&vocabulary, "{}", -5), CLF_BAD_ARGUMENT, "-5 pieces");
 }
 
-/* Of files that are not JSON. */
+/* Files that are not JSON. */
 static void test_pieces_that_are_not_utf8(void **state)
 {
     (void)state;

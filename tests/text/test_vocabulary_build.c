@@ -1,4 +1,4 @@
-/* Counting pieces, and a vocabulary that is read again as it was written. */
+/* Counting tokens, and reading back a written vocabulary. */
 #include "support/support.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* What a damaged or strange tokenizer.json is told: one sentence with the file, the section and the part. */
+/* Errors for damaged or unusual tokenizer.json files: one message with the file, the section and the part. */
 #include "support/tokenizer_fixture.h"
 
 #include <stdio.h>
@@ -102,7 +102,7 @@ static void test_bad_files(void **state)
     }
 }
 
-/* What the class asks for and the file does not have; a folder that contradicts the file. */
+/* Tokens that the class needs but the file lacks; a folder that contradicts the file. */
 static void test_folders_that_disagree(void **state)
 {
     (void)state;
@@ -148,7 +148,7 @@ static void check_ids(const struct clf__tokenizer *tokenizer, const char *line, 
     clf__ids_free(&ids);
 }
 
-/* Files of before there were types; a line that cannot be said; an unknown word that a text shows. */
+/* Files from before model types; a text that cannot be encoded; an unknown word shown in text. */
 static void test_small_files(void **state)
 {
     (void)state;

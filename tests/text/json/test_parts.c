@@ -1,5 +1,5 @@
-/* Single normalisers, pre-tokenisers and decoders make of texts what those of Hugging Face's tokenizers do
- * (tests/fixtures/text/json/parts.json), and patterns end. */
+/* Single normalizers, pre-tokenizers and decoders give the results of Hugging Face tokenizers
+ * (tests/fixtures/text/json/parts.json), and patterns terminate. */
 #include "support/support.h"
 
 #include <jansson.h>
@@ -35,7 +35,7 @@ static clf_status run(const struct clf__chain *chain, struct clf__word_list *wor
     return status;
 }
 
-/* A decoder's words are one text, and so is a normaliser's. */
+/* The words of a decoder, like those after a normalizer, are joined to one text. */
 static void check_case(const struct clf__chain *chain, const json_t *part, const json_t *row, int is_cut)
 {
     struct clf__word_list words = {.size = 0};
@@ -149,7 +149,7 @@ static void test_what_is_refused(void **state)
     }
 }
 
-/* A pattern that tries every way of cutting a run of letters is ended, and says whose it is. */
+/* A pattern that tries every split of a run of letters is stopped, and the message names its owner. */
 static void test_endless_pattern(void **state)
 {
     (void)state;
@@ -166,7 +166,7 @@ static void test_endless_pattern(void **state)
     clf__chain_free(&chain);
 }
 
-/* What would make more of a short text than fits into memory is ended, and says whose it is. */
+/* A part that would expand a short text beyond memory is stopped, and the message names its owner. */
 static void test_growing_text(void **state)
 {
     (void)state;
@@ -195,7 +195,7 @@ static void test_growing_text(void **state)
         } else {
             assert_ok(run(&chain, &words, given, 0));
         }
-        assert_int_equal(words.most, 0); /* the list is good for another text */
+        assert_int_equal(words.most, 0); /* the list can be reused */
         json_decref(given);
         clf__word_list_free(&words);
         clf__chain_free(&chain);

@@ -1,5 +1,5 @@
-/* Files of tokens and ranks: fixtures/formats/openai/tokens.json holds what tiktoken gives with two of them.
- */
+/* Files of tokens and ranks: fixtures/formats/openai/tokens.json contains tiktoken's results for two of
+ * them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +95,7 @@ static void test_specials(void **state)
     check_specials("overlaps.tiktoken", 265 + 100 + 1509, 265, 100, "<|yue|>");
 }
 
-/* The fixture with the bytes from one line on replaced, up to another; line NULL: from the end. */
+/* The fixture with the bytes from one line to another replaced; line NULL: from the end. */
 static const char *spoil(const char *line, size_t length, const char *text)
 {
     const char *folder = support_temporary_folder();
@@ -142,8 +142,7 @@ static void test_bad(void **state)
                "has 265 tokens, which does not match a model with 1774 ids");
 }
 
-/* The tokens of files that are cut are fewer, or the last one is: a line that is whole is taken for what it
- * is. */
+/* A truncated file has fewer tokens, or a shorter last one: a complete line is accepted as it is. */
 static void test_cut(void **state)
 {
     (void)state;
@@ -168,7 +167,7 @@ static void test_cut(void **state)
     clf__free(bytes);
 }
 
-/* The last line of multilingual.tiktoken is a token of no bytes, whose id is never made of a text. */
+/* The last line of multilingual.tiktoken is a token of no bytes, whose id never results from text. */
 static void test_empty_token(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Text as argostranslate's BPETokenizer cuts and joins it, by language: what it gives is recorded. Lists of
- * abbreviations that are not there, and files that are damaged. */
+/* Segmentation and joining like argostranslate's BPETokenizer, by language, against recorded results. Missing
+ * lists of abbreviations, and damaged files. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,7 +106,7 @@ static void test_recorded(void **state)
     json_decref(expected);
 }
 
-/* Where sacremoses fails: what Moses does. */
+/* Follows Moses where sacremoses fails. */
 static void test_czech_dashes(void **state)
 {
     (void)state;
@@ -183,13 +183,13 @@ static void test_lists(void **state)
     write_file(elsewhere, "nonbreaking_prefix.en", "B\n", 2);
     assert_int_equal(setenv("CLFORMER_ABBREVIATIONS", elsewhere, 1), 0);
     check_pieces(folder, "pt", "A. B. C", "A@@ . B . C");
-    check_pieces(folder, "uk", "A. B. C", "A . B@@ . C"); /* it has none, and gets English's */
-    check_pieces(folder, "ru", "A. B. C", "A . B . C");   /* it has one, which is not there */
+    check_pieces(folder, "uk", "A. B. C", "A . B@@ . C"); /* no list, so the English one is used */
+    check_pieces(folder, "ru", "A. B. C", "A . B . C");   /* its list is missing */
     assert_int_equal(said_count, 3);
-    write_file(folder, "nonbreaking_prefix.pt", "B\n", 2); /* the model's own comes first */
+    write_file(folder, "nonbreaking_prefix.pt", "B\n", 2); /* the model's list takes precedence */
     check_pieces(folder, "pt", "A. B. C", "A . B@@ . C");
     void *side;
-    assert_ok(open_language(&side, folder, "de", 1)); /* a target's is not missed */
+    assert_ok(open_language(&side, folder, "de", 1)); /* a target's list is not needed */
     clf__segmenter_moses.free(side);
     assert_int_equal(said_count, 3);
     setenv("CLFORMER_ABBREVIATIONS", "/no/such/folder", 1);
@@ -207,7 +207,7 @@ static void test_lists(void **state)
 
 /* --- Pairs. --- */
 
-/* The pieces are subword-nmt's. */
+/* Subwords equal subword-nmt's. */
 static void test_pairs(void **state)
 {
     (void)state;
@@ -298,7 +298,7 @@ static clf_status count_piece(void *user, const char *piece, size_t length)
     return CLF_OK;
 }
 
-/* What repeats takes time by its length: by the square, this would take hours. */
+/* Repetitive text takes linear time: quadratic time would be hours. */
 static void test_long_lines(void **state)
 {
     (void)state;

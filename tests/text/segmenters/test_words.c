@@ -1,4 +1,4 @@
-/* Words between white space. */
+/* Words separated by white space. */
 #include "support/tokenizer_fixture.h"
 
 #include <string.h>
@@ -57,7 +57,7 @@ static void test_words(void **state)
     assert_ids(ids, 2, 4, 1, 3);
     assert_ok(clf__tokenizer_encode(tokenizer, &ids, "a zz", 4, 1, 1));
     assert_ids(ids, 4, 1, 3);
-    /* A code is a word like others: it ends at white space. */
+    /* A code is an ordinary word: it ends at white space. */
     assert_ok(clf__tokenizer_encode(tokenizer, &ids, ">>a<< a", 7, 0, 0));
     assert_ids(ids, 2, 6, 4, 3);
     assert_ok(clf__tokenizer_encode(tokenizer, &ids, ">>a<<a", 6, 0, 0));
@@ -120,7 +120,7 @@ static void test_unknown_words_without_a_place(void **state)
     assert_fails(clf__tokenizer_encode(tokenizer, &ids, "a ccc", 5, 0, 0), CLF_TEXT, "\"ccc\" is not in ");
     assert_non_null(strstr(clf_last_error(), "vocab.json"));
     assert_int_equal(ids.count, 0);
-    /* A long word is cut in the sentence, on a whole code point. */
+    /* A long word is truncated in the message, at a code point boundary. */
     char line[2001];
     for (int i = 0; i < 1000; i++) {
         memcpy(line + 2 * i, "\u00e9", 2);
