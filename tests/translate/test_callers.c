@@ -1,5 +1,5 @@
-/* What a caller in C can get wrong, and the command cannot: pointers to nothing, callbacks that use what is
- * at work, lists that are too long. A failure leaves NULL where an object was wanted. */
+/* Errors that only C callers can make: NULL pointers, callbacks that use a busy object, lists that are too
+ * long. A failure sets the output object to NULL. */
 #include <limits.h>
 #include <string.h>
 
@@ -28,12 +28,12 @@ static struct clf_translate_options short_search(const struct clf_model *model)
     return options;
 }
 
-/* No object: what a failed call should have given was not looked at. */
+/* NULL objects: the result of a failed call was not checked. */
 static void test_without_objects(void **state)
 {
     (void)state;
     struct clf_device *device = support_device(CLF_FORM_AUTO);
-    int some; /* where pointers point before: nowhere that they may be left */
+    int some; /* initial value of output pointers: must be replaced */
     struct clf_model *model = (void *)&some;
     assert_fails(clf_model_load(&model, NULL, support_fixture("models/marian"), NULL), CLF_BAD_ARGUMENT,
                  "no device to load a model on");
@@ -87,7 +87,7 @@ static void test_failures_leave_null(void **state)
 
 /* --- Callbacks. --- */
 
-/* Uses the translator that asks it. */
+/* Uses the translator that calls it. */
 struct meddler {
     struct clf_translator *translator;
     int asked, warnings;
@@ -116,7 +116,7 @@ static void count_warning(void *user, clf_log_level level, const char *message)
     meddler->warnings += level == CLF_LOG_WARNING && strstr(message, "is not freed") != NULL;
 }
 
-/* Gives what an undisturbed one gives. */
+/* The result equals an undisturbed call's. */
 static void test_callbacks(void **state)
 {
     (void)state;
@@ -143,7 +143,7 @@ static void test_callbacks(void **state)
     assert_true(meddler.asked > asked);
     assert_true(score->log_probability == expected_score->log_probability);
     asked = meddler.asked;
-    assert_ok(clf_attend(&maps, translator, &line, NULL)); /* which translates within itself */
+    assert_ok(clf_attend(&maps, translator, &line, NULL)); /* which translates internally */
     assert_true(meddler.asked > asked);
     assert_int_equal(meddler.warnings, meddler.asked);
     clf_log_set(NULL, NULL);
@@ -159,7 +159,7 @@ static void test_callbacks(void **state)
 
 /* --- Suppressed ids. --- */
 
-/* Ids that are said again and again ban no more than they do once. */
+/* Duplicate ids have no further effect. */
 static void test_repeated_ids(void **state)
 {
     (void)state;
@@ -189,7 +189,7 @@ static void test_repeated_ids(void **state)
     clf_model_free(model);
 }
 
-/* A list that cannot be counted with the model's own is refused before it is read. */
+/* A list whose size overflows together with the model's own is rejected before it is read. */
 static void test_too_many_ids(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* What clf_inspect() says of the small models. */
+/* Output of clf_inspect() for the small models. */
 #include <clformer/inspect.h>
 
 #include <jansson.h>
@@ -80,12 +80,13 @@ static void test_every_system(void **state)
         json_t *model = inspect(support_fixture(name));
         assert_string_equal(json_string_value(json_object_get(model, "system")), folder);
         assert_true(json_array_size(json_object_get(model, "tensors")) > 10);
-        assert_int_equal(says(model, "activation_function"), 0); /* ours have the preset's */
+        assert_int_equal(says(model, "activation_function"), 0); /* clformer folders have the preset's
+                                                                    value */
         json_decref(model);
     }
 }
 
-/* Matrices that are not shared do not make two vocabularies. */
+/* Separate matrices do not imply two vocabularies. */
 static void test_vocabularies(void **state)
 {
     (void)state;
@@ -108,7 +109,7 @@ static void test_vocabularies(void **state)
     }
 }
 
-/* Of a model that cannot be run the files tell, and the failure is that of loading it. */
+/* An unsupported model is described from its files, with the error of loading it. */
 static void test_unsupported(void **state)
 {
     (void)state;
@@ -163,7 +164,7 @@ static void test_missing_folder(void **state)
     assert_null(text);
 }
 
-/* Every allocation fails once: an error, and nothing leaked (LeakSanitizer sees it). */
+/* Every allocation fails once: an error, and no leak (checked by LeakSanitizer). */
 static void test_no_memory(void **state)
 {
     (void)state;

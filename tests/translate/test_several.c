@@ -1,5 +1,5 @@
-/* One translator over several devices: the same lines and scores, bit for bit, as one gives, whoever takes
- * them; devices that fail; callbacks. The devices are the one under test, opened several times. */
+/* One translator over several devices: lines and scores equal one device's bit for bit, whichever device
+ * translates them; failing devices; callbacks. The device under test is opened several times. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -105,7 +105,7 @@ static void assert_same_scores(const struct clf_score *a, const struct clf_score
     }
 }
 
-/* What one device gives. */
+/* Results of one device. */
 static struct clf_translation *translate_alone(const struct clf_translate_options *options,
                                                const struct clf_line *prefixes)
 {
@@ -138,7 +138,7 @@ static void test_same_bits(void **state)
     (void)state;
     struct clf_translate_options options = usual();
     check(&options, NULL);
-    options.batch_tokens = 4096; /* all at once: each device takes its part of them */
+    options.batch_tokens = 4096; /* all at once: each device takes a share */
     check(&options, NULL);
     check(&options, targets);
     options.beam = options.n_best = 1;
@@ -167,7 +167,7 @@ static void test_what_follows_the_search(void **state)
     check(&options, NULL);
 }
 
-/* Lines that are fewer than devices, or none, and the call before them does not matter. */
+/* Fewer lines than devices, or none; the previous call has no effect. */
 static void test_few_lines(void **state)
 {
     (void)state;
@@ -217,7 +217,7 @@ static void count_warnings(void *user, clf_log_level level, const char *message)
     pthread_mutex_unlock(&log_lock);
 }
 
-/* Each kind of work in which an OpenCL call fails: aligned translations, then scores. */
+/* Kinds of work in which an OpenCL call fails: aligned translations, then scores. */
 static clf_status work(struct clf_translator *translator, struct clf_translation **translations,
                        struct clf_score **scores)
 {
@@ -230,7 +230,7 @@ static clf_status work(struct clf_translator *translator, struct clf_translation
     return status;
 }
 
-/* Whichever call fails: one device is named, the other one does its lines, and goes on by itself. */
+/* Whichever call fails: one device is named, the other one translates its lines and continues. */
 static void test_device_fails(void **state)
 {
     (void)state;
@@ -272,7 +272,7 @@ static void test_device_fails(void **state)
     clf_scores_free(expected_scores, LINES);
 }
 
-/* The last one's failure is the call's, and no later call finds a device. */
+/* The last device's failure is returned, and later calls find no device. */
 static void test_all_fail(void **state)
 {
     (void)state;
@@ -315,7 +315,7 @@ static void test_memory_fails(void **state)
     clf_translator_free(translator);
 }
 
-/* What callbacks see: the thread of the call, its translator at work, and of each line all of its text. */
+/* Observations of callbacks: the calling thread, its busy translator, and the text of each line. */
 struct seen {
     pthread_t thread;
     struct clf_translator *translator;
@@ -359,7 +359,7 @@ static void test_callbacks(void **state)
                             translations[i].count > 0 ? translations[i].hypotheses[0].text : "");
     }
     clf_translations_free(translations, LINES);
-    for (int n = 1; n <= 2; n++) { /* before the first line, and where the call lasts so long later */
+    for (int n = 1; n <= 2; n++) { /* before the first line, and later if the call lasts long enough */
         seen.asked = 0;
         seen.interrupt_at = n;
         clf_status status = clf_translate(&translations, translator, lines, LINES);
@@ -374,7 +374,7 @@ static void test_callbacks(void **state)
     clf_translator_free(translator);
 }
 
-/* Attention is looked at where a device works. */
+/* Attention maps use a working device. */
 static void test_attend(void **state)
 {
     (void)state;
@@ -417,7 +417,7 @@ static void keep_warning(void *user, clf_log_level level, const char *message)
     }
 }
 
-/* A device that fails while its model comes is left out; what no device could do fails, and nothing stays. */
+/* A device that fails while loading is left out; errors on every device fail the call, and nothing stays. */
 static void test_loading(void **state)
 {
     (void)state;
@@ -450,7 +450,7 @@ static void test_loading(void **state)
     assert_fails(clf_models_load(loaded, devices, 0, folder, NULL), CLF_BAD_ARGUMENT, "no device");
 }
 
-/* Who does twice as much takes twice as many; who did nothing yet counts as the fastest one. */
+/* A worker at twice the pace takes twice as many lines; one without a pace counts as the fastest. */
 static void test_parts(void **state)
 {
     (void)state;
@@ -470,7 +470,7 @@ static void test_parts(void **state)
     assert_false(clf__member_may_take(&members[0], 50, 21));
     assert_true(clf__member_may_take(&members[1], 20, 19));
     assert_false(clf__member_may_take(&members[1], 20, 21));
-    queue.left = 10; /* one line alone is the faster one's */
+    queue.left = 10; /* a single line goes to the faster worker */
     assert_true(clf__member_may_take(&members[0], 0, 10));
     assert_false(clf__member_may_take(&members[1], 0, 10));
     members[0].is_working = 0;
