@@ -25,10 +25,9 @@ struct clf__tokenizer_options {
     const char *class_name;       /* default if the folder names no class; may be NULL */
 };
 
-/* Loads the files of the class in tokenizer_config.json (text/classes/class.h); without a class or its model,
- * vocab.json, target_vocab.json and the segmenter's files. A vocab.json must hold the ids 0 .. size-1 once
- * each. The model may have more rows than tokens (the rest are special) or fewer (a token without a row is
- * CLF_TEXT). */
+/* Loads the files of the class in tokenizer_config.json (text/classes/class.h), or vocab.json,
+ * target_vocab.json and the segmenter's files. A vocab.json must hold the ids 0 .. size-1 once each. Rows
+ * without a token are special; encoding a token without a row is CLF_TEXT. */
 clf_status clf__tokenizer_load(struct clf__tokenizer **out, const char *folder,
                                const struct clf__tokenizer_options *options);
 /* The same from a file of openai/whisper, whose name ends in .tiktoken (text/json/tiktoken.h). */
@@ -89,10 +88,9 @@ void clf__tokenizer_sizes(const struct clf__tokenizer *tokenizer, int *source, i
 /* Returns the segmenter of the target. */
 const struct clf__segmenter *clf__tokenizer_segmenter(const struct clf__tokenizer *tokenizer);
 
-/* Encodes a line; replaces *ids. A source is framed; a target ends with the end token, without a start token.
- * Text is valid UTF-8 of `size` bytes, NUL counts as white space; invalid is CLF_TEXT with the byte offset.
- * With source.spm a leading >>code<< is one token. With `pieces` the line is tokens separated by white space
- * (--tokens). Special tokens written in text are found if the class has a model. */
+/* Encodes a line; replaces *ids. A source is framed; a target gets only the end token. Text is valid UTF-8 of
+ * `size` bytes, else CLF_TEXT; NUL is white space. With source.spm a leading >>code<< is one token. With
+ * `pieces` the line is tokens separated by white space (--tokens). */
 clf_status clf__tokenizer_encode(const struct clf__tokenizer *tokenizer, struct clf__ids *ids,
                                  const char *text, size_t size, int target, int pieces);
 /* Encodes a source with a framing of this tokenizer. */

@@ -13,10 +13,9 @@ struct clf__pairs {
     int ends_apart; /* the end of a word is a separate symbol, not part of the last character (version 0.1) */
 };
 
-/* Rules for reading a file. TRANSFORMERS: the first line is always a version, blank lines and an unterminated
- * last line are ignored, the last of duplicate pairs counts. SUBWORD_NMT (0.3.8, and its copy in
- * argostranslate 1.11): the first line may be a version, 0.1 or 0.2; all others are pairs, the first of
- * duplicates counts. */
+/* Rules for reading a file. TRANSFORMERS: the first line is a version, blank and unterminated lines are
+ * ignored, the last of duplicates counts. SUBWORD_NMT (0.3.8, and argostranslate 1.11): the first line may be
+ * version 0.1 or 0.2, all others are pairs, the first of duplicates counts. */
 enum clf__pairs_kind { CLF__PAIRS_TRANSFORMERS, CLF__PAIRS_SUBWORD_NMT };
 /* Reads a file. A damaged file is CLF_FORMAT, with the line; an unknown version CLF_UNSUPPORTED. */
 clf_status clf__pairs_read(struct clf__pairs *out, const char *path, enum clf__pairs_kind kind);

@@ -1,7 +1,6 @@
-/* With source.spm and target.spm, this follows transformers' MarianTokenizer (5.23): no punctuation
- * normalization (its sacremoses normalizer is never called), and a leading >>code<< becomes one token.
- * Deliberate difference: "</s>" and "<pad>" in text are text. With one model for both sides, the tokenizer
- * finds added tokens first. */
+/* With source.spm and target.spm, follows transformers' MarianTokenizer (5.23): no punctuation normalization,
+ * and a leading >>code<< is one token. Unlike there, "</s>" and "<pad>" in text are text. With one model for
+ * both sides, the tokenizer finds added tokens first. */
 #include "text/segmenters/segmenter.h"
 
 #include <string.h>

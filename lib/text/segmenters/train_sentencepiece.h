@@ -26,10 +26,9 @@ struct clf__piece_training {
     void *interrupted_user;
 };
 
-/* Trains a Unigram model (Kudo 2018) on NFKC-normalised text, deterministically. CLF_TEXT: the text is too
- * short for `pieces`, or has more characters; the message states the limit. Training runs on its own thread,
- * the only one that calls next() and rewind(). CLF_INTERRUPTED returns at once and writes nothing;
- * SentencePiece cannot be stopped, so the thread continues until it finishes, and exit() waits for it. */
+/* Trains a Unigram model (Kudo 2018) on NFKC-normalised text, deterministically. CLF_TEXT: the text has too
+ * few words or too many characters for `pieces`. A separate thread trains and calls next() and rewind().
+ * CLF_INTERRUPTED returns at once; the thread runs on, and exit() waits for it. */
 clf_status clf__sentencepiece_train(struct clf__piece_training *training);
 
 #endif
