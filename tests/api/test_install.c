@@ -1,5 +1,5 @@
-/* What `make install` lays down can be used: the README's example is built against it with pkg-config and
- * with CMake, and translates. The manual and the completions know every flag. */
+/* The result of `make install` is usable: the README's example is built against it with pkg-config and with
+ * CMake, and translates. The manual and the completions contain every flag. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 static const char *prefix;
 
-/* Runs a shell command; fails showing it and what it printed, of which the caller gets the rest. */
+/* Runs a shell command; fails with the command and its output, and returns the output otherwise. */
 static char *shell(char *command)
 {
     static char output[1 << 16];
@@ -55,7 +55,7 @@ static void test_pkg_config(void **state)
     }
 }
 
-/* CMake ends with what was found and what is missing; ctest says how a build without tests gets them. */
+/* CMake lists what was found and what is missing; ctest explains a build without tests. */
 static void test_configuration(void **state)
 {
     (void)state;
@@ -75,7 +75,7 @@ static void test_configuration(void **state)
                            process_format("cmake -DCLF_TESTS=ON \"%s\"", folder)));
 }
 
-/* The last test: the files that were installed go, and nothing else. */
+/* The last test: only the installed files are removed. */
 static void test_uninstall(void **state)
 {
     (void)state;
@@ -111,7 +111,7 @@ static void test_cmake(void **state)
     translates(process_format("%s/build/example", project));
 }
 
-/* Every "--flag" of every verb's help, but for the choices of a recipe: the manual refers to the help. */
+/* Every "--flag" in a verb's help, except recipe choices: the manual refers to the help. */
 static void test_manual_and_completion(void **state)
 {
     (void)state;
@@ -147,7 +147,7 @@ static void test_manual_and_completion(void **state)
     }
 }
 
-/* What bash says to the rest of a script, in a folder of its own and with the command and its completion. */
+/* Returns bash's output of a script after loading the command's completion, in a separate folder. */
 static char *bash_with_completion(const char *rest)
 {
     static const char before[] = "export LC_ALL=C PATH='%s/bin':$PATH; share='%s/share'; cd '%s'\n"
@@ -158,7 +158,7 @@ static char *bash_with_completion(const char *rest)
     return shell(process_format("bash '%s/script'", folder));
 }
 
-/* A model may be a file: the help, the manual and the completions say so. */
+/* Help, manual and completions mention that a model may be a file. */
 static void test_models_may_be_files(void **state)
 {
     (void)state;
@@ -186,8 +186,7 @@ static void test_completion_of_verbs(void **state)
                         "translate transcribe train\n17\n"); /* 15 verbs, --help and --version */
 }
 
-/* Every choice that a verb's help shows for a flag is what the shells complete after it: bash, and the others
- * where they are installed. */
+/* Shells complete every choice that a verb's help lists for a flag: bash, and others if installed. */
 static void test_completion_of_values(void **state)
 {
     (void)state;
@@ -215,7 +214,7 @@ static void test_completion_of_values(void **state)
     }
 }
 
-/* The licences: of the code, and in the model's card that of its weights. */
+/* The licences: of the code, and of the weights in the model card. */
 static void test_licences(void **state)
 {
     (void)state;
@@ -226,7 +225,7 @@ static void test_licences(void **state)
     assert_non_null(strstr(card, "\n**Licence of the weights.** CC BY 2.0 FR"));
 }
 
-/* The README shows the example as it is. */
+/* The README contains the example verbatim. */
 static void test_readme(void **state)
 {
     (void)state;

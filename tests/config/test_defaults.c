@@ -1,5 +1,5 @@
-/* Folders without "model_type", which "architectures" replaces, and without a length of outputs, which is
- * then the default of transformers' generate(). */
+/* Folders without "model_type", which "architectures" replaces, and without a length of outputs, which then
+ * is the default of transformers' generate(). */
 #include "config/config_folder.h"
 
 #include "config/family/family.h"
@@ -58,7 +58,7 @@ static void test_unknown_classes(void **state)
     }
 }
 
-/* transformers makes 20 tokens after the start token where neither key is there. */
+/* Without either key, transformers generates 20 tokens after the start token. */
 static void test_length(void **state)
 {
     (void)state;

@@ -1,5 +1,4 @@
-/* Folders that hold something else than a whole model, and kinds of models that are refused by their names.
- */
+/* Folders without a complete model, and model types that are rejected by name. */
 #include "support/support.h"
 
 #include <stdio.h>

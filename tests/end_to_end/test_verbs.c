@@ -247,7 +247,7 @@ static void test_devices(void **state)
     json_decref(object);
     result = run_clformer("Merci.\n", TRANSLATE "-d 0");
     assert_output(result, "Thanks.\n");
-    /* The default device is that of other verbs, after its check. */
+    /* The default device is the one of other verbs, after its check. */
     result = process_run(&(struct process){.environment = "CLFORMER_DEVICE=0"}, "devices");
     assert_int_equal(strncmp(result.output, "0  ", 3), 0);
     assert_int_equal(process_count(result.output, "  default ($CLFORMER_DEVICE)\n"), 1);

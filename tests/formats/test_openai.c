@@ -1,5 +1,5 @@
-/* Checkpoints of OpenAI's: one holds, bit for bit, what the folder has that it was made of, is converted, and
- * is refused in one sentence where it or its tokenizer's file is not whole. */
+/* OpenAI checkpoints: equal to the folder of origin bit for bit, conversion, and one error message for a
+ * damaged file or tokenizer. */
 #include <string.h>
 
 #include <clformer/clformer.h>
@@ -12,7 +12,7 @@
 #include "support/support.h"
 #include "text/tokenizer.h"
 
-/* A fresh folder with the checkpoint in it, or with its tokenizer's file too. */
+/* A new folder with the checkpoint in it, optionally with its tokenizer's file. */
 static const char *copy(int has_tokens)
 {
     static const char *const names[] = {"small.pt", "gpt2.tiktoken"};
@@ -124,7 +124,8 @@ static void test_transcripts(void **state)
     }
 }
 
-/* In another precision it gives what it gives when it is loaded so, and that folder again. */
+/* Converted to another precision, it gives the results of the original loaded in it, and so does that folder
+   converted again. */
 static void test_convert(void **state)
 {
     (void)state;
@@ -190,7 +191,7 @@ static void test_layers(void **state)
     clf__config_free(&config);
 }
 
-/* The heads that tell when words were spoken: the program's own, by the model. */
+/* Heads for word timestamps, as in openai/whisper for each model. */
 static void test_heads(void **state)
 {
     (void)state;
@@ -222,7 +223,7 @@ static void test_heads(void **state)
     }
 }
 
-/* Cut off anywhere, it is a failure that names it. */
+/* Truncated anywhere, it gives an error with its name. */
 static void test_cut(void **state)
 {
     (void)state;

@@ -1,6 +1,5 @@
-/* Any bytes as bpe.model and as a list of abbreviations: a failure that names the file, or pairs whose pieces
- * are the words, and full stops that part no text. And as a text, in languages of all kinds: words without
- * white space, which join to a text; all of it in UTF-8. */
+/* Any bytes as bpe.model, list of abbreviations and text, in languages of all kinds: an error that names the
+ * file, or subwords that equal the words. Words have no white space and join to text; everything is UTF-8. */
 #include "fuzz/files.h"
 
 #include "base/memory.h"
@@ -53,7 +52,7 @@ static void join(const void *state, const struct clf__pieces *pieces)
     clf__free(items);
 }
 
-/* The text's own words are joined, too, as a model may make anything. */
+/* The text's own words are joined too, as a model may generate anything. */
 static void use_text(const void *state, const char *text, size_t size)
 {
     struct clf__pieces cut = {.count = 0}, words = {.count = 0};
@@ -72,7 +71,7 @@ static void check_failure(clf_status status, const char *path)
     fuzz_check((status == CLF_FORMAT || status == CLF_UNSUPPORTED) && strstr(clf_last_error(), path) != NULL);
 }
 
-/* The pieces, without the @@ of all but the last, are the word. */
+/* The subwords, without the @@ of all but the last, form the word. */
 static void cut_word(const struct clf__pairs *read, struct clf__pairs_work *work, const char *word)
 {
     struct clf__pieces pieces = {.count = 0};

@@ -1,5 +1,5 @@
-/* Any bytes as a vocab.json: a clear failure, or a vocabulary in which every piece leads to its id and back.
- * The first byte of the input is the size that the model's configuration would give. */
+/* Any bytes as a vocab.json: an error, or a vocabulary that maps every token to its id and back. The first
+ * byte is the size in the model's configuration. */
 #include "fuzz/files.h"
 #include "text/vocabulary.h"
 

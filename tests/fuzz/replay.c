@@ -1,5 +1,5 @@
-/* Runs a fuzz target on every file of its corpus, and on cut copies of each: what a fuzzer found once stays
- * tested. */
+/* Runs a fuzz target on every file of its corpus, and on truncated copies of each, so that earlier findings
+ * stay tested. */
 #include "support/support.h"
 
 #include <glob.h>
@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The target gets a block of exactly `size` bytes, so that AddressSanitizer sees a read beyond it. */
+/* The target gets a block of exactly `size` bytes, so that AddressSanitizer detects a read beyond it. */
 static void run(const uint8_t *bytes, size_t size)
 {
     uint8_t *copy = malloc(size > 0 ? size : 1);
@@ -21,7 +21,7 @@ static void run(const uint8_t *bytes, size_t size)
 
 static void replay_file(const char *path)
 {
-    print_message("%s\n", path); /* a crash comes after its file's name */
+    print_message("%s\n", path); /* printed before a crash */
     FILE *file = fopen(path, "rb");
     assert_non_null(file);
     assert_int_equal(fseek(file, 0, SEEK_END), 0);

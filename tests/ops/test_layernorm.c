@@ -18,7 +18,7 @@ struct problem {
     enum clf__norm_kind kind;
     int has_beta;
     float eps;
-    float mean; /* of the input, whose standard deviation is about 1 */
+    float mean; /* mean of the input, whose standard deviation is about 1 */
 };
 
 static void check(const struct problem *problem, double tolerance)
