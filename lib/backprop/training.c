@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "config/sides.h"
 #include "device/caps.h"
+#include "device/lock.h"
 #include "model/stacks.h"
 #include "ops/bias.h"
 
@@ -234,6 +235,7 @@ clf_status clf__training_create(struct clf__training **out, struct clf__transfor
                                 const struct clf__training_limits *limits,
                                 const struct clf__training_options *options)
 {
+    CLF__LOCK_DEVICE(transformer->device);
     struct clf__training *training;
     CLF__TRY(clf__allocate(&training, 1, sizeof *training));
     training->transformer = transformer;
@@ -274,6 +276,7 @@ static void leave_weights(struct clf__training *training)
 
 void clf__training_free(struct clf__training *training)
 {
+    CLF__LOCK_DEVICE(training != NULL ? training->transformer->device : NULL);
     if (training == NULL) {
         return;
     }

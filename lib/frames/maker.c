@@ -4,6 +4,7 @@
 
 #include "base/larger.h"
 #include "base/memory.h"
+#include "device/lock.h"
 #include "frames/frames.h"
 #include "ops/log_mel.h"
 #include "text/npy.h"
@@ -40,6 +41,7 @@ struct clf__frame_maker {
 clf_status clf__frame_maker_create(struct clf__frame_maker **out, struct clf_device *device,
                                    struct clf__frame_layout layout)
 {
+    CLF__LOCK_DEVICE(device);
     CLF__TRY(clf__allocate(out, 1, sizeof **out));
     (*out)->device = device;
     (*out)->layout = layout;
@@ -59,6 +61,7 @@ static void free_room(struct clf__frame_maker *maker)
 
 void clf__frame_maker_free(struct clf__frame_maker *maker)
 {
+    CLF__LOCK_DEVICE(maker != NULL ? maker->device : NULL);
     if (maker != NULL) {
         free_room(maker);
         clf__log_mel_free(&maker->log_mel);
@@ -126,6 +129,7 @@ static clf_status wait_for(struct clf__frame_maker *maker, const struct waiting 
 clf_status clf__frame_maker_add(struct clf__frame_maker *maker, float *target, int rows, const float *samples,
                                 int count)
 {
+    CLF__LOCK_DEVICE(maker->device);
     const struct clf__frame_layout *layout = &maker->layout;
     int frames = (count + CONTEXT + HOP - 1) / HOP; /* the last one still looks at the recording */
     int seen = (rows - 1) * layout->step + layout->stack;
@@ -190,6 +194,7 @@ static void copy_rows(const struct clf__frame_maker *maker, const struct waiting
 
 clf_status clf__frame_maker_finish(struct clf__frame_maker *maker)
 {
+    CLF__LOCK_DEVICE(maker->device);
     clf_status status = maker->count > 0 ? compute(maker) : CLF_OK;
     if (status == CLF_OK && maker->count > 0) {
         status = scale(maker);

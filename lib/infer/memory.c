@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "device/buffer.h"
+#include "device/lock.h"
 #include "device/queue.h"
 #include "infer/internal.h"
 #include "ops/cache.h"
@@ -95,6 +96,7 @@ static clf_status upload_memory(struct clf__session *session, struct memory_view
 
 clf_status clf__session_remember(struct clf__session *session, const int *slots)
 {
+    CLF__LOCK_DEVICE(session->transformer->device);
     const struct clf__stack *decoder = &session->transformer->decoder;
     struct clf__tensor x = clf__tensor_rows(clf__workspace_operand(&session->workspace), 0,
                                             session->source_first[session->sources]);
@@ -133,6 +135,7 @@ clf_status clf__session_remember_all(struct clf__session *session)
 
 clf_status clf__session_start(struct clf__session *session, const struct clf__sequences *sources)
 {
+    CLF__LOCK_DEVICE(session->transformer->device);
     CLF__TRY(clf__session_encode(session, sources));
     return clf__session_remember_all(session);
 }

@@ -5,6 +5,7 @@
 
 #include "base/larger.h"
 #include "base/memory.h"
+#include "device/lock.h"
 #include "infer/internal.h"
 #include "ops/embedding.h"
 #include "ops/shortlist.h"
@@ -91,6 +92,7 @@ int64_t clf__narrowing_upload(const struct clf__session_limits *limits)
 
 clf_status clf__session_narrow(struct clf__session *session, int slot, const int32_t *ids, int count)
 {
+    CLF__LOCK_DEVICE(session->transformer->device);
     struct clf__narrowing *narrowing = &session->narrowing;
     int64_t place = place_of(session, slot);
     assert(narrowing->weight.buffer != NULL && session->slots[slot].first >= 0);

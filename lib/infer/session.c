@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "config/sides.h"
 #include "device/caps.h"
+#include "device/lock.h"
 #include "infer/internal.h"
 #include "model/stacks.h"
 #include "ops/cache.h"
@@ -294,6 +295,7 @@ static clf_status plan(struct clf__session **out, struct clf__transformer *trans
 clf_status clf__session_create(struct clf__session **out, struct clf__transformer *transformer,
                                const struct clf__session_limits *limits)
 {
+    CLF__LOCK_DEVICE(transformer->device);
     struct clf__session *session;
     CLF__TRY(plan(&session, transformer, limits));
     clf_status status = allocate(session);
@@ -308,6 +310,7 @@ clf_status clf__session_create(struct clf__session **out, struct clf__transforme
 clf_status clf__session_measure(struct clf__session_size *out, struct clf__transformer *transformer,
                                 const struct clf__session_limits *limits)
 {
+    CLF__LOCK_DEVICE(transformer->device);
     struct clf__session *session;
     CLF__TRY(plan(&session, transformer, limits));
     *out = (struct clf__session_size){session->arena.bytes, session->arena.largest};
@@ -317,6 +320,7 @@ clf_status clf__session_measure(struct clf__session_size *out, struct clf__trans
 
 void clf__session_free(struct clf__session *session)
 {
+    CLF__LOCK_DEVICE(session != NULL ? session->transformer->device : NULL);
     if (session == NULL) {
         return;
     }

@@ -7,6 +7,7 @@
 #include "config/sides.h"
 #include "device/buffer.h"
 #include "device/device.h"
+#include "device/lock.h"
 #include "device/queue.h"
 #include "infer/internal.h"
 #include "program/launch.h"
@@ -403,6 +404,7 @@ static clf_status run_step(struct clf__session *session, struct clf__step *step)
 
 clf_status clf__session_step(struct clf__session *session, struct clf__step *step)
 {
+    CLF__LOCK_DEVICE(session->transformer->device);
     clf_status status = run_step(session, step);
     if (status != CLF_OK) {
         /* It may still read what was uploaded, and weights and caches by their addresses. */

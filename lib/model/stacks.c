@@ -2,6 +2,7 @@
 
 #include "base/larger.h"
 #include "base/memory.h"
+#include "device/lock.h"
 
 struct clf__workspace_widths clf__stacks_widths(const struct clf__config *config)
 {
@@ -258,6 +259,7 @@ static clf_status load_table(struct clf__tensor *out, const struct loader *loade
 
 static clf_status load_module(void *context, const struct clf__module *module)
 {
+    CLF__LOCK_DEVICE(((const struct loader *)context)->device);
     const struct loader *loader = context;
     void *out = clf__tree_module(module, loader->out);
     switch (module->kind) {

@@ -6,6 +6,7 @@
 #include "config/sides.h"
 #include "device/buffer.h"
 #include "device/caps.h"
+#include "device/lock.h"
 #include "formats/format.h"
 #include "model/stacks.h"
 
@@ -97,6 +98,7 @@ clf_status clf__transformer_reach(struct clf__transformer *transformer, int sour
 
 void clf__transformer_free(struct clf__transformer *transformer)
 {
+    CLF__LOCK_DEVICE(transformer != NULL ? transformer->device : NULL);
     if (transformer == NULL) {
         return;
     }

@@ -3,6 +3,7 @@
 #define CLF_TRANSCRIBE_INTERNAL_H
 
 #include <clformer/transcriber.h>
+#include <stdatomic.h>
 
 #include "config/sides.h"
 #include "infer/session.h"
@@ -33,6 +34,7 @@ enum {
 
 /* A recording that is read window by window. */
 struct clf__windows {
+    struct clf_device *device;
     struct clf_audio *audio;
     float *samples;    /* (CLF__PIECE_SAMPLES) those from `first` on */
     int64_t first;     /* where in the recording they begin */
@@ -81,7 +83,7 @@ struct clf_transcriber {
     struct clf__passage *passage;
     struct clf__windows *windows;    /* (slots) */
     struct clf__decoding *decodings; /* (slots) */
-    int is_working;
+    atomic_int is_working;
 };
 
 /* The model's answer to the window whose frames lie in the session. */

@@ -151,13 +151,14 @@ static clf_status transcribe(struct run *run)
 
 static clf_status start(struct clf_transcriber *transcriber, const struct clf_recordings *recordings)
 {
-    if (transcriber->is_working) {
-        return clf__fail(CLF_BAD_ARGUMENT, "the transcriber is at work: a callback cannot call it");
+    if (atomic_exchange(&transcriber->is_working, 1)) {
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "the transcriber is in use by another thread, or a callback of the running call "
+                         "called it; create a transcriber for each thread");
     }
     struct run run = {.transcriber = transcriber, .recordings = *recordings};
-    transcriber->is_working = 1;
     clf_status status = transcribe(&run);
-    transcriber->is_working = 0;
+    atomic_store(&transcriber->is_working, 0);
     clf__free(run.works);
     clf__free(run.attempts);
     clf__free(run.previous);

@@ -3,13 +3,15 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "device/lock.h"
 #include "transcribe/internal.h"
 
 static const float RANGE = 8.0F; /* powers of ten below the loudest: what is quieter is raised to there */
 
 clf_status clf__windows_create(struct clf__windows *windows, struct clf_device *device, int bands)
 {
-    *windows = (struct clf__windows){0};
+    CLF__LOCK_DEVICE(device);
+    *windows = (struct clf__windows){.device = device};
     clf__arena_init(&windows->arena, device);
     CLF__TRY(clf__log_mel_create(&windows->log_mel, device, bands));
     CLF__TRY(clf__allocate(&windows->samples, CLF__PIECE_SAMPLES, sizeof *windows->samples));
@@ -25,6 +27,7 @@ clf_status clf__windows_create(struct clf__windows *windows, struct clf_device *
 
 void clf__windows_free(struct clf__windows *windows)
 {
+    CLF__LOCK_DEVICE(windows->device);
     clf__log_mel_free(&windows->log_mel);
     clf__arena_free(&windows->arena);
     clf__free(windows->samples);
@@ -75,9 +78,16 @@ static clf_status compute(struct clf__windows *windows, struct clf__tensor y, in
     int64_t middle = first * CLF__FRAME_SAMPLES;
     int64_t from = middle > CLF__FRAME_CONTEXT ? middle - CLF__FRAME_CONTEXT : 0;
     CLF__TRY(hold(windows, from));
+    CLF__LOCK_DEVICE(windows->device);
     CLF__TRY(clf__tensor_write(windows->piece, windows->samples));
     return clf__log_mel_forward(clf__tensor_rows(y, 0, count), clf__tensor_columns(windows->peaks, 0, count),
                                 windows->piece, (int)(middle - from), &windows->log_mel);
+}
+
+static clf_status read_peaks(struct clf__windows *windows)
+{
+    CLF__LOCK_DEVICE(windows->device);
+    return clf__tensor_read(windows->peaks, windows->peaks_host);
 }
 
 clf_status clf__windows_measure(struct clf__windows *windows, struct clf_audio *audio, struct clf__tensor y,
@@ -91,7 +101,7 @@ clf_status clf__windows_measure(struct clf__windows *windows, struct clf_audio *
          first += CLF__WINDOW_FRAMES) {
         CLF__TRY(clf__transcriber_go_on(transcriber));
         CLF__TRY(compute(windows, y, first, CLF__WINDOW_FRAMES));
-        CLF__TRY(clf__tensor_read(windows->peaks, windows->peaks_host));
+        CLF__TRY(read_peaks(windows));
         for (int i = 0; i < CLF__WINDOW_FRAMES; i++) {
             peak = fmaxf(peak, windows->peaks_host[i]);
         }
@@ -106,7 +116,9 @@ clf_status clf__windows_take(struct clf__windows *windows, struct clf__tensor y,
     int left = CLF__WINDOW_FRAMES - count;
     if (count > 0) {
         CLF__TRY(compute(windows, y, first, count));
+        CLF__LOCK_DEVICE(windows->device);
         CLF__TRY(clf__log_mel_scale(clf__tensor_rows(y, 0, count), windows->lowest));
     }
+    CLF__LOCK_DEVICE(windows->device);
     return left > 0 ? clf__tensor_write(clf__tensor_rows(y, count, left), windows->zeros) : CLF_OK;
 }

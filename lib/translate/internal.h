@@ -4,6 +4,8 @@
 
 #include <clformer/translator.h>
 
+#include <stdatomic.h>
+
 #include "base/clock.h"
 #include "infer/session.h"
 #include "text/batch.h"
@@ -55,7 +57,7 @@ struct clf_translator {
     struct clf_stage_times times;
     struct clf_stage_times all_times; /* in the first translator of a pool: the sum over all */
     int warns_of_sentences;           /* still to warn of a line with several sentences */
-    int is_working;                   /* set during a call, to detect calls from callbacks */
+    atomic_int is_working; /* set during a call, to detect calls from callbacks and other threads */
 };
 
 /* An encoded source: ids or frames. */

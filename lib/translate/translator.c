@@ -203,21 +203,19 @@ clf_status clf__translator_begin(struct clf_translator *translator)
     if (translator == NULL) {
         return clf__fail(CLF_BAD_ARGUMENT, "there is no translator; create one with clf_translator_create()");
     }
-    if (translator->is_working) {
-        return clf__fail(
-            CLF_BAD_ARGUMENT,
-            "the translator was called from its own callback; create another translator for that");
+    if (atomic_exchange(&translator->is_working, 1)) {
+        return clf__fail(CLF_BAD_ARGUMENT, "the translator is in use by another thread, or was called from "
+                                           "its own callback; create a translator for each thread");
     }
-    translator->is_working = 1;
     return CLF_OK;
 }
 
 void clf__translator_end(struct clf_translator *translator)
 {
-    translator->is_working = 0;
     if (translator->beside != NULL) {
         clf__translator_sum_times(translator);
     }
+    atomic_store(&translator->is_working, 0);
 }
 
 clf_status clf__translator_check_lines(const struct clf_line *lines, int count)
@@ -380,7 +378,7 @@ static void free_one(struct clf_translator *translator)
 
 void clf_translator_free(struct clf_translator *translator)
 {
-    if (translator != NULL && translator->is_working) {
+    if (translator != NULL && atomic_load(&translator->is_working)) {
         clf__log(CLF_LOG_WARNING, "a translator in use is not freed; do not free it in its own callbacks");
         return;
     }
