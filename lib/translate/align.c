@@ -108,16 +108,16 @@ static clf_status attend(const struct clf__session_maps *maps, struct clf_transl
 
 static clf_status find_links(int **links, struct clf__session_maps *maps, struct clf_translator *translator,
                              const struct clf__source *source, const struct clf_hypothesis *hypothesis,
-                             struct clf__gaze gaze)
+                             struct clf__attention_heads selection)
 {
     const struct clf__config *config = &translator->model->transformer->config;
     int first, last, all = config->decoder_heads, targets = hypothesis->count, sources = source->length;
-    int heads = gaze.heads > 0 ? gaze.heads : all;
+    int heads = selection.heads > 0 ? selection.heads : all;
     CLF__TRY(make_session(translator, sources, targets));
     CLF__TRY(allocate_maps(maps, config, (size_t)sources, (size_t)targets));
     CLF__TRY(attend(maps, translator, source, hypothesis));
     CLF__TRY(clf__allocate(links, (size_t)targets, sizeof **links));
-    size_t before = (size_t)(gaze.layer - 1) * (size_t)all;
+    size_t before = (size_t)(selection.layer - 1) * (size_t)all;
     const float *cross = maps->cross + before * (size_t)targets * (size_t)sources;
     find_text(&first, &last, translator, source);
     for (int i = 0; i < targets; i++) {
@@ -128,11 +128,11 @@ static clf_status find_links(int **links, struct clf__session_maps *maps, struct
 }
 
 clf_status clf__links_find(int **links, struct clf_translator *translator, const struct clf__source *source,
-                           const struct clf_hypothesis *hypothesis, struct clf__gaze gaze)
+                           const struct clf_hypothesis *hypothesis, struct clf__attention_heads selection)
 {
     struct clf__session_maps maps = {NULL, NULL, NULL};
     *links = NULL;
-    clf_status status = find_links(links, &maps, translator, source, hypothesis, gaze);
+    clf_status status = find_links(links, &maps, translator, source, hypothesis, selection);
     free_maps(&maps);
     return status;
 }
@@ -142,9 +142,9 @@ clf_status clf__align(struct clf_hypothesis *hypothesis, struct clf_translator *
 {
     const struct clf_translate_options *options = &translator->options;
     const struct clf__tokenizer *tokenizer = translator->model->tokenizer;
-    struct clf__gaze gaze = {options->alignment_layer, 0};
+    struct clf__attention_heads selection = {options->alignment_layer, 0};
     clf__free(hypothesis->alignment); /* set before a device failed */
-    CLF__TRY(clf__links_find(&hypothesis->alignment, translator, source, hypothesis, gaze));
+    CLF__TRY(clf__links_find(&hypothesis->alignment, translator, source, hypothesis, selection));
     for (int i = 0; i < hypothesis->count; i++) {
         int32_t id = hypothesis->ids[i];
         int is_replaced = options->replace_unknown && id == clf__tokenizer_unknown(tokenizer);

@@ -112,7 +112,7 @@ clf_status clf__translate_alternatives(struct clf_translation **out, struct clf_
     CLF__TRY(clf__translator_check_start(translator));
     CLF__TRY(clf__translate(&starts, translator->starts, request));
     clf_status status = go_on(&branches, translator, request, starts);
-    for (struct clf_translator *each = translator; each != NULL; each = each->beside) {
+    for (struct clf_translator *each = translator; each != NULL; each = each->next) {
         add_times(&each->times, &each->starts->times);
     }
     translator->times.lines += request->count - branches.count;

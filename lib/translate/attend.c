@@ -4,14 +4,14 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "translate/team.h"
+#include "translate/worker_pool.h"
 
 /* Truncated tokens are missing from the maps, and only the log can report it. */
 static void warn_of_cut(const char *side, const char *unit, int cut_from, int limit)
 {
     if (cut_from > 0) {
-        clf__log(CLF_LOG_WARNING, "the %s's %d %s were cut to the model's limit of %d", side, cut_from,
-                 unit, limit);
+        clf__log(CLF_LOG_WARNING, "the %s's %d %s were cut to the model's limit of %d", side, cut_from, unit,
+                 limit);
     }
 }
 
@@ -192,7 +192,7 @@ clf_status clf_attend(struct clf_attention_maps **out, struct clf_translator *tr
     CLF__TRY(clf__translator_begin(translator));
     clf_status status = clf__translator_check_start(translator);
     if (status == CLF_OK) {
-        status = attend(out, clf__team_able(translator), source, target);
+        status = attend(out, clf__worker_pool_available(translator), source, target);
     }
     clf__translator_end(translator);
     return status;

@@ -33,17 +33,17 @@ int clf__batch_lines_wanted(int batch_tokens)
 
 /* Returns the cross-attention for the coverage penalty: the folder's choice or, as in CTranslate2, the first
  * head of the last layer. Layer 0: no coverage penalty. */
-static struct clf__gaze coverage_gaze(const struct clf_translator *translator)
+static struct clf__attention_heads coverage_heads(const struct clf_translator *translator)
 {
     const struct clf__config *config = &translator->model->transformer->config;
     if (translator->search.coverage_penalty == 0.0) {
-        return (struct clf__gaze){0, 0};
+        return (struct clf__attention_heads){0, 0};
     }
     if (config->alignment_layer == 0) {
-        return (struct clf__gaze){config->decoder_layers, 1};
+        return (struct clf__attention_heads){config->decoder_layers, 1};
     }
     int heads = config->alignment_heads;
-    return (struct clf__gaze){config->alignment_layer, heads > 0 ? heads : config->decoder_heads};
+    return (struct clf__attention_heads){config->alignment_layer, heads > 0 ? heads : config->decoder_heads};
 }
 
 struct clf__session_limits clf__translator_limits(const struct clf_translator *translator, int lines)
@@ -51,7 +51,7 @@ struct clf__session_limits clf__translator_limits(const struct clf_translator *t
     const struct clf__search_options *search = &translator->search;
     int longest = translator->model->info.max_source_length, budget = translator->options.batch_tokens;
     int rows = clf__search_rows(search);
-    struct clf__gaze gaze = coverage_gaze(translator);
+    struct clf__attention_heads selection = coverage_heads(translator);
     return (struct clf__session_limits){
         .sources = lines,
         .source_tokens = budget > longest ? budget : longest,
@@ -63,8 +63,8 @@ struct clf__session_limits clf__translator_limits(const struct clf_translator *t
         .logits = clf__search_limits_for(search, lines).logits,
         .narrow_base = translator->candidates_base,
         .narrow_each = translator->candidates_each,
-        .attention_layer = gaze.layer,
-        .attention_heads = gaze.heads,
+        .attention_layer = selection.layer,
+        .attention_heads = selection.heads,
     };
 }
 

@@ -34,8 +34,8 @@ struct clf__pace {
 
 struct clf_translator {
     struct clf_model *model;
-    struct clf_translator *beside; /* next translator of the pool, on another device; NULL: none */
-    struct clf__member *member;    /* the translator's worker during a call; otherwise NULL */
+    struct clf_translator *next; /* next translator of the pool, on another device; NULL: none */
+    struct clf__worker *worker;  /* the translator's worker during a call; otherwise NULL */
     struct clf__pace pace;
     struct clf_translate_options options;
     struct clf__framing framing;       /* for the languages in the options */
@@ -110,13 +110,13 @@ void clf__joined_free(struct clf__joined *joined);
 
 /* A selection of cross-attention heads: the first `heads` heads of a decoder layer, counted from 1. Heads 0:
    all. */
-struct clf__gaze {
+struct clf__attention_heads {
     int layer, heads;
 };
 /* Finds the source token with the most attention for each id of a hypothesis, or -1 if there is none. The
  * caller frees *links (hypothesis->count), even on failure. */
 clf_status clf__links_find(int **links, struct clf_translator *translator, const struct clf__source *source,
-                           const struct clf_hypothesis *hypothesis, struct clf__gaze gaze);
+                           const struct clf_hypothesis *hypothesis, struct clf__attention_heads selection);
 
 /* Rebuilds a hypothesis' text with each unknown token replaced by the aligned source token. */
 clf_status clf__unknown_replace(struct clf_hypothesis *hypothesis, struct clf_translator *translator,
@@ -127,14 +127,14 @@ clf_status clf__align(struct clf_hypothesis *hypothesis, struct clf_translator *
                       const struct clf__source *source);
 
 /* The part of a line's translation already streamed: size bytes of text. */
-struct clf__told {
+struct clf__streamed {
     char *text;
     size_t size;
 };
 /* Streams the certain part of a growing or finished text that was not streamed before. */
-clf_status clf__told_go_on(struct clf__told *told, const struct clf_translator *translator, int line,
-                           const char *text, int is_whole);
-void clf__told_free(struct clf__told *told, int count);
+clf_status clf__streamed_continue(struct clf__streamed *streamed, const struct clf_translator *translator,
+                                  int line, const char *text, int is_whole);
+void clf__streamed_free(struct clf__streamed *streamed, int count);
 
 /* Stores a failure of one line, which other lines survive, in the line's fields (the caller frees *problem);
  * returns the remaining status. */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "translate/team.h"
+#include "translate/worker_pool.h"
 
 /* The pairs of one call. */
 struct work {
@@ -170,7 +170,7 @@ static clf_status force_batch(struct work *work, struct clf_translator *translat
 static clf_status plan(struct clf__batches *batches, const struct work *work, int *lengths)
 {
     const struct clf_translator *first = work->translator;
-    int64_t all = 0, budget = first->options.batch_tokens, able = clf__team_count(first);
+    int64_t all = 0, budget = first->options.batch_tokens, available = clf__worker_pool_count(first);
     int max_lines = first->max_lines;
     for (int i = 0; i < work->count; i++) {
         int source = work->sources[i].length, target = work->targets[i].count;
@@ -179,26 +179,26 @@ static clf_status plan(struct clf__batches *batches, const struct work *work, in
             all += lengths[i];
         }
     }
-    for (const struct clf_translator *each = first; each != NULL; each = each->beside) {
+    for (const struct clf_translator *each = first; each != NULL; each = each->next) {
         max_lines = each->max_lines < max_lines ? each->max_lines : max_lines;
     }
-    int64_t part = able > 1 ? all / able + 1 : budget;
+    int64_t part = available > 1 ? all / available + 1 : budget;
     return clf__batches_plan(batches, lengths, work->count, (int)(part < budget ? part : budget), max_lines);
 }
 
-static clf_status force_batches(struct clf__member *member, void *context)
+static clf_status force_batches(struct clf__worker *worker, void *context)
 {
     struct work *work = context;
     const struct clf__batches *batches = &work->batches;
-    CLF__TRY(make_session(member->translator));
-    for (int b; (b = clf__member_next(member)) >= 0;) {
+    CLF__TRY(make_session(worker->translator));
+    for (int b; (b = clf__worker_next(worker)) >= 0;) {
         struct joined_targets joined = {.first = NULL};
         int first = batches->first[b];
-        clf_status status = force_batch(work, member->translator, &joined, batches->order + first,
+        clf_status status = force_batch(work, worker->translator, &joined, batches->order + first,
                                         batches->first[b + 1] - first);
         joined_targets_free(&joined);
         CLF__TRY(status);
-        clf__member_finish(member, b);
+        clf__worker_finish(worker, b);
     }
     return CLF_OK;
 }
@@ -217,7 +217,7 @@ static clf_status share_out(struct work *work, int *lengths)
     }
     clf_status status = clf__queue_create(&queue, costs, batches->count);
     if (status == CLF_OK && queue.count > 0) {
-        status = clf__team_run(work->translator, &queue, force_batches, work);
+        status = clf__worker_pool_run(work->translator, &queue, force_batches, work);
     }
     clf__queue_free(&queue);
     clf__free(costs);

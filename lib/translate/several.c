@@ -3,7 +3,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "translate/team.h"
+#include "translate/worker_pool.h"
 
 /* A model being loaded to its device on a separate thread. */
 struct loading {
@@ -44,7 +44,7 @@ static const struct clf__failure *find_failure(const struct loading *loadings, i
     int failed = 0;
     for (int i = 0; i < count; i++) {
         const struct clf__failure *failure = &loadings[i].failure;
-        if (failure->status != CLF_OK && !clf__is_devices_fault(failure->status)) {
+        if (failure->status != CLF_OK && !clf__is_device_failure(failure->status)) {
             return failure;
         }
         failed += failure->status != CLF_OK;
@@ -115,11 +115,11 @@ static clf_status check_model(const struct clf_model *first, struct clf_model *c
     return CLF_OK;
 }
 
-static void join(struct clf_translator *translator, struct clf_translator *beside)
+static void join(struct clf_translator *translator, struct clf_translator *next)
 {
-    translator->beside = beside;
+    translator->next = next;
     if (translator->starts != NULL) {
-        translator->starts->beside = beside->starts;
+        translator->starts->next = next->starts;
     }
 }
 

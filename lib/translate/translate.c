@@ -4,17 +4,17 @@
 #include "text/sentences.h"
 #include "translate/work.h"
 
-static clf_status prepare(struct clf__member *member, void *context)
+static clf_status prepare(struct clf__worker *worker, void *context)
 {
     (void)context;
-    return clf__search_session(member->translator);
+    return clf__search_session(worker->translator);
 }
 
 clf_status clf_translator_prepare(struct clf_translator *translator)
 {
     struct clf__queue none = {.count = 0};
     CLF__TRY(clf__translator_begin(translator));
-    clf_status status = clf__team_run(translator, &none, prepare, NULL);
+    clf_status status = clf__worker_pool_run(translator, &none, prepare, NULL);
     clf__translator_end(translator);
     return status;
 }
@@ -127,22 +127,22 @@ static clf_status look_back_line(const struct clf__work *work, struct clf_transl
     return CLF_OK;
 }
 
-static clf_status look_back_lines(struct clf__member *member, void *context)
+static clf_status look_back_lines(struct clf__worker *worker, void *context)
 {
-    for (int line; (line = clf__member_next(member)) >= 0;) {
-        CLF__TRY(look_back_line(context, member->translator, line));
-        clf__member_finish(member, line);
+    for (int line; (line = clf__worker_next(worker)) >= 0;) {
+        CLF__TRY(look_back_line(context, worker->translator, line));
+        clf__worker_finish(worker, line);
     }
     return CLF_OK;
 }
 
 /* Longest first: a freed slot is long enough for every waiting line, and short lines run the last steps. */
-static clf_status share_out(struct clf__work *work, clf__member_work *done, const int *lengths)
+static clf_status share_out(struct clf__work *work, clf__worker_work *done, const int *lengths)
 {
     struct clf__queue queue;
     clf_status status = clf__queue_create(&queue, lengths, work->count);
     if (status == CLF_OK && queue.count > 0) {
-        status = clf__team_run(work->translator, &queue, done, work);
+        status = clf__worker_pool_run(work->translator, &queue, done, work);
     }
     clf__queue_free(&queue);
     return status;
@@ -167,7 +167,7 @@ static clf_status run(struct clf__work *work, const struct clf__request *request
     CLF__TRY(clf__allocate(&work->results, count, sizeof *work->results));
     CLF__TRY(clf__allocate(&work->sources, count, sizeof *work->sources));
     if (work->translator->options.streamed != NULL) {
-        CLF__TRY(clf__allocate(&work->told, count, sizeof *work->told));
+        CLF__TRY(clf__allocate(&work->streamed, count, sizeof *work->streamed));
     }
     if (request->prefixes != NULL || request->begun != NULL || work->translator->search.steps > 0) {
         CLF__TRY(clf__allocate(&work->prefixes, count, sizeof *work->prefixes));
@@ -198,7 +198,7 @@ clf_status clf__translate(struct clf_translation **out, struct clf_translator *t
     }
     clf__free(work.sources);
     clf__free(work.prefixes);
-    clf__told_free(work.told, count);
+    clf__streamed_free(work.streamed, count);
     clf__free(work.options);
     if (status != CLF_OK) {
         clf_translations_free(work.results, count);

@@ -212,7 +212,7 @@ clf_status clf__translator_begin(struct clf_translator *translator)
 
 void clf__translator_end(struct clf_translator *translator)
 {
-    if (translator->beside != NULL) {
+    if (translator->next != NULL) {
         clf__translator_sum_times(translator);
     }
     atomic_store(&translator->is_working, 0);
@@ -383,13 +383,13 @@ void clf_translator_free(struct clf_translator *translator)
         return;
     }
     while (translator != NULL) {
-        struct clf_translator *beside = translator->beside;
+        struct clf_translator *next = translator->next;
         free_one(translator);
-        translator = beside;
+        translator = next;
     }
 }
 
 const struct clf_stage_times *clf_translator_times(const struct clf_translator *translator)
 {
-    return translator->beside != NULL ? &translator->all_times : &translator->times;
+    return translator->next != NULL ? &translator->all_times : &translator->times;
 }

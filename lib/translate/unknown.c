@@ -6,17 +6,17 @@
 
 /* Returns the alignment layer of the options if set; otherwise the model's, or the one that usually aligns
    best. */
-static struct clf__gaze choose_gaze(const struct clf_translator *translator)
+static struct clf__attention_heads choose_heads(const struct clf_translator *translator)
 {
     const struct clf__config *config = &translator->model->transformer->config;
     if (translator->options.alignment_layer > 0) {
-        return (struct clf__gaze){translator->options.alignment_layer, 0};
+        return (struct clf__attention_heads){translator->options.alignment_layer, 0};
     }
     if (config->alignment_layer > 0) {
-        return (struct clf__gaze){config->alignment_layer, config->alignment_heads};
+        return (struct clf__attention_heads){config->alignment_layer, config->alignment_heads};
     }
     int layers = config->decoder_layers;
-    return (struct clf__gaze){layers > 1 ? layers - 1 : layers, 0};
+    return (struct clf__attention_heads){layers > 1 ? layers - 1 : layers, 0};
 }
 
 /* Maps token `link` of the truncated source to the whole source. Truncation keeps the last token, which
@@ -85,7 +85,7 @@ clf_status clf__unknown_replace(struct clf_hypothesis *hypothesis, struct clf_tr
     if (!has_unknown(hypothesis, translator)) {
         return CLF_OK;
     }
-    clf_status status = clf__links_find(&links, translator, source, hypothesis, choose_gaze(translator));
+    clf_status status = clf__links_find(&links, translator, source, hypothesis, choose_heads(translator));
     if (status == CLF_OK) {
         status = read_tokens(&tokens, translator, line);
     }

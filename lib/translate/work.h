@@ -2,21 +2,21 @@
 #ifndef CLF_TRANSLATE_WORK_H
 #define CLF_TRANSLATE_WORK_H
 
-#include "translate/team.h"
+#include "translate/worker_pool.h"
 
 struct clf__work {
     struct clf_translator *translator;   /* the first translator; it reads the lines */
     struct clf__source *sources;         /* (count) */
     struct clf__ids *prefixes;           /* (count) target prefixes, if this call reads them; or NULL */
-    struct clf__search_options *options; /* (count) beside these */
+    struct clf__search_options *options; /* (count) of each source */
     struct clf_translation *results;
     int count;
-    struct clf__told *told; /* (count) NULL: no streaming */
+    struct clf__streamed *streamed; /* (count) NULL: no streaming */
     const struct clf_line *lines;
 };
 
 /* Runs the search for the queue's lines; `context` is the struct clf__work. */
-clf_status clf__search_lines(struct clf__member *member, void *context);
+clf_status clf__search_lines(struct clf__worker *worker, void *context);
 
 /* Creates the session for searches if it does not exist. */
 clf_status clf__search_session(struct clf_translator *translator);

@@ -10,7 +10,7 @@
 #include "opencl/testing.h"
 #include "support/support.h"
 #include "support/threads.h"
-#include "translate/team.h"
+#include "translate/worker_pool.h"
 
 enum { LINES = 24, MOST = 3, WORDS = 9 };
 
@@ -125,7 +125,7 @@ static void check(const struct clf_translate_options *options, const struct clf_
             assert_ok(clf_translate_prefixed(&translations, translator, lines, prefixes, LINES));
             assert_same(translations, expected);
             clf_translations_free(translations, LINES);
-            assert_int_equal(clf__team_count(translator), count);
+            assert_int_equal(clf__worker_pool_count(translator), count);
         }
         assert_int_equal(clf_translator_times(translator)->lines, 2 * LINES);
         clf_translator_free(translator);
@@ -252,8 +252,8 @@ static void test_device_fails(void **state)
         assert_ok(work(translator, &translations, &scores));
         int failed = clf__device_call_count() >= n; /* one device may need fewer calls than two */
         clf__device_fail_at(0);
-        assert_true(clf__team_count(translator) >= 2 - failed); /* not every call is needed */
-        assert_int_equal(warnings, 2 - clf__team_count(translator));
+        assert_true(clf__worker_pool_count(translator) >= 2 - failed); /* not every call is needed */
+        assert_int_equal(warnings, 2 - clf__worker_pool_count(translator));
         lost += warnings;
         assert_same(translations, expected);
         assert_same_scores(scores, expected_scores);
@@ -307,7 +307,7 @@ static void test_memory_fails(void **state)
             assert_int_equal(status, CLF_OUT_OF_MEMORY);
         }
     }
-    assert_int_equal(clf__team_count(translator), 2);
+    assert_int_equal(clf__worker_pool_count(translator), 2);
     assert_ok(clf_translate(&translations, translator, lines, LINES));
     assert_same(translations, expected);
     clf_translations_free(translations, LINES);
@@ -383,7 +383,7 @@ static void test_attend(void **state)
     struct clf_translator *translator = make(2, &options);
     models[0]->is_lost = 1;
     assert_ok(clf_attend(&maps, translator, &lines[0], NULL));
-    assert_true(translator->beside->times.steps > 0);
+    assert_true(translator->next->times.steps > 0);
     assert_int_equal(translator->times.steps, 0);
     clf_attention_maps_free(maps);
     clf_translator_free(translator);
@@ -436,7 +436,7 @@ static void test_loading(void **state)
     assert_int_equal((loaded[0] == NULL) + (loaded[1] == NULL), 1);
     assert_non_null(strstr(last_warning, "is left out: "));
     assert_ok(clf_translator_create_over(&translator, loaded, 2, NULL));
-    assert_int_equal(clf__team_count(translator), 1);
+    assert_int_equal(clf__worker_pool_count(translator), 1);
     clf_translator_free(translator);
     clf_model_free(loaded[0]);
     clf_model_free(loaded[1]);
@@ -457,29 +457,29 @@ static void test_parts(void **state)
     struct clf_translate_options options = usual();
     struct clf_translator *translator = make(2, &options);
     struct clf__queue queue = {.left = 90};
-    struct clf__team team = {.first = translator, .queue = &queue, .count = 2};
-    struct clf__member members[2] = {
-        {.team = &team, .translator = translator, .index = 0, .is_working = 1},
-        {.team = &team, .translator = translator->beside, .index = 1, .is_working = 1}};
-    team.members = members;
+    struct clf__worker_pool pool = {.first = translator, .queue = &queue, .count = 2};
+    struct clf__worker workers[2] = {
+        {.pool = &pool, .translator = translator, .index = 0, .is_working = 1},
+        {.pool = &pool, .translator = translator->next, .index = 1, .is_working = 1}};
+    pool.workers = workers;
     for (int i = 0; i < 2; i++) {
-        members[i].start = clf__seconds();
-        members[i].translator->pace = (struct clf__pace){.done = i == 0 ? 2e6 : 1e6, .seconds = 1e6};
+        workers[i].start = clf__seconds();
+        workers[i].translator->pace = (struct clf__pace){.done = i == 0 ? 2e6 : 1e6, .seconds = 1e6};
     }
-    assert_true(clf__member_may_take(&members[0], 50, 19));
-    assert_false(clf__member_may_take(&members[0], 50, 21));
-    assert_true(clf__member_may_take(&members[1], 20, 19));
-    assert_false(clf__member_may_take(&members[1], 20, 21));
+    assert_true(clf__worker_may_take(&workers[0], 50, 19));
+    assert_false(clf__worker_may_take(&workers[0], 50, 21));
+    assert_true(clf__worker_may_take(&workers[1], 20, 19));
+    assert_false(clf__worker_may_take(&workers[1], 20, 21));
     queue.left = 10; /* a single line goes to the faster worker */
-    assert_true(clf__member_may_take(&members[0], 0, 10));
-    assert_false(clf__member_may_take(&members[1], 0, 10));
-    members[0].is_working = 0;
-    assert_true(clf__member_may_take(&members[1], 0, 10));
-    members[0].is_working = 1;
-    members[1].translator->pace = (struct clf__pace){.done = 0};
+    assert_true(clf__worker_may_take(&workers[0], 0, 10));
+    assert_false(clf__worker_may_take(&workers[1], 0, 10));
+    workers[0].is_working = 0;
+    assert_true(clf__worker_may_take(&workers[1], 0, 10));
+    workers[0].is_working = 1;
+    workers[1].translator->pace = (struct clf__pace){.done = 0};
     queue.left = 100;
-    assert_true(clf__member_may_take(&members[1], 40, 19));
-    assert_false(clf__member_may_take(&members[1], 40, 21));
+    assert_true(clf__worker_may_take(&workers[1], 40, 19));
+    assert_false(clf__worker_may_take(&workers[1], 40, 21));
     clf_translator_free(translator);
 }
 

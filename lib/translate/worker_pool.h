@@ -1,7 +1,7 @@
 /* A pool of workers, one translator and thread per device, that take lines of one call from a shared queue. A
  * translation does not depend on the worker, nor on the other lines in its batch. */
-#ifndef CLF_TRANSLATE_TEAM_H
-#define CLF_TRANSLATE_TEAM_H
+#ifndef CLF_TRANSLATE_WORKER_POOL_H
+#define CLF_TRANSLATE_WORKER_POOL_H
 
 #include <pthread.h>
 
@@ -24,11 +24,11 @@ enum clf__holder { CLF__WAITS = -1, CLF__IS_DONE = -2 };
 clf_status clf__queue_create(struct clf__queue *out, const int *costs, int items);
 void clf__queue_free(struct clf__queue *queue);
 
-struct clf__team;
+struct clf__worker_pool;
 
 /* A worker: a translator during one call. */
-struct clf__member {
-    struct clf__team *team;
+struct clf__worker {
+    struct clf__worker_pool *pool;
     struct clf_translator *translator;
     int index;
     struct clf__task task;
@@ -38,16 +38,16 @@ struct clf__member {
     struct clf_stage_times times; /* copy of the translator's times after its last step, for other threads */
 };
 
-typedef clf_status clf__member_work(struct clf__member *member, void *context);
+typedef clf_status clf__worker_work(struct clf__worker *worker, void *context);
 
-/* The team of one call. */
-struct clf__team {
+/* The pool of one call. */
+struct clf__worker_pool {
     struct clf_translator *first; /* its callbacks are called on the calling thread */
     struct clf__queue *queue;
-    clf__member_work *work;
+    clf__worker_work *work;
     void *context;
     int is_alone; /* a single worker, on the calling thread */
-    struct clf__member *members;
+    struct clf__worker *workers;
     int count, working;
     int stops; /* everybody is to return */
     struct clf__failure failure;
@@ -55,7 +55,7 @@ struct clf__team {
         const char *text; /* NULL: nothing to stream */
         size_t size;
         int line;
-    } told;
+    } pending;
     pthread_mutex_t lock;
     pthread_cond_t changed;
 };
@@ -63,20 +63,20 @@ struct clf__team {
 /* Runs `work` on each translator of the pool whose device works, until the queue is done. A worker whose
  * device fails is left out with a logged warning and its items wait again; if none is left, its failure is
  * returned. */
-clf_status clf__team_run(struct clf_translator *first, struct clf__queue *queue, clf__member_work *work,
-                         void *context);
+clf_status clf__worker_pool_run(struct clf_translator *first, struct clf__queue *queue,
+                                clf__worker_work *work, void *context);
 
 /* Returns whether a failure is specific to a device, so that another device may succeed. */
-int clf__is_devices_fault(clf_status status);
+int clf__is_device_failure(clf_status status);
 
 /* Return the number of translators from this one on with a working device, and the first of them, or this one
  * if there is none. */
-int clf__team_count(const struct clf_translator *first);
-struct clf_translator *clf__team_able(struct clf_translator *first);
+int clf__worker_pool_count(const struct clf_translator *first);
+struct clf_translator *clf__worker_pool_available(struct clf_translator *first);
 
 /* Lock and unlock the queue for the functions of the first group below. */
-void clf__member_lock(struct clf__member *member);
-void clf__member_unlock(struct clf__member *member);
+void clf__worker_lock(struct clf__worker *worker);
+void clf__worker_unlock(struct clf__worker *worker);
 
 /* Functions that need the lock: */
 
@@ -84,19 +84,20 @@ void clf__member_unlock(struct clf__member *member);
 int clf__queue_waiting(const struct clf__queue *queue, int from);
 /* Returns whether a worker may take an item of this cost in addition to `more`: its share of the remaining
  * work, by its pace, so that all finish together. The fastest worker may always take one. */
-int clf__member_may_take(const struct clf__member *member, int64_t more, int cost);
-void clf__member_take(struct clf__member *member, int item);
+int clf__worker_may_take(const struct clf__worker *worker, int64_t more, int cost);
+void clf__worker_take(struct clf__worker *worker, int item);
 
 /* And while it is not: */
 
 /* An item is done. */
-void clf__member_finish(struct clf__member *member, int item);
+void clf__worker_finish(struct clf__worker *worker, int item);
 /* Waits until an item may be available; returns 0 if none will be: all are done, or the pool stops. */
-int clf__member_wait(struct clf__member *member);
+int clf__worker_wait(struct clf__worker *worker);
 /* Takes one item, waiting for it; returns -1 if none will come. */
-int clf__member_next(struct clf__member *member);
+int clf__worker_next(struct clf__worker *worker);
 
 /* Calls the caller's `streamed` on the calling thread. */
-void clf__team_tell(const struct clf_translator *translator, int line, const char *text, size_t size);
+void clf__worker_pool_stream(const struct clf_translator *translator, int line, const char *text,
+                             size_t size);
 
 #endif

@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "translate/team.h"
+#include "translate/worker_pool.h"
 
 static int is_space(char byte)
 {
@@ -41,32 +41,32 @@ static size_t common_size(const char *a, const char *b, size_t most)
     return size;
 }
 
-clf_status clf__told_go_on(struct clf__told *told, const struct clf_translator *translator, int line,
-                           const char *text, int is_whole)
+clf_status clf__streamed_continue(struct clf__streamed *streamed, const struct clf_translator *translator,
+                                  int line, const char *text, int is_whole)
 {
     size_t size = is_whole ? strlen(text) : certain_size(text);
-    size_t same = common_size(told->text != NULL ? told->text : "", text, told->size);
-    if (same < told->size && is_whole) { /* as with numbers in Czech texts (text/moses/joiner.c) */
+    size_t same = common_size(streamed->text != NULL ? streamed->text : "", text, streamed->size);
+    if (same < streamed->size && is_whole) { /* as with numbers in Czech texts (text/moses/joiner.c) */
         clf__log(CLF_LOG_WARNING, "line %d: its last tokens changed text that was already streamed",
                  line + 1);
-    } else if (same < told->size || size <= told->size) {
+    } else if (same < streamed->size || size <= streamed->size) {
         return CLF_OK;
     }
-    size_t more = size > told->size ? size - told->size : 0, from = told->size;
-    clf__free(told->text);
-    told->size = 0;
-    CLF__TRY(clf__copy_bytes(&told->text, text, size));
-    told->size = size;
+    size_t more = size > streamed->size ? size - streamed->size : 0, from = streamed->size;
+    clf__free(streamed->text);
+    streamed->size = 0;
+    CLF__TRY(clf__copy_bytes(&streamed->text, text, size));
+    streamed->size = size;
     if (more > 0) {
-        clf__team_tell(translator, line, text + from, more);
+        clf__worker_pool_stream(translator, line, text + from, more);
     }
     return CLF_OK;
 }
 
-void clf__told_free(struct clf__told *told, int count)
+void clf__streamed_free(struct clf__streamed *streamed, int count)
 {
-    for (int i = 0; told != NULL && i < count; i++) {
-        clf__free(told[i].text);
+    for (int i = 0; streamed != NULL && i < count; i++) {
+        clf__free(streamed[i].text);
     }
-    clf__free(told);
+    clf__free(streamed);
 }
