@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "formats/ctranslate2.h"
-#include "text/pieces.h"
+#include "text/token_list.h"
 #include "text/tokenizer_make.h"
 
 enum { MAX_VOCABULARY_BYTES = 1 << 28, MAX_TOKEN_BYTES = 4096 };
@@ -114,7 +114,7 @@ void clf__ctranslate2_free_tokens(struct clf__ctranslate2_tokens *tokens)
 
 /* --- Vocabularies --- */
 
-static clf_status add_listed(struct clf__pieces *pieces, const char *text, size_t size, const char *path)
+static clf_status add_listed(struct clf__token_list *pieces, const char *text, size_t size, const char *path)
 {
     json_t *root;
     struct clf__json_limits limits = {MAX_VOCABULARY_BYTES, CLF__MAX_VOCABULARY};
@@ -125,7 +125,7 @@ static clf_status add_listed(struct clf__pieces *pieces, const char *text, size_
     for (size_t i = 0; status == CLF_OK && i < json_array_size(root); i++) {
         const json_t *token = json_array_get(root, i);
         status = json_is_string(token)
-                     ? clf__pieces_add(pieces, json_string_value(token), json_string_length(token), 0)
+                     ? clf__token_list_add(pieces, json_string_value(token), json_string_length(token), 0)
                      : clf__fail(CLF_FORMAT, "%s: token %zu is not a string; download it again", path, i);
     }
     json_decref(root);
@@ -133,7 +133,7 @@ static clf_status add_listed(struct clf__pieces *pieces, const char *text, size_
 }
 
 /* Reads one token per line. A carriage return is part of the line ending only if every line has one. */
-static clf_status add_lines(struct clf__pieces *pieces, const char *text, size_t size)
+static clf_status add_lines(struct clf__token_list *pieces, const char *text, size_t size)
 {
     size_t returns = 0, lines = 0;
     const char *end = text + size, *next;
@@ -146,13 +146,13 @@ static clf_status add_lines(struct clf__pieces *pieces, const char *text, size_t
         next = memchr(line, '\n', (size_t)(end - line));
         next = next != NULL ? next : end;
         size_t length = (size_t)(next - line) - (returns == lines);
-        CLF__TRY(clf__pieces_add(pieces, line, length, 0));
+        CLF__TRY(clf__token_list_add(pieces, line, length, 0));
     }
     return CLF_OK;
 }
 
 /* CTranslate2 adds the unknown token to a file without one. */
-static clf_status finish_vocabulary(struct clf__vocabulary *out, struct clf__pieces *pieces, const char *path,
+static clf_status finish_vocabulary(struct clf__vocabulary *out, struct clf__token_list *pieces, const char *path,
                                     const char *unknown)
 {
     const char *piece = pieces->text;
@@ -161,7 +161,7 @@ static clf_status finish_vocabulary(struct clf__vocabulary *out, struct clf__pie
         piece += strlen(piece) + 1;
     }
     if (i == pieces->count) {
-        CLF__TRY(clf__pieces_add(pieces, unknown, strlen(unknown), 0));
+        CLF__TRY(clf__token_list_add(pieces, unknown, strlen(unknown), 0));
     }
     return clf__vocabulary_take(out, pieces, path);
 }
@@ -170,7 +170,7 @@ static clf_status load_file(struct clf__vocabulary *out, const char *path, int i
 {
     char *text;
     size_t size;
-    struct clf__pieces pieces = {.text = NULL};
+    struct clf__token_list pieces = {.text = NULL};
     CLF__TRY(clf__file_read(&text, &size, path, MAX_VOCABULARY_BYTES));
     clf_status status = CLF_OK;
     if (!is_json && memchr(text, '\0', size) != NULL) {
@@ -182,7 +182,7 @@ static clf_status load_file(struct clf__vocabulary *out, const char *path, int i
     if (status == CLF_OK) {
         status = finish_vocabulary(out, &pieces, path, unknown);
     }
-    clf__pieces_free(&pieces);
+    clf__token_list_free(&pieces);
     return status;
 }
 
@@ -298,7 +298,7 @@ static void hide(const struct clf__tokenizer_material *material, int32_t id)
 {
     const struct clf__vocabulary *target = material->target.size > 0 ? &material->target : &material->source;
     if (id >= 0 && material->segmenter->has_model) {
-        target->marks[id] |= CLF__PIECE_SPECIAL;
+        target->marks[id] |= CLF__TOKEN_SPECIAL;
     }
 }
 
@@ -336,7 +336,7 @@ static clf_status check_pieces(const struct clf__tokenizer *tokenizer,
                                const struct clf__vocabulary *vocabulary)
 {
     for (int32_t id = 0; id < vocabulary->size; id++) {
-        const char *piece = clf__tokenizer_target_piece(tokenizer, id), *own = vocabulary->pieces[id];
+        const char *piece = clf__tokenizer_target_token(tokenizer, id), *own = vocabulary->pieces[id];
         if (strcmp(piece, own) != 0 && strncmp(piece, "<unused_", 8) != 0 &&
             strncmp(own, "madeupword", 10) != 0) {
             return clf__fail(CLF_FORMAT,

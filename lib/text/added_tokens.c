@@ -22,11 +22,11 @@ int clf__added_token_marks(const json_t *token)
     int is_special = json_is_true(json_object_get(token, "special"));
     const json_t *normalized = json_object_get(token, "normalized");
     int is_normalized = json_is_boolean(normalized) ? json_is_true(normalized) : !is_special;
-    return CLF__PIECE_FOUND | (is_special ? CLF__PIECE_SPECIAL : 0) |
-           (is_normalized ? CLF__PIECE_NORMALIZED : 0) |
-           (json_is_true(json_object_get(token, "single_word")) ? CLF__PIECE_ALONE : 0) |
-           (json_is_true(json_object_get(token, "lstrip")) ? CLF__PIECE_EATS_LEFT : 0) |
-           (json_is_true(json_object_get(token, "rstrip")) ? CLF__PIECE_EATS_RIGHT : 0);
+    return CLF__TOKEN_FOUND | (is_special ? CLF__TOKEN_SPECIAL : 0) |
+           (is_normalized ? CLF__TOKEN_NORMALIZED : 0) |
+           (json_is_true(json_object_get(token, "single_word")) ? CLF__TOKEN_SINGLE_WORD : 0) |
+           (json_is_true(json_object_get(token, "lstrip")) ? CLF__TOKEN_LSTRIP : 0) |
+           (json_is_true(json_object_get(token, "rstrip")) ? CLF__TOKEN_RSTRIP : 0);
 }
 
 /* --- Special tokens and their roles. --- */
@@ -129,8 +129,8 @@ static clf_status read_legacy(struct clf__added_tokens *added)
     {
         struct search search = {text, 0};
         clf__added_tokens_named(added, compare, &search);
-        int marks = search.is_found ? CLF__PIECE_SPECIAL : CLF__PIECE_NORMALIZED;
-        CLF__TRY(add(added, text, json_is_integer(id) ? json_integer_value(id) : -1, CLF__PIECE_FOUND | marks,
+        int marks = search.is_found ? CLF__TOKEN_SPECIAL : CLF__TOKEN_NORMALIZED;
+        CLF__TRY(add(added, text, json_is_integer(id) ? json_integer_value(id) : -1, CLF__TOKEN_FOUND | marks,
                      text));
     }
     return CLF_OK;
@@ -210,35 +210,35 @@ static int has_text(const struct clf__added_tokens *added, const char *text)
     return i < added->count;
 }
 
-static clf_status add_spare(struct clf__pieces *out)
+static clf_status add_spare(struct clf__token_list *out)
 {
-    return clf__pieces_format(out, CLF__PIECE_SPECIAL | CLF__PIECE_SPARE, "<unused_%d>", out->count);
+    return clf__token_list_format(out, CLF__TOKEN_SPECIAL | CLF__TOKEN_SPARE, "<unused_%d>", out->count);
 }
 
-static clf_status add_added(struct clf__pieces *out, const struct clf__added_token *token, int own_marks)
+static clf_status add_added(struct clf__token_list *out, const struct clf__added_token *token, int own_marks)
 {
-    return clf__pieces_add(out, token->text, strlen(token->text),
-                           token->marks | (own_marks & CLF__PIECE_LANGUAGE));
+    return clf__token_list_add(out, token->text, strlen(token->text),
+                           token->marks | (own_marks & CLF__TOKEN_LANGUAGE));
 }
 
 /* Adds one token of the tokenizer itself; `token` is the added token with the same id, or NULL. */
-static clf_status merge_own(struct clf__pieces *out, const struct clf__own_pieces *own, const char *piece,
+static clf_status merge_own(struct clf__token_list *out, const struct clf__own_tokens *own, const char *piece,
                             const struct clf__added_tokens *added, const struct clf__added_token *token)
 {
     int marks = own->pieces->marks[out->count];
-    int may_go = (marks & CLF__PIECE_SPARE) != 0 || out->count >= own->fixed;
+    int may_go = (marks & CLF__TOKEN_SPARE) != 0 || out->count >= own->fixed;
     if (token == NULL) {
         int has_moved = may_go && has_text(added, piece); /* an added token moves the text to another id */
-        return has_moved ? add_spare(out) : clf__pieces_add(out, piece, strlen(piece), marks);
+        return has_moved ? add_spare(out) : clf__token_list_add(out, piece, strlen(piece), marks);
     }
     if (strcmp(token->text, piece) != 0) {
         return may_go ? add_added(out, token, 0) : conflict(added, token, piece, own->file);
     }
-    int keeps = added->is_legacy && (marks & CLF__PIECE_FOUND) != 0;
-    return keeps ? clf__pieces_add(out, piece, strlen(piece), marks) : add_added(out, token, marks);
+    int keeps = added->is_legacy && (marks & CLF__TOKEN_FOUND) != 0;
+    return keeps ? clf__token_list_add(out, piece, strlen(piece), marks) : add_added(out, token, marks);
 }
 
-clf_status clf__added_tokens_merge(struct clf__pieces *out, const struct clf__own_pieces *own,
+clf_status clf__added_tokens_merge(struct clf__token_list *out, const struct clf__own_tokens *own,
                                    const struct clf__added_tokens *added, int rows)
 {
     const char *piece = own->pieces->text;

@@ -5,12 +5,12 @@
 
 #include <jansson.h>
 
-#include "text/pieces.h"
+#include "text/token_list.h"
 
 struct clf__added_token {
     const char *text; /* borrowed from the JSON */
     int32_t id;
-    int marks; /* of text/pieces.h */
+    int marks; /* of text/token_list.h */
 };
 
 /* Zeroed at first. */
@@ -34,20 +34,20 @@ void clf__added_tokens_free(struct clf__added_tokens *added);
 int clf__added_token_marks(const json_t *token);
 
 /* Calls `function` for each special token in tokenizer_config.json and special_tokens_map.json. `marks` holds
- * the flags in the file besides CLF__PIECE_FOUND and CLF__PIECE_SPECIAL. */
+ * the flags in the file besides CLF__TOKEN_FOUND and CLF__TOKEN_SPECIAL. */
 void clf__added_tokens_named(const struct clf__added_tokens *added,
                              void (*function)(void *user, const char *text, int marks), void *user);
 
 /* The tokens of the tokenizer itself, without the added tokens. */
-struct clf__own_pieces {
-    const struct clf__pieces *pieces;
+struct clf__own_tokens {
+    const struct clf__token_list *pieces;
     int fixed;        /* added tokens cannot replace the first `fixed` tokens, except spare ones */
     const char *file; /* file name for error messages */
 };
 
 /* Writes the tokenizer's own tokens, the added tokens, and a spare token for each remaining row of the model.
  * There may be more tokens than rows. */
-clf_status clf__added_tokens_merge(struct clf__pieces *out, const struct clf__own_pieces *own,
+clf_status clf__added_tokens_merge(struct clf__token_list *out, const struct clf__own_tokens *own,
                                    const struct clf__added_tokens *added, int rows);
 
 #endif

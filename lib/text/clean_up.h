@@ -22,6 +22,6 @@ void clf__text_clean_up(char *text);
 void clf__text_replace(char *text, const char *from, const char *to);
 
 /* Cleanup of the WordPiece decoder, which has one rule more. */
-void clf__text_clean_up_piece(char *text);
+void clf__text_clean_up_token(char *text);
 
 #endif

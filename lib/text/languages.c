@@ -76,8 +76,8 @@ static int is_clear_code(const char *text, size_t size)
 /* An added token outside the class's list is a language if it has the form of a code. */
 static int is_added_language(const struct clf__tokenizer_class *of, int marks, const char *text, size_t size)
 {
-    int is_added = (marks & CLF__PIECE_FOUND) != 0 && (marks & CLF__PIECE_SPARE) == 0;
-    int is_marked = (marks & CLF__PIECE_SPECIAL) != 0 || *of->language_opens != '\0';
+    int is_added = (marks & CLF__TOKEN_FOUND) != 0 && (marks & CLF__TOKEN_SPARE) == 0;
+    int is_marked = (marks & CLF__TOKEN_SPECIAL) != 0 || *of->language_opens != '\0';
     return is_added && (is_marked ? is_code(text, size) : is_clear_code(text, size));
 }
 
@@ -97,7 +97,7 @@ clf_status clf__languages_collect(struct clf__languages *out, const struct clf__
         }
         int marks = vocabulary->marks[id];
         size_t size = length - opens - closes;
-        if (of->finds_languages || (marks & CLF__PIECE_LANGUAGE) != 0 ||
+        if (of->finds_languages || (marks & CLF__TOKEN_LANGUAGE) != 0 ||
             is_added_language(of, marks, piece + opens, size)) {
             CLF__TRY(add(out, piece + opens, size, id));
         }

@@ -16,7 +16,7 @@ enum { MOST_BYTES = 1 << 28 };
 struct words {
     const char *path;
     int is_model; /* of SentencePiece */
-    struct clf__pieces pieces;
+    struct clf__token_list pieces;
     struct clf__word_ids ids;
     void *segmenter_state; /* where it is a model */
 };
@@ -97,7 +97,7 @@ static clf_status add_mapped(struct words *words, json_t *object)
                 "%s: the ids are not 0 to %zu, each once (found %ld instead of %zu); download it again",
                 words->path, count - 1, list[i].id, i);
         } else {
-            status = clf__pieces_add(&words->pieces, list[i].text, strlen(list[i].text), 0);
+            status = clf__token_list_add(&words->pieces, list[i].text, strlen(list[i].text), 0);
         }
     }
     clf__free(list);
@@ -114,7 +114,7 @@ static clf_status add_lines(struct words *words, const char *text)
             return clf__fail(CLF_FORMAT, "%s: line %d is empty; every line needs a word", words->path,
                              words->pieces.count + 1);
         }
-        CLF__TRY(clf__pieces_add(&words->pieces, text, length, 0));
+        CLF__TRY(clf__token_list_add(&words->pieces, text, length, 0));
         text += line + (text[line] == '\n');
     }
     return CLF_OK;
@@ -152,7 +152,7 @@ static void close_words(struct words *words)
     if (words->segmenter_state != NULL) {
         clf__segmenter_sentencepiece.free(words->segmenter_state);
     }
-    clf__pieces_free(&words->pieces);
+    clf__token_list_free(&words->pieces);
 }
 
 /* Names of the special words; the second is the older one. */

@@ -19,7 +19,7 @@ struct clf__shortlist {
 
 static int32_t piece_id(const void *tokenizer, int is_target, const char *piece, size_t length)
 {
-    return clf__tokenizer_piece_id(tokenizer, is_target, piece, length);
+    return clf__tokenizer_token_id(tokenizer, is_target, piece, length);
 }
 
 struct clf__shortlist_words clf__shortlist_words_of(const struct clf__tokenizer *tokenizer)

@@ -61,7 +61,7 @@ clf_status clf__speech_tokens_find(struct clf__speech_tokens *out, const struct 
 
 clf_status clf__speech_language_code(char **out, const struct clf__tokenizer *tokenizer, int32_t id)
 {
-    const char *piece = clf__tokenizer_target_piece(tokenizer, id);
+    const char *piece = clf__tokenizer_target_token(tokenizer, id);
     size_t size = piece != NULL ? strlen(piece) : 0;
     int is_code = size > 4 && strncmp(piece, "<|", 2) == 0 && strcmp(piece + size - 2, "|>") == 0;
     return is_code ? clf__copy_bytes(out, piece + 2, size - 4) : clf__copy_string(out, "");
@@ -89,7 +89,7 @@ clf_status clf__speech_text(char **out, const struct clf__speech_tokens *tokens,
     size_t most = 0, size = 0;
     char *bytes = NULL, *text = NULL;
     for (int i = 0; i < count; i++) {
-        const char *piece = ids[i] < tokens->end ? clf__tokenizer_target_piece(tokenizer, ids[i]) : NULL;
+        const char *piece = ids[i] < tokens->end ? clf__tokenizer_target_token(tokenizer, ids[i]) : NULL;
         most += piece != NULL ? strlen(piece) : 0;
     }
     CLF__TRY(clf__allocate(&bytes, most + 1, 1));
@@ -99,7 +99,7 @@ clf_status clf__speech_text(char **out, const struct clf__speech_tokens *tokens,
         return status;
     }
     for (int i = 0; i < count; i++) {
-        const char *piece = ids[i] < tokens->end ? clf__tokenizer_target_piece(tokenizer, ids[i]) : NULL;
+        const char *piece = ids[i] < tokens->end ? clf__tokenizer_target_token(tokenizer, ids[i]) : NULL;
         size += piece != NULL ? clf__byte_level_bytes(bytes + size, piece, strlen(piece)) : 0;
     }
     text[clf__byte_level_repair(text, bytes, size)] = '\0';

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "text/pieces.h"
+#include "text/token_list.h"
 #include "text/tokenizer_internal.h"
 
 enum { MAX_SHOWN_WORD = 80 };
@@ -48,7 +48,7 @@ clf_status clf__tokenizer_spare(const struct clf__tokenizer *tokenizer, struct c
                          rows, vocabulary->size, CLF__MOST_SPARE);
     }
     for (int32_t id = 0; id < rows; id++) {
-        if (id >= vocabulary->size || (vocabulary->marks[id] & CLF__PIECE_SPARE) != 0) {
+        if (id >= vocabulary->size || (vocabulary->marks[id] & CLF__TOKEN_SPARE) != 0) {
             CLF__TRY(clf__ids_append(ids, id));
         }
     }
@@ -69,12 +69,12 @@ const struct clf__segmenter *clf__tokenizer_segmenter(const struct clf__tokenize
 struct sink {
     const struct clf__tokenizer_side *side;
     struct clf__ids *ids;
-    struct clf__pieces *tokens; /* also collects token texts, unknown ones as written; may be NULL */
+    struct clf__token_list *tokens; /* also collects token texts, unknown ones as written; may be NULL */
     int rows;                   /* vocabulary rows of the model on this side */
 };
 
 static struct sink sink_of(const struct clf__tokenizer *tokenizer, int is_target, struct clf__ids *ids,
-                           struct clf__pieces *tokens)
+                           struct clf__token_list *tokens)
 {
     const struct clf__tokenizer_options *options = &tokenizer->options;
     return (struct sink){is_target ? &tokenizer->target : &tokenizer->source, ids, tokens,
@@ -98,8 +98,8 @@ static clf_status add_id(void *user, int32_t id, const char *text, size_t size)
     }
     if (sink->tokens != NULL) {
         const char *known = id != sink->side->unknown_id ? sink->side->vocabulary->pieces[id] : NULL;
-        CLF__TRY(known != NULL ? clf__pieces_add(sink->tokens, known, strlen(known), 0)
-                               : clf__pieces_add(sink->tokens, text, strnlen(text, size), 0));
+        CLF__TRY(known != NULL ? clf__token_list_add(sink->tokens, known, strlen(known), 0)
+                               : clf__token_list_add(sink->tokens, text, strnlen(text, size), 0));
     }
     return clf__ids_append(sink->ids, id);
 }
@@ -135,8 +135,8 @@ static clf_status add_text(const struct clf__tokenizer *tokenizer, struct sink *
                            size_t size)
 {
     size_t done = 0;
-    struct clf__found_match match;
-    while (clf__found_pieces_next(&tokenizer->found, &match, text, size, done)) {
+    struct clf__token_match match;
+    while (clf__token_finder_next(&tokenizer->found, &match, text, size, done)) {
         CLF__TRY(add_part(sink, text + done, match.start - done));
         CLF__TRY(add_id(sink, match.id, text + match.start, match.end - match.start));
         done = match.end;
@@ -215,7 +215,7 @@ clf_status clf__tokenizer_encode_source(const struct clf__tokenizer *tokenizer,
 }
 
 clf_status clf__tokenizer_source_tokens(const struct clf__tokenizer *tokenizer,
-                                        const struct clf__framing *framing, struct clf__pieces *tokens,
+                                        const struct clf__framing *framing, struct clf__token_list *tokens,
                                         const char *text, size_t size, int pieces)
 {
     struct clf__ids ids = {.count = 0};
@@ -248,7 +248,7 @@ static int is_left_out(const struct clf__tokenizer *tokenizer, int32_t id, int p
 {
     const struct clf__tokenizer_options *options = &tokenizer->options;
     const struct clf__vocabulary *vocabulary = tokenizer->target.vocabulary;
-    return (!pieces && (vocabulary->marks[id] & CLF__PIECE_SPECIAL) != 0) || id == options->pad_id ||
+    return (!pieces && (vocabulary->marks[id] & CLF__TOKEN_SPECIAL) != 0) || id == options->pad_id ||
            id == options->start_id || id == options->end_id ||
            (!pieces && tokenizer->target.segmenter->has_model && !tokenizer->target.shows_unknown &&
             id == tokenizer->target.unknown_id);
@@ -256,7 +256,7 @@ static int is_left_out(const struct clf__tokenizer *tokenizer, int32_t id, int p
 
 int clf__tokenizer_is_text(const struct clf__tokenizer *tokenizer, int32_t id, int pieces)
 {
-    return clf__tokenizer_target_piece(tokenizer, id) != NULL && !is_left_out(tokenizer, id, pieces);
+    return clf__tokenizer_target_token(tokenizer, id) != NULL && !is_left_out(tokenizer, id, pieces);
 }
 
 int32_t clf__tokenizer_unknown(const struct clf__tokenizer *tokenizer)
@@ -270,7 +270,7 @@ static clf_status choose_pieces(const struct clf__tokenizer *tokenizer, const ch
 {
     *chosen = 0;
     for (int i = 0; i < count; i++) {
-        const char *piece = clf__tokenizer_target_piece(tokenizer, ids[i]);
+        const char *piece = clf__tokenizer_target_token(tokenizer, ids[i]);
         if (!piece) {
             return clf__fail(CLF_BAD_ARGUMENT, "%s: has no token with the id %d",
                              tokenizer->target.vocabulary->path, (int)ids[i]);
@@ -312,12 +312,12 @@ static const char *piece_of(const struct clf__vocabulary *vocabulary, int32_t id
     return vocabulary && id >= 0 && id < vocabulary->size ? vocabulary->pieces[id] : NULL;
 }
 
-const char *clf__tokenizer_source_piece(const struct clf__tokenizer *tokenizer, int32_t id)
+const char *clf__tokenizer_source_token(const struct clf__tokenizer *tokenizer, int32_t id)
 {
     return piece_of(tokenizer->source.vocabulary, id);
 }
 
-const char *clf__tokenizer_target_piece(const struct clf__tokenizer *tokenizer, int32_t id)
+const char *clf__tokenizer_target_token(const struct clf__tokenizer *tokenizer, int32_t id)
 {
     return piece_of(tokenizer->target.vocabulary, id);
 }
@@ -327,7 +327,7 @@ int32_t clf__tokenizer_target_id(const struct clf__tokenizer *tokenizer, const c
     return clf__vocabulary_id(tokenizer->target.vocabulary, piece, strlen(piece));
 }
 
-int32_t clf__tokenizer_piece_id(const struct clf__tokenizer *tokenizer, int is_target, const char *piece,
+int32_t clf__tokenizer_token_id(const struct clf__tokenizer *tokenizer, int is_target, const char *piece,
                                 size_t length)
 {
     const struct clf__tokenizer_side *side = is_target ? &tokenizer->target : &tokenizer->source;

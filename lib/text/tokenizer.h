@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 
-struct clf__pieces;
+struct clf__token_list;
 struct clf__segmenter;
 struct clf__tokenizer;
 
@@ -101,7 +101,7 @@ clf_status clf__tokenizer_encode_source(const struct clf__tokenizer *tokenizer,
 /* Appends the token texts of a source, one for each id except the framing; unknown tokens as written. The
  * list is zero-initialised and freed by the caller, also on failure. */
 clf_status clf__tokenizer_source_tokens(const struct clf__tokenizer *tokenizer,
-                                        const struct clf__framing *framing, struct clf__pieces *tokens,
+                                        const struct clf__framing *framing, struct clf__token_list *tokens,
                                         const char *text, size_t size, int pieces);
 
 /* Returns the unknown id of the target, or -1. */
@@ -120,12 +120,12 @@ clf_status clf__tokenizer_decode_given(const struct clf__tokenizer *tokenizer, c
                                        const int32_t *ids, int count, const char *const *given, int pieces);
 
 /* Returns one token, borrowed; NULL for an id outside the vocabulary. */
-const char *clf__tokenizer_source_piece(const struct clf__tokenizer *tokenizer, int32_t id);
-const char *clf__tokenizer_target_piece(const struct clf__tokenizer *tokenizer, int32_t id);
+const char *clf__tokenizer_source_token(const struct clf__tokenizer *tokenizer, int32_t id);
+const char *clf__tokenizer_target_token(const struct clf__tokenizer *tokenizer, int32_t id);
 /* Returns the id of a target token, or -1. */
 int32_t clf__tokenizer_target_id(const struct clf__tokenizer *tokenizer, const char *piece);
 /* Returns the id of a target or source token; the unknown id if it is not in the vocabulary, or -1. */
-int32_t clf__tokenizer_piece_id(const struct clf__tokenizer *tokenizer, int is_target, const char *piece,
+int32_t clf__tokenizer_token_id(const struct clf__tokenizer *tokenizer, int is_target, const char *piece,
                                 size_t length);
 
 #endif

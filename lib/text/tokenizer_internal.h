@@ -6,7 +6,7 @@
 
 #include "text/added_tokens.h"
 #include "text/classes/class.h"
-#include "text/found.h"
+#include "text/token_finder.h"
 #include "text/languages.h"
 #include "text/segmenters/segmenter.h"
 #include "text/tokenizer.h"
@@ -27,7 +27,7 @@ struct clf__tokenizer {
     const struct clf__tokenizer_class *class;             /* or NULL */
     struct clf__vocabulary vocabulary, target_vocabulary; /* the second one if they are separate */
     struct clf__tokenizer_side source, target;            /* with one model, both share the state */
-    struct clf__found_pieces found;
+    struct clf__token_finder found;
     struct clf__languages languages;
     enum clf__language_place place;
     char *source_language, *target_language; /* default languages; may be NULL */

@@ -13,18 +13,18 @@ static clf_status load_vocabulary(struct clf__vocabulary *out, const char *folde
                                   const struct clf__added_tokens *added)
 {
     char *path = NULL;
-    struct clf__pieces own = {.count = 0}, merged = {.count = 0};
+    struct clf__token_list own = {.count = 0}, merged = {.count = 0};
     CLF__TRY(clf__path_join(&path, folder, name));
     clf_status status = clf__vocabulary_read(&own, path);
     if (status == CLF_OK) {
-        struct clf__own_pieces pieces = {&own, own.count, name};
+        struct clf__own_tokens pieces = {&own, own.count, name};
         status = clf__added_tokens_merge(&merged, &pieces, added, rows);
     }
     if (status == CLF_OK) {
         status = clf__vocabulary_take(out, &merged, path);
     }
-    clf__pieces_free(&own);
-    clf__pieces_free(&merged);
+    clf__token_list_free(&own);
+    clf__token_list_free(&merged);
     clf__free(path);
     return clf__tokenizer_needed(status);
 }
@@ -67,7 +67,7 @@ static clf_status load_vocabularies(struct clf__tokenizer *tokenizer, const char
     }
     if (!options->separate) {
         clf__tokenizer_find_in_text(tokenizer);
-        return clf__found_pieces_collect(&tokenizer->found, &tokenizer->vocabulary);
+        return clf__token_finder_collect(&tokenizer->found, &tokenizer->vocabulary);
     }
     return CLF_OK;
 }
@@ -299,7 +299,7 @@ void clf__tokenizer_free(struct clf__tokenizer *tokenizer)
             close_segmenter(&tokenizer->target);
         }
         close_segmenter(&tokenizer->source);
-        clf__found_pieces_free(&tokenizer->found);
+        clf__token_finder_free(&tokenizer->found);
         clf__languages_free(&tokenizer->languages);
         clf__free(tokenizer->source_language);
         clf__free(tokenizer->target_language);

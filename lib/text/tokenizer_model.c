@@ -31,7 +31,7 @@ void clf__tokenizer_find_in_text(struct clf__tokenizer *tokenizer)
 {
     struct clf__vocabulary *vocabulary = &tokenizer->vocabulary;
     for (int32_t id = 0; id < vocabulary->size; id++) {
-        vocabulary->marks[id] &= (uint16_t)~CLF__PIECE_NORMALIZED;
+        vocabulary->marks[id] &= (uint16_t)~CLF__TOKEN_NORMALIZED;
     }
 }
 
@@ -42,7 +42,7 @@ struct whole_model {
     const struct clf__class_settings *settings;
     const struct clf__segmenter *segmenter;
     void *state;
-    struct clf__pieces pieces, merged;
+    struct clf__token_list pieces, merged;
 };
 
 static clf_status add_vocabulary(struct whole_model *whole)
@@ -58,8 +58,8 @@ static void mark_special(void *user, const char *text, int marks)
 {
     struct clf__vocabulary *vocabulary = user;
     int32_t id = clf__vocabulary_id(vocabulary, text, strlen(text));
-    if (id >= 0 && (vocabulary->marks[id] & CLF__PIECE_FOUND) == 0) {
-        vocabulary->marks[id] |= (uint16_t)(CLF__PIECE_FOUND | CLF__PIECE_SPECIAL | marks);
+    if (id >= 0 && (vocabulary->marks[id] & CLF__TOKEN_FOUND) == 0) {
+        vocabulary->marks[id] |= (uint16_t)(CLF__TOKEN_FOUND | CLF__TOKEN_SPECIAL | marks);
     }
 }
 
@@ -73,7 +73,7 @@ static void mark_specials(struct whole_model *whole, struct clf__vocabulary *voc
         mark_special(vocabulary, *special, 0);
         int32_t id = clf__vocabulary_id(vocabulary, *special, strlen(*special));
         if (id >= 0) {
-            vocabulary->marks[id] |= (uint16_t)(CLF__PIECE_SPECIAL | (eats_left ? CLF__PIECE_EATS_LEFT : 0));
+            vocabulary->marks[id] |= (uint16_t)(CLF__TOKEN_SPECIAL | (eats_left ? CLF__TOKEN_LSTRIP : 0));
         }
     }
 }
@@ -85,13 +85,13 @@ static clf_status make_vocabulary(struct whole_model *whole)
     const char *file = class->has_vocabulary  ? "vocab.json"
                        : class->model != NULL ? class->model
                                               : "tokenizer_config.json";
-    struct clf__pieces *pieces = &whole->pieces;
+    struct clf__token_list *pieces = &whole->pieces;
     if (class->before != NULL) {
         CLF__TRY(class->before(pieces));
     }
     CLF__TRY(class->has_vocabulary ? add_vocabulary(whole)
                                    : whole->segmenter->add_pieces(whole->state, pieces, class->skipped));
-    struct clf__own_pieces own = {pieces, pieces->count, file};
+    struct clf__own_tokens own = {pieces, pieces->count, file};
     if (class->behind != NULL) {
         CLF__TRY(class->behind(pieces, whole->settings));
     }
@@ -125,7 +125,7 @@ static clf_status load_whole(struct whole_model *whole, const char *unknown_toke
     if (tokenizer->options.source_vocabulary > 0) {
         tokenizer->source = *target;
     }
-    return clf__found_pieces_collect(&tokenizer->found, &tokenizer->vocabulary);
+    return clf__token_finder_collect(&tokenizer->found, &tokenizer->vocabulary);
 }
 
 clf_status clf__tokenizer_load_model(struct clf__tokenizer *tokenizer,
@@ -140,8 +140,8 @@ clf_status clf__tokenizer_load_model(struct clf__tokenizer *tokenizer,
         .segmenter = segmenter != NULL ? segmenter : &clf__segmenter_sentencepiece,
     };
     clf_status status = load_whole(&whole, unknown_token);
-    clf__pieces_free(&whole.pieces);
-    clf__pieces_free(&whole.merged);
+    clf__token_list_free(&whole.pieces);
+    clf__token_list_free(&whole.merged);
     return status;
 }
 

@@ -7,13 +7,13 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "text/pieces.h"
+#include "text/token_list.h"
 
 enum { MAX_FILE_BYTES = 1 << 28 };
 
 /* Finds the slot of a token, or the free slot for it. Token i is the first member of item i; items have
  * `stride` bytes. */
-static uint32_t find_slot(const struct clf__piece_slots *slots, const void *items, size_t stride,
+static uint32_t find_slot(const struct clf__token_slots *slots, const void *items, size_t stride,
                           const char *piece, size_t length)
 {
     uint32_t mask = slots->count - 1, slot = (uint32_t)clf__hash(piece, length) & mask;
@@ -30,10 +30,10 @@ static uint32_t find_slot(const struct clf__piece_slots *slots, const void *item
 }
 
 /* Allocates slots for `room` tokens and inserts `count`. */
-static clf_status make_slots(struct clf__piece_slots *out, int room, const void *items, size_t stride,
+static clf_status make_slots(struct clf__token_slots *out, int room, const void *items, size_t stride,
                              int count)
 {
-    struct clf__piece_slots slots = {.count = 1};
+    struct clf__token_slots slots = {.count = 1};
     while (slots.count < 2 * (uint32_t)room) {
         slots.count *= 2;
     }
@@ -51,7 +51,7 @@ static clf_status make_slots(struct clf__piece_slots *out, int room, const void 
 
 int32_t clf__vocabulary_id(const struct clf__vocabulary *vocabulary, const char *piece, size_t length)
 {
-    const struct clf__piece_slots *slots = &vocabulary->slots;
+    const struct clf__token_slots *slots = &vocabulary->slots;
     return slots->items[find_slot(slots, vocabulary->pieces, sizeof *vocabulary->pieces, piece, length)];
 }
 
@@ -154,7 +154,7 @@ clf_status clf__vocabulary_load(struct clf__vocabulary *out, const char *path, i
     return CLF_OK;
 }
 
-static clf_status add_pieces(struct clf__pieces *out, struct clf__vocabulary *vocabulary, json_t *root)
+static clf_status add_pieces(struct clf__token_list *out, struct clf__vocabulary *vocabulary, json_t *root)
 {
     vocabulary->size = (int)json_object_size(root);
     if (vocabulary->size == 0) {
@@ -162,12 +162,12 @@ static clf_status add_pieces(struct clf__pieces *out, struct clf__vocabulary *vo
     }
     CLF__TRY(place_pieces(vocabulary, root));
     for (int id = 0; id < vocabulary->size; id++) {
-        CLF__TRY(clf__pieces_add(out, vocabulary->pieces[id], strlen(vocabulary->pieces[id]), 0));
+        CLF__TRY(clf__token_list_add(out, vocabulary->pieces[id], strlen(vocabulary->pieces[id]), 0));
     }
     return CLF_OK;
 }
 
-clf_status clf__vocabulary_read(struct clf__pieces *out, const char *path)
+clf_status clf__vocabulary_read(struct clf__token_list *out, const char *path)
 {
     struct clf__json json;
     struct clf__vocabulary vocabulary = {.path = (char *)path};
@@ -179,7 +179,7 @@ clf_status clf__vocabulary_read(struct clf__pieces *out, const char *path)
     return status;
 }
 
-static clf_status take(struct clf__vocabulary *vocabulary, struct clf__pieces *pieces, const char *path)
+static clf_status take(struct clf__vocabulary *vocabulary, struct clf__token_list *pieces, const char *path)
 {
     CLF__TRY(clf__copy_string(&vocabulary->path, path));
     if (pieces->count < 1 || pieces->count > CLF__MAX_VOCABULARY) {
@@ -205,12 +205,12 @@ static clf_status take(struct clf__vocabulary *vocabulary, struct clf__pieces *p
     return CLF_OK;
 }
 
-clf_status clf__vocabulary_take(struct clf__vocabulary *out, struct clf__pieces *pieces, const char *path)
+clf_status clf__vocabulary_take(struct clf__vocabulary *out, struct clf__token_list *pieces, const char *path)
 {
     *out = (struct clf__vocabulary){0};
     struct clf__vocabulary vocabulary = {.size = 0};
     clf_status status = take(&vocabulary, pieces, path);
-    clf__pieces_free(pieces);
+    clf__token_list_free(pieces);
     if (status != CLF_OK) {
         clf__vocabulary_free(&vocabulary);
         return status;
@@ -230,7 +230,7 @@ void clf__vocabulary_free(struct clf__vocabulary *vocabulary)
 }
 
 /* Doubles the capacity, with twice as many slots. */
-static clf_status grow(struct clf__piece_counts *counts)
+static clf_status grow(struct clf__token_counts *counts)
 {
     if (counts->capacity > 1 << 28) {
         return clf__fail(CLF_TEXT, "a text with more than %d different tokens is not supported",
@@ -243,9 +243,9 @@ static clf_status grow(struct clf__piece_counts *counts)
     return CLF_OK;
 }
 
-clf_status clf__piece_counts_add(void *user, const char *piece, size_t length)
+clf_status clf__token_counts_add(void *user, const char *piece, size_t length)
 {
-    struct clf__piece_counts *counts = user;
+    struct clf__token_counts *counts = user;
     if (counts->count == counts->capacity) {
         CLF__TRY(grow(counts));
     }
@@ -254,7 +254,7 @@ clf_status clf__piece_counts_add(void *user, const char *piece, size_t length)
     if (*item < 0) {
         char *copy = NULL;
         CLF__TRY(clf__copy_bytes(&copy, piece, length));
-        counts->items[counts->count] = (struct clf__counted_piece){copy, 0};
+        counts->items[counts->count] = (struct clf__counted_token){copy, 0};
         *item = counts->count++;
     }
     counts->items[*item].count++;
@@ -263,28 +263,28 @@ clf_status clf__piece_counts_add(void *user, const char *piece, size_t length)
 
 static int by_count(const void *left, const void *right)
 {
-    const struct clf__counted_piece *a = left, *b = right;
+    const struct clf__counted_token *a = left, *b = right;
     if (a->count != b->count) {
         return a->count > b->count ? -1 : 1;
     }
     return strcmp(a->piece, b->piece);
 }
 
-void clf__piece_counts_sort(struct clf__piece_counts *counts)
+void clf__token_counts_sort(struct clf__token_counts *counts)
 {
     if (counts->count > 0) {
         qsort(counts->items, (size_t)counts->count, sizeof *counts->items, by_count);
     }
 }
 
-void clf__piece_counts_free(struct clf__piece_counts *counts)
+void clf__token_counts_free(struct clf__token_counts *counts)
 {
     for (int i = 0; i < counts->count; i++) {
         clf__free((void *)counts->items[i].piece);
     }
     clf__free(counts->items);
     clf__free(counts->slots.items);
-    *counts = (struct clf__piece_counts){0};
+    *counts = (struct clf__token_counts){0};
 }
 
 clf_status clf__vocabulary_write(const char *path, const char *const *pieces, int count)

@@ -11,10 +11,10 @@
 /* Maximum vocabulary size. */
 enum { CLF__MAX_VOCABULARY = 1 << 24 };
 
-struct clf__pieces;
+struct clf__token_list;
 
 /* A hash table with open addressing for tokens stored elsewhere. */
-struct clf__piece_slots {
+struct clf__token_slots {
     int32_t *items; /* (count) index of a token, or -1 */
     uint32_t count; /* a power of two, at least twice the number of tokens */
 };
@@ -23,40 +23,40 @@ struct clf__vocabulary {
     char *path;                    /* source file for error messages */
     char *text;                    /* all tokens, NUL-terminated, in order of id */
     const char **pieces;           /* (size) into text */
-    struct clf__piece_slots slots; /* of ids */
-    uint16_t *marks;               /* (size) flags from text/pieces.h */
+    struct clf__token_slots slots; /* of ids */
+    uint16_t *marks;               /* (size) flags from text/token_list.h */
     int size;
 };
 
 /* Reads a JSON object of token: id with the ids 0 .. size-1, each once; size 0: any number. */
 clf_status clf__vocabulary_load(struct clf__vocabulary *out, const char *path, int size);
 /* Appends the tokens of such a file to a list, in order of id. */
-clf_status clf__vocabulary_read(struct clf__pieces *out, const char *path);
+clf_status clf__vocabulary_read(struct clf__token_list *out, const char *path);
 void clf__vocabulary_free(struct clf__vocabulary *vocabulary);
 
 /* Builds a vocabulary from the tokens read from `path`, and empties the list. Of two equal tokens the first
    is found. */
-clf_status clf__vocabulary_take(struct clf__vocabulary *out, struct clf__pieces *pieces, const char *path);
+clf_status clf__vocabulary_take(struct clf__vocabulary *out, struct clf__token_list *pieces, const char *path);
 
 /* Returns the id of a token of `length` bytes, or -1. */
 int32_t clf__vocabulary_id(const struct clf__vocabulary *vocabulary, const char *piece, size_t length);
 
-struct clf__counted_piece {
+struct clf__counted_token {
     const char *piece; /* owned */
     int64_t count;
 };
 
 /* Distinct tokens with their counts, in order of first occurrence; zero-initialise. */
-struct clf__piece_counts {
-    struct clf__counted_piece *items;
+struct clf__token_counts {
+    struct clf__counted_token *items;
     int count, capacity;
-    struct clf__piece_slots slots; /* of items */
+    struct clf__token_slots slots; /* of items */
 };
-/* Counts one token: a clf__piece_function with the counts as `user`. */
-clf_status clf__piece_counts_add(void *user, const char *piece, size_t length);
+/* Counts one token: a clf__token_function with the counts as `user`. */
+clf_status clf__token_counts_add(void *user, const char *piece, size_t length);
 /* Sorts by descending count; ties by bytes. Nothing can be counted afterwards. */
-void clf__piece_counts_sort(struct clf__piece_counts *counts);
-void clf__piece_counts_free(struct clf__piece_counts *counts);
+void clf__token_counts_sort(struct clf__token_counts *counts);
+void clf__token_counts_free(struct clf__token_counts *counts);
 
 /* Writes a vocab.json in which token i has the id i, atomically. */
 clf_status clf__vocabulary_write(const char *path, const char *const *pieces, int count);

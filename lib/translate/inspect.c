@@ -157,9 +157,9 @@ static json_t *tokenizer_object(const struct inspection *inspection)
         "separate_vocabularies", config->separate_vocabularies, "source_pieces", config->source_vocabulary,
         "target_pieces", config->target_vocabulary, "model_max_length",
         limit > 0 ? json_integer(limit) : json_null(), "end_piece",
-        piece(clf__tokenizer_target_piece(tokenizer, config->end_id)), "pad_piece",
-        piece(clf__tokenizer_target_piece(tokenizer, config->pad_id)), "decoder_start_piece",
-        piece(clf__tokenizer_target_piece(tokenizer, config->decoder_start_id)), "source_language",
+        piece(clf__tokenizer_target_token(tokenizer, config->end_id)), "pad_piece",
+        piece(clf__tokenizer_target_token(tokenizer, config->pad_id)), "decoder_start_piece",
+        piece(clf__tokenizer_target_token(tokenizer, config->decoder_start_id)), "source_language",
         piece(clf__tokenizer_source_language(tokenizer)), "target_language",
         piece(clf__tokenizer_target_language(tokenizer)), "languages", language_array(tokenizer));
 }

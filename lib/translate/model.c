@@ -201,7 +201,7 @@ void clf_model_free(struct clf_model *model)
 
 const char *clf_target_piece(const struct clf_model *model, int32_t id)
 {
-    return clf__tokenizer_target_piece(model->tokenizer, id);
+    return clf__tokenizer_target_token(model->tokenizer, id);
 }
 
 int32_t clf_target_id(const struct clf_model *model, const char *piece)

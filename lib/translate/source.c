@@ -151,7 +151,7 @@ clf_status clf__prefix_read(struct clf__ids *out, const struct clf_translator *t
         if (clf__is_end(search, out->data[i])) {
             return clf__fail(CLF_TEXT,
                              "the target prefix contains \"%s\", which ends a translation; remove it",
-                             clf__tokenizer_target_piece(model->tokenizer, out->data[i]));
+                             clf__tokenizer_target_token(model->tokenizer, out->data[i]));
         }
     }
     if (out->count > 0 && translator->options.forced_first >= 0) {

@@ -1,7 +1,7 @@
 /* Replaces unknown tokens of a translation by the source tokens with the most attention (Luong et al.
    2015). */
 #include "base/memory.h"
-#include "text/pieces.h"
+#include "text/token_list.h"
 #include "translate/internal.h"
 
 /* Returns the alignment layer of the options if set; otherwise the model's, or the one that usually aligns
@@ -33,7 +33,7 @@ static int place_in_whole(const struct clf_translator *translator, const struct 
 }
 
 static clf_status write_text(struct clf_hypothesis *hypothesis, const struct clf_translator *translator,
-                             const struct clf__source *source, const struct clf__pieces *tokens,
+                             const struct clf__source *source, const struct clf__token_list *tokens,
                              const int *links)
 {
     const struct clf__tokenizer *tokenizer = translator->model->tokenizer;
@@ -42,7 +42,7 @@ static clf_status write_text(struct clf_hypothesis *hypothesis, const struct clf
     CLF__TRY(clf__allocate(&given, (size_t)hypothesis->count, sizeof *given));
     for (int i = 0; i < hypothesis->count; i++) {
         int is_unknown = hypothesis->ids[i] == clf__tokenizer_unknown(tokenizer);
-        given[i] = is_unknown ? clf__pieces_at(tokens, place_in_whole(translator, source, links[i])) : NULL;
+        given[i] = is_unknown ? clf__token_list_at(tokens, place_in_whole(translator, source, links[i])) : NULL;
     }
     clf_status status = clf__tokenizer_decode_given(tokenizer, &text, hypothesis->ids, hypothesis->count,
                                                     given, translator->options.pieces);
@@ -54,7 +54,7 @@ static clf_status write_text(struct clf_hypothesis *hypothesis, const struct clf
 }
 
 /* Reads the source's own tokens as written, including the task prefix. */
-static clf_status read_tokens(struct clf__pieces *tokens, const struct clf_translator *translator,
+static clf_status read_tokens(struct clf__token_list *tokens, const struct clf_translator *translator,
                               const struct clf_line *line)
 {
     struct clf_line whole;
@@ -80,7 +80,7 @@ static int has_unknown(const struct clf_hypothesis *hypothesis, const struct clf
 clf_status clf__unknown_replace(struct clf_hypothesis *hypothesis, struct clf_translator *translator,
                                 const struct clf__source *source, const struct clf_line *line)
 {
-    struct clf__pieces tokens = {0};
+    struct clf__token_list tokens = {0};
     int *links = NULL;
     if (!has_unknown(hypothesis, translator)) {
         return CLF_OK;
@@ -92,7 +92,7 @@ clf_status clf__unknown_replace(struct clf_hypothesis *hypothesis, struct clf_tr
     if (status == CLF_OK) {
         status = write_text(hypothesis, translator, source, &tokens, links);
     }
-    clf__pieces_free(&tokens);
+    clf__token_list_free(&tokens);
     clf__free(links);
     return status;
 }

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "text/moses/cutter.h"
-#include "text/pieces.h"
+#include "text/token_list.h"
 #include "text/segmenters/pairs.h"
 #include "text/segmenters/segmenter.h"
 
@@ -15,7 +15,7 @@ static clf_status keep(void *user, const char *piece, size_t length)
 {
     fuzz_check(length > 0 && memchr(piece, ' ', length) == NULL && memchr(piece, '\0', length) == NULL);
     fuzz_check(clf__utf8_valid_prefix(piece, length) == length);
-    return clf__pieces_add(user, piece, length, 0);
+    return clf__token_list_add(user, piece, length, 0);
 }
 
 /* --- Texts --- */
@@ -37,7 +37,7 @@ static const void *open_language(size_t number)
     return states[number % count];
 }
 
-static void join(const void *state, const struct clf__pieces *pieces)
+static void join(const void *state, const struct clf__token_list *pieces)
 {
     const char **items = NULL, *piece = pieces->text;
     char *text;
@@ -55,13 +55,13 @@ static void join(const void *state, const struct clf__pieces *pieces)
 /* The text's own words are joined too, as a model may generate anything. */
 static void use_text(const void *state, const char *text, size_t size)
 {
-    struct clf__pieces cut = {.count = 0}, words = {.count = 0};
+    struct clf__token_list cut = {.count = 0}, words = {.count = 0};
     fuzz_check(clf__segmenter_moses.segment(state, text, size, keep, &cut) == CLF_OK);
     fuzz_check(clf__segmenter_words.segment(NULL, text, size, keep, &words) == CLF_OK);
     join(state, &cut);
     join(state, &words);
-    clf__pieces_free(&cut);
-    clf__pieces_free(&words);
+    clf__token_list_free(&cut);
+    clf__token_list_free(&words);
 }
 
 /* --- Files --- */
@@ -74,7 +74,7 @@ static void check_failure(clf_status status, const char *path)
 /* The subwords, without the @@ of all but the last, form the word. */
 static void cut_word(const struct clf__pairs *read, struct clf__pairs_work *work, const char *word)
 {
-    struct clf__pieces pieces = {.count = 0};
+    struct clf__token_list pieces = {.count = 0};
     fuzz_check(clf__pairs_cut(read, work, word, strlen(word), keep, &pieces) == CLF_OK && pieces.count > 0);
     const char *piece = pieces.text, *rest = word;
     for (int i = 0; i < pieces.count; i++) {
@@ -85,7 +85,7 @@ static void cut_word(const struct clf__pairs *read, struct clf__pairs_work *work
         piece += size + 1;
     }
     fuzz_check(*rest == '\0');
-    clf__pieces_free(&pieces);
+    clf__token_list_free(&pieces);
 }
 
 static void use_pairs(const uint8_t *data, size_t size)

@@ -29,7 +29,7 @@ void spm_append_field(struct bytes *bytes, uint64_t tag, const void *data, size_
 /* Loads and uses a model in a memory block of exactly its size. */
 clf_status spm_use(const uint8_t *data, size_t size);
 
-/* A clf__piece_function that adds the sizes of all tokens to a size_t, its user. */
+/* A clf__token_function that adds the sizes of all tokens to a size_t, its user. */
 clf_status spm_drop_piece(void *user, const char *piece, size_t length);
 
 #endif

@@ -18,7 +18,7 @@ struct clf__tokenizer *tokenizer_load(const char *folder, const struct clf__toke
 /* Loads a tokenizer of a new folder with the 7 words. */
 struct clf__tokenizer *tokenizer_load_words(const struct clf__tokenizer_options *options);
 
-/* A clf__piece_function that appends tokens to its user, a text, each followed by a slash. */
+/* A clf__token_function that appends tokens to its user, a text, each followed by a slash. */
 clf_status tokenizer_add_piece(void *user, const char *piece, size_t length);
 
 #define assert_ids(ids, ...)                                                                                 \

@@ -200,7 +200,7 @@ static void test_codes(void **state)
     struct clf__framing framing;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         assert_ok(clf__tokenizer_frame(&framing, tokenizer, NULL, rows[i][0]));
-        assert_string_equal(clf__tokenizer_target_piece(tokenizer, framing.forced_first), rows[i][1]);
+        assert_string_equal(clf__tokenizer_target_token(tokenizer, framing.forced_first), rows[i][1]);
     }
     static const char *const bad[][2] = {
         {"zh", "matches several languages of the model: \"zho_Hans\", \"zho_Hant\"; use one of these"},
@@ -276,8 +276,8 @@ static void test_rows_behind_the_pieces(void **state)
     struct clf__tokenizer *tokenizer = load("text/t5");
     char *text;
     static const int32_t ids[] = {8, 279, 8, 259, 1, 0};
-    assert_string_equal(clf__tokenizer_target_piece(tokenizer, 259), "<extra_id_0>");
-    assert_string_equal(clf__tokenizer_target_piece(tokenizer, 279), "<unused_279>");
+    assert_string_equal(clf__tokenizer_target_token(tokenizer, 259), "<extra_id_0>");
+    assert_string_equal(clf__tokenizer_target_token(tokenizer, 279), "<unused_279>");
     assert_ok(clf__tokenizer_decode(tokenizer, &text, ids, 6, 0));
     assert_string_equal(text, "ss");
     clf__free(text);
@@ -286,7 +286,7 @@ static void test_rows_behind_the_pieces(void **state)
     struct clf__tokenizer_options options = folders[6].options;
     options.source_vocabulary = options.target_vocabulary = 161;
     tokenizer = tokenizer_load(support_fixture("text/t5"), &options);
-    assert_string_equal(clf__tokenizer_target_piece(tokenizer, 160), "<extra_id_99>");
+    assert_string_equal(clf__tokenizer_target_token(tokenizer, 160), "<extra_id_99>");
     clf__tokenizer_free(tokenizer);
     const char *folder = copy_folder("text/t5", "{\"extra_ids\": 0, \"added_tokens_decoder\": {\"160\": "
                                                 "{\"content\": \"<new>\", \"special\": false}}}");

@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "text/pieces.h"
+#include "text/token_list.h"
 #include "text/vocabulary.h"
 
 static char path[256];
@@ -157,10 +157,10 @@ static void test_bad_files(void **state)
 static void test_pieces_that_are_not_utf8(void **state)
 {
     (void)state;
-    struct clf__pieces pieces = {0};
+    struct clf__token_list pieces = {0};
     struct clf__vocabulary vocabulary;
-    assert_ok(clf__pieces_add(&pieces, "a\xc3\xa9", 3, 0));
-    assert_ok(clf__pieces_add(&pieces, "b\xc3", 2, 0));
+    assert_ok(clf__token_list_add(&pieces, "a\xc3\xa9", 3, 0));
+    assert_ok(clf__token_list_add(&pieces, "b\xc3", 2, 0));
     assert_fails(clf__vocabulary_take(&vocabulary, &pieces, "vocab.txt"), CLF_FORMAT,
                  "vocab.txt: token 1 (\"b\\xc3\") is not UTF-8; download it again");
 }

@@ -50,7 +50,7 @@ static void assert_pieces(const struct made *made, int first, const char *expect
     for (int id = first; id < made->description.target_vocabulary; id++) {
         size_t used = strlen(text);
         snprintf(text + used, sizeof text - used, "%s%s", id > first ? " " : "",
-                 clf__tokenizer_target_piece(made->tokenizer, id));
+                 clf__tokenizer_target_token(made->tokenizer, id));
     }
     assert_string_equal(text, expected);
 }
@@ -112,8 +112,8 @@ static void test_two_vocabularies(void **state)
         assert_int_equal(made.description.target_vocabulary, special + 5);
         assert_int_equal(made.description.pad_id, i == 0 ? 1 : 2);
         assert_pieces(&made, special, "a b the y z");
-        assert_string_equal(clf__tokenizer_source_piece(made.tokenizer, special), "a");
-        assert_string_equal(clf__tokenizer_source_piece(made.tokenizer, special + 1), "the");
+        assert_string_equal(clf__tokenizer_source_token(made.tokenizer, special), "a");
+        assert_string_equal(clf__tokenizer_source_token(made.tokenizer, special + 1), "the");
         clf__tokenizer_free(made.tokenizer);
     }
 }
@@ -249,9 +249,9 @@ static void test_pieces(void **state)
     assert_int_equal(made.description.pad_id, 299);
     assert_int_equal(made.description.end_id, 0);
     assert_int_equal(made.description.start_id, -1);
-    assert_string_equal(clf__tokenizer_target_piece(made.tokenizer, 0), "</s>");
-    assert_string_equal(clf__tokenizer_target_piece(made.tokenizer, 1), "<unk>");
-    assert_string_equal(clf__tokenizer_target_piece(made.tokenizer, 299), "<pad>");
+    assert_string_equal(clf__tokenizer_target_token(made.tokenizer, 0), "</s>");
+    assert_string_equal(clf__tokenizer_target_token(made.tokenizer, 1), "<unk>");
+    assert_string_equal(clf__tokenizer_target_token(made.tokenizer, 299), "<pad>");
     assert_round_trip(&made, "The cat is asleep on the table.");
     assert_round_trip(&made, "Le chat dort sur la table.");
     clf__tokenizer_free(made.tokenizer);

@@ -198,7 +198,7 @@ static void test_interrupted_while_reading(void **state)
     char *lines[] = {"the cat sat there", "", " "};
     for (int i = 0; i < 3; i++) {
         const char *output = path_in(support_temporary_folder(), "made.spm");
-        struct clf__piece_training training = {.next = give_for_ever,
+        struct clf__sentencepiece_training training = {.next = give_for_ever,
                                                .rewind = begin_again,
                                                .user = lines[i],
                                                .pieces = 20,

@@ -13,7 +13,7 @@ static const char *const codes[] = {
 /* "language_codes" of the WMT 2021 models. */
 static const char *const wmt21_codes[] = {"en", "ha", "is", "ja", "cs", "ru", "zh", "de", NULL};
 
-static clf_status behind(struct clf__pieces *pieces, const struct clf__class_settings *settings)
+static clf_status behind(struct clf__token_list *pieces, const struct clf__class_settings *settings)
 {
     const char *list = settings->language_codes;
     int is_wmt21 = list != NULL && strcmp(list, "wmt21") == 0;

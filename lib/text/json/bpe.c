@@ -97,7 +97,7 @@ static clf_status add_pair(struct pairs *pairs, struct pair pair)
 }
 
 static clf_status add_pairs_of(struct pairs *pairs, const struct clf__trie *trie,
-                               const struct clf__trie_piece *piece)
+                               const struct clf__trie_token *piece)
 {
     uint32_t node = 0;
     for (size_t i = 0; i + 1 < piece->size; i++) {
@@ -122,9 +122,9 @@ static clf_status add_pairs_of(struct pairs *pairs, const struct clf__trie *trie
 }
 
 static clf_status collect_pairs(struct pairs *pairs, const struct clf__trie *trie,
-                                const struct clf__model_pieces *pieces)
+                                const struct clf__model_tokens *pieces)
 {
-    const struct clf__trie_piece **by_id = NULL;
+    const struct clf__trie_token **by_id = NULL;
     CLF__TRY(clf__allocate(&by_id, (size_t)pieces->ids, sizeof *by_id));
     for (size_t i = 0; i < pieces->count; i++) {
         by_id[pieces->items[i].id] = &pieces->items[i];
@@ -140,7 +140,7 @@ static clf_status collect_pairs(struct pairs *pairs, const struct clf__trie *tri
 /* Builds a merge for every pair of tokens whose concatenation is a token, as transformers does for files with
  * scores but no merges (generate_merges). With by_result, pairs with the same result share a rank. */
 static clf_status make_merges(struct bpe *model, const struct clf__node *node,
-                              const struct clf__model_pieces *pieces, int by_result)
+                              const struct clf__model_tokens *pieces, int by_result)
 {
     struct pairs pairs = {.node = node};
     clf_status status = collect_pairs(&pairs, &model->trie, pieces);
@@ -157,7 +157,7 @@ static clf_status make_merges(struct bpe *model, const struct clf__node *node,
 }
 
 static clf_status read_merges(struct bpe *model, const struct clf__node *node,
-                              const struct clf__model_pieces *pieces)
+                              const struct clf__model_tokens *pieces)
 {
     const json_t *merges = json_object_get(node->value, "merges");
     if (json_is_true(merges) || json_is_string(merges)) { /* set by model_file.c and tiktoken.c */
@@ -194,16 +194,16 @@ static clf_status read_options(struct bpe *model, const struct clf__node *node)
 }
 
 static clf_status read_model(struct bpe *model, const struct clf__node *node,
-                             const struct clf__model_pieces *pieces)
+                             const struct clf__model_tokens *pieces)
 {
     CLF__TRY(read_options(model, node));
     CLF__TRY(clf__trie_build(&model->trie, pieces->items, pieces->count));
-    CLF__TRY(clf__model_read_piece(&model->unknown, node, "unk_token", &model->trie));
-    clf__model_byte_pieces(model->bytes, &model->trie);
+    CLF__TRY(clf__model_read_token(&model->unknown, node, "unk_token", &model->trie));
+    clf__model_byte_tokens(model->bytes, &model->trie);
     return read_merges(model, node, pieces);
 }
 
-static clf_status bpe_read(void **state, const struct clf__node *node, struct clf__model_pieces *pieces,
+static clf_status bpe_read(void **state, const struct clf__node *node, struct clf__model_tokens *pieces,
                            int32_t *unknown)
 {
     struct bpe *model = NULL;

@@ -191,7 +191,7 @@ static clf_status put_clean(struct clf__word_list *out, const char *text, size_t
 {
     char *copy = NULL;
     CLF__TRY(clf__copy_bytes(&copy, text, size));
-    clf__text_clean_up_piece(copy);
+    clf__text_clean_up_token(copy);
     clf_status status = clf__word_list_put(out, copy, strlen(copy));
     clf__free(copy);
     return status;

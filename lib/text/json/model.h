@@ -9,8 +9,8 @@
 #include "text/segmenters/segmenter.h"
 
 /* The tokens of a model, with their location for error messages; borrowed from the JSON. */
-struct clf__model_pieces {
-    struct clf__trie_piece *items; /* in any order, with unique ids 0 .. most - 1 */
+struct clf__model_tokens {
+    struct clf__trie_token *items; /* in any order, with unique ids 0 .. most - 1 */
     size_t count;
     int ids; /* highest id + 1 */
 };
@@ -37,7 +37,7 @@ struct clf__model_kind {
     const char *keys; /* options, and "type" */
     int has_list;     /* "vocab" is a list of [token, score]; otherwise an object of token: id */
     int cleans_up;    /* transformers applies clean_up_tokenization_spaces */
-    clf_status (*read)(void **state, const struct clf__node *node, struct clf__model_pieces *pieces,
+    clf_status (*read)(void **state, const struct clf__node *node, struct clf__model_tokens *pieces,
                        int32_t *unknown);
     void (*free)(void *state);
     clf_status (*cut)(const void *state, struct clf__model_work *work, const char *word, size_t size,
@@ -48,17 +48,17 @@ struct clf__model_kind {
 clf_status clf__model_find(const struct clf__model_kind **out, const struct clf__node *node);
 /* Reads every token of "vocab" and checks that ids are unique and in range. The caller frees
    pieces->items. */
-clf_status clf__model_read_pieces(struct clf__model_pieces *out, const struct clf__node *node,
+clf_status clf__model_read_tokens(struct clf__model_tokens *out, const struct clf__node *node,
                                   const struct clf__model_kind *kind);
 /* Looks up the token that a key names; *id is -1 if the key is missing. A name that is not a token is
    CLF_FORMAT. */
-clf_status clf__model_read_piece(int32_t *id, const struct clf__node *node, const char *key,
+clf_status clf__model_read_token(int32_t *id, const struct clf__node *node, const char *key,
                                  const struct clf__trie *trie);
 
 extern const struct clf__model_kind clf__model_unigram, clf__model_bpe, clf__model_word_piece,
     clf__model_word_level;
 
 /* Looks up the ids of <0x00> .. <0xFF>; -1 if there is no such token. */
-void clf__model_byte_pieces(int32_t ids[256], const struct clf__trie *trie);
+void clf__model_byte_tokens(int32_t ids[256], const struct clf__trie *trie);
 
 #endif

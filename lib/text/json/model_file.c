@@ -39,9 +39,9 @@ static clf_status damaged(const struct making *making)
 static clf_status add_token(struct making *making, json_t *piece, int id, int marks)
 {
     json_t *token = json_pack("{sisOsbsbsbsbsb}", "id", id, "content", piece, "special",
-                              (marks & CLF__PIECE_SPECIAL) != 0, "normalized", 0, "lstrip",
-                              (marks & CLF__PIECE_EATS_LEFT) != 0, "rstrip",
-                              (marks & CLF__PIECE_EATS_RIGHT) != 0, "single_word", 0);
+                              (marks & CLF__TOKEN_SPECIAL) != 0, "normalized", 0, "lstrip",
+                              (marks & CLF__TOKEN_LSTRIP) != 0, "rstrip",
+                              (marks & CLF__TOKEN_RSTRIP) != 0, "single_word", 0);
     return json_array_append_new(making->added, token) == 0 ? CLF_OK : no_memory(making);
 }
 
@@ -69,7 +69,7 @@ static clf_status add(struct making *making, const char *text, size_t size, doub
         return damaged(making);
     }
     clf_status status = has_row ? add_row(making, piece, score) : CLF_OK;
-    if (status == CLF_OK && (marks & CLF__PIECE_FOUND) != 0) {
+    if (status == CLF_OK && (marks & CLF__TOKEN_FOUND) != 0) {
         status = add_token(making, piece, making->count, marks);
     }
     json_decref(piece);
@@ -77,11 +77,11 @@ static clf_status add(struct making *making, const char *text, size_t size, doub
     return status;
 }
 
-static clf_status add_all(struct making *making, const struct clf__pieces *pieces, int has_row)
+static clf_status add_all(struct making *making, const struct clf__token_list *pieces, int has_row)
 {
     const char *text = pieces->text;
     for (int i = 0; i < pieces->count; i++) {
-        double score = (pieces->marks[i] & CLF__PIECE_FILLER) != 0 ? filler_score : 0;
+        double score = (pieces->marks[i] & CLF__TOKEN_FILLER) != 0 ? filler_score : 0;
         size_t size = strlen(text);
         CLF__TRY(add(making, text, size, score, pieces->marks[i], has_row));
         text += size + 1;
@@ -96,8 +96,8 @@ static clf_status add_of_model(void *user, const struct clf__spm_piece *piece)
         making->skipped--;
         return CLF_OK;
     }
-    int marks = piece->is_control        ? CLF__PIECE_FOUND | CLF__PIECE_SPECIAL
-                : piece->is_user_defined ? CLF__PIECE_FOUND
+    int marks = piece->is_control        ? CLF__TOKEN_FOUND | CLF__TOKEN_SPECIAL
+                : piece->is_user_defined ? CLF__TOKEN_FOUND
                                          : 0;
     return add(making, piece->text, piece->size, (double)piece->score, marks, 1);
 }
@@ -108,12 +108,12 @@ static clf_status add_pieces(struct making *making, const uint8_t *bytes, size_t
                              const struct clf__class_settings *settings)
 {
     const struct clf__tokenizer_class *class = making->class;
-    struct clf__pieces before = {.count = 0}, behind = {.count = 0};
+    struct clf__token_list before = {.count = 0}, behind = {.count = 0};
     clf_status status = class->before != NULL ? class->before(&before) : CLF_OK;
     if (status == CLF_OK) {
         status = add_all(making, &before, 1);
     }
-    clf__pieces_free(&before);
+    clf__token_list_free(&before);
     if (status == CLF_OK) {
         status = clf__spm_pieces(bytes, size, add_of_model, making);
     }
@@ -123,7 +123,7 @@ static clf_status add_pieces(struct making *making, const uint8_t *bytes, size_t
     if (status == CLF_OK) {
         status = add_all(making, &behind, json_is_array(making->vocab));
     }
-    clf__pieces_free(&behind);
+    clf__token_list_free(&behind);
     return status;
 }
 

@@ -7,13 +7,13 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "text/clean_up.h"
-#include "text/found.h"
+#include "text/token_finder.h"
 #include "text/json/added.h"
 #include "text/json/model_file.h"
 #include "text/json/part.h"
 #include "text/json/rebuilt.h"
 #include "text/json/tiktoken.h"
-#include "text/pieces.h"
+#include "text/token_list.h"
 
 static const struct clf__json_limits limits = {1 << 28, 1 << 26};
 
@@ -32,7 +32,7 @@ struct pipeline {
     struct clf__chain normalizer, pre_tokenizer, decoder;
     const struct clf__model_kind *kind;
     void *model;
-    struct clf__found_pieces raw, normalized; /* added tokens */
+    struct clf__token_finder raw, normalized; /* added tokens */
     struct renamed *renamed;                  /* (renamed_count) */
     int renamed_count;
     int cleans_up;
@@ -59,8 +59,8 @@ static void pipeline_free(void *state)
     if (pipeline->model != NULL) {
         pipeline->kind->free(pipeline->model);
     }
-    clf__found_pieces_free(&pipeline->raw);
-    clf__found_pieces_free(&pipeline->normalized);
+    clf__token_finder_free(&pipeline->raw);
+    clf__token_finder_free(&pipeline->normalized);
     for (int i = 0; i < pipeline->renamed_count; i++) {
         clf__free(pipeline->renamed[i].from);
         clf__free(pipeline->renamed[i].to);
@@ -117,8 +117,8 @@ static clf_status cut_normalized(const struct cutting *cutting)
     const char *text = work->normalized.bytes;
     size_t size = work->normalized.size, done = 0;
     int is_first = work->normalized.items[0].is_first;
-    struct clf__found_match match;
-    while (clf__found_pieces_next(&cutting->pipeline->normalized, &match, text, size, done)) {
+    struct clf__token_match match;
+    while (clf__token_finder_next(&cutting->pipeline->normalized, &match, text, size, done)) {
         CLF__TRY(cut_part(cutting, text + done, match.start - done, is_first && done == 0));
         CLF__TRY(cutting->function(cutting->user, match.id, text + match.start, match.end - match.start));
         done = match.end;
@@ -141,8 +141,8 @@ static clf_status cut_raw(const struct cutting *cutting, const char *text, size_
 static clf_status cut_text(const struct cutting *cutting, const char *text, size_t size)
 {
     size_t done = 0;
-    struct clf__found_match match;
-    while (clf__found_pieces_next(&cutting->pipeline->raw, &match, text, size, done)) {
+    struct clf__token_match match;
+    while (clf__token_finder_next(&cutting->pipeline->raw, &match, text, size, done)) {
         CLF__TRY(cut_raw(cutting, text + done, match.start - done, done == 0));
         CLF__TRY(cutting->function(cutting->user, match.id, text + match.start, match.end - match.start));
         done = match.end;
@@ -280,7 +280,7 @@ static clf_status rename_piece(struct pipeline *pipeline, struct clf__vocabulary
     struct renamed *renamed = &pipeline->renamed[pipeline->renamed_count];
     CLF__TRY(clf__copy_string(&renamed->from, vocabulary->pieces[id]));
     pipeline->renamed_count++;
-    vocabulary->marks[id] &= (uint16_t)~CLF__PIECE_SPECIAL;
+    vocabulary->marks[id] &= (uint16_t)~CLF__TOKEN_SPECIAL;
     return clf__copy_bytes(&renamed->to, words->size > 0 ? words->bytes : "", words->size);
 }
 
@@ -292,7 +292,7 @@ static clf_status add_normalized(struct pipeline *pipeline, struct clf__vocabula
     CLF__TRY(clf__word_list_add(words, piece, strlen(piece), 1));
     CLF__TRY(clf__chain_run(&pipeline->normalizer, words, spare));
     if (words->size > 0) {
-        CLF__TRY(clf__found_pieces_add(&pipeline->normalized, words->bytes, words->size, id,
+        CLF__TRY(clf__token_finder_add(&pipeline->normalized, words->bytes, words->size, id,
                                        vocabulary->marks[id]));
     }
     return words->size != strlen(piece) || memcmp(words->bytes, piece, words->size) != 0
@@ -302,10 +302,10 @@ static clf_status add_normalized(struct pipeline *pipeline, struct clf__vocabula
 
 static clf_status read_found(struct pipeline *pipeline, struct clf__vocabulary *vocabulary)
 {
-    const int wanted = CLF__PIECE_FOUND | CLF__PIECE_NORMALIZED;
+    const int wanted = CLF__TOKEN_FOUND | CLF__TOKEN_NORMALIZED;
     struct clf__word_list words = {.size = 0}, spare = {.size = 0};
     int count = 0;
-    CLF__TRY(clf__found_pieces_collect(&pipeline->raw, vocabulary));
+    CLF__TRY(clf__token_finder_collect(&pipeline->raw, vocabulary));
     for (int32_t id = 0; id < vocabulary->size; id++) {
         count += (vocabulary->marks[id] & wanted) == wanted;
     }
@@ -315,7 +315,7 @@ static clf_status read_found(struct pipeline *pipeline, struct clf__vocabulary *
             status = add_normalized(pipeline, vocabulary, id, &words, &spare);
         }
     }
-    clf__found_pieces_sort(&pipeline->normalized);
+    clf__token_finder_sort(&pipeline->normalized);
     clf__word_list_free(&words);
     clf__word_list_free(&spare);
     return status;
@@ -325,7 +325,7 @@ static clf_status read_model(struct pipeline *pipeline, struct clf__pipeline_res
                              const char *path, const struct clf__pipeline_options *options)
 {
     struct clf__node node = {.value = json_object_get(root, "model"), .path = path, .section = "model"};
-    struct clf__model_pieces pieces;
+    struct clf__model_tokens pieces;
     if (!json_is_object(node.value)) {
         return clf__node_fail(&node, CLF_FORMAT, "is not an object; download it again");
     }
@@ -336,7 +336,7 @@ static clf_status read_model(struct pipeline *pipeline, struct clf__pipeline_res
     if (options->source == CLF__PIPELINE_JSON && (json_is_true(merges) || json_is_string(merges))) {
         return clf__node_fail(&node, CLF_FORMAT, "has no list \"merges\"; download it again");
     }
-    CLF__TRY(clf__model_read_pieces(&pieces, &node, pipeline->kind));
+    CLF__TRY(clf__model_read_tokens(&pieces, &node, pipeline->kind));
     clf_status status = clf__added_vocabulary(&out->vocabulary, root, path, &pieces, options);
     if (status == CLF_OK) {
         status = pipeline->kind->read(&pipeline->model, &node, &pieces, &out->unknown);

@@ -8,7 +8,7 @@
 #include "base/base64.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "text/pieces.h"
+#include "text/token_list.h"
 #include "text/segmenters/byte_pairs.h"
 #include "text/speech_tokens.h"
 #include "text/vocabulary.h"
@@ -134,7 +134,7 @@ clf_status clf__tiktoken_count(int *out, const char *path, int rows)
 }
 
 /* Special tokens are found in text verbatim. */
-static json_t *added_tokens(const struct clf__pieces *pieces, int first)
+static json_t *added_tokens(const struct clf__token_list *pieces, int first)
 {
     json_t *list = json_array();
     const char *text = pieces->text;
@@ -151,7 +151,7 @@ static json_t *added_tokens(const struct clf__pieces *pieces, int first)
 }
 
 /* Builds tokenizer.json from the tokens read, followed by the special tokens. */
-static clf_status make(json_t **out, const struct reading *reading, const struct clf__pieces *specials)
+static clf_status make(json_t **out, const struct reading *reading, const struct clf__token_list *specials)
 {
     *out = json_pack("{so? s{ss sb} s{ss} s{ss sO sb ss}}", "added_tokens",
                      added_tokens(specials, reading->rank), "pre_tokenizer", "type", "ByteLevel",
@@ -168,7 +168,7 @@ static clf_status make(json_t **out, const struct reading *reading, const struct
 clf_status clf__tiktoken_read(json_t **out, const char *path, int rows)
 {
     struct reading reading = {.path = path};
-    struct clf__pieces specials = {.count = 0};
+    struct clf__token_list specials = {.count = 0};
     *out = NULL;
     clf_status status = read_file(&reading, rows);
     if (status == CLF_OK) {
@@ -177,13 +177,13 @@ clf_status clf__tiktoken_read(json_t **out, const char *path, int rows)
     if (status == CLF_OK) {
         status = make(out, &reading, &specials);
     }
-    clf__pieces_free(&specials);
+    clf__token_list_free(&specials);
     json_decref(reading.vocab);
     return status;
 }
 
 /* An empty entry is not a token: Whisper's vocab.json has one. */
-static clf_status read_vocabulary(struct reading *reading, struct clf__pieces *specials,
+static clf_status read_vocabulary(struct reading *reading, struct clf__token_list *specials,
                                   const struct clf__vocabulary *vocabulary)
 {
     static const char first[] = "<|endoftext|>";
@@ -201,7 +201,7 @@ static clf_status read_vocabulary(struct reading *reading, struct clf__pieces *s
         return clf__fail(CLF_OUT_OF_MEMORY, "%s: not enough host memory to read it", reading->path);
     }
     for (int id = reading->rank; id < vocabulary->size; id++) {
-        CLF__TRY(clf__pieces_add(specials, vocabulary->pieces[id], strlen(vocabulary->pieces[id]), 0));
+        CLF__TRY(clf__token_list_add(specials, vocabulary->pieces[id], strlen(vocabulary->pieces[id]), 0));
     }
     return check_bytes(reading);
 }
@@ -209,13 +209,13 @@ static clf_status read_vocabulary(struct reading *reading, struct clf__pieces *s
 clf_status clf__tiktoken_of_vocabulary(json_t **out, const struct clf__vocabulary *vocabulary)
 {
     struct reading reading = {.path = vocabulary->path};
-    struct clf__pieces specials = {.count = 0};
+    struct clf__token_list specials = {.count = 0};
     *out = NULL;
     clf_status status = read_vocabulary(&reading, &specials, vocabulary);
     if (status == CLF_OK) {
         status = make(out, &reading, &specials);
     }
-    clf__pieces_free(&specials);
+    clf__token_list_free(&specials);
     json_decref(reading.vocab);
     return status;
 }

@@ -7,7 +7,7 @@
 
 static int by_bytes(const void *left, const void *right)
 {
-    const struct clf__trie_piece *a = left, *b = right;
+    const struct clf__trie_token *a = left, *b = right;
     size_t shorter = a->size < b->size ? a->size : b->size;
     int order = memcmp(a->text, b->text, shorter);
     if (order != 0) {
@@ -24,7 +24,7 @@ struct range {
 struct builder {
     struct clf__trie *trie;
     struct range *ranges; /* of the nodes */
-    const struct clf__trie_piece *pieces;
+    const struct clf__trie_token *pieces;
 };
 
 static clf_status add_node(struct builder *builder, uint8_t label, struct range range)
@@ -49,7 +49,7 @@ static clf_status add_node(struct builder *builder, uint8_t label, struct range 
 static clf_status add_children(struct builder *builder, uint32_t node)
 {
     struct clf__trie *trie = builder->trie;
-    const struct clf__trie_piece *pieces = builder->pieces;
+    const struct clf__trie_token *pieces = builder->pieces;
     struct range range = builder->ranges[node];
     size_t at = range.first;
     for (; at < range.end && pieces[at].size == range.depth; at++) {
@@ -69,7 +69,7 @@ static clf_status add_children(struct builder *builder, uint32_t node)
     return CLF_OK;
 }
 
-clf_status clf__trie_build(struct clf__trie *out, struct clf__trie_piece *pieces, size_t count)
+clf_status clf__trie_build(struct clf__trie *out, struct clf__trie_token *pieces, size_t count)
 {
     struct clf__trie trie = {.count = 0};
     struct builder builder = {.trie = &trie, .pieces = pieces};

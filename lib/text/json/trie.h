@@ -19,14 +19,14 @@ struct clf__trie {
     uint32_t roots[256]; /* children of the root; 0: none */
 };
 
-struct clf__trie_piece {
+struct clf__trie_token {
     const char *text;
     size_t size;
     int32_t id;
 };
 
 /* Builds a trie from tokens in any order, which it sorts; of equal texts, the higher id is kept. */
-clf_status clf__trie_build(struct clf__trie *out, struct clf__trie_piece *pieces, size_t count);
+clf_status clf__trie_build(struct clf__trie *out, struct clf__trie_token *pieces, size_t count);
 void clf__trie_free(struct clf__trie *trie);
 
 /* Returns the child for a byte, or 0; node 0 is the root. */

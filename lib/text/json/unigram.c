@@ -38,7 +38,7 @@ static void unigram_free(void *state)
 }
 
 static clf_status read_model(struct unigram *model, const struct clf__node *node,
-                             const struct clf__model_pieces *pieces)
+                             const struct clf__model_tokens *pieces)
 {
     int unknown = -1;
     CLF__TRY(clf__node_bool(node, "byte_fallback", &model->falls_back));
@@ -53,11 +53,11 @@ static clf_status read_model(struct unigram *model, const struct clf__node *node
     }
     model->unknown_score = lowest - unknown_penalty;
     CLF__TRY(clf__trie_build(&model->trie, pieces->items, pieces->count));
-    clf__model_byte_pieces(model->bytes, &model->trie);
+    clf__model_byte_tokens(model->bytes, &model->trie);
     return CLF_OK;
 }
 
-static clf_status unigram_read(void **state, const struct clf__node *node, struct clf__model_pieces *pieces,
+static clf_status unigram_read(void **state, const struct clf__node *node, struct clf__model_tokens *pieces,
                                int32_t *unknown)
 {
     struct unigram *model = NULL;

@@ -19,7 +19,7 @@ static void word_level_free(void *state)
 }
 
 static clf_status word_level_read(void **state, const struct clf__node *node,
-                                  struct clf__model_pieces *pieces, int32_t *unknown)
+                                  struct clf__model_tokens *pieces, int32_t *unknown)
 {
     struct word_level *model = NULL;
     const char *name = NULL;

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "text/clean_up.h"
-#include "text/pieces.h"
+#include "text/token_list.h"
 
 enum { MAX_FILE_BYTES = 1 << 22 };
 
@@ -53,22 +53,22 @@ static int has_mark(const char *line, size_t size)
 }
 
 /* With the mark, the abbreviation is the text before the last space; it may be empty. */
-static clf_status add_line(struct clf__pieces *always, struct clf__pieces *numeric, const char *line,
+static clf_status add_line(struct clf__token_list *always, struct clf__token_list *numeric, const char *line,
                            size_t size)
 {
     if (size == 0 || *line == '#') {
         return CLF_OK;
     }
     if (!has_mark(line, size)) {
-        return clf__pieces_add(always, line, size, 0);
+        return clf__token_list_add(always, line, size, 0);
     }
     while (size > 0 && line[--size] != ' ') {
     }
-    return clf__pieces_add(numeric, line, size, 0);
+    return clf__token_list_add(numeric, line, size, 0);
 }
 
 /* Reads one abbreviation per line, except comments. */
-static clf_status read_lines(struct clf__pieces *always, struct clf__pieces *numeric, const char *text)
+static clf_status read_lines(struct clf__token_list *always, struct clf__token_list *numeric, const char *text)
 {
     while (*text != '\0') {
         const char *line = text;
@@ -82,7 +82,7 @@ static clf_status read_lines(struct clf__pieces *always, struct clf__pieces *num
 
 static clf_status take(struct clf__moses_abbreviations *out, const char *text, size_t size, const char *path)
 {
-    struct clf__pieces always = {.text = NULL}, numeric = {.text = NULL};
+    struct clf__token_list always = {.text = NULL}, numeric = {.text = NULL};
     clf_status status = memchr(text, '\0', size) == NULL && clf__utf8_valid_prefix(text, size) == size
                             ? read_lines(&always, &numeric, text)
                             : clf__fail(CLF_FORMAT, "%s: is not UTF-8 text; download it again", path);
@@ -92,8 +92,8 @@ static clf_status take(struct clf__moses_abbreviations *out, const char *text, s
     if (status == CLF_OK && numeric.count > 0) {
         status = clf__vocabulary_take(&out->numeric, &numeric, path);
     }
-    clf__pieces_free(&always);
-    clf__pieces_free(&numeric);
+    clf__token_list_free(&always);
+    clf__token_list_free(&numeric);
     return status;
 }
 

@@ -106,7 +106,7 @@ size_t clf__byte_level_word(const char *text, size_t size)
 }
 
 static clf_status cut_words(const struct state *side, struct clf__merge_work *work, const char *text,
-                            size_t size, clf__piece_function *function, void *user)
+                            size_t size, clf__token_function *function, void *user)
 {
     for (size_t length; size > 0; text += length, size -= length) {
         length = clf__byte_level_word(text, size);
@@ -116,7 +116,7 @@ static clf_status cut_words(const struct state *side, struct clf__merge_work *wo
 }
 
 static clf_status byte_level_segment(const void *state, const char *text, size_t size,
-                                     clf__piece_function *function, void *user)
+                                     clf__token_function *function, void *user)
 {
     const struct state *side = state;
     struct clf__merge_work work = {.capacity = 0};

@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "text/pieces.h"
+#include "text/token_list.h"
 
 enum { BYTES = 256, MAX_FILE_BYTES = 1 << 28 };
 
@@ -59,12 +59,12 @@ int clf__byte_pairs_character(char out[2], int byte)
     return character < 0x80 ? 1 : 2;
 }
 
-static clf_status add_bytes(struct clf__pieces *pieces)
+static clf_status add_bytes(struct clf__token_list *pieces)
 {
     for (int byte = 0; byte < BYTES; byte++) {
         char text[2];
         int length = clf__byte_pairs_character(text, byte);
-        CLF__TRY(clf__pieces_add(pieces, text, (size_t)length, 0));
+        CLF__TRY(clf__token_list_add(pieces, text, (size_t)length, 0));
     }
     return CLF_OK;
 }
@@ -101,7 +101,7 @@ static clf_status damaged(const char *path, int rank, const char *what)
 }
 
 /* Adds every symbol that a merge produces. */
-static clf_status add_results(struct clf__pieces *pieces, int *count, const char *text, const char *path)
+static clf_status add_results(struct clf__token_list *pieces, int *count, const char *text, const char *path)
 {
     struct line line;
     int is_damaged = 0;
@@ -115,7 +115,7 @@ static clf_status add_results(struct clf__pieces *pieces, int *count, const char
         memcpy(whole + line.left_size, line.right, line.right_size);
         size_t size = line.left_size + line.right_size;
         clf_status status = clf__utf8_valid_prefix(whole, size) == size
-                                ? clf__pieces_add(pieces, whole, size, 0)
+                                ? clf__token_list_add(pieces, whole, size, 0)
                                 : damaged(path, *count, "is not UTF-8");
         clf__free(whole);
         CLF__TRY(status);
@@ -144,7 +144,7 @@ static clf_status add_merges(struct clf__byte_pairs *pairs, int count, const cha
 
 static clf_status read_text(struct clf__byte_pairs *pairs, const char *text, const char *path)
 {
-    struct clf__pieces pieces = {0};
+    struct clf__token_list pieces = {0};
     int count = 0;
     clf_status status = add_bytes(&pieces);
     if (status == CLF_OK) {
@@ -153,7 +153,7 @@ static clf_status read_text(struct clf__byte_pairs *pairs, const char *text, con
     if (status == CLF_OK) {
         status = clf__vocabulary_take(&pairs->symbols, &pieces, path);
     }
-    clf__pieces_free(&pieces);
+    clf__token_list_free(&pieces);
     return status == CLF_OK ? add_merges(pairs, count, text) : status;
 }
 
@@ -181,7 +181,7 @@ void clf__byte_pairs_free(struct clf__byte_pairs *pairs)
 }
 
 clf_status clf__byte_pairs_cut(const struct clf__byte_pairs *pairs, struct clf__merge_work *work,
-                               const char *word, size_t size, clf__piece_function *function, void *user)
+                               const char *word, size_t size, clf__token_function *function, void *user)
 {
     CLF__TRY(clf__merge_begin(work, size));
     for (size_t i = 0; i < size; i++) {

@@ -19,7 +19,7 @@ void clf__byte_pairs_free(struct clf__byte_pairs *pairs);
 
 /* Segments a word of `size` bytes: merges the pair with the lowest rank first, the leftmost on ties. */
 clf_status clf__byte_pairs_cut(const struct clf__byte_pairs *pairs, struct clf__merge_work *work,
-                               const char *word, size_t size, clf__piece_function *function, void *user);
+                               const char *word, size_t size, clf__token_function *function, void *user);
 
 /* Writes the printable character of a byte; returns its size, 1 or 2. */
 int clf__byte_pairs_character(char out[2], int byte);

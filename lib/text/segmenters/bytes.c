@@ -7,25 +7,25 @@
 #include <unicode/utf8.h>
 
 #include "base/memory.h"
-#include "text/pieces.h"
+#include "text/token_list.h"
 #include "text/segmenters/byte_level.h"
 #include "text/segmenters/byte_pairs.h"
 
 enum { BYTES = 256 };
 
-static clf_status bytes_add_pieces(const void *state, struct clf__pieces *pieces, int skipped)
+static clf_status bytes_add_pieces(const void *state, struct clf__token_list *pieces, int skipped)
 {
     (void)state;
     for (int byte = skipped; byte < BYTES; byte++) {
         char text[2];
         int length = clf__byte_pairs_character(text, byte);
-        CLF__TRY(clf__pieces_add(pieces, text, (size_t)length, 0));
+        CLF__TRY(clf__token_list_add(pieces, text, (size_t)length, 0));
     }
     return CLF_OK;
 }
 
 static clf_status bytes_segment(const void *state, const char *text, size_t size,
-                                clf__piece_function *function, void *user)
+                                clf__token_function *function, void *user)
 {
     (void)state;
     for (size_t i = 0; i < size; i++) {

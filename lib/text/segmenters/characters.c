@@ -17,7 +17,7 @@ static clf_status characters_open(void **state, const struct clf__segmenter_fold
 /* State shared by the words of a text. */
 struct cutting {
     const char *delimiter;
-    clf__piece_function *function;
+    clf__token_function *function;
     void *user;
     int words;
 };
@@ -40,7 +40,7 @@ static clf_status cut_word(void *user, const char *word, size_t length)
 }
 
 static clf_status characters_segment(const void *state, const char *text, size_t size,
-                                     clf__piece_function *function, void *user)
+                                     clf__token_function *function, void *user)
 {
     struct cutting cutting = {state, function, user, 0};
     return clf__segmenter_words.segment(NULL, text, size, cut_word, &cutting);

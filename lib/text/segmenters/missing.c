@@ -14,7 +14,7 @@ static clf_status missing_open(void **state, const struct clf__segmenter_folder 
 }
 
 static clf_status missing_segment(const void *state, const char *text, size_t size,
-                                  clf__piece_function *function, void *user)
+                                  clf__token_function *function, void *user)
 {
     (void)text;
     (void)size;

@@ -53,7 +53,7 @@ static clf_status moses_open(void **state, const struct clf__segmenter_folder *f
 }
 
 static clf_status cut_words(const struct state *side, const struct clf__moses_text *text,
-                            struct clf__pairs_work *pairs, clf__piece_function *function, void *user)
+                            struct clf__pairs_work *pairs, clf__token_function *function, void *user)
 {
     for (size_t at = 0, size; at < text->size; at += size + 1) {
         const char *space = memchr(text->bytes + at, ' ', text->size - at);
@@ -64,7 +64,7 @@ static clf_status cut_words(const struct state *side, const struct clf__moses_te
 }
 
 static clf_status moses_segment(const void *state, const char *text, size_t size,
-                                clf__piece_function *function, void *user)
+                                clf__token_function *function, void *user)
 {
     const struct state *side = state;
     struct clf__moses_work work;

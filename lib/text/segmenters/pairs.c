@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "text/clean_up.h"
-#include "text/pieces.h"
+#include "text/token_list.h"
 
 enum { MAX_FILE_BYTES = 1 << 28, MOST_PIECE = 1 << 16 };
 static const char word_end[] = "</w>", joint[] = "@@";
@@ -33,7 +33,7 @@ struct reading {
     const char *text, *path;
     size_t number; /* of the line */
     enum clf__pairs_kind kind;
-    struct clf__pieces pieces;
+    struct clf__token_list pieces;
     struct clf__pairs *pairs;
     int count;
 };
@@ -144,10 +144,10 @@ static clf_status add_symbols(struct reading *reading, const struct line *line, 
     char whole[MOST_PIECE];
     memcpy(whole, line->left, line->left_size);
     memcpy(whole + line->left_size, line->right, line->right_size);
-    CLF__TRY(clf__pieces_add(&reading->pieces, line->left, line->left_size, 0));
-    CLF__TRY(clf__pieces_add(&reading->pieces, line->right, line->right_size, 0));
+    CLF__TRY(clf__token_list_add(&reading->pieces, line->left, line->left_size, 0));
+    CLF__TRY(clf__token_list_add(&reading->pieces, line->right, line->right_size, 0));
     reading->count = rank + 1;
-    return clf__pieces_add(&reading->pieces, whole, line->left_size + line->right_size, 0);
+    return clf__token_list_add(&reading->pieces, whole, line->left_size + line->right_size, 0);
 }
 
 static clf_status add_merge(struct reading *reading, const struct line *line, int rank)
@@ -182,7 +182,7 @@ clf_status clf__pairs_read(struct clf__pairs *out, const char *path, enum clf__p
     CLF__TRY(clf__file_read(&text, &size, path, MAX_FILE_BYTES));
     struct reading reading = {.text = text, .path = path, .kind = kind, .pairs = out};
     clf_status status = read_text(&reading, size);
-    clf__pieces_free(&reading.pieces);
+    clf__token_list_free(&reading.pieces);
     clf__free(text);
     if (status != CLF_OK) {
         clf__pairs_free(out);
@@ -241,7 +241,7 @@ static int add_symbols_of(const struct clf__pairs *pairs, struct clf__pairs_work
 
 /* A word of one character is not segmented. */
 clf_status clf__pairs_cut(const struct clf__pairs *pairs, struct clf__pairs_work *work, const char *word,
-                          size_t size, clf__piece_function *function, void *user)
+                          size_t size, clf__token_function *function, void *user)
 {
     CLF__TRY(take_word(work, word, size));
     if (add_symbols_of(pairs, work, (int)size) < 2) {

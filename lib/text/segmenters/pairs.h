@@ -32,7 +32,7 @@ void clf__pairs_work_free(struct clf__pairs_work *work);
 
 /* Calls `function` with the subwords of a word, valid UTF-8. */
 clf_status clf__pairs_cut(const struct clf__pairs *pairs, struct clf__pairs_work *work, const char *word,
-                          size_t size, clf__piece_function *function, void *user);
+                          size_t size, clf__token_function *function, void *user);
 
 /* Joins subwords with spaces except where a subword continues the one before; the caller frees *text. */
 clf_status clf__pairs_join(char **text, const char *const *pieces, int count);

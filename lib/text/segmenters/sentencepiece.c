@@ -48,7 +48,7 @@ static clf_status sentencepiece_open(void **state, const struct clf__segmenter_f
     return CLF_OK;
 }
 
-static clf_status sentencepiece_add_pieces(const void *state, struct clf__pieces *pieces, int skipped)
+static clf_status sentencepiece_add_pieces(const void *state, struct clf__token_list *pieces, int skipped)
 {
     const struct state *side = state;
     return clf__sentencepiece_add_pieces(side->model, pieces, skipped);
@@ -87,7 +87,7 @@ static size_t part_length(const char *text, size_t size, size_t most)
  * with the space at the split. A model whose normalizer expands every letter gets smaller parts, and an error
  * at the limit. */
 static clf_status segment_parts(const struct clf__sentencepiece *model, const char *text, size_t size,
-                                clf__piece_function *function, void *user)
+                                clf__token_function *function, void *user)
 {
     while (size > 0) {
         size_t most = size < MAX_PART ? size : MAX_PART;
@@ -103,7 +103,7 @@ static clf_status segment_parts(const struct clf__sentencepiece *model, const ch
 }
 
 static clf_status sentencepiece_segment(const void *state, const char *text, size_t size,
-                                        clf__piece_function *function, void *user)
+                                        clf__token_function *function, void *user)
 {
     const struct state *side = state;
     const struct clf__sentencepiece *model = side->model;

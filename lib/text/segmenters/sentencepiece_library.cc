@@ -139,7 +139,7 @@ void clf__sentencepiece_free(struct clf__sentencepiece *model)
     delete model;
 }
 
-clf_status clf__sentencepiece_pieces(const struct clf__sentencepiece *model, clf__piece_function *function,
+clf_status clf__sentencepiece_pieces(const struct clf__sentencepiece *model, clf__token_function *function,
                                      void *user)
 {
     return guard(model->path.c_str(), [&] {
@@ -154,7 +154,7 @@ clf_status clf__sentencepiece_pieces(const struct clf__sentencepiece *model, clf
     });
 }
 
-clf_status clf__sentencepiece_add_pieces(const struct clf__sentencepiece *model, struct clf__pieces *pieces,
+clf_status clf__sentencepiece_add_pieces(const struct clf__sentencepiece *model, struct clf__token_list *pieces,
                                          int skipped)
 {
     const sentencepiece::SentencePieceProcessor &processor = model->processor;
@@ -165,10 +165,10 @@ clf_status clf__sentencepiece_add_pieces(const struct clf__sentencepiece *model,
     return guard(model->path.c_str(), [&] {
         for (int id = skipped; id < processor.GetPieceSize(); id++) {
             const std::string &piece = processor.IdToPiece(id);
-            int marks = processor.IsControl(id) ? CLF__PIECE_FOUND | CLF__PIECE_SPECIAL
-                        : user_defined(id)      ? CLF__PIECE_FOUND
+            int marks = processor.IsControl(id) ? CLF__TOKEN_FOUND | CLF__TOKEN_SPECIAL
+                        : user_defined(id)      ? CLF__TOKEN_FOUND
                                                 : 0;
-            CLF__TRY(clf__pieces_add(pieces, piece.data(), piece.size(), marks));
+            CLF__TRY(clf__token_list_add(pieces, piece.data(), piece.size(), marks));
         }
         return CLF_OK;
     });
@@ -187,7 +187,7 @@ clf_status clf__sentencepiece_fit(const struct clf__sentencepiece *model, size_t
 }
 
 clf_status clf__sentencepiece_encode(const struct clf__sentencepiece *model, const char *text, size_t size,
-                                     clf__piece_function *function, void *user)
+                                     clf__token_function *function, void *user)
 {
     return guard(model->path.c_str(), [&] {
         std::vector<std::string> pieces;

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "text/pieces.h"
+#include "text/token_list.h"
 #include "text/segmenters/segmenter.h"
 
 struct clf__sentencepiece;
@@ -20,11 +20,11 @@ clf_status clf__sentencepiece_read(struct clf__sentencepiece **out, const char *
 void clf__sentencepiece_free(struct clf__sentencepiece *model);
 
 /* Iterates over the tokens that can occur in text, without the unknown token. */
-clf_status clf__sentencepiece_pieces(const struct clf__sentencepiece *model, clf__piece_function *function,
+clf_status clf__sentencepiece_pieces(const struct clf__sentencepiece *model, clf__token_function *function,
                                      void *user);
 /* Adds all tokens except the first `skipped`, in order of id. Marks the tokens that transformers finds before
  * segmentation: control tokens, which are special, and user-defined ones. */
-clf_status clf__sentencepiece_add_pieces(const struct clf__sentencepiece *model, struct clf__pieces *pieces,
+clf_status clf__sentencepiece_add_pieces(const struct clf__sentencepiece *model, struct clf__token_list *pieces,
                                          int skipped);
 
 /* Returns how many bytes of a text, up to a character boundary, the model can segment at once: SentencePiece
@@ -34,7 +34,7 @@ clf_status clf__sentencepiece_fit(const struct clf__sentencepiece *model, size_t
 
 /* Cuts text into pieces. */
 clf_status clf__sentencepiece_encode(const struct clf__sentencepiece *model, const char *text, size_t size,
-                                     clf__piece_function *function, void *user);
+                                     clf__token_function *function, void *user);
 
 /* Joins tokens to text, valid UTF-8 without NUL bytes; the caller frees *text. */
 clf_status clf__sentencepiece_decode(const struct clf__sentencepiece *model, char **text,

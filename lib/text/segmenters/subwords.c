@@ -57,7 +57,7 @@ struct cutting {
     struct clf__pairs_work work;
     char *lower; /* the word, in lower case */
     size_t room;
-    clf__piece_function *function;
+    clf__token_function *function;
     void *user;
 };
 
@@ -122,7 +122,7 @@ static clf_status cut_all(struct cutting *cutting, const char *text, size_t size
 }
 
 static clf_status subwords_segment(const void *state, const char *text, size_t size,
-                                   clf__piece_function *function, void *user)
+                                   clf__token_function *function, void *user)
 {
     struct cutting cutting = {.side = state, .function = function, .user = user};
     clf_status status = cut_all(&cutting, text, size);

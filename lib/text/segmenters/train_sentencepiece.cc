@@ -45,7 +45,7 @@ struct Interrupted {
 
 /* State shared by the training thread and the thread that waits for it. */
 struct Job {
-    explicit Job(const clf__piece_training *given) : training(*given)
+    explicit Job(const clf__sentencepiece_training *given) : training(*given)
     {
     }
     void check()
@@ -73,7 +73,7 @@ struct Job {
         changed.notify_all();
     }
 
-    const clf__piece_training training; /* borrowed pointers stay valid while they are read */
+    const clf__sentencepiece_training training; /* borrowed pointers stay valid while they are read */
     std::mutex lock;
     std::condition_variable changed;
     bool reads = false, is_stopped = false, is_finished = false;
@@ -88,7 +88,7 @@ enum class Pass { FIRST, LAST };
 class Sentences final : public sentencepiece::SentenceIterator
 {
   public:
-    Sentences(const clf__piece_training *training, Job *job, Pass pass)
+    Sentences(const clf__sentencepiece_training *training, Job *job, Pass pass)
         : training_(training), job_(job), pass_(pass)
     {
         Next();
@@ -145,7 +145,7 @@ class Sentences final : public sentencepiece::SentenceIterator
         line_.remove_prefix(after);
     }
 
-    const clf__piece_training *training_;
+    const clf__sentencepiece_training *training_;
     Job *job_;
     Pass pass_;
     std::string_view line_; /* what is left of it */
@@ -184,7 +184,7 @@ int give_letter(void *user, const char **text, size_t *size)
 clf_status find_word(bool *found, Sentences *sentences, Job *job)
 {
     int left = 1;
-    clf__piece_training letter = {};
+    clf__sentencepiece_training letter = {};
     letter.next = give_letter;
     letter.user = &left;
     Sentences only(&letter, job, Pass::FIRST);
@@ -213,7 +213,7 @@ int number_after(const std::string &message, const char *mark)
     return at == std::string::npos ? 0 : std::atoi(message.c_str() + at + std::strlen(mark));
 }
 
-clf_status explain(const clf__piece_training *training, const std::string &message)
+clf_status explain(const clf__sentencepiece_training *training, const std::string &message)
 {
     int others = training->others, asked = training->pieces + others;
     int most = number_after(message, "to a value <= ");
@@ -234,7 +234,7 @@ clf_status explain(const clf__piece_training *training, const std::string &messa
 /* On the job's thread. */
 clf_status learn(Job *job)
 {
-    const clf__piece_training *training = &job->training;
+    const clf__sentencepiece_training *training = &job->training;
     bool found = false;
     Sentences first(training, job, Pass::FIRST);
     CLF__TRY(find_word(&found, &first, job));
@@ -308,7 +308,7 @@ bool wait_for(Job *job)
     return job->is_finished;
 }
 
-clf_status train(clf__piece_training *training)
+clf_status train(clf__sentencepiece_training *training)
 {
     auto job = std::make_shared<Job>(training);
     std::thread thread([job] { job->finish(try_to_learn(job.get())); });
@@ -327,7 +327,7 @@ clf_status train(clf__piece_training *training)
 }
 } // namespace
 
-clf_status clf__sentencepiece_train(struct clf__piece_training *training)
+clf_status clf__sentencepiece_train(struct clf__sentencepiece_training *training)
 {
     try {
         return train(training);

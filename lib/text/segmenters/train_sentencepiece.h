@@ -15,7 +15,7 @@ enum { CLF__SENTENCE_BYTES = 4192 };
  * languages without spaces. */
 typedef int clf__sentence_function(void *user, const char **text, size_t *size);
 
-struct clf__piece_training {
+struct clf__sentencepiece_training {
     clf__sentence_function *next;
     void (*rewind)(void *user); /* makes the next sentence the first again */
     void *user;
@@ -29,6 +29,6 @@ struct clf__piece_training {
 /* Trains a Unigram model (Kudo 2018) on NFKC-normalised text, deterministically. CLF_TEXT: the text has too
  * few words or too many characters for `pieces`. A separate thread trains and calls next() and rewind().
  * CLF_INTERRUPTED returns at once; the thread runs on, and exit() waits for it. */
-clf_status clf__sentencepiece_train(struct clf__piece_training *training);
+clf_status clf__sentencepiece_train(struct clf__sentencepiece_training *training);
 
 #endif

@@ -158,7 +158,7 @@ static void test_small_files(void **state)
     check_ids(tokenizer, "aaa", 2, (const int32_t[]){0, 1});
     assert_fails(clf__tokenizer_encode(tokenizer, &ids, "ab", 2, 1, 0), CLF_TEXT,
                  "\"b\" is not in the vocabulary, which has no unknown token");
-    assert_string_equal(clf__tokenizer_target_piece(tokenizer, 7), "<unused_7>");
+    assert_string_equal(clf__tokenizer_target_token(tokenizer, 7), "<unused_7>");
     clf__tokenizer_free(tokenizer);
     tokenizer = load_text("{\"model\": {\"merges\": [\"a b\"], \"vocab\": {\"a\": 0, \"b\": 5, \"ab\": 2}}}");
     check_ids(tokenizer, "abzba", 3, (const int32_t[]){2, 5, 0});

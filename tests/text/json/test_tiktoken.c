@@ -80,9 +80,9 @@ static void check_specials(const char *name, int ids, int first, int languages, 
                 tokens.start_of_lm == behind + 2 && tokens.start_of_previous == behind + 3 &&
                 tokens.no_speech == behind + 4 && tokens.no_timestamps == behind + 5 &&
                 tokens.timestamp_begin == behind + 6);
-    assert_string_equal(clf__tokenizer_target_piece(tokenizer, behind - 1), last);
-    assert_string_equal(clf__tokenizer_target_piece(tokenizer, tokens.timestamp_begin + 57), "<|1.14|>");
-    assert_string_equal(clf__tokenizer_target_piece(tokenizer, ids - 1), "<|30.00|>");
+    assert_string_equal(clf__tokenizer_target_token(tokenizer, behind - 1), last);
+    assert_string_equal(clf__tokenizer_target_token(tokenizer, tokens.timestamp_begin + 57), "<|1.14|>");
+    assert_string_equal(clf__tokenizer_target_token(tokenizer, ids - 1), "<|30.00|>");
     assert_int_equal(clf__speech_language_id(&tokens, tokenizer, "en"), tokens.start + 1);
     clf__tokenizer_free(tokenizer);
 }

@@ -53,12 +53,12 @@ static void test_long_word(void **state)
     void *segmenter = open_merges("a a\naa aa\naaaa aaaa\n", 0);
     char *text = support_array(LENGTH, 1);
     memset(text, 'a', LENGTH);
-    struct clf__piece_counts counts = {0};
-    assert_ok(clf__segmenter_byte_level.segment(segmenter, text, LENGTH, clf__piece_counts_add, &counts));
+    struct clf__token_counts counts = {0};
+    assert_ok(clf__segmenter_byte_level.segment(segmenter, text, LENGTH, clf__token_counts_add, &counts));
     assert_int_equal(counts.count, 1);
     assert_string_equal(counts.items[0].piece, "aaaaaaaa");
     assert_int_equal(counts.items[0].count, LENGTH / 8);
-    clf__piece_counts_free(&counts);
+    clf__token_counts_free(&counts);
     clf__segmenter_byte_level.free(segmenter);
 }
 

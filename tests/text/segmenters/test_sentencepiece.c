@@ -16,7 +16,7 @@ static void test_pieces(void **state)
     assert_ok(clf__tokenizer_encode(tokenizer, &ids, line, sizeof line - 1, 0, 0));
     char pieces[400] = "";
     for (int i = 0; i + 1 < ids.count; i++) {
-        strcat(strcat(pieces, i ? " " : ""), clf__tokenizer_source_piece(tokenizer, ids.data[i]));
+        strcat(strcat(pieces, i ? " " : ""), clf__tokenizer_source_token(tokenizer, ids.data[i]));
     }
     assert_ok(clf__tokenizer_encode(tokenizer, &again, pieces, strlen(pieces), 0, 1));
     assert_int_equal(again.count, ids.count);

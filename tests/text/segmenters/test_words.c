@@ -88,10 +88,10 @@ static void test_joining_words(void **state)
         assert_fails(clf__tokenizer_decode(tokenizer, &text, wrong[i], 1, 0), CLF_BAD_ARGUMENT, "vocab.json");
         assert_null(text);
     }
-    assert_string_equal(clf__tokenizer_source_piece(tokenizer, 4), "a");
-    assert_string_equal(clf__tokenizer_target_piece(tokenizer, 6), ">>a<<");
-    assert_null(clf__tokenizer_source_piece(tokenizer, 7));
-    assert_null(clf__tokenizer_target_piece(tokenizer, -1));
+    assert_string_equal(clf__tokenizer_source_token(tokenizer, 4), "a");
+    assert_string_equal(clf__tokenizer_target_token(tokenizer, 6), ">>a<<");
+    assert_null(clf__tokenizer_source_token(tokenizer, 7));
+    assert_null(clf__tokenizer_target_token(tokenizer, -1));
     assert_int_equal(clf__tokenizer_target_id(tokenizer, "b\u00e9"), 5);
     assert_int_equal(clf__tokenizer_target_id(tokenizer, "b"), -1);
     clf__tokenizer_free(tokenizer);

@@ -15,7 +15,7 @@ void clf__model_work_free(struct clf__model_work *work)
     *work = (struct clf__model_work){.path = NULL};
 }
 
-static clf_status add(struct clf__model_pieces *pieces, const struct clf__node *node, const char *piece,
+static clf_status add(struct clf__model_tokens *pieces, const struct clf__node *node, const char *piece,
                       json_int_t id)
 {
     if (id < 0 || id >= CLF__MAX_VOCABULARY) {
@@ -24,11 +24,11 @@ static clf_status add(struct clf__model_pieces *pieces, const struct clf__node *
                               piece, (long long)id, (int)CLF__MAX_VOCABULARY - 1);
     }
     pieces->ids = id >= pieces->ids ? (int)id + 1 : pieces->ids;
-    pieces->items[pieces->count++] = (struct clf__trie_piece){piece, strlen(piece), (int32_t)id};
+    pieces->items[pieces->count++] = (struct clf__trie_token){piece, strlen(piece), (int32_t)id};
     return CLF_OK;
 }
 
-static clf_status read_object(struct clf__model_pieces *pieces, const struct clf__node *node, json_t *vocab)
+static clf_status read_object(struct clf__model_tokens *pieces, const struct clf__node *node, json_t *vocab)
 {
     const char *piece;
     json_t *id;
@@ -44,7 +44,7 @@ static clf_status read_object(struct clf__model_pieces *pieces, const struct clf
     return CLF_OK;
 }
 
-static clf_status read_list(struct clf__model_pieces *pieces, const struct clf__node *node,
+static clf_status read_list(struct clf__model_tokens *pieces, const struct clf__node *node,
                             const json_t *vocab)
 {
     for (size_t i = 0; i < json_array_size(vocab); i++) {
@@ -60,13 +60,13 @@ static clf_status read_list(struct clf__model_pieces *pieces, const struct clf__
 }
 
 /* Checks that ids are unique. */
-static clf_status check_ids(const struct clf__model_pieces *pieces, const struct clf__node *node)
+static clf_status check_ids(const struct clf__model_tokens *pieces, const struct clf__node *node)
 {
     const char **of = NULL;
     clf_status status = CLF_OK;
     CLF__TRY(clf__allocate(&of, (size_t)pieces->ids, sizeof *of));
     for (size_t i = 0; status == CLF_OK && i < pieces->count; i++) {
-        const struct clf__trie_piece *piece = &pieces->items[i];
+        const struct clf__trie_token *piece = &pieces->items[i];
         if (of[piece->id] != NULL) {
             status = clf__node_fail(
                 node, CLF_FORMAT, "\"vocab\": \"%.80s\" and \"%.80s\" have the same id %d; download it again",
@@ -78,12 +78,12 @@ static clf_status check_ids(const struct clf__model_pieces *pieces, const struct
     return status;
 }
 
-clf_status clf__model_read_pieces(struct clf__model_pieces *out, const struct clf__node *node,
+clf_status clf__model_read_tokens(struct clf__model_tokens *out, const struct clf__node *node,
                                   const struct clf__model_kind *kind)
 {
     json_t *vocab = json_object_get(node->value, "vocab");
     size_t count = kind->has_list ? json_array_size(vocab) : json_object_size(vocab);
-    *out = (struct clf__model_pieces){.count = 0};
+    *out = (struct clf__model_tokens){.count = 0};
     if (count == 0 || count > CLF__MAX_VOCABULARY) {
         return clf__node_fail(node, CLF_FORMAT, "\"vocab\" is not %s of 1 to %d tokens; download it again",
                               kind->has_list ? "a list" : "an object", (int)CLF__MAX_VOCABULARY);
@@ -95,12 +95,12 @@ clf_status clf__model_read_pieces(struct clf__model_pieces *out, const struct cl
     }
     if (status != CLF_OK) {
         clf__free(out->items);
-        *out = (struct clf__model_pieces){.count = 0};
+        *out = (struct clf__model_tokens){.count = 0};
     }
     return status;
 }
 
-clf_status clf__model_read_piece(int32_t *id, const struct clf__node *node, const char *key,
+clf_status clf__model_read_token(int32_t *id, const struct clf__node *node, const char *key,
                                  const struct clf__trie *trie)
 {
     const char *piece = NULL;
@@ -117,7 +117,7 @@ clf_status clf__model_read_piece(int32_t *id, const struct clf__node *node, cons
                                 key, piece);
 }
 
-void clf__model_byte_pieces(int32_t ids[256], const struct clf__trie *trie)
+void clf__model_byte_tokens(int32_t ids[256], const struct clf__trie *trie)
 {
     for (int byte = 0; byte < 256; byte++) {
         char piece[8];

@@ -1,4 +1,4 @@
-#include "text/pieces.h"
+#include "text/token_list.h"
 
 #include <limits.h>
 #include <stdarg.h>
@@ -9,14 +9,14 @@
 
 enum { MAX_FORMATTED = 64 };
 
-void clf__pieces_free(struct clf__pieces *pieces)
+void clf__token_list_free(struct clf__token_list *pieces)
 {
     clf__free(pieces->text);
     clf__free(pieces->marks);
-    *pieces = (struct clf__pieces){0};
+    *pieces = (struct clf__token_list){0};
 }
 
-clf_status clf__pieces_add(struct clf__pieces *pieces, const char *piece, size_t length, int marks)
+clf_status clf__token_list_add(struct clf__token_list *pieces, const char *piece, size_t length, int marks)
 {
     if (pieces->count > INT_MAX / 2 || memchr(piece, '\0', length) != NULL) {
         return clf__fail(CLF_FORMAT, "piece %d %s", pieces->count,
@@ -31,17 +31,17 @@ clf_status clf__pieces_add(struct clf__pieces *pieces, const char *piece, size_t
     return CLF_OK;
 }
 
-clf_status clf__pieces_format(struct clf__pieces *pieces, int marks, const char *format, ...)
+clf_status clf__token_list_format(struct clf__token_list *pieces, int marks, const char *format, ...)
 {
     char piece[MAX_FORMATTED];
     va_list arguments;
     va_start(arguments, format);
     int length = vsnprintf(piece, sizeof piece, format, arguments);
     va_end(arguments);
-    return clf__pieces_add(pieces, piece, (size_t)length, marks);
+    return clf__token_list_add(pieces, piece, (size_t)length, marks);
 }
 
-const char *clf__pieces_at(const struct clf__pieces *pieces, int number)
+const char *clf__token_list_at(const struct clf__token_list *pieces, int number)
 {
     const char *piece = pieces->text;
     if (number < 0 || number >= pieces->count) {
@@ -53,9 +53,9 @@ const char *clf__pieces_at(const struct clf__pieces *pieces, int number)
     return piece;
 }
 
-void clf__pieces_cut(struct clf__pieces *pieces, int count)
+void clf__token_list_truncate(struct clf__token_list *pieces, int count)
 {
-    const char *end = clf__pieces_at(pieces, count);
+    const char *end = clf__token_list_at(pieces, count);
     if (end != NULL) {
         pieces->bytes = (size_t)(end - pieces->text);
         pieces->count = count;
