@@ -152,8 +152,8 @@ static clf_status add_lines(struct clf__token_list *pieces, const char *text, si
 }
 
 /* CTranslate2 adds the unknown token to a file without one. */
-static clf_status finish_vocabulary(struct clf__vocabulary *out, struct clf__token_list *pieces, const char *path,
-                                    const char *unknown)
+static clf_status finish_vocabulary(struct clf__vocabulary *out, struct clf__token_list *pieces,
+                                    const char *path, const char *unknown)
 {
     const char *piece = pieces->text;
     int i = 0;
@@ -288,7 +288,7 @@ static void frame_source(struct clf__tokenizer_material *material)
     if (is_apart && options->source_end_id < 0) {
         const struct clf__vocabulary *target =
             material->target.size > 0 ? &material->target : &material->source;
-        const char *end = target->pieces[options->end_id];
+        const char *end = target->tokens[options->end_id];
         options->source_end_id = clf__vocabulary_id(&material->source, end, strlen(end));
     }
 }
@@ -336,7 +336,7 @@ static clf_status check_pieces(const struct clf__tokenizer *tokenizer,
                                const struct clf__vocabulary *vocabulary)
 {
     for (int32_t id = 0; id < vocabulary->size; id++) {
-        const char *piece = clf__tokenizer_target_token(tokenizer, id), *own = vocabulary->pieces[id];
+        const char *piece = clf__tokenizer_target_token(tokenizer, id), *own = vocabulary->tokens[id];
         if (strcmp(piece, own) != 0 && strncmp(piece, "<unused_", 8) != 0 &&
             strncmp(own, "madeupword", 10) != 0) {
             return clf__fail(CLF_FORMAT,

@@ -218,14 +218,14 @@ static clf_status add_spare(struct clf__token_list *out)
 static clf_status add_added(struct clf__token_list *out, const struct clf__added_token *token, int own_marks)
 {
     return clf__token_list_add(out, token->text, strlen(token->text),
-                           token->marks | (own_marks & CLF__TOKEN_LANGUAGE));
+                               token->marks | (own_marks & CLF__TOKEN_LANGUAGE));
 }
 
 /* Adds one token of the tokenizer itself; `token` is the added token with the same id, or NULL. */
 static clf_status merge_own(struct clf__token_list *out, const struct clf__own_tokens *own, const char *piece,
                             const struct clf__added_tokens *added, const struct clf__added_token *token)
 {
-    int marks = own->pieces->marks[out->count];
+    int marks = own->tokens->marks[out->count];
     int may_go = (marks & CLF__TOKEN_SPARE) != 0 || out->count >= own->fixed;
     if (token == NULL) {
         int has_moved = may_go && has_text(added, piece); /* an added token moves the text to another id */
@@ -241,9 +241,9 @@ static clf_status merge_own(struct clf__token_list *out, const struct clf__own_t
 clf_status clf__added_tokens_merge(struct clf__token_list *out, const struct clf__own_tokens *own,
                                    const struct clf__added_tokens *added, int rows)
 {
-    const char *piece = own->pieces->text;
+    const char *piece = own->tokens->text;
     int last = added->count > 0 ? added->items[added->count - 1].id : -1;
-    int count = own->pieces->count > rows ? own->pieces->count : rows;
+    int count = own->tokens->count > rows ? own->tokens->count : rows;
     if (last >= count + added->count) { /* the highest id does not bound the memory to allocate */
         return clf__fail(CLF_FORMAT,
                          "%s: the added token \"%.80s\" has the id %d, far above the %d other tokens and "
@@ -251,16 +251,16 @@ clf_status clf__added_tokens_merge(struct clf__token_list *out, const struct clf
                          added->folder, added->items[added->count - 1].text, last, count);
     }
     count = last >= count ? last + 1 : count;
-    if (count - own->pieces->count - added->count > CLF__MOST_SPARE) {
+    if (count - own->tokens->count - added->count > CLF__MOST_SPARE) {
         return clf__fail(CLF_UNSUPPORTED,
                          "%s: the model has %d vocabulary rows and the tokenizer %d tokens; at most %d rows "
                          "may have no token: use the tokenizer that the model was trained with",
-                         own->file, count, own->pieces->count + added->count, CLF__MOST_SPARE);
+                         own->file, count, own->tokens->count + added->count, CLF__MOST_SPARE);
     }
     for (int id = 0, next = 0; id < count; id++) {
         int is_added = next < added->count && added->items[next].id == id;
         const struct clf__added_token *token = is_added ? &added->items[next++] : NULL;
-        if (id < own->pieces->count) {
+        if (id < own->tokens->count) {
             CLF__TRY(merge_own(out, own, piece, added, token));
             piece += strlen(piece) + 1;
         } else {

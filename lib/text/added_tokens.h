@@ -40,7 +40,7 @@ void clf__added_tokens_named(const struct clf__added_tokens *added,
 
 /* The tokens of the tokenizer itself, without the added tokens. */
 struct clf__own_tokens {
-    const struct clf__token_list *pieces;
+    const struct clf__token_list *tokens;
     int fixed;        /* added tokens cannot replace the first `fixed` tokens, except spare ones */
     const char *file; /* file name for error messages */
 };

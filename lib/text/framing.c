@@ -78,7 +78,7 @@ clf_status clf__tokenizer_frame(struct clf__framing *out, const struct clf__toke
         CLF__TRY(clf__languages_find(&language, &tokenizer->languages, target_language));
         CLF__TRY(check_row(tokenizer, language->id));
         if (tokenizer->place == CLF__LANGUAGE_IN_TEXT) {
-            framing.word = tokenizer->source.vocabulary->pieces[language->id];
+            framing.word = tokenizer->source.vocabulary->tokens[language->id];
         } else if (tokenizer->class->starts_with_target) {
             framing.decoder_start = language->id;
         } else {

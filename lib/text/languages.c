@@ -89,17 +89,17 @@ clf_status clf__languages_collect(struct clf__languages *out, const struct clf__
     }
     size_t opens = strlen(of->language_opens), closes = strlen(of->language_closes);
     for (int32_t id = 0; id < vocabulary->size; id++) {
-        const char *piece = vocabulary->pieces[id];
-        size_t length = strlen(piece);
-        if (strncmp(piece, of->language_opens, opens) != 0 || length <= opens + closes ||
-            strcmp(piece + length - closes, of->language_closes) != 0) {
+        const char *token = vocabulary->tokens[id];
+        size_t length = strlen(token);
+        if (strncmp(token, of->language_opens, opens) != 0 || length <= opens + closes ||
+            strcmp(token + length - closes, of->language_closes) != 0) {
             continue;
         }
         int marks = vocabulary->marks[id];
         size_t size = length - opens - closes;
         if (of->finds_languages || (marks & CLF__TOKEN_LANGUAGE) != 0 ||
-            is_added_language(of, marks, piece + opens, size)) {
-            CLF__TRY(add(out, piece + opens, size, id));
+            is_added_language(of, marks, token + opens, size)) {
+            CLF__TRY(add(out, token + opens, size, id));
         }
     }
     return CLF_OK;

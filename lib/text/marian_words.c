@@ -16,7 +16,7 @@ enum { MOST_BYTES = 1 << 28 };
 struct words {
     const char *path;
     int is_model; /* of SentencePiece */
-    struct clf__token_list pieces;
+    struct clf__token_list tokens;
     struct clf__word_ids ids;
     void *segmenter_state; /* where it is a model */
 };
@@ -44,7 +44,7 @@ static clf_status open_model(void **state, const char *path)
 static clf_status read_model(struct words *words)
 {
     CLF__TRY(open_model(&words->segmenter_state, words->path));
-    CLF__TRY(clf__segmenter_sentencepiece.add_pieces(words->segmenter_state, &words->pieces, 0));
+    CLF__TRY(clf__segmenter_sentencepiece.add_tokens(words->segmenter_state, &words->tokens, 0));
     return CLF_OK;
 }
 
@@ -97,7 +97,7 @@ static clf_status add_mapped(struct words *words, json_t *object)
                 "%s: the ids are not 0 to %zu, each once (found %ld instead of %zu); download it again",
                 words->path, count - 1, list[i].id, i);
         } else {
-            status = clf__token_list_add(&words->pieces, list[i].text, strlen(list[i].text), 0);
+            status = clf__token_list_add(&words->tokens, list[i].text, strlen(list[i].text), 0);
         }
     }
     clf__free(list);
@@ -112,9 +112,9 @@ static clf_status add_lines(struct words *words, const char *text)
         length -= line > 0 && text[line - 1] == '\r';
         if (length == 0) {
             return clf__fail(CLF_FORMAT, "%s: line %d is empty; every line needs a word", words->path,
-                             words->pieces.count + 1);
+                             words->tokens.count + 1);
         }
-        CLF__TRY(clf__token_list_add(&words->pieces, text, length, 0));
+        CLF__TRY(clf__token_list_add(&words->tokens, text, length, 0));
         text += line + (text[line] == '\n');
     }
     return CLF_OK;
@@ -152,7 +152,7 @@ static void close_words(struct words *words)
     if (words->segmenter_state != NULL) {
         clf__segmenter_sentencepiece.free(words->segmenter_state);
     }
-    clf__token_list_free(&words->pieces);
+    clf__token_list_free(&words->tokens);
 }
 
 /* Names of the special words; the second is the older one. */
@@ -171,7 +171,7 @@ static int32_t find_special(const struct clf__vocabulary *vocabulary, const char
 static clf_status read_words(struct clf__vocabulary *out, struct words *words)
 {
     CLF__TRY(words->is_model ? read_model(words) : read_list(words));
-    CLF__TRY(clf__vocabulary_take(out, &words->pieces, words->path));
+    CLF__TRY(clf__vocabulary_take(out, &words->tokens, words->path));
     words->ids = (struct clf__word_ids){
         .count = out->size, .end = find_special(out, ends), .unknown = find_special(out, unknowns)};
     if (words->ids.end < 0) {

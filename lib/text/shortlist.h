@@ -16,7 +16,7 @@ struct clf__shortlist_words {
     int source, target; /* how many words each has */
     int is_shared;      /* one shared vocabulary: source words are candidates too */
     /* Returns the id of a target or source word; the unknown id if it is not in the vocabulary, or -1. */
-    int32_t (*id_of)(const void *user, int is_target, const char *piece, size_t length);
+    int32_t (*id_of)(const void *user, int is_target, const char *token, size_t length);
     const void *user;
 };
 

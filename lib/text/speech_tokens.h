@@ -17,10 +17,10 @@ int clf__speech_room(int first, int rows);
  * unknown. */
 const char *clf__speech_code(const char *language);
 /* Adds all special tokens in order of id, with the first `languages` languages. */
-clf_status clf__speech_specials(struct clf__token_list *pieces, int languages);
+clf_status clf__speech_specials(struct clf__token_list *tokens, int languages);
 
 /* Names the spare tokens after <|notimestamps|>: tokenizers of transformers before September 2023 end there,
  * but the models have rows for the timestamps. */
-clf_status clf__speech_name_times(struct clf__token_list *pieces);
+clf_status clf__speech_name_times(struct clf__token_list *tokens);
 
 #endif

@@ -23,11 +23,11 @@ clf_status clf__token_finder_add(struct clf__token_finder *found, const char *te
                                  int marks)
 {
     CLF__TRY(clf__grow(&found->items, found->count, &found->capacity, sizeof *found->items));
-    struct clf__finder_token *piece = &found->items[found->count];
-    CLF__TRY(clf__copy_bytes(&piece->text, text, size));
-    piece->size = size;
-    piece->id = id;
-    piece->marks = marks;
+    struct clf__finder_token *token = &found->items[found->count];
+    CLF__TRY(clf__copy_bytes(&token->text, text, size));
+    token->size = size;
+    token->id = id;
+    token->marks = marks;
     found->count++;
     return CLF_OK;
 }
@@ -70,11 +70,11 @@ void clf__token_finder_sort(struct clf__token_finder *found)
     memset(found->first, 0, sizeof found->first);
     memset(found->pairs, 0, sizeof found->pairs);
     for (int i = 0; i < found->count; i++) {
-        const struct clf__finder_token *piece = &found->items[i];
-        const unsigned char *bytes = (const unsigned char *)piece->text;
+        const struct clf__finder_token *token = &found->items[i];
+        const unsigned char *bytes = (const unsigned char *)token->text;
         found->first[bytes[0] + 1]++;
         for (int second = 0; second < 256; second++) { /* a token of one byte precedes any other */
-            if (piece->size == 1 || second == bytes[1]) {
+            if (token->size == 1 || second == bytes[1]) {
                 set_pair(found, bytes[0], second);
             }
         }
@@ -87,10 +87,10 @@ void clf__token_finder_sort(struct clf__token_finder *found)
 clf_status clf__token_finder_collect(struct clf__token_finder *out, const struct clf__vocabulary *vocabulary)
 {
     for (int32_t id = 0; id < vocabulary->size; id++) {
-        const char *piece = vocabulary->pieces[id];
+        const char *token = vocabulary->tokens[id];
         int marks = vocabulary->marks[id];
-        if ((marks & CLF__TOKEN_FOUND) != 0 && (marks & CLF__TOKEN_NORMALIZED) == 0 && *piece != '\0') {
-            CLF__TRY(clf__token_finder_add(out, piece, strlen(piece), id, marks));
+        if ((marks & CLF__TOKEN_FOUND) != 0 && (marks & CLF__TOKEN_NORMALIZED) == 0 && *token != '\0') {
+            CLF__TRY(clf__token_finder_add(out, token, strlen(token), id, marks));
         }
     }
     clf__token_finder_sort(out);
@@ -152,8 +152,8 @@ static void take_spaces(struct clf__token_match *match, int marks, const char *t
 }
 
 /* Returns the longest added token that the text begins with. */
-static const struct clf__finder_token *piece_at(const struct clf__token_finder *found, const char *text,
-                                               size_t size)
+static const struct clf__finder_token *token_at(const struct clf__token_finder *found, const char *text,
+                                                size_t size)
 {
     unsigned char byte = (unsigned char)text[0];
     int pair = byte << 8 | (size > 1 ? (unsigned char)text[1] : 0);
@@ -163,9 +163,9 @@ static const struct clf__finder_token *piece_at(const struct clf__token_finder *
     int low = found->first[byte], high = found->first[byte + 1];
     while (low < high) { /* ends after the last token that does not sort after the text */
         int middle = low + (high - low) / 2;
-        const struct clf__finder_token *piece = &found->items[middle];
-        int order = memcmp(piece->text, text, piece->size < size ? piece->size : size);
-        int is_after = order > 0 || (order == 0 && piece->size > size);
+        const struct clf__finder_token *token = &found->items[middle];
+        int order = memcmp(token->text, text, token->size < size ? token->size : size);
+        int is_after = order > 0 || (order == 0 && token->size > size);
         low = is_after ? low : middle + 1;
         high = is_after ? middle : high;
     }
@@ -188,16 +188,16 @@ int clf__token_finder_next(const struct clf__token_finder *found, struct clf__to
                            const char *text, size_t size, size_t from)
 {
     for (size_t i = from; found->count > 0 && i < size; i++) {
-        const struct clf__finder_token *piece = piece_at(found, text + i, size - i);
-        if (piece == NULL) {
+        const struct clf__finder_token *token = token_at(found, text + i, size - i);
+        if (token == NULL) {
             continue;
         }
-        if ((piece->marks & CLF__TOKEN_SINGLE_WORD) != 0 && !stands_alone(text, size, i, i + piece->size)) {
-            i += piece->size - 1;
+        if ((token->marks & CLF__TOKEN_SINGLE_WORD) != 0 && !stands_alone(text, size, i, i + token->size)) {
+            i += token->size - 1;
             continue;
         }
-        *out = (struct clf__token_match){i, i + piece->size, piece->id};
-        take_spaces(out, piece->marks, text, size, from);
+        *out = (struct clf__token_match){i, i + token->size, token->id};
+        take_spaces(out, token->marks, text, size, from);
         return 1;
     }
     return 0;

@@ -70,7 +70,7 @@ struct sink {
     const struct clf__tokenizer_side *side;
     struct clf__ids *ids;
     struct clf__token_list *tokens; /* also collects token texts, unknown ones as written; may be NULL */
-    int rows;                   /* vocabulary rows of the model on this side */
+    int rows;                       /* vocabulary rows of the model on this side */
 };
 
 static struct sink sink_of(const struct clf__tokenizer *tokenizer, int is_target, struct clf__ids *ids,
@@ -87,7 +87,7 @@ clf_status clf__tokenizer_check_row(const struct clf__vocabulary *vocabulary, in
                      : clf__fail(CLF_TEXT,
                                  "%s: the token \"%.80s\" has the id %d, for which the model has no row (it "
                                  "has %d); leave the token out",
-                                 vocabulary->path, vocabulary->pieces[id], (int)id, rows);
+                                 vocabulary->path, vocabulary->tokens[id], (int)id, rows);
 }
 
 static clf_status add_id(void *user, int32_t id, const char *text, size_t size)
@@ -97,14 +97,14 @@ static clf_status add_id(void *user, int32_t id, const char *text, size_t size)
         return clf__tokenizer_check_row(sink->side->vocabulary, id, sink->rows);
     }
     if (sink->tokens != NULL) {
-        const char *known = id != sink->side->unknown_id ? sink->side->vocabulary->pieces[id] : NULL;
+        const char *known = id != sink->side->unknown_id ? sink->side->vocabulary->tokens[id] : NULL;
         CLF__TRY(known != NULL ? clf__token_list_add(sink->tokens, known, strlen(known), 0)
                                : clf__token_list_add(sink->tokens, text, strnlen(text, size), 0));
     }
     return clf__ids_append(sink->ids, id);
 }
 
-static clf_status add_piece(void *user, const char *piece, size_t length)
+static clf_status add_token(void *user, const char *piece, size_t length)
 {
     const struct sink *sink = user;
     int32_t id = clf__vocabulary_id(sink->side->vocabulary, piece, length);
@@ -127,7 +127,7 @@ static clf_status add_part(struct sink *sink, const char *text, size_t size)
     }
     return side->segmenter->number != NULL
                ? side->segmenter->number(side->state, text, size, add_id, sink)
-               : side->segmenter->segment(side->state, text, size, add_piece, sink);
+               : side->segmenter->segment(side->state, text, size, add_token, sink);
 }
 
 /* Finds special tokens and languages in the text first and segments the text between them. */
@@ -152,7 +152,7 @@ static clf_status add_checked(const struct clf__tokenizer *tokenizer, struct sin
     if (!side->vocabulary) {
         return clf__fail(CLF_UNSUPPORTED, "this model's source is not text; use it with frames");
     }
-    return pieces ? clf__segmenter_words.segment(NULL, text, size, add_piece, sink)
+    return pieces ? clf__segmenter_words.segment(NULL, text, size, add_token, sink)
                   : add_text(tokenizer, sink, text, size);
 }
 
@@ -265,7 +265,7 @@ int32_t clf__tokenizer_unknown(const struct clf__tokenizer *tokenizer)
 }
 
 /* Fills list (count) with the tokens of the text and returns their number. */
-static clf_status choose_pieces(const struct clf__tokenizer *tokenizer, const char **list, int *chosen,
+static clf_status choose_tokens(const struct clf__tokenizer *tokenizer, const char **list, int *chosen,
                                 const int32_t *ids, int count, const char *const *given, int pieces)
 {
     *chosen = 0;
@@ -297,7 +297,7 @@ clf_status clf__tokenizer_decode_given(const struct clf__tokenizer *tokenizer, c
     const char **list = NULL;
     int chosen;
     CLF__TRY(clf__allocate(&list, (size_t)count, sizeof *list));
-    clf_status status = choose_pieces(tokenizer, list, &chosen, ids, count, given, pieces);
+    clf_status status = choose_tokens(tokenizer, list, &chosen, ids, count, given, pieces);
     if (status == CLF_OK) {
         const struct clf__tokenizer_side *target = &tokenizer->target;
         status = pieces ? clf__segmenter_words.join(NULL, text, list, chosen)
@@ -307,19 +307,19 @@ clf_status clf__tokenizer_decode_given(const struct clf__tokenizer *tokenizer, c
     return status;
 }
 
-static const char *piece_of(const struct clf__vocabulary *vocabulary, int32_t id)
+static const char *token_of(const struct clf__vocabulary *vocabulary, int32_t id)
 {
-    return vocabulary && id >= 0 && id < vocabulary->size ? vocabulary->pieces[id] : NULL;
+    return vocabulary && id >= 0 && id < vocabulary->size ? vocabulary->tokens[id] : NULL;
 }
 
 const char *clf__tokenizer_source_token(const struct clf__tokenizer *tokenizer, int32_t id)
 {
-    return piece_of(tokenizer->source.vocabulary, id);
+    return token_of(tokenizer->source.vocabulary, id);
 }
 
 const char *clf__tokenizer_target_token(const struct clf__tokenizer *tokenizer, int32_t id)
 {
-    return piece_of(tokenizer->target.vocabulary, id);
+    return token_of(tokenizer->target.vocabulary, id);
 }
 
 int32_t clf__tokenizer_target_id(const struct clf__tokenizer *tokenizer, const char *piece)

@@ -123,9 +123,9 @@ clf_status clf__tokenizer_decode_given(const struct clf__tokenizer *tokenizer, c
 const char *clf__tokenizer_source_token(const struct clf__tokenizer *tokenizer, int32_t id);
 const char *clf__tokenizer_target_token(const struct clf__tokenizer *tokenizer, int32_t id);
 /* Returns the id of a target token, or -1. */
-int32_t clf__tokenizer_target_id(const struct clf__tokenizer *tokenizer, const char *piece);
+int32_t clf__tokenizer_target_id(const struct clf__tokenizer *tokenizer, const char *token);
 /* Returns the id of a target or source token; the unknown id if it is not in the vocabulary, or -1. */
-int32_t clf__tokenizer_token_id(const struct clf__tokenizer *tokenizer, int is_target, const char *piece,
+int32_t clf__tokenizer_token_id(const struct clf__tokenizer *tokenizer, int is_target, const char *token,
                                 size_t length);
 
 #endif

@@ -6,9 +6,9 @@
 
 #include "text/added_tokens.h"
 #include "text/classes/class.h"
-#include "text/token_finder.h"
 #include "text/languages.h"
 #include "text/segmenters/segmenter.h"
+#include "text/token_finder.h"
 #include "text/tokenizer.h"
 #include "text/vocabulary.h"
 

@@ -17,8 +17,8 @@ static clf_status load_vocabulary(struct clf__vocabulary *out, const char *folde
     CLF__TRY(clf__path_join(&path, folder, name));
     clf_status status = clf__vocabulary_read(&own, path);
     if (status == CLF_OK) {
-        struct clf__own_tokens pieces = {&own, own.count, name};
-        status = clf__added_tokens_merge(&merged, &pieces, added, rows);
+        struct clf__own_tokens tokens = {&own, own.count, name};
+        status = clf__added_tokens_merge(&merged, &tokens, added, rows);
     }
     if (status == CLF_OK) {
         status = clf__vocabulary_take(out, &merged, path);

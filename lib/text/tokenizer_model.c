@@ -42,14 +42,14 @@ struct whole_model {
     const struct clf__class_settings *settings;
     const struct clf__segmenter *segmenter;
     void *state;
-    struct clf__token_list pieces, merged;
+    struct clf__token_list tokens, merged;
 };
 
 static clf_status add_vocabulary(struct whole_model *whole)
 {
     char *path = NULL;
     CLF__TRY(clf__path_join(&path, whole->folder->path, "vocab.json"));
-    clf_status status = clf__vocabulary_read(&whole->pieces, path);
+    clf_status status = clf__vocabulary_read(&whole->tokens, path);
     clf__free(path);
     return clf__tokenizer_needed(status);
 }
@@ -85,15 +85,15 @@ static clf_status make_vocabulary(struct whole_model *whole)
     const char *file = class->has_vocabulary  ? "vocab.json"
                        : class->model != NULL ? class->model
                                               : "tokenizer_config.json";
-    struct clf__token_list *pieces = &whole->pieces;
+    struct clf__token_list *tokens = &whole->tokens;
     if (class->before != NULL) {
-        CLF__TRY(class->before(pieces));
+        CLF__TRY(class->before(tokens));
     }
     CLF__TRY(class->has_vocabulary ? add_vocabulary(whole)
-                                   : whole->segmenter->add_pieces(whole->state, pieces, class->skipped));
-    struct clf__own_tokens own = {pieces, pieces->count, file};
+                                   : whole->segmenter->add_tokens(whole->state, tokens, class->skipped));
+    struct clf__own_tokens own = {tokens, tokens->count, file};
     if (class->behind != NULL) {
-        CLF__TRY(class->behind(pieces, whole->settings));
+        CLF__TRY(class->behind(tokens, whole->settings));
     }
     CLF__TRY(clf__added_tokens_merge(&whole->merged, &own, whole->settings->added, whole->settings->rows));
     if (class->name_spare != NULL) {
@@ -140,27 +140,27 @@ clf_status clf__tokenizer_load_model(struct clf__tokenizer *tokenizer,
         .segmenter = segmenter != NULL ? segmenter : &clf__segmenter_sentencepiece,
     };
     clf_status status = load_whole(&whole, unknown_token);
-    clf__token_list_free(&whole.pieces);
+    clf__token_list_free(&whole.tokens);
     clf__token_list_free(&whole.merged);
     return status;
 }
 
 /* Keeps the first token of a SentencePiece model, up to a few bytes. */
-struct first_piece {
+struct first_token {
     char text[8];
     int count;
 };
 
 static clf_status keep_first(void *user, const struct clf__spm_piece *piece)
 {
-    struct first_piece *first = user;
+    struct first_token *first = user;
     if (first->count++ == 0 && piece->size < sizeof first->text) {
         memcpy(first->text, piece->text, piece->size);
     }
     return CLF_OK;
 }
 
-static clf_status read_first(struct first_piece *first, const char *folder, const char *model)
+static clf_status read_first(struct first_token *first, const char *folder, const char *model)
 {
     enum { MOST_BYTES = 1 << 28 };
     struct clf__spm_tables tables;
@@ -182,7 +182,7 @@ static clf_status read_first(struct first_piece *first, const char *folder, cons
 clf_status clf__tokenizer_class_of_model(struct clf__tokenizer *tokenizer, const char *folder)
 {
     const struct clf__tokenizer_class *class = tokenizer->class;
-    struct first_piece first = {.count = 0};
+    struct first_token first = {.count = 0};
     int has_model;
     if (class == NULL || class->numbered == NULL) {
         return CLF_OK;

@@ -22,7 +22,7 @@ struct clf__token_slots {
 struct clf__vocabulary {
     char *path;                    /* source file for error messages */
     char *text;                    /* all tokens, NUL-terminated, in order of id */
-    const char **pieces;           /* (size) into text */
+    const char **tokens;           /* (size) into text */
     struct clf__token_slots slots; /* of ids */
     uint16_t *marks;               /* (size) flags from text/token_list.h */
     int size;
@@ -36,13 +36,14 @@ void clf__vocabulary_free(struct clf__vocabulary *vocabulary);
 
 /* Builds a vocabulary from the tokens read from `path`, and empties the list. Of two equal tokens the first
    is found. */
-clf_status clf__vocabulary_take(struct clf__vocabulary *out, struct clf__token_list *pieces, const char *path);
+clf_status clf__vocabulary_take(struct clf__vocabulary *out, struct clf__token_list *tokens,
+                                const char *path);
 
 /* Returns the id of a token of `length` bytes, or -1. */
-int32_t clf__vocabulary_id(const struct clf__vocabulary *vocabulary, const char *piece, size_t length);
+int32_t clf__vocabulary_id(const struct clf__vocabulary *vocabulary, const char *token, size_t length);
 
 struct clf__counted_token {
-    const char *piece; /* owned */
+    const char *token; /* owned */
     int64_t count;
 };
 
@@ -53,12 +54,12 @@ struct clf__token_counts {
     struct clf__token_slots slots; /* of items */
 };
 /* Counts one token: a clf__token_function with the counts as `user`. */
-clf_status clf__token_counts_add(void *user, const char *piece, size_t length);
+clf_status clf__token_counts_add(void *user, const char *token, size_t length);
 /* Sorts by descending count; ties by bytes. Nothing can be counted afterwards. */
 void clf__token_counts_sort(struct clf__token_counts *counts);
 void clf__token_counts_free(struct clf__token_counts *counts);
 
 /* Writes a vocab.json in which token i has the id i, atomically. */
-clf_status clf__vocabulary_write(const char *path, const char *const *pieces, int count);
+clf_status clf__vocabulary_write(const char *path, const char *const *tokens, int count);
 
 #endif

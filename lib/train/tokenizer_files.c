@@ -184,8 +184,8 @@ static clf_status write_counted(struct made *made, const struct making *making, 
         pieces[size++] = specials->first[i];
     }
     for (int i = 0; i < counts->count && size < room; i++) {
-        if (!is_special(specials, counts->items[i].piece)) {
-            pieces[size++] = counts->items[i].piece;
+        if (!is_special(specials, counts->items[i].token)) {
+            pieces[size++] = counts->items[i].token;
         }
     }
     if (specials->last) {
@@ -203,7 +203,7 @@ static clf_status copy_vocabulary(struct made *made, const struct making *making
 {
     struct clf__vocabulary vocabulary;
     CLF__TRY(clf__vocabulary_load(&vocabulary, path, 0));
-    clf_status status = write_pieces(made, making, file, vocabulary.pieces, vocabulary.size);
+    clf_status status = write_pieces(made, making, file, vocabulary.tokens, vocabulary.size);
     clf__vocabulary_free(&vocabulary);
     return status;
 }

@@ -42,7 +42,8 @@ static clf_status write_text(struct clf_hypothesis *hypothesis, const struct clf
     CLF__TRY(clf__allocate(&given, (size_t)hypothesis->count, sizeof *given));
     for (int i = 0; i < hypothesis->count; i++) {
         int is_unknown = hypothesis->ids[i] == clf__tokenizer_unknown(tokenizer);
-        given[i] = is_unknown ? clf__token_list_at(tokens, place_in_whole(translator, source, links[i])) : NULL;
+        given[i] =
+            is_unknown ? clf__token_list_at(tokens, place_in_whole(translator, source, links[i])) : NULL;
     }
     clf_status status = clf__tokenizer_decode_given(tokenizer, &text, hypothesis->ids, hypothesis->count,
                                                     given, translator->options.pieces);

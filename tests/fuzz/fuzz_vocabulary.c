@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     for (int id = 0; id < vocabulary.size; id++) {
-        const char *piece = vocabulary.pieces[id];
+        const char *piece = vocabulary.tokens[id];
         if (clf__vocabulary_id(&vocabulary, piece, strlen(piece)) != id) {
             abort();
         }

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "text/token_list.h"
 #include "text/segmenters/byte_pairs.h"
+#include "text/token_list.h"
 #include "text/tokenizer.h"
 #include "text/vocabulary.h"
 

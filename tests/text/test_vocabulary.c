@@ -37,7 +37,7 @@ static void test_pieces_and_ids(void **state)
     assert_int_equal(vocabulary.size, 5);
     static const char *const pieces[] = {"", "ab", "\u2581a", "b", "\U0001F600"};
     for (int id = 0; id < 5; id++) {
-        assert_string_equal(vocabulary.pieces[id], pieces[id]);
+        assert_string_equal(vocabulary.tokens[id], pieces[id]);
         assert_int_equal(id_of(&vocabulary, pieces[id]), id);
     }
     assert_int_equal(id_of(&vocabulary, "a"), -1);
@@ -55,9 +55,9 @@ static void test_as_many_as_there_are(void **state)
     struct clf__vocabulary vocabulary;
     assert_ok(load(&vocabulary, "{\"b\": 1, \"a\": 0}", 0));
     assert_int_equal(vocabulary.size, 2);
-    assert_string_equal(vocabulary.pieces[1], "b");
+    assert_string_equal(vocabulary.tokens[1], "b");
     clf__vocabulary_free(&vocabulary);
-    assert_fails(load(&vocabulary, "{}", 0), CLF_FORMAT, "vocab.json: holds no piece");
+    assert_fails(load(&vocabulary, "{}", 0), CLF_FORMAT, "vocab.json: contains no tokens");
     assert_fails(load(&vocabulary, "{\"b\": 2, \"a\": 0}", 0), CLF_FORMAT, "vocab.json");
     assert_fails(load(&vocabulary, "{}", CLF__MAX_VOCABULARY + 1), CLF_BAD_ARGUMENT, "16777217 pieces");
 }
@@ -77,7 +77,7 @@ static void test_a_large_vocabulary(void **state)
     for (int i = 0; i < SIZE; i++) {
         char word[16];
         sprintf(word, "w%d", i * 7 % SIZE);
-        assert_string_equal(vocabulary.pieces[i], word);
+        assert_string_equal(vocabulary.tokens[i], word);
         if (id_of(&vocabulary, word) != i) {
             fail_msg("%s", word);
         }
@@ -178,7 +178,7 @@ static void test_every_allocation_may_fail(void **state)
     for (uint64_t n = 1; n <= allocations; n++) {
         clf__memory_fail_at(n);
         assert_fails(clf__vocabulary_load(&vocabulary, path, 2), CLF_OUT_OF_MEMORY, "");
-        assert_null(vocabulary.pieces);
+        assert_null(vocabulary.tokens);
     }
     clf__memory_fail_at(0);
     assert_true(allocations >= 5);

@@ -46,11 +46,11 @@ static void test_order(void **state)
     static const char *const sorted[] = {"c", "a", "b", "aa", "\u00e9"};
     static const int numbers[] = {3, 2, 2, 1, 1};
     for (int i = 0; i < 5; i++) {
-        assert_string_equal(counts.items[i].piece, first[i]);
+        assert_string_equal(counts.items[i].token, first[i]);
     }
     clf__token_counts_sort(&counts);
     for (int i = 0; i < 5; i++) {
-        assert_string_equal(counts.items[i].piece, sorted[i]);
+        assert_string_equal(counts.items[i].token, sorted[i]);
         assert_int_equal(counts.items[i].count, numbers[i]);
     }
     clf__token_counts_free(&counts);
@@ -88,7 +88,7 @@ static void test_written_and_read(void **state)
     struct clf__vocabulary vocabulary;
     assert_ok(clf__vocabulary_load(&vocabulary, path, 7));
     for (int i = 0; i < 7; i++) {
-        assert_string_equal(vocabulary.pieces[i], pieces[i]);
+        assert_string_equal(vocabulary.tokens[i], pieces[i]);
     }
     clf__vocabulary_free(&vocabulary);
 }

@@ -199,11 +199,11 @@ static void test_interrupted_while_reading(void **state)
     for (int i = 0; i < 3; i++) {
         const char *output = path_in(support_temporary_folder(), "made.spm");
         struct clf__sentencepiece_training training = {.next = give_for_ever,
-                                               .rewind = begin_again,
-                                               .user = lines[i],
-                                               .pieces = 20,
-                                               .output = output,
-                                               .interrupted = at_once};
+                                                       .rewind = begin_again,
+                                                       .user = lines[i],
+                                                       .pieces = 20,
+                                                       .output = output,
+                                                       .interrupted = at_once};
         assert_fails(clf__sentencepiece_train(&training), CLF_INTERRUPTED, "interrupted");
         assert_false(clf__file_exists(output));
     }

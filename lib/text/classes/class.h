@@ -40,10 +40,10 @@ struct clf__tokenizer_class {
     int has_vocabulary; /* ids come from vocab.json; otherwise from the order of the model */
     int skipped;        /* number of leading tokens of the model that are left out */
     /* Add the tokens before and after the model's tokens. NULL: none. */
-    clf_status (*before)(struct clf__token_list *pieces);
-    clf_status (*behind)(struct clf__token_list *pieces, const struct clf__class_settings *settings);
+    clf_status (*before)(struct clf__token_list *tokens);
+    clf_status (*behind)(struct clf__token_list *tokens, const struct clf__class_settings *settings);
     /* Names model rows after the last token, which are spare otherwise. NULL: none. */
-    clf_status (*name_spare)(struct clf__token_list *pieces);
+    clf_status (*name_spare)(struct clf__token_list *tokens);
     const char *specials[CLF__MOST_CLASS_SPECIALS + 1]; /* special at any id; ends with NULL */
     int starts_source;                                  /* the first special token starts a source */
     const char *unknown;       /* unknown token if the folder names none; NULL: <unk> */
@@ -76,7 +76,7 @@ extern const struct clf__tokenizer_class clf__class_marian, clf__class_mbart, cl
     clf__class_blenderbot_small, clf__class_byt5;
 
 /* Adds languages from a NULL-terminated list. */
-clf_status clf__class_add_languages(struct clf__token_list *pieces, const struct clf__tokenizer_class *of,
+clf_status clf__class_add_languages(struct clf__token_list *tokens, const struct clf__tokenizer_class *of,
                                     const char *const *codes);
 
 #endif

@@ -13,7 +13,7 @@ static const char *const codes[] = {
 /* "language_codes" of the WMT 2021 models. */
 static const char *const wmt21_codes[] = {"en", "ha", "is", "ja", "cs", "ru", "zh", "de", NULL};
 
-static clf_status behind(struct clf__token_list *pieces, const struct clf__class_settings *settings)
+static clf_status behind(struct clf__token_list *tokens, const struct clf__class_settings *settings)
 {
     const char *list = settings->language_codes;
     int is_wmt21 = list != NULL && strcmp(list, "wmt21") == 0;
@@ -22,7 +22,7 @@ static clf_status behind(struct clf__token_list *pieces, const struct clf__class
                          "tokenizer_config.json: \"language_codes\" is \"%.40s\"; set it to m2m100 or wmt21",
                          list);
     }
-    return clf__class_add_languages(pieces, &clf__class_m2m100, is_wmt21 ? wmt21_codes : codes);
+    return clf__class_add_languages(tokens, &clf__class_m2m100, is_wmt21 ? wmt21_codes : codes);
 }
 
 const struct clf__tokenizer_class clf__class_m2m100 = {

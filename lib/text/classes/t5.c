@@ -4,11 +4,11 @@
 
 enum { EXTRA_IDS = 100 };
 
-static clf_status behind(struct clf__token_list *pieces, const struct clf__class_settings *settings)
+static clf_status behind(struct clf__token_list *tokens, const struct clf__class_settings *settings)
 {
     int count = settings->extra_ids >= 0 ? settings->extra_ids : EXTRA_IDS;
     for (int i = count - 1; i >= 0; i--) {
-        CLF__TRY(clf__token_list_format(pieces, CLF__TOKEN_SPECIAL | CLF__TOKEN_FOUND, "<extra_id_%d>", i));
+        CLF__TRY(clf__token_list_format(tokens, CLF__TOKEN_SPECIAL | CLF__TOKEN_FOUND, "<extra_id_%d>", i));
     }
     return CLF_OK;
 }

@@ -115,7 +115,7 @@ static clf_status take_rows(struct clf__vocabulary *out, const struct rows *rows
 {
     static const struct clf__added_tokens none = {.count = 0};
     struct clf__token_list pieces = {.count = 0}, merged = {.count = 0};
-    struct clf__own_tokens own = {.pieces = &pieces,
+    struct clf__own_tokens own = {.tokens = &pieces,
                                   .file = options->model != NULL ? options->model : "tokenizer.json"};
     clf_status status = count_fixed(&own.fixed, rows, options);
     if (status == CLF_OK) {

@@ -8,7 +8,7 @@
 /* Builds the vocabulary from the model's tokens and the added tokens, with the flags set by file, folder and
  * class. */
 clf_status clf__added_vocabulary(struct clf__vocabulary *out, const json_t *root, const char *path,
-                                 const struct clf__model_tokens *pieces,
+                                 const struct clf__model_tokens *tokens,
                                  const struct clf__pipeline_options *options);
 
 #endif

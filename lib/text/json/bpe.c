@@ -97,40 +97,40 @@ static clf_status add_pair(struct pairs *pairs, struct pair pair)
 }
 
 static clf_status add_pairs_of(struct pairs *pairs, const struct clf__trie *trie,
-                               const struct clf__trie_token *piece)
+                               const struct clf__trie_token *token)
 {
     uint32_t node = 0;
-    for (size_t i = 0; i + 1 < piece->size; i++) {
-        node = clf__trie_next(trie, node, (uint8_t)piece->text[i]);
+    for (size_t i = 0; i + 1 < token->size; i++) {
+        node = clf__trie_next(trie, node, (uint8_t)token->text[i]);
         int32_t left = node != 0 ? trie->nodes[node].id : -1;
-        int is_start = (piece->text[i + 1] & 0xC0) != 0x80; /* of a character */
+        int is_start = (token->text[i + 1] & 0xC0) != 0x80; /* of a character */
         if (left < 0 || !is_start) {
             continue;
         }
-        int32_t right = clf__trie_find(trie, piece->text + i + 1, piece->size - i - 1);
-        pairs->steps += piece->size - i;
+        int32_t right = clf__trie_find(trie, token->text + i + 1, token->size - i - 1);
+        pairs->steps += token->size - i;
         if (pairs->steps > MOST_STEPS) {
             return clf__node_fail(
                 pairs->node, CLF_FORMAT,
                 "takes too long to load (its tokens are built from each other); use another tokenizer");
         }
         if (right >= 0) {
-            CLF__TRY(add_pair(pairs, (struct pair){left, right, piece->id}));
+            CLF__TRY(add_pair(pairs, (struct pair){left, right, token->id}));
         }
     }
     return CLF_OK;
 }
 
 static clf_status collect_pairs(struct pairs *pairs, const struct clf__trie *trie,
-                                const struct clf__model_tokens *pieces)
+                                const struct clf__model_tokens *tokens)
 {
     const struct clf__trie_token **by_id = NULL;
-    CLF__TRY(clf__allocate(&by_id, (size_t)pieces->ids, sizeof *by_id));
-    for (size_t i = 0; i < pieces->count; i++) {
-        by_id[pieces->items[i].id] = &pieces->items[i];
+    CLF__TRY(clf__allocate(&by_id, (size_t)tokens->ids, sizeof *by_id));
+    for (size_t i = 0; i < tokens->count; i++) {
+        by_id[tokens->items[i].id] = &tokens->items[i];
     }
     clf_status status = CLF_OK;
-    for (int id = 0; id < pieces->ids && status == CLF_OK; id++) {
+    for (int id = 0; id < tokens->ids && status == CLF_OK; id++) {
         status = by_id[id] != NULL ? add_pairs_of(pairs, trie, by_id[id]) : CLF_OK;
     }
     clf__free(by_id);
@@ -140,10 +140,10 @@ static clf_status collect_pairs(struct pairs *pairs, const struct clf__trie *tri
 /* Builds a merge for every pair of tokens whose concatenation is a token, as transformers does for files with
  * scores but no merges (generate_merges). With by_result, pairs with the same result share a rank. */
 static clf_status make_merges(struct bpe *model, const struct clf__node *node,
-                              const struct clf__model_tokens *pieces, int by_result)
+                              const struct clf__model_tokens *tokens, int by_result)
 {
     struct pairs pairs = {.node = node};
-    clf_status status = collect_pairs(&pairs, &model->trie, pieces);
+    clf_status status = collect_pairs(&pairs, &model->trie, tokens);
     if (status == CLF_OK) {
         status = clf__merges_create(&model->merges, (int)pairs.count);
     }
@@ -157,11 +157,11 @@ static clf_status make_merges(struct bpe *model, const struct clf__node *node,
 }
 
 static clf_status read_merges(struct bpe *model, const struct clf__node *node,
-                              const struct clf__model_tokens *pieces)
+                              const struct clf__model_tokens *tokens)
 {
     const json_t *merges = json_object_get(node->value, "merges");
     if (json_is_true(merges) || json_is_string(merges)) { /* set by model_file.c and tiktoken.c */
-        return make_merges(model, node, pieces, json_is_string(merges));
+        return make_merges(model, node, tokens, json_is_string(merges));
     }
     size_t count = json_array_size(merges);
     if (!json_is_array(merges) || count > INT_MAX / 4) {
@@ -194,21 +194,21 @@ static clf_status read_options(struct bpe *model, const struct clf__node *node)
 }
 
 static clf_status read_model(struct bpe *model, const struct clf__node *node,
-                             const struct clf__model_tokens *pieces)
+                             const struct clf__model_tokens *tokens)
 {
     CLF__TRY(read_options(model, node));
-    CLF__TRY(clf__trie_build(&model->trie, pieces->items, pieces->count));
+    CLF__TRY(clf__trie_build(&model->trie, tokens->items, tokens->count));
     CLF__TRY(clf__model_read_token(&model->unknown, node, "unk_token", &model->trie));
     clf__model_byte_tokens(model->bytes, &model->trie);
-    return read_merges(model, node, pieces);
+    return read_merges(model, node, tokens);
 }
 
-static clf_status bpe_read(void **state, const struct clf__node *node, struct clf__model_tokens *pieces,
+static clf_status bpe_read(void **state, const struct clf__node *node, struct clf__model_tokens *tokens,
                            int32_t *unknown)
 {
     struct bpe *model = NULL;
     CLF__TRY(clf__allocate(&model, 1, sizeof *model));
-    clf_status status = read_model(model, node, pieces);
+    clf_status status = read_model(model, node, tokens);
     if (status != CLF_OK) {
         bpe_free(model);
         return status;
@@ -219,7 +219,7 @@ static clf_status bpe_read(void **state, const struct clf__node *node, struct cl
 }
 
 /* Finds the token of a character with its prefix or suffix; *text and *size are set to those bytes. */
-static clf_status character_piece(const struct bpe *model, struct clf__model_work *work, const char **text,
+static clf_status character_token(const struct bpe *model, struct clf__model_work *work, const char **text,
                                   size_t *size, int is_first, int is_last, int32_t *id)
 {
     size_t before = is_first ? 0 : model->prefix_size, behind = is_last ? model->suffix_size : 0;
@@ -268,7 +268,7 @@ static clf_status add_symbols(const struct bpe *model, struct clf__model_work *w
         const char *text = word + at;
         size_t bytes = next - at;
         int32_t id;
-        CLF__TRY(character_piece(model, work, &text, &bytes, at == 0, next == size, &id));
+        CLF__TRY(character_token(model, work, &text, &bytes, at == 0, next == size, &id));
         if (id >= 0) {
             CLF__TRY(waiting.end > 0 ? add_unknown(model, work, waiting) : CLF_OK);
             waiting.end = 0;

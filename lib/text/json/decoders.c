@@ -172,17 +172,17 @@ static clf_status read_word_piece(void **state, const struct clf__node *node)
 {
     const char *prefix = "##";
     int cleans_up = 1;
-    struct word_piece *piece = NULL;
+    struct word_piece *token = NULL;
     CLF__TRY(clf__node_string(node, "prefix", &prefix));
     CLF__TRY(clf__node_bool(node, "cleanup", &cleans_up));
-    CLF__TRY(clf__allocate(&piece, 1, sizeof *piece));
-    piece->cleans_up = cleans_up;
-    clf_status status = clf__copy_string(&piece->prefix, prefix);
+    CLF__TRY(clf__allocate(&token, 1, sizeof *token));
+    token->cleans_up = cleans_up;
+    clf_status status = clf__copy_string(&token->prefix, prefix);
     if (status != CLF_OK) {
-        clf__free(piece);
+        clf__free(token);
         return status;
     }
-    *state = piece;
+    *state = token;
     return CLF_OK;
 }
 
@@ -200,14 +200,14 @@ static clf_status put_clean(struct clf__word_list *out, const char *text, size_t
 static clf_status run_word_piece(const void *state, struct clf__word_list *out,
                                  const struct clf__word_list *in)
 {
-    const struct word_piece *piece = state;
-    size_t length = strlen(piece->prefix);
+    const struct word_piece *token = state;
+    size_t length = strlen(token->prefix);
     struct clf__word_list joined = {.size = 0};
     clf_status status = CLF_OK;
     for (int i = 0; status == CLF_OK && i < in->count; i++) {
         const char *text = in->bytes + in->items[i].start;
         size_t size = in->items[i].size;
-        int goes_on = i > 0 && size >= length && memcmp(text, piece->prefix, length) == 0;
+        int goes_on = i > 0 && size >= length && memcmp(text, token->prefix, length) == 0;
         clf__word_list_clear(&joined);
         status = clf__word_list_put(&joined, " ", i > 0 && !goes_on);
         if (status == CLF_OK) {
@@ -215,7 +215,7 @@ static clf_status run_word_piece(const void *state, struct clf__word_list *out,
                 clf__word_list_put(&joined, text + (goes_on ? length : 0), size - (goes_on ? length : 0));
         }
         if (status == CLF_OK) {
-            status = piece->cleans_up ? put_clean(out, joined.bytes, joined.size)
+            status = token->cleans_up ? put_clean(out, joined.bytes, joined.size)
                                       : clf__word_list_put(out, joined.bytes, joined.size);
         }
         status = status == CLF_OK ? clf__word_list_end(out, in->items[i].is_first) : status;

@@ -37,7 +37,7 @@ struct clf__model_kind {
     const char *keys; /* options, and "type" */
     int has_list;     /* "vocab" is a list of [token, score]; otherwise an object of token: id */
     int cleans_up;    /* transformers applies clean_up_tokenization_spaces */
-    clf_status (*read)(void **state, const struct clf__node *node, struct clf__model_tokens *pieces,
+    clf_status (*read)(void **state, const struct clf__node *node, struct clf__model_tokens *tokens,
                        int32_t *unknown);
     void (*free)(void *state);
     clf_status (*cut)(const void *state, struct clf__model_work *work, const char *word, size_t size,
@@ -46,8 +46,8 @@ struct clf__model_kind {
 
 /* Finds the kind that a model section names, or guesses it if the file has no type. */
 clf_status clf__model_find(const struct clf__model_kind **out, const struct clf__node *node);
-/* Reads every token of "vocab" and checks that ids are unique and in range. The caller frees
-   pieces->items. */
+/* Reads every token of "vocab" and checks that ids are unique and in range. The caller frees tokens->items.
+ */
 clf_status clf__model_read_tokens(struct clf__model_tokens *out, const struct clf__node *node,
                                   const struct clf__model_kind *kind);
 /* Looks up the token that a key names; *id is -1 if the key is missing. A name that is not a token is

@@ -40,8 +40,8 @@ static clf_status add_token(struct making *making, json_t *piece, int id, int ma
 {
     json_t *token = json_pack("{sisOsbsbsbsbsb}", "id", id, "content", piece, "special",
                               (marks & CLF__TOKEN_SPECIAL) != 0, "normalized", 0, "lstrip",
-                              (marks & CLF__TOKEN_LSTRIP) != 0, "rstrip",
-                              (marks & CLF__TOKEN_RSTRIP) != 0, "single_word", 0);
+                              (marks & CLF__TOKEN_LSTRIP) != 0, "rstrip", (marks & CLF__TOKEN_RSTRIP) != 0,
+                              "single_word", 0);
     return json_array_append_new(making->added, token) == 0 ? CLF_OK : no_memory(making);
 }
 
@@ -77,13 +77,13 @@ static clf_status add(struct making *making, const char *text, size_t size, doub
     return status;
 }
 
-static clf_status add_all(struct making *making, const struct clf__token_list *pieces, int has_row)
+static clf_status add_all(struct making *making, const struct clf__token_list *tokens, int has_row)
 {
-    const char *text = pieces->text;
-    for (int i = 0; i < pieces->count; i++) {
-        double score = (pieces->marks[i] & CLF__TOKEN_FILLER) != 0 ? filler_score : 0;
+    const char *text = tokens->text;
+    for (int i = 0; i < tokens->count; i++) {
+        double score = (tokens->marks[i] & CLF__TOKEN_FILLER) != 0 ? filler_score : 0;
         size_t size = strlen(text);
-        CLF__TRY(add(making, text, size, score, pieces->marks[i], has_row));
+        CLF__TRY(add(making, text, size, score, tokens->marks[i], has_row));
         text += size + 1;
     }
     return CLF_OK;
@@ -104,7 +104,7 @@ static clf_status add_of_model(void *user, const struct clf__spm_piece *piece)
 
 /* Adds the tokens of the class before the model's, those of the model, and those of the class after them. For
  * BPE, class tokens are only added tokens. */
-static clf_status add_pieces(struct making *making, const uint8_t *bytes, size_t size,
+static clf_status add_tokens(struct making *making, const uint8_t *bytes, size_t size,
                              const struct clf__class_settings *settings)
 {
     const struct clf__tokenizer_class *class = making->class;
@@ -153,7 +153,7 @@ static clf_status make(json_t **out, struct making *making, const uint8_t *bytes
     if (making->vocab == NULL || making->added == NULL) {
         return no_memory(making);
     }
-    CLF__TRY(add_pieces(making, bytes, size, options->settings));
+    CLF__TRY(add_tokens(making, bytes, size, options->settings));
     CLF__TRY(make_normalizer(&normalizer, making, &tables.normaliser));
     json_t *model = json_pack("{sssO}", "type", making->class->pipeline->model, "vocab", making->vocab);
     if (json_is_object(making->vocab)) {

@@ -7,12 +7,12 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "text/clean_up.h"
-#include "text/token_finder.h"
 #include "text/json/added.h"
 #include "text/json/model_file.h"
 #include "text/json/part.h"
 #include "text/json/rebuilt.h"
 #include "text/json/tiktoken.h"
+#include "text/token_finder.h"
 #include "text/token_list.h"
 
 static const struct clf__json_limits limits = {1 << 28, 1 << 26};
@@ -175,24 +175,24 @@ static clf_status pipeline_number(const void *state, const char *text, size_t si
 
 /* ---- Ids to text */
 
-static const char *shown(const struct pipeline *pipeline, const char *piece)
+static const char *shown(const struct pipeline *pipeline, const char *token)
 {
     for (int i = 0; i < pipeline->renamed_count; i++) {
-        if (strcmp(pipeline->renamed[i].from, piece) == 0) {
+        if (strcmp(pipeline->renamed[i].from, token) == 0) {
             return pipeline->renamed[i].to;
         }
     }
-    return piece;
+    return token;
 }
 
-static clf_status put_pieces(const struct pipeline *pipeline, struct clf__word_list *words,
-                             const char *const *pieces, int count)
+static clf_status put_tokens(const struct pipeline *pipeline, struct clf__word_list *words,
+                             const char *const *tokens, int count)
 {
     clf__word_list_clear(words);
     words->keeps_empty = 1;
     for (int i = 0; i < count; i++) {
-        const char *piece = shown(pipeline, pieces[i]);
-        CLF__TRY(clf__word_list_add(words, piece, strlen(piece), i == 0));
+        const char *token = shown(pipeline, tokens[i]);
+        CLF__TRY(clf__word_list_add(words, token, strlen(token), i == 0));
     }
     return CLF_OK;
 }
@@ -218,11 +218,11 @@ static clf_status join_words(const struct pipeline *pipeline, char **text, const
     return CLF_OK;
 }
 
-static clf_status pipeline_join(const void *state, char **text, const char *const *pieces, int count)
+static clf_status pipeline_join(const void *state, char **text, const char *const *tokens, int count)
 {
     const struct pipeline *pipeline = state;
     struct clf__word_list words = {.size = 0}, spare = {.size = 0};
-    clf_status status = put_pieces(pipeline, &words, pieces, count);
+    clf_status status = put_tokens(pipeline, &words, tokens, count);
     if (status == CLF_OK) {
         status = clf__chain_run(&pipeline->decoder, &words, &spare);
     }
@@ -274,11 +274,11 @@ static clf_status check_root(const struct clf__node *root)
 }
 
 /* Decoding gives the normalised text of the token; if that differs, the token is not special there. */
-static clf_status rename_piece(struct pipeline *pipeline, struct clf__vocabulary *vocabulary, int32_t id,
+static clf_status rename_token(struct pipeline *pipeline, struct clf__vocabulary *vocabulary, int32_t id,
                                const struct clf__word_list *words)
 {
     struct renamed *renamed = &pipeline->renamed[pipeline->renamed_count];
-    CLF__TRY(clf__copy_string(&renamed->from, vocabulary->pieces[id]));
+    CLF__TRY(clf__copy_string(&renamed->from, vocabulary->tokens[id]));
     pipeline->renamed_count++;
     vocabulary->marks[id] &= (uint16_t)~CLF__TOKEN_SPECIAL;
     return clf__copy_bytes(&renamed->to, words->size > 0 ? words->bytes : "", words->size);
@@ -287,16 +287,16 @@ static clf_status rename_piece(struct pipeline *pipeline, struct clf__vocabulary
 static clf_status add_normalized(struct pipeline *pipeline, struct clf__vocabulary *vocabulary, int32_t id,
                                  struct clf__word_list *words, struct clf__word_list *spare)
 {
-    const char *piece = vocabulary->pieces[id];
+    const char *token = vocabulary->tokens[id];
     clf__word_list_clear(words);
-    CLF__TRY(clf__word_list_add(words, piece, strlen(piece), 1));
+    CLF__TRY(clf__word_list_add(words, token, strlen(token), 1));
     CLF__TRY(clf__chain_run(&pipeline->normalizer, words, spare));
     if (words->size > 0) {
         CLF__TRY(clf__token_finder_add(&pipeline->normalized, words->bytes, words->size, id,
                                        vocabulary->marks[id]));
     }
-    return words->size != strlen(piece) || memcmp(words->bytes, piece, words->size) != 0
-               ? rename_piece(pipeline, vocabulary, id, words)
+    return words->size != strlen(token) || memcmp(words->bytes, token, words->size) != 0
+               ? rename_token(pipeline, vocabulary, id, words)
                : CLF_OK;
 }
 
@@ -325,7 +325,7 @@ static clf_status read_model(struct pipeline *pipeline, struct clf__pipeline_res
                              const char *path, const struct clf__pipeline_options *options)
 {
     struct clf__node node = {.value = json_object_get(root, "model"), .path = path, .section = "model"};
-    struct clf__model_tokens pieces;
+    struct clf__model_tokens tokens;
     if (!json_is_object(node.value)) {
         return clf__node_fail(&node, CLF_FORMAT, "is not an object; download it again");
     }
@@ -336,12 +336,12 @@ static clf_status read_model(struct pipeline *pipeline, struct clf__pipeline_res
     if (options->source == CLF__PIPELINE_JSON && (json_is_true(merges) || json_is_string(merges))) {
         return clf__node_fail(&node, CLF_FORMAT, "has no list \"merges\"; download it again");
     }
-    CLF__TRY(clf__model_read_tokens(&pieces, &node, pipeline->kind));
-    clf_status status = clf__added_vocabulary(&out->vocabulary, root, path, &pieces, options);
+    CLF__TRY(clf__model_read_tokens(&tokens, &node, pipeline->kind));
+    clf_status status = clf__added_vocabulary(&out->vocabulary, root, path, &tokens, options);
     if (status == CLF_OK) {
-        status = pipeline->kind->read(&pipeline->model, &node, &pieces, &out->unknown);
+        status = pipeline->kind->read(&pipeline->model, &node, &tokens, &out->unknown);
     }
-    clf__free(pieces.items);
+    clf__free(tokens.items);
     return status;
 }
 

@@ -67,8 +67,8 @@ static clf_status set_unknown_id(json_t *model, const char *path, const char *un
     const json_t *vocab = json_object_get(model, "vocab");
     for (size_t i = 1; i < json_array_size(vocab); i++) {
         const json_t *row = json_array_get(vocab, i);
-        const char *piece = json_string_value(json_array_get(row, 0));
-        if (piece != NULL && strcmp(piece, unknown) == 0 && json_number_value(json_array_get(row, 1)) == 0) {
+        const char *token = json_string_value(json_array_get(row, 0));
+        if (token != NULL && strcmp(token, unknown) == 0 && json_number_value(json_array_get(row, 1)) == 0) {
             return json_object_set_new(model, "unk_id", json_integer((json_int_t)i)) == 0 ? CLF_OK
                                                                                           : no_memory(path);
         }

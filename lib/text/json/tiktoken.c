@@ -8,9 +8,9 @@
 #include "base/base64.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "text/token_list.h"
 #include "text/segmenters/byte_pairs.h"
 #include "text/speech_tokens.h"
+#include "text/token_list.h"
 #include "text/vocabulary.h"
 
 enum { MOST_FILE_BYTES = 1 << 24, LONGEST = 256, BYTES = 256 };
@@ -28,7 +28,7 @@ static clf_status damaged(const struct reading *reading, const char *what)
 }
 
 /* Writes bytes as byte-level characters, NUL-terminated. */
-static void write_piece(char *out, const uint8_t *bytes, size_t size)
+static void write_token(char *out, const uint8_t *bytes, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
         out += clf__byte_pairs_character(out, bytes[i]);
@@ -40,7 +40,7 @@ static void write_piece(char *out, const uint8_t *bytes, size_t size)
 static clf_status add_token(struct reading *reading, const char *text, size_t length)
 {
     uint8_t bytes[LONGEST];
-    char piece[2 * LONGEST + 1];
+    char token[2 * LONGEST + 1];
     size_t size;
     if (length == 1 && *text == '=') { /* multilingual.tiktoken ends with it; Python decodes it as no bytes */
         return CLF_OK;
@@ -48,11 +48,11 @@ static clf_status add_token(struct reading *reading, const char *text, size_t le
     if (length == 0 || length > LONGEST || !clf__base64_decode(bytes, &size, text, length)) {
         return damaged(reading, "has no token in base64");
     }
-    write_piece(piece, bytes, size);
-    if (json_object_get(reading->vocab, piece) != NULL) {
+    write_token(token, bytes, size);
+    if (json_object_get(reading->vocab, token) != NULL) {
         return damaged(reading, "repeats an earlier token");
     }
-    return json_object_set_new(reading->vocab, piece, json_integer(reading->rank)) == 0
+    return json_object_set_new(reading->vocab, token, json_integer(reading->rank)) == 0
                ? CLF_OK
                : clf__fail(CLF_OUT_OF_MEMORY, "%s: not enough host memory to read it", reading->path);
 }
@@ -76,9 +76,9 @@ static clf_status check_bytes(const struct reading *reading)
 {
     for (int byte = 0; byte < BYTES; byte++) {
         const uint8_t bytes[] = {(uint8_t)byte};
-        char piece[3];
-        write_piece(piece, bytes, 1);
-        if (json_object_get(reading->vocab, piece) == NULL) {
+        char token[3];
+        write_token(token, bytes, 1);
+        if (json_object_get(reading->vocab, token) == NULL) {
             return clf__fail(CLF_FORMAT, "%s: has no token for the byte 0x%02x; download it again",
                              reading->path, (unsigned)byte);
         }
@@ -134,16 +134,16 @@ clf_status clf__tiktoken_count(int *out, const char *path, int rows)
 }
 
 /* Special tokens are found in text verbatim. */
-static json_t *added_tokens(const struct clf__token_list *pieces, int first)
+static json_t *added_tokens(const struct clf__token_list *tokens, int first)
 {
     json_t *list = json_array();
-    const char *text = pieces->text;
-    for (int i = 0; i < pieces->count && list != NULL; i++, text += strlen(text) + 1) {
+    const char *text = tokens->text;
+    for (int i = 0; i < tokens->count && list != NULL; i++, text += strlen(text) + 1) {
         json_array_append_new(list,
                               json_pack("{si ss sb sb sb sb sb}", "id", first + i, "content", text, "special",
                                         1, "normalized", 0, "lstrip", 0, "rstrip", 0, "single_word", 0));
     }
-    if (json_array_size(list) != (size_t)pieces->count) {
+    if (json_array_size(list) != (size_t)tokens->count) {
         json_decref(list);
         list = NULL;
     }
@@ -194,14 +194,14 @@ static clf_status read_vocabulary(struct reading *reading, struct clf__token_lis
     }
     int failed = reading->vocab == NULL;
     for (int id = 0; id < reading->rank; id++) {
-        const char *piece = vocabulary->pieces[id];
-        failed |= *piece != '\0' && json_object_set_new(reading->vocab, piece, json_integer(id)) != 0;
+        const char *token = vocabulary->tokens[id];
+        failed |= *token != '\0' && json_object_set_new(reading->vocab, token, json_integer(id)) != 0;
     }
     if (failed) {
         return clf__fail(CLF_OUT_OF_MEMORY, "%s: not enough host memory to read it", reading->path);
     }
     for (int id = reading->rank; id < vocabulary->size; id++) {
-        CLF__TRY(clf__token_list_add(specials, vocabulary->pieces[id], strlen(vocabulary->pieces[id]), 0));
+        CLF__TRY(clf__token_list_add(specials, vocabulary->tokens[id], strlen(vocabulary->tokens[id]), 0));
     }
     return check_bytes(reading);
 }

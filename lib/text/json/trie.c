@@ -24,7 +24,7 @@ struct range {
 struct builder {
     struct clf__trie *trie;
     struct range *ranges; /* of the nodes */
-    const struct clf__trie_token *pieces;
+    const struct clf__trie_token *tokens;
 };
 
 static clf_status add_node(struct builder *builder, uint8_t label, struct range range)
@@ -49,17 +49,17 @@ static clf_status add_node(struct builder *builder, uint8_t label, struct range 
 static clf_status add_children(struct builder *builder, uint32_t node)
 {
     struct clf__trie *trie = builder->trie;
-    const struct clf__trie_token *pieces = builder->pieces;
+    const struct clf__trie_token *tokens = builder->tokens;
     struct range range = builder->ranges[node];
     size_t at = range.first;
-    for (; at < range.end && pieces[at].size == range.depth; at++) {
-        trie->nodes[node].id = pieces[at].id;
+    for (; at < range.end && tokens[at].size == range.depth; at++) {
+        trie->nodes[node].id = tokens[at].id;
     }
     uint32_t first = trie->count;
     while (at < range.end) {
-        uint8_t label = (uint8_t)pieces[at].text[range.depth];
+        uint8_t label = (uint8_t)tokens[at].text[range.depth];
         size_t from = at;
-        while (at < range.end && (uint8_t)pieces[at].text[range.depth] == label) {
+        while (at < range.end && (uint8_t)tokens[at].text[range.depth] == label) {
             at++;
         }
         CLF__TRY(add_node(builder, label, (struct range){from, at, range.depth + 1}));
@@ -69,12 +69,12 @@ static clf_status add_children(struct builder *builder, uint32_t node)
     return CLF_OK;
 }
 
-clf_status clf__trie_build(struct clf__trie *out, struct clf__trie_token *pieces, size_t count)
+clf_status clf__trie_build(struct clf__trie *out, struct clf__trie_token *tokens, size_t count)
 {
     struct clf__trie trie = {.count = 0};
-    struct builder builder = {.trie = &trie, .pieces = pieces};
+    struct builder builder = {.trie = &trie, .tokens = tokens};
     if (count > 0) {
-        qsort(pieces, count, sizeof *pieces, by_bytes);
+        qsort(tokens, count, sizeof *tokens, by_bytes);
     }
     clf_status status = add_node(&builder, 0, (struct range){0, count, 0});
     for (uint32_t node = 0; status == CLF_OK && node < trie.count; node++) {

@@ -26,7 +26,7 @@ struct clf__trie_token {
 };
 
 /* Builds a trie from tokens in any order, which it sorts; of equal texts, the higher id is kept. */
-clf_status clf__trie_build(struct clf__trie *out, struct clf__trie_token *pieces, size_t count);
+clf_status clf__trie_build(struct clf__trie *out, struct clf__trie_token *tokens, size_t count);
 void clf__trie_free(struct clf__trie *trie);
 
 /* Returns the child for a byte, or 0; node 0 is the root. */

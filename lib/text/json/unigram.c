@@ -23,7 +23,7 @@ struct unigram {
 /* The best segmentation up to a position. */
 struct clf__path_node {
     double score;
-    size_t start; /* of the last piece */
+    size_t start; /* of the last token */
     size_t next;  /* end of the token that begins here in the best segmentation */
     int32_t id;
     int is_reached;
@@ -38,31 +38,31 @@ static void unigram_free(void *state)
 }
 
 static clf_status read_model(struct unigram *model, const struct clf__node *node,
-                             const struct clf__model_tokens *pieces)
+                             const struct clf__model_tokens *tokens)
 {
     int unknown = -1;
     CLF__TRY(clf__node_bool(node, "byte_fallback", &model->falls_back));
-    CLF__TRY(clf__node_int(node, "unk_id", 0, pieces->ids - 1, &unknown));
+    CLF__TRY(clf__node_int(node, "unk_id", 0, tokens->ids - 1, &unknown));
     model->unknown = unknown;
     const json_t *vocab = json_object_get(node->value, "vocab");
-    CLF__TRY(clf__allocate(&model->scores, pieces->count, sizeof *model->scores));
+    CLF__TRY(clf__allocate(&model->scores, tokens->count, sizeof *model->scores));
     double lowest = 0;
-    for (size_t i = 0; i < pieces->count; i++) {
+    for (size_t i = 0; i < tokens->count; i++) {
         model->scores[i] = json_number_value(json_array_get(json_array_get(vocab, i), 1));
         lowest = i == 0 || model->scores[i] < lowest ? model->scores[i] : lowest;
     }
     model->unknown_score = lowest - unknown_penalty;
-    CLF__TRY(clf__trie_build(&model->trie, pieces->items, pieces->count));
+    CLF__TRY(clf__trie_build(&model->trie, tokens->items, tokens->count));
     clf__model_byte_tokens(model->bytes, &model->trie);
     return CLF_OK;
 }
 
-static clf_status unigram_read(void **state, const struct clf__node *node, struct clf__model_tokens *pieces,
+static clf_status unigram_read(void **state, const struct clf__node *node, struct clf__model_tokens *tokens,
                                int32_t *unknown)
 {
     struct unigram *model = NULL;
     CLF__TRY(clf__allocate(&model, 1, sizeof *model));
-    clf_status status = read_model(model, node, pieces);
+    clf_status status = read_model(model, node, tokens);
     if (status != CLF_OK) {
         unigram_free(model);
         return status;
@@ -78,7 +78,7 @@ static clf_status no_unknown(const char *word, size_t size)
                      (int)(size < 80 ? size : clf__utf8_cut(word, 80)), word);
 }
 
-static void try_piece(struct clf__path_node *node, double score, size_t start, int32_t id)
+static void try_token(struct clf__path_node *node, double score, size_t start, int32_t id)
 {
     if (!node->is_reached || score > node->score) {
         *node = (struct clf__path_node){.score = score, .start = start, .id = id, .is_reached = 1};
@@ -98,7 +98,7 @@ static clf_status find_path(const struct unigram *model, struct clf__path_node *
             end++;
             int32_t id = model->trie.nodes[node].id;
             if (id >= 0) {
-                try_piece(&path[end], score + model->scores[id], start, id);
+                try_token(&path[end], score + model->scores[id], start, id);
                 has_character |= end == next;
             }
         }
@@ -106,7 +106,7 @@ static clf_status find_path(const struct unigram *model, struct clf__path_node *
             if (model->unknown < 0) {
                 return no_unknown(word + start, next - start);
             }
-            try_piece(&path[next], score + model->unknown_score, start, model->unknown);
+            try_token(&path[next], score + model->unknown_score, start, model->unknown);
         }
     }
     return CLF_OK;

@@ -19,13 +19,13 @@ static void word_level_free(void *state)
 }
 
 static clf_status word_level_read(void **state, const struct clf__node *node,
-                                  struct clf__model_tokens *pieces, int32_t *unknown)
+                                  struct clf__model_tokens *tokens, int32_t *unknown)
 {
     struct word_level *model = NULL;
     const char *name = NULL;
     CLF__TRY(clf__node_string(node, "unk_token", &name));
     CLF__TRY(clf__allocate(&model, 1, sizeof *model));
-    clf_status status = clf__trie_build(&model->trie, pieces->items, pieces->count);
+    clf_status status = clf__trie_build(&model->trie, tokens->items, tokens->count);
     if (status != CLF_OK) {
         clf__free(model);
         return status;

@@ -23,13 +23,13 @@ static void word_piece_free(void *state)
 }
 
 static clf_status read_model(struct word_piece *model, const struct clf__node *node,
-                             const struct clf__model_tokens *pieces)
+                             const struct clf__model_tokens *tokens)
 {
     const char *prefix = "##";
     model->most_characters = 100;
     CLF__TRY(clf__node_string(node, "continuing_subword_prefix", &prefix));
     CLF__TRY(clf__node_int(node, "max_input_chars_per_word", 0, INT_MAX, &model->most_characters));
-    CLF__TRY(clf__trie_build(&model->trie, pieces->items, pieces->count));
+    CLF__TRY(clf__trie_build(&model->trie, tokens->items, tokens->count));
     CLF__TRY(clf__model_read_token(&model->unknown, node, "unk_token", &model->trie));
     if (model->unknown < 0) {
         return clf__node_fail(node, CLF_FORMAT, "has no \"unk_token\"; download it again");
@@ -42,11 +42,11 @@ static clf_status read_model(struct word_piece *model, const struct clf__node *n
 }
 
 static clf_status word_piece_read(void **state, const struct clf__node *node,
-                                  struct clf__model_tokens *pieces, int32_t *unknown)
+                                  struct clf__model_tokens *tokens, int32_t *unknown)
 {
     struct word_piece *model = NULL;
     CLF__TRY(clf__allocate(&model, 1, sizeof *model));
-    clf_status status = read_model(model, node, pieces);
+    clf_status status = read_model(model, node, tokens);
     if (status != CLF_OK) {
         word_piece_free(model);
         return status;

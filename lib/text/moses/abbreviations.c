@@ -68,7 +68,8 @@ static clf_status add_line(struct clf__token_list *always, struct clf__token_lis
 }
 
 /* Reads one abbreviation per line, except comments. */
-static clf_status read_lines(struct clf__token_list *always, struct clf__token_list *numeric, const char *text)
+static clf_status read_lines(struct clf__token_list *always, struct clf__token_list *numeric,
+                             const char *text)
 {
     while (*text != '\0') {
         const char *line = text;

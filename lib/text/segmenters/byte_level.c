@@ -151,13 +151,13 @@ size_t clf__byte_level_repair(char *out, const char *bytes, size_t size)
     return (size_t)(end - out);
 }
 
-size_t clf__byte_level_bytes(char *out, const char *piece, size_t size)
+size_t clf__byte_level_bytes(char *out, const char *token, size_t size)
 {
     size_t count = 0;
-    for (const char *at = piece; at < piece + size;) {
+    for (const char *at = token; at < token + size;) {
         int byte = clf__byte_pairs_byte(&at);
         if (byte < 0) { /* a token with other characters, such as an added token, is literal */
-            memcpy(out, piece, size);
+            memcpy(out, token, size);
             return size;
         }
         out[count++] = (char)byte;
@@ -165,17 +165,17 @@ size_t clf__byte_level_bytes(char *out, const char *piece, size_t size)
     return count;
 }
 
-static clf_status byte_level_join(const void *state, char **text, const char *const *pieces, int count)
+static clf_status byte_level_join(const void *state, char **text, const char *const *tokens, int count)
 {
     (void)state;
     size_t most = 0, size = 0;
     for (int i = 0; i < count; i++) {
-        most += strlen(pieces[i]);
+        most += strlen(tokens[i]);
     }
     char *bytes = NULL;
     CLF__TRY(clf__allocate(&bytes, most, 1));
     for (int i = 0; i < count; i++) {
-        size += clf__byte_level_bytes(bytes + size, pieces[i], strlen(pieces[i]));
+        size += clf__byte_level_bytes(bytes + size, tokens[i], strlen(tokens[i]));
     }
     clf_status status = clf__allocate(text, 3 * size + 1, 1);
     if (status == CLF_OK) {

@@ -11,7 +11,7 @@ size_t clf__byte_level_word(const char *text, size_t size);
 
 /* Decodes the characters of a token to bytes; a token with a character that encodes no byte is copied. `out`
  * has space for the token. Returns the number of bytes. */
-size_t clf__byte_level_bytes(char *out, const char *piece, size_t size);
+size_t clf__byte_level_bytes(char *out, const char *token, size_t size);
 
 /* Replaces invalid UTF-8 by U+FFFD, once per maximal subpart of a character, and NUL bytes by spaces. `out`
  * has space for three times `size`. Returns the new size. */

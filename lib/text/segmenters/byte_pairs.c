@@ -59,12 +59,12 @@ int clf__byte_pairs_character(char out[2], int byte)
     return character < 0x80 ? 1 : 2;
 }
 
-static clf_status add_bytes(struct clf__token_list *pieces)
+static clf_status add_bytes(struct clf__token_list *tokens)
 {
     for (int byte = 0; byte < BYTES; byte++) {
         char text[2];
         int length = clf__byte_pairs_character(text, byte);
-        CLF__TRY(clf__token_list_add(pieces, text, (size_t)length, 0));
+        CLF__TRY(clf__token_list_add(tokens, text, (size_t)length, 0));
     }
     return CLF_OK;
 }
@@ -101,7 +101,7 @@ static clf_status damaged(const char *path, int rank, const char *what)
 }
 
 /* Adds every symbol that a merge produces. */
-static clf_status add_results(struct clf__token_list *pieces, int *count, const char *text, const char *path)
+static clf_status add_results(struct clf__token_list *tokens, int *count, const char *text, const char *path)
 {
     struct line line;
     int is_damaged = 0;
@@ -115,7 +115,7 @@ static clf_status add_results(struct clf__token_list *pieces, int *count, const 
         memcpy(whole + line.left_size, line.right, line.right_size);
         size_t size = line.left_size + line.right_size;
         clf_status status = clf__utf8_valid_prefix(whole, size) == size
-                                ? clf__token_list_add(pieces, whole, size, 0)
+                                ? clf__token_list_add(tokens, whole, size, 0)
                                 : damaged(path, *count, "is not UTF-8");
         clf__free(whole);
         CLF__TRY(status);
@@ -129,7 +129,7 @@ static clf_status add_merges(struct clf__byte_pairs *pairs, int count, const cha
     struct line line;
     int is_damaged;
     for (int rank = 0; next_pair(&line, &text, &is_damaged); rank++) {
-        const char *result = pairs->symbols.pieces[BYTES + rank];
+        const char *result = pairs->symbols.tokens[BYTES + rank];
         int32_t left = clf__vocabulary_id(&pairs->symbols, line.left, line.left_size);
         int32_t right = clf__vocabulary_id(&pairs->symbols, line.right, line.right_size);
         /* A pair with a symbol that no pair produces is never used: transformers loses the first pair of a
@@ -144,16 +144,16 @@ static clf_status add_merges(struct clf__byte_pairs *pairs, int count, const cha
 
 static clf_status read_text(struct clf__byte_pairs *pairs, const char *text, const char *path)
 {
-    struct clf__token_list pieces = {0};
+    struct clf__token_list tokens = {0};
     int count = 0;
-    clf_status status = add_bytes(&pieces);
+    clf_status status = add_bytes(&tokens);
     if (status == CLF_OK) {
-        status = add_results(&pieces, &count, text, path);
+        status = add_results(&tokens, &count, text, path);
     }
     if (status == CLF_OK) {
-        status = clf__vocabulary_take(&pairs->symbols, &pieces, path);
+        status = clf__vocabulary_take(&pairs->symbols, &tokens, path);
     }
-    clf__token_list_free(&pieces);
+    clf__token_list_free(&tokens);
     return status == CLF_OK ? add_merges(pairs, count, text) : status;
 }
 
@@ -189,8 +189,8 @@ clf_status clf__byte_pairs_cut(const struct clf__byte_pairs *pairs, struct clf__
     }
     clf__merge_all(&pairs->merges, work);
     for (int at = 0; at >= 0 && work->count > 0; at = work->links[at].next) {
-        const char *piece = pairs->symbols.pieces[work->links[at].symbol];
-        CLF__TRY(function(user, piece, strlen(piece)));
+        const char *token = pairs->symbols.tokens[work->links[at].symbol];
+        CLF__TRY(function(user, token, strlen(token)));
     }
     return CLF_OK;
 }

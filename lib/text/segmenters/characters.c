@@ -46,17 +46,17 @@ static clf_status characters_segment(const void *state, const char *text, size_t
     return clf__segmenter_words.segment(NULL, text, size, cut_word, &cutting);
 }
 
-static clf_status characters_join(const void *state, char **text, const char *const *pieces, int count)
+static clf_status characters_join(const void *state, char **text, const char *const *tokens, int count)
 {
     const char *delimiter = state;
     size_t bytes = 1;
     for (int i = 0; i < count; i++) {
-        bytes += strlen(pieces[i]) + 1;
+        bytes += strlen(tokens[i]) + 1;
     }
     CLF__TRY(clf__allocate(text, bytes, 1));
     char *end = *text;
     for (int i = 0; i < count; i++) {
-        end = stpcpy(end, strcmp(pieces[i], delimiter) == 0 ? " " : pieces[i]);
+        end = stpcpy(end, strcmp(tokens[i], delimiter) == 0 ? " " : tokens[i]);
     }
     return CLF_OK;
 }

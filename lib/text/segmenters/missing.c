@@ -23,9 +23,9 @@ static clf_status missing_segment(const void *state, const char *text, size_t si
     return clf__fail(CLF_FILE, "%s", (const char *)state);
 }
 
-static clf_status missing_join(const void *state, char **text, const char *const *pieces, int count)
+static clf_status missing_join(const void *state, char **text, const char *const *tokens, int count)
 {
-    (void)pieces;
+    (void)tokens;
     (void)count;
     *text = NULL;
     return clf__fail(CLF_FILE, "%s", (const char *)state);

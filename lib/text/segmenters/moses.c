@@ -79,11 +79,11 @@ static clf_status moses_segment(const void *state, const char *text, size_t size
     return status;
 }
 
-static clf_status moses_join(const void *state, char **text, const char *const *pieces, int count)
+static clf_status moses_join(const void *state, char **text, const char *const *tokens, int count)
 {
     const struct state *side = state;
     char *words;
-    CLF__TRY(clf__pairs_join(&words, pieces, count));
+    CLF__TRY(clf__pairs_join(&words, tokens, count));
     clf_status status = clf__moses_join(text, words, side->language, &side->cutter.sets);
     clf__free(words);
     return status;

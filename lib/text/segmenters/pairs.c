@@ -33,7 +33,7 @@ struct reading {
     const char *text, *path;
     size_t number; /* of the line */
     enum clf__pairs_kind kind;
-    struct clf__token_list pieces;
+    struct clf__token_list tokens;
     struct clf__pairs *pairs;
     int count;
 };
@@ -144,16 +144,16 @@ static clf_status add_symbols(struct reading *reading, const struct line *line, 
     char whole[MOST_PIECE];
     memcpy(whole, line->left, line->left_size);
     memcpy(whole + line->left_size, line->right, line->right_size);
-    CLF__TRY(clf__token_list_add(&reading->pieces, line->left, line->left_size, 0));
-    CLF__TRY(clf__token_list_add(&reading->pieces, line->right, line->right_size, 0));
+    CLF__TRY(clf__token_list_add(&reading->tokens, line->left, line->left_size, 0));
+    CLF__TRY(clf__token_list_add(&reading->tokens, line->right, line->right_size, 0));
     reading->count = rank + 1;
-    return clf__token_list_add(&reading->pieces, whole, line->left_size + line->right_size, 0);
+    return clf__token_list_add(&reading->tokens, whole, line->left_size + line->right_size, 0);
 }
 
 static clf_status add_merge(struct reading *reading, const struct line *line, int rank)
 {
     const struct clf__vocabulary *symbols = &reading->pairs->symbols;
-    const char *result = symbols->pieces[3 * rank + 2];
+    const char *result = symbols->tokens[3 * rank + 2];
     clf__merges_add(&reading->pairs->merges, clf__vocabulary_id(symbols, line->left, line->left_size),
                     clf__vocabulary_id(symbols, line->right, line->right_size), rank,
                     clf__vocabulary_id(symbols, result, strlen(result)),
@@ -168,7 +168,7 @@ static clf_status read_text(struct reading *reading, size_t size)
         return clf__fail(CLF_FORMAT, "%s: holds a NUL byte; download it again", reading->path);
     }
     CLF__TRY(each_pair(reading, add_symbols));
-    CLF__TRY(clf__vocabulary_take(&pairs->symbols, &reading->pieces, reading->path));
+    CLF__TRY(clf__vocabulary_take(&pairs->symbols, &reading->tokens, reading->path));
     CLF__TRY(clf__merges_create(&pairs->merges, reading->count));
     pairs->merges.at_once = 1;
     return each_pair(reading, add_merge);
@@ -182,7 +182,7 @@ clf_status clf__pairs_read(struct clf__pairs *out, const char *path, enum clf__p
     CLF__TRY(clf__file_read(&text, &size, path, MAX_FILE_BYTES));
     struct reading reading = {.text = text, .path = path, .kind = kind, .pairs = out};
     clf_status status = read_text(&reading, size);
-    clf__token_list_free(&reading.pieces);
+    clf__token_list_free(&reading.tokens);
     clf__free(text);
     if (status != CLF_OK) {
         clf__pairs_free(out);
@@ -264,16 +264,16 @@ clf_status clf__pairs_cut(const struct clf__pairs *pairs, struct clf__pairs_work
 
 /* --- Joining. --- */
 
-clf_status clf__pairs_join(char **text, const char *const *pieces, int count)
+clf_status clf__pairs_join(char **text, const char *const *tokens, int count)
 {
     size_t bytes = 1;
     for (int i = 0; i < count; i++) {
-        bytes += strlen(pieces[i]) + 1;
+        bytes += strlen(tokens[i]) + 1;
     }
     CLF__TRY(clf__allocate(text, bytes, 1));
     char *end = *text;
     for (int i = 0; i < count; i++) {
-        end = stpcpy(stpcpy(end, pieces[i]), i + 1 < count ? " " : "");
+        end = stpcpy(stpcpy(end, tokens[i]), i + 1 < count ? " " : "");
     }
     clf__text_replace(*text, "@@ ", "");
     return CLF_OK;

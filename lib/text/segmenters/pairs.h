@@ -35,6 +35,6 @@ clf_status clf__pairs_cut(const struct clf__pairs *pairs, struct clf__pairs_work
                           size_t size, clf__token_function *function, void *user);
 
 /* Joins subwords with spaces except where a subword continues the one before; the caller frees *text. */
-clf_status clf__pairs_join(char **text, const char *const *pieces, int count);
+clf_status clf__pairs_join(char **text, const char *const *tokens, int count);
 
 #endif

@@ -13,8 +13,8 @@ struct clf__token_list;
 struct clf__vocabulary;
 
 /* Called with each token in turn; an error stops segmentation and is returned. */
-typedef clf_status clf__token_function(void *user, const char *piece, size_t length);
-/* The same with the id of each token; for the unknown token, `piece` is the unknown part of the normalised
+typedef clf_status clf__token_function(void *user, const char *token, size_t length);
+/* The same with the id of each token; for the unknown token, the text is the unknown part of the normalised
    text. */
 typedef clf_status clf__id_function(void *user, int32_t id, const char *text, size_t size);
 
@@ -41,7 +41,7 @@ struct clf__segmenter {
     clf_status (*open)(void **state, const struct clf__segmenter_folder *folder, int target);
     void (*free)(void *state);
     /* Adds all tokens of the model except the first `skipped`, in order of id. NULL: no model. */
-    clf_status (*add_pieces)(const void *state, struct clf__token_list *pieces, int skipped);
+    clf_status (*add_tokens)(const void *state, struct clf__token_list *tokens, int skipped);
     /* Segments valid UTF-8; NUL bytes are white space. A segmenter that knows ids has `number` instead and
      * finds special tokens itself. */
     clf_status (*segment)(const void *state, const char *text, size_t size, clf__token_function *function,
@@ -49,7 +49,7 @@ struct clf__segmenter {
     clf_status (*number)(const void *state, const char *text, size_t size, clf__id_function *function,
                          void *user);
     /* Joins tokens to text; the caller frees *text. */
-    clf_status (*join)(const void *state, char **text, const char *const *pieces, int count);
+    clf_status (*join)(const void *state, char **text, const char *const *tokens, int count);
 };
 
 /* Words separated by white space; stateless: segment takes NULL. */

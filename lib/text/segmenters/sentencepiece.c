@@ -48,10 +48,10 @@ static clf_status sentencepiece_open(void **state, const struct clf__segmenter_f
     return CLF_OK;
 }
 
-static clf_status sentencepiece_add_pieces(const void *state, struct clf__token_list *pieces, int skipped)
+static clf_status sentencepiece_add_tokens(const void *state, struct clf__token_list *tokens, int skipped)
 {
     const struct state *side = state;
-    return clf__sentencepiece_add_pieces(side->model, pieces, skipped);
+    return clf__sentencepiece_add_pieces(side->model, tokens, skipped);
 }
 
 /* Returns the length of a leading >>code<<, or 0. */
@@ -128,29 +128,29 @@ static clf_status sentencepiece_segment(const void *state, const char *text, siz
 
 /* As in the Metaspace decoder of Hugging Face tokenizers: every mark becomes a space, except those of the
  * first token, which are dropped. */
-static clf_status join_plainly(char **text, const char *const *pieces, int count)
+static clf_status join_plainly(char **text, const char *const *tokens, int count)
 {
     size_t bytes = 1;
     for (int i = 0; i < count; i++) {
-        bytes += strlen(pieces[i]);
+        bytes += strlen(tokens[i]);
     }
     CLF__TRY(clf__allocate(text, bytes, 1));
     char *end = *text;
     for (int i = 0; i < count; i++) {
-        strcpy(end, pieces[i]);
+        strcpy(end, tokens[i]);
         clf__text_replace(end, "\u2581", i == 0 ? "" : " ");
         end += strlen(end);
     }
     return CLF_OK;
 }
 
-static clf_status sentencepiece_join(const void *state, char **text, const char *const *pieces, int count)
+static clf_status sentencepiece_join(const void *state, char **text, const char *const *tokens, int count)
 {
     const struct state *side = state;
     if (side->joins_plainly) {
-        CLF__TRY(join_plainly(text, pieces, count));
+        CLF__TRY(join_plainly(text, tokens, count));
     } else {
-        CLF__TRY(clf__sentencepiece_decode(side->model, text, pieces, count));
+        CLF__TRY(clf__sentencepiece_decode(side->model, text, tokens, count));
         clf__text_replace(*text, "\u2581", " "); /* as transformers does for tokens unknown to the model */
         clf__text_strip(*text);
     }
@@ -165,7 +165,7 @@ const struct clf__segmenter clf__segmenter_sentencepiece = {
     .has_model = 1,
     .open = sentencepiece_open,
     .free = sentencepiece_free,
-    .add_pieces = sentencepiece_add_pieces,
+    .add_tokens = sentencepiece_add_tokens,
     .segment = sentencepiece_segment,
     .join = sentencepiece_join,
 };

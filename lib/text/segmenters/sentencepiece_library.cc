@@ -154,8 +154,8 @@ clf_status clf__sentencepiece_pieces(const struct clf__sentencepiece *model, clf
     });
 }
 
-clf_status clf__sentencepiece_add_pieces(const struct clf__sentencepiece *model, struct clf__token_list *pieces,
-                                         int skipped)
+clf_status clf__sentencepiece_add_pieces(const struct clf__sentencepiece *model,
+                                         struct clf__token_list *pieces, int skipped)
 {
     const sentencepiece::SentencePieceProcessor &processor = model->processor;
     auto user_defined = [&](int id) {

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "text/token_list.h"
 #include "text/segmenters/segmenter.h"
+#include "text/token_list.h"
 
 struct clf__sentencepiece;
 
@@ -24,8 +24,8 @@ clf_status clf__sentencepiece_pieces(const struct clf__sentencepiece *model, clf
                                      void *user);
 /* Adds all tokens except the first `skipped`, in order of id. Marks the tokens that transformers finds before
  * segmentation: control tokens, which are special, and user-defined ones. */
-clf_status clf__sentencepiece_add_pieces(const struct clf__sentencepiece *model, struct clf__token_list *pieces,
-                                         int skipped);
+clf_status clf__sentencepiece_add_pieces(const struct clf__sentencepiece *model,
+                                         struct clf__token_list *pieces, int skipped);
 
 /* Returns how many bytes of a text, up to a character boundary, the model can segment at once: SentencePiece
  * takes quadratic time on runs of unknown characters. CLF_TEXT, naming the file, if it is almost none. */

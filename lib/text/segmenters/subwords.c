@@ -133,10 +133,10 @@ static clf_status subwords_segment(const void *state, const char *text, size_t s
 
 /* --- Joining. --- */
 
-static clf_status subwords_join(const void *state, char **text, const char *const *pieces, int count)
+static clf_status subwords_join(const void *state, char **text, const char *const *tokens, int count)
 {
     (void)state;
-    CLF__TRY(clf__pairs_join(text, pieces, count));
+    CLF__TRY(clf__pairs_join(text, tokens, count));
     size_t space;
     char *start = *text;
     while (*start != '\0' && (space = clf__text_space(start)) > 0) {

@@ -56,7 +56,7 @@ static void test_long_word(void **state)
     struct clf__token_counts counts = {0};
     assert_ok(clf__segmenter_byte_level.segment(segmenter, text, LENGTH, clf__token_counts_add, &counts));
     assert_int_equal(counts.count, 1);
-    assert_string_equal(counts.items[0].piece, "aaaaaaaa");
+    assert_string_equal(counts.items[0].token, "aaaaaaaa");
     assert_int_equal(counts.items[0].count, LENGTH / 8);
     clf__token_counts_free(&counts);
     clf__segmenter_byte_level.free(segmenter);
@@ -74,7 +74,7 @@ static void test_bytes(void **state)
     assert_ok(clf__byte_pairs_read(&pairs, path));
     assert_int_equal(pairs.symbols.size, 256);
     for (int byte = 0; byte < 256; byte++) {
-        const char *piece = pairs.symbols.pieces[byte];
+        const char *piece = pairs.symbols.tokens[byte];
         assert_int_equal(clf__byte_pairs_byte(&piece), byte);
         assert_int_equal(*piece, '\0');
     }
@@ -84,8 +84,8 @@ static void test_bytes(void **state)
         const char *text = others[i];
         assert_int_equal(clf__byte_pairs_byte(&text), -1);
     }
-    assert_string_equal(pairs.symbols.pieces[' '], "Ġ");
-    assert_string_equal(pairs.symbols.pieces['\n'], "Ċ");
+    assert_string_equal(pairs.symbols.tokens[' '], "Ġ");
+    assert_string_equal(pairs.symbols.tokens['\n'], "Ċ");
     clf__byte_pairs_free(&pairs);
 }
 
