@@ -36,7 +36,7 @@ clf_status clf__session_encode_maps(struct clf__session *session, const struct c
         session->source_first[b + 1] = session->source_first[b] + length;
         longest = clf__larger(longest, length);
     }
-    CLF__TRY(clf__session_reach(session, longest, 0));
+    CLF__TRY(clf__session_ensure_positions(session, longest, 0));
     int rows = session->source_first[session->sources];
     struct clf__sequence_views views;
     CLF__TRY(upload_sources(session, &views, sources));

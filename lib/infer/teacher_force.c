@@ -44,7 +44,7 @@ clf_status clf__session_force(struct clf__session *session, const struct clf__se
     for (int i = 0; i < inputs->count; i++) {
         longest = clf__larger(longest, inputs->first[i + 1] - inputs->first[i]);
     }
-    CLF__TRY(clf__session_reach(session, 0, longest));
+    CLF__TRY(clf__session_ensure_positions(session, 0, longest));
     struct target_views views;
     CLF__TRY(upload_targets(session, &views, inputs, slot));
     struct clf__tensor x = clf__tensor_rows(session->workspace.x, 0, rows);
@@ -115,7 +115,7 @@ clf_status clf__session_attend_source(struct clf__session *session, const struct
     CLF__LOCK_DEVICE(session->transformer->device);
     assert(session->limits.maps && source->count == 1);
     CLF__TRY(clf__session_encode_maps(session, source, maps->encoder));
-    return clf__session_remember_all(session);
+    return clf__session_cache_all(session);
 }
 
 clf_status clf__session_attend_target(struct clf__session *session, const struct clf__sequences *inputs,

@@ -1,4 +1,4 @@
-/* A recording as windows of log-mel frames, of which the device makes and keeps one at a time. */
+/* Splits a recording into windows of log-mel frames, which the device computes one window at a time. */
 #include <math.h>
 #include <string.h>
 
@@ -6,7 +6,8 @@
 #include "device/lock.h"
 #include "transcribe/internal.h"
 
-static const float RANGE = 8.0F; /* powers of ten below the loudest: what is quieter is raised to there */
+static const float RANGE =
+    8.0F; /* dynamic range in powers of ten below the maximum; lower values are raised to it */
 
 clf_status clf__windows_create(struct clf__windows *windows, struct clf_device *device, int bands)
 {
@@ -44,7 +45,7 @@ static clf_status begin(struct clf__windows *windows, struct clf_audio *audio)
     return clf_audio_rewind(audio);
 }
 
-/* Holds as many samples from `first` on as there is room for; behind the recording's end they are zeros. */
+/* Reads samples from `first` on into the buffer, with zeros after the end of the recording. */
 static clf_status hold(struct clf__windows *windows, int64_t first)
 {
     int64_t spent = first - windows->first;
@@ -72,7 +73,7 @@ static clf_status hold(struct clf__windows *windows, int64_t first)
     return CLF_OK;
 }
 
-/* Log-mel of frames first .. first + count - 1, and their peaks, where silence follows the recording. */
+/* Computes log-mel frames first to first + count - 1 and their maxima, with silence after the recording. */
 static clf_status compute(struct clf__windows *windows, struct clf__tensor y, int64_t first, int count)
 {
     int64_t middle = first * CLF__FRAME_SAMPLES;
@@ -95,7 +96,7 @@ clf_status clf__windows_measure(struct clf__windows *windows, struct clf_audio *
 {
     float peak = -INFINITY;
     CLF__TRY(begin(windows, audio));
-    /* A frame behind the end still looks at the recording. */
+    /* Frames after the end may still overlap the recording. */
     for (int64_t first = 0;
          !windows->ended || first * CLF__FRAME_SAMPLES < windows->total + CLF__FRAME_CONTEXT;
          first += CLF__WINDOW_FRAMES) {

@@ -109,7 +109,7 @@ static int take_lines(struct search_state *state)
 }
 
 /* Restricts each newly encoded line to the shortlist of its words. */
-static clf_status restrict_to_shortlist(struct search_state *state, int count)
+static clf_status set_shortlists(struct search_state *state, int count)
 {
     struct clf_translator *translator = state->translator;
     if (translator->shortlist == NULL) {
@@ -124,7 +124,7 @@ static clf_status restrict_to_shortlist(struct search_state *state, int count)
     for (int i = 0; i < count && status == CLF_OK; i++) {
         const struct clf__ids *ids = &state->work->sources[state->lines[i]].ids;
         int found = clf__shortlist_candidates(translator->shortlist, words, ids->data, ids->count);
-        status = clf__session_narrow(translator->session, state->slots[i], words, found);
+        status = clf__session_set_shortlist(translator->session, state->slots[i], words, found);
     }
     clf__free(words);
     return status;
@@ -139,10 +139,10 @@ static clf_status encode(struct search_state *state, int count)
     CLF__TRY(clf__sources_join(&joined, state->work->sources, state->lines, count, model->info.feature_size));
     clf_status status = clf__session_encode(translator->session, &joined.sequences);
     if (status == CLF_OK) {
-        status = clf__session_remember(translator->session, state->slots);
+        status = clf__session_cache(translator->session, state->slots);
     }
     if (status == CLF_OK) {
-        status = restrict_to_shortlist(state, count);
+        status = set_shortlists(state, count);
     }
     state->searched += count;
     state->searched_tokens += joined.first[count];
@@ -179,9 +179,9 @@ static clf_status admit(struct search_state *state)
         const struct clf__search_options *options =
             work->options != NULL ? &work->options[line] : &translator->search;
         CLF__TRY(clf__search_add(state->search, slot, options, line));
-        clf__search_give_source(state->search, slot, work->sources[line].ids.data,
-                                work->sources[line].ids.count);
-        clf__search_give_identity(state->search, slot, identity_of(&work->sources[line], translator->model));
+        clf__search_set_source(state->search, slot, work->sources[line].ids.data,
+                               work->sources[line].ids.count);
+        clf__search_set_identity(state->search, slot, identity_of(&work->sources[line], translator->model));
     }
     return CLF_OK;
 }

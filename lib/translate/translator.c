@@ -32,9 +32,9 @@ static clf_status choose_task(struct clf_translator *translator)
                            options->task, problem)
                : CLF_OK;
 }
-_Static_assert((int)CLF_LENGTH_JADORE == (int)CLF__LENGTH_JADORE,
+_Static_assert((int)CLF_LENGTH_INCLUDING_START == (int)CLF__LENGTH_INCLUDING_START,
                "the public and the internal length rules are the same list");
-_Static_assert((int)CLF_STOP_NARROW == (int)CLF__STOP_NARROW,
+_Static_assert((int)CLF_STOP_SHRINK == (int)CLF__STOP_SHRINK,
                "the public and the internal stopping rules are the same list");
 
 /* Returns the rows of the longest source in cross-attention. */

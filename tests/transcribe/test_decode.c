@@ -231,9 +231,9 @@ static void test_room(void **state)
             assert_ok(transcribe(&transcript, model, &options, make_samples(COUNT), COUNT));
             clf_transcript_free(transcript);
         } else {
-            assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_TEXT,
-                         process_format("leaves no room for others: the decoder has %d positions",
-                                        cases[i].positions));
+            assert_fails(
+                clf_transcriber_create(&transcriber, model, &options), CLF_TEXT,
+                process_format("leave no room for text in the decoder's %d positions", cases[i].positions));
         }
     }
     clf_model_free(model);

@@ -300,7 +300,7 @@ static clf_status read_decoding(struct clf__config *config, const json_t *decodi
     search->beams = (int)beams;
     search->length_rule = CLF__LENGTH_HUGGINGFACE;
     search->divides_greedy = 1;
-    search->early_stopping = CLF__STOP_NARROW;
+    search->early_stopping = CLF__STOP_SHRINK;
     if (word_penalty != 0) {
         clf__log(CLF_LOG_WARNING, "\"word-penalty\" in the configuration is ignored; remove it");
     }
