@@ -137,7 +137,7 @@ static void test_alignments(void **state)
     assert_int_equal(result.status, 2);
     result = run_clformer("Merci.\n", TRANSLATE "--alignments --alignment-layer 9");
     assert_int_equal(result.status, 2);
-    assert_non_null(strstr(result.errors, "it is 1 to the decoder's 3"));
+    assert_non_null(strstr(result.errors, "must be 1 to the decoder's 3"));
 }
 
 /* An unknown token is forced to be first, and is replaced by its aligned source token. */

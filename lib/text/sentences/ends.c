@@ -15,7 +15,7 @@ struct following {
     int is_small;    /* starts with a small letter, except as in "iPhone" */
 };
 
-/* Whether an opening bracket, ASCII or full width, is at an offset. */
+/* Returns whether an opening bracket, ASCII or full width, is at an offset. */
 static int is_bracket_at(const struct clf__passage *passage, size_t at)
 {
     int32_t character = clf__char_at(passage, at, NULL);

@@ -104,7 +104,7 @@ static void test_what_is_refused(void **state)
         {"normalizer", "{\"type\": 3}", CLF_FORMAT, "\"type\" is not a string"},
         {"normalizer", "{\"type\": \"Magic\"}", CLF_UNSUPPORTED,
          "file: \"normalizer\": the part \"Magic\" is not supported; use the files that the tokenizer was "
-         "made of"},
+         "made from"},
         {"normalizer", "{\"type\": \"NFC\", \"extra\": 1}", CLF_UNSUPPORTED,
          "\"normalizer\", NFC: has the option \"extra\", which is not supported"},
         {"normalizer", "{\"type\": \"Sequence\"}", CLF_FORMAT, "has no list \"normalizers\""},
