@@ -293,7 +293,7 @@ static void test_unknown_systems(void **state)
     expect_bad_config("\"model_type\": \"nllb-moe\"", "", NULL, CLF_UNSUPPORTED, "a mixture of experts;");
     expect_bad_config("\"model_type\": \"mystery\"", "", NULL, CLF_UNSUPPORTED, "\"mystery\"; use");
     expect_bad_config("\"model_type\": \"t5\"", "\"architectures\": [\"T5EncoderModel\"]", NULL,
-                      CLF_UNSUPPORTED, "T5EncoderModel: an encoder alone");
+                      CLF_UNSUPPORTED, "T5EncoderModel: an encoder-only model");
     expect_bad_config("\"model_type\": \"bart\"", "\"is_encoder_decoder\": false", NULL, CLF_UNSUPPORTED,
                       "is_encoder_decoder");
     expect_bad_config("\"model_type\": \"t5\"", "\"feed_forward_proj\": \"gated-tanh\"", NULL,

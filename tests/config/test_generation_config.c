@@ -167,7 +167,7 @@ static void test_bad_generation(void **state)
                       "forced_eos_token_id");
     expect_bad_config(marian_config, "", "\"eos_token_id\": [0, 40]", CLF_FORMAT,
                       "\"eos_token_id\" contains a value that is not an id");
-    expect_bad_config(marian_config, "", "\"eos_token_id\": []", CLF_FORMAT, "no list of ids");
+    expect_bad_config(marian_config, "", "\"eos_token_id\": []", CLF_FORMAT, "not a list of ids");
 }
 
 /* A masked start token would leave nothing to attend to, in whichever file it is. */

@@ -412,8 +412,8 @@ static void test_bad_folders(void **state)
     check_refused(change("post-norm", "shared_vocabulary.json", "[\"</s>\", \"<unk>\"]"), CLF_FORMAT,
                   "shared_vocabulary.json: has 2 tokens but model.bin has 61 rows");
     check_refused(change("post-norm", "shared_vocabulary.json", "[\"</s>\", 7]"), CLF_FORMAT,
-                  "token 1 is no string");
-    check_refused(change("post-norm", "shared_vocabulary.json", "{}"), CLF_FORMAT, "is no list of tokens");
+                  "token 1 is not a string");
+    check_refused(change("post-norm", "shared_vocabulary.json", "{}"), CLF_FORMAT, "is not a list of tokens");
     check_refused(change("post-norm", "model.bin", "\6"), CLF_FORMAT,
                   "model.bin: the list of variables is truncated");
 }
@@ -447,7 +447,7 @@ static void test_numbers_that_cannot_be(void **state)
     check_refused(set_number("t5", "decoder/scale_outputs", INFINITY), CLF_FORMAT,
                   "\"decoder/scale_outputs\" is inf; download or convert it again");
     check_refused(set_number("t5", "decoder/layer_0/attention/queries_scale", 0.25f), CLF_UNSUPPORTED,
-                  "\"decoder/layer_0/attention/queries_scale\" is 0.25, and 1 in the encoder's first layer");
+                  "\"decoder/layer_0/attention/queries_scale\" is 0.25, but 1 in the encoder's first layer");
 }
 
 int main(void)

@@ -212,8 +212,8 @@ static void test_what_cannot_be_chosen(void **state)
         const char *preset, *word, *part;
         clf_status status;
     } cases[] = {
-        {"paper", "d_modle=3", "\"d_modle\" is no key", CLF_BAD_ARGUMENT},
-        {"paper", "vocab_size=3", "\"vocab_size\" is no key", CLF_BAD_ARGUMENT},
+        {"paper", "d_modle=3", "\"d_modle\" is not a key", CLF_BAD_ARGUMENT},
+        {"paper", "vocab_size=3", "\"vocab_size\" is not a key", CLF_BAD_ARGUMENT},
         {"marian", "norm=\"rms\"", "cannot be set for the preset marian", CLF_BAD_ARGUMENT},
         {"paper", "norm=\"batch\"", "supported: layer, rms, std", CLF_UNSUPPORTED},
         {"paper", "d_model=0", "\"d_model\" is 0", CLF_FORMAT},

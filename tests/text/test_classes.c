@@ -204,12 +204,12 @@ static void test_codes(void **state)
     }
     static const char *const bad[][2] = {
         {"zh", "matches several languages of the model: \"zho_Hans\", \"zho_Hant\"; use one of these"},
-        {"eng_Lat", "none of the model's 202 languages; did you mean \"eng_Latn\"?"},
+        {"eng_Lat", "not one of the model's 202 languages; did you mean \"eng_Latn\"?"},
         {"xx", "\"xx\" is not one of the model's 202 languages; run `clformer inspect` for the list"},
-        {"", "is none of"},
-        {"pt_BR", "is none of"},
-        {"a-code-that-is-longer-than-any-language-has", "is none of"},
-        {"English", "is none of"},
+        {"", "is not one of"},
+        {"pt_BR", "is not one of"},
+        {"a-code-that-is-longer-than-any-language-has", "is not one of"},
+        {"English", "is not one of"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_fails(clf__tokenizer_frame(&framing, tokenizer, NULL, bad[i][0]), CLF_BAD_ARGUMENT, bad[i][1]);
@@ -316,13 +316,13 @@ static void test_bad_folders(void **state)
          "{\"tokenizer_class\": \"T5Tokenizer\", \"added_tokens_decoder\": {\"900\": {\"content\": \"x\"}}}",
          6, 280, CLF_FORMAT, "the added token \"x\" has the id 900, far above the 280 other tokens"},
         {"text/mbart", "{\"tokenizer_class\": \"T5Tokenizer\"}", 0, 190, CLF_FILE,
-         "spiece.model: is missing, which T5Tokenizer reads"},
+         "spiece.model: is missing, but T5Tokenizer needs it"},
         {"text/mbart", "{\"tokenizer_class\": \"M2M100Tokenizer\"}", 0, 300, CLF_FILE, "vocab.json"},
         {"text/mbart", "{\"tokenizer_class\": \"MBartTokenizer\", \"src_lang\": \"en\"}", 0, 190, CLF_OK, ""},
         {"text/mbart", "{\"tokenizer_class\": \"MBartTokenizer\", \"src_lang\": \"eng\"}", 0, 190, CLF_OK,
          ""},
         {"text/mbart", "{\"tokenizer_class\": \"MBartTokenizer\", \"src_lang\": \"pt_XX\"}", 0, 190,
-         CLF_FORMAT, "tokenizer_config.json: \"src_lang\": \"pt_XX\" is none of the model's 25 languages"},
+         CLF_FORMAT, "tokenizer_config.json: \"src_lang\": \"pt_XX\" is not one of the model's 25 languages"},
         {"text/mbart", "{\"tokenizer_class\": \"MBartTokenizer\", \"src_lang\": 5}", 0, 190, CLF_FORMAT,
          "src_lang"},
         {"text/m2m100", "{\"tokenizer_class\": \"M2M100Tokenizer\", \"language_codes\": \"wmt22\"}", 4, 269,

@@ -103,7 +103,7 @@ static void test_refuses_values_that_are_no_numbers(void **state)
         float spoilt[] = {1, 2, 3, 4, 5, odd[i]}, *frames;
         int rows;
         assert_fails(clf__npy_read(&frames, &rows, write_npy(good, spoilt, 6), COLUMNS), CLF_FORMAT,
-                     "frame 2 holds a value that is NaN or infinite");
+                     "frame 2 contains NaN or infinity");
     }
 }
 

@@ -136,7 +136,7 @@ static void test_missing_and_damaged_files(void **state)
     remove_file(folder, "source.spm");
     remove_file(folder, "target.spm");
     check_refused(folder, CLF_FILE, "source.spm: is missing, and the vocabulary contains");
-    assert_non_null(strstr(clf_last_error(), "; download it too"));
+    assert_non_null(strstr(clf_last_error(), "; download the file"));
     check_refused("/no/such/folder", CLF_FILE, "/no/such/folder/vocab.json: cannot be opened");
     assert_non_null(strstr(clf_last_error(), "; download it again"));
     /* Dangling links of a partially downloaded cache are errors, not missing optional files. */

@@ -59,7 +59,7 @@ static void test_as_many_as_there_are(void **state)
     clf__vocabulary_free(&vocabulary);
     assert_fails(load(&vocabulary, "{}", 0), CLF_FORMAT, "vocab.json: contains no tokens");
     assert_fails(load(&vocabulary, "{\"b\": 2, \"a\": 0}", 0), CLF_FORMAT, "vocab.json");
-    assert_fails(load(&vocabulary, "{}", CLF__MAX_VOCABULARY + 1), CLF_BAD_ARGUMENT, "16777217 pieces");
+    assert_fails(load(&vocabulary, "{}", CLF__MAX_VOCABULARY + 1), CLF_BAD_ARGUMENT, "16777217 tokens");
 }
 
 static void test_a_large_vocabulary(void **state)
@@ -121,7 +121,7 @@ static void test_bad_files(void **state)
     } rows[] = {
         {"{\"a\": 0, \"b\": 1}", 3, "has 2 tokens but config.json has 3; download or save both again"},
         {"{\"a\": 0, \"b\": 1}", 1, "has 2 tokens but config.json has 1; download or save both again"},
-        {"{}", 1, "has 0 pieces"},
+        {"{}", 1, "has 0 tokens"},
         {"{\"a\": 0, \"b\": 2}", 2, "the id of \"b\" is 2, not in 0 .. 1; download or save it again"},
         {"{\"a\": 0, \"b\": -1}", 2, "the id of \"b\" is -1"},
         {"{\"a\": 0, \"b\": 4294967297}", 2, "the id of \"b\" is 4294967297"},
@@ -129,7 +129,7 @@ static void test_bad_files(void **state)
         {"{\"a\": 0, \"b\": \"1\"}", 2, "the id of \"b\" is not an integer; download or save it again"},
         {"{\"a\": 0, \"b\": 1.5}", 2, "the id of \"b\" is not an integer; download or save it again"},
         {"{\"a\": 0, \"b\": null}", 2, "the id of \"b\" is not an integer; download or save it again"},
-        {"{\"a\": 0,\n\"a\": 1}", 2, "has 1 pieces"}, /* the last one, as in Python */
+        {"{\"a\": 0,\n\"a\": 1}", 2, "has 1 tokens"}, /* the last one, as in Python */
         {"[\"a\", \"b\"]", 2, "not a JSON object"},
         {"{\"a\": 0, ", 2, "line 1"},
         {"", 2, "is empty; download or save it again"},
@@ -150,7 +150,7 @@ static void test_bad_files(void **state)
     memcpy(lists + used, "]}", 2);
     assert_fails(load(&vocabulary, lists, 2), CLF_FORMAT, "holds more than 65540 values");
     assert_fails(clf__vocabulary_load(&vocabulary, "/no/vocab.json", 2), CLF_FILE, "/no/vocab.json");
-    assert_fails(load(&vocabulary, "{}", -5), CLF_BAD_ARGUMENT, "-5 pieces");
+    assert_fails(load(&vocabulary, "{}", -5), CLF_BAD_ARGUMENT, "-5 tokens");
 }
 
 /* Files that are not JSON. */

@@ -36,9 +36,9 @@ static void test_without_objects(void **state)
     int some; /* initial value of output pointers: must be replaced */
     struct clf_model *model = (void *)&some;
     assert_fails(clf_model_load(&model, NULL, support_fixture("models/marian"), NULL), CLF_BAD_ARGUMENT,
-                 "no device to load a model on");
+                 "device is NULL");
     assert_null(model);
-    assert_fails(clf_model_load(&model, device, NULL, NULL), CLF_BAD_ARGUMENT, "no folder");
+    assert_fails(clf_model_load(&model, device, NULL, NULL), CLF_BAD_ARGUMENT, "folder is NULL");
     struct clf_translator *translator = (void *)&some;
     assert_fails(clf_translator_create(&translator, NULL, NULL), CLF_BAD_ARGUMENT, "no model");
     assert_null(translator);
@@ -72,7 +72,8 @@ static void test_failures_leave_null(void **state)
     assert_fails(clf_translate(&translation, translator, &line, -1), CLF_BAD_ARGUMENT, "count is -1");
     assert_null(translation);
     struct clf_score *score = (void *)&some;
-    assert_fails(clf_score(&score, translator, &line, NULL, 1), CLF_BAD_ARGUMENT, "no list of lines");
+    assert_fails(clf_score(&score, translator, &line, NULL, 1), CLF_BAD_ARGUMENT,
+                 "the list of lines is NULL");
     assert_null(score);
     static const struct clf_line empty = {"", 0};
     struct clf_attention_maps *maps = (void *)&some;

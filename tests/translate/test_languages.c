@@ -125,7 +125,7 @@ static void test_wrong_languages(void **state)
                  "the target language \"pt\" is the first token, but another one (5) is forced");
     options.forced_first = -1;
     options.source_language = "zh";
-    assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT, "say which");
+    assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT, "use one of these");
     clf_model_free(model);
 }
 

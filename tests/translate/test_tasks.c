@@ -222,7 +222,7 @@ static void test_refused(void **state)
     json_decref(recorded);
     assert_fails(clf_translate_options_init_task(&options, model, "sumarization"), CLF_BAD_ARGUMENT,
                  "did you mean \"summarization\"?); use one of summarization, translation_en_to_de, ");
-    assert_fails(clf_translate_options_init_task(&options, model, NULL), CLF_BAD_ARGUMENT, "no task");
+    assert_fails(clf_translate_options_init_task(&options, model, NULL), CLF_BAD_ARGUMENT, "task is NULL");
     clf_translate_options_init(&options, model);
     options.task = "nothing of this";
     assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT, "has no task");
@@ -248,7 +248,7 @@ static void test_inspected(void **state)
     json_decref(object);
     json_decref(recorded);
     clf_string_free(json);
-    assert_fails(clf_inspect(&json, NULL), CLF_BAD_ARGUMENT, "no model to inspect");
+    assert_fails(clf_inspect(&json, NULL), CLF_BAD_ARGUMENT, "folder is NULL");
     assert_null(json);
 }
 

@@ -475,9 +475,11 @@ static void test_impossible_counts(void **state)
     struct clf_translation *translations = NULL;
     struct clf_score *scores = NULL;
     assert_fails(clf_translate(&translations, translator, &line, -1), CLF_BAD_ARGUMENT, "count is -1");
-    assert_fails(clf_translate(&translations, translator, NULL, 1), CLF_BAD_ARGUMENT, "no list of lines");
+    assert_fails(clf_translate(&translations, translator, NULL, 1), CLF_BAD_ARGUMENT,
+                 "the list of lines is NULL");
     assert_fails(clf_score(&scores, translator, &line, &line, -1), CLF_BAD_ARGUMENT, "count is -1");
-    assert_fails(clf_score(&scores, translator, &line, NULL, 1), CLF_BAD_ARGUMENT, "no list of lines");
+    assert_fails(clf_score(&scores, translator, &line, NULL, 1), CLF_BAD_ARGUMENT,
+                 "the list of lines is NULL");
     assert_ok(clf_translate(&translations, translator, NULL, 0));
     clf_translations_free(translations, 0);
     clf_translator_free(translator);

@@ -68,8 +68,8 @@ const char *clf__family_refused_class(const char *architecture)
     static const struct {
         const char *ending, *what;
     } classes[] = {
-        {"EncoderModel", "an encoder alone"},
-        {"ForCausalLM", "a decoder alone"},
+        {"EncoderModel", "an encoder-only model"},
+        {"ForCausalLM", "a decoder-only model"},
         {"ForSequenceClassification", "a classifier"},
         {"ForTokenClassification", "a classifier of words"},
         {"ForQuestionAnswering", "a question answering model"},

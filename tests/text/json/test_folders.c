@@ -186,7 +186,7 @@ static void test_which_file(void **state)
     struct clf__tokenizer *tokenizer;
     tokenizer_write(folder, "tokenizer_config.json", "{\"tokenizer_class\": \"BartTokenizer\"}");
     assert_fails(clf__tokenizer_load(&tokenizer, folder, &options), CLF_FILE,
-                 "merges.txt: is missing, which BartTokenizer reads");
+                 "merges.txt: is missing, but BartTokenizer needs it");
     tokenizer_write(folder, "tokenizer.json", "{}");
     assert_fails(clf__tokenizer_load(&tokenizer, folder, &options), CLF_FORMAT, "tokenizer.json: \"model\"");
     tokenizer_write(folder, "merges.txt", "");
