@@ -1,4 +1,4 @@
-/* Files of sound, by libsndfile; at CLF_AUDIO_RATE, by soxr. */
+/* Decodes audio files with libsndfile and resamples to CLF_AUDIO_RATE with soxr. */
 #include "audio/decoder.h"
 
 #include <clformer/audio.h>
@@ -19,16 +19,16 @@
 #include "base/file.h"
 #include "base/log.h"
 
-enum { BLOCK = 4096 }; /* frames: a sample of each channel */
+enum { BLOCK = 4096 }; /* frames: one sample per channel */
 
 struct clf__decoder {
     const char *name;
     int descriptor;
     struct clf__audio_parts parts;
     int part;       /* that is read */
-    int64_t at;     /* next byte for libsndfile, from the begin of the part */
+    int64_t at;     /* next byte for libsndfile, from the start of the part */
     int64_t length; /* samples at CLF_AUDIO_RATE in all parts; 0: unknown */
-    double before;  /* seconds of the parts before */
+    double before;  /* total seconds of the earlier parts */
     int raw_rate;
     SNDFILE *file;
     SF_INFO info;
@@ -56,9 +56,8 @@ int clf__decoder_exists(void)
     return 1;
 }
 
-/* Of a WAV file: the bytes of samples that its header tells of, and those that are there. libsndfile takes
- * what is in both, and says no more. 0 where there is no such header, or where it is a stream's, which could
- * not know. */
+/* Returns the sample bytes that a WAV header declares and those in the file, of which libsndfile reports only
+ * the minimum. 0 without such a header, or for a streamed file, which could not know its size. */
 static int measure_wav(int64_t *said, int64_t *there, const struct clf__decoder *decoder)
 {
     enum { RIFF = 12, CHUNK = 8, MOST_CHUNKS = 1000, STREAMS = 0x7ffff000 };
@@ -99,7 +98,7 @@ static clf_status check_info(const struct clf__decoder *decoder)
     return CLF_OK;
 }
 
-/* --- The part as libsndfile reads it. --- */
+/* --- The current part as a libsndfile stream. --- */
 
 static sf_count_t get_length(void *user)
 {
@@ -137,7 +136,7 @@ static sf_count_t tell(void *user)
     return ((const struct clf__decoder *)user)->at;
 }
 
-/* Opens the part, from its start. */
+/* Opens the part at its start. */
 static clf_status start(struct clf__decoder *decoder)
 {
     SF_VIRTUAL_IO reading = {.get_filelen = get_length, .seek = seek, .read = read_bytes, .tell = tell};
@@ -169,7 +168,7 @@ static void stop(struct clf__decoder *decoder)
     decoder->resampler = NULL;
 }
 
-/* What there is of a WAV file that was cut off is whole. */
+/* A truncated WAV file is usable up to its end. */
 static void warn_of_end(const struct clf__decoder *decoder)
 {
     int64_t said, there;
@@ -193,7 +192,7 @@ static clf_status create_resampler(struct clf__decoder *decoder)
 
 static enum clf__audio_kind kind_of(const struct clf__decoder *decoder)
 {
-    enum { MPEG = 0x230000 }; /* SF_FORMAT_MPEG, which libsndfile before 1.1 does not have */
+    enum { MPEG = 0x230000 }; /* SF_FORMAT_MPEG, missing in libsndfile before 1.1 */
     switch (decoder->info.format & SF_FORMAT_TYPEMASK) {
     case SF_FORMAT_OGG:
         return CLF__AUDIO_OGG;
@@ -206,7 +205,7 @@ static enum clf__audio_kind kind_of(const struct clf__decoder *decoder)
     }
 }
 
-/* Gets ready to read the part that was opened. */
+/* Prepares reading of the opened part. */
 static clf_status begin_part(struct clf__decoder *decoder)
 {
     CLF__TRY(create_resampler(decoder));
@@ -221,7 +220,7 @@ static void add_length(struct clf__decoder *decoder)
     decoder->length += is_known ? info->frames * CLF_AUDIO_RATE / info->samplerate : 0;
 }
 
-/* Drops the parts from the current one on, which cannot be read. */
+/* Drops the current part and those after it, which cannot be read. */
 static void drop_parts(struct clf__decoder *decoder)
 {
     clf__log(CLF_LOG_WARNING,
@@ -230,7 +229,7 @@ static void drop_parts(struct clf__decoder *decoder)
     decoder->parts.count = decoder->part;
 }
 
-/* Looks for further recordings in the file. libsndfile opens no WAV file that another one follows. */
+/* Looks for further recordings in the file. libsndfile rejects a WAV file that another one follows. */
 static clf_status find_parts(struct clf__decoder *decoder, int64_t first, int64_t end)
 {
     struct clf__audio_parts found;
@@ -246,7 +245,7 @@ static clf_status find_parts(struct clf__decoder *decoder, int64_t first, int64_
     return CLF_OK;
 }
 
-/* Adds up the lengths of all parts, and opens the first one. */
+/* Sums the lengths of all parts, and opens the first one. */
 static clf_status measure_parts(struct clf__decoder *decoder)
 {
     if (decoder->parts.count == 1) {
@@ -334,11 +333,11 @@ clf_status clf__decoder_rewind(struct clf__decoder *decoder)
     return go_to(decoder, 0);
 }
 
-/* Fails where a part is damaged or cut off. Where a decoder stops early without an error, a warning names the
- * place. */
+/* Fails if a part is damaged or truncated. If a decoder stops early without an error, logs a warning with the
+ * position. */
 static clf_status check_end(struct clf__decoder *decoder)
 {
-    static const double exact = 0.1; /* seconds: MP3 files are measured by their bytes */
+    static const double exact = 0.1; /* seconds: the length of MP3 files is estimated from their size */
     const SF_INFO *info = &decoder->info;
     double seconds = (double)decoder->read / info->samplerate, all = (double)info->frames / info->samplerate;
     int is_known = info->frames < SF_COUNT_MAX;
@@ -380,7 +379,7 @@ static clf_status read_block(struct clf__decoder *decoder)
     return CLF_OK;
 }
 
-/* Some of the block, at the right rate; at the end, what the resampler still holds. */
+/* Gives samples of the block at the target rate; at the end, the resampler's remaining samples. */
 static clf_status convert(struct clf__decoder *decoder, float *samples, size_t room, size_t *count)
 {
     size_t have = decoder->filled - decoder->next, used = 0;

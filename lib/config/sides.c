@@ -67,7 +67,7 @@ int clf__config_hears_windows(const struct clf__config *config)
     return config->convolves_frames && clf__config_longest_source(config) == CLF__WINDOW_FRAMES;
 }
 
-/* The widest heads, of equal keys and values, that a device has room for. */
+/* Returns the largest equal key and value width of a head that the device's local memory holds. */
 static int widest_heads(const struct clf_device *device, int is_trained)
 {
     enum { STEP = 16, MOST = 1 << 16 };
@@ -98,12 +98,12 @@ static clf_status check_heads(const struct clf__config *config, const struct clf
     } else {
         snprintf(keys, sizeof keys, "\"d_k\" %d and \"d_v\" %d", heads.key_width, heads.value_width);
     }
-    return clf__fail(
-        CLF_UNSUPPORTED,
-        "%s%sconfig.json: %s: %s heads that wide take %zu bytes of %s on this device, and there is "
-        "room for %zu; %s runs with heads of %d at most",
-        folder != NULL ? folder : "", folder != NULL ? "/" : "", keys, clf__side_word(side), room.bytes,
-        room.place, room.limit, is_trained ? "training" : "a model", widest_heads(device, is_trained));
+    return clf__fail(CLF_UNSUPPORTED,
+                     "%s%sconfig.json: %s: %s heads of this width need %zu bytes of %s but the device has "
+                     "%zu; %s supports head widths up to %d",
+                     folder != NULL ? folder : "", folder != NULL ? "/" : "", keys, clf__side_word(side),
+                     room.bytes, room.place, room.limit, is_trained ? "training" : "a model",
+                     widest_heads(device, is_trained));
 }
 
 clf_status clf__config_check_heads(const struct clf__config *config, const struct clf_device *device,

@@ -81,7 +81,7 @@ static int is_special(const struct clf__specials *specials, const char *piece)
     return specials->last && strcmp(specials->last, piece) == 0;
 }
 
-static clf_status count_line(const struct making *making, struct clf__piece_counts *counts,
+static clf_status count_line(const struct making *making, struct clf__token_counts *counts,
                              struct clf__corpus_text line)
 {
     if (clf__utf8_valid_prefix(line.text, line.size) != line.size ||
@@ -90,12 +90,12 @@ static clf_status count_line(const struct making *making, struct clf__piece_coun
     }
     return has_characters(making)
                ? clf__segmenter_characters.segment(word_delimiter, line.text, line.size,
-                                                   clf__piece_counts_add, counts)
-               : clf__segmenter_words.segment(NULL, line.text, line.size, clf__piece_counts_add, counts);
+                                                   clf__token_counts_add, counts)
+               : clf__segmenter_words.segment(NULL, line.text, line.size, clf__token_counts_add, counts);
 }
 
 /* Words, or characters of transcripts. */
-static clf_status count_text(const struct making *making, struct clf__piece_counts *counts,
+static clf_status count_text(const struct making *making, struct clf__token_counts *counts,
                              const struct side *side)
 {
     struct clf__corpus corpus;
@@ -111,12 +111,12 @@ static clf_status count_text(const struct making *making, struct clf__piece_coun
         }
     }
     clf__corpus_close(&corpus);
-    clf__piece_counts_sort(counts);
+    clf__token_counts_sort(counts);
     return status;
 }
 
 /* The first word of each line, as in fairseq's dictionaries. */
-static clf_status read_words(struct clf__piece_counts *counts, const char *path)
+static clf_status read_words(struct clf__token_counts *counts, const char *path)
 {
     struct clf__corpus corpus;
     struct clf__corpus_pair pair;
@@ -134,7 +134,7 @@ static clf_status read_words(struct clf__piece_counts *counts, const char *path)
         } else if (clf__utf8_check(text, length) != CLF_OK) {
             status = clf__fail_in(CLF_FORMAT, "%s: line %d", path, pair.line);
         } else if (length > 0) {
-            status = clf__piece_counts_add(counts, text, length);
+            status = clf__token_counts_add(counts, text, length);
         }
     }
     clf__corpus_close(&corpus);
@@ -173,7 +173,7 @@ static clf_status fail_empty(const struct making *making, const struct side *sid
 
 /* Special tokens and counted pieces, as many as there may be. */
 static clf_status write_counted(struct made *made, const struct making *making, const struct side *side,
-                                const struct clf__piece_counts *counts)
+                                const struct clf__token_counts *counts)
 {
     const struct clf__specials *specials = &making->specials;
     int special = count_specials(specials), limit = (int)making->settings->vocabulary;
@@ -184,8 +184,8 @@ static clf_status write_counted(struct made *made, const struct making *making, 
         pieces[size++] = specials->first[i];
     }
     for (int i = 0; i < counts->count && size < room; i++) {
-        if (!is_special(specials, counts->items[i].piece)) {
-            pieces[size++] = counts->items[i].piece;
+        if (!is_special(specials, counts->items[i].token)) {
+            pieces[size++] = counts->items[i].token;
         }
     }
     if (specials->last) {
@@ -203,7 +203,7 @@ static clf_status copy_vocabulary(struct made *made, const struct making *making
 {
     struct clf__vocabulary vocabulary;
     CLF__TRY(clf__vocabulary_load(&vocabulary, path, 0));
-    clf_status status = write_pieces(made, making, file, vocabulary.pieces, vocabulary.size);
+    clf_status status = write_pieces(made, making, file, vocabulary.tokens, vocabulary.size);
     clf__vocabulary_free(&vocabulary);
     return status;
 }
@@ -293,7 +293,7 @@ static clf_status train_model(const struct making *making, const struct side *si
                  names.and, names.second, sentences.stride, sentences.corpus.lines);
     }
     /* The model's unknown piece is one of the special tokens. */
-    struct clf__piece_training training = {
+    struct clf__sentencepiece_training training = {
         .next = next_sentence,
         .rewind = rewind_sentences,
         .user = &sentences,
@@ -314,17 +314,17 @@ static clf_status train_model(const struct making *making, const struct side *si
     return status;
 }
 
-static clf_status read_model(struct clf__piece_counts *counts, const char *path)
+static clf_status read_model(struct clf__token_counts *counts, const char *path)
 {
     struct clf__sentencepiece *model;
     CLF__TRY(clf__sentencepiece_read(&model, path));
-    clf_status status = clf__sentencepiece_pieces(model, clf__piece_counts_add, counts);
+    clf_status status = clf__sentencepiece_pieces(model, clf__token_counts_add, counts);
     clf__sentencepiece_free(model);
     return status;
 }
 
-/* Learns a model, writes it under each of its names and reads its subwords, the likeliest first. */
-static clf_status learn_pieces(const struct making *making, struct clf__piece_counts *counts,
+/* Learns a model, writes it under each of its names and takes its pieces, the likeliest first. */
+static clf_status learn_pieces(const struct making *making, struct clf__token_counts *counts,
                                const struct side *side)
 {
     char *path = NULL, *other = NULL;
@@ -344,8 +344,8 @@ static clf_status learn_pieces(const struct making *making, struct clf__piece_co
     return status;
 }
 
-/* Counts the tokens after the special tokens. */
-static clf_status collect(const struct making *making, struct clf__piece_counts *counts,
+/* Fills counts with what goes between the special tokens. */
+static clf_status collect(const struct making *making, struct clf__token_counts *counts,
                           const struct side *side)
 {
     if (side->given) {
@@ -362,12 +362,12 @@ static clf_status make_vocabulary(struct made *made, const struct making *making
     if (side->given && is_json(side->given)) {
         return copy_vocabulary(made, making, side->file, side->given);
     }
-    struct clf__piece_counts counts = {0};
+    struct clf__token_counts counts = {0};
     clf_status status = collect(making, &counts, side);
     if (status == CLF_OK) {
         status = write_counted(made, making, side, &counts);
     }
-    clf__piece_counts_free(&counts);
+    clf__token_counts_free(&counts);
     return status;
 }
 

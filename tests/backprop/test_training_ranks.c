@@ -1,5 +1,5 @@
-/* Gradients are in few chunks of memory, which are mapped to the host during the backward pass, and
- * added up over ranks. */
+/* Gradients are stored in few buckets, which are read by the host during the backward pass and all-reduced
+ * over ranks. */
 #include <math.h>
 
 #include "backprop/internal.h"
@@ -17,7 +17,7 @@ struct twins {
     int calls, finished;
 };
 
-/* Two ranks whose numbers are the same. */
+/* Simulates two ranks with equal numbers. */
 static clf_status begin_twin(const struct clf__communicator *communicator, int ticket, float *values,
                              size_t count)
 {
@@ -52,8 +52,8 @@ struct subject {
     struct clf__transformer *transformer;
     struct clf__training *training;
     const struct training_fixture *fixture;
-    float **gradients; /* one array a parameter */
-    int64_t count;     /* of numbers that are trained, shared ones once */
+    float **gradients; /* one array per parameter */
+    int64_t count;     /* number of trained values, shared ones once */
 };
 
 static float *read_gradient(const struct subject *subject, int index)
@@ -64,7 +64,7 @@ static float *read_gradient(const struct subject *subject, int index)
     return values;
 }
 
-/* With the gradients of one batch, in buffers of at most so many bytes. */
+/* Opens a subject with the gradients of one batch, in buffers of at most `most` bytes. */
 static struct subject open_subject(struct clf_device *device, const struct training_fixture *fixture,
                                    uint64_t max_buffer_bytes, const struct clf__communicator *ranks)
 {
@@ -95,7 +95,7 @@ static void close_subject(const struct subject *subject)
     clf__transformer_free(subject->transformer);
 }
 
-/* Every gradient is `scale` times what it is in `other`. */
+/* Checks that every gradient is `scale` times its value in `other`. */
 static void check_gradients(const struct subject *subject, const struct subject *other, float scale)
 {
     const struct clf__parameter_list *list = clf__training_parameters(subject->training);
@@ -107,7 +107,7 @@ static void check_gradients(const struct subject *subject, const struct subject 
     }
 }
 
-/* The gradients of the same batch again, mapped and summed. */
+/* Computes the gradients of the same batch again and all-reduces them. */
 static void add_up(const struct subject *subject, const struct clf__gradient_sums_options *options)
 {
     struct clf__gradient_sums *sums;
@@ -123,7 +123,7 @@ static void add_up(const struct subject *subject, const struct clf__gradient_sum
     clf__gradient_sums_free(sums);
 }
 
-/* Each number is added up once, wherever a piece ends, and the norm is that of the sums; forgetting them
+/* Each value is summed once, wherever a bucket ends, and the norm is computed from the sums; dropping them
  * leaves nothing. */
 static void check_sums(const struct subject *subject, const struct subject *other, struct twins *twins,
                        int least_calls)
@@ -167,7 +167,7 @@ static void test_sums(void **state)
     }
 }
 
-/* A single rank maps nothing; in bf16 its gradients are rounded, as they would be if it were not. */
+/* A single rank reduces nothing; in bf16 its gradients are rounded as they would be with more ranks. */
 static void test_alone(void **state)
 {
     (void)state;
@@ -195,8 +195,8 @@ static void test_alone(void **state)
     close_subject(&subject);
 }
 
-/* Mapped ranges of layers from the top down, and buckets and shares of them, cover every gradient once, and
- * part no array but where Adam allows it. */
+/* Buckets of layers from the top down, and their parts and shares, cover every gradient once, and split
+ * arrays only where Adam allows it. */
 static void check_cover(const struct subject *subject, int size)
 {
     const struct clf__gradient_buckets *buckets = &subject->training->buckets;
@@ -240,8 +240,8 @@ static void test_every_gradient_is_mapped(void **state)
     }
 }
 
-/* Each layer of a model goes out as soon as it is complete, the decoder's last one first. */
-static void test_layers_are_mapped_from_the_top(void **state)
+/* Each layer of a model is reduced as soon as it is complete, the decoder's last one first. */
+static void test_layers_are_lent_from_the_top(void **state)
 {
     (void)state;
     struct clf_device *device = support_device(CLF_FORM_AUTO);

@@ -1,4 +1,4 @@
-/* YAML as Marian's files have it. */
+/* YAML as in Marian's files. */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ static void test_values(void **state)
     json_decref(root);
 }
 
-/* Reading them would take the square of their number. */
+/* Reading them would take quadratic time. */
 static void test_many_directives(void **state)
 {
     (void)state;

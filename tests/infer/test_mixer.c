@@ -1,5 +1,5 @@
-/* A decoder with another mixer than self-attention, of one vector a layer and hypothesis: state = state / 2 +
- * x. Its states follow hypotheses that change their parents: steps give what whole targets do. */
+/* A decoder with another mixer than self-attention, with one vector per layer and hypothesis: state = state /
+ * 2 + x. Its states follow hypotheses that change their parents: steps give the results of whole targets. */
 #include <math.h>
 #include <string.h>
 

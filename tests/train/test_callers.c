@@ -1,4 +1,4 @@
-/* What a caller in C can get wrong, and the command cannot: pointers to nothing. */
+/* Errors that only C callers can make: NULL pointers. */
 #include <clformer/clformer.h>
 
 #include "support/support.h"

@@ -1,4 +1,4 @@
-/* The model that a run begins with: when it is not drawn. */
+/* The initial model of a run, if it is not random. */
 #include "support/digits.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ static void ask_for_too_much(void)
     assert_ok(clf_recipe_set(task.recipe, "config", wide, 4));
 }
 
-/* Weights of more than any device has: refused in a moment, not drawn first. */
+/* A model larger than any device's memory is rejected before its weights are drawn. */
 static void test_a_model_that_the_device_cannot_train(void **state)
 {
     (void)state;
@@ -52,7 +52,7 @@ static void refuse(const char *output, const char *name, const char *value, clf_
     assert_fails(digits_train(output, task.logs), status, sentence);
 }
 
-/* The folders that it made are gone, those above it that it made too; what was there stays as it was. */
+/* Folders created by a failed run are removed, including parents it created; existing contents stay. */
 static void test_a_failed_run_leaves_nothing(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* A recipe beside the one that a run was begun with: which differences a run that goes on allows. */
+/* Compares a recipe with the original run's: which differences a resumed run accepts. */
 #include "train/recipe_choices.h"
 
 #include <stdio.h>
@@ -27,7 +27,7 @@ static void test_going_on_with_another_recipe(void **state)
     clf_recipe_free(begun);
 }
 
-/* However a value is spelt: recipe.json has it as JSON. */
+/* Values may be spelled differently: recipe.json stores them as JSON. */
 static void test_the_same_values_in_other_words(void **state)
 {
     (void)state;
@@ -57,7 +57,7 @@ static void test_the_same_values_in_other_words(void **state)
     }
 }
 
-/* Seeds give other runs, however little they differ. */
+/* Seeds are compared exactly, however small the difference. */
 static void test_whole_numbers_are_compared_exactly(void **state)
 {
     (void)state;
@@ -76,7 +76,7 @@ static void test_whole_numbers_are_compared_exactly(void **state)
     clf_recipe_free(begun);
 }
 
-/* The value that differs is named, not the first of its choice. */
+/* The differing value is named, not the first of its choice. */
 static void test_the_difference_is_named(void **state)
 {
     (void)state;
