@@ -9,8 +9,9 @@
 
 static const char help[] =
     "Usage: clformer transcribe -m MODEL [FLAGS] FILE...\n\n"
-    "Writes down what recordings say: WAV, FLAC, OGG, MP3 and what else libsndfile reads, of any rate and\n"
-    "channels; - is standard input. MODEL is a Whisper folder of Hugging Face or faster-whisper, or a\n"
+    "Writes down what recordings say: WAV, FLAC, OGG, MP3 and what else libsndfile reads, and with FFmpeg's\n"
+    "libraries (clformer --version) M4A, MP4, WebM, WMA, AAC and what else FFmpeg reads. Any rate and number\n"
+    "of channels; - is standard input. MODEL is a Whisper folder of Hugging Face or faster-whisper, or a\n"
     "checkpoint of OpenAI's (tiny.en.pt) with the .tiktoken file of its kind beside it. Windows of 30 s\n"
     "are searched by openai/whisper's rules: one whose text repeats itself, or that the model is unsure\n"
     "of, is decoded again at a higher temperature.\n\n"

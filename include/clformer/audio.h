@@ -17,9 +17,13 @@ enum { CLF_AUDIO_RATE = 16000 }; /* samples a second of all that is read here */
 struct clf_audio;
 
 /**
- * Opens a recording: WAV, FLAC, OGG, MP3 and whatever else libsndfile reads, of any rate from 1,000 to
- * 1,000,000 and any number of channels, which are mixed in equal parts. A pipe is first copied to a temporary
- * file, as it can be read once only.
+ * Opens a recording: WAV, FLAC, OGG, MP3 and other formats of libsndfile. A library built with FFmpeg also
+ * opens M4A, MP4, WebM, WMA, AAC and other formats of FFmpeg, and reads the audio stream that
+ * av_find_best_stream() chooses. The rate may be from 1,000 to 1,000,000 samples a second; channels are mixed
+ * in equal parts. A pipe is first copied to a temporary file, as it can be read once only.
+ *
+ * The first recording that libsndfile refuses sets FFmpeg's log callback (av_log_set_callback()) for the
+ * process: errors and warnings of this library quote FFmpeg's messages, which are not printed.
  *
  * @param out  receives it; free it with clf_audio_free().
  * @param path of a file or a pipe; "-" is standard input.
@@ -49,7 +53,8 @@ clf_status clf_audio_open_samples(struct clf_audio **out, const float *samples, 
  *
  * @param samples room for `wanted` of them.
  * @param count   receives how many were read; fewer than wanted only at the end.
- * @return CLF_FORMAT where the rest is damaged or cut off, or a sample is not a number.
+ * @return CLF_FORMAT where the rest is damaged or cut off, or a sample is not a number. What FFmpeg cannot
+ * decode is left out, with a warning (clf_log_set()) that names the first such place.
  */
 clf_status clf_audio_read(struct clf_audio *audio, float *samples, size_t wanted, size_t *count);
 
@@ -65,7 +70,7 @@ const char *clf_audio_name(const struct clf_audio *audio);
 /** Frees a recording; NULL is ignored. */
 void clf_audio_free(struct clf_audio *audio);
 
-/** Whether the library was built with what reads recordings. */
+/** Whether the library was built with libsndfile and soxr, and can read recordings. */
 int clf_audio_reads_files(void);
 
 #ifdef __cplusplus

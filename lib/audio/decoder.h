@@ -1,4 +1,4 @@
-/* What reads a file of sound, by libsndfile and soxr. */
+/* What reads a file of sound, by libsndfile or FFmpeg, and soxr. */
 #ifndef CLF_AUDIO_DECODER_H
 #define CLF_AUDIO_DECODER_H
 
