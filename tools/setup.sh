@@ -10,8 +10,7 @@ export LC_ALL=C.UTF-8
 # package:alternative, where the alternative is a command or header that makes the package unnecessary.
 BUILD_PACKAGES=(cmake:cmake ninja-build:ninja gcc:cc g++:c++ pkg-config:pkg-config libc6-dev
     ocl-icd-opencl-dev:/usr/include/CL/cl.h libclblast-dev libsentencepiece-dev libjansson-dev libyaml-dev libicu-dev
-    libpcre2-dev zlib1g-dev libsndfile1-dev libsoxr-dev libavformat-dev
-    libavcodec-dev libswresample-dev pocl-opencl-icd)
+    libpcre2-dev zlib1g-dev libsndfile1-dev libsoxr-dev pocl-opencl-icd)
 
 die() {
     printf '%s: %s\n' "${0##*/}" "$*" >&2
