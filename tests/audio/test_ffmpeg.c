@@ -203,6 +203,35 @@ static void test_damaged(void **state)
     assert_in_range(count, kinds[0].count / 2, kinds[0].count); /* what follows is read */
 }
 
+/* tone.aac, and after it the same frames with headers (ISO/IEC 13818-7, 6.2) that say 44,100 samples a
+ * second. */
+static void test_other_rate(void **state)
+{
+    (void)state;
+    enum { RATE_BITS = 15 << 2, RATE_44100 = 4 << 2 };
+    char *bytes, *path = support_temporary_path("two.aac");
+    size_t size;
+    assert_ok(clf__file_read(&bytes, &size, recording("tone.aac"), 1 << 20));
+    assert_ok(clf__resize(&bytes, 2 * size, 1));
+    unsigned char *frame = (unsigned char *)bytes + size;
+    memcpy(frame, bytes, size);
+    for (size_t at = 0, length; at < size; at += length) {
+        assert_true(frame[at] == 0xff);
+        length = (size_t)(frame[at + 3] & 3) << 11 | (size_t)frame[at + 4] << 3 | frame[at + 5] >> 5;
+        frame[at + 2] = (unsigned char)((frame[at + 2] & ~RATE_BITS) | RATE_44100);
+    }
+    assert_ok(clf__file_write(path, bytes, 2 * size));
+    clf__free(bytes);
+    float *samples = support_array(LONGEST, sizeof *samples);
+    struct clf_audio *audio;
+    size_t count;
+    assert_ok(clf_audio_open(&audio, path));
+    assert_fails(
+        clf_audio_read(audio, samples, LONGEST, &count), CLF_FORMAT,
+        "two.aac: changes from 16000 to 44100 samples a second at 1.28 s; convert it with ffmpeg -ar 16000");
+    clf_audio_free(audio);
+}
+
 /* Files of noise in any place are read or refused. */
 static void test_noise(void **state)
 {
@@ -283,6 +312,7 @@ int main(void)
         cmocka_unit_test_teardown(test_decoded, support_teardown),
         cmocka_unit_test_teardown(test_pipes, support_teardown),
         cmocka_unit_test_teardown(test_damaged, support_teardown),
+        cmocka_unit_test_teardown(test_other_rate, support_teardown),
         cmocka_unit_test_teardown(test_noise, support_teardown),
         cmocka_unit_test_teardown(test_refused, support_teardown),
         cmocka_unit_test_teardown(test_no_memory, support_teardown),
