@@ -1,4 +1,4 @@
-/* Decodes audio files with libsndfile and soxr. */
+/* Decodes audio files with libsndfile or FFmpeg, and soxr. */
 #ifndef CLF_AUDIO_DECODER_H
 #define CLF_AUDIO_DECODER_H
 

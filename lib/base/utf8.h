@@ -18,6 +18,12 @@ clf_status clf__utf8_check(const char *text, size_t size);
  * of UTF-16 in mostly Latin letters; NULL for any other text. */
 const char *clf__utf16_name(const char *text, size_t size);
 
+/* Checks the beginning of a file, of which CLF__UTF8_START bytes are enough: CLF_TEXT if the file is UTF-16
+ * or UTF-32, with or without a byte order mark. The message names the file and the command that converts it.
+ * UTF-16 without a mark is recognised by NUL bytes that are all in even or all in odd places. */
+enum { CLF__UTF8_START = 4096 };
+clf_status clf__utf8_check_start(const char *name, const char *text, size_t size);
+
 /* The number of code points that start in the first `size` bytes of valid UTF-8. */
 size_t clf__utf8_count(const char *text, size_t size);
 

@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 
 enum { FIRST_BYTES = 1 << 18, MAX_LINE_BYTES = 1 << 26 };
 
@@ -32,13 +33,11 @@ static clf_status find_text(uint64_t *start, const struct clf__file *file)
 {
     static const char mark[] = "\xEF\xBB\xBF";
     enum { SIZE = sizeof mark - 1 };
-    char bytes[SIZE];
-    *start = 0;
-    if (file->size >= SIZE) {
-        CLF__TRY(clf__file_read_at(file, 0, bytes, SIZE));
-        *start = memcmp(bytes, mark, SIZE) == 0 ? SIZE : 0;
-    }
-    return CLF_OK;
+    char bytes[CLF__UTF8_START];
+    size_t size = file->size < sizeof bytes ? (size_t)file->size : sizeof bytes;
+    CLF__TRY(clf__file_read_at(file, 0, bytes, size));
+    *start = size >= SIZE && memcmp(bytes, mark, SIZE) == 0 ? SIZE : 0;
+    return clf__utf8_check_start(file->path, bytes, size);
 }
 
 static clf_status open_file(struct clf__corpus_file *out, int64_t *lines, const char *path)

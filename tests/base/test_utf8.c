@@ -148,6 +148,38 @@ static void test_check(void **state)
     assert_null(clf__utf16_name("", 0));
 }
 
+/* Files as iconv writes them: "Oui.\nNon.\n", "Да, да.\n" and "你好。\n謝謝。\n" in UTF-16. */
+static void test_start(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *name; /* NULL: no UTF-16 */
+        size_t size;
+    } texts[] = {
+        {"O\0u\0i\0.\0\n\0N\0o\0n\0.\0\n\0", "UTF-16LE", 20},
+        {"\0O\0u\0i\0.\0\n\0N\0o\0n\0.\0\n", "UTF-16BE", 20},
+        {"\xff\xfeO\0u\0i\0", "UTF-16", 8},
+        {"\xfe\xff\0O\0u\0i", "UTF-16", 8},
+        {"\x14\x04\x30\x04,\0 \0\x34\x04\x30\x04.\0\n\0", "UTF-16LE", 16},
+        {"\x4f\x60\x59\x7d\x30\x02\0\n\x8b\x1d\x8b\x1d\x30\x02\0\n", "UTF-16BE", 16},
+        {"Merci\0 beaucoup.\n", NULL, 17},        /* UTF-8 with a NUL byte */
+        {"a\0\xc3\xa9t\xc3\xa9\n\0\n", NULL, 10}, /* with two */
+        {"caf\xe9 noir\n", NULL, 10},             /* Latin-1 */
+        {"\x01\x02\x03\0\x05\x06\x07\x08", NULL, 8},
+        {"", NULL, 0},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        if (texts[i].name == NULL) {
+            assert_ok(clf__utf8_check_start("a.txt", texts[i].text, texts[i].size));
+            continue;
+        }
+        char sentence[128];
+        snprintf(sentence, sizeof sentence, "a.txt: the text is %s; convert it with iconv -f %s -t UTF-8",
+                 texts[i].name, texts[i].name);
+        assert_fails(clf__utf8_check_start("a.txt", texts[i].text, texts[i].size), CLF_TEXT, sentence);
+    }
+}
+
 static void test_count(void **state)
 {
     (void)state;
@@ -161,7 +193,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table), cmocka_unit_test(test_every_code_point),
         cmocka_unit_test(test_cut),   cmocka_unit_test(test_check),
-        cmocka_unit_test(test_count),
+        cmocka_unit_test(test_start), cmocka_unit_test(test_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,11 +29,45 @@ static void test_other_encodings(void **state)
     assert_string_equal(result.errors,
                         "clformer: line 2: the byte at offset 3 is not UTF-8; convert the text, "
                         "for example with iconv -f WINDOWS-1252 -t UTF-8\n");
-    struct process wide = {.input = "\xff\xfeJ\0e\0\n\0J\0e\0 \0s\0u\0i\0s\0\n\0", .input_size = 24};
-    result = process_run(&wide, TRANSLATE);
-    assert_int_equal(result.status, 1);
-    assert_int_equal(
-        process_count(result.errors, "the text is UTF-16; convert it with iconv -f UTF-16 -t UTF-8"), 2);
+}
+
+/* Whichever input of a verb is UTF-16, one sentence names it, and nothing is written. */
+static void test_utf16(void **state)
+{
+    (void)state;
+    static const char wide[] = "J\0e\0\n\0J\0e\0 \0s\0u\0i\0s\0\n", line[] = "Je suis\n";
+    static const char *const from_input[] = {TRANSLATE, "bleu %s/plain", "wer %s/plain",
+                                             "score -m " DEMO_MODEL " - %s/plain",
+                                             "score -m " DEMO_MODEL " %s/plain -"};
+    static const char *const from_file[] = {TRANSLATE "--target-prefix-file %s/wide", "bleu %s/wide",
+                                            "wer %s/wide", "score -m " DEMO_MODEL " - %s/wide",
+                                            "score -m " DEMO_MODEL " %s/wide -"};
+    static const char *const train[] = {"--train %s/wide %s/plain --valid %s/plain %s/plain",
+                                        "--train %s/plain %s/wide --valid %s/plain %s/plain",
+                                        "--train %s/pairs --valid %s/plain %s/wide"};
+    const char *folder = support_temporary_folder();
+    process_write(folder, "plain", line, sizeof line - 1);
+    process_write(folder, "wide", wide, sizeof wide); /* the NUL at its end is the newline's */
+    process_write(folder, "pairs", "Je\tI\n", 5);
+    struct process input = {.input = wide, .input_size = sizeof wide};
+    for (size_t i = 0; i < sizeof from_input / sizeof *from_input; i++) {
+        struct process_result result = process_run(&input, process_format(from_input[i], folder));
+        assert_refused(result, 1,
+                       "standard input: the text is UTF-16LE; convert it with iconv -f UTF-16LE -t UTF-8");
+        result = run_clformer(line, process_format(from_file[i], folder));
+        assert_refused(result, 1, "/wide: the text is UTF-16LE; convert it with iconv -f UTF-16LE -t UTF-8");
+    }
+    for (size_t i = 0; i < sizeof train / sizeof *train; i++) {
+        const char *files = process_format(train[i], folder, folder, folder, folder);
+        struct process_result result =
+            run_clformer(NULL, process_format("train --size tiny %s -o %s/out --vocabulary 8 --max-updates 1",
+                                              files, folder));
+        assert_int_equal(result.status, 1);
+        assert_int_equal(
+            process_count(result.errors,
+                          "/wide: the text is UTF-16LE; convert it with iconv -f UTF-16LE -t UTF-8"),
+            1);
+    }
 }
 
 /* Target prefixes: the same for all, or one per line. */
@@ -398,6 +432,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_kinds_of_line, support_teardown),
         cmocka_unit_test_teardown(test_other_encodings, support_teardown),
+        cmocka_unit_test_teardown(test_utf16, support_teardown),
         cmocka_unit_test_teardown(test_prefixes, support_teardown),
         cmocka_unit_test_teardown(test_stream, support_teardown),
         cmocka_unit_test_teardown(test_split_sentences, support_teardown),

@@ -199,7 +199,7 @@ static void test_attend(void **state)
     result = run_clformer(NULL, process_format("attend -m " DEMO_MODEL " -o - --target I\x1f"
                                                "am. Je"));
     assert_int_equal(result.status, 0);
-    assert_non_null(strstr(result.output, "<span>Target</span>I am."));
+    assert_non_null(strstr(result.output, "<span>Target</span><div class=\"clamp\">I am."));
     result = run_clformer(NULL, process_format("attend -m " DEMO_MODEL " -o %s/none.html \x1f", folder));
     assert_refused(result, 1, "the source is empty");
     struct stat status;

@@ -418,6 +418,55 @@ static void test_command(void **state)
     assert_string_equal(raw.output, "");
 }
 
+#ifdef CLF_HAS_FFMPEG
+
+/* A WAV file of floats with the samples of a recording. */
+static char *decode(const char *recording)
+{
+    enum { MOST = 2 * CLF_AUDIO_RATE };
+    float *samples = support_array(MOST, sizeof *samples);
+    size_t count;
+    struct clf_audio *audio;
+    assert_ok(clf_audio_open(&audio, recording));
+    assert_ok(clf_audio_read(audio, samples, MOST, &count));
+    clf_audio_free(audio);
+    const uint32_t size = (uint32_t)count * 4;
+    const uint32_t head[] = {0x46464952, size + 36, 0x45564157, 0x20746d66, 16,  0x00010003,
+                             16000,      64000,     0x00200004, 0x61746164, size};
+    char *path = support_temporary_path("decoded.wav");
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    fwrite(head, sizeof head, 1, file);
+    fwrite(samples, sizeof *samples, count, file);
+    fclose(file);
+    return path;
+}
+
+/* What FFmpeg reads has the transcript of the WAV file with the same samples, from standard input too; and
+ * FFmpeg's own messages are not shown. */
+static void test_ffmpeg(void **state)
+{
+    (void)state;
+    static const char recording[] = CLF_SOURCE_FOLDER "/tests/fixtures/audio/tone.m4a";
+    const char *always = process_format("transcribe -m %s --beam 1 --no-speech-threshold 1", tiny());
+    struct process_result wav = run_clformer(NULL, process_format("%s %s", always, decode(recording)));
+    assert_int_equal(wav.status, 0);
+    assert_true(strlen(wav.output) > 0);
+    struct process_result file = run_clformer(NULL, process_format("%s %s", always, recording));
+    assert_output(file, wav.output);
+    assert_string_equal(file.errors, "");
+    size_t size;
+    char *bytes = process_read(CLF_SOURCE_FOLDER "/tests/fixtures/audio", "tone.m4a", &size);
+    struct process piped = {.input = bytes, .input_size = size};
+    struct process_result pipe = process_run(&piped, process_format("%s -", always));
+    assert_output(pipe, wav.output);
+    piped.input_size = size / 2;
+    struct process_result cut = process_run(&piped, process_format("%s -", always));
+    assert_refused(cut, 1, "standard input: is damaged or cut off (M4A and MP4): moov atom not found");
+}
+
+#endif
+
 static void test_command_without_audio(void **state)
 {
     (void)state;
@@ -435,6 +484,9 @@ int main(void)
         cmocka_unit_test_teardown(test_refused, support_teardown),
         cmocka_unit_test_teardown(test_without_speech, support_teardown),
         cmocka_unit_test_teardown(test_windows, support_teardown),
+#ifdef CLF_HAS_FFMPEG
+        cmocka_unit_test_teardown(test_ffmpeg, support_teardown),
+#endif
         cmocka_unit_test_teardown(clf_audio_reads_files() ? test_command : test_command_without_audio,
                                   support_teardown),
     };

@@ -173,6 +173,50 @@ static void test_shapes_of_ops(void **state)
     json_decref(report);
 }
 
+/* Texts and names of any length take three lines at most, in the legend of several runs one, and a click
+ * shows all. */
+static void test_long_texts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *page, *text;
+    } texts[] = {
+        {"attend/attend.html", "<div class=\"clamp\">@SOURCE@</div>"},
+        {"attend/attend.html", "<div class=\"clamp\">@TARGET@</div>"},
+        {"train/train.html", "<h1 class=\"clamp\">Training: @TITLE@</h1>"},
+        {"train/train.html", "<h2 class=\"clamp\" title=\"${esc(run.name)}\">"},
+        {"train/train.html", "<div class=\"clamp\">${esc(sentence.source)}</div>"},
+        {"train/train.html", "<div class=\"clamp\">${esc(sentence.reference)}</div>"},
+        {"train/train.html", "<div class=\"clamp\">${esc(one.text) ||"},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char *page = read_tool(texts[i].page);
+        assert_int_equal(process_count(page, texts[i].text), 1);
+        assert_int_equal(process_count(page, "closest(\".clamp\")?.classList.toggle(\"open\")"), 1);
+    }
+    char *clamp = part_of(read_tool("shared/page.css"), "\n.clamp:not(.open) {", "}");
+    assert_non_null(strstr(clamp, "-webkit-line-clamp: 3;"));
+    char *name = part_of(read_tool("train/train.html"), "\n.readout .name {", "}");
+    assert_non_null(strstr(name, "text-overflow: ellipsis; white-space: nowrap;"));
+}
+
+/* On a phone the table of ops is a list in which each op is a button, and its sizes are hidden until it is
+ * pressed; on paper they are shown. */
+static void test_folded_ops(void **state)
+{
+    (void)state;
+    char *page = read_tool("bench/bench.html"), *css = part_of(page, "<style>", "</style>");
+    char *fold = part_of(page, "const fold = ", "\n  };");
+    assert_non_null(strstr(fold, "<tbody class=\"${open.has(op) ? \"\" : \"closed\"}\"><tr class=\"fold\">"));
+    assert_non_null(strstr(fold, "<button type=\"button\" data-op="));
+    assert_non_null(strstr(fold, "aria-expanded="));
+    assert_int_equal(process_count(css, "\n.fold { display: none; }"), 1); /* where it is no list */
+    const char *hidden = part_of(css, "\n.list .closed tr:not(.fold)", "}");
+    assert_non_null(strstr(hidden, "display: none;"));
+    const char *print = part_of(css, "\n@media print", "\n}");
+    assert_non_null(strstr(print, ".list .closed tr:not(.fold) { display: block; }"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,6 +226,8 @@ int main(void)
         cmocka_unit_test_teardown(test_legend_of_curves, support_teardown),
         cmocka_unit_test_teardown(test_chosen_run, support_teardown),
         cmocka_unit_test_teardown(test_shapes_of_ops, support_teardown),
+        cmocka_unit_test_teardown(test_long_texts, support_teardown),
+        cmocka_unit_test_teardown(test_folded_ops, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
