@@ -241,7 +241,7 @@ static void test_every_gradient_is_mapped(void **state)
 }
 
 /* Each layer of a model is reduced as soon as it is complete, the decoder's last one first. */
-static void test_layers_are_lent_from_the_top(void **state)
+static void test_layers_are_mapped_from_the_top(void **state)
 {
     (void)state;
     struct clf_device *device = support_device(CLF_FORM_AUTO);
