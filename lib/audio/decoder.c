@@ -1,4 +1,4 @@
-/* Files of sound, by libsndfile or FFmpeg; at CLF_AUDIO_RATE, by soxr. */
+/* Decodes audio files with libsndfile or FFmpeg and resamples to CLF_AUDIO_RATE with soxr. */
 #include "audio/decoder.h"
 
 #include <clformer/audio.h>
@@ -22,7 +22,7 @@
 #include "base/file.h"
 #include "base/log.h"
 
-enum { BLOCK = 4096 }; /* frames: a sample of each channel */
+enum { BLOCK = 4096 }; /* frames: one sample per channel */
 
 struct clf__decoder {
     const char *name;
@@ -73,7 +73,7 @@ static clf_status check_info(const struct clf__decoder *decoder)
     return CLF_OK;
 }
 
-/* --- The part as libsndfile reads it. --- */
+/* --- The current part as a libsndfile stream. --- */
 
 static sf_count_t get_length(void *user)
 {
@@ -106,7 +106,7 @@ static clf_status start_ffmpeg(struct clf__decoder *decoder)
     return CLF_OK;
 }
 
-/* Opens the part, from its start. */
+/* Opens the part at its start. */
 static clf_status start(struct clf__decoder *decoder)
 {
     SF_VIRTUAL_IO reading = {.get_filelen = get_length, .seek = seek, .read = read_bytes, .tell = tell};
@@ -141,7 +141,7 @@ static void stop(struct clf__decoder *decoder)
     decoder->resampler = NULL;
 }
 
-/* What there is of a WAV file that was cut off is whole. */
+/* A truncated WAV file is usable up to its end. */
 static void warn_of_end(const struct clf__decoder *decoder)
 {
     int64_t said, there;
@@ -165,7 +165,7 @@ static clf_status create_resampler(struct clf__decoder *decoder)
 
 static enum clf__audio_kind kind_of(const struct clf__decoder *decoder)
 {
-    enum { MPEG = 0x230000 }; /* SF_FORMAT_MPEG, which libsndfile before 1.1 does not have */
+    enum { MPEG = 0x230000 }; /* SF_FORMAT_MPEG, missing in libsndfile before 1.1 */
     switch (decoder->info.format & SF_FORMAT_TYPEMASK) {
     case SF_FORMAT_OGG:
         return CLF__AUDIO_OGG;
@@ -178,7 +178,7 @@ static enum clf__audio_kind kind_of(const struct clf__decoder *decoder)
     }
 }
 
-/* Gets ready to read the part that was opened. */
+/* Prepares reading of the opened part. */
 static clf_status begin_part(struct clf__decoder *decoder)
 {
     CLF__TRY(create_resampler(decoder));
@@ -196,7 +196,7 @@ static void add_length(struct clf__decoder *decoder)
     decoder->length += is_known ? info->frames * CLF_AUDIO_RATE / info->samplerate : 0;
 }
 
-/* Drops the parts from the current one on, which cannot be read. */
+/* Drops the current part and those after it, which cannot be read. */
 static void drop_parts(struct clf__decoder *decoder)
 {
     clf__log(CLF_LOG_WARNING,
@@ -205,7 +205,7 @@ static void drop_parts(struct clf__decoder *decoder)
     decoder->parts.count = decoder->part;
 }
 
-/* Looks for further recordings in the file. libsndfile opens no WAV file that another one follows. */
+/* Looks for further recordings in the file. libsndfile rejects a WAV file that another one follows. */
 static clf_status find_parts(struct clf__decoder *decoder, int64_t first, int64_t end)
 {
     struct clf__audio_parts found;
@@ -221,7 +221,7 @@ static clf_status find_parts(struct clf__decoder *decoder, int64_t first, int64_
     return CLF_OK;
 }
 
-/* Adds up the lengths of all parts, and opens the first one. */
+/* Sums the lengths of all parts, and opens the first one. */
 static clf_status measure_parts(struct clf__decoder *decoder)
 {
     if (decoder->parts.count == 1) {
@@ -387,7 +387,7 @@ static clf_status read_block(struct clf__decoder *decoder)
     return decoder->ended ? check_end(decoder) : CLF_OK;
 }
 
-/* Some of the block, at the right rate; at the end, what the resampler still holds. */
+/* Gives samples of the block at the target rate; at the end, the resampler's remaining samples. */
 static clf_status convert(struct clf__decoder *decoder, float *samples, size_t room, size_t *count)
 {
     size_t have = decoder->filled - decoder->next, used = 0;

@@ -1,4 +1,4 @@
-/* Apart from utf8.c, by which sentences of failures are cut. */
+/* Separate from utf8.c, which status.c uses to cut messages. */
 #include <string.h>
 
 #include "base/utf8.h"

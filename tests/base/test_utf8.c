@@ -1,4 +1,4 @@
-/* Tables of good and bad UTF-8, and every code point. */
+/* Tables of valid and invalid UTF-8, and every code point. */
 #include "support/support.h"
 
 #include <stdio.h>
@@ -33,7 +33,7 @@ static void test_table(void **state)
         ROW("\xef\xbf\xbf", 3),
         ROW("\xf0\x90\x80\x80", 4),
         ROW("\xf4\x8f\xbf\xbf", 4),
-        /* continuation bytes alone, bytes that never occur */
+        /* continuation bytes without a start, bytes that never occur */
         ROW("ab\x80", 2),
         ROW("\xbf", 0),
         ROW("a\xfe", 1),
@@ -61,7 +61,7 @@ static void test_table(void **state)
         ROW("\xe2\x82\xacok\xe2(", 5),
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        /* In memory of exactly its size, so that a sanitizer sees a byte too many. */
+        /* In a memory block of exactly its size, so that a sanitizer detects reads beyond it. */
         char *exact = malloc(rows[i].size + (rows[i].size == 0));
         assert_non_null(exact);
         memcpy(exact, rows[i].text, rows[i].size);
@@ -112,13 +112,13 @@ static void test_cut(void **state)
     for (size_t size = 0; size <= strlen(text); size++) {
         assert_int_equal(clf__utf8_cut(text, size), expected[size]);
     }
-    /* Bytes that are no UTF-8 are cut where asked. */
+    /* Invalid UTF-8 is cut at the requested position. */
     assert_int_equal(clf__utf8_cut("\x80\x80\x80\x80\x80", 5), 5);
     assert_int_equal(clf__utf8_cut("a\xff", 2), 2);
     assert_int_equal(clf__utf8_cut("\x80\x80", 2), 2);
 }
 
-/* The sentence says where, and what to do. */
+/* The message gives the position and a remedy. */
 static void test_check(void **state)
 {
     (void)state;
@@ -143,7 +143,7 @@ static void test_check(void **state)
                  texts[i].name, texts[i].name);
         assert_fails(clf__utf8_check(texts[i].text, texts[i].size), CLF_TEXT, sentence);
     }
-    assert_null(clf__utf16_name("a\0b\0\0\0", 6)); /* zeros anywhere are another thing */
+    assert_null(clf__utf16_name("a\0b\0\0\0", 6)); /* zeros anywhere are a different text */
     assert_null(clf__utf16_name("plain", 5));
     assert_null(clf__utf16_name("", 0));
 }

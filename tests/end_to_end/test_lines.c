@@ -1,4 +1,4 @@
-/* Lines of every kind go in and come out in order, and nothing shifts. */
+/* Lines of every kind are translated in order, and none shifts. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ static void test_kinds_of_line(void **state)
     assert_output(result, "Thank you very much.\n\nThanks.\n");
 }
 
-/* It is said which line, which byte, and what to do; the others are translated. */
+/* The message names line, byte and remedy; the others are translated. */
 static void test_other_encodings(void **state)
 {
     (void)state;
@@ -70,7 +70,7 @@ static void test_utf16(void **state)
     }
 }
 
-/* What translations begin with: the same for all, or a line for each. */
+/* Target prefixes: the same for all, or one per line. */
 static void test_prefixes(void **state)
 {
     (void)state;
@@ -98,10 +98,10 @@ static void test_prefixes(void **state)
     assert_non_null(strstr(result.errors, "line 1: the target prefix has "));
     result = run_clformer("Merci.\n", TRANSLATE "--split-sentences --target-prefix I");
     assert_int_equal(result.status, 2);
-    assert_non_null(strstr(result.errors, "take no target prefix"));
+    assert_non_null(strstr(result.errors, "cannot be combined with a target prefix"));
 }
 
-/* The same text, written as it grows. */
+/* The same text, streamed. */
 static void test_stream(void **state)
 {
     (void)state;
@@ -118,7 +118,7 @@ static void test_stream(void **state)
     assert_int_equal(result.status, 2);
 }
 
-/* Each sentence and its translation; an empty line has none. */
+/* Each sentence with its translation; an empty line has none. */
 static void test_split_sentences(void **state)
 {
     (void)state;
@@ -136,7 +136,7 @@ static void test_split_sentences(void **state)
     assert_int_equal(process_count(result.output, "sentences"), 0);
 }
 
-/* Whatever their spelling. */
+/* With and without capitals, spaces and quotation marks. */
 static void test_warned_of_sentences(void **state)
 {
     (void)state;
@@ -156,7 +156,7 @@ static void test_warned_of_sentences(void **state)
     assert_int_equal(process_count(result.errors, "several sentences"), 0);
 }
 
-/* Links of tokens behind a tab, or in the object. */
+/* Alignments after a tab, or in the object. */
 static void test_alignments(void **state)
 {
     (void)state;
@@ -171,10 +171,10 @@ static void test_alignments(void **state)
     assert_int_equal(result.status, 2);
     result = run_clformer("Merci.\n", TRANSLATE "--alignments --alignment-layer 9");
     assert_int_equal(result.status, 2);
-    assert_non_null(strstr(result.errors, "it is 1 to the decoder's 3"));
+    assert_non_null(strstr(result.errors, "must be 1 to the decoder's 3"));
 }
 
-/* An unknown token is forced to be the first one, and becomes what it looks at. */
+/* An unknown token is forced to be first, and is replaced by its aligned source token. */
 static void test_replace_unknown(void **state)
 {
     (void)state;
@@ -207,10 +207,10 @@ static void test_alternatives(void **state)
     assert_int_equal(process_count(result.output, "\"n_best\":["), 2);
     result = run_clformer(line, TRANSLATE "--alternatives 3 --n-best 2");
     assert_int_equal(result.status, 2);
-    assert_non_null(strstr(result.errors, "n-best is above 1: each has one translation"));
+    assert_non_null(strstr(result.errors, "alternatives cannot be combined with n-best above 1"));
 }
 
-/* The sooner it has to end the shorter it is. */
+/* An earlier decay gives a shorter translation. */
 static void test_length_decay(void **state)
 {
     (void)state;
@@ -230,7 +230,7 @@ static void test_length_decay(void **state)
     }
 }
 
-/* What leaves more of the source out comes later. */
+/* Translations that cover less of the source rank lower. */
 static void test_coverage_penalty(void **state)
 {
     (void)state;
@@ -290,7 +290,7 @@ static void test_long_line(void **state)
     assert_int_equal(process_count(result.output, "\"cut_from\":"), 1);
 }
 
-/* What is kept of a line ends between two characters. */
+/* A truncated line ends between two characters. */
 static void test_cut_inside_a_character(void **state)
 {
     (void)state;
@@ -311,7 +311,7 @@ static void test_cut_inside_a_character(void **state)
     }
 }
 
-/* No-break and ideographic spaces, of which normalisation leaves nothing. */
+/* No-break and ideographic spaces, which normalization removes completely. */
 static void test_unicode_blanks(void **state)
 {
     (void)state;
@@ -332,7 +332,7 @@ static void test_invalid_utf8(void **state)
     assert_int_equal(process_count(result.errors, "clformer: line 4: "), 1);
 }
 
-/* Line i of the recorded source, as often as wanted: more than two windows of lines. */
+/* Line i of the recorded source, repeated: more than two windows of lines. */
 static void test_windows_keep_the_order(void **state)
 {
     (void)state;
@@ -342,7 +342,7 @@ static void test_windows_keep_the_order(void **state)
     char *input = support_array(LINES * 24, 1), *expected = support_array(LINES * 24, 1);
     char *in = input, *out = expected;
     for (int i = 0; i < LINES; i++) {
-        int kind = i % 11 == 0 ? (i / 11) % 4 : 1; /* most lines are empty, to be quick */
+        int kind = i % 11 == 0 ? (i / 11) % 4 : 1; /* most lines are empty, to save time */
         in = stpcpy(stpcpy(in, lines[kind]), "\n");
         out = stpcpy(stpcpy(out, wanted[kind]), "\n");
     }
@@ -383,7 +383,7 @@ static void test_n_best(void **state)
     assert_int_equal(process_count(result.output, "\tThanks.\n"), 2);
 }
 
-/* A sentence has the same answer alone and among the recorded ones. */
+/* A sentence has the same translation by itself and among the recorded ones. */
 static void test_recorded_lines(void **state)
 {
     (void)state;
@@ -400,7 +400,7 @@ static void test_recorded_lines(void **state)
     assert_output(small, together.output);
 }
 
-/* The batch size changes no translation on the GPU form either; --verbose reports the chosen one. */
+/* The batch size changes no translation, on the GPU variant either; --verbose reports the chosen one. */
 static void test_batch_sizes(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Transcribing with a model of random weights: what holds whatever is said. That the words are
- * openai/whisper's is checked with trained models, which are too large to lie here. */
+/* Transcribing with a model of random weights: properties of any transcript. Equality with openai/whisper is
+ * checked with trained models, which are too large for fixtures. */
 #include <clformer/clformer.h>
 
 #include <math.h>
@@ -38,7 +38,7 @@ static int ask(void *user)
     return heard->stop_at > 0 && heard->asked >= heard->stop_at;
 }
 
-/* Where times are no segments' own, nothing rules them, and they may go back. */
+/* Without segment timestamps, times are unconstrained, and may decrease. */
 static void check_segments(const struct clf_transcript *transcript, double end, int is_timed)
 {
     double last = 0;
@@ -57,7 +57,7 @@ static void check_segments(const struct clf_transcript *transcript, double end, 
         seek = segment->seek;
         size += strlen(segment->text);
     }
-    assert_true(strlen(transcript->text) <= size + 16); /* cut characters may be joined again */
+    assert_true(strlen(transcript->text) <= size + 16); /* split characters may be joined again */
 }
 
 static void test_options(void **state)
@@ -93,7 +93,7 @@ static void test_options(void **state)
     clf_model_free(model);
 }
 
-/* Words make up their segments' text, and have their times in them. */
+/* Words form their segments' text, and have times within them. */
 static void test_words(void **state)
 {
     (void)state;
@@ -123,7 +123,8 @@ static void test_words(void **state)
             }
             assert_true(segment->word_count == 0 || segment->text[0] != '\0');
         }
-        assert_true(words > 0 || variant > 0); /* times without rules are anywhere, and all may be invented */
+        assert_true(words > 0 || variant > 0); /* unconstrained times are arbitrary, and all may be
+                                                  hallucinations */
         clf_transcript_free(transcript);
     }
     clf_model_free(model);
@@ -255,8 +256,7 @@ static void test_refused(void **state)
     clf_model_free(model);
 }
 
-/* Silence, noise and what is clipped end, whatever a model makes of them, and give no more text than windows
- * have room for. */
+/* Silence, noise and clipped audio terminate with any model, and give no more text than windows allow. */
 static void test_without_speech(void **state)
 {
     (void)state;
@@ -283,7 +283,7 @@ static void test_without_speech(void **state)
     clf_model_free(model);
 }
 
-/* Windows are the same whether they are taken one after the other, or far from each other. */
+/* Windows give the same results in sequence and in isolation. */
 static void test_windows(void **state)
 {
     (void)state;
@@ -329,7 +329,7 @@ static char *make_wav(const char *name, int count)
     return path;
 }
 
-/* Each in a file of its own, none of them a recording. */
+/* Each in a separate file, none of them a recording. */
 static void check_formats(const char *always, const char *path)
 {
     static const char *const endings[] = {"txt", "srt", "vtt", "tsv", "json"};

@@ -1,4 +1,4 @@
-#include "text/found.h"
+#include "text/token_finder.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,34 +7,34 @@
 #include <unicode/utf8.h>
 
 #include "base/memory.h"
-#include "text/pieces.h"
+#include "text/token_list.h"
 #include "text/vocabulary.h"
 
-void clf__found_pieces_free(struct clf__found_pieces *found)
+void clf__token_finder_free(struct clf__token_finder *found)
 {
     for (int i = 0; i < found->count; i++) {
         clf__free(found->items[i].text);
     }
     clf__free(found->items);
-    *found = (struct clf__found_pieces){.count = 0};
+    *found = (struct clf__token_finder){.count = 0};
 }
 
-clf_status clf__found_pieces_add(struct clf__found_pieces *found, const char *text, size_t size, int32_t id,
+clf_status clf__token_finder_add(struct clf__token_finder *found, const char *text, size_t size, int32_t id,
                                  int marks)
 {
     CLF__TRY(clf__grow(&found->items, found->count, &found->capacity, sizeof *found->items));
-    struct clf__found_piece *piece = &found->items[found->count];
-    CLF__TRY(clf__copy_bytes(&piece->text, text, size));
-    piece->size = size;
-    piece->id = id;
-    piece->marks = marks;
+    struct clf__finder_token *token = &found->items[found->count];
+    CLF__TRY(clf__copy_bytes(&token->text, text, size));
+    token->size = size;
+    token->id = id;
+    token->marks = marks;
     found->count++;
     return CLF_OK;
 }
 
 static int by_bytes(const void *left, const void *right)
 {
-    const struct clf__found_piece *a = left, *b = right;
+    const struct clf__finder_token *a = left, *b = right;
     int order = memcmp(a->text, b->text, a->size < b->size ? a->size : b->size);
     if (order != 0) {
         return order;
@@ -42,8 +42,8 @@ static int by_bytes(const void *left, const void *right)
     return a->size != b->size ? (a->size > b->size) - (a->size < b->size) : (a->id < b->id) - (a->id > b->id);
 }
 
-/* In their order, each piece comes after those that it begins with. */
-static void find_shorter(struct clf__found_piece *items, int count)
+/* The items are sorted, so each follows all of its prefixes. */
+static void find_shorter(struct clf__finder_token *items, int count)
 {
     for (int i = 0; i < count; i++) {
         int k = i - 1;
@@ -55,13 +55,13 @@ static void find_shorter(struct clf__found_piece *items, int count)
     }
 }
 
-static void set_pair(struct clf__found_pieces *found, int first, int second)
+static void set_pair(struct clf__token_finder *found, int first, int second)
 {
     int pair = first << 8 | second;
     found->pairs[pair / 64] |= (uint64_t)1 << (pair % 64);
 }
 
-void clf__found_pieces_sort(struct clf__found_pieces *found)
+void clf__token_finder_sort(struct clf__token_finder *found)
 {
     if (found->count > 0) {
         qsort(found->items, (size_t)found->count, sizeof *found->items, by_bytes);
@@ -70,11 +70,11 @@ void clf__found_pieces_sort(struct clf__found_pieces *found)
     memset(found->first, 0, sizeof found->first);
     memset(found->pairs, 0, sizeof found->pairs);
     for (int i = 0; i < found->count; i++) {
-        const struct clf__found_piece *piece = &found->items[i];
-        const unsigned char *bytes = (const unsigned char *)piece->text;
+        const struct clf__finder_token *token = &found->items[i];
+        const unsigned char *bytes = (const unsigned char *)token->text;
         found->first[bytes[0] + 1]++;
-        for (int second = 0; second < 256; second++) { /* a piece of one byte goes before any other */
-            if (piece->size == 1 || second == bytes[1]) {
+        for (int second = 0; second < 256; second++) { /* a token of one byte precedes any other */
+            if (token->size == 1 || second == bytes[1]) {
                 set_pair(found, bytes[0], second);
             }
         }
@@ -84,20 +84,20 @@ void clf__found_pieces_sort(struct clf__found_pieces *found)
     }
 }
 
-clf_status clf__found_pieces_collect(struct clf__found_pieces *out, const struct clf__vocabulary *vocabulary)
+clf_status clf__token_finder_collect(struct clf__token_finder *out, const struct clf__vocabulary *vocabulary)
 {
     for (int32_t id = 0; id < vocabulary->size; id++) {
-        const char *piece = vocabulary->pieces[id];
+        const char *token = vocabulary->tokens[id];
         int marks = vocabulary->marks[id];
-        if ((marks & CLF__PIECE_FOUND) != 0 && (marks & CLF__PIECE_NORMALIZED) == 0 && *piece != '\0') {
-            CLF__TRY(clf__found_pieces_add(out, piece, strlen(piece), id, marks));
+        if ((marks & CLF__TOKEN_FOUND) != 0 && (marks & CLF__TOKEN_NORMALIZED) == 0 && *token != '\0') {
+            CLF__TRY(clf__token_finder_add(out, token, strlen(token), id, marks));
         }
     }
-    clf__found_pieces_sort(out);
+    clf__token_finder_sort(out);
     return CLF_OK;
 }
 
-/* A word character as regular expressions of Unicode know it. */
+/* A word character as defined for Unicode regular expressions. */
 static int is_word(UChar32 character)
 {
     uint32_t mask = U_MASK(u_charType(character));
@@ -106,7 +106,7 @@ static int is_word(UChar32 character)
                               u_hasBinaryProperty(character, UCHAR_JOIN_CONTROL));
 }
 
-/* Where the character of valid UTF-8 that ends at `at` begins. */
+/* Returns the start of the character of valid UTF-8 that ends at `at`. */
 static size_t previous(const char *text, size_t at)
 {
     do {
@@ -130,12 +130,12 @@ static int stands_alone(const char *text, size_t size, size_t start, size_t end)
     return !is_word(before) && !is_word(behind);
 }
 
-/* The white space that a piece takes with it. */
-static void take_spaces(struct clf__found_match *match, int marks, const char *text, size_t size, size_t from)
+/* Extends the match over the white space that the token absorbs. */
+static void take_spaces(struct clf__token_match *match, int marks, const char *text, size_t size, size_t from)
 {
     const uint8_t *bytes = (const uint8_t *)text;
     UChar32 character;
-    while ((marks & CLF__PIECE_EATS_LEFT) != 0 && match->start > from) {
+    while ((marks & CLF__TOKEN_LSTRIP) != 0 && match->start > from) {
         size_t before = previous(text, match->start), at = before;
         U8_NEXT(bytes, at, match->start, character);
         if (character < 0 || !u_isUWhiteSpace(character)) {
@@ -143,7 +143,7 @@ static void take_spaces(struct clf__found_match *match, int marks, const char *t
         }
         match->start = before;
     }
-    for (size_t at = match->end; (marks & CLF__PIECE_EATS_RIGHT) != 0 && at < size; match->end = at) {
+    for (size_t at = match->end; (marks & CLF__TOKEN_RSTRIP) != 0 && at < size; match->end = at) {
         U8_NEXT(bytes, at, size, character);
         if (character < 0 || !u_isUWhiteSpace(character)) {
             break;
@@ -151,9 +151,9 @@ static void take_spaces(struct clf__found_match *match, int marks, const char *t
     }
 }
 
-/* The longest piece that a text begins with. */
-static const struct clf__found_piece *piece_at(const struct clf__found_pieces *found, const char *text,
-                                               size_t size)
+/* Returns the longest added token that the text begins with. */
+static const struct clf__finder_token *token_at(const struct clf__token_finder *found, const char *text,
+                                                size_t size)
 {
     unsigned char byte = (unsigned char)text[0];
     int pair = byte << 8 | (size > 1 ? (unsigned char)text[1] : 0);
@@ -161,19 +161,19 @@ static const struct clf__found_piece *piece_at(const struct clf__found_pieces *f
         return NULL;
     }
     int low = found->first[byte], high = found->first[byte + 1];
-    while (low < high) { /* behind the last one that does not come after the text */
+    while (low < high) { /* ends after the last token that does not sort after the text */
         int middle = low + (high - low) / 2;
-        const struct clf__found_piece *piece = &found->items[middle];
-        int order = memcmp(piece->text, text, piece->size < size ? piece->size : size);
-        int is_after = order > 0 || (order == 0 && piece->size > size);
+        const struct clf__finder_token *token = &found->items[middle];
+        int order = memcmp(token->text, text, token->size < size ? token->size : size);
+        int is_after = order > 0 || (order == 0 && token->size > size);
         low = is_after ? low : middle + 1;
         high = is_after ? middle : high;
     }
     if (low == found->first[byte]) {
         return NULL;
     }
-    /* That one begins with all pieces that the text begins with. */
-    const struct clf__found_piece *last = &found->items[low - 1];
+    /* All tokens that the text begins with are prefixes of this one. */
+    const struct clf__finder_token *last = &found->items[low - 1];
     size_t common = 0;
     while (common < last->size && common < size && last->text[common] == text[common]) {
         common++;
@@ -184,20 +184,20 @@ static const struct clf__found_piece *piece_at(const struct clf__found_pieces *f
     return last->size <= common ? last : NULL;
 }
 
-int clf__found_pieces_next(const struct clf__found_pieces *found, struct clf__found_match *out,
+int clf__token_finder_next(const struct clf__token_finder *found, struct clf__token_match *out,
                            const char *text, size_t size, size_t from)
 {
     for (size_t i = from; found->count > 0 && i < size; i++) {
-        const struct clf__found_piece *piece = piece_at(found, text + i, size - i);
-        if (piece == NULL) {
+        const struct clf__finder_token *token = token_at(found, text + i, size - i);
+        if (token == NULL) {
             continue;
         }
-        if ((piece->marks & CLF__PIECE_ALONE) != 0 && !stands_alone(text, size, i, i + piece->size)) {
-            i += piece->size - 1;
+        if ((token->marks & CLF__TOKEN_SINGLE_WORD) != 0 && !stands_alone(text, size, i, i + token->size)) {
+            i += token->size - 1;
             continue;
         }
-        *out = (struct clf__found_match){i, i + piece->size, piece->id};
-        take_spaces(out, piece->marks, text, size, from);
+        *out = (struct clf__token_match){i, i + token->size, token->id};
+        take_spaces(out, token->marks, text, size, from);
         return 1;
     }
     return 0;

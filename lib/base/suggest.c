@@ -1,4 +1,4 @@
-#include "base/nearest.h"
+#include "base/suggest.h"
 
 #include <string.h>
 
@@ -9,10 +9,10 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
-/* How many letters must be added, dropped, changed or swapped with their neighbour. */
+/* The number of letters to add, drop, change or swap with their neighbour. */
 static int distance(const char *a, int a_length, const char *b, int b_length)
 {
-    int rows[3][MOST_LETTERS + 1]; /* of the last three letters of a */
+    int rows[3][MOST_LETTERS + 1]; /* rows for the last three letters of a */
     for (int j = 0; j <= b_length; j++) {
         rows[0][j] = j;
     }
@@ -30,26 +30,26 @@ static int distance(const char *a, int a_length, const char *b, int b_length)
     return rows[a_length % 3][b_length];
 }
 
-struct clf__nearest clf__nearest_begin(const char *word, int length)
+struct clf__suggestion clf__suggest_begin(const char *word, int length)
 {
     while (length > 0 && *word == '-') {
         word++;
         length--;
     }
-    return (struct clf__nearest){.word = word, .length = length, .distance = MOST_LETTERS};
+    return (struct clf__suggestion){.word = word, .length = length, .distance = MOST_LETTERS};
 }
 
-void clf__nearest_try(struct clf__nearest *nearest, const char *candidate)
+void clf__suggest_try(struct clf__suggestion *nearest, const char *candidate)
 {
     int length = (int)strlen(candidate);
     if (nearest->length < 2 || nearest->length > MOST_LETTERS || length > MOST_LETTERS) {
         return;
     }
-    /* One slip in a short word, two in one of six letters; or a beginning. */
-    int slips = distance(nearest->word, nearest->length, candidate, length);
+    /* One edit in a short word, two in a word of six letters; or a prefix. */
+    int edits = distance(nearest->word, nearest->length, candidate, length);
     int is_beginning = strncmp(nearest->word, candidate, (size_t)nearest->length) == 0;
-    if ((is_beginning || slips <= nearest->length / 3) && slips < nearest->distance) {
+    if ((is_beginning || edits <= nearest->length / 3) && edits < nearest->distance) {
         nearest->best = candidate;
-        nearest->distance = slips;
+        nearest->distance = edits;
     }
 }

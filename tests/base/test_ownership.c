@@ -1,4 +1,4 @@
-/* Who may have written what is read: folders, those above them, links, and files. */
+/* Ownership checks of files before they are read: folders, their parents, links, and files. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/owned.h"
+#include "base/ownership.h"
 #include "support/support.h"
 
 enum { NOBODY = 65534 };
@@ -96,12 +96,13 @@ static void test_owners(void **state)
         assert_int_equal(chown(paths[i], 0, (gid_t)-1), 0);
         assert_ok(read_it());
     }
-    /* Below a sticky folder of everybody's, a folder is whose it is. */
+    /* Below a world-writable sticky folder, a folder belongs to its owner. */
     assert_int_equal(chmod(home, 01777), 0);
     assert_int_equal(chown(folder, NOBODY, (gid_t)-1), 0);
     assert_fails(read_it(), CLF_FILE, "belongs to user 65534");
     assert_int_equal(chown(folder, 0, (gid_t)-1), 0);
-    /* What a group may write, others may write, unless it is the owner's alone: here it is root's. */
+    /* Write permission for a group counts as for others, unless only the owner is in the group; here it is
+       root's. */
     assert_int_equal(chmod(home, 0775), 0);
     assert_int_equal(chown(home, 0, 0), 0);
     assert_ok(read_it());
@@ -115,7 +116,7 @@ static void test_links(void **state)
     char other[330], moved[330];
     snprintf(other, sizeof other, "%s/other", home);
     snprintf(moved, sizeof moved, "%s/moved", home);
-    /* A folder may lie elsewhere: what counts is where. */
+    /* A folder may be moved: its location counts. */
     assert_int_equal(rename(folder, moved), 0);
     assert_int_equal(symlink("moved", folder), 0);
     assert_ok(read_it());
@@ -140,7 +141,7 @@ static void test_what_is_made(void **state)
     snprintf(deep, sizeof deep, "%s/a/b", folder);
     snprintf(inside, sizeof inside, "%s/file", deep);
     umask(0);
-    assert_ok(clf__owned_folder_find(&real, deep)); /* nothing wrong with what is not there */
+    assert_ok(clf__owned_folder_find(&real, deep)); /* a missing path is valid */
     assert_non_null(strstr(real, "/home/cache/a/b"));
     clf__free(real);
     assert_false(clf__folder_exists(deep));
@@ -169,5 +170,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_links, start, support_teardown),
         cmocka_unit_test_setup_teardown(test_what_is_made, start, support_teardown),
     };
-    return cmocka_run_group_tests_name("base/owned", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("base/ownership", tests, NULL, NULL);
 }

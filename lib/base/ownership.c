@@ -1,4 +1,4 @@
-#include "base/owned.h"
+#include "base/ownership.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,12 +12,12 @@
 #include "base/file.h"
 #include "base/memory.h"
 
-/* Many systems give each user a group of the same name with nobody else in it, and let it write. */
+/* Many systems give each user a group of the same name without other members, and let it write. */
 static int is_group_of_its_own(uid_t owner, gid_t group_id)
 {
     struct passwd user, *found_user = NULL;
     struct group group, *found_group = NULL;
-    char user_text[4096], group_text[4096]; /* a longer list of members has others in it */
+    char user_text[4096], group_text[4096]; /* a longer list of members includes other users */
     if (getpwuid_r(owner, &user, user_text, sizeof user_text, &found_user) != 0 || found_user == NULL ||
         getgrgid_r(group_id, &group, group_text, sizeof group_text, &found_group) != 0 ||
         found_group == NULL || user.pw_gid != group_id || strcmp(user.pw_name, group.gr_name) != 0) {
@@ -37,27 +37,27 @@ static int others_may_write(const struct stat *about)
            ((about->st_mode & S_IWGRP) && !is_group_of_its_own(about->st_uid, about->st_gid));
 }
 
-/* A file, a folder, or, less strictly, a folder on the way to it. */
+/* A file, a folder, or, less strictly, a parent folder. */
 static clf_status check_owner(const char *path, const struct stat *about, int is_on_the_way)
 {
     if (about->st_uid != geteuid() && !(is_on_the_way && about->st_uid == 0)) {
-        return clf__fail(CLF_FILE,
-                         "%s: belongs to user %ld, and this is user %ld: what is in it is not trusted", path,
-                         (long)about->st_uid, (long)geteuid());
-    }
-    /* In a sticky folder, such as /tmp, nobody renames what is another's. */
-    if (!(is_on_the_way && (about->st_mode & S_ISVTX)) && others_may_write(about)) {
         return clf__fail(
             CLF_FILE,
-            "%s: others may write to it (mode %04o), and it is not trusted; take that right away "
-            "with chmod go-w",
-            path, (unsigned)about->st_mode & 07777);
+            "%s: belongs to user %ld, not to user %ld, and is not trusted; remove it or change its owner",
+            path, (long)about->st_uid, (long)geteuid());
+    }
+    /* In a sticky folder, such as /tmp, nobody can rename files of another user. */
+    if (!(is_on_the_way && (about->st_mode & S_ISVTX)) && others_may_write(about)) {
+        return clf__fail(CLF_FILE,
+                         "%s: others may write to it (mode %04o), so it is not trusted; remove that "
+                         "permission with chmod go-w",
+                         path, (unsigned)about->st_mode & 07777);
     }
     return CLF_OK;
 }
 
-/* From the root down: nobody else can change what a name means in a folder that passed, so that what passed
- * stays so, and names are as good as descriptors. */
+/* Checks from the root down: in a folder that passed, nobody else can change the meaning of a name. So
+ * checked paths stay valid, and names are as safe as descriptors. */
 static clf_status check_way(const char *real)
 {
     char *partial = NULL;
@@ -87,7 +87,7 @@ static clf_status check_way(const char *real)
     return status;
 }
 
-/* The path without links, as far as it exists. */
+/* Resolves the links of the existing part of the path. */
 static clf_status resolve(char **out, const char *path)
 {
     char *whole = NULL, *existing = NULL;
@@ -132,11 +132,11 @@ clf_status clf__owned_folder_create(char **out, const char *path)
     CLF__TRY(clf__owned_folder_find(&real, path));
     clf_status status = clf__folder_create_owned(real);
     clf__free(real);
-    /* Somebody may have made it first. */
+    /* Somebody may have created it first. */
     return status == CLF_OK ? clf__owned_folder_find(out, path) : status;
 }
 
-/* The file's place in its folder, which was checked, or made. */
+/* The path of the file in its folder, which was checked or created. */
 static clf_status find_file(char **out, const char *path, int is_created)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;

@@ -1,5 +1,5 @@
-/* Devices that are open at once: where the driver mixes up kernels of several queues, their programs are
- * built apart, and kernels whose launches grow run in all of them. */
+/* Several open devices: if the driver confuses kernels of several queues, their programs are compiled
+ * separately, and kernels with growing launches run in all of them. */
 #include <pthread.h>
 #include <string.h>
 
@@ -19,34 +19,34 @@ static struct clf_device *open_one(void)
     return device;
 }
 
-static void assert_apart(const struct clf_device *device, int number)
+static void assert_program_key(const struct clf_device *device, int number)
 {
-    int is_told = strstr(device->build_options, "-DAPART=") != NULL;
-    assert_int_equal(device->caps.apart, clf__quirk_mixes_up_kernels(device->info) ? number : 0);
-    assert_int_equal(is_told, device->caps.apart > 0);
+    int is_told = strstr(device->build_options, "-DPROGRAM_KEY=") != NULL;
+    assert_int_equal(device->caps.program_key, clf__quirk_mixes_up_kernels(device->info) ? number : 0);
+    assert_int_equal(is_told, device->caps.program_key > 0);
 }
 
-/* The first device builds what a device alone does; who comes later takes the least number that is free. */
+/* The first device uses the programs of a single device; later ones take the lowest free number. */
 static void test_numbers(void **state)
 {
     (void)state;
     struct clf_device *devices[3];
     for (int i = 0; i < 3; i++) {
         devices[i] = open_one();
-        assert_apart(devices[i], i);
+        assert_program_key(devices[i], i);
     }
     for (int i = 1; i >= 0; i--) {
         clf_device_close(devices[i]);
     }
     for (int i = 0; i < 2; i++) {
         devices[i] = open_one();
-        assert_apart(devices[i], i);
+        assert_program_key(devices[i], i);
     }
     for (int i = 0; i < 3; i++) {
         clf_device_close(devices[i]);
     }
     devices[0] = open_one();
-    assert_apart(devices[0], 0);
+    assert_program_key(devices[0], 0);
     clf_device_close(devices[0]);
 }
 
@@ -60,7 +60,7 @@ struct runner {
     pthread_t thread;
 };
 
-static int is_over; /* the one that grows is done */
+static int is_over; /* the growing one is finished */
 
 static clf_status run_rows(const struct runner *runner, int rows)
 {
@@ -84,7 +84,7 @@ static void *run(void *user)
     return NULL;
 }
 
-/* Each kind of activation is a program of its own, whose first launches are small in all queues. */
+/* Each kind of activation is a separate program, whose first launches are small in all queues. */
 static void run_all(struct runner *runners, enum clf__activation kind)
 {
     is_over = 0;
@@ -101,7 +101,7 @@ static void run_all(struct runner *runners, enum clf__activation kind)
     }
 }
 
-/* One device runs a kernel over more and more rows, the others over one: PoCL 3.1 aborts where these are one
+/* One device runs a kernel over more and more rows, the others over one: PoCL 3.1 aborts if these are one
  * program. */
 static void test_growing_launches(void **state)
 {

@@ -1,13 +1,12 @@
-/* What a terminal would obey, in every place and shape; and the messages of the library, which are made so.
- */
+/* Escaping of control characters in every position and form, and in messages of the library. */
 #include <stdio.h>
 #include <string.h>
 
 #include <clformer/log.h>
 
+#include "base/escape.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/visible.h"
 #include "support/support.h"
 
 static const struct {
@@ -20,7 +19,7 @@ static const struct {
     {"é漢字😀\u00a0", "é漢字😀\u00a0"},
     {"\302\200\302\233m\302\237", "\\u0080\\u009bm\\u009f"},
     {"a\u202eb\u202ac\u2066d\u2069", "a\\u202eb\\u202ac\\u2066d\\u2069"},
-    {"\u061c\u200e\u200f\u200d\u2028", "\u061c\u200e\u200f\u200d\u2028"}, /* marks that texts need */
+    {"\u061c\u200e\u200f\u200d\u2028", "\u061c\u200e\u200f\u200d\u2028"}, /* marks that text needs */
     {"\233m\300\200\355\240\200\377", "\\x9bm\\xc0\\x80\\xed\\xa0\\x80\\xff"},
     {"caf\303", "caf\\xc3"},
     {"\360\237\230", "\\xf0\\x9f\\x98"},
@@ -35,19 +34,18 @@ static void test_texts(void **state)
         char shown[256], again[256];
         const char *expected = cases[i].shown;
         size_t size = strlen(cases[i].text), length = strlen(expected);
-        assert_int_equal(clf__visible(shown, sizeof shown, cases[i].text, size), length);
+        assert_int_equal(clf__escape(shown, sizeof shown, cases[i].text, size), length);
         assert_string_equal(shown, expected);
-        assert_int_equal(clf__visible(again, sizeof again, shown, length), length);
+        assert_int_equal(clf__escape(again, sizeof again, shown, length), length);
         assert_string_equal(again, expected);
-        assert_int_equal(clf__visible(NULL, 0, cases[i].text, size), length);
+        assert_int_equal(clf__escape(NULL, 0, cases[i].text, size), length);
     }
     char shown[8];
-    assert_int_equal(clf__visible(shown, sizeof shown, "a\0b", 3),
-                     6); /* a NUL is a character as others are */
+    assert_int_equal(clf__escape(shown, sizeof shown, "a\0b", 3), 6); /* a NUL is escaped, too */
     assert_string_equal(shown, "a\\x00b");
 }
 
-/* With too little room there are whole characters, and the length of all. */
+/* A small buffer gets whole characters, and the full length is returned. */
 static void test_room(void **state)
 {
     (void)state;
@@ -56,7 +54,7 @@ static void test_room(void **state)
     for (size_t capacity = 1; capacity <= sizeof shown; capacity++) {
         char out[sizeof shown + 1];
         memset(out, 'X', sizeof out);
-        assert_int_equal(clf__visible(out, capacity, text, sizeof text - 1), sizeof shown - 1);
+        assert_int_equal(clf__escape(out, capacity, text, sizeof text - 1), sizeof shown - 1);
         size_t length = strlen(out);
         assert_true(length < capacity);
         assert_memory_equal(out, shown, length);
@@ -74,7 +72,7 @@ static void test_failures(void **state)
     (void)state;
     assert_fails(clf__fail(CLF_FORMAT, "%s: no", "a\033]0;x\007"), CLF_FORMAT, "a\\x1b]0;x\\x07: no");
     assert_fails(clf__fail_in(CLF_FORMAT, "\033"), CLF_FORMAT, "\\x1b: a\\x1b]0;x\\x07: no");
-    /* One that grows beyond its room is cut, and said to be. */
+    /* Escaped text that outgrows the buffer is truncated and marked. */
     char escapes[1500];
     memset(escapes, 033, sizeof escapes - 1);
     escapes[sizeof escapes - 1] = '\0';
@@ -105,7 +103,7 @@ static void test_log(void **state)
     clf__log(CLF_LOG_WARNING, "%s", escapes);
     assert_int_equal(strlen(logged), 4 * (sizeof escapes - 1));
     assert_null(strchr(logged, 033));
-    for (uint64_t n = 1; n < 4; n++) { /* without memory its beginning is better than nothing */
+    for (uint64_t n = 1; n < 4; n++) { /* without memory, its beginning is returned */
         clf__memory_fail_at(n);
         clf__log(CLF_LOG_WARNING, "%s", escapes);
         clf__memory_fail_at(0);
@@ -123,5 +121,5 @@ int main(void)
         cmocka_unit_test(test_failures),
         cmocka_unit_test(test_log),
     };
-    return cmocka_run_group_tests_name("base/visible", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("base/escape", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-#include "base/visible.h"
+#include "base/escape.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -6,9 +6,9 @@
 
 #include "base/utf8.h"
 
-enum { LONGEST = sizeof "\\u0000" }; /* of what stands for a character */
+enum { LONGEST = sizeof "\\u0000" }; /* longest escape of a character */
 
-/* What a character of `length` bytes of UTF-8 becomes, or NULL where it stays. */
+/* The escape of a character of `length` bytes of UTF-8, or NULL if it is kept. */
 static const char *replace(char escape[LONGEST], const uint8_t *bytes, size_t length)
 {
     unsigned code = bytes[0];
@@ -21,7 +21,7 @@ static const char *replace(char escape[LONGEST], const uint8_t *bytes, size_t le
     }
     code = length == 2   ? (code & 0x1Fu) << 6 | (bytes[1] & 0x3Fu)
            : length == 3 ? (code & 0x0Fu) << 12 | (bytes[1] & 0x3Fu) << 6 | (bytes[2] & 0x3Fu)
-                         : 0x10000; /* nothing that is replaced */
+                         : 0x10000; /* nothing to replace */
     int is_control = code >= 0x80 && code < 0xA0;
     int turns_text = (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
     if (!is_control && !turns_text) {
@@ -31,7 +31,7 @@ static const char *replace(char escape[LONGEST], const uint8_t *bytes, size_t le
     return escape;
 }
 
-/* The bytes of the first character; 1 where they are no UTF-8. */
+/* The length of the first character; 1 if the bytes are not UTF-8. */
 static size_t first_length(const char *text, size_t size)
 {
     for (size_t length = 1; length <= 4 && length <= size; length++) {
@@ -42,7 +42,7 @@ static size_t first_length(const char *text, size_t size)
     return 1;
 }
 
-size_t clf__visible(char *out, size_t capacity, const char *text, size_t size)
+size_t clf__escape(char *out, size_t capacity, const char *text, size_t size)
 {
     size_t used = 0, end = 0;
     for (size_t i = 0, length; i < size; i += length) {
@@ -50,7 +50,7 @@ size_t clf__visible(char *out, size_t capacity, const char *text, size_t size)
         length = first_length(text + i, size - i);
         const char *shown = replace(escape, (const uint8_t *)text + i, length);
         size_t shown_length = shown ? strlen(shown) : length;
-        if (used + shown_length < capacity) { /* whole characters, and none after one that had no room */
+        if (used + shown_length < capacity) { /* whole characters; stops at the first that does not fit */
             memcpy(out + used, shown ? shown : text + i, shown_length);
             end = used + shown_length;
         }

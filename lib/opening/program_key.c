@@ -1,13 +1,13 @@
-#include "opening/apart.h"
+#include "opening/program_key.h"
 
 #include <pthread.h>
 
 #include "opencl/quirks.h"
 
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
-static struct clf_device *first; /* of those that have a number, the least number first */
+static struct clf_device *first; /* devices that have a number, in ascending order */
 
-void clf__apart_enter(struct clf_device *device)
+void clf__program_key_acquire(struct clf_device *device)
 {
     if (!clf__quirk_mixes_up_kernels(device->info)) {
         return;
@@ -15,25 +15,25 @@ void clf__apart_enter(struct clf_device *device)
     pthread_mutex_lock(&one_at_a_time);
     struct clf_device **place = &first;
     int number = 0;
-    while (*place != NULL && (*place)->caps.apart == number) {
-        place = &(*place)->next_apart;
+    while (*place != NULL && (*place)->caps.program_key == number) {
+        place = &(*place)->next_keyed;
         number++;
     }
-    device->caps.apart = number;
-    device->next_apart = *place;
+    device->caps.program_key = number;
+    device->next_keyed = *place;
     *place = device;
     pthread_mutex_unlock(&one_at_a_time);
 }
 
-void clf__apart_leave(struct clf_device *device)
+void clf__program_key_release(struct clf_device *device)
 {
     pthread_mutex_lock(&one_at_a_time);
     struct clf_device **place = &first;
     while (*place != NULL && *place != device) {
-        place = &(*place)->next_apart;
+        place = &(*place)->next_keyed;
     }
     if (*place == device) {
-        *place = device->next_apart;
+        *place = device->next_keyed;
     }
     pthread_mutex_unlock(&one_at_a_time);
 }

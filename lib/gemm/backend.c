@@ -1,8 +1,8 @@
-#include "gemm/provider.h"
+#include "gemm/backend.h"
 
 #include "device/caps.h"
 
-const struct clf__gemm_provider *clf__gemm_provider_of(struct clf_device *device, clf_precision precision)
+const struct clf__gemm_backend *clf__gemm_backend_of(struct clf_device *device, clf_precision precision)
 {
     int is_clblast = clf__device_caps(device)->gemm == CLF_GEMM_CLBLAST && precision == CLF_PRECISION_FP32;
     if (is_clblast) {
