@@ -265,7 +265,7 @@ static void refuse(struct clf_device *device, long key_width, long value_width, 
     assert_fails(clf__transformer_load(&transformer, device, folder, CLF_PRECISION_FP32), CLF_UNSUPPORTED,
                  part);
     assert_non_null(strstr(clf_last_error(), "/config.json: \"d_k\" "));
-    assert_non_null(strstr(clf_last_error(), " at most"));
+    assert_non_null(strstr(clf_last_error(), " supports head widths up to "));
 }
 
 static clf_status check_heads(const struct clf_device *device, int key_width, int value_width, int is_trained)
