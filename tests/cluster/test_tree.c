@@ -214,7 +214,7 @@ static struct clf__tree_options options_of(const struct stage *stage, int is_sca
 }
 
 /* One rank's part of several equal buckets, from its own nodes' values. */
-static void add_as(struct stage *stage, int size, int rank, int stretches, int is_scattered)
+static void add_as(struct stage *stage, int size, int rank, int buckets, int is_scattered)
 {
     const struct clf__communicator communicator = {.rank = rank,
                                                    .size = size,
@@ -313,7 +313,7 @@ static void test_nor_in_bf16(void **state)
 }
 
 /* Several buckets are in flight at a time; sharding needs half the calls. */
-static void test_stretches(void **state)
+static void test_buckets(void **state)
 {
     (void)state;
     float leaves[MOST][LENGTH];

@@ -1,5 +1,5 @@
 /* Decoding of Whisper windows gives the results of openai/whisper's decoders and filters
- * (fixtures/speech/make_passages.py) on logits computed in the same way. */
+ * (fixtures/speech/make_whispers.py) on logits computed in the same way. */
 #include "search/whisper.h"
 
 #include <math.h>
@@ -224,7 +224,7 @@ static int is_drawn(const json_t *one)
 }
 
 /* Up to SLOTS windows, the last of which are added a few steps later. */
-static void search_together(struct clf__passage *passage, int each, const struct task *tasks, int count)
+static void search_together(struct clf__whisper *whisper, int each, const struct task *tasks, int count)
 {
     struct toy toys[SLOTS] = {{0}};
     struct clf__step *step;
@@ -251,12 +251,12 @@ static void check_case(const json_t *one)
 {
     struct task task;
     int rows = integer_of(one, "beams"), drawn = is_drawn(one);
-    int wanted = clf__passage_wanted(rows, json_number_value(json_object_get(one, "patience")));
+    int wanted = clf__whisper_wanted(rows, json_number_value(json_object_get(one, "patience")));
     /* The number of beams differs from the number of samples. */
-    struct clf__passage *passage = make_passage(1, drawn ? 2 : rows, drawn ? rows : 0, wanted);
+    struct clf__whisper *whisper = make_whisper(1, drawn ? 2 : rows, drawn ? rows : 0, wanted);
     read_task(&task, one);
     for (int pass = 0; pass < 2; pass++) { /* decoding starts again */
-        search_together(passage, drawn && rows < 2 ? 2 : rows, &task, 1);
+        search_together(whisper, drawn && rows < 2 ? 2 : rows, &task, 1);
     }
     clf__whisper_free(whisper);
 }
