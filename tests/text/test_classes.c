@@ -19,6 +19,10 @@ static const struct folder {
     {                                                                                                        \
         (rows), (rows), 0, -1, 2, 1, 0, 2, NULL                                                              \
     }
+#define FSMT(source, target)                                                                                 \
+    {                                                                                                        \
+        (source), (target), 1, -1, 2, 1, 0, 2, "FSMTTokenizer"                                               \
+    }
 #define T5(rows)                                                                                             \
     {                                                                                                        \
         (rows), (rows), 0, -1, 1, 0, -1, 1, NULL                                                             \
@@ -33,6 +37,9 @@ static const struct folder {
     {"text/bart", {331, 331, 0, 0, 2, 1, 0, 2, NULL}, 0},
     {"text/blenderbot", {340, 340, 0, -1, -1, 0, 1, 2, NULL}, 0},
     {"text/blenderbot-small", {280, 280, 0, -1, -1, 0, 1, 2, NULL}, 0},
+    {"text/fsmt-en-ru", FSMT(134, 134), 0},
+    {"text/fsmt-de-en", FSMT(119, 156), 0},
+    {"text/fsmt-ru-en", FSMT(102, 145), 0},
 };
 enum { FOLDERS = sizeof folders / sizeof *folders };
 

@@ -54,6 +54,9 @@ struct clf__family {
      */
     clf_status (*read)(struct clf__config *config, struct clf__config_choices *choices,
                        const struct clf__json *json);
+    /* Sets the decoding defaults of a folder without generation_config.json, which a file's own keys replace.
+     * NULL: those of transformers. */
+    void (*decode)(struct clf__config *config);
     /* Writes what a new folder says beside sizes and ids; returns not 0 where there is no memory. NULL: the
      * preset's name. */
     int (*describe)(json_t *config, json_t *generation, const struct clf__model_description *description);
@@ -84,6 +87,7 @@ struct clf__family {
     int stores_sinusoids[2];
     int has_fixed_logits_bias;       /* final_logits_bias is a constant, zeros where the file has none */
     int stores_embeddings_variously; /* one matrix for embeddings that are not shared, or a spare one */
+    int reads_sharing;               /* read() sets which embeddings are shared */
     int ties_by_file;                /* the projection is the embedding unless the file holds another one */
     /* Training. */
     struct clf__family_default recipe[CLF__MOST_RECIPE_DEFAULTS + 1]; /* ends with a key of NULL */

@@ -37,7 +37,9 @@ struct clf__tokenizer_class {
     const char *model; /* the segmenter's file, for both sides; NULL: source.spm and target.spm, or none */
     const struct clf__segmenter *segmenter; /* NULL: SentencePiece */
     int has_vocabulary; /* vocab.json says the ids; else pieces have them in the model's order */
-    int skipped;        /* so many of the model's first pieces are left out */
+    const char
+        *sides[2]; /* files of ids in the place of vocab.json, the source's and the target's; or NULL */
+    int skipped;   /* so many of the model's first pieces are left out */
     /* Adds the pieces before the model's, and those behind. NULL: none. */
     clf_status (*before)(struct clf__pieces *pieces);
     clf_status (*behind)(struct clf__pieces *pieces, const struct clf__class_settings *settings);
@@ -71,7 +73,7 @@ const struct clf__tokenizer_class *clf__tokenizer_class_find(const char *name);
 extern const struct clf__tokenizer_class clf__class_marian, clf__class_mbart, clf__class_mbart50,
     clf__class_nllb, clf__class_m2m100, clf__class_pegasus, clf__class_t5, clf__class_bart,
     clf__class_roberta, clf__class_whisper, clf__class_barthez, clf__class_blenderbot,
-    clf__class_blenderbot_small, clf__class_byt5;
+    clf__class_blenderbot_small, clf__class_byt5, clf__class_fsmt;
 
 /* Adds languages of a list that ends with NULL. */
 clf_status clf__class_add_languages(struct clf__pieces *pieces, const struct clf__tokenizer_class *of,

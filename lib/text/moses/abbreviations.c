@@ -142,9 +142,9 @@ clf_status clf__moses_abbreviations_open(struct clf__moses_abbreviations *out, c
         status = read_list(out, where, name);
     } else if (status == CLF_OK && warns) {
         clf__log(CLF_LOG_WARNING,
-                 "Moses' list of abbreviations %s is neither in the package nor in the folder that "
-                 "CLFORMER_ABBREVIATIONS names: the full stop of words such as \"Dr.\" is cut off, and their "
-                 "lines may be translated otherwise than with Argos Translate; `pip download --no-deps "
+                 "Moses' list of abbreviations %s is neither in the model's folder nor in the folder that "
+                 "CLFORMER_ABBREVIATIONS names: the full stop of words such as \"Dr.\" becomes a word, and "
+                 "their lines may be translated otherwise than with sacremoses; `pip download --no-deps "
                  "\"sacremoses<0.2\"` and `unzip` give the lists, in sacremoses/data/nonbreaking_prefixes",
                  name);
     }

@@ -11,10 +11,10 @@ struct clf__moses_cutter {
     struct clf__moses_rules marks, words, ends; /* in this order, with dots and full stops between */
 };
 
-/* Of the language with a code, whose list of abbreviations may be in a model's folder. `warns`: where it is
- * not found, the log says so. */
-clf_status clf__moses_cutter_open(struct clf__moses_cutter *out, const char *code, const char *folder,
-                                  int warns);
+/* Of the language with a code, whose list of abbreviations may be in a model's folder. `also`: 0, or
+ * CLF__MOSES_AS_FSMT. `warns`: where the list is not found, the log says so. */
+clf_status clf__moses_cutter_open(struct clf__moses_cutter *out, const char *code, unsigned also,
+                                  const char *folder, int warns);
 void clf__moses_cutter_close(struct clf__moses_cutter *cutter);
 
 /* The work's text, valid UTF-8, becomes words with a space between. */

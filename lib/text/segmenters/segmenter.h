@@ -22,6 +22,7 @@ struct clf__segmenter_folder {
     const char *path;
     int cleans_up;                        /* clean_up_tokenization_spaces */
     int splits_words;                     /* pre_tokenizer is WhitespaceSplit */
+    int lowers_case;                      /* do_lower_case, which FSMTTokenizer alone follows */
     const char *word_delimiter;           /* word_delimiter_token, or NULL */
     const char *model;                    /* the file for both sides; NULL: source.spm and target.spm */
     int joins_plainly, adds_prefix_space; /* what clf__tokenizer_class says */
@@ -73,6 +74,8 @@ extern const struct clf__segmenter clf__segmenter_subwords;
 
 /* The same of the words of Moses' tokenizer, by language. */
 extern const struct clf__segmenter clf__segmenter_moses;
+/* The same as FSMTTokenizer of transformers cuts: pieces that end a word end with </w>. */
+extern const struct clf__segmenter clf__segmenter_fsmt;
 
 /* Which one a folder has: choose.c. First what its tokenizer_config.json says, which the folder borrows. */
 clf_status clf__segmenter_read_config(struct clf__segmenter_folder *folder, const struct clf__json *config);
