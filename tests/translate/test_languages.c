@@ -12,8 +12,9 @@
 
 #include "model/folder.h"
 
-static const char *const folders[] = {"nllb-text", "m2m100-text", "mbart-text",           "mbart50-text",
-                                      "t5-text",   "bart-text",   "blenderbot-small-text"};
+static const char *const folders[] = {
+    "nllb-text", "m2m100-text",           "mbart-text", "mbart50-text", "t5-text",
+    "bart-text", "blenderbot-small-text", "fsmt-text"};
 enum { FOLDERS = sizeof folders / sizeof *folders };
 
 static struct clf_model *load(const char *name)
