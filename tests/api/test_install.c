@@ -170,7 +170,7 @@ static void test_models_may_be_files(void **state)
     assert_string_equal(bash_with_completion(script), "fr.argosmodel\nfr.argosmodel\n");
     assert_non_null(
         strstr(shell(process_format("'%s/bin/clformer' translate --help", prefix)),
-               "  -m, --model MODEL                       a folder, a package of Argos Translate "));
+               "  -m, --model MODEL                       a model folder, an Argos Translate package "));
     assert_non_null(strstr(process_read(prefix, "share/man/man1/clformer.1", &size),
                            "\n.BR \\-m \", \" \\-\\-model \" \" \\fIMODEL\\fR\n"));
 }

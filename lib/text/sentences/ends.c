@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "text/sentences/items.h"
 #include "text/sentences/words.h"
 
 /* What comes behind an ending. */
@@ -88,28 +89,30 @@ static int is_item(const struct clf__passage *passage, size_t start, const struc
     return word->digits > 0 && word->letters == 0 && !has_words(passage, start, word->start);
 }
 
+static int is_number(const struct clf__word *word)
+{
+    return word->digits > 0 && word->letters == 0;
+}
+
 /* German ordinals and dates end no sentence. */
 static int number_ends(const struct clf__passage *passage, size_t start, const struct clf__word *word,
                        const struct following *following)
 {
-    enum { DAY = 2, ORDINAL = 3 }; /* digits */
+    enum { DAY = 2, ORDINAL = 3, YEAR = 4 }; /* digits */
     struct clf__word before = previous_word(passage, start, word);
     int digits = word->end - word->start == (size_t)word->digits ? word->digits : ORDINAL + 1;
     if (following->mark == CLF__MARK_DIGIT) { /* 3. 4. 1995 */
         size_t next;
         int is_day = clf__char_at(passage, following->word.end, &next) == '.' &&
                      following->word.digits <= DAY && clf__mark_at(passage, next, NULL) != CLF__MARK_DIGIT;
-        return !is_day || digits > DAY;
+        int is_month = is_number(&before) && before.digits <= DAY && following->word.digits == YEAR &&
+                       clf__char_at(passage, before.end, NULL) == '.';
+        return !(is_day || is_month) || digits > DAY;
     }
     if (digits <= DAY && clf__word_is_german_month(&following->word)) {
         return 0;
     }
     return digits > ORDINAL || !clf__word_precedes_ordinal(&before) || starts(passage, following);
-}
-
-static int is_number(const struct clf__word *word)
-{
-    return word->digits > 0 && word->letters == 0;
 }
 
 /* "J." */
@@ -408,9 +411,10 @@ static int stands_alone(const struct clf__passage *passage, size_t start, size_t
 
 size_t clf__sentence_end(const struct clf__passage *passage, size_t start)
 {
-    size_t next, inside = 0; /* no sentence ends before this: a quotation or a bracket is part of one */
+    size_t next, size = clf__item_end(passage, start);
+    size_t inside = 0; /* no sentence ends before this: a quotation or a bracket is part of one */
     int is_bracket = 0;
-    for (size_t at = start; at < passage->size; at = next) {
+    for (size_t at = start; at < size; at = next) {
         enum clf__mark mark = clf__mark_at(passage, at, &next);
         if (mark == CLF__MARK_LINE_BREAK) {
             return at;
@@ -431,5 +435,5 @@ size_t clf__sentence_end(const struct clf__passage *passage, size_t start)
             clf__char_at(passage, ending.last, &next);
         }
     }
-    return passage->size;
+    return size;
 }

@@ -23,7 +23,8 @@ static const char never[] =
     "excmo excma exmo exma ilmo ilma p.ej v.gr avda avd ctra pza plza urb ntra apdo aprox máx mín dpto depto "
     /* Italian */ " sig sigg sig.ra sig.na sig.ri dott dott.ssa dott.ri dr.ssa prof.ssa proff avv ing geom "
     "rag cav l'on serg "
-    "dell'on all'on dall'on gr.uff f.lli p.za p.zza v.le c.so l.go ad_es per_es p.es cfr spett egr ill.mo "
+    "psicol dell'on all'on dall'on gr.uff f.lli p.za p.zza v.le c.so l.go ad_es per_es p.es cfr spett egr "
+    "ill.mo "
     /* Portuguese */ " dra profa enga sarg av p.ex v.ex v.exa s.exa pça trav rod "
     /* Russian */ " т.е т.к т.н т.о т.ч напр см проф акад доц инж ул просп пр-т пл наб пер бул бульв мкр пос "
     "пгт дер тов "
@@ -42,6 +43,7 @@ static const char before_numbers[] =
     "séc sécs abt bd bde ziff rn rdnr anm ann app ref réf tel tél teléf tlf tlfno cell fax ext al lin vers "
     "ver bl ed aufl "
     "ausg jg sp env max min mind est edif blq ap tít lett apt apto rm bk fol inc d.lgs d.l d.m d.p.r "
+    "lun mié jue vie sáb dom "
     "рис табл ауд эт стр гл разд ст пп подп кв д корп оф т вып род ум тел доб ред прим прил илл ";
 /* Months, which are before numbers as well. */
 static const char short_months[] =
