@@ -99,7 +99,7 @@ static void test_length(void **state)
     clf__config_free(&c);
 }
 
-/* The defaults are those of transformers' FSMTConfig, up to version 4 those of decoding, too. */
+/* The defaults of transformers' FSMTConfig; transformers up to 4 applies its decoding defaults as well. */
 static void test_fsmt(void **state)
 {
     (void)state;

@@ -418,8 +418,8 @@ static void test_bad_fsmt(void **state)
     check_fsmt(merges, "\n", CLF_FORMAT, "merges.txt");
 }
 
-/* What transformers' FSMTTokenizer gives: no version, columns behind the second one ignored, the last of two
- * equal pairs, a last line that nothing ends left out. */
+/* The tokens of transformers' FSMTTokenizer: the first line is a pair, a third column is ignored, of two
+ * equal pairs the last counts, and a last line without an end is ignored. */
 static void test_fsmt_pairs(void **state)
 {
     (void)state;

@@ -54,8 +54,8 @@ static void check_score(struct clf_translator *translator, const struct clf_line
     struct clf_line target = {best->text, strlen(best->text)};
     assert_ok(clf_score(&score, translator, source, &target, 1));
     assert_int_equal(score->status, CLF_OK);
-    /* Text is not cut again as it was generated, and an end that never came is put there; one that is forced
-     * at the greatest length is certain in a search alone. */
+    /* Text is not cut again as it was generated, and an end that never came is put there. A search, unlike a
+     * score, forces the end at the greatest length. */
     int is_again = score->count == best->count && best->count < LONGEST &&
                    memcmp(score->ids, best->ids, (size_t)best->count * sizeof *best->ids) == 0;
     if (is_again) {

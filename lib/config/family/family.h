@@ -54,8 +54,8 @@ struct clf__family {
      */
     clf_status (*read)(struct clf__config *config, struct clf__config_choices *choices,
                        const struct clf__json *json);
-    /* Sets the decoding defaults of a folder without generation_config.json, which a file's own keys replace.
-     * NULL: those of transformers. */
+    /* Sets the decoding defaults of a folder without generation_config.json; keys of its config.json replace
+     * them. NULL: the defaults of transformers' generate(). */
     void (*decode)(struct clf__config *config);
     /* Writes what a new folder says beside sizes and ids; returns not 0 where there is no memory. NULL: the
      * preset's name. */

@@ -51,7 +51,7 @@ static clf_status read(struct clf__config *config, struct clf__config_choices *c
     return CLF_OK;
 }
 
-/* What transformers' FSMTConfig states; a generation_config.json replaces all of it. */
+/* The defaults of transformers' FSMTConfig. */
 static void decode(struct clf__config *config)
 {
     config->generation.beams = BEAMS;

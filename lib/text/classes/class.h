@@ -36,10 +36,9 @@ struct clf__tokenizer_class {
     const char *name;  /* without the "Fast" of some folders */
     const char *model; /* the segmenter's file, for both sides; NULL: source.spm and target.spm, or none */
     const struct clf__segmenter *segmenter; /* NULL: SentencePiece */
-    int has_vocabulary; /* vocab.json says the ids; else pieces have them in the model's order */
-    const char
-        *sides[2]; /* files of ids in the place of vocab.json, the source's and the target's; or NULL */
-    int skipped;   /* so many of the model's first pieces are left out */
+    int has_vocabulary;   /* vocab.json says the ids; else pieces have them in the model's order */
+    const char *sides[2]; /* the source's and the target's file of ids; NULL: vocab.json is both */
+    int skipped;          /* so many of the model's first pieces are left out */
     /* Adds the pieces before the model's, and those behind. NULL: none. */
     clf_status (*before)(struct clf__pieces *pieces);
     clf_status (*behind)(struct clf__pieces *pieces, const struct clf__class_settings *settings);

@@ -11,8 +11,8 @@ struct clf__moses_cutter {
     struct clf__moses_rules marks, words, ends; /* in this order, with dots and full stops between */
 };
 
-/* Of the language with a code, whose list of abbreviations may be in a model's folder. `also`: 0, or
- * CLF__MOSES_AS_FSMT. `warns`: where the list is not found, the log says so. */
+/* Opens the cutter of the language with a code. A model's folder may hold its list of abbreviations. `also`
+ * is 0 or CLF__MOSES_AS_FSMT. With `warns`, the log names a list that is missing. */
 clf_status clf__moses_cutter_open(struct clf__moses_cutter *out, const char *code, unsigned also,
                                   const char *folder, int warns);
 void clf__moses_cutter_close(struct clf__moses_cutter *cutter);

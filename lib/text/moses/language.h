@@ -23,8 +23,8 @@ enum {
     CLF__MOSES_SPACES_CHARACTERS = 4096,  /* words of Chinese, Japanese or Korean characters do not join */
     CLF__MOSES_HAS_ABBREVIATIONS = 8192,  /* there is a list of them; those without one have English's */
 
-    /* Of no language: as FSMTTokenizer of transformers cuts. Wide punctuation becomes that of ASCII first, no
-     * control or unassigned character stays, and a hyphen within a word is the word @-@. */
+    /* Set for every language of transformers' FSMTTokenizer: wide punctuation becomes ASCII first, control
+     * and unassigned characters are removed, and a hyphen inside a word becomes the word @-@. */
     CLF__MOSES_AS_FSMT = 16384,
 };
 

@@ -1,5 +1,5 @@
-/* Pairs of characters that become one (Sennrich et al. 2016, section 3.2), one a line: the pieces of a word,
- * of which all but the last end with @@, or the last ends with </w>. */
+/* Pairs of characters that are merged (Sennrich et al. 2016, section 3.2), a pair in each line of a file.
+ * They cut a word into pieces. All pieces but the last end with @@, or the last piece ends with </w>. */
 #ifndef CLF_TEXT_SEGMENTERS_PAIRS_H
 #define CLF_TEXT_SEGMENTERS_PAIRS_H
 
@@ -7,12 +7,17 @@
 #include "text/segmenters/segmenter.h"
 #include "text/vocabulary.h"
 
-/* How a file is read. With transformers the first line is a version, whatever it says, a blank line is
- * nothing and neither is one that nothing ends, and of a pair that is there twice the last counts. With
- * subword-nmt (0.3.8, and the copy of it in argostranslate 1.11) the first line may be a version, which must
- * be 0.1 or 0.2, all others are pairs, and the first of two counts. fastBPE's files, as FSMTTokenizer of
- * transformers reads them, have no version; a third column is ignored, and of two equal pairs the last
- * counts. Their pieces end with </w> where they end a word, and the others are as they are. */
+/* The rules for reading a file.
+ *
+ * TRANSFORMERS (BlenderbotSmallTokenizer): the first line is a version and is ignored, and so are blank lines
+ * and a last line without an end; of two equal pairs the last counts.
+ *
+ * SUBWORD_NMT (subword-nmt 0.3.8 and its copy in argostranslate 1.11): the first line may be a version, 0.1
+ * or 0.2; every other line is a pair, and of two equal pairs the first counts.
+ *
+ * FASTBPE (FSMTTokenizer): every line is a pair; a third column, blank lines and a last line without an end
+ * are ignored; of two equal pairs the last counts. A piece that ends a word ends with </w>, and no piece has
+ * @@. */
 enum clf__pairs_kind { CLF__PAIRS_TRANSFORMERS, CLF__PAIRS_SUBWORD_NMT, CLF__PAIRS_FASTBPE };
 
 struct clf__pairs {

@@ -22,7 +22,7 @@ struct clf__segmenter_folder {
     const char *path;
     int cleans_up;                        /* clean_up_tokenization_spaces */
     int splits_words;                     /* pre_tokenizer is WhitespaceSplit */
-    int lowers_case;                      /* do_lower_case, which FSMTTokenizer alone follows */
+    int lowers_case;                      /* do_lower_case; only clf__segmenter_fsmt applies it */
     const char *word_delimiter;           /* word_delimiter_token, or NULL */
     const char *model;                    /* the file for both sides; NULL: source.spm and target.spm */
     int joins_plainly, adds_prefix_space; /* what clf__tokenizer_class says */
