@@ -175,7 +175,7 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "--version") == 0) {
         const char *library = clf_ranks_library();
         printf("clformer %s\npackages of Argos Translate: %s\nrecordings: %s\nseveral machines: %s%s%s\n",
-               CLF_VERSION, CLF_PACKAGES, CLF_RECORDINGS,
+               CLF_VERSION_STRING, CLF_PACKAGES, CLF_RECORDINGS,
                library != NULL ? "by MPI (" : "no (built without MPI", library != NULL ? library : "", ")");
         return output_finish(EXIT_DONE);
     }

@@ -55,11 +55,11 @@ static int32_t prompt_token(int slot, int position)
 }
 
 /* Both sources at `counts` tokens, of which the last one is the step's. */
-static void feed_given(struct answers *answers, struct clf__session *session, const int *from,
-                       const int *counts)
+static void feed_prefill(struct answers *answers, struct clf__session *session, const int *from,
+                         const int *counts)
 {
     int32_t prefill[SOURCES * POSITIONS], offsets[SOURCES + 1] = {0};
-    struct fed fed = {.rows = SOURCES, .prefill = given, .prefill_offsets = offsets};
+    struct fed fed = {.rows = SOURCES, .prefill = prefill, .prefill_offsets = offsets};
     for (int s = 0; s < SOURCES; s++) {
         int at = offsets[s];
         for (int t = from[s]; t < counts[s] - 1; t++) {
@@ -145,12 +145,12 @@ static void check_counts(struct clf__session *session, const int *counts, clf_pr
     struct answers expected[STEPS], actual[STEPS], again[STEPS], between;
     feed_one_by_one(expected, session, counts);
     go_on(expected + 1, session, counts);
-    feed_given(actual, session, none, counts);
+    feed_prefill(actual, session, none, counts);
     go_on(actual + 1, session, counts);
     check_answers(actual, expected, STEPS, precision);
     if (halves[0] > 0 && halves[1] > 0) { /* in two goes, the second behind a step */
-        feed_given(&between, session, none, halves);
-        feed_given(again, session, halves, counts);
+        feed_prefill(&between, session, none, halves);
+        feed_prefill(again, session, halves, counts);
         go_on(again + 1, session, counts);
         check_answers(again, expected, STEPS, precision);
     }

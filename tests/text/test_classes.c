@@ -407,11 +407,14 @@ static void test_bad_fsmt(void **state)
                "vocab-src.json: \"<s>\" has the id 0, and in");
     check_fsmt("vocab-src.json", "{\"<s>\": 0, \"<pad>\": 1, \"</s>\": 2}", CLF_FORMAT,
                "has no \"<unk>\", which stands for unknown pieces");
-    check_fsmt(config, NULL, CLF_FORMAT, "tokenizer_config.json: \"langs\" is missing");
-    check_fsmt(config, "{\"langs\": null}", CLF_FORMAT, "tokenizer_config.json: \"langs\" is missing");
-    check_fsmt(config, "{\"langs\": [\"en\"]}", CLF_FORMAT, "\"langs\" is not a list of two codes");
-    check_fsmt(config, "{\"langs\": [\"en\", 5]}", CLF_FORMAT, "\"langs\" is not a list of two codes");
-    check_fsmt(config, "{\"langs\": \"en-de\"}", CLF_FORMAT, "\"langs\" is not a list of two codes");
+    check_fsmt(config, NULL, CLF_FORMAT,
+               "tokenizer_config.json: \"langs\" is not a list of two language codes");
+    check_fsmt(config, "{\"langs\": null}", CLF_FORMAT,
+               "tokenizer_config.json: \"langs\" is not a list of two language codes");
+    check_fsmt(config, "{\"langs\": [\"en\"]}", CLF_FORMAT, "\"langs\" is not a list of two language codes");
+    check_fsmt(config, "{\"langs\": [\"en\", 5]}", CLF_FORMAT,
+               "\"langs\" is not a list of two language codes");
+    check_fsmt(config, "{\"langs\": \"en-de\"}", CLF_FORMAT, "\"langs\" is not a list of two language codes");
     check_fsmt(config, "{\"langs\": [\"en\", \"de\"], \"do_lower_case\": 1}", CLF_FORMAT, "do_lower_case");
     check_fsmt(merges, "a b\nab\n", CLF_FORMAT, "merges.txt: line 2 is not two symbols");
     check_fsmt(merges, "a b 7\r\n\na c\rd e", CLF_OK, "");

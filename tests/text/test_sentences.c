@@ -196,7 +196,7 @@ static void test_lists(void **state)
 {
     (void)state;
     static const char *const languages[] = {"en", "de", "fr", "es", "it", "pt", "ru", "ja"};
-    static const char *const lists[] = {"first", "second"};
+    static const char *const lists[] = {"first", "second", "third"};
     for (size_t i = 0; i < sizeof languages / sizeof *languages; i++) {
         for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
             char *path;

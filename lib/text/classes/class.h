@@ -18,6 +18,8 @@ struct clf__class_settings {
     int extra_ids;                         /* -1: as many as the class has */
     int legacy_behaviour;
     const char *language_codes, *source_language, *target_language;
+    const char
+        *languages[2]; /* by which text is cut and joined: the source's and the target's code, or NULL */
 };
 clf_status clf__class_read_settings(struct clf__class_settings *out, const struct clf__json *config,
                                     int rows);

@@ -72,8 +72,8 @@ static clf_status fsmt_open(void **state, const struct clf__segmenter_folder *fo
     UErrorCode error = U_ZERO_ERROR;
     if (folder->source_language == NULL || folder->target_language == NULL) {
         return clf__fail(CLF_FORMAT,
-                         "%s/tokenizer_config.json: \"langs\" is missing, the codes of the source and the "
-                         "target language; download the file again, or add it (\"langs\": [\"en\", \"de\"])",
+                         "%s/tokenizer_config.json: \"langs\" is not a list of two language codes; download "
+                         "the file again, or add it, for example \"langs\": [\"en\", \"de\"]",
                          folder->path);
     }
     CLF__TRY(open_kind(state, folder, target, CLF__PAIRS_FASTBPE));
