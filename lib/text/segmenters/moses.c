@@ -1,7 +1,7 @@
-/* Words as Moses' tokenizer has them, of which pairs of characters make pieces: packages of Argos Translate
- * with bpe.model (BPETokenizer of argostranslate 1.11), and FSMTTokenizer of transformers. Each side has its
- * own language. Two differences are meant: "DOTMULTI." written in a text is no three dots, as it is with
- * sacremoses before 0.2; and a Czech word with a dash, where it fails, is joined as by Moses. */
+/* Moses words with byte-pair encoding: Argos Translate packages with bpe.model (BPETokenizer of
+ * argostranslate 1.11), and transformers' FSMTTokenizer. Two deliberate differences: the literal "DOTMULTI."
+ * is not an ellipsis, unlike sacremoses before 0.2; a Czech word with a dash, where sacremoses fails, is
+ * joined as in Moses. */
 #include "text/segmenters/segmenter.h"
 
 #include <string.h>
@@ -32,8 +32,8 @@ static void moses_free(void *state)
     clf__free(side);
 }
 
-/* A target is cut where it is given, which the Python packages never do: a list that is missing there is not
- * warned of. */
+/* A target is segmented only for scoring or a prefix, which the Python packages never do, so missing lists
+ * are not reported. */
 static clf_status open_side(struct state *side, const struct clf__segmenter_folder *folder, int target,
                             enum clf__pairs_kind kind)
 {
@@ -89,7 +89,7 @@ static clf_status fsmt_open(void **state, const struct clf__segmenter_folder *fo
 }
 
 static clf_status cut_words(const struct state *side, const struct clf__moses_text *text,
-                            struct clf__pairs_work *pairs, clf__piece_function *function, void *user)
+                            struct clf__pairs_work *pairs, clf__token_function *function, void *user)
 {
     for (size_t at = 0, size; at < text->size; at += size + 1) {
         const char *space = memchr(text->bytes + at, ' ', text->size - at);
@@ -99,7 +99,7 @@ static clf_status cut_words(const struct state *side, const struct clf__moses_te
     return CLF_OK;
 }
 
-static clf_status cut(const struct state *side, const char *text, size_t size, clf__piece_function *function,
+static clf_status cut(const struct state *side, const char *text, size_t size, clf__token_function *function,
                       void *user)
 {
     struct clf__moses_work work;
@@ -115,7 +115,7 @@ static clf_status cut(const struct state *side, const char *text, size_t size, c
 }
 
 static clf_status moses_segment(const void *state, const char *text, size_t size,
-                                clf__piece_function *function, void *user)
+                                clf__token_function *function, void *user)
 {
     enum { GROWTH = 3 }; /* times the bytes that a text has at most in lower case */
     const struct state *side = state;
@@ -136,11 +136,11 @@ static clf_status moses_segment(const void *state, const char *text, size_t size
     return status;
 }
 
-static clf_status moses_join(const void *state, char **text, const char *const *pieces, int count)
+static clf_status moses_join(const void *state, char **text, const char *const *tokens, int count)
 {
     const struct state *side = state;
     char *words;
-    CLF__TRY(clf__pairs_join(&side->pairs, &words, pieces, count));
+    CLF__TRY(clf__pairs_join(&side->pairs, &words, tokens, count));
     clf_status status = clf__moses_join(text, words, side->language, &side->cutter.sets);
     clf__free(words);
     if (status == CLF_OK && side->cleans_up) {
@@ -151,7 +151,7 @@ static clf_status moses_join(const void *state, char **text, const char *const *
 
 #define WORDS_OF_MOSES(open_function)                                                                        \
     {                                                                                                        \
-        .name = "words of Moses and subwords", .has_model = 1, .open = (open_function), .free = moses_free,  \
+        .name = "Moses words and subwords", .has_model = 1, .open = (open_function), .free = moses_free,     \
         .segment = moses_segment, .join = moses_join,                                                        \
     }
 

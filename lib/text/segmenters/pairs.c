@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "text/clean_up.h"
-#include "text/pieces.h"
+#include "text/token_list.h"
 
 enum { MAX_FILE_BYTES = 1 << 28, MOST_PIECE = 1 << 16 };
 static const char word_end[] = "</w>", joint[] = "@@";
@@ -28,12 +28,12 @@ struct line {
     size_t left_size, right_size;
 };
 
-/* A file while it is read: each symbol once or more often, the first is its id. */
+/* A file while it is read. Symbols may repeat; the first occurrence gives the id. */
 struct reading {
     const char *text, *path;
     size_t number; /* of the line */
     enum clf__pairs_kind kind;
-    struct clf__pieces pieces;
+    struct clf__token_list tokens;
     struct clf__pairs *pairs;
     int count;
 };
@@ -43,10 +43,11 @@ static clf_status damaged(const struct reading *reading, const char *what)
     return clf__fail(CLF_FORMAT, "%s: line %zu %s; download it again", reading->path, reading->number, what);
 }
 
-/* The next line of *text, without its end; NULL: there is none. */
+/* Returns the next line of *text without its line ending; NULL: end of file. */
 static const char *next_line(const struct reading *reading, const char **text, size_t *size)
 {
-    int is_python = reading->kind != CLF__PAIRS_TRANSFORMERS; /* a carriage return alone ends a line, too */
+    int is_python = reading->kind != CLF__PAIRS_TRANSFORMERS; /* Python also ends a line at a lone carriage
+                                                                return */
     const char *line = *text;
     *size = strcspn(line, is_python ? "\r\n" : "\n");
     const char *end = line + *size;
@@ -59,7 +60,7 @@ static const char *next_line(const struct reading *reading, const char **text, s
     return line;
 }
 
-/* "#version: 0.2", whose zeros at the end count for nothing. */
+/* Reads "#version: 0.2"; trailing zeros are ignored. */
 static clf_status read_version(const struct reading *reading, const char *line, size_t size)
 {
     while (size > 0 && line[size - 1] == ' ') {
@@ -77,11 +78,11 @@ static clf_status read_version(const struct reading *reading, const char *line, 
     return is_old || (size - start == 3 && memcmp(line + start, "0.2", 3) == 0)
                ? CLF_OK
                : clf__fail(CLF_UNSUPPORTED,
-                           "%s: its first line says \"%.*s\"; versions 0.1 and 0.2 can be used",
+                           "%s: the first line declares \"%.*s\"; use a file of version 0.1 or 0.2",
                            reading->path, (int)(size < 60 ? size : clf__utf8_cut(line, 60)), line);
 }
 
-/* Whether a line holds no pair. */
+/* Returns whether a line is not a pair. */
 static clf_status is_other(int *out, const struct reading *reading, const char *line, size_t size)
 {
     static const char version[] = "#version:";
@@ -112,7 +113,7 @@ static clf_status read_pair(struct line *out, const struct reading *reading, con
         other = NULL;
     }
     if (space == NULL || space == line || space + 1 == line + size || other != NULL) {
-        return damaged(reading, "is not two symbols with a space between");
+        return damaged(reading, "is not two symbols separated by a space");
     }
     if (size > MOST_PIECE || clf__utf8_valid_prefix(line, size) != size) {
         return damaged(reading, "is too long or no UTF-8");
@@ -147,16 +148,16 @@ static clf_status add_symbols(struct reading *reading, const struct line *line, 
     char whole[MOST_PIECE];
     memcpy(whole, line->left, line->left_size);
     memcpy(whole + line->left_size, line->right, line->right_size);
-    CLF__TRY(clf__pieces_add(&reading->pieces, line->left, line->left_size, 0));
-    CLF__TRY(clf__pieces_add(&reading->pieces, line->right, line->right_size, 0));
+    CLF__TRY(clf__token_list_add(&reading->tokens, line->left, line->left_size, 0));
+    CLF__TRY(clf__token_list_add(&reading->tokens, line->right, line->right_size, 0));
     reading->count = rank + 1;
-    return clf__pieces_add(&reading->pieces, whole, line->left_size + line->right_size, 0);
+    return clf__token_list_add(&reading->tokens, whole, line->left_size + line->right_size, 0);
 }
 
 static clf_status add_merge(struct reading *reading, const struct line *line, int rank)
 {
     const struct clf__vocabulary *symbols = &reading->pairs->symbols;
-    const char *result = symbols->pieces[3 * rank + 2];
+    const char *result = symbols->tokens[3 * rank + 2];
     clf__merges_add(&reading->pairs->merges, clf__vocabulary_id(symbols, line->left, line->left_size),
                     clf__vocabulary_id(symbols, line->right, line->right_size), rank,
                     clf__vocabulary_id(symbols, result, strlen(result)),
@@ -171,7 +172,7 @@ static clf_status read_text(struct reading *reading, size_t size)
         return clf__fail(CLF_FORMAT, "%s: holds a NUL byte; download it again", reading->path);
     }
     CLF__TRY(each_pair(reading, add_symbols));
-    CLF__TRY(clf__vocabulary_take(&pairs->symbols, &reading->pieces, reading->path));
+    CLF__TRY(clf__vocabulary_take(&pairs->symbols, &reading->tokens, reading->path));
     CLF__TRY(clf__merges_create(&pairs->merges, reading->count));
     pairs->merges.at_once = 1;
     return each_pair(reading, add_merge);
@@ -185,7 +186,7 @@ clf_status clf__pairs_read(struct clf__pairs *out, const char *path, enum clf__p
     CLF__TRY(clf__file_read(&text, &size, path, MAX_FILE_BYTES));
     struct reading reading = {.text = text, .path = path, .kind = kind, .pairs = out};
     clf_status status = read_text(&reading, size);
-    clf__pieces_free(&reading.pieces);
+    clf__token_list_free(&reading.tokens);
     clf__free(text);
     if (status != CLF_OK) {
         clf__pairs_free(out);
@@ -206,7 +207,7 @@ void clf__pairs_work_free(struct clf__pairs_work *work)
 static clf_status take_word(struct clf__pairs_work *work, const char *word, size_t size)
 {
     size_t needed = size + sizeof joint + sizeof word_end;
-    CLF__TRY(clf__merge_begin(&work->merges, size + 1)); /* refuses a word that is too long */
+    CLF__TRY(clf__merge_begin(&work->merges, size + 1)); /* fails if a word is too long */
     if (needed > work->room) {
         CLF__TRY(clf__resize(&work->word, 2 * needed, 1));
         CLF__TRY(clf__resize(&work->starts, 2 * needed, sizeof *work->starts));
@@ -216,7 +217,7 @@ static clf_status take_word(struct clf__pairs_work *work, const char *word, size
     return CLF_OK;
 }
 
-/* The symbol of some bytes, or a number of its own where no pair has them. */
+/* Adds the symbol of some bytes, or a unique number if no pair contains them. */
 static void add_symbol(const struct clf__pairs *pairs, struct clf__pairs_work *work, int start, int end,
                        int place)
 {
@@ -224,7 +225,7 @@ static void add_symbol(const struct clf__pairs *pairs, struct clf__pairs_work *w
     clf__merge_symbol(&work->merges, id >= 0 ? id : pairs->symbols.size + place);
 }
 
-/* The word's characters, and its end, as symbols. Returns how many characters it has. */
+/* Adds the characters of the word and its end as symbols. Returns the number of characters. */
 static int add_symbols_of(const struct clf__pairs *pairs, struct clf__pairs_work *work, int size)
 {
     int count = 0, end = size + (int)strlen(word_end);
@@ -243,8 +244,8 @@ static int add_symbols_of(const struct clf__pairs *pairs, struct clf__pairs_work
 }
 
 /* Calls `function` with the bytes of a word from start to end, which are followed by @@ where others come. */
-static clf_status give_piece(const struct clf__pairs *pairs, struct clf__pairs_work *work, int start, int end,
-                             int size, clf__piece_function *function, void *user)
+static clf_status give_token(const struct clf__pairs *pairs, struct clf__pairs_work *work, int start, int end,
+                             int size, clf__token_function *function, void *user)
 {
     char kept[sizeof joint - 1], *behind = work->word + end;
     size_t length = (size_t)(end - start);
@@ -259,19 +260,19 @@ static clf_status give_piece(const struct clf__pairs *pairs, struct clf__pairs_w
     return CLF_OK;
 }
 
-/* A word of one character is itself. */
+/* A word of one character is not segmented. */
 clf_status clf__pairs_cut(const struct clf__pairs *pairs, struct clf__pairs_work *work, const char *word,
-                          size_t size, clf__piece_function *function, void *user)
+                          size_t size, clf__token_function *function, void *user)
 {
     CLF__TRY(take_word(work, word, size));
     if (add_symbols_of(pairs, work, (int)size) < 2) {
-        return size > 0 ? give_piece(pairs, work, 0, (int)size, (int)size, function, user) : CLF_OK;
+        return size > 0 ? give_token(pairs, work, 0, (int)size, (int)size, function, user) : CLF_OK;
     }
     clf__merge_all(&pairs->merges, &work->merges);
     for (int at = 0, end = 0; end < (int)size;) {
         int next = work->merges.links[at].next, start = work->starts[at];
         end = next >= 0 ? work->starts[next] : (int)size;
-        CLF__TRY(give_piece(pairs, work, start, end, (int)size, function, user));
+        CLF__TRY(give_token(pairs, work, start, end, (int)size, function, user));
         at = next;
     }
     return CLF_OK;
@@ -297,18 +298,18 @@ static void space_once(char *text)
     *(end > text && end[-1] == ' ' ? end - 1 : end) = '\0';
 }
 
-clf_status clf__pairs_join(const struct clf__pairs *pairs, char **text, const char *const *pieces, int count)
+clf_status clf__pairs_join(const struct clf__pairs *pairs, char **text, const char *const *tokens, int count)
 {
     size_t bytes = 1;
     int is_fast = pairs->kind == CLF__PAIRS_FASTBPE;
     for (int i = 0; i < count; i++) {
-        bytes += strlen(pieces[i]) + 1;
+        bytes += strlen(tokens[i]) + 1;
     }
     CLF__TRY(clf__allocate(text, bytes, 1));
     char *end = *text;
     for (int i = 0; i < count; i++) {
         char *start = end;
-        end = stpcpy(stpcpy(end, pieces[i]), i + 1 < count && !is_fast ? " " : "");
+        end = stpcpy(stpcpy(end, tokens[i]), i + 1 < count && !is_fast ? " " : "");
         if (is_fast) {
             clf__text_replace(start, word_end, " ");
             end = start + strlen(start);

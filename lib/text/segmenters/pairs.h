@@ -1,5 +1,5 @@
-/* Pairs of characters that are merged (Sennrich et al. 2016, section 3.2), a pair in each line of a file.
- * They cut a word into pieces. All pieces but the last end with @@, or the last piece ends with </w>. */
+/* Byte-pair encoding on characters (Sennrich et al. 2016, section 3.2), one pair per line: all subwords of a
+ * word but the last end with @@, or the last ends with </w>. */
 #ifndef CLF_TEXT_SEGMENTERS_PAIRS_H
 #define CLF_TEXT_SEGMENTERS_PAIRS_H
 
@@ -22,17 +22,16 @@ enum clf__pairs_kind { CLF__PAIRS_TRANSFORMERS, CLF__PAIRS_SUBWORD_NMT, CLF__PAI
 
 struct clf__pairs {
     enum clf__pairs_kind kind;
-    struct clf__vocabulary symbols; /* of all pairs, and what they become */
+    struct clf__vocabulary symbols; /* symbols of all pairs and their results */
     struct clf__merges merges;
-    int ends_apart; /* a word's end is a symbol of its own, not a part of the last character's (version 0.1)
-                     */
+    int ends_apart; /* the end of a word is a separate symbol, not part of the last character (version 0.1) */
 };
 
-/* A file that is damaged is CLF_FORMAT, with the line; another version CLF_UNSUPPORTED. */
+/* Reads a file. A damaged file is CLF_FORMAT, with the line; an unknown version CLF_UNSUPPORTED. */
 clf_status clf__pairs_read(struct clf__pairs *out, const char *path, enum clf__pairs_kind kind);
 void clf__pairs_free(struct clf__pairs *pairs);
 
-/* What words need while they are cut; zeroed at first, and used for one after the other. */
+/* Scratch memory for words, reused from word to word; zero-initialise. */
 struct clf__pairs_work {
     struct clf__merge_work merges;
     char *word;  /* and room for @@ */
@@ -41,11 +40,11 @@ struct clf__pairs_work {
 };
 void clf__pairs_work_free(struct clf__pairs_work *work);
 
-/* Calls `function` with the pieces of a word, valid UTF-8. */
+/* Calls `function` with the subwords of a word, valid UTF-8. */
 clf_status clf__pairs_cut(const struct clf__pairs *pairs, struct clf__pairs_work *work, const char *word,
-                          size_t size, clf__piece_function *function, void *user);
+                          size_t size, clf__token_function *function, void *user);
 
-/* The words of pieces with one space between two; the caller frees *text. */
-clf_status clf__pairs_join(const struct clf__pairs *pairs, char **text, const char *const *pieces, int count);
+/* Joins subwords to words with one space between two words; the caller frees *text. */
+clf_status clf__pairs_join(const struct clf__pairs *pairs, char **text, const char *const *tokens, int count);
 
 #endif
