@@ -32,6 +32,7 @@
     X(T5, t5)                                                                                                \
     X(MT5, mt5)                                                                                              \
     X(UMT5, umt5)                                                                                            \
+    X(FSMT, fsmt)                                                                                            \
     X(TRANSFORMER, transformer)                                                                              \
     X(MARIAN_NMT, marian_nmt)
 
