@@ -42,6 +42,8 @@ struct clf_sentence {
     const char *text; /* its translation */
 };
 
+struct clf_translation; /* below */
+
 /* How to search; start from clf_translate_options_init(), which takes the model's own values. */
 struct clf_translate_options {
     size_t size;    /* of this struct: see clformer.h */
@@ -157,6 +159,11 @@ struct clf_translate_options {
     /* With split_sentences: called with `user` for each sentence of lines[line], in order, before
      * clf_translate() returns. A line that failed has none. May be NULL. */
     void (*sentence_translated)(void *user, int line, const struct clf_sentence *sentence);
+    /* Called with `user`, on the thread of clf_translate(), once for each of its lines in their order: as
+     * soon as that line and every line before it are translated, or failed; with alternatives at the end of
+     * the call. `translation` is what the call will return of lines[line], and is valid during the callback.
+     * Not called for lines that remain when the call fails. May be NULL. */
+    void (*translated)(void *user, int line, const struct clf_translation *translation);
 };
 
 /** Fills the `size` bytes of options with the model's own values; with zeros, which no translator takes,

@@ -105,6 +105,8 @@ clf_status clf__folder_list(struct clf__names *out, const char *path);
 clf_status clf__folder_remove(const char *path);
 /* The same after a failure: returns its status, with its sentence kept. */
 clf_status clf__folder_discard(const char *path, clf_status status);
+/* Gives a file, which is on the disk, another name, in place of what had it. */
+clf_status clf__file_rename(const char *from, const char *to);
 /* Gives a folder, whose files are on the disk, its name; a folder of that name must not exist. */
 clf_status clf__folder_rename(const char *from, const char *to);
 

@@ -162,12 +162,18 @@ void clf__translator_end(struct clf_translator *translator);
 /* Frees what a hypothesis holds. */
 void clf__hypothesis_free(struct clf_hypothesis *hypothesis);
 
+/* Called on the thread of the call when lines from .. to - 1 of a request, and every line before them, are
+ * translated. `results` is the array that the call returns. */
+typedef clf_status clf__emit(void *user, struct clf_translation *results, int from, int to);
+
 /* Lines to translate, and what their targets begin with. */
 struct clf__request {
     const struct clf_line *lines;    /* (count) */
     const struct clf_line *prefixes; /* (count) or NULL */
     const struct clf__ids *begun;    /* (count) ids in the place of prefixes, or NULL; the caller's */
     int count;
+    clf__emit *emit; /* NULL: nobody is told before the end */
+    void *user;      /* of emit */
 };
 
 /* clf_translate_prefixed() of whole lines, within a call. */

@@ -2,24 +2,39 @@
 
 #include <time.h>
 
+#include "base/larger.h"
 #include "base/log.h"
 #include "base/memory.h"
 
 /* How often somebody who waits looks again: at an interrupt, or who is the fastest now. */
 enum { LOOK_NANOSECONDS = 20000000, SECOND_NANOSECONDS = 1000000000 };
 
-clf_status clf__queue_create(struct clf__queue *out, const int *costs, int items)
+static clf_status sort_groups(struct clf__queue *queue, int group)
 {
-    *out = (struct clf__queue){.count = 0};
+    for (int first = 0; first < queue->items; first += group) {
+        int *order = queue->order + queue->count, count;
+        CLF__TRY(
+            clf__lines_sort(order, &count, queue->costs + first, clf__smaller(group, queue->items - first)));
+        for (int i = 0; i < count; i++) {
+            order[i] += first;
+        }
+        queue->count += count;
+    }
+    return CLF_OK;
+}
+
+clf_status clf__queue_create(struct clf__queue *out, const int *costs, int items, int group)
+{
+    *out = (struct clf__queue){.items = items};
     CLF__TRY(clf__allocate(&out->order, (size_t)items, sizeof *out->order));
     CLF__TRY(clf__allocate(&out->costs, (size_t)items, sizeof *out->costs));
     CLF__TRY(clf__allocate(&out->holders, (size_t)items, sizeof *out->holders));
     for (int i = 0; i < items; i++) {
         out->costs[i] = costs[i];
-        out->holders[i] = CLF__WAITS;
+        out->holders[i] = costs[i] > 0 ? CLF__WAITS : CLF__IS_DONE;
         out->left += costs[i];
     }
-    return clf__lines_sort(out->order, &out->count, costs, items);
+    return sort_groups(out, group);
 }
 
 void clf__queue_free(struct clf__queue *queue)
@@ -164,6 +179,23 @@ clf_status clf__translator_ask(const struct clf_translator *translator)
     return stops ? clf__fail(CLF_INTERRUPTED, "interrupted") : CLF_OK;
 }
 
+/* Tells the queue's `passed` of the items that are done now. */
+static clf_status pass(struct clf__team *team)
+{
+    struct clf__queue *queue = team->queue;
+    if (queue->passed == NULL) {
+        return CLF_OK;
+    }
+    pthread_mutex_lock(&team->lock);
+    int from = queue->passed_count, to = from;
+    while (to < queue->items && queue->holders[to] == CLF__IS_DONE) {
+        to++;
+    }
+    queue->passed_count = to;
+    pthread_mutex_unlock(&team->lock);
+    return to > from ? queue->passed(team->context, from, to) : CLF_OK;
+}
+
 void clf__team_tell(const struct clf_translator *translator, int line, const char *text, size_t size)
 {
     struct clf__member *member = translator->member;
@@ -233,7 +265,9 @@ static void ask(struct clf__team *team)
 {
     clf__translator_sum_times(team->first);
     pthread_mutex_unlock(&team->lock);
-    struct clf__failure answer = clf__failure_keep(clf__translator_ask(team->first));
+    clf_status status = pass(team);
+    status = status == CLF_OK ? clf__translator_ask(team->first) : status;
+    struct clf__failure answer = clf__failure_keep(status);
     pthread_mutex_lock(&team->lock);
     if (answer.status != CLF_OK) {
         stop(team, &answer);
@@ -262,6 +296,7 @@ clf_status clf__translator_go_on(const struct clf_translator *translator)
 {
     struct clf__member *member = translator->member;
     if (member == NULL || member->team->is_alone) {
+        CLF__TRY(member != NULL ? pass(member->team) : CLF_OK);
         return clf__translator_ask(translator);
     }
     clf__member_lock(member);
@@ -428,6 +463,7 @@ clf_status clf__team_run(struct clf_translator *first, struct clf__queue *queue,
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
     pthread_cond_init(&team.changed, &clock);
     clf_status status = run(&team);
+    status = status == CLF_OK ? pass(&team) : status;
     pthread_cond_destroy(&team.changed);
     pthread_condattr_destroy(&clock);
     pthread_mutex_destroy(&team.lock);

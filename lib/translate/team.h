@@ -11,18 +11,24 @@
 
 /* What is to be done: items, each by somebody. */
 struct clf__queue {
-    int *order;   /* (count) items, the dearest first */
+    int *order;   /* (count) items in the order in which they are taken */
     int *costs;   /* (items) what an item takes, in tokens */
     int *holders; /* (items) the member that has it, or one of clf__holder */
-    int count;    /* of those that cost anything */
-    int next;     /* no place in the order before this one waits */
+    int items;
+    int count; /* of those that cost anything */
+    int next;  /* no place in the order before this one waits */
     int done;
     int64_t left; /* costs of what is not done */
+    /* Called on the thread of the call when items from .. to - 1, and every item before them, are done; the
+     * first call has from 0, the last one to `items`. NULL: nobody is told. */
+    clf_status (*passed)(void *context, int from, int to);
+    int passed_count; /* items that it was told of */
 };
 enum clf__holder { CLF__WAITS = -1, CLF__IS_DONE = -2 };
 
-/* Items of a cost above 0 wait. The caller frees the queue, in any case. */
-clf_status clf__queue_create(struct clf__queue *out, const int *costs, int items);
+/* Items of a cost above 0 wait, in groups of `group` consecutive items: all of one group come before the next
+ * one, the dearest first. The others are done. The caller frees the queue, in any case. */
+clf_status clf__queue_create(struct clf__queue *out, const int *costs, int items, int group);
 void clf__queue_free(struct clf__queue *queue);
 
 struct clf__team;

@@ -1,4 +1,7 @@
 /* text -> ids -> encoder -> search over decoder steps -> ids -> text */
+#include <limits.h>
+
+#include "base/larger.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "text/sentences.h"
@@ -138,14 +141,36 @@ static clf_status look_back_lines(struct clf__member *member, void *context)
     return CLF_OK;
 }
 
-/* Longest first: a slot in the memory that becomes free is long enough for any line that still waits, and
- * the last steps are those of short lines. */
-static clf_status share_out(struct clf__work *work, clf__member_work *done, const int *lengths)
+/* How many lines are sorted by their lengths together: more are sorted better, and fewer are sooner done in
+ * their own order. */
+static int group_size(const struct clf_translator *translator)
+{
+    enum { LEAST_LINES = 256 };
+    int64_t lines = 0;
+    for (; translator != NULL; translator = translator->beside) {
+        lines += translator->max_lines;
+    }
+    return (int)clf__smaller_int64(lines > LEAST_LINES ? lines : LEAST_LINES, INT_MAX);
+}
+
+/* Tells of lines that are done; a struct clf__queue's `passed`. */
+static clf_status emit(void *context, int from, int to)
+{
+    const struct clf__work *work = context;
+    return work->emit(work->user, work->results, from, to);
+}
+
+/* In a group the longest first: a slot in the memory that becomes free is long enough for any line of it that
+ * still waits, and the last steps are those of short lines. */
+static clf_status share_out(struct clf__work *work, clf__member_work *done, const int *lengths, int is_last)
 {
     struct clf__queue queue;
-    clf_status status = clf__queue_create(&queue, lengths, work->count);
+    clf_status status = clf__queue_create(&queue, lengths, work->count, group_size(work->translator));
+    queue.passed = is_last && work->emit != NULL ? emit : NULL;
     if (status == CLF_OK && queue.count > 0) {
         status = clf__team_run(work->translator, &queue, done, work);
+    } else if (status == CLF_OK && queue.passed != NULL && work->count > 0) {
+        status = queue.passed(work, 0, work->count);
     }
     clf__queue_free(&queue);
     return status;
@@ -156,11 +181,12 @@ static clf_status search_and_look_back(struct clf__work *work, int *lengths)
     for (int i = 0; i < work->count; i++) {
         lengths[i] = work->sources[i].length;
     }
-    CLF__TRY(share_out(work, clf__search_lines, lengths));
+    int looks = looks_back(work->translator);
+    CLF__TRY(share_out(work, clf__search_lines, lengths, !looks));
     for (int i = 0; i < work->count; i++) {
         lengths[i] = work->results[i].count > 0 ? work->sources[i].length : 0;
     }
-    return looks_back(work->translator) ? share_out(work, look_back_lines, lengths) : CLF_OK;
+    return looks ? share_out(work, look_back_lines, lengths, 1) : CLF_OK;
 }
 
 static clf_status run(struct clf__work *work, const struct clf__request *request)
@@ -191,7 +217,11 @@ clf_status clf__translate(struct clf_translation **out, struct clf_translator *t
 {
     int count = request->count;
     CLF__TRY(clf__translator_check_lines(request->lines, count));
-    struct clf__work work = {.translator = translator, .lines = request->lines, .count = count};
+    struct clf__work work = {.translator = translator,
+                             .lines = request->lines,
+                             .count = count,
+                             .emit = request->emit,
+                             .user = request->user};
     clf_status status = run(&work, request);
     for (int i = 0; work.prefixes != NULL && i < count; i++) {
         clf__ids_free(&work.prefixes[i]);

@@ -13,6 +13,8 @@ struct clf__work {
     int count;
     struct clf__told *told; /* (count) NULL: nobody is told before the end */
     const struct clf_line *lines;
+    clf__emit *emit; /* of the request */
+    void *user;
 };
 
 /* Searches for the translations of the queue's lines; `context` is the struct clf__work. */

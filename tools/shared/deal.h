@@ -12,8 +12,8 @@ typedef clf_status deal_work(void *user, const struct batch *batch, struct answe
 
 /* What became of a line of the window. */
 struct dealt {
-    const struct answer *answer;
-    const char *text; /* answer->text_size bytes, then the problem */
+    const struct answer *answer; /* NULL: nothing yet */
+    const char *text;            /* answer->text_size bytes, then the problem */
 };
 
 struct deal {
@@ -25,8 +25,7 @@ struct deal {
     int batch_tokens; /* that a device works on at a time */
     /* Rank 0: the window that is dealt out. */
     const struct window *windows; /* (sides) */
-    int *order;                   /* (capacity) its lines, the longest first where there are several ranks */
-    struct dealt *lines;          /* (capacity) */
+    struct dealt *lines;          /* (capacity) of the window */
     int capacity, count, next, answered;
     size_t left;             /* cost of those that are not dealt out yet */
     size_t batch_cost;       /* of lines that fill a device, about */
@@ -34,11 +33,15 @@ struct deal {
     int parts;               /* of what is left, where that no longer fills all devices; 0: it does */
     struct letter **letters; /* (letter_count) with the answers */
     int letter_count, letter_capacity;
-    int *held;                      /* (size) letters that a rank has and did not answer */
+    int *held;                      /* (size) letters that a rank has and did not answer in whole */
     struct clf_stage_times *others; /* (size) what each rank did until its last letter */
     int said_bye;                   /* ranks that did */
     struct clf__failure failure;    /* of messages, or of another rank */
     int is_theirs;                  /* the latter: that rank tells it when all agree */
+    /* Answers to the batch that this rank works on, which are in no letter yet; NULL: it works on none. */
+    struct answers *answers;
+    int answered_first; /* the place of the first of them in the window */
+    double told;        /* the others: when they sent answers, in seconds */
     /* The others: letters that came while they worked. */
     struct letter *inbox[8];
     int inbox_count;
@@ -49,7 +52,8 @@ struct deal {
 clf_status deal_begin(struct deal *deal);
 void deal_free(struct deal *deal);
 
-/* Rank 0: has all lines of a window worked on; deal->lines says what became of each, until the next call. */
+/* Rank 0: has all lines of a window worked on; deal->lines says what became of each, until the next call. Its
+ * first lines are known soon: deal_attend() sees to that. */
 clf_status deal_window(struct deal *deal, const struct window *windows);
 /* The others: work on what comes until there is no more. */
 clf_status deal_serve(struct deal *deal);
@@ -57,7 +61,8 @@ clf_status deal_serve(struct deal *deal);
  * that did. */
 clf_status deal_end(struct deal *deal, clf_status status);
 
-/* For whoever is asked while work goes on whether it should stop: sees to the letters, and says whether. */
+/* For whoever is asked while work goes on whether it should stop: sees to the letters, and to answers that
+ * are known, and says whether. */
 int deal_attend(struct deal *deal);
 
 /* Lines that other ranks did. */

@@ -14,8 +14,10 @@ const struct flag flag_table[] = {
     {"output", 'o', TAKES_FOLDER, FLAG_TEXT, FIELD(output), "FOLDER",
      "the folder of the model to write (needed)"},
     {"output", 'o', TAKES_RESULTS, FLAG_TEXT, FIELD(output), "FILE",
-     "where the lines go; it has its name once it is whole, and a pipe or a device gets them as they come "
+     "where the lines go: to FILE.part until it is whole; a pipe or a device gets them as they come "
      "(standard output)"},
+    {"resume", 0, TAKES_RESULTS, FLAG_SWITCH, FIELD(resume), NULL,
+     "continue FILE.part of an earlier run that was stopped"},
     {"output", 'o', TAKES_SPEECH, FLAG_TEXT, FIELD(output), "FOLDER",
      "where each recording's transcript goes, as NAME.txt, .srt, ... (standard output)"},
     {"format", 0, TAKES_SPEECH, FLAG_CHOICE, FIELD(format), "text|srt|vtt|tsv|json|all",

@@ -34,8 +34,25 @@ clf_status answers_begin(struct answers *out, int capacity)
 {
     *out = (struct answers){.count = 0};
     CLF__TRY(clf__allocate(&out->items, capacity > 0 ? (size_t)capacity : 1, sizeof *out->items));
-    out->file = open_memstream(&out->bytes, &out->size);
-    return out->file != NULL ? CLF_OK : clf__fail(CLF_OUT_OF_MEMORY, "no memory left for results");
+    return answers_restart(out);
+}
+
+static void close_file(struct answers *answers)
+{
+    if (answers->file != NULL) {
+        fclose(answers->file);
+    }
+    free(answers->bytes);
+    answers->bytes = NULL;
+}
+
+clf_status answers_restart(struct answers *answers)
+{
+    close_file(answers);
+    answers->count = 0;
+    answers->size = answers->used = 0;
+    answers->file = open_memstream(&answers->bytes, &answers->size);
+    return answers->file != NULL ? CLF_OK : clf__fail(CLF_OUT_OF_MEMORY, "no memory left for results");
 }
 
 clf_status answers_add(struct answers *answers, clf_status status, const char *problem, struct line_cut cut)
@@ -56,10 +73,7 @@ clf_status answers_add(struct answers *answers, clf_status status, const char *p
 
 void answers_free(struct answers *answers)
 {
-    if (answers->file != NULL) {
-        fclose(answers->file);
-    }
-    free(answers->bytes);
+    close_file(answers);
     clf__free(answers->items);
     *answers = (struct answers){.count = 0};
 }
@@ -106,12 +120,13 @@ clf_status letter_write_batch(struct letter **out, const struct batch *batch, in
     return CLF_OK;
 }
 
-clf_status letter_write_answers(struct letter **out, struct answers *answers, int first)
+clf_status letter_write_answers(struct letter **out, const struct answers *answers, int first, int is_last)
 {
     size_t items = (size_t)answers->count * sizeof *answers->items;
     CLF__TRY(make(out, LETTER_ANSWERS, items + answers->used));
     (*out)->count = answers->count;
     (*out)->first = first;
+    (*out)->is_last = is_last;
     memcpy(body(*out), answers->items, items);
     if (answers->used > 0) {
         memcpy(body(*out) + items, answers->bytes, answers->used);

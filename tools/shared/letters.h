@@ -40,16 +40,18 @@ struct answers {
     char *bytes;
     size_t size, used;
     struct answer *items;
-    int count;
+    int count; /* of those that are in no letter yet */
 };
 clf_status answers_begin(struct answers *out, int capacity);
 /* The next line is done: what was written to the file since the one before is its output. */
 clf_status answers_add(struct answers *answers, clf_status status, const char *problem, struct line_cut cut);
+/* The answers until now are in a letter: those that follow come in another one. */
+clf_status answers_restart(struct answers *answers);
 void answers_free(struct answers *answers);
 
 enum letter_kind {
     LETTER_WORK,    /* from rank 0: a batch */
-    LETTER_ANSWERS, /* to it: the answers to it */
+    LETTER_ANSWERS, /* to it: answers to some lines of it, in order */
     LETTER_FAILURE, /* to it: why there will be none */
     LETTER_END,     /* from rank 0: there is no more work, and what is being done is not needed */
     LETTER_BYE,     /* to it: the last letter of a rank */
@@ -58,14 +60,15 @@ enum letter_kind {
 /* What a letter begins with. */
 struct letter {
     int kind, count;              /* of lines */
-    int first, sides;             /* where the lines are in the order in which they are dealt out */
+    int first, sides;             /* the first line's place in the window */
+    int is_last;                  /* answers: no others to the batch follow */
     size_t size;                  /* of the whole letter */
     struct clf_stage_times times; /* of the rank until now: answers, and the last letter */
 };
 
 /* Each makes a letter, which the caller frees. */
 clf_status letter_write_batch(struct letter **out, const struct batch *batch, int sides, int first);
-clf_status letter_write_answers(struct letter **out, struct answers *answers, int first);
+clf_status letter_write_answers(struct letter **out, const struct answers *answers, int first, int is_last);
 clf_status letter_write_failure(struct letter **out, const struct clf__failure *failure);
 clf_status letter_write_word(struct letter **out, enum letter_kind kind);
 

@@ -4,13 +4,13 @@
 
 #include <stdio.h>
 
-#include "base/file.h"
+#include "shared/part.h"
 
 struct sink {
-    FILE *file;                    /* to print to */
-    const char *path;              /* NULL: standard output, which output_finish() looks after */
-    struct clf__file_writer whole; /* of a file */
-    int is_whole;
+    FILE *file;       /* to print to; of a part NULL before part_begin() */
+    const char *path; /* NULL: standard output, which output_finish() looks after */
+    struct part part; /* of a file */
+    int is_part;
 };
 
 /* Whether a path names a file, or is to name one: neither standard output nor a device or a pipe, and no
@@ -20,11 +20,14 @@ int sink_is_file(const char *path);
 /* NULL or "-" is standard output. The path is the caller's, who keeps it. Ended by sink_close(), also after a
  * failure. */
 clf_status sink_open(struct sink *out, const char *path);
-/* Fails where what was printed until now, the last of it just now, could not be written; standard output
- * never does. */
-clf_status sink_flush(struct sink *sink);
-/* With CLF_OK a file gets its name. Any other status is returned, and leaves what had the name before.
- * Closing it again does nothing. */
-clf_status sink_close(struct sink *sink, clf_status status);
+/* part_begin(); the sink has its file then. */
+clf_status sink_begin_part(struct sink *sink, json_t *made_of, int inputs, int resumes,
+                           struct part_state *state);
+/* `state` is how far the output is with what was printed until now. Fails where that could not be written;
+ * standard output never does. */
+clf_status sink_flush(struct sink *sink, const struct part_state *state);
+/* With CLF_OK a file gets its name. Any other status is returned, and leaves what had the name before. *kept
+ * as in part_close(). Closing it again does nothing. */
+clf_status sink_close(struct sink *sink, const struct part_state *state, clf_status status, long long *kept);
 
 #endif
