@@ -33,6 +33,11 @@ static const char help[] =
     "the others take its lines:\n"
     "  $ clformer translate -m tools/models/fr-en-small -d 0,1 < french.txt\n"
     "  $ clformer translate -m tools/models/fr-en-small -d 'gpu*' < french.txt\n\n"
+    "A file that --output names has its name once it is whole. A run that ends before leaves the finished\n"
+    "lines in FILE.part; the same call with --resume continues there:\n"
+    "  $ clformer translate -m nllb-200-distilled-600M -s en -t pt -o pt.txt < en.txt\n"
+    "  ^C\n"
+    "  $ clformer translate -m nllb-200-distilled-600M -s en -t pt -o pt.txt --resume < en.txt\n\n"
     "A model of several languages takes them by its own codes or short ones:\n"
     "  $ clformer translate -m nllb-200-distilled-600M -s en -t pt < english.txt\n";
 

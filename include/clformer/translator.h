@@ -247,7 +247,7 @@ clf_status clf_translator_create(struct clf_translator **out, struct clf_model *
 
 /**
  * Creates a translator over several models, one folder loaded on several devices. Each call shares its lines
- * out: a thread for each device takes the longest ones that wait, as it has room, as many as it does beside
+ * out: a thread for each device takes the next ones that wait, as it has room, as many as it does beside
  * the others. What a line becomes does not depend on who takes it, but for the last bits of its scores where
  * devices differ. A device that fails is left out from then on, with a logged warning, and others take its
  * lines; a call fails where none is left. Callbacks are called on the thread of the call; what
@@ -274,7 +274,8 @@ clf_status clf_translator_prepare(struct clf_translator *translator);
 void clf_translator_free(struct clf_translator *translator);
 
 /**
- * Translates lines, the longest ones first: a line that is done gives its place to one that waits.
+ * Translates lines in groups of consecutive ones, of each group the longest ones first: a line that is done
+ * gives its place to one that waits.
  *
  * @param out   receives `count` translations in the order of the lines; free them with
  * clf_translations_free().

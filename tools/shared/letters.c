@@ -58,8 +58,7 @@ clf_status answers_restart(struct answers *answers)
 clf_status answers_add(struct answers *answers, clf_status status, const char *problem, struct line_cut cut)
 {
     struct answer *answer = &answers->items[answers->count++];
-    answer->has_failed = status != CLF_OK;
-    answer->cut = cut;
+    *answer = (struct answer){.has_failed = status != CLF_OK, .cut = cut};
     int failed = fflush(answers->file) != 0;
     answer->text_size = answers->size - answers->used;
     if (status != CLF_OK) {
