@@ -33,22 +33,22 @@ static const char help[] =
     "the others take its lines:\n"
     "  $ clformer translate -m tools/models/fr-en-small -d 0,1 < french.txt\n"
     "  $ clformer translate -m tools/models/fr-en-small -d 'gpu*' < french.txt\n\n"
-    "A file that --output names has its name once it is whole. A run that ends before leaves the finished\n"
-    "lines in FILE.part; the same call with --resume continues there:\n"
+    "An interrupted run with --output FILE keeps the finished lines in FILE.part; the same call with\n"
+    "--resume continues it:\n"
     "  $ clformer translate -m nllb-200-distilled-600M -s en -t pt -o pt.txt < en.txt\n"
     "  ^C\n"
     "  $ clformer translate -m nllb-200-distilled-600M -s en -t pt -o pt.txt --resume < en.txt\n\n"
     "A model of several languages takes them by its own codes or short ones:\n"
     "  $ clformer translate -m nllb-200-distilled-600M -s en -t pt < english.txt\n";
 
-/* Translations of a line. */
+/* Returns the number of translations per line. */
 static int translations_wanted(const struct stream *stream)
 {
     const struct clf_translate_options *options = &stream->flags.translate;
     return options->alternatives > 0 ? options->alternatives : options->n_best;
 }
 
-/* One source token, or null, for each id. */
+/* Returns one source token, or null, for each id. */
 static json_t *alignment_array(const struct clf_hypothesis *hypothesis)
 {
     json_t *array = json_array();
@@ -121,7 +121,7 @@ static clf_status write_json(FILE *file, const struct stream *stream,
                                              translation->status != CLF_OK ? translation->problem : NULL));
 }
 
-/* A translation is one line, whatever the model made of it. */
+/* A translation is printed as one line, even if the model generates line breaks. */
 static void print_one_line(FILE *file, const char *text)
 {
     for (; *text != '\0'; text++) {
@@ -129,8 +129,8 @@ static void print_one_line(FILE *file, const char *text)
     }
 }
 
-/* The links of a translation behind a tab, as Pharaoh writes them: source and target token, each counted from
- * 0 among those that are text. NULL, or without an alignment: nothing. */
+/* Prints the alignment after a tab in Pharaoh format: source-target pairs of tokens, counted from 0 among
+ * text tokens. Prints nothing for NULL or without an alignment. */
 static void print_alignment(FILE *file, const struct clf_hypothesis *hypothesis)
 {
     int target = 0;
@@ -167,7 +167,7 @@ static void print_text(FILE *file, const struct clf_translation *translation, in
     }
 }
 
-/* The one prefix for every line of a batch; 0 without memory. */
+/* Uses one prefix for every line of a batch; returns 0 if out of memory. */
 static int repeat_prefix(struct clf_line **prefixes, const struct stream *stream, int count)
 {
     const char *prefix = stream->flags.target_prefix;
@@ -222,7 +222,7 @@ static clf_status write_translation(const struct stream *stream, const struct cl
                        (struct line_cut){translation->cut_from, 0});
 }
 
-/* Keeps what is printed of a line; for clf_translate_options, which has the stream as user. */
+/* Adds the output of a line to the answers; a callback of clf_translate_options. */
 static void keep_translation(void *user, int line, const struct clf_translation *translation)
 {
     struct stream *stream = user;
@@ -277,7 +277,7 @@ int verb_translate(int argc, char **argv)
         status = report_wrong_call("--target-prefix and --target-prefix-file exclude each other");
     }
     if (status < 0 && stream.flags.alignment_layer >= 0 && !stream.flags.alignments) {
-        status = report_wrong_call("--alignment-layer is for --alignments: add it");
+        status = report_wrong_call("--alignment-layer applies to --alignments only; add --alignments");
     }
     if (status < 0 && stream.flags.stream && stream.flags.json) {
         status = report_wrong_call("--stream shows text, and --json objects of whole lines: choose one");

@@ -4,6 +4,8 @@
 
 #include <clformer/translator.h>
 
+#include <stdatomic.h>
+
 #include "base/clock.h"
 #include "infer/session.h"
 #include "text/batch.h"
@@ -55,7 +57,7 @@ struct clf_translator {
     struct clf_stage_times times;
     struct clf_stage_times all_times; /* of the first of several: its own and those of all beside it */
     int warns_of_sentences;           /* a line of several sentences is warned of yet */
-    int is_working;                   /* callbacks of a call may come back */
+    atomic_int is_working;            /* in a call; its callbacks and other threads may try another */
 };
 
 /* One source that was read: ids or frames. */
@@ -162,8 +164,8 @@ void clf__translator_end(struct clf_translator *translator);
 /* Frees what a hypothesis holds. */
 void clf__hypothesis_free(struct clf_hypothesis *hypothesis);
 
-/* Called on the thread of the call when lines from .. to - 1 of a request, and every line before them, are
- * translated. `results` is the array that the call returns. */
+/* Called on the calling thread when all lines of a request before `to` are translated; lines before `from`
+ * were emitted earlier. `results` is the array that the call returns. */
 typedef clf_status clf__emit(void *user, struct clf_translation *results, int from, int to);
 
 /* Lines to translate, and what their targets begin with. */
@@ -172,7 +174,7 @@ struct clf__request {
     const struct clf_line *prefixes; /* (count) or NULL */
     const struct clf__ids *begun;    /* (count) ids in the place of prefixes, or NULL; the caller's */
     int count;
-    clf__emit *emit; /* NULL: nobody is told before the end */
+    clf__emit *emit; /* may be NULL */
     void *user;      /* of emit */
 };
 

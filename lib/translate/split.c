@@ -171,7 +171,7 @@ static clf_status join_line(struct clf_translation *out, const struct split *spl
                        source->text + end->start + end->size);
 }
 
-/* A clf__emit of lines: tells the caller's `translated`. */
+/* A clf__emit for lines: calls the option `translated`. */
 static clf_status emit_lines(void *user, struct clf_translation *results, int from, int to)
 {
     const struct clf_translator *translator = user;
@@ -182,7 +182,7 @@ static clf_status emit_lines(void *user, struct clf_translation *results, int fr
     return CLF_OK;
 }
 
-/* A clf__emit of parts: joins the lines that have all of theirs. */
+/* A clf__emit for parts: joins and emits the lines whose parts are complete. */
 static clf_status join_lines(void *user, struct clf_translation *parts, int from, int to)
 {
     struct split *split = user;

@@ -179,7 +179,7 @@ clf_status clf__translator_ask(const struct clf_translator *translator)
     return stops ? clf__fail(CLF_INTERRUPTED, "interrupted") : CLF_OK;
 }
 
-/* Tells the queue's `passed` of the items that are done now. */
+/* Reports newly finished items to queue->passed. */
 static clf_status pass(struct clf__team *team)
 {
     struct clf__queue *queue = team->queue;

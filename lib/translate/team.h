@@ -11,7 +11,7 @@
 
 /* What is to be done: items, each by somebody. */
 struct clf__queue {
-    int *order;   /* (count) items in the order in which they are taken */
+    int *order;   /* (count) items in queue order */
     int *costs;   /* (items) what an item takes, in tokens */
     int *holders; /* (items) the member that has it, or one of clf__holder */
     int items;
@@ -19,15 +19,16 @@ struct clf__queue {
     int next;  /* no place in the order before this one waits */
     int done;
     int64_t left; /* costs of what is not done */
-    /* Called on the thread of the call when items from .. to - 1, and every item before them, are done; the
-     * first call has from 0, the last one to `items`. NULL: nobody is told. */
+    /* Called on the calling thread when all items before `to` are done; items before `from` were reported
+     * earlier. May be NULL. */
     clf_status (*passed)(void *context, int from, int to);
-    int passed_count; /* items that it was told of */
+    int passed_count; /* number of reported items */
 };
 enum clf__holder { CLF__WAITS = -1, CLF__IS_DONE = -2 };
 
-/* Items of a cost above 0 wait, in groups of `group` consecutive items: all of one group come before the next
- * one, the dearest first. The others are done. The caller frees the queue, in any case. */
+/* Creates a queue of the items with a cost above 0; other items are done. Groups of `group` consecutive items
+ * are queued in order, the highest cost first within a group. The caller frees the queue, also after a
+ * failure. */
 clf_status clf__queue_create(struct clf__queue *out, const int *costs, int items, int group);
 void clf__queue_free(struct clf__queue *queue);
 

@@ -141,8 +141,8 @@ static clf_status look_back_lines(struct clf__member *member, void *context)
     return CLF_OK;
 }
 
-/* How many lines are sorted by their lengths together: more are sorted better, and fewer are sooner done in
- * their own order. */
+/* Returns the number of consecutive lines that are sorted by length together. In larger groups fewer slots
+ * are free at a time; in smaller groups results are complete earlier. */
 static int group_size(const struct clf_translator *translator)
 {
     enum { LEAST_LINES = 256 };
@@ -153,15 +153,15 @@ static int group_size(const struct clf_translator *translator)
     return (int)clf__smaller_int64(lines > LEAST_LINES ? lines : LEAST_LINES, INT_MAX);
 }
 
-/* Tells of lines that are done; a struct clf__queue's `passed`. */
+/* Emits finished lines; the callback of struct clf__queue. */
 static clf_status emit(void *context, int from, int to)
 {
     const struct clf__work *work = context;
     return work->emit(work->user, work->results, from, to);
 }
 
-/* In a group the longest first: a slot in the memory that becomes free is long enough for any line of it that
- * still waits, and the last steps are those of short lines. */
+/* Longest first within a group: a slot in the memory that becomes free is long enough for the waiting lines
+ * of the group, and the last steps have only short lines. */
 static clf_status share_out(struct clf__work *work, clf__member_work *done, const int *lengths, int is_last)
 {
     struct clf__queue queue;

@@ -1,5 +1,5 @@
-/* What `make install` lays down can be used: the README's example is built against it with pkg-config and
- * with CMake, and translates. The manual and the completions know every flag. */
+/* What `make install` lays down can be used: the example of the documentation is built against it with
+ * pkg-config and with CMake, and translates. The manual and the completions know every flag. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,7 +170,7 @@ static void test_models_may_be_files(void **state)
     assert_string_equal(bash_with_completion(script), "fr.argosmodel\nfr.argosmodel\n");
     assert_non_null(
         strstr(shell(process_format("'%s/bin/clformer' translate --help", prefix)),
-               "  -m, --model MODEL                       a folder, a package of Argos Translate "));
+               "  -m, --model MODEL                       a model folder, an Argos Translate package "));
     assert_non_null(strstr(process_read(prefix, "share/man/man1/clformer.1", &size),
                            "\n.BR \\-m \", \" \\-\\-model \" \" \\fIMODEL\\fR\n"));
 }
@@ -226,12 +226,12 @@ static void test_licences(void **state)
     assert_non_null(strstr(card, "\n**Licence of the weights.** CC BY 2.0 FR"));
 }
 
-/* The README shows the example as it is. */
+/* The documentation of the C API shows the example as it is. */
 static void test_readme(void **state)
 {
     (void)state;
     size_t size;
-    char *readme = process_read(CLF_SOURCE_FOLDER, "README.md", &size);
+    char *readme = process_read(CLF_SOURCE_FOLDER, "include/clformer/README.md", &size);
     char *example = process_read(CLF_SOURCE_FOLDER, "tests/api/example.c", &size);
     assert_non_null(strstr(readme, process_format("```c\n%s```", example)));
 }

@@ -1,5 +1,5 @@
-/* An output that was stopped keeps what is finished, and --resume continues it: it becomes what a run without
- * a stop writes, byte for byte. What it is not made of is refused. */
+/* --resume continues the output of an interrupted run. The result equals the output of an uninterrupted run.
+ * Another model, other flags and another input are refused. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 #define TRANSLATE "translate -m " DEMO_MODEL " --gemm native "
 
-/* The model's own lines, `times` times; with a line that cannot be translated behind the first ones. */
+/* Repeats the model's example lines; with_bad adds an invalid line after the first repetition. */
 static char *make_lines(int times, int with_bad)
 {
     size_t size;
@@ -25,7 +25,7 @@ static char *make_lines(int times, int with_bad)
     return lines;
 }
 
-/* What takes more processes than the short tier has time for. */
+/* Skips tests that start too many processes for the short tier. */
 static void skip_small(void)
 {
     if (support_small()) {
@@ -51,7 +51,7 @@ static long long recorded(const char *folder)
     return lines;
 }
 
-/* Waits until more than so many lines are recorded. */
+/* Waits until the record counts more than `lines`. */
 static void wait_for_lines(const char *folder, long long lines)
 {
     enum { MOST_TRIES = 30000 };
@@ -104,8 +104,8 @@ static void append(const char *folder, const char *name, const char *text)
     fclose(file);
 }
 
-/* Three stops and the end, each at another place. Behind the record of one that was killed more was written.
- */
+/* Three interruptions at different lines. After the last one, the file has lines that the record does not
+ * count, and a partial line. */
 static void test_signals(void **state)
 {
     (void)state;
@@ -137,7 +137,7 @@ static const char *stopped_folder(const char *lines, const char *call)
     return folder;
 }
 
-/* The lines that failed in the first run count in the second one, which says so. */
+/* Failed lines of the first run are counted and reported by the second run. */
 static void test_failed_lines(void **state)
 {
     (void)state;
@@ -152,14 +152,14 @@ static void test_failed_lines(void **state)
     }
     struct process_result result = run_clformer(lines, process_format("%s -o %s/out --resume", call, folder));
     assert_int_equal(result.status, 1);
-    assert_int_equal(process_count(result.errors, "clformer: 1 of 193 lines failed, 1 of them in the run"),
-                     1);
+    assert_int_equal(
+        process_count(result.errors, "clformer: 1 of 193 lines failed, 1 of them in the earlier run"), 1);
     assert_int_equal(process_count(result.errors, "line 65: "), 0);
     size_t size;
     assert_string_equal(process_read(folder, "out", &size), whole.output);
 }
 
-/* Refused with a sentence, and what was there stays. */
+/* Fails unless the run is refused and the files are unchanged. */
 static void refuse(const char *folder, const char *lines, const char *call, const char *part)
 {
     size_t before, after;
@@ -181,24 +181,26 @@ static void test_mismatches(void **state)
                *call = process_format("translate -m %s --beam 1", model);
     struct process_result whole = run_clformer(lines, call);
     const char *folder = stopped_folder(lines, call);
-    refuse(folder, lines, process_format("translate -m %s --beam 2", model), "--beam was \"1\" and is \"2\"");
-    refuse(folder, process_format("Oui.%s", lines), call, "standard input is not the same in the first ");
+    refuse(folder, lines, process_format("translate -m %s --beam 2", model),
+           "--beam differs: it was \"1\" and is \"2\" now");
+    refuse(folder, process_format("Oui.%s", lines), call, "standard input has changed within the ");
     size_t size;
     char *config = process_read(model, "generation_config.json", &size);
     process_write(model, "generation_config.json", process_format("%s ", config), size + 1);
-    refuse(folder, lines, call, "another model: its generation_config.json is not the same");
+    refuse(folder, lines, call, "the model differs: generation_config.json has changed");
     process_write(model, "generation_config.json", config, size);
     if (support_small()) {
         return;
     }
     refuse(folder, lines, process_format("%s --max-length 9", call),
-           "--max-length was \"not given\" and is \"9\"");
-    refuse(folder, lines, process_format("%s --json", call), "--json was \"not given\" and is \"given\"");
+           "--max-length differs: it was \"not given\" and is \"9\" now");
+    refuse(folder, lines, process_format("%s --json", call),
+           "--json differs: it was \"not given\" and is \"given\" now");
     refuse(folder, lines, process_format("%s --target-prefix-file %s/out", call, folder),
            "--target-prefix-file");
-    refuse(folder, "", call, "standard input ends before the ");
+    refuse(folder, "", call, "standard input ends before the end of the ");
     process_write(model, "added_tokens.json", "{}", 2);
-    refuse(folder, lines, call, "another model: its added_tokens.json is not in both");
+    refuse(folder, lines, call, "the model differs: added_tokens.json is missing in one of them");
     process_remove(model, "added_tokens.json");
     /* Elsewhere it is the same model, and how fast it is may differ. */
     check_whole(folder, lines, TRANSLATE "--gemm auto --beam 1 --batch-tokens 300 -q", &whole);
@@ -216,7 +218,7 @@ static void test_other_weights(void **state)
     char *weights = process_read(model, "model.safetensors", &size);
     weights[size - 3] ^= 1;
     process_write(model, "model.safetensors", weights, size);
-    refuse(folder, lines, call, "another model: its model.safetensors is not the same");
+    refuse(folder, lines, call, "the model differs: model.safetensors has changed");
 }
 
 static void test_bad_files(void **state)
@@ -228,16 +230,16 @@ static void test_bad_files(void **state)
     size_t size;
     char *record = process_read(folder, "out.part.json", &size);
     process_remove(folder, "out.part.json");
-    refuse(folder, lines, call, "there is no ");
+    refuse(folder, lines, call, "out.part.json does not exist");
     struct process_result result = run_clformer(lines, process_format("%s -o %s/out", call, folder));
-    assert_refused(result, 2, "is no unfinished output of clformer's");
+    assert_refused(result, 2, "not an unfinished output of clformer");
     process_write(folder, "out.part.json", "{\"mine\": 1}", 11);
-    refuse(folder, lines, call, "is no record of clformer's");
+    refuse(folder, lines, call, "not a record of clformer");
     process_write(folder, "out.part.json", record, size);
     size_t whole;
     char *text = process_read(folder, "out.part", &whole);
     process_write(folder, "out.part", text, whole / 2);
-    refuse(folder, lines, call, process_format("has %zu bytes, less than the ", whole / 2));
+    refuse(folder, lines, call, process_format("has %zu bytes, fewer than the ", whole / 2));
 }
 
 /* Nothing to continue, nothing to keep, and a call that cannot be. */
@@ -250,13 +252,13 @@ static void test_beginnings(void **state)
     struct process_result whole = run_clformer(lines, call);
     struct process_result result = run_clformer(lines, process_format("%s -o %s/out --resume", call, folder));
     assert_output(result, "");
-    assert_int_equal(process_count(result.errors, "out.part to continue; it begins at line 1\n"), 1);
+    assert_int_equal(process_count(result.errors, "out.part does not exist; the run starts at line 1\n"), 1);
     assert_string_equal(process_read(folder, "out", &size), whole.output);
     folder = stopped_folder(lines, call); /* without the flag it begins again */
     result = run_clformer(lines, process_format("%s -o %s/out", call, folder));
     assert_output(result, "");
     assert_int_equal(
-        process_count(result.errors, "of an earlier run, is begun again; --resume continues one\n"), 1);
+        process_count(result.errors, "of an earlier run is replaced; --resume would continue it\n"), 1);
     assert_string_equal(process_read(folder, "out", &size), whole.output);
     assert_false(exists(folder, "out.part") || exists(folder, "out.part.json"));
     folder = old_folder();
@@ -265,14 +267,14 @@ static void test_beginnings(void **state)
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
     }
     result = run_clformer(lines, process_format("%s -o %s/out --resume", call, folder));
-    assert_refused(result, 2, "another run writes it");
+    assert_refused(result, 2, "another run is writing this file");
     kill(idle.child, SIGINT);
     assert_int_equal(coprocess_end(&idle), 128 + SIGINT);
     assert_false(exists(folder, "out.part") || exists(folder, "out.part.json"));
     result = run_clformer(lines, process_format("%s --resume", call));
-    assert_refused(result, 2, "--resume continues the file of --output");
+    assert_refused(result, 2, "--resume continues an output file; add --output FILE");
     result = run_clformer(lines, process_format("%s --resume -o /dev/null", call));
-    assert_refused(result, 2, "--resume continues the file of --output");
+    assert_refused(result, 2, "--resume continues an output file; add --output FILE");
 }
 
 /* Both inputs of score and of a file of prefixes are compared. */
@@ -287,9 +289,9 @@ static void test_two_inputs(void **state)
     assert_int_equal(whole.status, 0);
     stop_run(folder, lines, call, SIGTERM);
     process_write(folder, "target", process_format("x%s", lines), strlen(lines) + 1);
-    refuse(folder, lines, call, "target is not the same in the first ");
+    refuse(folder, lines, call, "target has changed within the ");
     process_write(folder, "target", lines, strlen(lines));
-    refuse(folder, lines, TRANSLATE, "is made by the verb score, and this is translate");
+    refuse(folder, lines, TRANSLATE, "the verb differs: it was score and is translate now");
     check_whole(folder, lines, call, &whole);
 }
 
@@ -318,7 +320,7 @@ static void test_ranks(void **state)
     result = ranks_run_process(2, (struct process){.input = "Oui.\n"},
                                process_format("%s -o %s/out --resume", call, folder));
     assert_int_equal(result.status, 2);
-    assert_int_equal(process_count(result.errors, "is made of another input: standard input "), 1);
+    assert_int_equal(process_count(result.errors, "the input differs: standard input "), 1);
 }
 
 int main(void)

@@ -70,6 +70,19 @@ static void test_abbreviations(void **state)
     CHECK("Длина 5 см. Потом см. 5 и г. Омск.", "Длина 5 см.", "Потом см. 5 и г. Омск.");
 }
 
+static void test_items(void **state)
+{
+    (void)state;
+    CHECK("1. Open the lid 2. Fill in water. Wait.", "1. Open the lid", "2. Fill in water.", "Wait.");
+    CHECK("1) buy milk 2) buy eggs 3) go home", "1) buy milk", "2) buy eggs", "3) go home");
+    CHECK("\xe2\x80\xa2 9. Salt \xe2\x80\xa2 10. Pepper", "\xe2\x80\xa2 9. Salt", "\xe2\x80\xa2 10. Pepper");
+    CHECK("a. First of all b. Second c. Third", "a. First of all", "b. Second", "c. Third");
+    CHECK_ONE("A. Smith and B. Jones wrote it.");
+    CHECK_ONE("1. Advent und 2. Advent sind Sonntage.");
+    CHECK_ONE("1. 2. 1995 war ein Mittwoch.");
+    CHECK("Es waren 4. 1995 waren es 5.", "Es waren 4.", "1995 waren es 5.");
+}
+
 static void test_quotations(void **state)
 {
     (void)state;
@@ -183,7 +196,7 @@ static void test_lists(void **state)
 {
     (void)state;
     static const char *const languages[] = {"en", "de", "fr", "es", "it", "pt", "ru", "ja"};
-    static const char *const lists[] = {"first", "second"};
+    static const char *const lists[] = {"first", "second", "third"};
     for (size_t i = 0; i < sizeof languages / sizeof *languages; i++) {
         for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
             char *path;
@@ -211,9 +224,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_space),         cmocka_unit_test(test_french),
-        cmocka_unit_test(test_abbreviations), cmocka_unit_test(test_quotations),
-        cmocka_unit_test(test_ellipses),      cmocka_unit_test(test_spelling),
-        cmocka_unit_test(test_lists),         cmocka_unit_test(test_trim),
+        cmocka_unit_test(test_abbreviations), cmocka_unit_test(test_items),
+        cmocka_unit_test(test_quotations),    cmocka_unit_test(test_ellipses),
+        cmocka_unit_test(test_spelling),      cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_trim),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Translations are handed over in the order of their lines, each as soon as it and those before it are
- * there. */
+/* The callback `translated` gets every line in order, as soon as the line and all lines before it are
+ * translated. */
 #include <string.h>
 
 #include <clformer/clformer.h>
@@ -11,7 +11,7 @@ enum { LINES = 700 };
 
 static struct clf_line lines[LINES];
 
-/* Short and long ones; some are empty, and one is no UTF-8. */
+/* Makes short, long and empty lines, and one that is not UTF-8. */
 static void make_lines(void)
 {
     static const char words[] = "w2 w3 w4 w5 w6 w7 w8 w9 ";
@@ -21,12 +21,12 @@ static void make_lines(void)
     lines[5] = (struct clf_line){"\xff", 1};
 }
 
-/* What was handed over. */
+/* The calls of the callback so far. */
 struct handed {
     const struct clf_translator *translator;
-    int count;             /* of lines */
-    long long first_after; /* lines that were done when the first one came */
-    int stop_at;           /* so many lines; 0: never */
+    int count;             /* number of calls */
+    long long first_after; /* number of finished lines at the first call */
+    int stop_at;           /* number of calls after which to interrupt; 0: never */
     char texts[LINES][128];
 };
 
@@ -63,7 +63,8 @@ static struct clf_translate_options usual(const struct clf_model *model, struct 
     return options;
 }
 
-/* All lines are handed over, with what the call returns. Gives how many were done when the first one came. */
+/* Checks that the callback gets all results of a call. Returns the number of finished lines at its first
+ * call. */
 static long long check(struct clf_model *model, const struct clf_translate_options *options,
                        struct handed *handed)
 {
@@ -94,7 +95,7 @@ static void test_all_kinds(void **state)
     make_lines();
     assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO), support_fixture("models/marian"), NULL));
     struct clf_translate_options options = usual(model, &handed);
-    assert_in_range(check(model, &options, &handed), 0, 300); /* of 700: the group of the first line, about */
+    assert_in_range(check(model, &options, &handed), 0, 300); /* of 700: about one group */
     options.n_best = 2;
     assert_in_range(check(model, &options, &handed), 0, 300);
     options.n_best = 1;
@@ -106,7 +107,7 @@ static void test_all_kinds(void **state)
     clf_model_free(model);
 }
 
-/* What was handed over before an interrupt is what an earlier call gave, and the next call is whole. */
+/* An interrupted call has emitted the first lines, and the next call is complete. */
 static void test_interrupted(void **state)
 {
     (void)state;

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 
-/* How a line stands in a letter. */
+/* A line in a message. */
 struct packed_line {
     long long number;
     size_t sizes[BATCH_SIDES];
@@ -52,7 +52,7 @@ clf_status answers_restart(struct answers *answers)
     answers->count = 0;
     answers->size = answers->used = 0;
     answers->file = open_memstream(&answers->bytes, &answers->size);
-    return answers->file != NULL ? CLF_OK : clf__fail(CLF_OUT_OF_MEMORY, "no memory left for results");
+    return answers->file != NULL ? CLF_OK : clf__fail(CLF_OUT_OF_MEMORY, "out of memory for results");
 }
 
 clf_status answers_add(struct answers *answers, clf_status status, const char *problem, struct line_cut cut)
@@ -67,7 +67,7 @@ clf_status answers_add(struct answers *answers, clf_status status, const char *p
         failed |= fflush(answers->file) != 0;
     }
     answers->used = answers->size;
-    return !failed ? CLF_OK : clf__fail(CLF_OUT_OF_MEMORY, "no memory left for results");
+    return !failed ? CLF_OK : clf__fail(CLF_OUT_OF_MEMORY, "out of memory for results");
 }
 
 void answers_free(struct answers *answers)
@@ -77,7 +77,7 @@ void answers_free(struct answers *answers)
     *answers = (struct answers){.count = 0};
 }
 
-/* A letter with so many bytes behind its head. */
+/* Allocates a message with `size` bytes of payload. */
 static clf_status make(struct letter **out, enum letter_kind kind, size_t size)
 {
     char *bytes;

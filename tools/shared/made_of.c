@@ -8,8 +8,8 @@
 #include "base/memory.h"
 #include "shared/results.h"
 
-/* Of a file of up to WHOLE_BYTES all bytes are read, of a larger one SAMPLES pieces of SAMPLE_BYTES, from its
- * first to its last bytes at equal distances. */
+/* Files of up to WHOLE_BYTES are read completely. For larger files the checksum covers SAMPLES samples of
+ * SAMPLE_BYTES at equal distances, including the beginning and the end. */
 enum { WHOLE_BYTES = 1 << 22, SAMPLES = 64, SAMPLE_BYTES = 1 << 16 };
 
 static clf_status read_samples(uint64_t *hash, const struct clf__file *file, char *bytes)
@@ -52,7 +52,7 @@ static clf_status add_file(json_t *files, const char *name, const char *path)
                                (json_int_t)size, "checksum", digits);
     return json_array_append_new(files, object) == 0
                ? CLF_OK
-               : clf__fail(CLF_OUT_OF_MEMORY, "no memory left for the names of a model's files");
+               : clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the names of a model's files");
 }
 
 static const char *last_name(const char *path)
@@ -61,7 +61,7 @@ static const char *last_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* Whether a file may belong to a model: neither hidden nor an output, nor what is kept beside that. */
+/* Returns 0 for hidden files, for the output and for the output's part and record. */
 static int is_of_model(const char *name, const char *output)
 {
     size_t size = strlen(last_name(output));
@@ -110,7 +110,7 @@ static clf_status add_option(void *user, const char *name, const char *value)
     }
     return json_object_set_new(user, name, result_text(value, strlen(value))) == 0
                ? CLF_OK
-               : clf__fail(CLF_OUT_OF_MEMORY, "no memory left for the flags");
+               : clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the flags");
 }
 
 clf_status made_of_describe(json_t **out, const char *verb, const struct flags *flags, int takes)
@@ -119,7 +119,7 @@ clf_status made_of_describe(json_t **out, const char *verb, const struct flags *
         json_pack("{s:s, s:s, s:[], s:{}}", "clformer", CLF_VERSION, "verb", verb, "model", "options");
     *out = NULL;
     if (object == NULL) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "no memory left for what the output is made of");
+        return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the record of an output");
     }
     clf_status status = add_model(json_object_get(object, "model"), flags);
     if (status == CLF_OK) {
@@ -133,7 +133,7 @@ clf_status made_of_describe(json_t **out, const char *verb, const struct flags *
     return CLF_OK;
 }
 
-/* The member of a list of files that has a name, or NULL. */
+/* Finds a file by its name; NULL if there is none. */
 static const json_t *find_file(const json_t *files, const char *name)
 {
     for (size_t i = 0; i < json_array_size(files); i++) {
@@ -146,7 +146,7 @@ static const json_t *find_file(const json_t *files, const char *name)
     return NULL;
 }
 
-/* Fails for a file of the first list that is not the same in the second one. */
+/* Fails for the first file in `files` that is missing or different in `others`. */
 static clf_status compare_files(const char *path, const json_t *files, const json_t *others)
 {
     for (size_t i = 0; i < json_array_size(files); i++) {
@@ -155,10 +155,10 @@ static clf_status compare_files(const char *path, const json_t *files, const jso
         const json_t *other = name != NULL ? find_file(others, name) : NULL;
         if (!json_equal(file, other)) {
             return clf__fail(CLF_BAD_ARGUMENT,
-                             "%s is made with another model: its %s %s; give that model, or leave --resume "
-                             "out to begin again",
+                             "%s: the model differs: %s %s; use the same model, or remove --resume to start "
+                             "again",
                              path, name != NULL ? name : "files",
-                             other != NULL ? "is not the same" : "is not in both");
+                             other != NULL ? "has changed" : "is missing in one of them");
         }
     }
     return CLF_OK;
@@ -173,11 +173,11 @@ static clf_status compare_options(const char *path, const json_t *options, const
         const char *here = json_string_value(value),
                    *there = json_string_value(json_object_get(others, name));
         if (here == NULL || there == NULL || strcmp(here, there) != 0) {
-            return clf__fail(CLF_BAD_ARGUMENT,
-                             "%s is made with other options: --%.40s was \"%.80s\" and is \"%.80s\" now; "
-                             "give the same, or leave --resume out to begin again",
-                             path, name, there != NULL ? there : "not given",
-                             here != NULL ? here : "not given");
+            return clf__fail(
+                CLF_BAD_ARGUMENT,
+                "%s: --%.40s differs: it was \"%.80s\" and is \"%.80s\" now; use the same flags, or "
+                "remove --resume to start again",
+                path, name, there != NULL ? there : "not given", here != NULL ? here : "not given");
         }
     }
     return CLF_OK;
@@ -189,15 +189,16 @@ static clf_status compare_texts(const char *path, const char *what, const json_t
     return there != NULL && here != NULL && strcmp(there, here) == 0
                ? CLF_OK
                : clf__fail(CLF_BAD_ARGUMENT,
-                           "%s is made by %s %.40s, and this is %.40s; use that, or leave --resume out to "
-                           "begin again",
-                           path, what, there != NULL ? there : "that is not known", here);
+                           "%s: %s differs: it was %.40s and is %.40s now; use the same, or remove --resume "
+                           "to start "
+                           "again",
+                           path, what, there != NULL ? there : "unknown", here);
 }
 
 clf_status made_of_compare(const char *path, const json_t *before, const json_t *now)
 {
     const json_t *files = json_object_get(now, "model"), *others = json_object_get(before, "model");
-    CLF__TRY(compare_texts(path, "clformer", json_object_get(before, "clformer"),
+    CLF__TRY(compare_texts(path, "the version of clformer", json_object_get(before, "clformer"),
                            json_object_get(now, "clformer")));
     CLF__TRY(compare_texts(path, "the verb", json_object_get(before, "verb"), json_object_get(now, "verb")));
     CLF__TRY(compare_files(path, files, others));

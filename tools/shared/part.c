@@ -18,7 +18,8 @@
 #include "shared/made_of.h"
 #include "shared/progress.h"
 
-/* A record is due after a second, or later where the disk is slow: it takes a hundredth of the time. */
+/* The record is written once a second, or less often on a slow disk, where it takes at most 1 % of the time.
+ */
 #define RECORD_SECONDS 1.0
 #define RECORD_SHARE   0.01
 
@@ -53,23 +54,25 @@ clf_status part_open(struct part *out, const char *output)
     return status;
 }
 
-/* Takes the lock of an open file; the kernel gives it back when the process ends in whatever way. A file
- * system without locks is no reason not to work. */
+/* Locks an open file; the kernel releases the lock when the process ends. Continues without a lock on file
+ * systems that have none. */
 static clf_status lock(int descriptor, const struct part *part)
 {
     struct stat own, named;
     if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "%s: another run writes it; wait for its end, or choose another output", part->path);
+                         "%s: another run is writing this file; wait for its end, or choose another output",
+                         part->path);
     }
-    /* The other run has ended meanwhile: what was opened has another name now. */
+    /* The other run may have renamed the opened file before it released the lock. */
     if (fstat(descriptor, &own) != 0 || stat(part->path, &named) != 0 || own.st_ino != named.st_ino) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%s: another run has just ended there; start again", part->path);
+        return clf__fail(CLF_BAD_ARGUMENT, "%s: another run has just finished this file; start again",
+                         part->path);
     }
     return CLF_OK;
 }
 
-/* Opens the file, or makes it; *is_new says which. */
+/* Opens or creates the file; *is_new: it was created. */
 static clf_status open_file(struct part *part, int *is_new)
 {
     int descriptor = open(part->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -95,7 +98,7 @@ static clf_status open_file(struct part *part, int *is_new)
 
 static clf_status fail_memory(void)
 {
-    return clf__fail(CLF_OUT_OF_MEMORY, "no memory left for the record of an output");
+    return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the record of an output");
 }
 
 static json_t *hash_array(const uint64_t *hashes, int count)
@@ -131,7 +134,7 @@ static clf_status fail_to_write(const struct part *part)
     return clf__file_fail(part->path, "written");
 }
 
-/* The lines are on the disk before the record that counts them. */
+/* Writes the lines to the disk, then the record that counts them. */
 static clf_status record(struct part *part, const struct part_state *state)
 {
     double start = seconds_now();
@@ -161,17 +164,17 @@ static int read_hash(uint64_t *out, const json_t *value)
     return digits != NULL && end != digits && *end == '\0';
 }
 
-/* What was there before this run. */
+/* The files of an earlier run. */
 struct older {
-    struct clf__json record; /* root NULL: none */
+    struct clf__json record; /* root NULL: no record */
     struct part_state state;
-    long long bytes, size; /* of the file: by the record, and in truth */
+    long long bytes, size; /* recorded size and size of the file */
 };
 
-/* The record, if there is one. A file of its name that is none is somebody's. */
+/* Reads the record if there is one; fails for a file of the name that is no record. */
 static clf_status read_older(struct older *out, const struct part *part)
 {
-    const char *const sentence = "%s: is no record of clformer's; move it, or choose another output";
+    const char *const sentence = "%s: not a record of clformer; move it, or choose another output";
     struct stat about;
     *out = (struct older){.bytes = 0};
     out->size = fstat(fileno(part->file), &about) == 0 ? (long long)about.st_size : 0;
@@ -193,20 +196,20 @@ static clf_status read_older(struct older *out, const struct part *part)
 
 /* --- Beginning. --- */
 
-/* Whether an earlier run may be continued. */
+/* Checks that the earlier run can be continued. */
 static clf_status check_older(const struct part *part, const struct older *older)
 {
     size_t inputs = json_array_size(json_object_get(older->record.root, "inputs"));
     CLF__TRY(made_of_compare(part->path, older->record.root, part->made_of));
     if (inputs != (size_t)part->inputs) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%s is made of %zu input%s, and this call has %d; give the same",
-                         part->path, inputs, inputs == 1 ? "" : "s", part->inputs);
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "%s: the number of inputs differs: it was %zu and is %d now; use the same inputs",
+                         part->path, inputs, part->inputs);
     }
     if (older->size < older->bytes) {
-        return clf__fail(
-            CLF_BAD_ARGUMENT,
-            "%s has %lld bytes, less than the %lld that %s says; leave --resume out to begin again",
-            part->path, older->size, older->bytes, part->record_path);
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "%s: has %lld bytes, fewer than the %lld in %s; remove --resume to start again",
+                         part->path, older->size, older->bytes, part->record_path);
     }
     return CLF_OK;
 }
@@ -214,14 +217,15 @@ static clf_status check_older(const struct part *part, const struct older *older
 static clf_status begin_anew(struct part *part, const struct older *older, const struct part_state *state)
 {
     if (older->size > 0 && older->record.root == NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT,
-                         "%s: is no unfinished output of clformer's, for there is no %s; move it, or choose "
-                         "another output",
-                         part->path, part->record_path);
+        return clf__fail(
+            CLF_BAD_ARGUMENT,
+            "%s: not an unfinished output of clformer, because %s does not exist; move it, or choose "
+            "another output",
+            part->path, part->record_path);
     }
     if (older->state.lines > 0) {
         clf__log(CLF_LOG_NOTICE,
-                 "%s, with %lld lines of an earlier run, is begun again; --resume continues one", part->path,
+                 "%s with %lld lines of an earlier run is replaced; --resume would continue it", part->path,
                  older->state.lines);
     }
     CLF__TRY(write_record(part, state, 0));
@@ -233,7 +237,7 @@ static clf_status begin(struct part *part, const struct older *older, int resume
     if (!resumes || older->record.root == NULL || older->state.lines == 0) {
         CLF__TRY(begin_anew(part, older, state));
         if (resumes) {
-            clf__log(CLF_LOG_NOTICE, "there is no %s to continue; it begins at line 1", part->path);
+            clf__log(CLF_LOG_NOTICE, "%s does not exist; the run starts at line 1", part->path);
         }
         return CLF_OK;
     }
@@ -257,7 +261,7 @@ clf_status part_begin(struct part *part, json_t *made_of, int inputs, int resume
         status = begin(part, &older, resumes, state);
     }
     clf__json_free(&older.record);
-    if (status != CLF_OK) { /* what was there stays */
+    if (status != CLF_OK) { /* keep existing files */
         fclose(part->file);
         part->file = NULL;
         if (is_new) {
@@ -273,7 +277,7 @@ clf_status part_continue(struct part *part, const struct part_state *state)
     if (fseeko(part->file, bytes, SEEK_SET) != 0 || ftruncate(fileno(part->file), bytes) != 0) {
         return fail_to_write(part);
     }
-    clf__log(CLF_LOG_NOTICE, "%s holds %lld lines, %lld of which failed; it continues at line %lld",
+    clf__log(CLF_LOG_NOTICE, "%s has %lld lines, %lld of which failed; the run continues at line %lld",
              part->path, state->lines, state->failed, state->lines + 1);
     return CLF_OK;
 }
@@ -300,7 +304,7 @@ static clf_status finish(struct part *part)
     return CLF_OK;
 }
 
-/* What is finished is recorded; where nothing is, nothing is left. */
+/* Records the finished lines; removes the files if there are none. */
 static void keep(struct part *part, const struct part_state *state)
 {
     if (state->lines > part->recorded) {

@@ -1,5 +1,6 @@
-/* An output file while it is not whole: OUTPUT.part holds the lines that are finished, and OUTPUT.part.json,
- * the record, says how many they are and what they are made of, so that a later run can continue there. */
+/* An incomplete output file. OUTPUT.part holds the finished lines. OUTPUT.part.json, the record, holds their
+ * number and describes their origin: clformer's version, the model, the flags and the input. A later run can
+ * continue. */
 #ifndef CLF_TOOLS_PART_H
 #define CLF_TOOLS_PART_H
 
@@ -12,48 +13,48 @@
 
 enum { PART_INPUTS = 2 };
 
-/* How far an output is. */
+/* The progress of an output. */
 struct part_state {
-    long long lines;              /* of each input that are finished */
-    long long failed, cut;        /* of these lines */
-    uint64_t inputs[PART_INPUTS]; /* hashes of these lines; CLF__FNV_BEGIN at the start */
+    long long lines;              /* finished lines of each input */
+    long long failed, cut;        /* number of finished lines that failed, that were cut */
+    uint64_t inputs[PART_INPUTS]; /* FNV-1a hash of the finished lines of each input */
 };
 
-/* Ended by part_close(), also after a failure. One that is zeroed is closed. */
+/* End with part_close(), also after a failure. A zeroed struct is closed. */
 struct part {
     const char *output;       /* borrowed */
     char *path, *record_path; /* OUTPUT.part, OUTPUT.part.json */
     FILE *file;               /* to print to; NULL before part_begin() */
     json_t *made_of;
     int inputs;
-    long long recorded; /* lines that the record says are finished */
-    long long bytes;    /* of these lines */
-    double record_at;   /* when the next record is due, in seconds */
+    long long recorded; /* number of lines in the record */
+    long long bytes;    /* size of these lines */
+    double record_at;   /* time of the next record, in seconds */
 };
 
-/* Whether the output can be made, as far as that is known without changing anything. */
+/* Checks that the output can be created, without changing a file. */
 clf_status part_open(struct part *out, const char *output);
 
-/* Makes the two files, or continues them.
+/* Creates or opens the two files.
  *
- * made_of: of made_of_describe(), which the part takes in any case. inputs: how many inputs the lines come
- * from, 1 or 2. resumes: to continue where both files exist. *state: where this run begins.
+ * made_of: from made_of_describe(); the part takes ownership, also on failure. inputs: number of inputs, 1
+ * or 2. resumes: 1 to continue existing files, 0 to replace them. *state: receives the progress of the
+ * earlier run.
  *
- * CLF_BAD_ARGUMENT, with nothing changed, where the files are another run's that still goes on or are not
- * clformer's; and with `resumes` where the record says that the lines are made of something else. */
+ * Returns CLF_BAD_ARGUMENT and changes nothing if another run is writing the files or if clformer did not
+ * write them; with resumes also if the recorded lines have another origin. */
 clf_status part_begin(struct part *part, json_t *made_of, int inputs, int resumes, struct part_state *state);
 
-/* Takes up where `state`, of part_begin(), says that the earlier run was, once its inputs are known to be the
- * same: what was written after that is cut off. */
+/* Continues after the recorded lines and removes the rest of the file. Call this after the inputs were
+ * compared with `state` from part_begin(). */
 clf_status part_continue(struct part *part, const struct part_state *state);
 
-/* `state` is how far the output is with what was printed to the file until now. It is recorded now and then.
- */
+/* Reports progress: `state` counts the lines printed to the file. Writes the record if it is due. */
 clf_status part_advance(struct part *part, const struct part_state *state);
 
-/* Where `status` is CLF_OK the output is whole: it gets its name. Otherwise what is finished is recorded and
- * kept, or both files are removed where nothing is; `status` is returned. *kept (may be NULL): how many lines
- * are there to continue from. Closing it again does nothing. */
+/* Closes the output. With CLF_OK the file is complete and gets its name. Any other status is returned;
+ * finished lines are recorded and kept, and without finished lines both files are removed. *kept (may be
+ * NULL): number of lines to continue from. Closing again does nothing. */
 clf_status part_close(struct part *part, const struct part_state *state, clf_status status, long long *kept);
 
 #endif

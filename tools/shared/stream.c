@@ -7,8 +7,8 @@
 #include "shared/made_of.h"
 #include "translate/internal.h"
 
-/* Windows whose results come while they are worked on are large, for at the end of one a device has less and
- * less to do. Others end when a device had some batches of lines, so that results are seen soon, too. */
+/* Windows are large if their results are printed during the work, because devices are not full at the end of
+ * a window. Otherwise a window has a few batches, so that results are printed early. */
 enum {
     EARLY_WINDOW_LINES = 8192,
     LATE_WINDOW_LINES = 512,
@@ -49,7 +49,7 @@ static void count_line(struct part_state *done, const struct window *windows, in
     done->lines++;
 }
 
-/* Prints the first lines of the window that are known and were not printed yet. */
+/* Prints the answers to the next lines of the window, up to the first line without an answer. */
 static void print_ready(struct stream *stream)
 {
     const struct window *window = &stream->windows[0];
@@ -151,7 +151,7 @@ static int make_translator(struct stream *stream)
     return created == CLF_OK ? EXIT_DONE : report_failure(created);
 }
 
-/* The file of the results, once the model and the options are known to be good. */
+/* Creates or opens the output file, after the model and the options were checked. */
 static int begin_part(struct stream *stream, int takes)
 {
     json_t *made_of;
@@ -205,7 +205,7 @@ static int work_on_window(struct stream *stream)
         return EXIT_FAILED;
     }
     if (status != CLF_OK && signals_interrupted(NULL)) {
-        return EXIT_DONE; /* told by run_windows() */
+        return EXIT_DONE; /* run_windows() reports it */
     }
     stream->failure = clf__failure_keep(status);
     return status == CLF_OK ? EXIT_DONE : EXIT_FAILED;
@@ -233,15 +233,13 @@ static int report_incomplete(const struct stream *stream)
                 done->cut == 1 ? "was" : "were");
     }
     if (stream->failed_before > 0) {
-        fprintf(stderr,
-                "clformer: %lld of %lld lines failed, %lld of them in the run that this one continued\n",
+        fprintf(stderr, "clformer: %lld of %lld lines failed, %lld of them in the earlier run\n",
                 done->failed, done->lines, stream->failed_before);
     }
     return done->failed > 0 ? EXIT_FAILED : done->cut > 0 ? EXIT_CUT : EXIT_DONE;
 }
 
-/* Reads the lines of the input that are finished, and sees that they are the ones that the output was made
- * of. */
+/* Skips the finished lines of the input and checks their hash. */
 static int skip_finished(struct stream *stream)
 {
     struct part_state read = {.inputs = {CLF__FNV_BEGIN, CLF__FNV_BEGIN}};
@@ -259,16 +257,17 @@ static int skip_finished(struct stream *stream)
     }
     stream->windows[0].count = 0;
     if (signals_interrupted(NULL)) {
-        return EXIT_DONE; /* told by run_windows() */
+        return EXIT_DONE; /* run_windows() reports it */
     }
     for (int side = 0; side < stream->sides; side++) {
         if (read.lines < lines || read.inputs[side] != stream->done.inputs[side]) {
             stream->failure = clf__failure_keep(clf__fail(
                 CLF_BAD_ARGUMENT,
-                "%s is made of another input: %s %s %lld lines that are finished; give the same input, or "
-                "leave --resume out to begin again",
+                "%s: the input differs: %s %s %lld finished lines; use the same input, or remove --resume to "
+                "start "
+                "again",
                 stream->sink.part.path, stream->readers[side].name,
-                read.lines < lines ? "ends before the" : "is not the same in the first", lines));
+                read.lines < lines ? "ends before the end of the" : "has changed within the", lines));
             return EXIT_FAILED;
         }
     }
@@ -283,7 +282,7 @@ static int end_output(struct stream *stream, int status)
         stream->failure = clf__failure_keep(sink_close(&stream->sink, &stream->done, CLF_OK, &stream->kept));
         return report_incomplete(stream);
     }
-    /* At once: whoever waits for a rank that was killed is killed soon, too. */
+    /* First of all: MPI soon kills a process that waits for a killed rank. */
     sink_close(&stream->sink, &stream->done, CLF_INTERRUPTED, &stream->kept);
     return status;
 }
@@ -357,7 +356,7 @@ int stream_run(struct stream *stream, stream_function *function, int takes, int 
     if (status == EXIT_DONE && stream_is_first(stream)) {
         clf_status opened = sink_open(&stream->sink, stream->flags.output);
         if (opened == CLF_OK && stream->flags.resume && !stream->sink.is_part) {
-            opened = clf__fail(CLF_BAD_ARGUMENT, "--resume continues the file of --output: name one");
+            opened = clf__fail(CLF_BAD_ARGUMENT, "--resume continues an output file; add --output FILE");
         }
         status = opened == CLF_OK ? EXIT_DONE : report_failure(opened);
     }
@@ -367,8 +366,7 @@ int stream_run(struct stream *stream, stream_function *function, int takes, int 
     }
     status = run_rank(stream);
     if (stream->kept > 0 && status != EXIT_WRONG_CALL && !stream->flags.quiet) {
-        fprintf(stderr,
-                "clformer: %s.part keeps the first %lld line%s; the same call with --resume continues\n",
+        fprintf(stderr, "clformer: %s.part keeps the first %lld line%s; add --resume to continue\n",
                 stream->flags.output, stream->kept, stream->kept == 1 ? "" : "s");
     }
     if (stream->flags.verbose) {

@@ -19,7 +19,7 @@ struct clf__model_description;
 #define CLF__OPENAI_FAMILY "whisper"
 /* The words of "length_rule" that are a family's own. */
 /* clang-format off */
-#define CLF__FAMILY_LENGTH_RULES { "jadore", CLF__LENGTH_JADORE }
+#define CLF__FAMILY_LENGTH_RULES { "jadore", CLF__LENGTH_INCLUDING_START }
 /* clang-format on */
 
 enum { CLF__MOST_SPECIALS = 4, CLF__MOST_RECIPE_DEFAULTS = 4 };

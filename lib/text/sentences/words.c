@@ -15,7 +15,7 @@ static const char never[] =
     /* German */ " hr hrn frl fam dipl z.b d.h d.i i.d.r i.a i.allg v.a u.u z.t z.z z.zt m.e u.e d.j i.v o.g "
     "vgl bzw ca evtl "
     "uffz ggf ggfs inkl exkl zzgl abzgl sog gegr geb gest verst verh ehem allg insb insbes bspw einschl "
-    "bezgl bzgl "
+    "bezgl bzgl abt "
     "betr ungef vorauss vmtl wg zw "
     /* French */ " mme mmes mlle mlles mgr p.ex c.-à-d c.à.d boul bld bvd fbg éts sté "
     /* Spanish */ " sra sras sres srta srtas dña dres dras lic lcda lcdo gral cnel tte sgto almte hno hna "
@@ -23,7 +23,8 @@ static const char never[] =
     "excmo excma exmo exma ilmo ilma p.ej v.gr avda avd ctra pza plza urb ntra apdo aprox máx mín dpto depto "
     /* Italian */ " sig sigg sig.ra sig.na sig.ri dott dott.ssa dott.ri dr.ssa prof.ssa proff avv ing geom "
     "rag cav l'on serg "
-    "dell'on all'on dall'on gr.uff f.lli p.za p.zza v.le c.so l.go ad_es per_es p.es cfr spett egr ill.mo "
+    "psicol dell'on all'on dall'on gr.uff f.lli p.za p.zza v.le c.so l.go ad_es per_es p.es cfr spett egr "
+    "ill.mo "
     /* Portuguese */ " dra profa enga sarg av p.ex v.ex v.exa s.exa pça trav rod "
     /* Russian */ " т.е т.к т.н т.о т.ч напр см проф акад доц инж ул просп пр-т пл наб пер бул бульв мкр пос "
     "пгт дер тов "
@@ -39,9 +40,11 @@ static const char before_numbers[] =
     "fig figs figg abb abbn tab tabs tabb tabl taf vol vols voll chap chaps cap caps capp kap eq eqs sec "
     "sect "
     "secs sez sér ser "
-    "séc sécs abt bd bde ziff rn rdnr anm ann app ref réf tel tél teléf tlf tlfno cell fax ext al lin vers "
+    "séc sécs bât esc int bd bde ziff rn rdnr anm ann app ref réf tel tél teléf tlf tlfno cell fax ext al "
+    "lin vers "
     "ver bl ed aufl "
     "ausg jg sp env max min mind est edif blq ap tít lett apt apto rm bk fol inc d.lgs d.l d.m d.p.r "
+    "lun mié jue vie sáb dom "
     "рис табл ауд эт стр гл разд ст пп подп кв д корп оф т вып род ум тел доб ред прим прил илл ";
 /* Months, which are before numbers as well. */
 static const char short_months[] =
@@ -107,7 +110,8 @@ static const char starters[] =
     "voilà selon "
     "malgré merci "
     /* Italian */
-    " lo gli i uno una egli lui lei noi voi loro io essa essi questo questa questi queste quello quella "
+    " suo sua suoi sue mio mia miei mie tuo tua lo gli i uno una egli lui lei noi voi loro io essa essi "
+    "questo questa questi queste quello quella "
     "quelli ciò chi che "
     "cosa dove quando come perché quale quanto e ed o ma però quindi poi allora dopo prima nel nella nei "
     "nelle nello al "
