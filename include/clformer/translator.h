@@ -288,8 +288,8 @@ clf_status clf_translator_prepare(struct clf_translator *translator);
 void clf_translator_free(struct clf_translator *translator);
 
 /**
- * Translates lines with continuous batching: when a line is finished, a waiting line takes its place. Lines are
- * processed in groups of consecutive lines, longest first within a group.
+ * Translates lines with continuous batching: when a line is finished, a waiting line takes its place. Lines
+ * are processed in groups of consecutive lines, longest first within a group.
  *
  * @param out receives (count) translations in the order of the lines; free them with clf_translations_free().
  * @param translator the translator.

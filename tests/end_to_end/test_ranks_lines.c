@@ -171,10 +171,12 @@ static void test_lines_are_answered_as_they_come(void **state)
     assert_int_equal(coprocess_end(&coprocess), 0);
 }
 
+/* One sentence, and perhaps the one that names the finished lines. */
 static void check_said(const struct process_result *result, int status, const char *sentence)
 {
-    if (result->status != status || process_count(own_errors(result), "\n") != 1 ||
-        strstr(own_errors(result), sentence) == NULL) {
+    const char *errors = own_errors(result);
+    int sentences = process_count(errors, "\n") - process_count(errors, "/out.part keeps the first ");
+    if (result->status != status || sentences != 1 || strstr(errors, sentence) == NULL) {
         fail_msg("wanted %d and \"%s\", not %d and %s", status, sentence, result->status, result->errors);
     }
 }
