@@ -1,22 +1,23 @@
 /* Scaled dot-product attention in one pass. For each sequence, head h and query i of it, over its keys j:
  *
- *     s[j] = scale * q[i] . k[j] + relative[h][clamp(j - i, -R, R) + R] + additive[i][j], -inf where i must not look
- *     y[i] = sum_j exp(s[j] - m) v[j] / sum_j exp(s[j] - m), m = max_j s[j]; zeros where every s[j] is -inf
+ *     s[j] = scale * q[i] . k[j] + relative[h][clamp(j - i, -R, R) + R] + additive[i][j], -inf if i must not see j
+ *     y[i] = sum_j exp(s[j] - m) v[j] / sum_j exp(s[j] - m), m = max_j s[j]; zeros if every s[j] is -inf
  *
- * q (query rows, heads * KEY_WIDTH), k (key rows, heads * KEY_WIDTH), v (key rows, heads * VALUE_WIDTH),
- * y (query rows, heads * VALUE_WIDTH); ranges (sequences, 4) of { first query, queries, first key, keys }.
- * Keys are taken in tiles from the first one on, with a running maximum and sum, so a query's result depends
- * on nothing but its own sequence.
+ * q (query rows, heads * KEY_WIDTH), k (key rows, heads * KEY_WIDTH), v (key rows, heads * VALUE_WIDTH), y
+ * (query rows, heads * VALUE_WIDTH); ranges (sequences, 4) of { first query, queries, first key, keys }.
+ * Keys are processed in tiles from the first one on, with a running maximum and sum, so a query's result
+ * depends only on its sequence.
  *
- * Macros: KEY_WIDTH, VALUE_WIDTH (of one head); HAS_DROPOUT for kernels that drop weights; RESULT_PRECISION
- * (result.cl); the GPU form takes IS_ALIGNED, where every fourth column of all of q, k and v starts on 16 bytes. */
+ * Macros: KEY_WIDTH, VALUE_WIDTH (of one head); HAS_DROPOUT for kernels that drop weights;
+ * RESULT_PRECISION (result.cl); the GPU variant has IS_ALIGNED if every fourth column of all of q, k and v
+ * starts on 16 bytes. */
 #if !defined(KEY_WIDTH) || !defined(VALUE_WIDTH)
 #error "attention.cl needs KEY_WIDTH and VALUE_WIDTH"
 #endif
 
 #include "include/attention_blocks.cl"
 
-/* ---- the CPU form: a work-item takes block_queries queries of one head of one sequence ---- */
+/* ---- CPU variant: a work-item computes block_queries queries of one head of one sequence ---- */
 
 CPU_KERNEL void attention_forward_cpu(ATTENTION_ARGUMENTS)
 {
@@ -27,23 +28,25 @@ CPU_KERNEL void attention_forward_cpu(ATTENTION_ARGUMENTS)
     }
 }
 
-/* ---- the GPU form ----
+/* ---- GPU variant ----
  *
- * A group takes QUERIES queries of one head of one sequence and up to 64 value columns, and their keys in tiles of 64. Each
- * work-item holds four queries' scores of four keys, and their sums of four columns: 16 products for every two loads of four
- * floats from local memory. Queries and keys come there by DEPTH columns, values by DEPTH rows, and while such a chunk is worked
- * on, the next one is on its way into registers. Between the two products the scores lie in local memory, where four work-items
- * a query mask them and make weights of them.
+ * A group computes QUERIES queries of one head of one sequence and up to 64 value columns, with keys in
+ * tiles of 64. Each work-item holds four queries' scores of four keys, and their sums of four columns: 16
+ * products for every two loads of four floats from local memory. Queries and keys are loaded there by
+ * DEPTH columns, values by DEPTH rows, and during the computation of a chunk the next one is loaded into
+ * registers. Between the two multiplications the scores are in local memory, where four work-items per
+ * query mask them and turn them into weights.
  *
- * A work-item's queries start at 4 * ROW_PLACE, its keys and columns at 4 * PLACE: neighbours load 64 and 128 bytes in one piece
- * from local memory, and with 32 keys or columns half of a group's sub-groups are free. */
+ * A work-item's queries start at 4 * ROW_PLACE, its keys and columns at 4 * PLACE: neighbours load 64 and
+ * 128 contiguous bytes from local memory, and with 32 keys or columns half of a group's sub-groups are
+ * free. */
 #define ITEMS       TILE_GROUP
 #define QUERIES     CLF__BLOCK_QUERIES
 #define KEYS        CLF__BLOCK_KEYS /* of a tile */
 #define DEPTH       CLF__BLOCK_DEPTH
-#define KEY_PITCH   (KEYS + 4) /* of a column of keys: four columns further on half of the banks lie between */
+#define KEY_PITCH   (KEYS + 4) /* stride of a column of keys: four columns are half of the banks apart */
 #define QUERY_PITCH (QUERIES + 4)
-#define STAGE       CLF__BLOCK_STAGE /* floats of a chunk; one of values takes fewer */
+#define STAGE       CLF__BLOCK_STAGE /* floats of a chunk; a chunk of values is smaller */
 #define SLICES      ((VALUE_WIDTH + 63) / 64)
 #define SLICE       (((VALUE_WIDTH + SLICES - 1) / SLICES + 3) / 4 * 4) /* columns of a group's sums */
 
@@ -51,7 +54,7 @@ CPU_KERNEL void attention_forward_cpu(ATTENTION_ARGUMENTS)
 #define ROW_PLACE (ITEM % 4 + ITEM / 64 * 4)
 #define PLACE     (ITEM / 4 % 16)
 
-/* Where the fast one is known to be good, and to be 0 of -inf. */
+/* A fast function on devices where it is known to be accurate, and to be 0 at -inf. */
 #if defined(__NV_CL_C_VERSION) || defined(__AMDGCN__)
 #define EXP2 native_exp2
 #else
@@ -63,7 +66,7 @@ struct block {
     float4 s0, s1, s2, s3;
 };
 
-/* block += the queries' values times what each of the keys or columns has. */
+/* block += the queries' values times the values of the keys or columns. */
 static inline void add_outer(struct block *block, float4 queries, float4 others)
 {
     block->s0 = fma(queries, (float4)(others.x), block->s0);
@@ -72,13 +75,13 @@ static inline void add_outer(struct block *block, float4 queries, float4 others)
     block->s3 = fma(queries, (float4)(others.w), block->s3);
 }
 
-/* A work-item's part of a chunk on its way: fours of keys k and queries q, or of values k. */
+/* A work-item's prefetch registers for a chunk: fours of keys k and queries q, or of values k. */
 struct chunk {
     float4 k0, k1, q;
 };
 #define EACH_FOUR(DO) DO(0) DO(1)
 #if KEYS * DEPTH != 2 * 4 * ITEMS
-#error "a work-item brings two fours of a chunk"
+#error "a work-item loads two fours of a chunk"
 #endif
 
 /* The rows of a task: its queries, and the keys and values of its sequence. */
@@ -91,13 +94,13 @@ struct sources {
 #define LOCAL_FOUR(p)  (*(__local float4 *)(p))
 #define READ_FOUR(p)   (*(const __local float4 *)(p))
 
-/* Of queries and keys a work-item brings four columns of row FETCH_ROW and of those ITEMS / 4 further on: 16 rows next to each
- * other of 32 bytes together, which lie column by column in different banks. */
+/* For queries and keys a work-item loads four columns of row FETCH_ROW and of the row ITEMS / 4 further:
+ * 16 neighbouring rows of 32 contiguous bytes, whose columns are in different banks. */
 #define FETCH_ROW    (ITEM % 16 + ITEM / 32 % (ITEMS / 64) * 16)
 #define FETCH_COLUMN ((ITEM / 16 % 2 + ITEM / (ITEMS / 2) * 2) * 4)
 
-/* Columns d .. d + DEPTH - 1 of the queries and of the width keys from `tile` on. Beyond the last row or column is another one:
- * nobody looks at what comes of it. */
+/* Loads columns d .. d + DEPTH - 1 of the queries and of the `width` keys from `tile` on. Another row or
+ * column replaces those beyond the last; its results are not used. */
 static inline void fetch_products(struct chunk *chunk, const struct sources *from, int tile, int width, int d)
 {
 #ifdef IS_ALIGNED
@@ -140,7 +143,8 @@ static inline void put_products(__local float *stage, const struct chunk *chunk,
 #endif
 }
 
-/* Values: DEPTH rows from `key` on, of which `width` are there. Beyond the last row is that one again, its weights are 0. */
+/* Values: DEPTH rows from `key` on, of which `width` exist. The last row replaces those beyond it, with
+ * weights of 0. */
 static inline void fetch_values(struct chunk *chunk, const struct sources *from, int key, int width)
 {
 #ifdef IS_ALIGNED
@@ -167,7 +171,7 @@ static inline void put_values(__local float *stage, const struct chunk *chunk, c
 #endif
 }
 
-/* scores += the products of a chunk's first `columns` columns, in their order. */
+/* scores += the products of a chunk's first `columns` columns, in order. */
 static inline void add_products(struct block *scores, const __local float *stage, int columns)
 {
     const __local float *k = stage + PLACE * 4, *q = stage + DEPTH * KEY_PITCH + ROW_PLACE * 4;
@@ -187,7 +191,7 @@ static inline void put_scores(__local float *weights, const struct block *scores
     LOCAL_FOUR(to + 3 * QUERIES) = scores->s3 * scale;
 }
 
-/* sums += the values of a chunk by their weights, in their order. */
+/* sums += the weighted values of a chunk, in order. */
 static inline void sum_values(struct block *sums, const __local float *weights, const __local float *stage)
 {
     const __local float *weight = weights + ROW_PLACE * 4, *value = stage + PLACE * 4;
@@ -197,7 +201,7 @@ static inline void sum_values(struct block *sums, const __local float *weights, 
     }
 }
 
-/* sums *= what each query has. */
+/* sums *= the factor of each query. */
 static inline void rescale(struct block *sums, const __local float *shares)
 {
     float4 own = READ_FOUR(shares + ROW_PLACE * 4);
@@ -207,19 +211,20 @@ static inline void rescale(struct block *sums, const __local float *shares)
     sums->s3 *= own;
 }
 
-/* ---- between the products: four work-items a query, of 16 keys of a tile each ---- */
+/* ---- between the multiplications: four work-items per query, with 16 keys of a tile each ---- */
 
 #define PART (KEYS / 4)
 
-/* The query whose weights a work-item makes, the last key that it sees, and what masks it: hidden, bias (the head's) and
- * terms (the query's) may be null. */
+/* The query whose weights a work-item computes, the last key that it sees, and its masks: hidden, bias
+ * (the head's) and terms (the query's) may be null. */
 struct view {
     int query, last, reach;
     const __global int *hidden;
     const __global float *bias, *terms;
 };
 
-/* Adds what the masks say to the scores of a part's keys, `key` .., of one query. Scores are times log2(e). */
+/* Adds the masks to the scores of one query for a part's keys, from `key` on. Scores are multiplied by
+ * log2(e). */
 static inline void mask_part(__local float *scores, int key, const struct view *view)
 {
 #pragma unroll 1
@@ -269,7 +274,7 @@ static inline float weigh_part(__local float *scores, float subtracted)
 }
 
 #ifdef HAS_DROPOUT
-/* Drops the weights of a part's keys, `key` ..; row is the query's in the mask. */
+/* Drops weights of a part's keys, from `key` on; row is the query's row in the mask. */
 static inline void drop_part(__local float *weights, int key, int row, DROPOUT_ARGUMENTS)
 {
 #pragma unroll 1
@@ -283,7 +288,7 @@ static inline void drop_part(__local float *weights, int key, int row, DROPOUT_A
 }
 #endif
 
-/* What a query's four work-items have each, one of them `place`. */
+/* The values of a query's four work-items, of which one is `place`. */
 #define PARTS_OF(parts, place)                                                                                         \
     (float4)((parts)[place], (parts)[place + QUERIES], (parts)[place + 2 * QUERIES], (parts)[place + 3 * QUERIES])
 
@@ -306,7 +311,8 @@ static inline void put_outputs(__global result_element *y, int y_stride, int cou
     barrier(CLK_LOCAL_MEM_FENCE);
     rescale(sums, shares);
     __global result_element *to = y + (size_t)row * y_stride + column;
-    /* Every query in turn comes first in the vectors: unrolled, compilers keep four addresses all the time. */
+    /* Rotates the vectors so that each query is first in turn: in an unrolled loop compilers keep four
+     * addresses in registers. */
 #pragma unroll 1
     for (int i = 0; i < 4 && row + i < count && column < columns; i++, to += y_stride) {
         store_result_quad((float4)(sums->s0.x, sums->s1.x, sums->s2.x, sums->s3.x), to, columns - column);
@@ -318,14 +324,15 @@ static inline void put_outputs(__global result_element *y, int y_stride, int cou
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* memory: STAGE + KEYS * QUERIES + ITEMS + QUERIES floats. It comes as a parameter: PoCL 3.1 leaves what a kernel of this size
- * declares itself in one place for all its threads. */
+/* memory: STAGE + KEYS * QUERIES + ITEMS + QUERIES floats. A parameter, because PoCL 3.1 gives arrays that
+ * are declared in a kernel of this size one address for all its threads. */
 GPU_KERNEL_OF(ITEMS) void attention_forward_gpu(__local float4 *memory, ATTENTION_ARGUMENTS)
 {
     __local float *stage = (__local float *)memory, *weights = stage + STAGE;
     __local float *parts = weights + KEYS * QUERIES, *shares = parts + ITEMS;
     int item = ITEM, place = item % QUERIES, own_key = item / QUERIES * PART;
-    __local float *own = weights + own_key * QUERIES + place; /* the scores that it makes weights of */
+    __local float *own = weights + own_key * QUERIES + place; /* the scores that this work-item turns into
+                                                               * weights */
     int blocks = (sizes.max_queries + QUERIES - 1) / QUERIES;
     int tasks = sizes.sequences * sizes.heads * blocks * SLICES;
     for (int task = (int)get_group_id(0); task < tasks; task += (int)get_num_groups(0)) {
@@ -355,7 +362,7 @@ GPU_KERNEL_OF(ITEMS) void attention_forward_gpu(__local float4 *memory, ATTENTIO
         if (additive) {
             view.terms = ROW(additive, (size_t)sequence * sizes.max_queries + query);
         }
-        /* Keys that all of the queries see as they are. */
+        /* Keys that all of the queries see without masks. */
         int plain = hidden || relative || additive ? 0 : sizes.causal ? min(first + shift + 1, keys) : keys;
         struct running running = {-INFINITY, 0.0f};
         struct block sums = {0.0f, 0.0f, 0.0f, 0.0f};
@@ -395,7 +402,8 @@ GPU_KERNEL_OF(ITEMS) void attention_forward_gpu(__local float4 *memory, ATTENTIO
             }
             barrier(CLK_LOCAL_MEM_FENCE);
             float largest = fmax(running.maximum, max4(PARTS_OF(parts, place)));
-            /* A query that has seen nothing yet: subtracting 0 instead of -inf gives weights 0, not NaN. */
+            /* For a query that has seen no key yet, subtracting 0 instead of -inf gives weights 0, not
+             * NaN. */
             float subtracted = largest == -INFINITY ? 0.0f : largest;
             float factor = EXP2(running.maximum - subtracted);
             running.maximum = largest;

@@ -17,16 +17,20 @@ enum { CLF_AUDIO_RATE = 16000 }; /* sample rate of all audio in this library, in
 struct clf_audio;
 
 /**
- * Opens a recording in any format that libsndfile reads (WAV, FLAC, OGG, MP3, ...), with a sample rate of
- * 1,000 to 1,000,000 Hz and any number of channels. Channels are averaged. A pipe is copied to a temporary
- * file first, because a pipe can be read only once.
+ * Opens a recording in any format that libsndfile reads (WAV, FLAC, OGG, MP3, ...) or, in a library built
+ * with FFmpeg, that FFmpeg reads (M4A, MP4, WebM, WMA, AAC, ...; of several audio streams, the one that
+ * av_find_best_stream() chooses), with a sample rate of 1,000 to 1,000,000 Hz and any number of channels.
+ * Channels are averaged. A pipe is copied to a temporary file first, because a pipe can be read only once.
+ *
+ * The first recording that libsndfile refuses sets FFmpeg's log callback (av_log_set_callback()) for the
+ * process: errors and warnings of this library quote FFmpeg's messages, which are not printed.
  *
  * @param out receives the recording; free it with clf_audio_free().
  * @param path path of a file or pipe, UTF-8; "-" is standard input.
  * @return CLF_FILE if the file cannot be read, CLF_FORMAT if it is not a recording or holds no samples,
  *         CLF_UNSUPPORTED if the library was built without libsndfile and soxr.
  */
-clf_status clf_audio_open(struct clf_audio **out, const char *path);
+CLF_API clf_status clf_audio_open(struct clf_audio **out, const char *path);
 
 /**
  * Opens a file of samples without a header: signed 16-bit little-endian, one channel.
@@ -36,7 +40,7 @@ clf_status clf_audio_open(struct clf_audio **out, const char *path);
  * @param rate sample rate in Hz, 1,000 to 1,000,000.
  * @return the errors of clf_audio_open(); CLF_BAD_ARGUMENT if rate is out of range.
  */
-clf_status clf_audio_open_raw(struct clf_audio **out, const char *path, int rate);
+CLF_API clf_status clf_audio_open_raw(struct clf_audio **out, const char *path, int rate);
 
 /**
  * Opens samples in memory.
@@ -47,7 +51,7 @@ clf_status clf_audio_open_raw(struct clf_audio **out, const char *path, int rate
  * @param count number of samples.
  * @return CLF_OUT_OF_MEMORY, or CLF_BAD_ARGUMENT for NULL.
  */
-clf_status clf_audio_open_samples(struct clf_audio **out, const float *samples, size_t count);
+CLF_API clf_status clf_audio_open_samples(struct clf_audio **out, const float *samples, size_t count);
 
 /**
  * Reads the next samples. Values outside -1 to 1 are clipped.
@@ -56,26 +60,27 @@ clf_status clf_audio_open_samples(struct clf_audio **out, const float *samples, 
  * @param samples array of at least `wanted` elements.
  * @param wanted number of samples to read.
  * @param count receives the number of samples read; less than `wanted` only at the end.
- * @return CLF_FORMAT if the remaining data is damaged or truncated, or a sample is not a number.
+ * @return CLF_FORMAT if the remaining data is damaged or truncated, or a sample is not a number. Packets
+ *         that FFmpeg cannot decode are left out, and a warning (clf_log_set()) names the first of them.
  */
-clf_status clf_audio_read(struct clf_audio *audio, float *samples, size_t wanted, size_t *count);
+CLF_API clf_status clf_audio_read(struct clf_audio *audio, float *samples, size_t wanted, size_t *count);
 
 /** Seeks to the beginning; the next read returns the same samples again. Errors as clf_audio_read(). */
-clf_status clf_audio_rewind(struct clf_audio *audio);
+CLF_API clf_status clf_audio_rewind(struct clf_audio *audio);
 
 /** Returns the number of samples at CLF_AUDIO_RATE according to the file's header; 0 if the header does not
  * hold it. */
-int64_t clf_audio_length(const struct clf_audio *audio);
+CLF_API int64_t clf_audio_length(const struct clf_audio *audio);
 
 /** Returns the path for use in messages; "standard input" for "-", "samples" for samples in memory. The
  * string is owned by the recording. */
-const char *clf_audio_name(const struct clf_audio *audio);
+CLF_API const char *clf_audio_name(const struct clf_audio *audio);
 
 /** Frees a recording; NULL is ignored. */
-void clf_audio_free(struct clf_audio *audio);
+CLF_API void clf_audio_free(struct clf_audio *audio);
 
 /** Returns 1 if the library was built with libsndfile and soxr and can read audio files, else 0. */
-int clf_audio_reads_files(void);
+CLF_API int clf_audio_reads_files(void);
 
 #ifdef __cplusplus
 }

@@ -33,8 +33,9 @@ struct clf_bleu {
  * @return CLF_TEXT with the line number if a line is not UTF-8; CLF_BAD_ARGUMENT for a negative count, a line
  *         that is NULL or an unknown value of `words`.
  */
-clf_status clf_bleu_corpus(struct clf_bleu *out, const char *const *hypotheses, const char *const *references,
-                           int count, clf_bleu_words words, int lower_case);
+CLF_API clf_status clf_bleu_corpus(struct clf_bleu *out, const char *const *hypotheses,
+                                   const char *const *references, int count, clf_bleu_words words,
+                                   int lower_case);
 
 #ifdef __cplusplus
 }

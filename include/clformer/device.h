@@ -129,10 +129,10 @@ struct clf_device_options {
  * @param out receives the list; free it with clf_device_list_free().
  * @return CLF_OUT_OF_MEMORY, or CLF_DEVICE if the platforms cannot be listed.
  */
-clf_status clf_device_list_create(struct clf_device_list **out);
+CLF_API clf_status clf_device_list_create(struct clf_device_list **out);
 
 /** Returns the number of devices in a list. */
-int clf_device_list_count(const struct clf_device_list *list);
+CLF_API int clf_device_list_count(const struct clf_device_list *list);
 
 /**
  * Returns one device of a list.
@@ -141,10 +141,10 @@ int clf_device_list_count(const struct clf_device_list *list);
  * @param index 0 to count - 1; any other index gives NULL.
  * @return the device, owned by the list.
  */
-const struct clf_device_info *clf_device_list_at(const struct clf_device_list *list, int index);
+CLF_API const struct clf_device_info *clf_device_list_at(const struct clf_device_list *list, int index);
 
 /** Frees a list; NULL is ignored. */
-void clf_device_list_free(struct clf_device_list *list);
+CLF_API void clf_device_list_free(struct clf_device_list *list);
 
 /**
  * Opens a device and checks with a first small kernel that it works. On a GPU the check also runs matrix
@@ -167,8 +167,24 @@ void clf_device_list_free(struct clf_device_list *list);
  *         next candidate named in clf_last_error(). A default device that fails the check is skipped with a
  *         logged warning.
  */
-clf_status clf_device_open(struct clf_device **out, const char *selector,
-                           const struct clf_device_options *options);
+CLF_API clf_status clf_device_open(struct clf_device **out, const char *selector,
+                                   const struct clf_device_options *options);
+
+/**
+ * Opens the device of an OpenCL context that the program created, so that both can use the same memory and
+ * the same queue.
+ *
+ * @param out receives the device; close it with clf_device_close() after freeing everything created on it.
+ * @param context a cl_context with a single device. It is retained until the device is closed.
+ * @param queue an in-order cl_command_queue of this context; retained likewise. Commands of the program and
+ * of the library are executed in the order in which they are enqueued. NULL lets the library create a queue.
+ * @param options as in clf_device_open(); options->profile needs a queue with CL_QUEUE_PROFILING_ENABLE.
+ * @return CLF_BAD_ARGUMENT if the context has several devices, or the queue belongs to another context,
+ *         executes out of order or takes no times; CLF_NO_DEVICE if clf_device_list_create() does not list
+ * the device; else as clf_device_open().
+ */
+CLF_API clf_status clf_device_open_context(struct clf_device **out, void *context, void *queue,
+                                           const struct clf_device_options *options);
 
 /**
  * Opens all devices that a list of selectors matches: "0,2", "gpu*", "all".
@@ -184,14 +200,14 @@ clf_status clf_device_open(struct clf_device **out, const char *selector,
  * @return the errors of clf_device_open(). If several devices are selected, devices that fail are skipped
  *         with a logged warning; the call fails only if none is left.
  */
-clf_status clf_devices_open(struct clf_device ***out, int *count, const char *selectors,
-                            const struct clf_device_options *options);
+CLF_API clf_status clf_devices_open(struct clf_device ***out, int *count, const char *selectors,
+                                    const struct clf_device_options *options);
 
 /** Closes the `count` devices of clf_devices_open() and frees the array; NULL is ignored. */
-void clf_devices_close(struct clf_device **devices, int count);
+CLF_API void clf_devices_close(struct clf_device **devices, int count);
 
 /** Returns the description of an opened device, owned by the device. */
-const struct clf_device_info *clf_device_describe(const struct clf_device *device);
+CLF_API const struct clf_device_info *clf_device_describe(const struct clf_device *device);
 
 /* The total of all launches of one kernel. */
 struct clf_kernel_time {
@@ -215,10 +231,11 @@ struct clf_kernel_time {
  * @param count receives the number of kernels; 0 if the device was opened without options.profile.
  * @return CLF_DEVICE if an enqueued command failed.
  */
-clf_status clf_device_profile(struct clf_device *device, const struct clf_kernel_time **out, int *count);
+CLF_API clf_status clf_device_profile(struct clf_device *device, const struct clf_kernel_time **out,
+                                      int *count);
 
 /** Waits for all enqueued work and clears the times. Errors as clf_device_profile(). */
-clf_status clf_device_profile_reset(struct clf_device *device);
+CLF_API clf_status clf_device_profile_reset(struct clf_device *device);
 
 /* The peak rates of a device per second, measured by small kernels of its kernel variant. */
 struct clf_device_peaks {
@@ -237,7 +254,7 @@ struct clf_device_peaks {
  * @param out receives the peaks; owned by the device and valid until the next call of this function.
  * @return CLF_DEVICE, CLF_BUILD or CLF_DEVICE_MEMORY.
  */
-clf_status clf_device_measure_peaks(struct clf_device *device, const struct clf_device_peaks **out);
+CLF_API clf_status clf_device_measure_peaks(struct clf_device *device, const struct clf_device_peaks **out);
 
 /**
  * Writes newly compiled programs to the cache and closes the device.
@@ -245,7 +262,7 @@ clf_status clf_device_measure_peaks(struct clf_device *device, const struct clf_
  * @param device NULL is ignored. Close the device before the program ends: some drivers do not work in an
  *     exit handler.
  */
-void clf_device_close(struct clf_device *device);
+CLF_API void clf_device_close(struct clf_device *device);
 
 #ifdef __cplusplus
 }

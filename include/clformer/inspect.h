@@ -22,10 +22,10 @@ extern "C" {
  *         config.json; tensors have no minimum, maximum and mean; "cannot_run" is the reason. With every
  *         other error *json is NULL.
  */
-clf_status clf_inspect(char **json, const char *folder);
+CLF_API clf_status clf_inspect(char **json, const char *folder);
 
 /** Frees a string that the library returned; NULL is ignored. */
-void clf_string_free(char *string);
+CLF_API void clf_string_free(char *string);
 
 #ifdef __cplusplus
 }

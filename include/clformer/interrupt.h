@@ -3,6 +3,8 @@
 #ifndef CLFORMER_INTERRUPT_H
 #define CLFORMER_INTERRUPT_H
 
+#include <clformer/version.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -18,7 +20,7 @@ typedef int clf_interrupt_function(void *user);
  *     the function.
  * @param user passed to function unchanged; owned by the caller and valid while the function is set.
  */
-void clf_interrupt_set(clf_interrupt_function *function, void *user);
+CLF_API void clf_interrupt_set(clf_interrupt_function *function, void *user);
 
 #ifdef __cplusplus
 }

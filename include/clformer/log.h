@@ -2,6 +2,8 @@
 #ifndef CLFORMER_LOG_H
 #define CLFORMER_LOG_H
 
+#include <clformer/version.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -23,7 +25,7 @@ typedef void clf_log_function(void *user, clf_log_level level, const char *messa
  *     characters other than newline and tab are escaped as \x1b; NULL discards messages.
  * @param user passed to function unchanged; owned by the caller and valid while the function is set.
  */
-void clf_log_set(clf_log_function *function, void *user);
+CLF_API void clf_log_set(clf_log_function *function, void *user);
 
 #ifdef __cplusplus
 }

@@ -55,8 +55,8 @@ struct clf_model_options {
  * @return CLF_FILE, CLF_FORMAT or CLF_UNSUPPORTED, naming the file and the key or tensor; CLF_DEVICE_MEMORY
  *         with the sizes; CLF_BAD_ARGUMENT for an unknown precision and for a device or folder that is NULL.
  */
-clf_status clf_model_load(struct clf_model **out, struct clf_device *device, const char *folder,
-                          const struct clf_model_options *options);
+CLF_API clf_status clf_model_load(struct clf_model **out, struct clf_device *device, const char *folder,
+                                  const struct clf_model_options *options);
 
 /**
  * Loads a model folder onto several devices at once, for clf_translator_create_over().
@@ -70,14 +70,14 @@ clf_status clf_model_load(struct clf_model **out, struct clf_device *device, con
  * @return the errors of clf_model_load(); the error of a device only if every device fails. On failure all
  *         models are NULL.
  */
-clf_status clf_models_load(struct clf_model **models, struct clf_device *const *devices, int count,
-                           const char *folder, const struct clf_model_options *options);
+CLF_API clf_status clf_models_load(struct clf_model **models, struct clf_device *const *devices, int count,
+                                   const char *folder, const struct clf_model_options *options);
 
 /** Returns the properties of a model, owned by the model. */
-const struct clf_model_info *clf_model_describe(const struct clf_model *model);
+CLF_API const struct clf_model_info *clf_model_describe(const struct clf_model *model);
 
 /** Frees a model; NULL is ignored. */
-void clf_model_free(struct clf_model *model);
+CLF_API void clf_model_free(struct clf_model *model);
 
 #ifdef __cplusplus
 }

@@ -16,7 +16,7 @@ struct clf_ranks;
  *
  * @return a static string; NULL if clformer was built without MPI.
  */
-const char *clf_ranks_library(void);
+CLF_API const char *clf_ranks_library(void);
 
 /**
  * Joins the other ranks; every rank must make this call, once per process. A process that was not started by
@@ -27,7 +27,7 @@ const char *clf_ranks_library(void);
  * @return CLF_UNSUPPORTED if there are several ranks and the library was built without MPI or with a
  *         different MPI from mpirun's; CLF_NETWORK if MPI fails.
  */
-clf_status clf_ranks_join(struct clf_ranks **out);
+CLF_API clf_status clf_ranks_join(struct clf_ranks **out);
 
 /**
  * Returns the rank of this process.
@@ -35,7 +35,7 @@ clf_status clf_ranks_join(struct clf_ranks **out);
  * @param ranks NULL means a single rank.
  * @return 0 to clf_ranks_size() - 1.
  */
-int clf_ranks_rank(const struct clf_ranks *ranks);
+CLF_API int clf_ranks_rank(const struct clf_ranks *ranks);
 
 /**
  * Returns the number of ranks.
@@ -43,7 +43,7 @@ int clf_ranks_rank(const struct clf_ranks *ranks);
  * @param ranks NULL means a single rank.
  * @return 1 or more.
  */
-int clf_ranks_size(const struct clf_ranks *ranks);
+CLF_API int clf_ranks_size(const struct clf_ranks *ranks);
 
 /**
  * Returns the rank of this process among the ranks on the same host, so that each rank can use a separate
@@ -52,7 +52,7 @@ int clf_ranks_size(const struct clf_ranks *ranks);
  * @param ranks NULL means a single rank.
  * @return 0 or more.
  */
-int clf_ranks_host_rank(const struct clf_ranks *ranks);
+CLF_API int clf_ranks_host_rank(const struct clf_ranks *ranks);
 
 /**
  * Waits for all ranks and returns an error on every rank if one of them passes an error. Use it after work
@@ -64,7 +64,7 @@ int clf_ranks_host_rank(const struct clf_ranks *ranks);
  *         and host at the beginning of clf_last_error(); CLF_NETWORK if MPI fails. A single rank returns
  *         `status`.
  */
-clf_status clf_ranks_agree(struct clf_ranks *ranks, clf_status status);
+CLF_API clf_status clf_ranks_agree(struct clf_ranks *ranks, clf_status status);
 
 /**
  * Leaves the other ranks and frees the object; every rank must make this call.
@@ -73,7 +73,7 @@ clf_status clf_ranks_agree(struct clf_ranks *ranks, clf_status status);
  * @param status the final status of this rank. If the other ranks cannot know about a failure (such as a
  *     failure of MPI), MPI_Abort() ends them and this process.
  */
-void clf_ranks_leave(struct clf_ranks *ranks, clf_status status);
+CLF_API void clf_ranks_leave(struct clf_ranks *ranks, clf_status status);
 
 #ifdef __cplusplus
 }

@@ -20,7 +20,7 @@ struct clf_recipe_key {
 };
 
 /** Returns the list of all options and writes their number to *count. The list is static. */
-const struct clf_recipe_key *clf_recipe_keys(int *count);
+CLF_API const struct clf_recipe_key *clf_recipe_keys(int *count);
 
 /**
  * Creates a recipe in which every option has its default (a preset's defaults if a preset is set).
@@ -28,7 +28,7 @@ const struct clf_recipe_key *clf_recipe_keys(int *count);
  * @param out receives the recipe; free it with clf_recipe_free().
  * @return CLF_OUT_OF_MEMORY.
  */
-clf_status clf_recipe_create(struct clf_recipe **out);
+CLF_API clf_status clf_recipe_create(struct clf_recipe **out);
 
 /**
  * Sets the options of a JSON file, replacing earlier values.
@@ -38,7 +38,7 @@ clf_status clf_recipe_create(struct clf_recipe **out);
  * @return CLF_FILE or CLF_FORMAT, naming the file and key; CLF_BAD_ARGUMENT for a NULL path. On failure the
  *         recipe is unchanged.
  */
-clf_status clf_recipe_load(struct clf_recipe *recipe, const char *path);
+CLF_API clf_status clf_recipe_load(struct clf_recipe *recipe, const char *path);
 
 /**
  * Sets one option.
@@ -50,7 +50,8 @@ clf_status clf_recipe_load(struct clf_recipe *recipe, const char *path);
  * @param count number of words.
  * @return CLF_BAD_ARGUMENT, naming the key, the value and the accepted values; also for a NULL name or word.
  */
-clf_status clf_recipe_set(struct clf_recipe *recipe, const char *name, const char *const *values, int count);
+CLF_API clf_status clf_recipe_set(struct clf_recipe *recipe, const char *name, const char *const *values,
+                                  int count);
 
 /**
  * Writes every option with its current value, including defaults, as JSON for clf_recipe_load(). If `from` is
@@ -61,10 +62,10 @@ clf_status clf_recipe_set(struct clf_recipe *recipe, const char *name, const cha
  * @return CLF_FILE if the file cannot be written; CLF_BAD_ARGUMENT for a NULL path; CLF_OUT_OF_MEMORY, also
  *         for a value that is not UTF-8.
  */
-clf_status clf_recipe_write(const struct clf_recipe *recipe, const char *path);
+CLF_API clf_status clf_recipe_write(const struct clf_recipe *recipe, const char *path);
 
 /** Frees a recipe; NULL is ignored. */
-void clf_recipe_free(struct clf_recipe *recipe);
+CLF_API void clf_recipe_free(struct clf_recipe *recipe);
 
 #ifdef __cplusplus
 }

@@ -6,6 +6,8 @@
 #ifndef CLFORMER_STATUS_H
 #define CLFORMER_STATUS_H
 
+#include <clformer/version.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -38,7 +40,7 @@ typedef enum clf_status {
  * @param status any value; "UNKNOWN" if it is not a status.
  * @return a static string.
  */
-const char *clf_status_name(clf_status status);
+CLF_API const char *clf_status_name(clf_status status);
 
 /**
  * Returns a short description of a status.
@@ -46,7 +48,7 @@ const char *clf_status_name(clf_status status);
  * @param status any value.
  * @return a static string.
  */
-const char *clf_status_meaning(clf_status status);
+CLF_API const char *clf_status_meaning(clf_status status);
 
 /**
  * Returns the message of the last error on the calling thread: what failed, on which device, file, tensor or
@@ -56,7 +58,7 @@ const char *clf_status_meaning(clf_status status);
  *         the first failure. After a call that returned CLF_OK the content is unspecified. The message is
  *         safe to print on a terminal: control characters, which may come from a file, are escaped as \x1b.
  */
-const char *clf_last_error(void);
+CLF_API const char *clf_last_error(void);
 
 #ifdef __cplusplus
 }

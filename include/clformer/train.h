@@ -120,8 +120,8 @@ struct clf_train_hooks {
  *         message, which begins with its number and host. The last good checkpoint is always kept; if there
  *         is none, all files and folders that this call created are removed.
  */
-clf_status clf_train(struct clf_device *device, const struct clf_recipe *recipe, const char *output,
-                     const struct clf_train_hooks *hooks);
+CLF_API clf_status clf_train(struct clf_device *device, const struct clf_recipe *recipe, const char *output,
+                             const struct clf_train_hooks *hooks);
 
 /**
  * Writes a model whose weights are the mean of the weights of several models; with one model, writes it in
@@ -135,7 +135,8 @@ clf_status clf_train(struct clf_device *device, const struct clf_recipe *recipe,
  * @return CLF_FILE or CLF_FORMAT, naming folder and tensor; CLF_UNSUPPORTED for int8 or a value too large for
  *         fp16; CLF_BAD_ARGUMENT for a count below 1 or a NULL folder.
  */
-clf_status clf_average(const char *output, const char *const *folders, int count, clf_precision precision);
+CLF_API clf_status clf_average(const char *output, const char *const *folders, int count,
+                               clf_precision precision);
 
 /**
  * Writes a model to a new folder with its weights in the form in which they are loaded in a precision. The
@@ -151,7 +152,7 @@ clf_status clf_average(const char *output, const char *const *folders, int count
  * @return CLF_FILE or CLF_FORMAT, naming folder and tensor; CLF_UNSUPPORTED for a value too large for fp16 or
  *         not finite in int8; CLF_BAD_ARGUMENT for an unknown precision or a NULL folder.
  */
-clf_status clf_convert(const char *output, const char *folder, clf_precision precision);
+CLF_API clf_status clf_convert(const char *output, const char *folder, clf_precision precision);
 
 #ifdef __cplusplus
 }

@@ -118,7 +118,7 @@ struct clf_transcribe_options {
 };
 
 /** Sets the first `size` bytes of options to the defaults. */
-void clf_transcribe_options_init_sized(struct clf_transcribe_options *options, size_t size);
+CLF_API void clf_transcribe_options_init_sized(struct clf_transcribe_options *options, size_t size);
 
 /** Sets all options to the defaults. */
 static inline void clf_transcribe_options_init(struct clf_transcribe_options *options)
@@ -136,11 +136,11 @@ static inline void clf_transcribe_options_init(struct clf_transcribe_options *op
  * @return CLF_UNSUPPORTED if the model is not a Whisper model; CLF_BAD_ARGUMENT naming the option that is out
  *         of range or the language that the model does not have.
  */
-clf_status clf_transcriber_create(struct clf_transcriber **out, struct clf_model *model,
-                                  const struct clf_transcribe_options *options);
+CLF_API clf_status clf_transcriber_create(struct clf_transcriber **out, struct clf_model *model,
+                                          const struct clf_transcribe_options *options);
 
 /** Frees a transcriber; NULL is ignored. */
-void clf_transcriber_free(struct clf_transcriber *transcriber);
+CLF_API void clf_transcriber_free(struct clf_transcriber *transcriber);
 
 /**
  * Transcribes a recording. The recording is read twice from the beginning, because the features depend on the
@@ -152,8 +152,8 @@ void clf_transcriber_free(struct clf_transcriber *transcriber);
  * @return the errors of clf_audio_read(); CLF_INTERRUPTED; CLF_TEXT for a prompt or prefix that is not UTF-8
  *         or too long. Segments may already have been passed to options.segment before a failure.
  */
-clf_status clf_transcribe(struct clf_transcript **out, struct clf_transcriber *transcriber,
-                          struct clf_audio *audio);
+CLF_API clf_status clf_transcribe(struct clf_transcript **out, struct clf_transcriber *transcriber,
+                                  struct clf_audio *audio);
 
 /* Recordings for batched transcription, identified by their index from 0; start from clf_recordings_init().
  */
@@ -174,7 +174,7 @@ struct clf_recordings {
 };
 
 /** Sets the first `size` bytes of recordings to zero, and recordings->size to `size`. */
-void clf_recordings_init_sized(struct clf_recordings *recordings, size_t size);
+CLF_API void clf_recordings_init_sized(struct clf_recordings *recordings, size_t size);
 
 /** Sets all fields except size to zero. */
 static inline void clf_recordings_init(struct clf_recordings *recordings)
@@ -191,11 +191,11 @@ static inline void clf_recordings_init(struct clf_recordings *recordings)
  * @return CLF_OK even if recordings failed, which `done` reports; CLF_INTERRUPTED or an error that ended the
  *         whole call: `done` is then called for recordings already opened, and the others are not opened.
  */
-clf_status clf_transcribe_several(struct clf_transcriber *transcriber,
-                                  const struct clf_recordings *recordings);
+CLF_API clf_status clf_transcribe_several(struct clf_transcriber *transcriber,
+                                          const struct clf_recordings *recordings);
 
 /** Frees a transcript; NULL is ignored. */
-void clf_transcript_free(struct clf_transcript *transcript);
+CLF_API void clf_transcript_free(struct clf_transcript *transcript);
 
 /* The output formats of openai/whisper. */
 typedef enum clf_transcript_format {
@@ -217,7 +217,7 @@ struct clf_transcript_options {
 };
 
 /** Sets the first `size` bytes of options to the defaults. */
-void clf_transcript_options_init_sized(struct clf_transcript_options *options, size_t size);
+CLF_API void clf_transcript_options_init_sized(struct clf_transcript_options *options, size_t size);
 
 /** Sets all options to the defaults. */
 static inline void clf_transcript_options_init(struct clf_transcript_options *options)
@@ -235,8 +235,9 @@ static inline void clf_transcript_options_init(struct clf_transcript_options *op
  *     words.
  * @return CLF_BAD_ARGUMENT naming the invalid option.
  */
-clf_status clf_transcript_write(char **out, const struct clf_transcript *transcript,
-                                clf_transcript_format format, const struct clf_transcript_options *options);
+CLF_API clf_status clf_transcript_write(char **out, const struct clf_transcript *transcript,
+                                        clf_transcript_format format,
+                                        const struct clf_transcript_options *options);
 
 #ifdef __cplusplus
 }

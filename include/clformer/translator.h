@@ -172,8 +172,8 @@ struct clf_translate_options {
 
 /** Sets the first `size` bytes of options to the model's own values; to zeros, which clf_translator_create()
  * rejects, if model is NULL. */
-void clf_translate_options_init_sized(struct clf_translate_options *options, size_t size,
-                                      const struct clf_model *model);
+CLF_API void clf_translate_options_init_sized(struct clf_translate_options *options, size_t size,
+                                              const struct clf_model *model);
 
 /** Sets all options to the model's own values. */
 static inline void clf_translate_options_init(struct clf_translate_options *options,
@@ -192,8 +192,8 @@ static inline void clf_translate_options_init(struct clf_translate_options *opti
  * @param name name of the task; borrowed until a translator is created from the options.
  * @return CLF_BAD_ARGUMENT for an unknown task, naming the tasks of the model.
  */
-clf_status clf_translate_options_init_task_sized(struct clf_translate_options *options, size_t size,
-                                                 const struct clf_model *model, const char *name);
+CLF_API clf_status clf_translate_options_init_task_sized(struct clf_translate_options *options, size_t size,
+                                                         const struct clf_model *model, const char *name);
 
 /** Sets all options to the values of one of the model's tasks. */
 static inline clf_status clf_translate_options_init_task(struct clf_translate_options *options,
@@ -253,8 +253,8 @@ struct clf_stage_times {
  * @return CLF_BAD_ARGUMENT for a NULL model, and naming the option that is out of range or the language that
  *         the model does not have.
  */
-clf_status clf_translator_create(struct clf_translator **out, struct clf_model *model,
-                                 const struct clf_translate_options *options);
+CLF_API clf_status clf_translator_create(struct clf_translator **out, struct clf_model *model,
+                                         const struct clf_translate_options *options);
 
 /**
  * Creates a translator over several models, one model folder loaded on several devices. Each call distributes
@@ -272,8 +272,8 @@ clf_status clf_translator_create(struct clf_translator **out, struct clf_model *
  * @return the errors of clf_translator_create(); CLF_BAD_ARGUMENT naming models that differ in folder or
  *         precision, or share a device.
  */
-clf_status clf_translator_create_over(struct clf_translator **out, struct clf_model *const *models, int count,
-                                      const struct clf_translate_options *options);
+CLF_API clf_status clf_translator_create_over(struct clf_translator **out, struct clf_model *const *models,
+                                              int count, const struct clf_translate_options *options);
 
 /**
  * Allocates the device memory for translations, which otherwise the first translation allocates.
@@ -281,11 +281,11 @@ clf_status clf_translator_create_over(struct clf_translator **out, struct clf_mo
  * @param translator the translator.
  * @return CLF_DEVICE_MEMORY with the sizes.
  */
-clf_status clf_translator_prepare(struct clf_translator *translator);
+CLF_API clf_status clf_translator_prepare(struct clf_translator *translator);
 
 /** Frees a translator; NULL is ignored. If a call of the translator is running, it is not freed and a warning
  * is logged. */
-void clf_translator_free(struct clf_translator *translator);
+CLF_API void clf_translator_free(struct clf_translator *translator);
 
 /**
  * Translates lines with continuous batching: when a line is finished, a waiting line takes its place. Lines
@@ -299,8 +299,8 @@ void clf_translator_free(struct clf_translator *translator);
  * @return CLF_OK even if single lines are unusable; the error of a failing device or allocation;
  *         CLF_INTERRUPTED; CLF_BAD_ARGUMENT for a negative count, NULL lines or a NULL translator.
  */
-clf_status clf_translate(struct clf_translation **out, struct clf_translator *translator,
-                         const struct clf_line *lines, int count);
+CLF_API clf_status clf_translate(struct clf_translation **out, struct clf_translator *translator,
+                                 const struct clf_line *lines, int count);
 
 /**
  * Translates lines with forced prefixes, as decoder_input_ids of transformers. The tokens of a prefix do not
@@ -316,11 +316,12 @@ clf_status clf_translate(struct clf_translation **out, struct clf_translator *tr
  * @return as clf_translate(). A line gets CLF_TEXT if its prefix reaches the maximum length or contains an
  *         end token.
  */
-clf_status clf_translate_prefixed(struct clf_translation **out, struct clf_translator *translator,
-                                  const struct clf_line *lines, const struct clf_line *prefixes, int count);
+CLF_API clf_status clf_translate_prefixed(struct clf_translation **out, struct clf_translator *translator,
+                                          const struct clf_line *lines, const struct clf_line *prefixes,
+                                          int count);
 
 /** Frees the result of clf_translate(); NULL is ignored. */
-void clf_translations_free(struct clf_translation *translations, int count);
+CLF_API void clf_translations_free(struct clf_translation *translations, int count);
 
 /* The log-probability of a target. */
 struct clf_score {
@@ -345,11 +346,11 @@ struct clf_score {
  * @param count number of pairs, 0 or more.
  * @return as clf_translate().
  */
-clf_status clf_score(struct clf_score **out, struct clf_translator *translator,
-                     const struct clf_line *sources, const struct clf_line *targets, int count);
+CLF_API clf_status clf_score(struct clf_score **out, struct clf_translator *translator,
+                             const struct clf_line *sources, const struct clf_line *targets, int count);
 
 /** Frees the result of clf_score(); NULL is ignored. */
-void clf_scores_free(struct clf_score *scores, int count);
+CLF_API void clf_scores_free(struct clf_score *scores, int count);
 
 /* The attention weights of one sentence pair. The weight of layer l, head h, query i, key j (Q queries, K
  * keys) is [((l * heads + h) * Q + i) * K + j]; each row sums to 1. */
@@ -374,19 +375,19 @@ struct clf_attention_maps {
  * @param target the target line, borrowed for the call; NULL: the model's own translation.
  * @return CLF_TEXT for an unusable line; CLF_BAD_ARGUMENT for a NULL translator or source.
  */
-clf_status clf_attend(struct clf_attention_maps **out, struct clf_translator *translator,
-                      const struct clf_line *source, const struct clf_line *target);
+CLF_API clf_status clf_attend(struct clf_attention_maps **out, struct clf_translator *translator,
+                              const struct clf_line *source, const struct clf_line *target);
 
 /** Frees attention maps; NULL is ignored. */
-void clf_attention_maps_free(struct clf_attention_maps *maps);
+CLF_API void clf_attention_maps_free(struct clf_attention_maps *maps);
 
 /** Returns the subword token of a target id, owned by the model; NULL for an id outside the vocabulary. */
-const char *clf_target_piece(const struct clf_model *model, int32_t id);
+CLF_API const char *clf_target_piece(const struct clf_model *model, int32_t id);
 /** Returns the id of a target subword token, or -1 if the vocabulary does not hold it. */
-int32_t clf_target_id(const struct clf_model *model, const char *piece);
+CLF_API int32_t clf_target_id(const struct clf_model *model, const char *piece);
 
 /** Returns the times and counts so far; owned by the translator and updated by its next call. */
-const struct clf_stage_times *clf_translator_times(const struct clf_translator *translator);
+CLF_API const struct clf_stage_times *clf_translator_times(const struct clf_translator *translator);
 
 #ifdef __cplusplus
 }

@@ -28,8 +28,8 @@ struct clf_wer {
  * @return CLF_TEXT with the line number if a line is not UTF-8, and if the references hold no words;
  *         CLF_BAD_ARGUMENT for a negative count or a line that is NULL.
  */
-clf_status clf_wer_corpus(struct clf_wer *out, const char *const *hypotheses, const char *const *references,
-                          int count, int lower_case);
+CLF_API clf_status clf_wer_corpus(struct clf_wer *out, const char *const *hypotheses,
+                                  const char *const *references, int count, int lower_case);
 
 #ifdef __cplusplus
 }

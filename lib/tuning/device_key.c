@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 
-/* Removes ", <start>..." up to the next comma or parenthesis, wherever it is in a name. */
+/* Removes ", <start>..." up to the next comma or parenthesis, anywhere in a name. */
 static void remove_parts(char *name, const char *start)
 {
     size_t length = strlen(start);
@@ -30,7 +30,7 @@ clf_status clf__device_key(char **out, const struct clf_device_info *info)
         remove_parts(name, system.release);
     }
     clf_status status =
-        clf__format(out, "clformer %s\nplatform %s, %s\ndevice %s, %s\ndriver %s\n", CLF_VERSION,
+        clf__format(out, "clformer %s\nplatform %s, %s\ndevice %s, %s\ndriver %s\n", CLF_VERSION_STRING,
                     info->platform_name, info->platform_version, name, info->version, info->driver);
     clf__free(name);
     return status;

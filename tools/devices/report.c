@@ -240,7 +240,7 @@ int report_devices(const struct clf_device_list *list)
     for (int i = 0; i < list->count; i++) {
         json_array_append_new(devices, report_device(&list->devices[i]));
     }
-    json_t *report = json_pack("{s:s, s:o, s:o, s:s, s:o}", "clformer", CLF_VERSION, "machine",
+    json_t *report = json_pack("{s:s, s:o, s:o, s:s, s:o}", "clformer", CLF_VERSION_STRING, "machine",
                                bench_machine(), "kernel_modules", list_modules(), "without",
                                without != NULL ? without : "", "devices", devices);
     if (report == NULL) {

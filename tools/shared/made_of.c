@@ -116,7 +116,7 @@ static clf_status add_option(void *user, const char *name, const char *value)
 clf_status made_of_describe(json_t **out, const char *verb, const struct flags *flags, int takes)
 {
     json_t *object =
-        json_pack("{s:s, s:s, s:[], s:{}}", "clformer", CLF_VERSION, "verb", verb, "model", "options");
+        json_pack("{s:s, s:s, s:[], s:{}}", "clformer", CLF_VERSION_STRING, "verb", verb, "model", "options");
     *out = NULL;
     if (object == NULL) {
         return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the record of an output");

@@ -167,7 +167,7 @@ clf_status ranks_check(struct clf_ranks *ranks, const struct flags *flags, int t
     if (communicator->size == 1) {
         return CLF_OK;
     }
-    CLF__TRY(clf__ranks_compare(communicator, "the version of clformer", CLF_VERSION));
+    CLF__TRY(clf__ranks_compare(communicator, "the version of clformer", CLF_VERSION_STRING));
     CLF__TRY(flags_each(flags, takes, compare_flag, (void *)communicator));
     CLF__TRY(communicator->agree(communicator, hash_model(&hash, flags->model)));
     return clf__ranks_compare_hash(communicator, "the checksum of the model's files", hash);

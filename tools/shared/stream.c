@@ -1,7 +1,7 @@
 #include "shared/stream.h"
 
 #include "base/hash.h"
-#include "base/larger.h"
+#include "base/minmax.h"
 #include "base/status.h"
 #include "cluster/ranks.h"
 #include "shared/made_of.h"
@@ -142,7 +142,7 @@ static int make_translator(struct stream *stream)
     if (created == CLF_OK) {
         const struct clf_translator *first = stream->translator;
         stream->deal.batch_tokens =
-            clf__smaller(first->options.batch_tokens, USUAL_TOKENS * first->max_lines);
+            clf__min_int(first->options.batch_tokens, USUAL_TOKENS * first->max_lines);
         created = deal_begin(&stream->deal);
     }
     if (created == CLF_OK && flags->verbose) {
@@ -220,7 +220,7 @@ static int window_lines(const struct stream *stream)
     int lines = clf_model_describe(stream->setup.model)->feature_size > 0 ? FRAMES_WINDOW_LINES
                 : comes_early
                     ? EARLY_WINDOW_LINES
-                    : clf__larger(LATE_WINDOW_LINES, LATE_WINDOW_BATCHES * stream->translator->max_lines);
+                    : clf__max_int(LATE_WINDOW_LINES, LATE_WINDOW_BATCHES * stream->translator->max_lines);
     return stream->flags.stream ? 1 : lines * clf_ranks_size(stream->ranks);
 }
 

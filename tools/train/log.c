@@ -30,7 +30,7 @@ static json_t *time_now(void)
 json_t *log_start(const struct clf_train_start *start, const char *device, const char *output)
 {
     return json_pack("{s:o, s:s, s:o, s:o, s:I, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:i}", "time",
-                     time_now(), "clformer", CLF_VERSION, "device", text_of(device), "output",
+                     time_now(), "clformer", CLF_VERSION_STRING, "device", text_of(device), "output",
                      text_of(output), "parameters", (json_int_t)start->parameters, "lines", start->lines,
                      "pairs", start->pairs, "left_out_empty", start->left_out_empty, "left_out_long",
                      start->left_out_long, "left_out_broken", start->left_out_broken, "validation_pairs",

@@ -156,7 +156,7 @@ static int print_field(FILE *file, const void *context, const char *name, size_t
     for (int i = 0; i < content->count; i++) {
         runs = result_append(runs, run_of(&content->runs[i], content->runs[i].name + folders));
     }
-    return page_print_json(file, json_pack("{s:s, s:o}", "clformer", CLF_VERSION, "runs", runs));
+    return page_print_json(file, json_pack("{s:s, s:o}", "clformer", CLF_VERSION_STRING, "runs", runs));
 }
 
 int train_page_write(const char *path, const struct train_history *runs, int count)
