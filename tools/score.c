@@ -91,7 +91,7 @@ static int open_sides(struct stream *stream)
 
 int verb_score(int argc, char **argv)
 {
-    struct stream stream = {.sides = STREAM_SIDES};
+    struct stream stream = {.verb = "score", .sides = STREAM_SIDES};
     int takes = TAKES_MODEL | TAKES_DEVICES | TAKES_LINES | TAKES_JSON | TAKES_RESULTS;
     int status = flags_parse(&stream.flags, argc, argv, takes, help);
     if (status < 0) {

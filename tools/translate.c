@@ -33,6 +33,11 @@ static const char help[] =
     "the others take its lines:\n"
     "  $ clformer translate -m tools/models/fr-en-small -d 0,1 < french.txt\n"
     "  $ clformer translate -m tools/models/fr-en-small -d 'gpu*' < french.txt\n\n"
+    "An interrupted run with --output FILE keeps the finished lines in FILE.part; the same call with\n"
+    "--resume continues it:\n"
+    "  $ clformer translate -m nllb-200-distilled-600M -s en -t pt -o pt.txt < en.txt\n"
+    "  ^C\n"
+    "  $ clformer translate -m nllb-200-distilled-600M -s en -t pt -o pt.txt --resume < en.txt\n\n"
     "A model of several languages takes them by its own codes or short ones:\n"
     "  $ clformer translate -m nllb-200-distilled-600M -s en -t pt < english.txt\n";
 
@@ -204,8 +209,10 @@ static clf_status show_lines(struct stream *stream, const struct batch *batch, s
 }
 
 static clf_status write_translation(const struct stream *stream, const struct clf_translation *translation,
-                                    const struct batch *batch, int line, struct answers *answers)
+                                    int line)
 {
+    const struct batch *batch = stream->batch;
+    struct answers *answers = stream->answers;
     if (!stream->flags.json) {
         print_text(answers->file, translation, translations_wanted(stream), batch->numbers[line]);
     } else {
@@ -215,7 +222,16 @@ static clf_status write_translation(const struct stream *stream, const struct cl
                        (struct line_cut){translation->cut_from, 0});
 }
 
-static clf_status translate_batch(struct stream *stream, const struct batch *batch, struct answers *answers)
+/* Adds the output of a line to the answers; a callback of clf_translate_options. */
+static void keep_translation(void *user, int line, const struct clf_translation *translation)
+{
+    struct stream *stream = user;
+    if (stream->failure.status == CLF_OK) {
+        stream->failure = clf__failure_keep(write_translation(stream, translation, line));
+    }
+}
+
+static clf_status translate_batch(struct stream *stream, const struct batch *batch)
 {
     struct clf_translation *translations;
     struct clf_line *prefixes = NULL;
@@ -226,11 +242,8 @@ static clf_status translate_batch(struct stream *stream, const struct batch *bat
                                                stream->sides > 1 ? batch->lines[1] : prefixes, batch->count);
     free(prefixes);
     CLF__TRY(status);
-    for (int i = 0; i < batch->count && status == CLF_OK; i++) {
-        status = write_translation(stream, &translations[i], batch, i, answers);
-    }
     clf_translations_free(translations, batch->count);
-    return status;
+    return clf__failure_again(&stream->failure);
 }
 
 static clf_status translate_lines(struct stream *stream, const struct batch *batch, struct answers *answers)
@@ -242,7 +255,9 @@ static clf_status translate_lines(struct stream *stream, const struct batch *bat
     for (int i = 0; stream->sentences != NULL && i < batch->count; i++) {
         stream->sentences = result_append(stream->sentences, json_array());
     }
-    clf_status status = translate_batch(stream, batch, answers);
+    stream->batch = batch;
+    stream->answers = answers;
+    clf_status status = translate_batch(stream, batch);
     json_decref(stream->sentences);
     stream->sentences = NULL;
     return status;
@@ -250,7 +265,7 @@ static clf_status translate_lines(struct stream *stream, const struct batch *bat
 
 int verb_translate(int argc, char **argv)
 {
-    struct stream stream = {.sides = 1};
+    struct stream stream = {.verb = "translate", .sides = 1};
     line_reader_use_stdin(&stream.readers[0]);
     int takes =
         TAKES_MODEL | TAKES_DEVICES | TAKES_SEARCH | TAKES_LINES | TAKES_TEXTS | TAKES_JSON | TAKES_RESULTS;
@@ -279,6 +294,7 @@ int verb_translate(int argc, char **argv)
         return status;
     }
     stream.streamed = stream.flags.stream ? show : NULL;
+    stream.translated = stream.flags.stream ? NULL : keep_translation;
     stream.sentence_translated = stream.flags.json && stream.flags.split_sentences ? keep_sentence : NULL;
     stream.sides = stream.flags.target_prefix_file != NULL ? 2 : 1;
     status = stream_join(&stream);

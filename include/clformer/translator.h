@@ -44,6 +44,8 @@ struct clf_sentence {
     const char *text; /* the translation, NUL-terminated */
 };
 
+struct clf_translation; /* below */
+
 /* Search options; start from clf_translate_options_init(), which uses the model's own values. */
 struct clf_translate_options {
     size_t size;    /* size of this struct, see clformer.h */
@@ -161,6 +163,11 @@ struct clf_translate_options {
     /* Called with each sentence of lines[line] in order, before clf_translate() returns; requires
      * split_sentences. Not called for a line that failed. May be NULL. */
     void (*sentence_translated)(void *user, int line, const struct clf_sentence *sentence);
+    /* Called once for each line of clf_translate(), in order, on the calling thread, as soon as the line and
+     * all lines before it are translated or failed; with alternatives at the end of the call. `translation`
+     * is the result of lines[line] and is valid during the callback. Not called for the remaining lines if
+     * the call fails. May be NULL. */
+    void (*translated)(void *user, int line, const struct clf_translation *translation);
 };
 
 /** Sets the first `size` bytes of options to the model's own values; to zeros, which clf_translator_create()
@@ -251,7 +258,7 @@ CLF_API clf_status clf_translator_create(struct clf_translator **out, struct clf
 
 /**
  * Creates a translator over several models, one model folder loaded on several devices. Each call distributes
- * its lines: one thread per device takes the longest waiting lines while it has capacity. Translations do not
+ * its lines: one thread per device takes the next waiting lines while it has capacity. Translations do not
  * depend on the distribution, except for the last bits of scores if devices differ. A device that fails is
  * not used any more, a warning is logged, and the other devices take its lines; a call fails if no device is
  * left. Callbacks run on the calling thread; text that options.streamed received from a failed device is not
@@ -281,8 +288,8 @@ CLF_API clf_status clf_translator_prepare(struct clf_translator *translator);
 CLF_API void clf_translator_free(struct clf_translator *translator);
 
 /**
- * Translates lines, longest first, with continuous batching: when a line is finished, a waiting line takes
- * its place.
+ * Translates lines with continuous batching: when a line is finished, a waiting line takes its place. Lines
+ * are processed in groups of consecutive lines, longest first within a group.
  *
  * @param out receives (count) translations in the order of the lines; free them with clf_translations_free().
  * @param translator the translator.

@@ -106,6 +106,8 @@ clf_status clf__folder_list(struct clf__names *out, const char *path);
 clf_status clf__folder_remove(const char *path);
 /* The same after a failure: returns its status and keeps its message. */
 clf_status clf__folder_discard(const char *path, clf_status status);
+/* Renames a synced file, replacing an existing file. */
+clf_status clf__file_rename(const char *from, const char *to);
 /* Renames a folder, whose files are synced, to its final name; a folder of that name must not exist. */
 clf_status clf__folder_rename(const char *from, const char *to);
 

@@ -237,6 +237,11 @@ clf_status clf__file_link(const char *target, const char *source)
     return link(source, target) == 0 ? CLF_OK : clf__file_copy(target, source);
 }
 
+clf_status clf__file_rename(const char *from, const char *to)
+{
+    return rename(from, to) == 0 ? sync_parent(to) : clf__file_fail(to, "written");
+}
+
 clf_status clf__folder_rename(const char *from, const char *to)
 {
     if (clf__folder_exists(to)) { /* rename() would replace an empty one */

@@ -180,7 +180,7 @@ clf_status clf__program_cache_try(struct clf_device *device, struct clf__program
 clf_status clf__program_cache_load(struct clf_device *device, struct clf__program *program)
 {
     clf_status status = clf__program_cache_try(device, program);
-    if (status != CLF_OK && status != CLF_OUT_OF_MEMORY) {
+    if (status != CLF_OK && status != CLF_OUT_OF_MEMORY && status != CLF_INTERRUPTED) {
         clf__program_cache_warn(device);
         return CLF_OK;
     }
@@ -331,7 +331,7 @@ void clf__program_cache_store_all(struct clf_device *device)
     if (status == CLF_OK && wrote) {
         status = clf__program_cache_limit(device->programs->cache.folder, device->programs->cache.most_bytes);
     }
-    if (status != CLF_OK) {
+    if (status != CLF_OK && status != CLF_INTERRUPTED) {
         clf__program_cache_warn(device);
     }
 }

@@ -96,7 +96,8 @@ static clf_status go_on(struct branches *branches, struct clf_translator *transl
 {
     int next = 0;
     CLF__TRY(list_branches(branches, translator, request, starts));
-    const struct clf__request branched = {branches->lines, NULL, branches->begun, branches->count};
+    const struct clf__request branched = {
+        .lines = branches->lines, .begun = branches->begun, .count = branches->count};
     CLF__TRY(clf__translate(&branches->found, translator, &branched));
     for (int line = 0; line < request->count; line++) {
         CLF__TRY(join_line(&starts[line], translator, branches, &next));

@@ -28,7 +28,7 @@ static clf_status find_target(struct clf__ids *ids, struct clf_translator *trans
         return CLF_OK;
     }
     struct clf_translation *translation;
-    const struct clf__request request = {source, NULL, NULL, 1};
+    const struct clf__request request = {.lines = source, .count = 1};
     CLF__TRY(clf__translate(&translation, translator, &request));
     clf_status status =
         translation->status == CLF_OK ? CLF_OK : clf__fail(translation->status, "%s", translation->problem);

@@ -166,12 +166,18 @@ void clf__translator_end(struct clf_translator *translator);
 /* Frees the members of a hypothesis. */
 void clf__hypothesis_free(struct clf_hypothesis *hypothesis);
 
+/* Called on the calling thread when all lines of a request before `to` are translated; lines before `from`
+ * were emitted earlier. `results` is the array that the call returns. */
+typedef clf_status clf__emit(void *user, struct clf_translation *results, int from, int to);
+
 /* Lines to translate and their target prefixes. */
 struct clf__request {
     const struct clf_line *lines;    /* (count) */
     const struct clf_line *prefixes; /* (count) or NULL */
     const struct clf__ids *begun;    /* (count) ids that replace prefixes, or NULL; owned by the caller */
     int count;
+    clf__emit *emit; /* may be NULL */
+    void *user;      /* of emit */
 };
 
 /* clf_translate_prefixed() for unsplit lines, within a call. */

@@ -215,7 +215,7 @@ static clf_status share_out(struct work *work, int *lengths)
             costs[b] += lengths[batches->order[i]];
         }
     }
-    clf_status status = clf__queue_create(&queue, costs, batches->count);
+    clf_status status = clf__queue_create(&queue, costs, batches->count, batches->count);
     if (status == CLF_OK && queue.count > 0) {
         status = clf__worker_pool_run(work->translator, &queue, force_batches, work);
     }

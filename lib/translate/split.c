@@ -12,9 +12,11 @@ struct split {
     struct clf_translator *translator;
     const struct clf_line *lines;
     int count;
-    struct clf__part_list parts; /* of all lines */
-    int *first;                  /* (count + 1) first part of each line */
-    struct clf_line *sources;    /* (parts.count) */
+    struct clf__part_list parts;     /* of all lines */
+    int *first;                      /* (count + 1) first part of each line */
+    struct clf_line *sources;        /* (parts.count) */
+    struct clf_translation *results; /* (count) */
+    int joined;                      /* number of complete results */
 };
 
 /* Returns where to halve a part: the white space nearest to its middle; 0: none. */
@@ -169,16 +171,38 @@ static clf_status join_line(struct clf_translation *out, const struct split *spl
                        source->text + end->start + end->size);
 }
 
-static clf_status translate_parts(struct clf_translation **out, struct split *split)
+/* A clf__emit for lines: calls the option `translated`. */
+static clf_status emit_lines(void *user, struct clf_translation *results, int from, int to)
+{
+    const struct clf_translator *translator = user;
+    const struct clf_translate_options *options = &translator->options;
+    for (int i = from; options->translated != NULL && i < to; i++) {
+        options->translated(options->user, i, &results[i]);
+    }
+    return CLF_OK;
+}
+
+/* A clf__emit for parts: joins and emits the lines whose parts are complete. */
+static clf_status join_lines(void *user, struct clf_translation *parts, int from, int to)
+{
+    struct split *split = user;
+    (void)from;
+    for (; split->joined < split->count && split->first[split->joined + 1] <= to; split->joined++) {
+        CLF__TRY(join_line(&split->results[split->joined], split, split->joined, parts));
+        CLF__TRY(emit_lines(split->translator, split->results, split->joined, split->joined + 1));
+    }
+    return CLF_OK;
+}
+
+static clf_status translate_parts(struct split *split)
 {
     struct clf_translation *parts;
+    CLF__TRY(clf__allocate(&split->results, (size_t)split->count, sizeof *split->results));
     CLF__TRY(find_parts(split));
-    const struct clf__request request = {split->sources, NULL, NULL, split->parts.count};
+    const struct clf__request request = {
+        .lines = split->sources, .count = split->parts.count, .emit = join_lines, .user = split};
     CLF__TRY(clf__translate(&parts, split->translator, &request));
-    clf_status status = clf__allocate(out, (size_t)split->count, sizeof **out);
-    for (int i = 0; status == CLF_OK && i < split->count; i++) {
-        status = join_line(&(*out)[i], split, i, parts);
-    }
+    clf_status status = join_lines(split, parts, 0, split->parts.count); /* where there are no parts */
     split->translator->times.lines += split->count - split->parts.count;
     clf_translations_free(parts, split->parts.count);
     return status;
@@ -189,24 +213,28 @@ static clf_status translate_split(struct clf_translation **out, struct clf_trans
 {
     CLF__TRY(clf__translator_check_lines(lines, count));
     struct split split = {.translator = translator, .lines = lines, .count = count};
-    clf_status status = translate_parts(out, &split);
+    clf_status status = translate_parts(&split);
     clf__part_list_free(&split.parts);
     clf__free(split.first);
     clf__free(split.sources);
     if (status != CLF_OK) {
-        clf_translations_free(*out, count);
-        *out = NULL;
+        clf_translations_free(split.results, count);
+        return status;
     }
-    return status;
+    *out = split.results;
+    return CLF_OK;
 }
 
 static clf_status translate(struct clf_translation **out, struct clf_translator *translator,
                             const struct clf_line *lines, const struct clf_line *prefixes, int count)
 {
-    const struct clf__request request = {lines, prefixes, NULL, count};
+    struct clf__request request = {.lines = lines, .prefixes = prefixes, .count = count};
     if (translator->starts != NULL) {
-        return clf__translate_alternatives(out, translator, &request);
+        CLF__TRY(clf__translate_alternatives(out, translator, &request));
+        return emit_lines(translator, *out, 0, count);
     }
+    request.emit = emit_lines;
+    request.user = translator;
     if (!translator->options.split_sentences) {
         return clf__translate(out, translator, &request);
     }

@@ -1,6 +1,9 @@
 /* text -> ids -> encoder -> search over decoder steps -> ids -> text */
+#include <limits.h>
+
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/minmax.h"
 #include "text/sentences.h"
 #include "translate/work.h"
 
@@ -136,13 +139,36 @@ static clf_status look_back_lines(struct clf__worker *worker, void *context)
     return CLF_OK;
 }
 
-/* Longest first: a freed slot is long enough for every waiting line, and short lines run the last steps. */
-static clf_status share_out(struct clf__work *work, clf__worker_work *done, const int *lengths)
+/* Returns the number of consecutive lines that are sorted by length together. In larger groups fewer slots
+ * are free at a time; in smaller groups results are complete earlier. */
+static int group_size(const struct clf_translator *translator)
+{
+    enum { LEAST_LINES = 256 };
+    int64_t lines = 0;
+    for (; translator != NULL; translator = translator->next) {
+        lines += translator->max_lines;
+    }
+    return (int)clf__min_int64(clf__max_int64(lines, LEAST_LINES), INT_MAX);
+}
+
+/* Emits finished lines; the callback of struct clf__queue. */
+static clf_status emit(void *context, int from, int to)
+{
+    const struct clf__work *work = context;
+    return work->emit(work->user, work->results, from, to);
+}
+
+/* Longest first within a group: a slot in the memory that becomes free is long enough for the waiting lines
+ * of the group, and the last steps have only short lines. */
+static clf_status share_out(struct clf__work *work, clf__worker_work *done, const int *lengths, int is_last)
 {
     struct clf__queue queue;
-    clf_status status = clf__queue_create(&queue, lengths, work->count);
+    clf_status status = clf__queue_create(&queue, lengths, work->count, group_size(work->translator));
+    queue.passed = is_last && work->emit != NULL ? emit : NULL;
     if (status == CLF_OK && queue.count > 0) {
         status = clf__worker_pool_run(work->translator, &queue, done, work);
+    } else if (status == CLF_OK && queue.passed != NULL && work->count > 0) {
+        status = queue.passed(work, 0, work->count);
     }
     clf__queue_free(&queue);
     return status;
@@ -153,11 +179,12 @@ static clf_status search_and_look_back(struct clf__work *work, int *lengths)
     for (int i = 0; i < work->count; i++) {
         lengths[i] = work->sources[i].length;
     }
-    CLF__TRY(share_out(work, clf__search_lines, lengths));
+    int looks = looks_back(work->translator);
+    CLF__TRY(share_out(work, clf__search_lines, lengths, !looks));
     for (int i = 0; i < work->count; i++) {
         lengths[i] = work->results[i].count > 0 ? work->sources[i].length : 0;
     }
-    return looks_back(work->translator) ? share_out(work, look_back_lines, lengths) : CLF_OK;
+    return looks ? share_out(work, look_back_lines, lengths, 1) : CLF_OK;
 }
 
 static clf_status run(struct clf__work *work, const struct clf__request *request)
@@ -188,7 +215,11 @@ clf_status clf__translate(struct clf_translation **out, struct clf_translator *t
 {
     int count = request->count;
     CLF__TRY(clf__translator_check_lines(request->lines, count));
-    struct clf__work work = {.translator = translator, .lines = request->lines, .count = count};
+    struct clf__work work = {.translator = translator,
+                             .lines = request->lines,
+                             .count = count,
+                             .emit = request->emit,
+                             .user = request->user};
     clf_status status = run(&work, request);
     for (int i = 0; work.prefixes != NULL && i < count; i++) {
         clf__ids_free(&work.prefixes[i]);

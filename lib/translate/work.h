@@ -13,6 +13,8 @@ struct clf__work {
     int count;
     struct clf__streamed *streamed; /* (count) NULL: no streaming */
     const struct clf_line *lines;
+    clf__emit *emit; /* of the request */
+    void *user;
 };
 
 /* Runs the search for the queue's lines; `context` is the struct clf__work. */

@@ -4,22 +4,37 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/minmax.h"
 
 /* Interval at which a waiting thread rechecks interrupts and the speed of the workers. */
 enum { LOOK_NANOSECONDS = 20000000, SECOND_NANOSECONDS = 1000000000 };
 
-clf_status clf__queue_create(struct clf__queue *out, const int *costs, int items)
+static clf_status sort_groups(struct clf__queue *queue, int group)
 {
-    *out = (struct clf__queue){.count = 0};
+    for (int first = 0; first < queue->items; first += group) {
+        int *order = queue->order + queue->count, count;
+        CLF__TRY(
+            clf__lines_sort(order, &count, queue->costs + first, clf__min_int(group, queue->items - first)));
+        for (int i = 0; i < count; i++) {
+            order[i] += first;
+        }
+        queue->count += count;
+    }
+    return CLF_OK;
+}
+
+clf_status clf__queue_create(struct clf__queue *out, const int *costs, int items, int group)
+{
+    *out = (struct clf__queue){.items = items};
     CLF__TRY(clf__allocate(&out->order, (size_t)items, sizeof *out->order));
     CLF__TRY(clf__allocate(&out->costs, (size_t)items, sizeof *out->costs));
     CLF__TRY(clf__allocate(&out->holders, (size_t)items, sizeof *out->holders));
     for (int i = 0; i < items; i++) {
         out->costs[i] = costs[i];
-        out->holders[i] = CLF__WAITS;
+        out->holders[i] = costs[i] > 0 ? CLF__WAITS : CLF__IS_DONE;
         out->left += costs[i];
     }
-    return clf__lines_sort(out->order, &out->count, costs, items);
+    return sort_groups(out, group);
 }
 
 void clf__queue_free(struct clf__queue *queue)
@@ -164,6 +179,23 @@ clf_status clf__translator_ask(const struct clf_translator *translator)
     return stops ? clf__fail(CLF_INTERRUPTED, "interrupted") : CLF_OK;
 }
 
+/* Reports newly finished items to queue->passed. */
+static clf_status pass(struct clf__worker_pool *pool)
+{
+    struct clf__queue *queue = pool->queue;
+    if (queue->passed == NULL) {
+        return CLF_OK;
+    }
+    pthread_mutex_lock(&pool->lock);
+    int from = queue->passed_count, to = from;
+    while (to < queue->items && queue->holders[to] == CLF__IS_DONE) {
+        to++;
+    }
+    queue->passed_count = to;
+    pthread_mutex_unlock(&pool->lock);
+    return to > from ? queue->passed(pool->context, from, to) : CLF_OK;
+}
+
 void clf__worker_pool_stream(const struct clf_translator *translator, int line, const char *text, size_t size)
 {
     struct clf__worker *worker = translator->worker;
@@ -233,7 +265,9 @@ static void ask(struct clf__worker_pool *pool)
 {
     clf__translator_sum_times(pool->first);
     pthread_mutex_unlock(&pool->lock);
-    struct clf__failure answer = clf__failure_keep(clf__translator_ask(pool->first));
+    clf_status status = pass(pool);
+    status = status == CLF_OK ? clf__translator_ask(pool->first) : status;
+    struct clf__failure answer = clf__failure_keep(status);
     pthread_mutex_lock(&pool->lock);
     if (answer.status != CLF_OK) {
         stop(pool, &answer);
@@ -262,6 +296,7 @@ clf_status clf__translator_go_on(const struct clf_translator *translator)
 {
     struct clf__worker *worker = translator->worker;
     if (worker == NULL || worker->pool->is_alone) {
+        CLF__TRY(worker != NULL ? pass(worker->pool) : CLF_OK);
         return clf__translator_ask(translator);
     }
     clf__worker_lock(worker);
@@ -428,6 +463,7 @@ clf_status clf__worker_pool_run(struct clf_translator *first, struct clf__queue 
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
     pthread_cond_init(&pool.changed, &clock);
     clf_status status = run(&pool);
+    status = status == CLF_OK ? pass(&pool) : status;
     pthread_cond_destroy(&pool.changed);
     pthread_condattr_destroy(&clock);
     pthread_mutex_destroy(&pool.lock);

@@ -10,18 +10,24 @@
 
 /* A work queue of items, each done by one worker. */
 struct clf__queue {
-    int *order;   /* (count) items in descending order of cost */
+    int *order;   /* (count) items in queue order */
     int *costs;   /* (items) cost of an item in tokens */
     int *holders; /* (items) the worker that has it, or one of clf__holder */
-    int count;    /* number of items with a cost above 0 */
-    int next;     /* no earlier position in the order is waiting */
+    int items;
+    int count; /* number of items with a cost above 0 */
+    int next;  /* no earlier position in the order is waiting */
     int done;
     int64_t left; /* total cost of unfinished items */
+    /* Called on the calling thread when all items before `to` are done; items before `from` were reported
+     * earlier. May be NULL. */
+    clf_status (*passed)(void *context, int from, int to);
+    int passed_count; /* number of reported items */
 };
 enum clf__holder { CLF__WAITS = -1, CLF__IS_DONE = -2 };
 
-/* Creates a queue; items with a cost above 0 wait. The caller frees the queue, even on failure. */
-clf_status clf__queue_create(struct clf__queue *out, const int *costs, int items);
+/* Creates a queue of the items with a cost above 0; other items are done. Groups of `group` consecutive items
+ * are queued in order, the highest cost first within a group. The caller frees the queue, even on failure. */
+clf_status clf__queue_create(struct clf__queue *out, const int *costs, int items, int group);
 void clf__queue_free(struct clf__queue *queue);
 
 struct clf__worker_pool;

@@ -51,6 +51,7 @@ struct flags {
     struct clf_translate_options translate; /* valid after flags_apply() */
     int quiet, verbose, json;
     int report; /* devices */
+    int resume;
     struct clf_model_options model_options;
     /* Flags that override the model's own values; negative or NULL if not given. */
     int beam, beam_groups, n_best, alternatives, min_length, max_length, batch_tokens, renormalize;

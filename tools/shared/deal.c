@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/minmax.h"
 #include "shared/command.h"
-#include "text/batch.h"
+#include "shared/progress.h"
 
 enum {
     LEAST_LINES = 4, /* minimum number of lines per message */
@@ -17,6 +17,7 @@ enum {
     BYTES_A_TOKEN = 4, /* estimate until the first answers */
     PAUSE_NANOSECONDS = 200000
 };
+#define TELL_SECONDS 0.1 /* minimum time between two messages with answers to a batch */
 
 static void pause_a_little(void)
 {
@@ -46,7 +47,6 @@ void deal_free(struct deal *deal)
         clf__free(deal->inbox[i]);
     }
     clf__free(deal->letters);
-    clf__free(deal->order);
     clf__free(deal->lines);
     clf__free(deal->held);
     clf__free(deal->others);
@@ -89,21 +89,6 @@ static void fail(struct deal *deal, const struct clf__failure *failure)
     }
 }
 
-/* Works on a batch; `first` is the position of its first line in deal->order. *reply receives the answers. */
-static clf_status work_on(struct deal *deal, const struct batch *batch, int first, struct letter **reply)
-{
-    struct answers answers;
-    clf_status status = answers_begin(&answers, batch->count);
-    if (status == CLF_OK) {
-        status = deal->work(deal->user, batch, &answers);
-    }
-    if (status == CLF_OK) {
-        status = letter_write_answers(reply, &answers, first);
-    }
-    answers_free(&answers);
-    return status;
-}
-
 /* --- Rank 0. --- */
 
 static size_t cost_of(const struct deal *deal, int line)
@@ -128,7 +113,6 @@ static void judge_batch_cost(struct deal *deal)
     }
 }
 
-/* Lines are identified by their position in deal->order. */
 static clf_status keep_answers(struct deal *deal, struct letter *letter)
 {
     CLF__TRY(clf__grow(&deal->letters, deal->letter_count, &deal->letter_capacity, sizeof(struct letter *)));
@@ -136,12 +120,14 @@ static clf_status keep_answers(struct deal *deal, struct letter *letter)
     const char *bytes;
     const struct answer *answers = letter_answers(letter, &bytes);
     for (int i = 0; i < letter->count; i++) {
-        deal->lines[deal->order[letter->first + i]] = (struct dealt){&answers[i], bytes};
+        deal->lines[letter->first + i] = (struct dealt){&answers[i], bytes};
         bytes += answers[i].text_size + answers[i].problem_size;
-        deal->answered_cost += cost_of(deal, deal->order[letter->first + i]);
+        deal->answered_cost += cost_of(deal, letter->first + i);
     }
     deal->answered += letter->count;
-    judge_batch_cost(deal);
+    if (letter->is_last) { /* before, the tokens of unanswered lines count too */
+        judge_batch_cost(deal);
+    }
     return CLF_OK;
 }
 
@@ -151,7 +137,7 @@ static clf_status read_letter(struct deal *deal, struct letter *letter, int from
     clf_status status = CLF_OK;
     deal->others[from] = letter->times;
     if (letter->kind == LETTER_ANSWERS && !deal->has_ended) {
-        deal->held[from]--;
+        deal->held[from] -= letter->is_last;
         status = keep_answers(deal, letter);
         letter = status == CLF_OK ? NULL : letter;
     } else if (letter->kind == LETTER_FAILURE) {
@@ -178,9 +164,47 @@ static clf_status read_letters(struct deal *deal, int *has_come)
     }
 }
 
-/* Half of an equal share of the remaining cost, so
- * that ranks of different speed end at the same time, but at least a full batch, because every decoder step
- * reads all weights. If the rest does not fill all devices it is divided equally. */
+/* Sends the new answers of the current batch to rank 0. */
+static clf_status pass_answers(struct deal *deal, int is_last)
+{
+    struct letter *letter;
+    CLF__TRY(letter_write_answers(&letter, deal->answers, deal->answered_first, is_last));
+    deal->answered_first += deal->answers->count;
+    deal->told = seconds_now();
+    if (deal->ranks->rank > 0) {
+        CLF__TRY(send(deal, 0, letter));
+    } else {
+        clf_status status = keep_answers(deal, letter);
+        if (status != CLF_OK) {
+            clf__free(letter);
+            return status;
+        }
+    }
+    return answers_restart(deal->answers);
+}
+
+/* Works on a batch; `first` is the position of its first line in the window. */
+static clf_status work_on(struct deal *deal, const struct batch *batch, int first)
+{
+    struct answers answers;
+    clf_status status = answers_begin(&answers, batch->count);
+    deal->answers = &answers;
+    deal->answered_first = first;
+    if (status == CLF_OK) {
+        status = deal->work(deal->user, batch, &answers);
+    }
+    status = deal->failure.status != CLF_OK ? clf__failure_again(&deal->failure) : status;
+    if (status == CLF_OK) {
+        status = pass_answers(deal, 1);
+    }
+    deal->answers = NULL;
+    answers_free(&answers);
+    return status;
+}
+
+/* Half of an equal share of the remaining cost, so that ranks of different speed end at the same time, but at
+ * least a full batch, because every decoder step reads all weights. If the rest does not fill all devices it
+ * is divided equally. A single rank takes everything. */
 static size_t next_share(struct deal *deal)
 {
     size_t size = (size_t)deal->ranks->size;
@@ -204,11 +228,11 @@ static clf_status take(struct deal *deal, struct batch *out)
     int count = 0, left = deal->count - deal->next;
     size_t share = next_share(deal), cost = 0;
     while (count < left && (count < LEAST_LINES || cost < share)) {
-        cost += cost_of(deal, deal->order[deal->next + count++]);
+        cost += cost_of(deal, deal->next + count++);
     }
     CLF__TRY(batch_create(out, count, deal->sides));
     for (int i = 0; i < count; i++) {
-        int line = deal->order[deal->next + i];
+        int line = deal->next + i;
         out->numbers[i] = deal->windows[0].first_number + line;
         for (int side = 0; side < deal->sides; side++) {
             out->lines[side][i] = deal->windows[side].lines[line];
@@ -257,34 +281,15 @@ static clf_status hand_out(struct deal *deal)
 static clf_status work_here(struct deal *deal)
 {
     struct batch batch;
-    struct letter *letter = NULL;
     int first = deal->next;
     clf_status status = take(deal, &batch);
     if (status == CLF_OK) {
         status = hand_out(deal);
     }
     if (status == CLF_OK) {
-        status = work_on(deal, &batch, first, &letter);
-    }
-    if (status == CLF_OK && (status = keep_answers(deal, letter)) != CLF_OK) {
-        clf__free(letter);
+        status = work_on(deal, &batch, first);
     }
     batch_free(&batch);
-    return deal->failure.status != CLF_OK ? clf__failure_again(&deal->failure) : status;
-}
-
-static clf_status sort(struct deal *deal)
-{
-    int *costs, sorted;
-    if (deal->ranks->size == 1) { /* the translator sorts lines by their number of tokens */
-        return CLF_OK;
-    }
-    CLF__TRY(clf__allocate(&costs, (size_t)deal->count, sizeof *costs));
-    for (int i = 0; i < deal->count; i++) {
-        costs[i] = (int)cost_of(deal, i);
-    }
-    clf_status status = clf__lines_sort(deal->order, &sorted, costs, deal->count);
-    clf__free(costs);
     return status;
 }
 
@@ -296,20 +301,17 @@ static clf_status begin_window(struct deal *deal, const struct window *windows)
     deal->next = deal->answered = deal->parts = 0;
     deal->left = 0;
     if (deal->count > deal->capacity) {
-        clf__free(deal->order);
         clf__free(deal->lines);
-        deal->order = NULL;
         deal->lines = NULL;
         deal->capacity = 0;
-        CLF__TRY(clf__allocate(&deal->order, (size_t)deal->count, sizeof *deal->order));
         CLF__TRY(clf__allocate(&deal->lines, (size_t)deal->count, sizeof *deal->lines));
         deal->capacity = deal->count;
     }
     for (int i = 0; i < deal->count; i++) {
-        deal->order[i] = i;
+        deal->lines[i] = (struct dealt){.answer = NULL};
         deal->left += cost_of(deal, i);
     }
-    return sort(deal);
+    return CLF_OK;
 }
 
 clf_status deal_window(struct deal *deal, const struct window *windows)
@@ -390,15 +392,12 @@ static struct letter *next_letter(struct deal *deal)
 static clf_status answer(struct deal *deal, struct letter *letter)
 {
     struct batch batch;
-    struct letter *reply = NULL;
     clf_status status = letter_read_batch(&batch, letter);
     if (status == CLF_OK) {
-        status = work_on(deal, &batch, letter->first, &reply);
+        status = work_on(deal, &batch, letter->first);
     }
     batch_free(&batch);
-    CLF__TRY(clf__failure_again(&deal->failure));
-    CLF__TRY(status);
-    return send(deal, 0, reply);
+    return status;
 }
 
 /* The status of this rank before the end message. */
@@ -451,10 +450,21 @@ clf_status deal_serve(struct deal *deal)
 
 /* --- All. --- */
 
+/* Passes new answers on: on rank 0 at once, on other ranks at most every TELL_SECONDS. */
+static clf_status pass_some(struct deal *deal)
+{
+    int is_due = deal->ranks->rank == 0 || seconds_now() - deal->told >= TELL_SECONDS;
+    return is_due && deal->answers != NULL && deal->answers->count > 0 ? pass_answers(deal, 0) : CLF_OK;
+}
+
 int deal_attend(struct deal *deal)
 {
-    if (deal->ranks->size > 1 && deal->failure.status == CLF_OK) {
-        clf_status status = deal->ranks->rank == 0 ? attend_first(deal) : look(deal);
+    if (deal->failure.status == CLF_OK) {
+        clf_status status = CLF_OK;
+        if (deal->ranks->size > 1) {
+            status = deal->ranks->rank == 0 ? attend_first(deal) : look(deal);
+        }
+        status = status == CLF_OK ? pass_some(deal) : status;
         if (status != CLF_OK) {
             struct clf__failure failure = clf__failure_keep(status);
             fail(deal, &failure);

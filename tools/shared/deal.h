@@ -12,8 +12,8 @@ typedef clf_status deal_work(void *user, const struct batch *batch, struct answe
 
 /* The answer to a line of the window. */
 struct dealt {
-    const struct answer *answer;
-    const char *text; /* answer->text_size bytes of output, then the problem */
+    const struct answer *answer; /* NULL: not answered yet */
+    const char *text;            /* answer->text_size bytes of output, then the problem */
 };
 
 struct deal {
@@ -25,8 +25,7 @@ struct deal {
     int batch_tokens; /* of one device */
     /* Rank 0: the current window. */
     const struct window *windows; /* (sides) */
-    int *order;                   /* (capacity) line numbers; longest first if there are several ranks */
-    struct dealt *lines;          /* (capacity) */
+    struct dealt *lines;          /* (capacity) of the window */
     int capacity, count, next, answered;
     size_t left;             /* cost of the lines not yet sent */
     size_t batch_cost;       /* estimated cost of a full batch */
@@ -34,11 +33,16 @@ struct deal {
     int parts;               /* number of equal parts of the rest once it does not fill all devices, else 0 */
     struct letter **letters; /* (letter_count) messages with answers */
     int letter_count, letter_capacity;
-    int *held;                      /* (size) number of unanswered messages of each rank */
+    int *held;                      /* (size) number of messages of each rank without a complete answer */
     struct clf_stage_times *others; /* (size) total work of each rank up to its last message */
     int said_bye;                   /* number of ranks that sent their last message */
     struct clf__failure failure;    /* of communication or of another rank */
     int is_theirs;                  /* the failure is another rank's, which reports it when all ranks agree */
+    /* The current batch of this rank: answers that no message contains yet, or NULL; the window position of
+     * the first of them; and the time of the last message with answers. */
+    struct answers *answers;
+    int answered_first;
+    double told;
     /* Other ranks: messages that arrived during work. */
     struct letter *inbox[8];
     int inbox_count;
@@ -49,15 +53,16 @@ struct deal {
 clf_status deal_begin(struct deal *deal);
 void deal_free(struct deal *deal);
 
-/* Rank 0: processes all lines of a window. deal->lines holds the answers until the next call. */
+/* Rank 0: processes all lines of a window. deal->lines holds the answers until the next call; deal_attend()
+ * fills it during the call. */
 clf_status deal_window(struct deal *deal, const struct window *windows);
 /* Other ranks: process messages until the end message. */
 clf_status deal_serve(struct deal *deal);
 /* Ends communication; every rank calls it with its own status. All ranks return the first failure. */
 clf_status deal_end(struct deal *deal, clf_status status);
 
-/* For callbacks that poll for interruption: handles pending messages and returns 1 if the work should stop.
- */
+/* For callbacks that poll for interruption: handles pending messages and new answers, and returns 1 if the
+ * work should stop. */
 int deal_attend(struct deal *deal);
 
 /* Number of lines that other ranks have processed. */

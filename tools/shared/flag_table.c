@@ -14,8 +14,10 @@ const struct flag flag_table[] = {
     {"output", 'o', TAKES_FOLDER, FLAG_TEXT, FIELD(output), "FOLDER",
      "folder of the model to write (required)"},
     {"output", 'o', TAKES_RESULTS, FLAG_TEXT, FIELD(output), "FILE",
-     "output file; a regular file appears under its name when it is complete, a pipe or device gets lines at "
-     "once (standard output)"},
+     "output file; until it is complete its lines are in FILE.part; a pipe or device gets lines at once "
+     "(standard output)"},
+    {"resume", 0, TAKES_RESULTS, FLAG_SWITCH, FIELD(resume), NULL,
+     "continue FILE.part of a run that was stopped, with the same model, flags and input"},
     {"output", 'o', TAKES_SPEECH, FLAG_TEXT, FIELD(output), "FOLDER",
      "output folder for transcripts, named NAME.txt, .srt, ... (standard output)"},
     {"format", 0, TAKES_SPEECH, FLAG_CHOICE, FIELD(format), "text|srt|vtt|tsv|json|all",

@@ -315,21 +315,30 @@ int flags_operands(const struct flags *flags, int least, int most, const char *w
     return -1;
 }
 
-static void write_value(char *text, size_t size, const struct flags *flags, const struct flag *flag)
+/* The value of a flag, in `text` where it is no text already. */
+static const char *value_of(char *text, size_t size, const struct flags *flags, const struct flag *flag)
 {
-    const char *field = (const char *)flags + flag->offset, *word;
-    double real;
-    int number;
+    const char *field = (const char *)flags + flag->offset, *word = NULL;
+    double real = NAN;
+    int number = -1;
     if (flag->kind == FLAG_TEXT) {
         memcpy(&word, field, sizeof word);
-        snprintf(text, size, "%s", word != NULL ? word : "not given");
     } else if (flag->kind >= FLAG_REAL) {
         memcpy(&real, field, sizeof real);
-        snprintf(text, size, "%.17g", real); /* NaN: not given */
+        snprintf(text, size, "%.17g", real);
+        word = isnan(real) ? NULL : text;
     } else {
         memcpy(&number, field, sizeof number);
         snprintf(text, size, "%d", number);
+        word = flag->kind == FLAG_SWITCH ? (number != 0 ? "given" : NULL) : number < 0 ? NULL : text;
+        for (const char *bar = flag->choices; flag->kind == FLAG_CHOICE && number >= 0 && bar != NULL;
+             number--) {
+            snprintf(text, size, "%.*s", (int)strcspn(bar, "|"), bar);
+            bar = strchr(bar, '|');
+            bar = bar != NULL ? bar + 1 : NULL;
+        }
     }
+    return word != NULL ? word : "not given";
 }
 
 clf_status flags_each(const struct flags *flags, int takes, flags_visit *visit, void *user)
@@ -337,8 +346,7 @@ clf_status flags_each(const struct flags *flags, int takes, flags_visit *visit, 
     for (int i = 0; i < flag_table_size; i++) {
         char value[512];
         if (is_taken(&flag_table[i], takes)) {
-            write_value(value, sizeof value, flags, &flag_table[i]);
-            CLF__TRY(visit(user, flag_table[i].name, value));
+            CLF__TRY(visit(user, flag_table[i].name, value_of(value, sizeof value, flags, &flag_table[i])));
         }
     }
     return CLF_OK;

@@ -34,15 +34,31 @@ clf_status answers_begin(struct answers *out, int capacity)
 {
     *out = (struct answers){.count = 0};
     CLF__TRY(clf__allocate(&out->items, capacity > 0 ? (size_t)capacity : 1, sizeof *out->items));
-    out->file = open_memstream(&out->bytes, &out->size);
-    return out->file != NULL ? CLF_OK : clf__fail(CLF_OUT_OF_MEMORY, "out of memory for results");
+    return answers_restart(out);
+}
+
+static void close_file(struct answers *answers)
+{
+    if (answers->file != NULL) {
+        fclose(answers->file);
+    }
+    free(answers->bytes);
+    answers->bytes = NULL;
+}
+
+clf_status answers_restart(struct answers *answers)
+{
+    close_file(answers);
+    answers->count = 0;
+    answers->size = answers->used = 0;
+    answers->file = open_memstream(&answers->bytes, &answers->size);
+    return answers->file != NULL ? CLF_OK : clf__fail(CLF_OUT_OF_MEMORY, "out of memory for results");
 }
 
 clf_status answers_add(struct answers *answers, clf_status status, const char *problem, struct line_cut cut)
 {
     struct answer *answer = &answers->items[answers->count++];
-    answer->has_failed = status != CLF_OK;
-    answer->cut = cut;
+    *answer = (struct answer){.has_failed = status != CLF_OK, .cut = cut};
     int failed = fflush(answers->file) != 0;
     answer->text_size = answers->size - answers->used;
     if (status != CLF_OK) {
@@ -56,10 +72,7 @@ clf_status answers_add(struct answers *answers, clf_status status, const char *p
 
 void answers_free(struct answers *answers)
 {
-    if (answers->file != NULL) {
-        fclose(answers->file);
-    }
-    free(answers->bytes);
+    close_file(answers);
     clf__free(answers->items);
     *answers = (struct answers){.count = 0};
 }
@@ -106,12 +119,13 @@ clf_status letter_write_batch(struct letter **out, const struct batch *batch, in
     return CLF_OK;
 }
 
-clf_status letter_write_answers(struct letter **out, struct answers *answers, int first)
+clf_status letter_write_answers(struct letter **out, const struct answers *answers, int first, int is_last)
 {
     size_t items = (size_t)answers->count * sizeof *answers->items;
     CLF__TRY(make(out, LETTER_ANSWERS, items + answers->used));
     (*out)->count = answers->count;
     (*out)->first = first;
+    (*out)->is_last = is_last;
     memcpy(body(*out), answers->items, items);
     if (answers->used > 0) {
         memcpy(body(*out) + items, answers->bytes, answers->used);

@@ -40,16 +40,18 @@ struct answers {
     char *bytes;
     size_t size, used;
     struct answer *items;
-    int count;
+    int count; /* number of answers that no message contains yet */
 };
 clf_status answers_begin(struct answers *out, int capacity);
 /* Adds the answer to the next line; its output is the text written to the file since the last call. */
 clf_status answers_add(struct answers *answers, clf_status status, const char *problem, struct line_cut cut);
+/* Removes the answers, after a message was made of them. */
+clf_status answers_restart(struct answers *answers);
 void answers_free(struct answers *answers);
 
 enum letter_kind {
     LETTER_WORK,    /* from rank 0: a batch */
-    LETTER_ANSWERS, /* to rank 0: answers to a batch */
+    LETTER_ANSWERS, /* to rank 0: answers to some lines of a batch, in order */
     LETTER_FAILURE, /* to rank 0: reason of a failure */
     LETTER_END,     /* from rank 0: the end; running work is not needed any more */
     LETTER_BYE,     /* to rank 0: the last message of a rank */
@@ -58,14 +60,15 @@ enum letter_kind {
 /* The header of a message. */
 struct letter {
     int kind, count;              /* of lines */
-    int first, sides;             /* position of the lines in the scheduler's order */
+    int first, sides;             /* position of the first line in the window */
+    int is_last;                  /* of answers: the batch is complete */
     size_t size;                  /* of the whole message */
     struct clf_stage_times times; /* total of the rank so far; in answers and the last message */
 };
 
 /* Each function allocates a message, which the caller frees. */
 clf_status letter_write_batch(struct letter **out, const struct batch *batch, int sides, int first);
-clf_status letter_write_answers(struct letter **out, struct answers *answers, int first);
+clf_status letter_write_answers(struct letter **out, const struct answers *answers, int first, int is_last);
 clf_status letter_write_failure(struct letter **out, const struct clf__failure *failure);
 clf_status letter_write_word(struct letter **out, enum letter_kind kind);
 

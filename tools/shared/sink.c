@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/status.h"
 #include "shared/input.h"
 
@@ -23,7 +24,7 @@ static clf_status fail(const struct sink *sink)
     if (errno == ENXIO) {
         return clf__fail(CLF_FILE, "%s cannot be written: it is a pipe that nobody reads", sink->path);
     }
-    return clf__file_fail(sink->path, "written");
+    return clf__file_fail(sink->is_part ? sink->part.path : sink->path, "written");
 }
 
 clf_status sink_open(struct sink *out, const char *path)
@@ -37,32 +38,35 @@ clf_status sink_open(struct sink *out, const char *path)
         out->file = input_open_sink(path);
         return out->file != NULL ? CLF_OK : fail(out);
     }
-    CLF__TRY(clf__file_writer_open(&out->whole, path));
-    out->is_whole = 1;
-    /* A copy of the descriptor: closing that tells of a full disk, and the writer ends its own. */
-    int copy = dup(out->whole.descriptor);
-    out->file = copy >= 0 ? fdopen(copy, "w") : NULL;
-    if (out->file == NULL && copy >= 0) {
-        close(copy);
-    }
-    return out->file != NULL ? CLF_OK : fail(out);
+    out->is_part = 1;
+    return part_open(&out->part, path);
 }
 
-clf_status sink_flush(struct sink *sink)
+clf_status sink_begin_part(struct sink *sink, json_t *made_of, int inputs, int resumes,
+                           struct part_state *state)
+{
+    clf_status status = part_begin(&sink->part, made_of, inputs, resumes, state);
+    sink->file = sink->part.file;
+    return status;
+}
+
+clf_status sink_flush(struct sink *sink, const struct part_state *state)
 {
     int has_failed = ferror(sink->file) != 0 || fflush(sink->file) != 0;
-    return !has_failed || sink->path == NULL ? CLF_OK : fail(sink);
+    if (has_failed) {
+        return sink->path == NULL ? CLF_OK : fail(sink);
+    }
+    return sink->is_part ? part_advance(&sink->part, state) : CLF_OK;
 }
 
-clf_status sink_close(struct sink *sink, clf_status status)
+clf_status sink_close(struct sink *sink, const struct part_state *state, clf_status status, long long *kept)
 {
-    if (sink->path != NULL && sink->file != NULL) {
+    if (sink->is_part) {
+        status = part_close(&sink->part, state, status, kept);
+    } else if (sink->path != NULL && sink->file != NULL) {
         int has_failed = ferror(sink->file) != 0;
         has_failed |= fclose(sink->file) != 0;
         status = has_failed && status == CLF_OK ? fail(sink) : status;
-    }
-    if (sink->is_whole) {
-        status = clf__file_writer_close(&sink->whole, status);
     }
     *sink = (struct sink){.file = NULL};
     return status;

@@ -1,30 +1,34 @@
-/* Where lines go: standard output, a pipe or a device, or a file that has its name once it is whole. */
+/* The output of lines: standard output, a pipe or a device, or a file that gets its name when it is complete.
+ */
 #ifndef CLF_TOOLS_SINK_H
 #define CLF_TOOLS_SINK_H
 
 #include <stdio.h>
 
-#include "base/file.h"
+#include "shared/part.h"
 
 struct sink {
-    FILE *file;                    /* to print to */
-    const char *path;              /* NULL: standard output, which output_finish() looks after */
-    struct clf__file_writer whole; /* of a file */
-    int is_whole;
+    FILE *file;       /* to print to; NULL for a file before sink_begin_part() */
+    const char *path; /* NULL: standard output, which output_finish() checks */
+    struct part part; /* of a file */
+    int is_part;
 };
 
-/* Whether a path names a file, or is to name one: neither standard output nor a device or a pipe, and no
- * /dev/stdout, a link that no file must take the place of. */
+/* Whether a path names an existing or a new regular file: not standard output, a device, a pipe or a link
+ * such as /dev/stdout, which no file must replace. */
 int sink_is_file(const char *path);
 
-/* NULL or "-" is standard output. The path is the caller's, who keeps it. Ended by sink_close(), also after a
+/* Opens the output. NULL or "-" is standard output. The path is borrowed. End with sink_close(), also after a
  * failure. */
 clf_status sink_open(struct sink *out, const char *path);
-/* Fails where what was printed until now, the last of it just now, could not be written; standard output
- * never does. */
-clf_status sink_flush(struct sink *sink);
-/* With CLF_OK a file gets its name. Any other status is returned, and leaves what had the name before.
- * Closing it again does nothing. */
-clf_status sink_close(struct sink *sink, clf_status status);
+/* Calls part_begin() for a file. */
+clf_status sink_begin_part(struct sink *sink, json_t *made_of, int inputs, int resumes,
+                           struct part_state *state);
+/* Flushes the output. `state` counts the lines that are printed. Fails if they cannot be written; never fails
+ * for standard output. */
+clf_status sink_flush(struct sink *sink, const struct part_state *state);
+/* Closes the output. With CLF_OK a file gets its name. Any other status is returned, and an earlier file of
+ * the name is unchanged. *kept: see part_close(). Closing again does nothing. */
+clf_status sink_close(struct sink *sink, const struct part_state *state, clf_status status, long long *kept);
 
 #endif

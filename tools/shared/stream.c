@@ -1,14 +1,74 @@
 #include "shared/stream.h"
 
+#include "base/hash.h"
 #include "base/minmax.h"
 #include "base/status.h"
 #include "cluster/ranks.h"
+#include "shared/made_of.h"
 #include "translate/internal.h"
 
-/* Lines are sorted by length inside a window. The first one is small, so that there is something to see soon.
- */
-enum { FIRST_WINDOW_LINES = 512, WINDOW_LINES = 4096, FRAMES_WINDOW_LINES = 128, WINDOW_BYTES = 1 << 23 };
+/* Windows are large if their results are printed during the work, because devices are not full at the end of
+ * a window. Otherwise a window has a few batches, so that results are printed early. */
+enum {
+    EARLY_WINDOW_LINES = 8192,
+    LATE_WINDOW_LINES = 512,
+    LATE_WINDOW_BATCHES = 2,
+    FRAMES_WINDOW_LINES = 128,
+    WINDOW_BYTES = 1 << 23
+};
 enum { USUAL_TOKENS = 32 }; /* of a line */
+
+/* Says on stderr what became of a line: why it could not be used, or that it was cut. */
+static void report_line(struct stream *stream, long long number, const struct answer *answer,
+                        const char *problem)
+{
+    struct line_cut cut = answer->cut;
+    if (answer->has_failed) {
+        progress_clear(&stream->progress);
+        fprintf(stderr, "clformer: line %lld: %s\n", number, problem);
+        stream->done.failed++;
+        return;
+    }
+    stream->done.cut += cut.from > 0;
+    if (cut.from > 0 && !stream->flags.quiet) {
+        const struct clf_model_info *info = clf_model_describe(stream->setup.model);
+        progress_clear(&stream->progress);
+        fprintf(stderr, "clformer: warning: line %lld: the %s's %d %s were cut to the model's limit of %d\n",
+                number, cut.is_target ? "target" : "source", cut.from,
+                info->feature_size > 0 && !cut.is_target ? "frames" : "tokens",
+                cut.is_target ? info->max_target_length : info->max_source_length);
+    }
+}
+
+static void count_line(struct part_state *done, const struct window *windows, int sides, int line)
+{
+    for (int side = 0; side < sides; side++) {
+        const struct clf_line *read = &windows[side].lines[line];
+        done->inputs[side] = clf__fnv(clf__fnv(done->inputs[side], read->text, read->size), "\n", 1);
+    }
+    done->lines++;
+}
+
+/* Prints the answers to the next lines of the window, up to the first line without an answer. */
+static void print_ready(struct stream *stream)
+{
+    const struct window *window = &stream->windows[0];
+    FILE *file = stream->sink.file;
+    int before = stream->window_printed;
+    while (stream->window_printed < window->count && !output_failed() && !ferror(file)) {
+        const struct dealt *line = &stream->deal.lines[stream->window_printed];
+        if (line->answer == NULL) {
+            break;
+        }
+        report_line(stream, window->first_number + stream->window_printed, line->answer,
+                    line->text + line->answer->text_size);
+        fwrite(line->text, 1, line->answer->text_size, file);
+        count_line(&stream->done, stream->windows, stream->sides, stream->window_printed++);
+    }
+    if (stream->window_printed > before && stream->failure.status == CLF_OK) {
+        stream->failure = clf__failure_keep(sink_flush(&stream->sink, &stream->done));
+    }
+}
 
 static long long lines_done(const struct stream *stream)
 {
@@ -31,7 +91,11 @@ static int is_interrupted(void *user)
     if (stream_is_first(stream)) {
         progress_update(&stream->progress, lines, bytes);
     }
-    return deal_attend(&stream->deal) || signals_interrupted(NULL);
+    int stops = deal_attend(&stream->deal);
+    if (stream_is_first(stream)) {
+        print_ready(stream);
+    }
+    return stops || stream->failure.status != CLF_OK || output_failed() || signals_interrupted(NULL);
 }
 
 int stream_is_first(const struct stream *stream)
@@ -68,6 +132,7 @@ static int make_translator(struct stream *stream)
     flags->translate.user = stream;
     flags->translate.streamed = stream->streamed;
     flags->translate.sentence_translated = stream->sentence_translated;
+    flags->translate.translated = stream->translated;
     stream->deal = (struct deal){.ranks = clf__ranks_communicator(stream->ranks),
                                  .work = work,
                                  .user = stream,
@@ -86,6 +151,21 @@ static int make_translator(struct stream *stream)
     return created == CLF_OK ? EXIT_DONE : report_failure(created);
 }
 
+/* Creates or opens the output file, after the model and the options were checked. */
+static int begin_part(struct stream *stream, int takes)
+{
+    json_t *made_of;
+    if (!stream->sink.is_part) {
+        return EXIT_DONE;
+    }
+    clf_status status = made_of_describe(&made_of, stream->verb, &stream->flags, takes);
+    if (status == CLF_OK) {
+        status = sink_begin_part(&stream->sink, made_of, stream->sides, stream->flags.resume, &stream->done);
+    }
+    stream->failed_before = stream->done.failed;
+    return status == CLF_OK ? EXIT_DONE : report_failure(status);
+}
+
 /* Opens the model and makes the translator. Returns an exit status: EXIT_DONE where every rank is ready. */
 static int begin(struct stream *stream, int takes, int status)
 {
@@ -99,6 +179,9 @@ static int begin(struct stream *stream, int takes, int status)
         return ranks_report(stream->ranks, checked);
     }
     status = make_translator(stream);
+    if (status == EXIT_DONE && stream_is_first(stream)) {
+        status = begin_part(stream, takes);
+    }
     clf_status own = status == EXIT_DONE ? CLF_OK : clf__fail(CLF_BAD_ARGUMENT, "the flags do not fit");
     clf_status all = clf_ranks_agree(stream->ranks, own);
     if (own == CLF_OK && all != CLF_OK) {
@@ -111,72 +194,104 @@ static int begin(struct stream *stream, int takes, int status)
     return status;
 }
 
-/* Says on stderr what became of a line: why it could not be used, or that it was cut. */
-static void report_line(struct stream *stream, long long number, const struct answer *answer,
-                        const char *problem)
-{
-    struct line_cut cut = answer->cut;
-    if (answer->has_failed) {
-        progress_clear(&stream->progress);
-        fprintf(stderr, "clformer: line %lld: %s\n", number, problem);
-        stream->failed_lines++;
-        return;
-    }
-    stream->cut_lines += cut.from > 0;
-    if (cut.from > 0 && !stream->flags.quiet) {
-        const struct clf_model_info *info = clf_model_describe(stream->setup.model);
-        progress_clear(&stream->progress);
-        fprintf(stderr, "clformer: warning: line %lld: the %s's %d %s were cut to the model's limit of %d\n",
-                number, cut.is_target ? "target" : "source", cut.from,
-                info->feature_size > 0 && !cut.is_target ? "frames" : "tokens",
-                cut.is_target ? info->max_target_length : info->max_source_length);
-    }
-}
-
 static int work_on_window(struct stream *stream)
 {
-    const struct window *window = &stream->windows[0];
+    stream->window_printed = 0;
     clf_status status = deal_window(&stream->deal, stream->windows);
-    if (status != CLF_OK && signals_interrupted(NULL)) {
-        return EXIT_DONE; /* told by the loop below */
+    if (status == CLF_OK) {
+        print_ready(stream);
     }
-    if (status != CLF_OK) {
-        stream->failure = clf__failure_keep(status);
+    if (stream->failure.status != CLF_OK || output_failed()) {
         return EXIT_FAILED;
     }
-    for (int i = 0; i < window->count && !output_failed() && !ferror(stream->sink.file); i++) {
-        const struct dealt *line = &stream->deal.lines[i];
-        report_line(stream, window->first_number + i, line->answer, line->text + line->answer->text_size);
-        fwrite(line->text, 1, line->answer->text_size, stream->sink.file);
+    if (status != CLF_OK && signals_interrupted(NULL)) {
+        return EXIT_DONE; /* run_windows() reports it */
     }
-    stream->failure = clf__failure_keep(sink_flush(&stream->sink));
-    stream->lines_printed += window->count;
-    return output_failed() || stream->failure.status != CLF_OK ? EXIT_FAILED : EXIT_DONE;
+    stream->failure = clf__failure_keep(status);
+    return status == CLF_OK ? EXIT_DONE : EXIT_FAILED;
 }
 
 /* Of frames, which are large, windows are small; what is shown as it grows comes line by line. Every rank is
  * to have as many as one alone has. */
-static int window_lines(const struct stream *stream, int usual)
+static int window_lines(const struct stream *stream)
 {
-    int lines = clf_model_describe(stream->setup.model)->feature_size > 0 ? FRAMES_WINDOW_LINES : usual;
+    int comes_early = stream->translated != NULL && !stream->flags.alignments &&
+                      !stream->flags.replace_unknown && stream->flags.translate.alternatives == 0;
+    int lines = clf_model_describe(stream->setup.model)->feature_size > 0 ? FRAMES_WINDOW_LINES
+                : comes_early
+                    ? EARLY_WINDOW_LINES
+                    : clf__max_int(LATE_WINDOW_LINES, LATE_WINDOW_BATCHES * stream->translator->max_lines);
     return stream->flags.stream ? 1 : lines * clf_ranks_size(stream->ranks);
 }
 
 /* What a status of several thousand lines stands for is said last, where it is seen. */
 static int report_incomplete(const struct stream *stream)
 {
-    if (stream->cut_lines > 0 && !stream->flags.quiet) {
-        fprintf(stderr, "clformer: %lld of %lld lines %s cut to the model's limit\n", stream->cut_lines,
-                stream->lines_printed, stream->cut_lines == 1 ? "was" : "were");
+    const struct part_state *done = &stream->done;
+    if (done->cut > 0 && !stream->flags.quiet) {
+        fprintf(stderr, "clformer: %lld of %lld lines %s cut to the model's limit\n", done->cut, done->lines,
+                done->cut == 1 ? "was" : "were");
     }
-    return stream->failed_lines > 0 ? EXIT_FAILED : stream->cut_lines > 0 ? EXIT_CUT : EXIT_DONE;
+    if (stream->failed_before > 0) {
+        fprintf(stderr, "clformer: %lld of %lld lines failed, %lld of them in the earlier run\n",
+                done->failed, done->lines, stream->failed_before);
+    }
+    return done->failed > 0 ? EXIT_FAILED : done->cut > 0 ? EXIT_CUT : EXIT_DONE;
+}
+
+/* Skips the finished lines of the input and checks their hash. */
+static int skip_finished(struct stream *stream)
+{
+    struct part_state read = {.inputs = {CLF__FNV_BEGIN, CLF__FNV_BEGIN}};
+    long long lines = stream->done.lines;
+    while (read.lines < lines && !stream->readers[0].at_end && !signals_interrupted(NULL)) {
+        long long left = lines - read.lines;
+        int next = left < EARLY_WINDOW_LINES ? (int)left : EARLY_WINDOW_LINES;
+        struct window_limits limits = {next, WINDOW_BYTES, 1};
+        if (windows_read(stream->windows, stream->readers, stream->sides, &limits) != EXIT_DONE) {
+            return EXIT_FAILED;
+        }
+        for (int i = 0; i < stream->windows[0].count; i++) {
+            count_line(&read, stream->windows, stream->sides, i);
+        }
+    }
+    stream->windows[0].count = 0;
+    if (signals_interrupted(NULL)) {
+        return EXIT_DONE; /* run_windows() reports it */
+    }
+    for (int side = 0; side < stream->sides; side++) {
+        if (read.lines < lines || read.inputs[side] != stream->done.inputs[side]) {
+            stream->failure = clf__failure_keep(clf__fail(
+                CLF_BAD_ARGUMENT,
+                "%s: the input differs: %s %s %lld finished lines; use the same input, or remove --resume to "
+                "start "
+                "again",
+                stream->sink.part.path, stream->readers[side].name,
+                read.lines < lines ? "ends before the end of the" : "has changed within the", lines));
+            return EXIT_FAILED;
+        }
+    }
+    stream->failure = clf__failure_keep(part_continue(&stream->sink.part, &stream->done));
+    return stream->failure.status == CLF_OK ? EXIT_DONE : EXIT_FAILED;
+}
+
+/* Ends the output, by the exit status until now. */
+static int end_output(struct stream *stream, int status)
+{
+    if (status == EXIT_DONE) {
+        stream->failure = clf__failure_keep(sink_close(&stream->sink, &stream->done, CLF_OK, &stream->kept));
+        return report_incomplete(stream);
+    }
+    /* First of all: MPI soon kills a process that waits for a killed rank. */
+    sink_close(&stream->sink, &stream->done, CLF_INTERRUPTED, &stream->kept);
+    return status;
 }
 
 static int run_windows(struct stream *stream)
 {
     struct line_reader *first = &stream->readers[0];
-    struct window_limits limits = {window_lines(stream, FIRST_WINDOW_LINES), WINDOW_BYTES, 0};
-    int status = EXIT_DONE;
+    struct window_limits limits = {window_lines(stream), WINDOW_BYTES, 0};
+    int status = stream->done.lines > 0 ? skip_finished(stream) : EXIT_DONE;
     progress_begin(&stream->progress, stream->flags.quiet, first->descriptor);
     while (status == EXIT_DONE && !first->at_end) {
         if (!signals_interrupted(NULL)) { /* an interrupt until here must not wait for a line */
@@ -187,20 +302,13 @@ static int run_windows(struct stream *stream)
         }
         if (status == EXIT_DONE && signals_interrupted(NULL)) {
             progress_clear(&stream->progress);
-            fprintf(stderr, "clformer: interrupted after line %lld\n", stream->lines_printed);
+            fprintf(stderr, "clformer: interrupted after line %lld\n", stream->done.lines);
             status = EXIT_FAILED;
         }
         progress_update(&stream->progress, first->line_number, first->bytes);
-        limits.lines = window_lines(stream, WINDOW_LINES);
     }
     progress_clear(&stream->progress);
-    if (status == EXIT_DONE) {
-        stream->failure = clf__failure_keep(sink_close(&stream->sink, CLF_OK));
-        status = report_incomplete(stream);
-    } else { /* at once: whoever waits for a rank that was killed is killed soon, too */
-        sink_close(&stream->sink, CLF_INTERRUPTED);
-    }
-    return status;
+    return end_output(stream, status);
 }
 
 static void print_times(const struct stream *stream)
@@ -247,6 +355,9 @@ int stream_run(struct stream *stream, stream_function *function, int takes, int 
     stream->work = function;
     if (status == EXIT_DONE && stream_is_first(stream)) {
         clf_status opened = sink_open(&stream->sink, stream->flags.output);
+        if (opened == CLF_OK && stream->flags.resume && !stream->sink.is_part) {
+            opened = clf__fail(CLF_BAD_ARGUMENT, "--resume continues an output file; add --output FILE");
+        }
         status = opened == CLF_OK ? EXIT_DONE : report_failure(opened);
     }
     status = begin(stream, takes, status);
@@ -254,6 +365,10 @@ int stream_run(struct stream *stream, stream_function *function, int takes, int 
         return status;
     }
     status = run_rank(stream);
+    if (stream->kept > 0 && status != EXIT_WRONG_CALL && !stream->flags.quiet) {
+        fprintf(stderr, "clformer: %s.part keeps the first %lld line%s; add --resume to continue\n",
+                stream->flags.output, stream->kept, stream->kept == 1 ? "" : "s");
+    }
     if (stream->flags.verbose) {
         print_times(stream);
     }
@@ -262,7 +377,7 @@ int stream_run(struct stream *stream, stream_function *function, int takes, int 
 
 void stream_free(struct stream *stream)
 {
-    sink_close(&stream->sink, CLF_INTERRUPTED); /* which leaves nothing half-written */
+    sink_close(&stream->sink, &stream->done, CLF_INTERRUPTED, NULL);
     clf_translator_free(stream->translator);
     for (int i = 0; i < STREAM_SIDES; i++) {
         window_free(&stream->windows[i]);

@@ -16,6 +16,7 @@ struct stream;
 typedef clf_status stream_function(struct stream *stream, const struct batch *batch, struct answers *answers);
 
 struct stream {
+    const char *verb;
     struct flags flags;
     struct setup setup;
     struct line_reader readers[STREAM_SIDES];
@@ -24,16 +25,21 @@ struct stream {
     struct clf_translator *translator;
     void (*streamed)(void *user, int line, const char *text, size_t size); /* of clf_translate_options */
     void (*sentence_translated)(void *user, int line, const struct clf_sentence *sentence); /* likewise */
-    struct json_t *sentences; /* an array for each line of a batch, where sentence_translated is set */
+    void (*translated)(void *user, int line, const struct clf_translation *translation);    /* likewise */
+    const struct batch *batch; /* that is being worked on, for these */
+    struct answers *answers;   /* of it */
+    struct json_t *sentences;  /* an array for each line of a batch, where sentence_translated is set */
     struct progress progress;
-    struct sink sink;                  /* of rank 0 */
-    long long failed_lines, cut_lines; /* that could not be used, or only a part of them */
-    long long lines_printed;
+    struct sink sink;        /* of rank 0 */
+    int window_printed;      /* lines of the window that were printed */
+    struct part_state done;  /* what was printed, also by the run that this one continues */
+    long long failed_before; /* lines that failed in that run */
+    long long kept;          /* lines to continue from, where the output is not whole */
     struct clf_ranks *ranks;
     struct deal deal;
     stream_function *work;
-    int is_quiet; /* by the flags, on every rank */
-    struct clf__failure failure;
+    int is_quiet;                /* by the flags, on every rank */
+    struct clf__failure failure; /* the first one */
 };
 
 /* Joins the other ranks, once the flags are known. Returns an exit status. */
