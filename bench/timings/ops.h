@@ -14,10 +14,10 @@ struct op_result {
     const char *kernel; /* that took longest */
     clf_status
         status; /* not CLF_OK: failed; clf_last_error() holds the reason and the fields below are unset */
-    struct timing timing;     /* of one execution of the op */
+    struct timing timing;     /* per execution of the op */
     double operations, bytes; /* of one call */
     int by_weights;           /* 1: weights in the requested precision */
-    int cold;                 /* 1: so many copies of the weights were used in turn that no cache held them */
+    int cold; /* 1: the weights were read from several copies in turn, too large for any cache */
 };
 
 /* Receives each result as soon as it is measured; its pointers are valid during the call. Non-zero stops the

@@ -22,7 +22,7 @@ struct job {
     struct setup setup;
     struct clf_translator *translator;
     struct clf_attention_maps *maps;
-    char *translation; /* what the maps are of, as text */
+    char *translation; /* the tokens of the maps, as text */
 };
 
 static struct clf_line line_of(const char *text)
@@ -139,7 +139,7 @@ static void print_about(FILE *file, const struct clf_model_info *model)
             CLF_VERSION_STRING);
 }
 
-/* What stands in attend.html for the name between two @. */
+/* The text that replaces a name between two @ in attend.html. */
 static int print_field(FILE *file, const void *context, const char *name, size_t length)
 {
     const struct job *job = context;

@@ -1,6 +1,5 @@
-/* Everything that `clformer bench` measures by itself: each device in turn, each stage in a process of its
- * own, so that a driver that fails, crashes or hangs costs its own row alone, and memory is counted by stage.
- */
+/* The measurements of `clformer bench` without --stage: each device in turn, each stage in a separate
+ * process, so that a driver that fails, crashes or hangs loses one row, and memory is counted by stage. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,9 +13,9 @@
 #include "shared/results.h"
 #include "shared/spawn.h"
 
-/* The rows of a warm-up are dropped: its first call compiles what the jobs after it need, so that those,
- * each in a process of its own, show their own time and memory. Where nothing of it works they are left out.
- */
+/* The rows of a warm-up are dropped. Its first call compiles the kernels of the jobs that follow, so that
+ * each of them, in a separate process, shows its time and memory without compilation. If the warm-up
+ * fails, these jobs are left out. */
 enum job_kind { JOB_ALONE, JOB_WARM_UP, JOB_BEHIND };
 
 /* A call of this command for one device. NULL leaves a flag out. */
@@ -28,12 +27,12 @@ struct job {
 
 /* Seconds that one job may take (a first use compiles), and one device in all. */
 enum { JOB_SECONDS = 180, DEVICE_SECONDS = 420, MOST_JOBS = 32 };
-enum { QUICK_SECONDS = 50 }; /* of all devices together, with --quick */
+enum { QUICK_SECONDS = 50 }; /* total of all devices, with --quick */
 
 struct run {
     struct bench_call *call;
     const char *command;
-    json_t *rows; /* of the device at hand, borrowed */
+    json_t *rows; /* of the current device, borrowed */
     int is_shown; /* the progress line */
     const char *device;
     double seconds; /* that a device may take */
@@ -53,7 +52,7 @@ static int list_stages(struct job *jobs, const char *precision, const char *gemm
     return 3;
 }
 
-/* A step of training: forward, backward and the update of what it trains. */
+/* A training step: forward, backward and update. */
 static int list_training(struct job *jobs, const char *precision)
 {
     jobs[0] = (struct job){"train", precision, "native", "1,8,64", "1", JOB_WARM_UP, NULL};
@@ -61,7 +60,7 @@ static int list_training(struct job *jobs, const char *precision)
     return 2;
 }
 
-/* What matters most comes first, in case a device runs out of its time. */
+/* The most important stages come first, in case a device runs out of time. */
 static int list_jobs(struct job *jobs, char precisions[][16])
 {
     int count = 0, precision_count = 0;
@@ -200,7 +199,7 @@ static int run_job(struct run *run, const struct job *job, double seconds)
     return status;
 }
 
-/* Whether the device multiplies in bf16 by itself, as far as was measured. */
+/* Returns whether a row shows that the device has bf16 dot products. */
 static int has_bf16(const struct run *run)
 {
     double most = 0;
@@ -325,7 +324,7 @@ static int measure(struct run *run, json_t *devices)
     return status;
 }
 
-/* Whether anything was measured before an interrupt. */
+/* Returns whether any row was measured before an interrupt. */
 static int has_rows(const json_t *devices)
 {
     size_t index, count = 0;
@@ -345,7 +344,7 @@ int bench_all_run(struct bench_call *call)
     json_t *devices = json_array();
     int status = command != NULL && devices != NULL ? EXIT_DONE : EXIT_FAILED;
     if (status == EXIT_DONE && call->flags.html != NULL) {
-        status = page_check(call->flags.html); /* what takes minutes has a place to go */
+        status = page_check(call->flags.html); /* checks the output path before minutes of work */
     }
     if (status == EXIT_DONE) {
         status = measure(&run, devices);
@@ -355,7 +354,7 @@ int bench_all_run(struct bench_call *call)
     }
     if (signals_interrupted(NULL)) {
         if (has_rows(devices) && bench_report(call, devices) == EXIT_DONE) {
-            fprintf(stderr, "clformer: the report holds what was measured before the interrupt\n");
+            fprintf(stderr, "clformer: the report contains the rows measured before the interrupt\n");
         }
         status = report_interrupted();
     } else if (status == EXIT_DONE) {

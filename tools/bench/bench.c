@@ -12,32 +12,31 @@ static const char help[] =
     "Usage: clformer bench [-d DEVICE] [--gemm native] [--quick] [--json] [--html FILE]\n"
     "       clformer bench --merge FILE... [--json] [--html FILE]\n"
     "       clformer bench --stage STAGE [-m MODEL] [--work FILE] [FLAGS]\n\n"
-    "Without --stage or --merge it measures every device, or those that -d or $CLFORMER_DEVICE names,\n"
-    "each in a few minutes: what the device can do at most, every op compared with that, the demo model\n"
-    "by stage, batch, precision and provider, a step of training it (in fp32, and in bf16 where the\n"
-    "device has dot products of it), how long it takes to start, and memory. The report is a table;\n"
-    "--json prints all of it; --html writes one page to send, which --html - prints instead of the table.\n"
-    "--quick takes less than a minute for all devices: the model's speed in fp32 and int8, one matrix\n"
-    "product and the peaks. Ctrl-C ends with a report of what was measured until then.\n"
-    "--merge joins the JSON of several machines; - is standard input.\n\n"
-    "With --stage it times one stage, each batch size and beam after the other: the median of some\n"
-    "repeats after one call that warms up, without loading and compilation. A batch is the first lines of\n"
-    "the work. Without -m the model is the demo's; without --work it is work.txt in the model's folder.\n"
-    "Several devices of -d work on each batch together, for translate and score alone.\n"
-    "--verbose shows the device's time by kernel after a --stage; it changes nothing where everything is\n"
-    "measured.\n\n"
-    "  encode     the encoder alone; tokens are the source's\n"
-    "  translate  from text to text; tokens are those generated, end token included\n"
-    "  score      each line as a translation of itself\n"
-    "  transcribe a recording, which --work names, by a Whisper model at temperature 0; --batch N takes\n"
-    "             it N times side by side, and --min-length N --max-length N gives every window N tokens\n"
-    "  train      a step of training: forward, backward, Adam; each line is its own translation\n"
-    "  step       one step of greedy decoding, and how near its reading of weights is to a stream read\n"
+    "Without --stage or --merge, bench measures every device, or the devices of -d or $CLFORMER_DEVICE,\n"
+    "for a few minutes each: peak rates, every op compared with the peaks, the demo model by stage, batch\n"
+    "size, precision and GEMM backend, a training step (in fp32, and in bf16 if the device has bf16 dot\n"
+    "products), startup time and memory. The report is a table; --json prints it as JSON; --html writes\n"
+    "one self-contained page, which --html - prints instead of the table. --quick takes less than a\n"
+    "minute for all devices: model speed in fp32 and int8, one GEMM and the peaks. After Ctrl-C, bench\n"
+    "reports the rows that it has measured. --merge joins the JSON of several machines; - is standard\n"
+    "input.\n\n"
+    "With --stage, bench times one stage for each batch size and beam: the median of the repeats after\n"
+    "one warm-up call, without loading and compilation. A batch is the first lines of the work file. The\n"
+    "default model is the demo model; the default work file is work.txt in the model's folder. With\n"
+    "several devices (-d; translate and score only) all work on each batch together. --verbose shows the\n"
+    "device time by kernel after a --stage.\n\n"
+    "  encode     the encoder; counts source tokens\n"
+    "  translate  text to text; counts generated tokens with the end token\n"
+    "  score      each line as its own translation\n"
+    "  transcribe a recording (--work) with a Whisper model at temperature 0; --batch N transcribes N\n"
+    "             copies at once, and --min-length N --max-length N generates N tokens per window\n"
+    "  train      a training step: forward, backward, Adam; each line is its own translation\n"
+    "  step       one greedy decoding step, and its memory bandwidth relative to a stream read\n"
     "  ops        every op at the sizes of a Transformer-base, compared with the measured peaks\n"
-    "  products   matrix products alone, in the precision and by the provider that the flags name;\n"
-    "             --shape MxNxK: M rows by a weight of N outputs and K inputs\n"
-    "  attention  attention alone; --shape BxTxHxW: B sequences of T tokens, H heads of width W\n"
-    "  start      from the start of the process to the first line, warm and with nothing cached\n\n"
+    "  products   GEMM with the precision and backend of the flags; --shape MxNxK: M rows by a weight\n"
+    "             of N outputs and K inputs\n"
+    "  attention  attention; --shape BxTxHxW: B sequences of T tokens, H heads of width W\n"
+    "  start      from the start of the process to the first line, with warm and with empty caches\n\n"
     "Example:\n"
     "  $ clformer bench --quick --html page.html\n"
     "  $ clformer bench --html page.html --json > here.json\n"
@@ -47,7 +46,7 @@ static const char help[] =
     "  $ clformer bench --stage products --precision fp16 --shape 2048x512x512,64x512x512\n"
     "  $ clformer bench --stage encode -m base --work base/work.txt --tokens --batch 64 --json\n";
 
-/* Whether flags are given that are those of a single stage. */
+/* Returns whether flags of a single stage are given. */
 static int names_case(const struct flags *flags)
 {
     return flags->batches != NULL || flags->beams != NULL || flags->shapes != NULL ||
@@ -223,7 +222,7 @@ int verb_bench(int argc, char **argv)
     if (status == EXIT_DONE) {
         status = run(&call);
     }
-    if (json_array_size(call.rows) > 0) { /* also what was measured before a failure */
+    if (json_array_size(call.rows) > 0) { /* including rows measured before a failure */
         int written = bench_stage_page(&call);
         status = status == EXIT_DONE ? written : status;
     }

@@ -1,7 +1,6 @@
-/* What the files of `clformer bench` share. It measures the library's inside, so it includes lib/'s headers.
- *
- * Everything measured is a row, a JSON object: of a case of a stage (see stage.c), of an op, of a
- * start. A row that failed has "error" instead of "seconds". */
+/* Declarations shared by the files of `clformer bench`, which measures internals and therefore includes
+ * lib/'s headers. Each measurement is a row, a JSON object: a case of a stage (see stage.c), an op, or a
+ * start. A failed row has "error" instead of "seconds". */
 #ifndef CLF_TOOLS_BENCH_H
 #define CLF_TOOLS_BENCH_H
 
@@ -40,14 +39,14 @@ struct bench_shapes {
     int count;
 };
 
-/* What a call asks for. */
+/* The options of a call. */
 struct bench_call {
     struct flags flags;
     char *model; /* owned */
     char *work;  /* owned: the file of lines */
     struct bench_numbers batches, beams;
     struct bench_shapes shapes;
-    json_t *rows; /* of a stage, where --html shows them; else NULL */
+    json_t *rows; /* rows of a stage for --html; NULL without it */
 };
 
 /* Times the cases of flags.stage, each as soon as it is measured given to bench_print(). Returns an exit
@@ -61,9 +60,8 @@ int bench_parse_shapes(struct bench_shapes *out, const char *list, int sizes);
 /* One case of the stage "train", whose model was loaded in fp32: a step of the first `batch` lines. */
 int bench_train_run(struct bench_call *call, const struct setup *setup, const struct clf_line *lines,
                     int batch);
-/* One case of the stage "step": a greedy decoding step of the first `batch` lines, and by turns a stream
- * read.
- */
+/* One case of the stage "step": alternates a greedy decoding step of the first `batch` lines with a stream
+ * read. */
 int bench_step_run(struct bench_call *call, const struct setup *setup, const struct clf_line *lines,
                    int batch);
 /* Times the stage "transcribe", whose work is a recording: each batch size and beam. Returns an exit status.
@@ -89,7 +87,7 @@ void bench_words_free(struct bench_words *words);
 
 /* "engine", "precision" and how the device computes. */
 json_t *bench_row(const struct bench_call *call, const struct clf_device *device, const char *work);
-/* Adds what was timed; `tokens` of one call. */
+/* Adds the times; `tokens` counts one call. */
 int bench_row_time(json_t *row, const struct timing *timing, long long tokens);
 /* One row: a line of text, or with --json the object. Takes the row, NULL too. Returns an exit status. */
 int bench_print(const struct bench_call *call, json_t *row);
@@ -110,12 +108,13 @@ int bench_all_run(struct bench_call *call);
 /* Joins the reports in the files that are the call's operands and hands them to bench_report(). */
 int bench_merge_run(struct bench_call *call);
 
-/* What a report says of a device, without rows. */
+/* The description of a device in a report, without rows. */
 json_t *bench_device_object(const struct bench_call *call, const struct clf_device_info *info);
 /* The page of a stage's rows. Returns an exit status. */
 int bench_stage_page(const struct bench_call *call);
 
-/* Takes what is known of the devices: prints it as a table, or with --json whole, and writes --html. */
+/* Prints the report of the devices as a table, or as JSON with --json, and writes --html. Takes ownership
+ * of the report. */
 int bench_report(const struct bench_call *call, json_t *devices);
 void bench_table(const json_t *devices);
 /* One page that needs nothing else. Returns an exit status. */
@@ -132,8 +131,8 @@ const char *bench_text(const json_t *row, const char *key);
 /* Ends a line with a device's peaks; `fma` is what their first is called. */
 void bench_print_peaks(const char *fma, const json_t *peaks);
 
-/* Bytes of memory of this process by Linux' own name: "VmHWM", the most it ever held; "RssAnon", what it
- * holds now, files left out. 0 where the system does not say. */
+/* Bytes of memory of this process by the name that Linux uses: "VmHWM" (peak) or "RssAnon" (current,
+ * without files). 0 if unknown. */
 long long bench_memory(const char *key);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a report says of the machine. */
+/* The description of the machine in a report. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>

@@ -72,7 +72,7 @@ static int fits(const json_t *value, enum wanted wanted)
     }
 }
 
-/* Ends a line that says what stands there in place of what is wanted. */
+/* Completes an error message with the value that was found. */
 static void report_misfit(const json_t *value, enum wanted wanted)
 {
     static const char *const types[] = {"an object", "a list", "text", NULL, NULL, "true", "false", "null"};
@@ -89,7 +89,7 @@ static void report_misfit(const json_t *value, enum wanted wanted)
     }
 }
 
-/* Returns an exit status; a failure names the file and the key, which stands in `place`. */
+/* Returns an exit status. An error message names the file and the key in `place`. */
 static int check_keys(const char *path, const char *place, const json_t *object, const struct key *keys)
 {
     if (!json_is_object(object)) {
@@ -183,7 +183,7 @@ static int check_report(const char *path, const json_t *report)
     return EXIT_DONE;
 }
 
-/* Whether an earlier report has this very device, measured at the same time. */
+/* Returns whether an earlier report has the same device, measured at the same time. */
 static int is_known(const json_t *devices, const json_t *device)
 {
     static const char *const keys[] = {"date", "name", "platform", "driver", "machine"};

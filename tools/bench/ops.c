@@ -7,7 +7,7 @@
 #include "bench/bench.h"
 #include "shared/results.h"
 
-#define OP_SECONDS 0.1 /* of a case, where --repeats does not say how many */
+#define OP_SECONDS 0.1 /* seconds per case without --repeats */
 
 struct ops_job {
     struct bench_call *call;
@@ -16,7 +16,7 @@ struct ops_job {
     int status;
 };
 
-/* What products by weights of a precision can reach: its own dot products where the device has them. */
+/* The peak rate of a GEMM in a precision: dot products of that precision if the device has them. */
 static double peak_of(const struct ops_job *job, const struct op_result *result)
 {
     clf_precision precision =

@@ -28,12 +28,12 @@ static int set_peaks(json_t *device, double best[PEAKS])
     return json_object_set_new(device, "peaks", object) != 0 || failed;
 }
 
-/* The share of what the device can do at best: its time for the arithmetic, or for the reading, whichever is
- * longer, by the time that the op took. More than 1 is possible where the operands lay in a cache. */
+/* The share of the peak: the minimum time for the arithmetic or for the reading, whichever is longer,
+ * divided by the measured time. Operands in a cache can make it exceed 1. */
 static int set_share(json_t *row, const double best[PEAKS])
 {
     double seconds = bench_number(row, "best_seconds"), arithmetic = best[FMA];
-    json_object_del(row, "share"); /* of a report that is merged: by peaks that it may have had */
+    json_object_del(row, "share"); /* in merged reports: computed from their peaks, if any */
     json_object_del(row, "bound");
     if (strcmp(bench_text(row, "work"), "op") != 0 || !(seconds > 0) || !(best[FMA] > 0) ||
         !(best[READ] > 0)) {
@@ -53,7 +53,7 @@ static int set_share(json_t *row, const double best[PEAKS])
                0;
 }
 
-/* NULL: there is none, for ops alone. */
+/* NULL if there is none; ops only. */
 static json_t *last_part(const char *path)
 {
     size_t length;

@@ -17,14 +17,14 @@ struct stage_case {
     struct clf_device *device;
     const struct clf_line *lines;
     int batch, beam;
-    long long tokens; /* of one call: source tokens of encode, target tokens of the others */
+    long long tokens; /* per call: source tokens for encode, target tokens otherwise */
     /* Of encode: */
     struct clf__session *session;
     struct clf__source *sources; /* (batch) */
     struct clf__joined joined;
 };
 
-/* The encoder alone, over a batch that lies ready as ids. */
+/* The encoder without tokenization: the batch is a list of ids. */
 static clf_status encode(void *context)
 {
     struct stage_case *one = context;
@@ -59,7 +59,7 @@ static clf_status translate(void *context)
     return status == CLF_OK && one->tokens == 0 ? blank_work(one) : status;
 }
 
-/* Each line as a translation of itself: the time does not depend on what the target says. */
+/* Scores each line as its own translation; the time does not depend on the target's text. */
 static clf_status score(void *context)
 {
     struct stage_case *one = context;
@@ -245,7 +245,7 @@ static int run_any(struct bench_call *call, const struct setup *setup, const str
     }
 }
 
-/* A case that fails has its row, and the next one goes on. */
+/* A failed case has a row, and the next case follows. */
 static int run_cases(struct bench_call *call, const struct setup *setup, const struct window *window)
 {
     int status = EXIT_DONE, beam_count = call->flags.stage == BENCH_TRANSLATE ? call->beams.count : 1;
@@ -289,7 +289,7 @@ int bench_stage_run(struct bench_call *call)
     int status = read_work(&window, call);
     struct flags flags = call->flags;
     if (flags.stage == BENCH_TRAIN) {
-        flags.model_options.precision = CLF_PRECISION_FP32; /* --precision is that of the products alone */
+        flags.model_options.precision = CLF_PRECISION_FP32; /* --precision is the precision of GEMM */
     }
     if (status == EXIT_DONE) { /* lines are shared out; the other stages are of one device */
         int shares = flags.stage == BENCH_TRANSLATE || flags.stage == BENCH_SCORE;

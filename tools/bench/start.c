@@ -22,8 +22,8 @@ struct start_job {
     char *first_line;
     char cache[64]; /* "XDG_CACHE_HOME=..." of a start with nothing cached */
     long long peak_bytes;
-    json_t *row;      /* what both rows have alike */
-    long long tokens; /* of the first line's translation */
+    json_t *row;      /* keys common to both rows */
+    long long tokens; /* until the first line's translation */
 };
 
 /* The first line of the work, with its newline. Returns an exit status. */
@@ -125,7 +125,7 @@ static int remove_entry(const char *path, const struct stat *status, int kind, s
     return remove(path);
 }
 
-/* With a cache folder of its own, so that every kernel is compiled. */
+/* Uses an empty cache folder, so that every kernel is compiled. */
 static clf_status first_start(struct start_job *job)
 {
     char folder[] = "/tmp/clformer-bench-XXXXXX";

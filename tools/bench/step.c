@@ -10,7 +10,7 @@ enum { SHORT_TARGET = 1, LONG_TARGET = 33, CALLS = 3 };
 
 struct step_case {
     struct clf_device *device;
-    struct clf_translator *translators[2]; /* of short and of long targets */
+    struct clf_translator *translators[2]; /* short and long targets */
     const struct clf_line *lines;
     int batch;
     double weight_bytes; /* that a step reads */
@@ -51,8 +51,8 @@ static clf_status translate(double *seconds, double *steps, const struct step_ca
     return CLF_OK;
 }
 
-/* One round: seconds of a step, and bytes a second of a stream read. All take turns, and the reads last as
- * long as the steps; of either the best counts: other work on the machine only adds time. */
+/* One round: seconds per step, and bytes per second of a stream read. Steps and reads alternate and take
+ * equal time; the best of each counts, because other work on the machine only adds time. */
 static clf_status run_round(double *step, double *read, const struct step_case *one)
 {
     double best[2] = {0, 0}, steps[2] = {0, 0}, rate;

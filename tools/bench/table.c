@@ -3,7 +3,7 @@
 
 #include "bench/bench.h"
 
-/* A way to compute: what a column of the ops, or a line of the stages, is about. */
+/* A variant: a column of the ops table or a line of the stages table. */
 struct way {
     const char *precision, *gemm;
 };
@@ -53,7 +53,7 @@ static const json_t *find_case(const json_t *rows, struct way way, const char *w
     return NULL;
 }
 
-/* Whether anything ran by what `clformer tune` kept. */
+/* Returns whether a row used the settings of `clformer tune`. */
 static int is_tuned(const json_t *rows)
 {
     size_t index;
@@ -142,7 +142,7 @@ static int is_op(const json_t *row, const json_t *like)
            same(row, "shape", bench_text(like, "shape")) && bench_number(row, "share") > 0;
 }
 
-/* Whether a row is the first of its op and shape that was measured. */
+/* Returns whether a row is the first measured row of its op and shape. */
 static int is_first(const json_t *rows, size_t index)
 {
     const json_t *row = json_array_get(rows, index);
@@ -154,7 +154,7 @@ static int is_first(const json_t *rows, size_t index)
     return is_op(row, row);
 }
 
-/* A row of each op and shape: the share of what the device can do, in each way. */
+/* One row per op and shape: the share of the peak of each variant. */
 static void print_ops(const json_t *rows, const struct way *ways, int way_count)
 {
     printf("\n   %-67s", "op, at the sizes of a Transformer-base: % of the device's bound");

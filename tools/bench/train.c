@@ -90,7 +90,7 @@ static clf_status prepare(struct train_case *one, const struct bench_call *call,
 {
     const struct clf__config *config = &model->transformer->config;
     if (config->feature_size > 0) {
-        return clf__fail(CLF_UNSUPPORTED, "%s: takes frames; a step of training is timed with text alone",
+        return clf__fail(CLF_UNSUPPORTED, "%s: takes frames; a training step is timed with text models only",
                          model->folder);
     }
     CLF__TRY(read_side(&one->sources, model, &call->flags, lines, one->batch, 0));

@@ -12,7 +12,7 @@ struct transcribe_case {
     int batch, beam;
     struct clf_transcriber *transcriber;
     struct clf_audio **audios; /* (batch) */
-    long long tokens;          /* of all segments of one call; generated, where their number is forced */
+    long long tokens;          /* in all segments of a call; the generated number, if it is forced */
     struct clf__failure failure;
 };
 
