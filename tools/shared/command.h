@@ -9,7 +9,7 @@
 /* Exit statuses. */
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_WRONG_CALL = 2, EXIT_CUT = 3 };
 
-/* What a verb does when it runs as one of several MPI ranks. */
+/* Behaviour of a verb that runs as one of several MPI ranks. */
 enum verb_ranks {
     ALONE,     /* refuses */
     EACH_RANK, /* each works by itself */
@@ -90,7 +90,7 @@ struct flags {
         compression_ratio_threshold; /* NaN: not given; FLAG_NONE: the word none */
     /* bleu, wer */
     int words, lower_case;
-    /* What is left. */
+    /* Remaining arguments. */
     char **operands;
     int operand_count;
 };

@@ -1,4 +1,4 @@
-/* What an output is made of: clformer's version, the model's files and the flags, as JSON. */
+/* The inputs of an output as JSON: clformer's version, the model's files and the flags. */
 #ifndef CLF_TOOLS_MADE_OF_H
 #define CLF_TOOLS_MADE_OF_H
 

@@ -16,9 +16,9 @@ enum {
     FRAMES_WINDOW_LINES = 128,
     WINDOW_BYTES = 1 << 23
 };
-enum { USUAL_TOKENS = 32 }; /* of a line */
+enum { USUAL_TOKENS = 32 }; /* tokens of a typical line */
 
-/* Says on stderr what became of a line: why it could not be used, or that it was cut. */
+/* Reports a line that failed or was cut on stderr. */
 static void report_line(struct stream *stream, long long number, const struct answer *answer,
                         const char *problem)
 {
@@ -56,7 +56,7 @@ static void print_ready(struct stream *stream)
     FILE *file = stream->sink.file;
     int before = stream->window_printed;
     while (stream->window_printed < window->count && !output_failed() && !ferror(file)) {
-        const struct dealt *line = &stream->deal.lines[stream->window_printed];
+        const struct answered_line *line = &stream->scheduler.lines[stream->window_printed];
         if (line->answer == NULL) {
             break;
         }
@@ -72,7 +72,7 @@ static void print_ready(struct stream *stream)
 
 static long long lines_done(const struct stream *stream)
 {
-    return clf_translator_times(stream->translator)->lines + deal_lines_elsewhere(&stream->deal);
+    return clf_translator_times(stream->translator)->lines + scheduler_lines_elsewhere(&stream->scheduler);
 }
 
 /* For clf_translate_options, with the stream as user: keeps the progress line moving and the other ranks at
@@ -91,7 +91,7 @@ static int is_interrupted(void *user)
     if (stream_is_first(stream)) {
         progress_update(&stream->progress, lines, bytes);
     }
-    int stops = deal_attend(&stream->deal);
+    int stops = scheduler_attend(&stream->scheduler);
     if (stream_is_first(stream)) {
         print_ready(stream);
     }
@@ -120,7 +120,7 @@ static const struct clf_stage_times *times(const void *user)
     return clf_translator_times(((const struct stream *)user)->translator);
 }
 
-/* Makes the translator, told of interrupts, and what deals the lines out. Returns an exit status. */
+/* Creates the translator with the interrupt callback, and the work scheduler. Returns an exit status. */
 static int make_translator(struct stream *stream)
 {
     struct flags *flags = &stream->flags;
@@ -133,17 +133,17 @@ static int make_translator(struct stream *stream)
     flags->translate.streamed = stream->streamed;
     flags->translate.sentence_translated = stream->sentence_translated;
     flags->translate.translated = stream->translated;
-    stream->deal = (struct deal){.ranks = clf__ranks_communicator(stream->ranks),
-                                 .work = work,
-                                 .user = stream,
-                                 .times = times,
-                                 .sides = stream->sides};
+    stream->scheduler = (struct scheduler){.ranks = clf__ranks_communicator(stream->ranks),
+                                           .work = work,
+                                           .user = stream,
+                                           .times = times,
+                                           .sides = stream->sides};
     clf_status created = setup_translator(&stream->translator, &stream->setup, flags);
     if (created == CLF_OK) {
         const struct clf_translator *first = stream->translator;
-        stream->deal.batch_tokens =
+        stream->scheduler.batch_tokens =
             clf__min_int(first->options.batch_tokens, USUAL_TOKENS * first->max_lines);
-        created = deal_begin(&stream->deal);
+        created = scheduler_begin(&stream->scheduler);
     }
     if (created == CLF_OK && flags->verbose) {
         print_batch_sizes(stream->translator);
@@ -166,7 +166,7 @@ static int begin_part(struct stream *stream, int takes)
     return status == CLF_OK ? EXIT_DONE : report_failure(status);
 }
 
-/* Opens the model and makes the translator. Returns an exit status: EXIT_DONE where every rank is ready. */
+/* Opens the model and creates the translator. Returns an exit status: EXIT_DONE if every rank is ready. */
 static int begin(struct stream *stream, int takes, int status)
 {
     struct flags *flags = &stream->flags;
@@ -190,14 +190,14 @@ static int begin(struct stream *stream, int takes, int status)
     for (int side = 0; side < STREAM_SIDES; side++) {
         stream->readers[side].quiet = flags->quiet;
     }
-    flags->quiet = stream->is_quiet; /* what is said of lines is said by whoever has them */
+    flags->quiet = stream->is_quiet; /* the rank that translates a line reports its problems */
     return status;
 }
 
 static int work_on_window(struct stream *stream)
 {
     stream->window_printed = 0;
-    clf_status status = deal_window(&stream->deal, stream->windows);
+    clf_status status = scheduler_window(&stream->scheduler, stream->windows);
     if (status == CLF_OK) {
         print_ready(stream);
     }
@@ -211,8 +211,8 @@ static int work_on_window(struct stream *stream)
     return status == CLF_OK ? EXIT_DONE : EXIT_FAILED;
 }
 
-/* Of frames, which are large, windows are small; what is shown as it grows comes line by line. Every rank is
- * to have as many as one alone has. */
+/* Windows of frames are small because frames are large; streamed output uses single lines. The window
+ * grows with the number of ranks. */
 static int window_lines(const struct stream *stream)
 {
     int comes_early = stream->translated != NULL && !stream->flags.alignments &&
@@ -224,7 +224,7 @@ static int window_lines(const struct stream *stream)
     return stream->flags.stream ? 1 : lines * clf_ranks_size(stream->ranks);
 }
 
-/* What a status of several thousand lines stands for is said last, where it is seen. */
+/* Reports the number of failed and cut lines at the end, where it is visible. */
 static int report_incomplete(const struct stream *stream)
 {
     const struct part_state *done = &stream->done;
@@ -275,14 +275,14 @@ static int skip_finished(struct stream *stream)
     return stream->failure.status == CLF_OK ? EXIT_DONE : EXIT_FAILED;
 }
 
-/* Ends the output, by the exit status until now. */
+/* Completes or keeps the output, depending on the exit status so far. */
 static int end_output(struct stream *stream, int status)
 {
     if (status == EXIT_DONE) {
         stream->failure = clf__failure_keep(sink_close(&stream->sink, &stream->done, CLF_OK, &stream->kept));
         return report_incomplete(stream);
     }
-    /* First of all: MPI soon kills a process that waits for a killed rank. */
+    /* Comes first: MPI soon kills a process that waits for a killed rank. */
     sink_close(&stream->sink, &stream->done, CLF_INTERRUPTED, &stream->kept);
     return status;
 }
@@ -317,7 +317,7 @@ static void print_times(const struct stream *stream)
     double elapsed = seconds_now() - stream->progress.start;
     int size = clf_ranks_size(stream->ranks);
     for (int rank = 1; rank < size; rank++) {
-        clf__times_add(&times, &stream->deal.others[rank]);
+        clf__times_add(&times, &stream->scheduler.others[rank]);
     }
     fprintf(
         stderr,
@@ -328,7 +328,7 @@ static void print_times(const struct stream *stream)
     fprintf(stderr, "; %lld batches\n", (long long)times.batches);
     for (int rank = 0; size > 1 && rank < size; rank++) {
         const struct clf_stage_times *its =
-            rank == 0 ? clf_translator_times(stream->translator) : &stream->deal.others[rank];
+            rank == 0 ? clf_translator_times(stream->translator) : &stream->scheduler.others[rank];
         fprintf(stderr, "clformer: rank %d: %lld lines, %lld source and %lld target tokens in %lld batches\n",
                 rank, (long long)its->lines, (long long)its->source_tokens, (long long)its->target_tokens,
                 (long long)its->batches);
@@ -336,16 +336,16 @@ static void print_times(const struct stream *stream)
     print_device_shares(&stream->setup, stream->translator);
 }
 
-/* What this rank does until there is no more to do; then all agree on how it ended. */
+/* Runs this rank's part; then all ranks agree on the status. */
 static int run_rank(struct stream *stream)
 {
     int status = EXIT_DONE;
     if (stream_is_first(stream)) {
         status = run_windows(stream);
     } else {
-        stream->failure = clf__failure_keep(deal_serve(&stream->deal));
+        stream->failure = clf__failure_keep(scheduler_serve(&stream->scheduler));
     }
-    clf_status ended = deal_end(&stream->deal, clf__failure_again(&stream->failure));
+    clf_status ended = scheduler_end(&stream->scheduler, clf__failure_again(&stream->failure));
     stream->failure = clf__failure_keep(ended);
     return ended != CLF_OK && !signals_interrupted(NULL) ? ranks_report(stream->ranks, ended) : status;
 }
@@ -385,6 +385,6 @@ void stream_free(struct stream *stream)
     }
     flags_release(&stream->flags);
     setup_close(&stream->setup);
-    deal_free(&stream->deal);
+    scheduler_free(&stream->scheduler);
     clf_ranks_leave(stream->ranks, stream->failure.status);
 }

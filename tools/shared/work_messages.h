@@ -1,6 +1,6 @@
 /* Lines to work on and their answers: passed as pointers within a process, and as messages between ranks. */
-#ifndef CLF_TOOLS_LETTERS_H
-#define CLF_TOOLS_LETTERS_H
+#ifndef CLF_TOOLS_WORK_MESSAGES_H
+#define CLF_TOOLS_WORK_MESSAGES_H
 
 #include <stdio.h>
 
@@ -49,16 +49,16 @@ clf_status answers_add(struct answers *answers, clf_status status, const char *p
 clf_status answers_restart(struct answers *answers);
 void answers_free(struct answers *answers);
 
-enum letter_kind {
-    LETTER_WORK,    /* from rank 0: a batch */
-    LETTER_ANSWERS, /* to rank 0: answers to some lines of a batch, in order */
-    LETTER_FAILURE, /* to rank 0: reason of a failure */
-    LETTER_END,     /* from rank 0: the end; running work is not needed any more */
-    LETTER_BYE,     /* to rank 0: the last message of a rank */
+enum message_kind {
+    MESSAGE_WORK,    /* from rank 0: a batch */
+    MESSAGE_ANSWERS, /* to rank 0: answers to some lines of a batch, in order */
+    MESSAGE_FAILURE, /* to rank 0: reason of a failure */
+    MESSAGE_END,     /* from rank 0: the end; running work is not needed any more */
+    MESSAGE_BYE,     /* to rank 0: the last message of a rank */
 };
 
 /* The header of a message. */
-struct letter {
+struct message {
     int kind, count;              /* of lines */
     int first, sides;             /* position of the first line in the window */
     int is_last;                  /* of answers: the batch is complete */
@@ -67,15 +67,15 @@ struct letter {
 };
 
 /* Each function allocates a message, which the caller frees. */
-clf_status letter_write_batch(struct letter **out, const struct batch *batch, int sides, int first);
-clf_status letter_write_answers(struct letter **out, const struct answers *answers, int first, int is_last);
-clf_status letter_write_failure(struct letter **out, const struct clf__failure *failure);
-clf_status letter_write_word(struct letter **out, enum letter_kind kind);
+clf_status message_write_batch(struct message **out, const struct batch *batch, int sides, int first);
+clf_status message_write_answers(struct message **out, const struct answers *answers, int first, int is_last);
+clf_status message_write_failure(struct message **out, const struct clf__failure *failure);
+clf_status message_write_word(struct message **out, enum message_kind kind);
 
 /* Reads the lines of a message; their text stays in the message. */
-clf_status letter_read_batch(struct batch *out, struct letter *letter);
+clf_status message_read_batch(struct batch *out, struct message *message);
 /* Returns the answers of a message; *bytes receives, for each in order, its output and its problem. */
-const struct answer *letter_answers(const struct letter *letter, const char **bytes);
-const struct clf__failure *letter_failure(const struct letter *letter);
+const struct answer *message_answers(const struct message *message, const char **bytes);
+const struct clf__failure *message_failure(const struct message *message);
 
 #endif

@@ -1,4 +1,4 @@
-#include "shared/letters.h"
+#include "shared/work_messages.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -78,22 +78,22 @@ void answers_free(struct answers *answers)
 }
 
 /* Allocates a message with `size` bytes of payload. */
-static clf_status make(struct letter **out, enum letter_kind kind, size_t size)
+static clf_status make(struct message **out, enum message_kind kind, size_t size)
 {
     char *bytes;
     CLF__TRY(clf__allocate(&bytes, sizeof **out + size, 1));
-    struct letter head = {.kind = (int)kind, .size = sizeof **out + size};
+    struct message head = {.kind = (int)kind, .size = sizeof **out + size};
     memcpy(bytes, &head, sizeof head);
-    *out = (struct letter *)(void *)bytes;
+    *out = (struct message *)(void *)bytes;
     return CLF_OK;
 }
 
-static char *body(const struct letter *letter)
+static char *body(const struct message *message)
 {
-    return (char *)(letter + 1);
+    return (char *)(message + 1);
 }
 
-clf_status letter_write_batch(struct letter **out, const struct batch *batch, int sides, int first)
+clf_status message_write_batch(struct message **out, const struct batch *batch, int sides, int first)
 {
     size_t size = (size_t)batch->count * sizeof(struct packed_line);
     for (int side = 0; side < sides; side++) {
@@ -101,7 +101,7 @@ clf_status letter_write_batch(struct letter **out, const struct batch *batch, in
             size += batch->lines[side][i].size;
         }
     }
-    CLF__TRY(make(out, LETTER_WORK, size));
+    CLF__TRY(make(out, MESSAGE_WORK, size));
     (*out)->count = batch->count;
     (*out)->first = first;
     (*out)->sides = sides;
@@ -119,10 +119,10 @@ clf_status letter_write_batch(struct letter **out, const struct batch *batch, in
     return CLF_OK;
 }
 
-clf_status letter_write_answers(struct letter **out, const struct answers *answers, int first, int is_last)
+clf_status message_write_answers(struct message **out, const struct answers *answers, int first, int is_last)
 {
     size_t items = (size_t)answers->count * sizeof *answers->items;
-    CLF__TRY(make(out, LETTER_ANSWERS, items + answers->used));
+    CLF__TRY(make(out, MESSAGE_ANSWERS, items + answers->used));
     (*out)->count = answers->count;
     (*out)->first = first;
     (*out)->is_last = is_last;
@@ -133,26 +133,26 @@ clf_status letter_write_answers(struct letter **out, const struct answers *answe
     return CLF_OK;
 }
 
-clf_status letter_write_failure(struct letter **out, const struct clf__failure *failure)
+clf_status message_write_failure(struct message **out, const struct clf__failure *failure)
 {
-    CLF__TRY(make(out, LETTER_FAILURE, sizeof *failure));
+    CLF__TRY(make(out, MESSAGE_FAILURE, sizeof *failure));
     memcpy(body(*out), failure, sizeof *failure);
     return CLF_OK;
 }
 
-clf_status letter_write_word(struct letter **out, enum letter_kind kind)
+clf_status message_write_word(struct message **out, enum message_kind kind)
 {
     return make(out, kind, 0);
 }
 
-clf_status letter_read_batch(struct batch *out, struct letter *letter)
+clf_status message_read_batch(struct batch *out, struct message *message)
 {
-    CLF__TRY(batch_create(out, letter->count, letter->sides));
-    const struct packed_line *packed = (const struct packed_line *)(const void *)body(letter);
-    const char *bytes = (const char *)(packed + letter->count);
-    for (int i = 0; i < letter->count; i++) {
+    CLF__TRY(batch_create(out, message->count, message->sides));
+    const struct packed_line *packed = (const struct packed_line *)(const void *)body(message);
+    const char *bytes = (const char *)(packed + message->count);
+    for (int i = 0; i < message->count; i++) {
         out->numbers[i] = packed[i].number;
-        for (int side = 0; side < letter->sides; side++) {
+        for (int side = 0; side < message->sides; side++) {
             out->lines[side][i] = (struct clf_line){bytes, packed[i].sizes[side]};
             bytes += packed[i].sizes[side];
         }
@@ -160,14 +160,14 @@ clf_status letter_read_batch(struct batch *out, struct letter *letter)
     return CLF_OK;
 }
 
-const struct answer *letter_answers(const struct letter *letter, const char **bytes)
+const struct answer *message_answers(const struct message *message, const char **bytes)
 {
-    const struct answer *answers = (const struct answer *)(const void *)body(letter);
-    *bytes = (const char *)(answers + letter->count);
+    const struct answer *answers = (const struct answer *)(const void *)body(message);
+    *bytes = (const char *)(answers + message->count);
     return answers;
 }
 
-const struct clf__failure *letter_failure(const struct letter *letter)
+const struct clf__failure *message_failure(const struct message *message)
 {
-    return (const struct clf__failure *)(const void *)body(letter);
+    return (const struct clf__failure *)(const void *)body(message);
 }
