@@ -32,6 +32,7 @@
     X(T5, t5)                                                                                                \
     X(MT5, mt5)                                                                                              \
     X(UMT5, umt5)                                                                                            \
+    X(LONGT5, longt5)                                                                                        \
     X(TRANSFORMER, transformer)                                                                              \
     X(MARIAN_NMT, marian_nmt)
 
@@ -58,8 +59,15 @@ enum clf__positions_kind {
     CLF__POSITIONS_RELATIVE
 };
 
-/* The first sub-layer of a decoder's layers: model/tree.c says what each is made of. */
-enum clf__decoder_mixer { CLF__MIXER_SELF_ATTENTION, CLF__MIXER_SSRU, CLF__MIXER_AVERAGE };
+/* The first sub-layer of a stack's layers: model/tree.c says what each is made of. The encoder has attention of
+ * one of the three kinds, the decoder self-attention or one that is no attention. */
+enum clf__mixer_type {
+    CLF__MIXER_SELF_ATTENTION,
+    CLF__MIXER_SSRU,
+    CLF__MIXER_AVERAGE,
+    CLF__MIXER_LOCAL,
+    CLF__MIXER_TRANSIENT_GLOBAL
+};
 
 struct clf__config {
     enum clf__system system;
@@ -97,7 +105,9 @@ struct clf__config {
     int norm_embedding;      /* a norm on the embedding sum */
     int norm_decoder_tokens; /* which in the decoder is of the tokens alone, before their positions */
     /* Attention. */
-    enum clf__decoder_mixer decoder_mixer;
+    enum clf__mixer_type encoder_mixer, decoder_mixer;
+    int local_radius;      /* local and transient-global attention: how far from its row a query sees */
+    int global_block_size; /* transient-global attention: the rows that make a global token */
     int average_filters, average_width; /* of average attention: products behind the mean; between them */
     int average_gated;
     enum clf__activation average_activation;

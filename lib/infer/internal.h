@@ -119,6 +119,12 @@ struct clf__decoder_maps {
 /* Tables of positions begin with room for sequences of this length and double when a longer one comes: a
  * folder may declare far more positions than any text has. */
 enum { CLF__FIRST_POSITIONS = 4096 };
+/* Of a batch whose encoder makes global tokens (global_blocks.c): room for the tokens; the integers of their
+ * upload; and the batch's blocks, uploaded with the rest of `source`. */
+clf_status clf__global_blocks_reserve(struct clf__session *session);
+int64_t clf__global_blocks_upload(const struct clf__session *session);
+void clf__global_blocks_take(struct clf__global_blocks *blocks, struct clf__session *session);
+
 /* Makes the tables of positions long enough for sequences of so many rows, within the session's limits. */
 clf_status clf__session_reach(struct clf__session *session, int source_rows, int target_rows);
 

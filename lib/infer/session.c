@@ -235,7 +235,9 @@ static clf_status reserve(struct clf__session *session)
     CLF__TRY(config->feature_size > 0 ? reserve_frames(session) : CLF_OK);
     CLF__TRY(reserve_slots(session));
     CLF__TRY(clf__upload_reserve(&session->source, arena,
-                                 3 * (int64_t)session->source_rows + 4 * (int64_t)limits->sources));
+                                 3 * (int64_t)session->source_rows + 4 * (int64_t)limits->sources +
+                                     clf__global_blocks_upload(session)));
+    CLF__TRY(clf__global_blocks_reserve(session));
     CLF__TRY(reserve_decoder(session));
     return reserve_attention(session);
 }

@@ -1,13 +1,12 @@
-/* A decoder layer's mixer: its first sub-layer, by which a target's row learns of the rows before it.
+/* A layer's mixer: its first sub-layer, by which a row learns of other rows; in the decoder, of those before it.
  * Self-attention keeps the keys and values of all of them from step to step; a recurrent one keeps a vector.
  */
 #ifndef CLF_LAYERS_MIXER_H
 #define CLF_LAYERS_MIXER_H
 
 #include "layers/attention.h"
+#include "layers/norm.h"
 #include "ops/average.h"
-
-struct clf__norm;
 
 /* A kind's parameters are a member of their own, and so is its record. */
 struct clf__mixer {
@@ -25,6 +24,11 @@ struct clf__mixer {
         int norm_first;
         const struct clf__norm *norm; /* the layer's */
     } average;
+    struct clf__windowing {
+        int radius;
+        struct clf__norm global_norm; /* of the sums that global tokens are made of; gamma NULL: none */
+        const struct clf__norm *norm; /* the layer's */
+    } window; /* of local and transient-global attention, besides `attention` */
 };
 struct clf__mixer_record {
     struct clf__attention_record attention;
@@ -108,5 +112,10 @@ extern const struct clf__mixer_kind clf__ssru_mixer;
 /* Average attention (ops/average.h): filters and gates over the mean of a sequence's rows up to each. A
  * layer's state is that mean, (cache rows, D), twice, in turns; the layers share nothing. */
 extern const struct clf__mixer_kind clf__average_mixer;
+
+/* Self-attention of an encoder within a window, and with transient global tokens besides (Guo et al. 2022):
+ * forward() alone. Norms come first. */
+extern const struct clf__mixer_kind clf__local_attention_mixer;
+extern const struct clf__mixer_kind clf__transient_global_mixer;
 
 #endif

@@ -142,6 +142,7 @@ clf_status clf__embedder_reach(struct clf__embedder *embedder, struct clf_device
                                const struct clf__config *config, enum clf__side side, int length)
 {
     CLF__TRY(reach_positions(embedder, device, config, side, length));
+    CLF__TRY(clf__relative_bias_reach(&embedder->global_relative, device, config, side, length));
     return clf__relative_bias_reach(&embedder->relative, device, config, side, length);
 }
 
@@ -161,6 +162,7 @@ void clf__embedder_free_tables(struct clf__embedder *embedder)
     clf__buffer_free(embedder->positions.buffer); /* where they are sinusoids */
     embedder->positions.buffer = NULL;
     clf__relative_bias_free_table(&embedder->relative);
+    clf__relative_bias_free_table(&embedder->global_relative);
 }
 
 clf_status clf__embedder_forward(struct clf__tensor y, const struct clf__embedder *embedder,

@@ -22,6 +22,14 @@ struct clf__attention_sizes {
     int causal, block_queries;
 };
 
+/* Of cl/attention/attention_local.cl. */
+struct clf__attention_local_sizes {
+    struct clf__place y, q, k, v, global_k, global_v, ranges, relative, globals, global_relative;
+    int reach, global_reach, sequences, heads, max_queries;
+    int radius, block_size, block_queries;
+    float scale;
+};
+
 /* What the CPU form of attention holds at once is less where heads are wide, for it lies on a thread's stack.
  * Of cl/attention/attention.cl: keys between two looks at the running maximum, a multiple of 64, and queries
  * of a work-item. */

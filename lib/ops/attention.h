@@ -25,6 +25,9 @@ struct clf__attention_scratch {
     struct clf__tensor outputs; /* (N * H * max_queries, value_width) */
     struct clf__tensor memory;  /* (key rows, H (K + d_v)): where the caller keeps keys and values as
                                  * halves, and the call does not read them so; the caller reserves it */
+    struct clf__tensor blocks;           /* (G, D), and the next: what transient global tokens are made in;
+                                          * the caller reserves both */
+    struct clf__tensor block_projection; /* (G, H (2 K + d_v)) */
 };
 
 /* Reserves what a batch of at most these sizes needs in the batched form: for all its sequences, or for as
@@ -32,6 +35,33 @@ struct clf__attention_scratch {
 clf_status clf__attention_scratch_reserve(struct clf__attention_scratch *scratch, struct clf__arena *arena,
                                           int sequences, const struct clf__heads *heads, int max_queries,
                                           int max_keys);
+
+/* The transient global tokens of a batch (Guo et al. 2022, 3.2.2): keys and values that stand for blocks of a
+ * sequence's rows, seen by all queries of the sequence. */
+struct clf__global_tokens {
+    struct clf__tensor keys;     /* (G, H * K) */
+    struct clf__tensor values;   /* (G, H * value_width) */
+    struct clf__tensor table;    /* (B, 2) i32: the first global token of each sequence, and their number */
+    struct clf__tensor relative; /* (H, 2 R + 1): [h][clamp(g - block(i), -R, R) + R] is added, where block(i) is
+                                  * min(i / block_size, number - 1); buffer NULL: none */
+    int block_size;
+    int most; /* of a sequence */
+};
+
+/* Which rows of a batch make its global tokens: a sequence's row i belongs to block(i). */
+struct clf__global_blocks {
+    struct clf__tensor segments; /* (G, 2) i32: the first row of each block, and the row after its last one */
+    struct clf__tensor table, relative; /* as above */
+    int block_size;
+    int most; /* of a sequence */
+};
+
+/* Attention within a window: query i sees the keys of its sequence at most `radius` rows from i, and the
+ * sequence's global tokens. */
+struct clf__attention_window {
+    int radius;
+    const struct clf__global_tokens *globals; /* NULL: none */
+};
 
 /* Everything but the operands of one attention. */
 struct clf__attention_call {
@@ -53,6 +83,9 @@ struct clf__attention_call {
     int few_queries; /* set by a decoding step, whose sequences have a handful of queries: keys are then not
                       * packed, and in the GPU form a group takes one query. Not derived from max_queries,
                       * which is the batch's: a sequence alone must get the same bits */
+    const struct clf__global_blocks *blocks; /* for layers that make global tokens; NULL: they do not */
+    const struct clf__attention_window *window; /* NULL: a query sees all keys. A call with a window is for
+                                                 * clf__attention_local_forward() */
     clf_precision precision; /* of the layer's weights, the same for every batch. If it is not fp32, devices
                               * with matrix instructions use them for blocks of queries: q, k, v and
                               * probabilities are rounded to bf16 if it is bf16, and to fp16 otherwise */
@@ -177,6 +210,19 @@ int clf__attention_group_halve(struct clf__attention_group *group, const struct 
 struct clf__attention_group clf__attention_step_group(const struct clf_device *device,
                                                       const struct clf__heads *heads, struct clf__tensor k,
                                                       struct clf__tensor v, size_t tasks, int keys);
+
+/* These three are shared by the launches of cl/attention/attention.cl and attention_local.cl. */
+/* Returns the queries that a group takes together: what the GPU form is built for; in the CPU form many, which
+ * share packed keys, or fewer where groups would not occupy the processors. The number decides which group
+ * takes a query, and changes no bits. */
+int clf__attention_block_queries(const struct clf__attention_call *call, const struct clf__caps *caps);
+struct clf__attention_group clf__attention_block_group(const struct clf__caps *caps,
+                                                       const struct clf__heads *heads, struct clf__tensor q,
+                                                       struct clf__tensor k, struct clf__tensor v);
+/* Counts the blocks of queries of all heads and sequences, times slices of value columns. Fails with
+ * CLF_UNSUPPORTED if a kernel cannot count so far. */
+clf_status clf__attention_count_tasks(size_t *tasks, const struct clf__attention_call *call, int block,
+                                      size_t slices);
 
 /* What one pass takes over so many query rows, key rows, and pairs of them. */
 struct clf__cost clf__attention_cost(const struct clf__heads *heads, double queries, double keys,

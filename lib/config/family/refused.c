@@ -41,7 +41,7 @@ static const char *const sounds[] = {"speech_to_text",
                                      "parakeet_tdt",
                                      NULL};
 static const char *const others[] = {
-    "longt5",     "led",        "bigbird_pegasus", "pegasus_x", "prophetnet", "fsmt",
+    "led",        "bigbird_pegasus", "pegasus_x", "prophetnet", "fsmt",
     "mvp",        "plbart",     "encoder-decoder", "t5gemma",   "t5gemma2",   "xlm-prophetnet",
     "IndicTrans", "indictrans", "indictrans2",     NULL};
 

@@ -40,6 +40,25 @@ static const struct clf__name_rule rules[] = {
      "@.block.0.layer.0.SelfAttention.relative_attention_bias.weight"},
     T5_RULES,
 };
+/* clang-format off */
+#define LONGT5_RULES(kind) \
+    {"model.encoder.relative_attention_bias.weight", "encoder.block.0.layer.0." kind ".relative_attention_bias.weight"}, \
+    {"model.encoder.layers.#.self_attn.q_proj.*", "encoder.block.#.layer.0." kind ".q.*"}, \
+    {"model.encoder.layers.#.self_attn.k_proj.*", "encoder.block.#.layer.0." kind ".k.*"}, \
+    {"model.encoder.layers.#.self_attn.v_proj.*", "encoder.block.#.layer.0." kind ".v.*"}, \
+    {"model.encoder.layers.#.self_attn.out_proj.*", "encoder.block.#.layer.0." kind ".o.*"}
+/* clang-format on */
+static const struct clf__name_rule rules_long[] = {
+    LONGT5_RULES("LocalSelfAttention"),
+    LONGT5_RULES("TransientGlobalSelfAttention"),
+    {"model.encoder.global_relative_attention_bias.weight",
+     "encoder.block.0.layer.0.TransientGlobalSelfAttention.global_relative_attention_bias.weight"},
+    {"model.encoder.layers.#.self_attn.global_input_layer_norm.*",
+     "encoder.block.#.layer.0.TransientGlobalSelfAttention.global_input_layer_norm.*"},
+    {"model.decoder.relative_attention_bias.weight",
+     "decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight"},
+    T5_RULES,
+};
 static const struct clf__name_rule rules_each_layer[] = {
     {"model.@.layers.#.self_attn.relative_attention_bias.weight",
      "@.block.#.layer.0.SelfAttention.relative_attention_bias.weight"},
@@ -52,6 +71,8 @@ static const char *const frozen[] = {".EncDecAttention.relative_attention_bias.w
 const struct clf__tensor_names clf__t5_names = {rules, sizeof rules / sizeof *rules, frozen};
 const struct clf__tensor_names clf__umt5_names = {rules_each_layer,
                                                   sizeof rules_each_layer / sizeof *rules_each_layer, frozen};
+
+const struct clf__tensor_names clf__longt5_names = {rules_long, sizeof rules_long / sizeof *rules_long, frozen};
 
 const struct clf__family_key clf__t5_keys[] = {
     {"encoder_layers", "num_layers", 0},

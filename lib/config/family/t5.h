@@ -16,5 +16,7 @@ void clf__mt5_start(struct clf__config *config, struct clf__config_choices *choi
 extern const struct clf__family_key clf__t5_keys[];
 /* The second: with a relative bias in each layer. */
 extern const struct clf__tensor_names clf__t5_names, clf__umt5_names;
+/* The third: with the names of LongT5's encoder attentions. */
+extern const struct clf__tensor_names clf__longt5_names;
 
 #endif
