@@ -59,8 +59,8 @@ enum clf__positions_kind {
     CLF__POSITIONS_RELATIVE
 };
 
-/* The first sub-layer of a stack's layers: model/tree.c says what each is made of. The encoder has attention of
- * one of the three kinds, the decoder self-attention or one that is no attention. */
+/* The first sub-layer of a stack's layers: model/tree.c says what each is made of. The encoder has attention
+ * of one of the three kinds, the decoder self-attention or one that is no attention. */
 enum clf__mixer_type {
     CLF__MIXER_SELF_ATTENTION,
     CLF__MIXER_SSRU,

@@ -91,7 +91,7 @@ const struct clf__config_key clf__config_keys[] = {
     NUMBER("relative_attention_num_buckets", relative_buckets, 4, CLF__KEY_OF_RELATIVE),
     NUMBER("relative_attention_max_distance", relative_distance, 2, CLF__KEY_OF_RELATIVE),
     KEY("encoder_attention_type", WORD, ALONE, encoder_mixer, 0, 0, encoder_attentions, SHOWN | CLF__KEY_OF_WINDOW),
-    KEY("local_radius", WHOLE, ALONE, local_radius, 1, MAX_POSITIONS, NULL, SHOWN | CLF__KEY_OF_WINDOW),
+    KEY("local_radius", WHOLE, ALONE, local_radius, 0, MAX_POSITIONS, NULL, SHOWN | CLF__KEY_OF_WINDOW),
     KEY("global_block_size", WHOLE, ALONE, global_block_size, 1, MAX_POSITIONS, NULL, SHOWN | CLF__KEY_OF_GLOBAL),
     NUMBER("position_offset", position_offset, 0, 0),
     FLAG("position_padding_aware", position_padding_aware),

@@ -33,7 +33,7 @@ enum {
     CLF__KEY_SHOWN = 8,        /* inspect shows its field */
     CLF__KEY_OF_SINUSOID = 16, /* but only where positions are of this kind */
     CLF__KEY_OF_RELATIVE = 32,
-    CLF__KEY_OF_FRAMES = 64, /* where the source is frames, one a position */
+    CLF__KEY_OF_FRAMES = 64,  /* where the source is frames, one a position */
     CLF__KEY_OF_WINDOW = 128, /* where the encoder's attention is local or transient-global */
     CLF__KEY_OF_GLOBAL = 256  /* where it is transient-global */
 };

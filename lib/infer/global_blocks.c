@@ -50,8 +50,7 @@ void clf__global_blocks_take(struct clf__global_blocks *blocks, struct clf__sess
         total += table[2 * b + 1];
         blocks->most = clf__larger(blocks->most, table[2 * b + 1]);
     }
-    blocks->segments =
-        clf__tensor_packed(clf__upload_take(&session->source, 2 * total, &segments), total, 2);
+    blocks->segments = clf__tensor_packed(clf__upload_take(&session->source, 2 * total, &segments), total, 2);
     for (int b = 0; b < session->sources; b++) {
         int count = table[2 * b + 1];
         for (int g = 0; g < count; g++, segments += 2) {

@@ -79,7 +79,9 @@ static clf_status reserve_attention(struct clf__session *session)
     struct clf__heads largest = clf__config_largest_heads(config);
     int beams = limits->sources > 0 ? limits->cache_rows / limits->sources : 0;
     int source_rows = clf__session_source_rows(session, limits->source_length);
-    int queries = clf__larger(clf__larger(source_rows, limits->target_length),
+    int is_dense = clf__tree_mixer(config, CLF__ENCODER) == &clf__self_attention_mixer;
+    int encoded = is_dense ? source_rows : 0; /* attention within a window needs no scratch */
+    int queries = clf__larger(clf__larger(encoded, limits->target_length),
                               clf__larger(beams, clf__smaller(limits->given, limits->positions)));
     int keys = clf__larger(source_rows, limits->target_length);
     CLF__TRY(clf__attention_scratch_reserve(&session->scratch, &session->arena, limits->sources, &largest,

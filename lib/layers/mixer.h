@@ -1,5 +1,6 @@
-/* A layer's mixer: its first sub-layer, by which a row learns of other rows; in the decoder, of those before it.
- * Self-attention keeps the keys and values of all of them from step to step; a recurrent one keeps a vector.
+/* A layer's mixer: its first sub-layer, by which a row learns of other rows; in the decoder, of those before
+ * it. Self-attention keeps the keys and values of all of them from step to step; a recurrent one keeps a
+ * vector.
  */
 #ifndef CLF_LAYERS_MIXER_H
 #define CLF_LAYERS_MIXER_H
@@ -28,7 +29,7 @@ struct clf__mixer {
         int radius;
         struct clf__norm global_norm; /* of the sums that global tokens are made of; gamma NULL: none */
         const struct clf__norm *norm; /* the layer's */
-    } window; /* of local and transient-global attention, besides `attention` */
+    } window;                         /* of local and transient-global attention, besides `attention` */
 };
 struct clf__mixer_record {
     struct clf__attention_record attention;

@@ -13,7 +13,7 @@ struct clf__embedder {
                                    * clf__embedder_reach() was asked for */
     struct clf__norm norm;        /* of the sum; gamma NULL: none */
     int norms_tokens;             /* the norm is of what the front end gives, before positions are added */
-    struct clf__relative_bias relative; /* the stack's */
+    struct clf__relative_bias relative;        /* the stack's */
     struct clf__relative_bias global_relative; /* of global tokens, by distances of blocks */
 };
 

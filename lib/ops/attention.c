@@ -162,9 +162,8 @@ static int takes_matrix(const struct clf__attention_call *call, const struct clf
     enum { WIDEST = 128, WIDTHS = 16 };
     const struct clf__heads *heads = &call->heads;
     return clf__caps_have_matrix(caps) && call->precision != CLF_PRECISION_FP32 && !takes_rows(call) &&
-           call->window == NULL &&
-           call->dropout.rate == 0.0f && heads->key_width <= WIDEST && heads->value_width <= WIDEST &&
-           heads->key_width % WIDTHS == 0 && heads->value_width % WIDTHS == 0;
+           call->window == NULL && call->dropout.rate == 0.0f && heads->key_width <= WIDEST &&
+           heads->value_width <= WIDEST && heads->key_width % WIDTHS == 0 && heads->value_width % WIDTHS == 0;
 }
 
 int clf__attention_block_queries(const struct clf__attention_call *call, const struct clf__caps *caps)
@@ -454,9 +453,8 @@ static clf_status forward_rows(struct clf__tensor y, struct clf__tensor q, struc
 
 static int is_batched(const struct clf__caps *caps, const struct clf__attention_call *call)
 {
-    return call->window == NULL &&
-           (call->maps.buffer != NULL ||
-            (caps->attention == CLF_ATTENTION_BATCHED && call->dropout.rate == 0.0f));
+    return call->window == NULL && (call->maps.buffer != NULL ||
+                                    (caps->attention == CLF_ATTENTION_BATCHED && call->dropout.rate == 0.0f));
 }
 
 int clf__attention_reads_halves(const struct clf_device *device, const struct clf__attention_call *call)

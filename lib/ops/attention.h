@@ -18,13 +18,13 @@ struct clf__heads {
 /* Scratch of the batched form: padded heads and scores of N sequences, as many as it takes at a time. The
  * fused form uses none of it (buffers NULL) but the memory. */
 struct clf__attention_scratch {
-    struct clf__tensor queries; /* (N * H * max_queries, K) */
-    struct clf__tensor keys;    /* (N * H * max_keys, K) */
-    struct clf__tensor values;  /* (N * H * max_keys, value_width) */
-    struct clf__tensor scores;  /* (N * H * max_queries, max_keys) */
-    struct clf__tensor outputs; /* (N * H * max_queries, value_width) */
-    struct clf__tensor memory;  /* (key rows, H (K + d_v)): where the caller keeps keys and values as
-                                 * halves, and the call does not read them so; the caller reserves it */
+    struct clf__tensor queries;          /* (N * H * max_queries, K) */
+    struct clf__tensor keys;             /* (N * H * max_keys, K) */
+    struct clf__tensor values;           /* (N * H * max_keys, value_width) */
+    struct clf__tensor scores;           /* (N * H * max_queries, max_keys) */
+    struct clf__tensor outputs;          /* (N * H * max_queries, value_width) */
+    struct clf__tensor memory;           /* (key rows, H (K + d_v)): where the caller keeps keys and values as
+                                          * halves, and the call does not read them so; the caller reserves it */
     struct clf__tensor blocks;           /* (G, D), and the next: what transient global tokens are made in;
                                           * the caller reserves both */
     struct clf__tensor block_projection; /* (G, H (2 K + d_v)) */
@@ -42,8 +42,8 @@ struct clf__global_tokens {
     struct clf__tensor keys;     /* (G, H * K) */
     struct clf__tensor values;   /* (G, H * value_width) */
     struct clf__tensor table;    /* (B, 2) i32: the first global token of each sequence, and their number */
-    struct clf__tensor relative; /* (H, 2 R + 1): [h][clamp(g - block(i), -R, R) + R] is added, where block(i) is
-                                  * min(i / block_size, number - 1); buffer NULL: none */
+    struct clf__tensor relative; /* (H, 2 R + 1): [h][clamp(g - block(i), -R, R) + R] is added, where block(i)
+                                  * is min(i / block_size, number - 1); buffer NULL: none */
     int block_size;
     int most; /* of a sequence */
 };
@@ -83,7 +83,7 @@ struct clf__attention_call {
     int few_queries; /* set by a decoding step, whose sequences have a handful of queries: keys are then not
                       * packed, and in the GPU form a group takes one query. Not derived from max_queries,
                       * which is the batch's: a sequence alone must get the same bits */
-    const struct clf__global_blocks *blocks; /* for layers that make global tokens; NULL: they do not */
+    const struct clf__global_blocks *blocks;    /* for layers that make global tokens; NULL: they do not */
     const struct clf__attention_window *window; /* NULL: a query sees all keys. A call with a window is for
                                                  * clf__attention_local_forward() */
     clf_precision precision; /* of the layer's weights, the same for every batch. If it is not fp32, devices
@@ -212,9 +212,9 @@ struct clf__attention_group clf__attention_step_group(const struct clf_device *d
                                                       struct clf__tensor v, size_t tasks, int keys);
 
 /* These three are shared by the launches of cl/attention/attention.cl and attention_local.cl. */
-/* Returns the queries that a group takes together: what the GPU form is built for; in the CPU form many, which
- * share packed keys, or fewer where groups would not occupy the processors. The number decides which group
- * takes a query, and changes no bits. */
+/* Returns the queries that a group takes together: what the GPU form is built for; in the CPU form many,
+ * which share packed keys, or fewer where groups would not occupy the processors. The number decides which
+ * group takes a query, and changes no bits. */
 int clf__attention_block_queries(const struct clf__attention_call *call, const struct clf__caps *caps);
 struct clf__attention_group clf__attention_block_group(const struct clf__caps *caps,
                                                        const struct clf__heads *heads, struct clf__tensor q,

@@ -1,4 +1,5 @@
-/* Attention within a window of each query, and to the global tokens of its sequence (Guo et al. 2022, LongT5). */
+/* Attention within a window of each query, and to the global tokens of its sequence (Guo et al. 2022,
+ * LongT5). */
 #ifndef CLF_OPS_ATTENTION_LOCAL_H
 #define CLF_OPS_ATTENTION_LOCAL_H
 

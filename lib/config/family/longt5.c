@@ -3,6 +3,29 @@
 #include "config/family/t5.h"
 #include "config/keys.h"
 
+/* clang-format off */
+#define ENCODER_RULES(kind) \
+    {"model.encoder.relative_attention_bias.weight", "encoder.block.0.layer.0." kind ".relative_attention_bias.weight"}, \
+    {"model.encoder.layers.#.self_attn.q_proj.*", "encoder.block.#.layer.0." kind ".q.*"}, \
+    {"model.encoder.layers.#.self_attn.k_proj.*", "encoder.block.#.layer.0." kind ".k.*"}, \
+    {"model.encoder.layers.#.self_attn.v_proj.*", "encoder.block.#.layer.0." kind ".v.*"}, \
+    {"model.encoder.layers.#.self_attn.out_proj.*", "encoder.block.#.layer.0." kind ".o.*"}
+/* clang-format on */
+static const struct clf__name_rule rules[] = {
+    ENCODER_RULES("LocalSelfAttention"),
+    ENCODER_RULES("TransientGlobalSelfAttention"),
+    {"model.encoder.global_relative_attention_bias.weight",
+     "encoder.block.0.layer.0.TransientGlobalSelfAttention.global_relative_attention_bias.weight"},
+    {"model.encoder.layers.#.self_attn.global_input_layer_norm.*",
+     "encoder.block.#.layer.0.TransientGlobalSelfAttention.global_input_layer_norm.*"},
+    {"model.decoder.relative_attention_bias.weight",
+     "decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight"},
+    CLF__T5_RULES,
+};
+
+static const char *const frozen[] = {NULL};
+static const struct clf__tensor_names names = {rules, sizeof rules / sizeof *rules, frozen};
+
 static void start(struct clf__config *config, struct clf__config_choices *choices)
 {
     clf__t5_start(config, choices);
@@ -21,7 +44,7 @@ static clf_status read(struct clf__config *config, struct clf__config_choices *c
                                    clf__config_key_find(attention_key, sizeof attention_key - 1)->words,
                                    &attention));
     config->encoder_mixer = (enum clf__mixer_type)attention;
-    CLF__TRY(clf__json_int(json, "local_radius", 1, MOST, &config->local_radius));
+    CLF__TRY(clf__json_int(json, "local_radius", 0, MOST, &config->local_radius));
     CLF__TRY(clf__json_int(json, "global_block_size", 1, MOST, &config->global_block_size));
     return clf__t5_read_scaled(config, choices, json);
 }
@@ -31,7 +54,7 @@ const struct clf__family clf__family_longt5 = {
     .start = start,
     .keys = clf__t5_keys,
     .read = read,
-    .names = &clf__longt5_names,
+    .names = &names,
     .specials = {.first = {"<pad>", "</s>", "<unk>"}},
     .tokenizer_class = "T5Tokenizer",
     .reads_texts = 1,

@@ -6,63 +6,15 @@
 /* Positions are told by their distance alone: no table ends, so the limit is one that none will meet. */
 enum { NO_LIMIT = 1 << 20, LONGEST_OUTPUT = 512 };
 
-/* clang-format off */
-#define T5_RULES \
-    {"model.shared.weight", "shared.weight"}, \
-    {"model.@.embed_tokens.weight", "@.embed_tokens.weight"}, \
-    {"model.@.layers.#.self_attn.q_proj.*", "@.block.#.layer.0.SelfAttention.q.*"}, \
-    {"model.@.layers.#.self_attn.k_proj.*", "@.block.#.layer.0.SelfAttention.k.*"}, \
-    {"model.@.layers.#.self_attn.v_proj.*", "@.block.#.layer.0.SelfAttention.v.*"}, \
-    {"model.@.layers.#.self_attn.out_proj.*", "@.block.#.layer.0.SelfAttention.o.*"}, \
-    {"model.@.layers.#.self_attn_layer_norm.*", "@.block.#.layer.0.layer_norm.*"}, \
-    {"model.decoder.layers.#.encoder_attn.q_proj.*", "decoder.block.#.layer.1.EncDecAttention.q.*"}, \
-    {"model.decoder.layers.#.encoder_attn.k_proj.*", "decoder.block.#.layer.1.EncDecAttention.k.*"}, \
-    {"model.decoder.layers.#.encoder_attn.v_proj.*", "decoder.block.#.layer.1.EncDecAttention.v.*"}, \
-    {"model.decoder.layers.#.encoder_attn.out_proj.*", "decoder.block.#.layer.1.EncDecAttention.o.*"}, \
-    {"model.decoder.layers.#.encoder_attn_layer_norm.*", "decoder.block.#.layer.1.layer_norm.*"}, \
-    /* A feed-forward that is not gated has wi. */ \
-    {"model.encoder.layers.#.fc1.*", "encoder.block.#.layer.1.DenseReluDense.wi_0.*"}, \
-    {"model.encoder.layers.#.fc1.*", "encoder.block.#.layer.1.DenseReluDense.wi.*"}, \
-    {"model.encoder.layers.#.fc_gate.*", "encoder.block.#.layer.1.DenseReluDense.wi_1.*"}, \
-    {"model.encoder.layers.#.fc2.*", "encoder.block.#.layer.1.DenseReluDense.wo.*"}, \
-    {"model.encoder.layers.#.final_layer_norm.*", "encoder.block.#.layer.1.layer_norm.*"}, \
-    {"model.decoder.layers.#.fc1.*", "decoder.block.#.layer.2.DenseReluDense.wi_0.*"}, \
-    {"model.decoder.layers.#.fc1.*", "decoder.block.#.layer.2.DenseReluDense.wi.*"}, \
-    {"model.decoder.layers.#.fc_gate.*", "decoder.block.#.layer.2.DenseReluDense.wi_1.*"}, \
-    {"model.decoder.layers.#.fc2.*", "decoder.block.#.layer.2.DenseReluDense.wo.*"}, \
-    {"model.decoder.layers.#.final_layer_norm.*", "decoder.block.#.layer.2.layer_norm.*"}, \
-    {"model.@.layer_norm.*", "@.final_layer_norm.*"}, \
-    {"lm_head.weight", "lm_head.weight"}
-/* clang-format on */
-
 static const struct clf__name_rule rules[] = {
     {"model.@.relative_attention_bias.weight",
      "@.block.0.layer.0.SelfAttention.relative_attention_bias.weight"},
-    T5_RULES,
-};
-/* clang-format off */
-#define LONGT5_RULES(kind) \
-    {"model.encoder.relative_attention_bias.weight", "encoder.block.0.layer.0." kind ".relative_attention_bias.weight"}, \
-    {"model.encoder.layers.#.self_attn.q_proj.*", "encoder.block.#.layer.0." kind ".q.*"}, \
-    {"model.encoder.layers.#.self_attn.k_proj.*", "encoder.block.#.layer.0." kind ".k.*"}, \
-    {"model.encoder.layers.#.self_attn.v_proj.*", "encoder.block.#.layer.0." kind ".v.*"}, \
-    {"model.encoder.layers.#.self_attn.out_proj.*", "encoder.block.#.layer.0." kind ".o.*"}
-/* clang-format on */
-static const struct clf__name_rule rules_long[] = {
-    LONGT5_RULES("LocalSelfAttention"),
-    LONGT5_RULES("TransientGlobalSelfAttention"),
-    {"model.encoder.global_relative_attention_bias.weight",
-     "encoder.block.0.layer.0.TransientGlobalSelfAttention.global_relative_attention_bias.weight"},
-    {"model.encoder.layers.#.self_attn.global_input_layer_norm.*",
-     "encoder.block.#.layer.0.TransientGlobalSelfAttention.global_input_layer_norm.*"},
-    {"model.decoder.relative_attention_bias.weight",
-     "decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight"},
-    T5_RULES,
+    CLF__T5_RULES,
 };
 static const struct clf__name_rule rules_each_layer[] = {
     {"model.@.layers.#.self_attn.relative_attention_bias.weight",
      "@.block.#.layer.0.SelfAttention.relative_attention_bias.weight"},
-    T5_RULES,
+    CLF__T5_RULES,
 };
 
 /* Old files hold a bias of cross-attention, which no version of transformers reads. */
@@ -71,8 +23,6 @@ static const char *const frozen[] = {".EncDecAttention.relative_attention_bias.w
 const struct clf__tensor_names clf__t5_names = {rules, sizeof rules / sizeof *rules, frozen};
 const struct clf__tensor_names clf__umt5_names = {rules_each_layer,
                                                   sizeof rules_each_layer / sizeof *rules_each_layer, frozen};
-
-const struct clf__tensor_names clf__longt5_names = {rules_long, sizeof rules_long / sizeof *rules_long, frozen};
 
 const struct clf__family_key clf__t5_keys[] = {
     {"encoder_layers", "num_layers", 0},
