@@ -26,10 +26,15 @@ static const struct clf__name_rule rules[] = {
 static const char *const frozen[] = {NULL};
 static const struct clf__tensor_names names = {rules, sizeof rules / sizeof *rules, frozen};
 
+/* The longest source of the paper's experiments: sessions have room for as many tokens unless the tokenizer
+ * says otherwise, and for targets of as many. */
+enum { LONGEST = 16384 };
+
 static void start(struct clf__config *config, struct clf__config_choices *choices)
 {
     clf__t5_start(config, choices);
     config->encoder_mixer = CLF__MIXER_LOCAL;
+    config->usual_source = config->decoder_max_positions = LONGEST;
     config->local_radius = 127;
     config->global_block_size = 16;
 }
