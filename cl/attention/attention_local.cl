@@ -38,35 +38,31 @@ struct key_set {
     int k_stride, v_stride, divisor, last, radius, reach;
 };
 
-static inline struct key_set find_own_keys(int head, const __global int *range, LOCAL_ARGUMENTS)
+static inline void find_own_keys(struct key_set *keys, int head, const __global int *range, LOCAL_ARGUMENTS)
 {
-    struct key_set keys;
-    keys.k = ROW(k, range[2]) + head * KEY_WIDTH;
-    keys.v = ROW(v, range[2]) + head * VALUE_WIDTH;
-    keys.bias = relative ? ROW(relative, head) : 0;
-    keys.k_stride = sizes.k.stride;
-    keys.v_stride = sizes.v.stride;
-    keys.divisor = 1;
-    keys.last = range[3] - 1;
-    keys.radius = sizes.radius;
-    keys.reach = sizes.reach;
-    return keys;
+    keys->k = ROW(k, range[2]) + head * KEY_WIDTH;
+    keys->v = ROW(v, range[2]) + head * VALUE_WIDTH;
+    keys->bias = relative ? ROW(relative, head) : 0;
+    keys->k_stride = sizes.k.stride;
+    keys->v_stride = sizes.v.stride;
+    keys->divisor = 1;
+    keys->last = range[3] - 1;
+    keys->radius = sizes.radius;
+    keys->reach = sizes.reach;
 }
 
 /* `first` is the sequence's first global token, and it has `count` >= 1. */
-static inline struct key_set find_global_keys(int head, int first, int count, LOCAL_ARGUMENTS)
+static inline void find_global_keys(struct key_set *keys, int head, int first, int count, LOCAL_ARGUMENTS)
 {
-    struct key_set keys;
-    keys.k = ROW(global_k, first) + head * KEY_WIDTH;
-    keys.v = ROW(global_v, first) + head * VALUE_WIDTH;
-    keys.bias = global_relative ? ROW(global_relative, head) : 0;
-    keys.k_stride = sizes.global_k.stride;
-    keys.v_stride = sizes.global_v.stride;
-    keys.divisor = sizes.block_size;
-    keys.last = count - 1;
-    keys.radius = count;
-    keys.reach = sizes.global_reach;
-    return keys;
+    keys->k = ROW(global_k, first) + head * KEY_WIDTH;
+    keys->v = ROW(global_v, first) + head * VALUE_WIDTH;
+    keys->bias = global_relative ? ROW(global_relative, head) : 0;
+    keys->k_stride = sizes.global_k.stride;
+    keys->v_stride = sizes.global_v.stride;
+    keys->divisor = sizes.block_size;
+    keys->last = count - 1;
+    keys->radius = count;
+    keys->reach = sizes.global_reach;
 }
 
 static inline int position_of(int query, const struct key_set *keys)
@@ -136,7 +132,8 @@ static inline void local_task(struct attention_work *work, int task, LOCAL_ARGUM
     }
     const __global float *block_q = ROW(q, range[0] + first) + head * KEY_WIDTH;
     __global result_element *block_y = ROW(y, range[0] + first) + head * VALUE_WIDTH;
-    struct key_set keys = find_own_keys(head, range, LOCAL_NAMES);
+    struct key_set keys;
+    find_own_keys(&keys, head, range, LOCAL_NAMES);
     int end = first + count - 1 < length - sizes.radius ? first + count + sizes.radius : length;
     for (int tile = max(first - sizes.radius, 0) / TILE_KEYS * TILE_KEYS; tile < end; tile += TILE_KEYS) {
         fold_tile(work, &keys, tile, min(end - tile, TILE_KEYS), block_q, first, count, 1, sizes);
@@ -144,7 +141,7 @@ static inline void local_task(struct attention_work *work, int task, LOCAL_ARGUM
     const __global int *own = globals ? globals + sizes.globals.offset + sequence * 2 : 0;
     int global_count = own ? own[1] : 0;
     if (global_count > 0) {
-        keys = find_global_keys(head, own[0], global_count, LOCAL_NAMES);
+        find_global_keys(&keys, head, own[0], global_count, LOCAL_NAMES);
         for (int tile = 0; tile < global_count; tile += TILE_KEYS) {
             fold_tile(work, &keys, tile, min(global_count - tile, TILE_KEYS), block_q, first, count, 0, sizes);
         }
@@ -207,7 +204,8 @@ GPU_KERNEL_OF(ITEMS) void attention_local_gpu(__local float4 *memory, LOCAL_ARGU
         int end = first + count - 1 < length - sizes.radius ? first + count + sizes.radius : length;
         int own_tiles = (end - begin + KEYS - 1) / KEYS, tiles = own_tiles + (global_count + KEYS - 1) / KEYS;
         size_t query_row = (size_t)(range[0] + first);
-        struct key_set keys = find_own_keys(head, range, LOCAL_NAMES);
+        struct key_set keys;
+        find_own_keys(&keys, head, range, LOCAL_NAMES);
         struct sources from = {ROW(q, query_row) + head * KEY_WIDTH, keys.k,         keys.v + slice, sizes.q.stride,
                                keys.k_stride,                        keys.v_stride, count,          min(SLICE, VALUE_WIDTH - slice)};
         int query = min(first + place, length - 1);
@@ -220,7 +218,7 @@ GPU_KERNEL_OF(ITEMS) void attention_local_gpu(__local float4 *memory, LOCAL_ARGU
             if (number >= own_tiles) {
                 tile = (number - own_tiles) * KEYS;
                 end = global_count;
-                keys = find_global_keys(head, global_range[0], global_count, LOCAL_NAMES);
+                find_global_keys(&keys, head, global_range[0], global_count, LOCAL_NAMES);
                 from.k = keys.k;
                 from.v = keys.v + slice;
                 from.k_stride = keys.k_stride;
@@ -230,19 +228,20 @@ GPU_KERNEL_OF(ITEMS) void attention_local_gpu(__local float4 *memory, LOCAL_ARGU
             struct block scores = {0.0f, 0.0f, 0.0f, 0.0f};
             fetch_products(&next, &from, tile, width, 0);
 #pragma unroll 1
-            for (int d = 0; d < KEY_WIDTH; d += DEPTH) {
-                put_products(stage, &next, &from, tile, width, d);
+            for (int d = DEPTH; d < KEY_WIDTH; d += DEPTH) {
+                put_products(stage, &next, &from, tile, width, d - DEPTH);
                 barrier(CLK_LOCAL_MEM_FENCE);
-                if (d + DEPTH < KEY_WIDTH) {
-                    fetch_products(&next, &from, tile, width, d + DEPTH);
-                }
+                fetch_products(&next, &from, tile, width, d);
                 if (has_keys) {
-                    add_products(&scores, stage, min(DEPTH, KEY_WIDTH - d));
+                    add_products(&scores, stage, DEPTH);
                 }
                 barrier(CLK_LOCAL_MEM_FENCE);
             }
+            put_products(stage, &next, &from, tile, width, (KEY_WIDTH - 1) / DEPTH * DEPTH);
+            barrier(CLK_LOCAL_MEM_FENCE);
             fetch_values(&next, &from, tile, width);
             if (has_keys) {
+                add_products(&scores, stage, (KEY_WIDTH - 1) % DEPTH + 1);
                 put_scores(weights, &scores, sizes.scale * M_LOG2E_F);
             }
             barrier(CLK_LOCAL_MEM_FENCE);

@@ -245,7 +245,7 @@ static void test_sizes(void **state)
         {2, 20, 36, 127, 128, 16, 128, 2, {300, 40}, 0},
         {1, 64, 80, 1000, 40, 3, 5, 2, {97, 2}, 1},
     };
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i += support_small() ? 2 : 1) {
         check(&shapes[i]);
     }
 }
