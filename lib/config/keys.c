@@ -42,8 +42,7 @@ static const struct clf__key_word rules[] = {{"huggingface", CLF__LENGTH_HUGGING
                                              CLF__FAMILY_LENGTH_RULES,
                                              {NULL, 0}};
 
-static const struct clf__key_word encoder_attentions[] = {
-    {"local", CLF__MIXER_LOCAL}, {"transient-global", CLF__MIXER_TRANSIENT_GLOBAL}, {NULL, 0}};
+static const struct clf__key_word encoder_attentions[] = {CLF__FAMILY_ENCODER_ATTENTIONS, {NULL, 0}};
 
 /* clang-format off */
 #define FIELDS(encoder, decoder) {offsetof(struct clf__config, encoder), offsetof(struct clf__config, decoder)}

@@ -20,6 +20,9 @@ struct clf__model_description;
 /* The words of "length_rule" that are a family's own. */
 /* clang-format off */
 #define CLF__FAMILY_LENGTH_RULES { "jadore", CLF__LENGTH_JADORE }
+/* Those of "encoder_attention_type". */
+#define CLF__FAMILY_ENCODER_ATTENTIONS \
+    { "local", CLF__MIXER_LOCAL }, { "transient-global", CLF__MIXER_TRANSIENT_GLOBAL }
 /* clang-format on */
 
 enum { CLF__MOST_SPECIALS = 4, CLF__MOST_RECIPE_DEFAULTS = 4 };

@@ -1,7 +1,7 @@
 /* LongT5 (Guo et al. 2022), as Hugging Face's folders have it: T5 v1.1 whose encoder looks at a window around
  * each token ("local"), and at sums of blocks of the whole source besides ("transient-global"). */
 #include "config/family/t5.h"
-#include "config/keys.h"
+#include "config/word.h"
 
 /* clang-format off */
 #define ENCODER_RULES(kind) \
@@ -43,11 +43,9 @@ static clf_status read(struct clf__config *config, struct clf__config_choices *c
                        const struct clf__json *json)
 {
     enum { MOST = 1 << 20 };
-    static const char attention_key[] = "encoder_attention_type";
+    static const struct clf__key_word attentions[] = {CLF__FAMILY_ENCODER_ATTENTIONS, {NULL, 0}};
     int attention = (int)config->encoder_mixer;
-    CLF__TRY(clf__config_read_word(json, attention_key,
-                                   clf__config_key_find(attention_key, sizeof attention_key - 1)->words,
-                                   &attention));
+    CLF__TRY(clf__config_read_word(json, "encoder_attention_type", attentions, &attention));
     config->encoder_mixer = (enum clf__mixer_type)attention;
     CLF__TRY(clf__json_int(json, "local_radius", 0, MOST, &config->local_radius));
     CLF__TRY(clf__json_int(json, "global_block_size", 1, MOST, &config->global_block_size));
