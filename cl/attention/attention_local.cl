@@ -8,10 +8,11 @@
  *
  * q, k (rows, heads * KEY_WIDTH), v, y (rows, heads * VALUE_WIDTH); ranges (sequences, 4) of { first query, queries, first key,
  * keys }, with as many keys as queries; global_k and global_v as k and v; globals (sequences, 2) of { first row of global_k,
- * global tokens }, null where there are none. relative (heads, 2 R + 1) and global_relative may be null.
+ * global tokens }; global_k, global_v and globals are null if there are no global tokens. relative (heads, 2 R + 1) and
+ * global_relative may be null.
  *
- * Tiles of keys start at multiples of their size from the sequence's first key, so that a query's result depends on nothing but
- * its own sequence. Time and memory follow the number of queries times the keys that one query sees.
+ * Tiles of keys start at multiples of the tile size from the sequence's first key; therefore the result of a query depends on
+ * no other sequence. Time follows the number of queries times the keys that one query sees.
  *
  * Macros: KEY_WIDTH, VALUE_WIDTH (of one head); RESULT_PRECISION (result.cl); the GPU form takes IS_ALIGNED, where every fourth
  * column of all keys, values and queries starts on 16 bytes. */
@@ -19,7 +20,7 @@
 #error "attention_local.cl needs KEY_WIDTH and VALUE_WIDTH"
 #endif
 
-#define TILE_KEYS 64 /* of the CPU form: fewer than attention.cl takes, for a window is narrow */
+#define TILE_KEYS 64 /* of the CPU form; a window covers few keys */
 #include "include/attention_blocks.cl"
 
 #define LOCAL_ARGUMENTS                                                                                                \
@@ -30,8 +31,8 @@
 #define LOCAL_NAMES                                                                                                    \
     y, q, k, v, global_k, global_v, ranges, relative, globals, global_relative, sizes
 
-/* Some keys of one head of one sequence, those of the sequence itself or its global tokens. Query i looks from position
- * min(i / divisor, last), and sees those at most `radius` from there. */
+/* Keys of one head: a sequence's own keys or its global tokens. Query i has position min(i / divisor, last) among the keys and
+ * sees keys at a distance of `radius` at most. */
 struct key_set {
     const __global float *k, *v;
     const __global float *bias;
@@ -110,7 +111,7 @@ static inline void fold_tile(struct attention_work *work, const struct key_set *
         rows = rows_together(count - row);
         int from = position_of(first + row, keys) - keys->radius, to = position_of(first + row + rows - 1, keys) + keys->radius;
         if (tile + width <= from || tile > to) {
-            continue; /* nobody sees any of them */
+            continue; /* no query of these sees a key of the tile */
         }
         int seen = min(width, to - tile + 1), is_first = starts && tile == max(from, 0) / TILE_KEYS * TILE_KEYS;
         score_rows(work, block_q + (size_t)row * sizes.q.stride, sizes.q.stride, rows, VECTORS(seen));

@@ -82,7 +82,7 @@ struct clf__config {
     int encoder_ffn, decoder_ffn;                     /* F */
     int encoder_max_positions, decoder_max_positions; /* longest source, longest target */
     int usual_source; /* longest source where the tokenizer says none; 0: encoder_max_positions */
-    int feature_size;                                 /* of a frame; 0: the source is tokens */
+    int feature_size; /* of a frame; 0: the source is tokens */
     /* How many log-mel frames of a recording lie side by side in a row, and how many later the next row
      * begins. */
     int frame_stack, frame_step;

@@ -27,9 +27,9 @@ struct clf__mixer {
     } average;
     struct clf__windowing {
         int radius;
-        struct clf__norm global_norm; /* of the sums that global tokens are made of; gamma NULL: none */
+        struct clf__norm global_norm; /* normalises the sums of blocks; gamma NULL: none */
         const struct clf__norm *norm; /* the layer's */
-    } window;                         /* of local and transient-global attention, besides `attention` */
+    } window;                         /* used with `attention` by local and transient-global attention */
 };
 struct clf__mixer_record {
     struct clf__attention_record attention;
@@ -114,8 +114,9 @@ extern const struct clf__mixer_kind clf__ssru_mixer;
  * layer's state is that mean, (cache rows, D), twice, in turns; the layers share nothing. */
 extern const struct clf__mixer_kind clf__average_mixer;
 
-/* Self-attention of an encoder within a window, and with transient global tokens besides (Guo et al. 2022):
- * forward() alone. Norms come first. */
+/* Self-attention of an encoder (Guo et al. 2022): within a window, or within a window and to transient global
+ * tokens. They have no other function than forward().
+ * Norms come first. */
 extern const struct clf__mixer_kind clf__local_attention_mixer;
 extern const struct clf__mixer_kind clf__transient_global_mixer;
 

@@ -14,7 +14,7 @@ struct clf__embedder {
     struct clf__norm norm;        /* of the sum; gamma NULL: none */
     int norms_tokens;             /* the norm is of what the front end gives, before positions are added */
     struct clf__relative_bias relative;        /* the stack's */
-    struct clf__relative_bias global_relative; /* of global tokens, by distances of blocks */
+    struct clf__relative_bias global_relative; /* the bias of global tokens, by block distance */
 };
 
 /* Where a table of positions has the first token's row, and that of pad tokens where these keep a position of

@@ -1,5 +1,5 @@
-/* LongT5's encoder: a source has the same bits alone and among others, and the memory of a session follows
- * the length of sources, not its square. That the numbers are right is for test_model_parity to say. */
+/* LongT5's encoder: the bits of a source do not depend on the batch; the memory of a session is linear in
+ * the length of sources. test_model_parity compares the numbers with transformers. */
 #include <string.h>
 
 #include "infer/session.h"

@@ -1,5 +1,5 @@
-/* Attention within a window and to global tokens against dense attention in double, whose mask hides what
- * lies outside of the window; and that a sequence has the same bits alone and among others. */
+/* Attention within a window and to global tokens is compared with dense attention in double under a mask; a
+ * sequence's bits do not depend on the batch. */
 #include "ops/attention_local.h"
 
 #include <math.h>
@@ -60,7 +60,8 @@ static float bias_at(const float *table, int reach, int head, int distance)
     return table[head * (2 * reach + 1) + distance + reach];
 }
 
-/* What dense attention adds to the score of key j of a sequence: its own keys come first, then its tokens. */
+/* Returns the number that dense attention adds to the score of key j. The sequence's own keys come first,
+ * then the global tokens. */
 static float mask_at(const struct problem *problem, int b, int head, int i, int j)
 {
     const struct shape *shape = &problem->shape;
@@ -170,7 +171,7 @@ static float *run(struct clf_device *device, const struct problem *problem)
     return support_read(operands.y);
 }
 
-/* Sequence b alone, whose global tokens start at row 0. */
+/* Returns the problem of sequence b alone. */
 static struct problem cut(const struct problem *problem, int b)
 {
     struct problem one = *problem;

@@ -5,7 +5,7 @@
 #include "support/views.h"
 
 enum { ROWS = 9, SEGMENTS = 6 };
-/* One row, several, none, rows that another segment has too, and ends beyond the matrix on both sides. */
+/* One row, several rows, none, overlapping segments, and segments that end beyond the matrix. */
 static const int32_t segments[SEGMENTS * 2] = {0, 1, 1, 4, 4, 4, 2, 9, 7, ROWS + 5, -3, 2};
 
 static void check(struct clf_device *device, int columns)
