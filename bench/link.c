@@ -1,8 +1,7 @@
-/* What a link between ranks can do, for bench/cluster: `mpirun -n N clf_link FLOATS STRETCH` prints one line
- * of JSON. Ranks work in pairs where two speak: a message's latency, and the rate where both send at once.
- * All of them then bring FLOATS numbers together, once by MPI_Allreduce and once as clformer's tree does it:
- * every rank gets its share of a STRETCH from all, adds, and hands the sum to all. It waits by MPI_Wait(),
- * which spins: the best that the link can do. */
+/* Measures the link between ranks for bench/cluster: `mpirun -n N clf_link FLOATS STRETCH` prints one line of
+ * JSON. Latency and bidirectional rate are measured between pairs of ranks. Then all ranks reduce FLOATS
+ * numbers, by MPI_Allreduce and by clformer's algorithm (reduce-scatter and all-gather of blocks of STRETCH
+ * floats). Waiting by MPI_Wait(), which spins, gives the best rate of the link. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,15 +9,15 @@
 #include <mpi.h>
 
 enum {
-    ROUNDS = 5,             /* of each timing; the fastest counts, for others on the machine only add time */
+    ROUNDS = 5,             /* of each timing; the fastest counts, because other processes only add time */
     SMALL_MESSAGES = 2000,  /* of one round */
-    LARGE_BYTES = 1 << 19,  /* what two ranks send each other of a stretch of 1 MiB */
+    LARGE_BYTES = 1 << 19,  /* bytes that two ranks exchange for a block of 1 MiB */
     LARGE_MESSAGES = 100,   /* of one round */
-    MOST_AT_ONCE = 1 << 24, /* floats that clformer gives to one MPI_Allreduce */
+    MOST_AT_ONCE = 1 << 24, /* maximum floats per MPI_Allreduce */
 };
 
 struct link {
-    int rank, size, other; /* other: this rank's partner, or none */
+    int rank, size, other; /* other: the partner of this rank, or none */
     size_t floats, stretch;
     float *values, *parts; /* (floats), (stretch + size) */
     int *counts, *places, *own, *zeros;
@@ -28,7 +27,7 @@ static void *allocate(size_t count, size_t width)
 {
     void *memory = calloc(count, width);
     if (memory == NULL) {
-        fprintf(stderr, "clf_link: no memory for %zu times %zu bytes\n", count, width);
+        fprintf(stderr, "clf_link: out of memory for %zu times %zu bytes\n", count, width);
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
     return memory;
@@ -98,7 +97,7 @@ static void exchange(struct link *link)
     }
 }
 
-/* Adds as many numbers as lie in a stretch, over and over: the ranks all at once, as they do in an update. */
+/* Adds a block of numbers repeatedly, on all ranks at once as in a training update. */
 static void add(struct link *link)
 {
     for (size_t first = 0; first + link->stretch <= link->floats; first += link->stretch) {
@@ -108,11 +107,11 @@ static void add(struct link *link)
     }
 }
 
-/* Seconds of the slowest rank, in the fastest round. */
+/* Returns the time of the slowest rank in the fastest round, in seconds. */
 static double measure(struct link *link, void (*work)(struct link *link), int in_pairs)
 {
     double best = 0;
-    for (int round = 0; round <= ROUNDS; round++) { /* the first one warms up */
+    for (int round = 0; round <= ROUNDS; round++) { /* the first round warms up */
         MPI_Barrier(MPI_COMM_WORLD);
         double start = MPI_Wtime(), slowest;
         if (!in_pairs || link->other < link->size) {

@@ -1,6 +1,7 @@
 /* The rules of lib/README.md, checked in the sources: which room may include which, that only lib/opencl
  * includes OpenCL's headers, one file CLBlast's and one MPI's, that one file reads the environment and one
- * allocates, that nothing prints or exits, and that families are asked for by what they do, never by name. */
+ * allocates, that nothing prints or exits, and that families are asked for by what they do, never by name.
+ * The links of Markdown documents lead to files. */
 #include "support/support.h"
 
 #include <ctype.h>
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "config/config.h"
 
@@ -351,6 +353,55 @@ static void test_kernels_have_no_variadic_macros(void **state)
     assert_int_equal(broken_rules, 0);
 }
 
+/* How many links of a Markdown document in a folder lead to no file. */
+static int count_broken_links(const char *folder, const char *text)
+{
+    int broken = 0;
+    for (const char *link = strstr(text, "]("); link != NULL; link = strstr(link, "](")) {
+        link += 2;
+        int length = (int)strcspn(link, ")#\n");
+        char target[1024];
+        snprintf(target, sizeof target, "%s/%.*s", folder, length, link);
+        if (length > 0 && strstr(target, "://") == NULL && access(target, F_OK) != 0) {
+            print_message("%s: a link leads nowhere\n", target);
+            broken++;
+        }
+    }
+    return broken;
+}
+
+static int check_document(const char *path, const struct stat *status, int kind, struct FTW *walk)
+{
+    (void)status;
+    static const char *const suffixes[] = {".md", NULL};
+    const char *text = read_source(path, kind, suffixes);
+    if (text != NULL) {
+        char folder[512];
+        snprintf(folder, sizeof folder, "%.*s", walk->base - 1, path);
+        broken_rules += count_broken_links(folder, text);
+    }
+    return 0;
+}
+
+static void test_links_of_documents(void **state)
+{
+    (void)state;
+    static const char *const places[] = {"README.md", "bench", "cl", "include", "lib", "tests", "tools"};
+    assert_int_equal(
+        count_broken_links(CLF_SOURCE_FOLDER, "[a](README.md) [b](lib/) [c](https://a.b/c) [d](#e)"), 0);
+    assert_int_equal(
+        count_broken_links(CLF_SOURCE_FOLDER "/lib", "[a](README.md#b) [c](../README.md) [d](no.md)"), 1);
+    broken_rules = 0;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        char path[512];
+        source_files = 0;
+        snprintf(path, sizeof path, "%s/%s", CLF_SOURCE_FOLDER, places[i]);
+        assert_int_equal(nftw(path, check_document, 16, FTW_PHYS), 0);
+        assert_true(source_files > 0);
+    }
+    assert_int_equal(broken_rules, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -358,6 +409,7 @@ int main(void)
         cmocka_unit_test(test_nobody_sets_the_mask),
         cmocka_unit_test(test_kernels_have_no_variadic_macros),
         cmocka_unit_test(test_each_rule_catches_its_breach),
+        cmocka_unit_test(test_links_of_documents),
     };
     return cmocka_run_group_tests(tests, read_rooms, NULL);
 }

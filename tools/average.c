@@ -4,11 +4,13 @@
 #include "shared/command.h"
 
 static const char help[] =
-    "Usage: clformer average -o FOLDER MODEL...\n\n"
-    "Writes a model whose weights are the mean of several models' weights, such as the last checkpoints\n"
-    "of a run: it is often better than each of them. All must have the same configuration. FOLDER must\n"
-    "not exist yet; it gets the other files of the first model. Given one model, it writes that model in\n"
-    "another precision. Needs no device.\n\n"
+    "Usage: clformer average -o FOLDER MODEL...\n"
+    "\n"
+    "Writes a model whose weights are the mean of several models' weights. The mean of the last\n"
+    "checkpoints of a run is often better than each of them. All models must have the same\n"
+    "configuration. FOLDER must not exist; it also receives the other files of the first model. With one\n"
+    "model, average writes it in another precision. Needs no device.\n"
+    "\n"
     "Example:\n"
     "  $ ls model/checkpoints\n"
     "  $ clformer average -o mean model/checkpoints/update-*[0-9]\n"
@@ -20,10 +22,10 @@ int verb_average(int argc, char **argv)
     struct flags flags;
     int status = flags_parse(&flags, argc, argv, TAKES_FOLDER | TAKES_AVERAGE, help);
     if (status < 0) {
-        status = flags_operands(&flags, 1, INT_MAX, "average takes the folders of one or more models");
+        status = flags_operands(&flags, 1, INT_MAX, "average requires the folders of one or more models");
     }
     if (status < 0 && (flags.output == NULL || flags.output[0] == '\0')) {
-        status = report_wrong_call("average needs a folder for the model: -o FOLDER");
+        status = report_wrong_call("average requires a folder for the model; add -o FOLDER");
     }
     if (status >= 0) {
         return status;

@@ -4,10 +4,12 @@
 #include "shared/results.h"
 
 static const char help[] =
-    "Usage: clformer bleu REFERENCE [FLAGS] < TRANSLATIONS\n\n"
+    "Usage: clformer bleu REFERENCE [FLAGS] < TRANSLATIONS\n"
+    "\n"
     "Prints the BLEU of the lines of standard input, each compared with the same line of the file\n"
-    "REFERENCE: the figures of sacreBLEU with one reference. The precisions of 1- to 4-grams in per cent,\n"
-    "the brevity penalty, and the number of words on both sides follow.\n\n"
+    "REFERENCE, as sacreBLEU computes it with one reference: the score, the precisions of 1- to 4-grams\n"
+    "in percent, the brevity penalty, and the number of words on both sides.\n"
+    "\n"
     "Example:\n"
     "  $ clformer translate -m model < test.en | clformer bleu test.de\n"
     "  40.78  70.1/46.9/34.0/24.7  brevity penalty 1.000  12163 words for 12103\n"
@@ -43,9 +45,8 @@ int verb_bleu(int argc, char **argv)
     struct flags flags;
     int status = flags_parse(&flags, argc, argv, TAKES_BLEU | TAKES_REFERENCES | TAKES_JSON, help);
     if (status < 0) {
-        status = flags_operands(&flags, 1, 1,
-                                "bleu takes one file of references, and reads translations from "
-                                "standard input");
+        status = flags_operands(
+            &flags, 1, 1, "bleu requires one file of references, and reads translations from standard input");
     }
     return status >= 0 ? status : with_references(&flags, compute);
 }

@@ -7,17 +7,19 @@
 #include "shared/command.h"
 
 static const char help[] =
-    "Usage: clformer inspect MODEL [--json]\n\n"
-    "Shows what a model holds: configuration, tensors, tokenizer, how it generates, and what is\n"
-    "unusual. Needs no device. For a model that cannot be run it shows configuration and tensors, then\n"
-    "the reason, and the exit status is 1.\n\n"
+    "Usage: clformer inspect MODEL [--json]\n"
+    "\n"
+    "Shows a model's configuration, tensors, tokenizer, generation defaults and irregularities. Needs no\n"
+    "device. For a model that cannot run it shows configuration and tensors and the reason, and the exit\n"
+    "status is 1.\n"
+    "\n"
     "Example:\n"
     "  $ clformer inspect tools/models/fr-en-small\n"
     "  $ clformer inspect --json tools/models/fr-en-small | jq '.unusual'\n";
 
 enum { VALUE_COLUMN = 36, LINE_WIDTH = 100 };
 
-/* A list of words, with lines that begin where the first one does. */
+/* Prints a list of words, wrapped with a hanging indent. */
 static void print_words(const json_t *words)
 {
     int column = VALUE_COLUMN;
@@ -125,7 +127,7 @@ static int widest_name(const json_t *tensors)
     return (int)widest;
 }
 
-/* With what the values are, where they were looked at. */
+/* Prints the tensors, with the range of their values if it is known. */
 static void print_tensors(const json_t *tensors, int has_values)
 {
     int width = widest_name(tensors);
@@ -152,7 +154,7 @@ static void print_tensors(const json_t *tensors, int has_values)
     }
 }
 
-/* What each puts before a source and how it decodes; nothing of a model without tasks. */
+/* Prints prefix and decoding defaults of each task; nothing for a model without tasks. */
 static void print_tasks(json_t *tasks)
 {
     const char *name;
@@ -196,7 +198,7 @@ static int print_text(const char *text)
 {
     json_t *model = json_loads(text, 0, NULL);
     if (model == NULL) {
-        fprintf(stderr, "clformer: no memory left to show the model\n");
+        fprintf(stderr, "clformer: out of memory for the model's description\n");
         return EXIT_FAILED;
     }
     const json_t *tensors = json_object_get(model, "tensors");
@@ -246,7 +248,8 @@ int verb_inspect(int argc, char **argv)
         status = print_text(text);
     }
     clf_string_free(text);
-    if (status == EXIT_DONE && inspected != CLF_OK) { /* a model that cannot be run: why, after what it is */
+    if (status == EXIT_DONE &&
+        inspected != CLF_OK) { /* a model that cannot run: the reason, after the description */
         fflush(stdout);
         status = report_failure(inspected);
     }

@@ -16,23 +16,21 @@
 
 static const struct verb verbs[] = {
     {"translate", "translate lines from standard input", verb_translate, 1, AS_RANKS, "Text"},
-    {"score", "the log-probability of given translations", verb_score, 1, AS_RANKS, NULL},
+    {"score", "log-probabilities of given translations", verb_score, 1, AS_RANKS, NULL},
     {"attend", "an HTML page of attention maps of every layer and head", verb_attend, 1, ALONE, NULL},
-    {"bleu", "the BLEU of translations, as sacreBLEU counts it", verb_bleu, 0, ALONE, NULL},
-    {"transcribe", "write down what recordings say, with a Whisper model", verb_transcribe, 1, ALONE,
-     "Speech"},
-    {"wer", "the word error rate of transcripts", verb_wer, 0, ALONE, NULL},
+    {"bleu", "BLEU of translations, as sacreBLEU computes it", verb_bleu, 0, ALONE, NULL},
+    {"transcribe", "transcribe recordings with a Whisper model", verb_transcribe, 1, ALONE, "Speech"},
+    {"wer", "word error rate of transcripts", verb_wer, 0, ALONE, NULL},
     {"inspect", "show what a model holds", verb_inspect, 0, ALONE, "Models"},
-    {"convert", "a model with its weights as they are loaded: smaller, sooner there", verb_convert, 1, ALONE,
-     NULL},
-    {"average", "a model whose weights are the mean of others'", verb_average, 1, ALONE, NULL},
+    {"convert", "write a model with its weights as they are loaded: smaller, faster to load", verb_convert, 1,
+     ALONE, NULL},
+    {"average", "average the weights of several models", verb_average, 1, ALONE, NULL},
     {"train", "train a model from parallel text", verb_train, 1, AS_RANKS, NULL},
-    {"curves", "an HTML page of the curves of training, from its logs", verb_curves, 1, ALONE, NULL},
-    {"devices", "list the OpenCL devices, and which one is the default", verb_devices, 1, EACH_RANK,
-     "Devices"},
-    {"selftest", "prove every kernel on a device", verb_selftest, 1, EACH_RANK, NULL},
-    {"bench", "how fast a device runs a model", verb_bench, 1, ALONE, NULL},
-    {"tune", "find what is fastest on a device, and keep it", verb_tune, 1, ALONE, NULL},
+    {"curves", "an HTML page of training curves, from logs", verb_curves, 1, ALONE, NULL},
+    {"devices", "list the OpenCL devices and the default", verb_devices, 1, EACH_RANK, "Devices"},
+    {"selftest", "check every kernel on a device", verb_selftest, 1, EACH_RANK, NULL},
+    {"bench", "measure the speed of a model on a device", verb_bench, 1, ALONE, NULL},
+    {"tune", "measure the fastest settings for a device, and save them", verb_tune, 1, ALONE, NULL},
 };
 enum { VERB_COUNT = sizeof verbs / sizeof *verbs };
 
@@ -52,9 +50,9 @@ static void print_help(FILE *file)
                   "`clformer VERB --help`, or `clformer help VERB`, shows the flags of a verb.\n");
 }
 
-/* PoCL's workers sleep between kernels, and Linux wakes them where they are called from: for its first tenths
- * of a second, all that a short call has, PoCL works on one core. Where the whole machine is ours, each
- * worker gets a core of its own; $POCL_AFFINITY, where it is set, stays as it is. */
+/* Linux starts PoCL's sleeping worker threads on the core that wakes them, so for the first tenths of a
+ * second, the whole time of a short call, PoCL uses one core. If the process may use the whole machine, each
+ * worker is pinned to a core; $POCL_AFFINITY overrides this. */
 static void spread_pocl_workers(void)
 {
     cpu_set_t ours;
@@ -65,8 +63,9 @@ static void spread_pocl_workers(void)
     }
 }
 
-/* A file that is opened takes the lowest free descriptor: where standard input or output is closed, it would
- * be read as the one or written as the other. They get a place that fails, as a closed one does. */
+/* An opened file gets the lowest free descriptor: if standard input, output or error is closed, the file
+ * would be used in its place. Opens /dev/null for each closed one, in a mode that fails as a closed
+ * descriptor does. */
 static int occupy_standard_descriptors(void)
 {
     static const int useless_mode[3] = {O_WRONLY, O_RDONLY, O_RDONLY};
@@ -88,7 +87,7 @@ static const struct verb *find_verb(const char *name)
     return NULL;
 }
 
-/* A flag in the verb's place. */
+/* Reports a flag in place of a verb. */
 static int report_no_flag(const char *name)
 {
     struct clf__nearest nearest = clf__nearest_begin(name, (int)strlen(name));
@@ -117,11 +116,12 @@ static int report_no_verb(const char *name)
                : report_wrong_call("there is no verb \"%s\"; `clformer --help` lists them", name);
 }
 
-/* Ranks that do the same would write to the same files. Returns -1 to go on, or an exit status. */
+/* Refuses to run a verb as several ranks, which would write to the same files. Returns -1 to continue, or an
+ * exit status. */
 static int refuse_ranks(const struct verb *verb)
 {
     char sentence[128];
-    snprintf(sentence, sizeof sentence, "%s works in one process: start it without mpirun or srun",
+    snprintf(sentence, sizeof sentence, "%s works in one process; start it without mpirun or srun",
              verb->name);
     return verb->ranks == ALONE ? ranks_refuse(sentence) : -1;
 }
@@ -160,7 +160,7 @@ int main(int argc, char **argv)
         return EXIT_FAILED;
     }
     if (!terminal_guard()) {
-        fprintf(stderr, "clformer: no memory left\n");
+        fprintf(stderr, "clformer: out of memory\n");
         return EXIT_FAILED;
     }
     signals_catch(0);
@@ -175,7 +175,7 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "--version") == 0) {
         const char *library = clf_ranks_library();
         printf("clformer %s\npackages of Argos Translate: %s\nrecordings: %s\nseveral machines: %s%s%s\n",
-               CLF_VERSION, CLF_PACKAGES, CLF_RECORDINGS,
+               CLF_VERSION_STRING, CLF_PACKAGES, CLF_RECORDINGS,
                library != NULL ? "by MPI (" : "no (built without MPI", library != NULL ? library : "", ")");
         return output_finish(EXIT_DONE);
     }

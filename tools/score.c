@@ -6,15 +6,18 @@
 #include "shared/stream.h"
 
 static const char help[] =
-    "Usage: clformer score -m MODEL SOURCE TARGET [FLAGS]\n\n"
-    "Prints the log-probability (natural, summed, end token counted) that the model gives to each line of\n"
-    "the file TARGET as the translation of the same line of SOURCE. One of the two may be -, standard\n"
-    "input.\n\n"
+    "Usage: clformer score -m MODEL SOURCE TARGET [FLAGS]\n"
+    "\n"
+    "Prints the log-probability (natural, summed, including the end token) that the model assigns to each\n"
+    "line of the file TARGET as the translation of the same line of SOURCE. One of the two may be -,\n"
+    "standard input.\n"
+    "\n"
     "Example:\n"
     "  $ echo 'Je suis étudiant' > fr; echo \"I'm a student.\" > en\n"
     "  $ clformer score -m tools/models/fr-en-small fr en\n"
     "  $ clformer score -m tools/models/fr-en-small --json fr en | jq '.token_log_probabilities'\n"
-    "  $ clformer score -m tools/models/fr-en-small -d all fr en   # every device, together\n\n"
+    "  $ clformer score -m tools/models/fr-en-small -d all fr en   # every device, together\n"
+    "\n"
     "A line that cannot be scored gives an empty line, its number and the reason on standard error, and\n"
     "exit status 1 at the end.\n";
 
@@ -92,7 +95,7 @@ int verb_score(int argc, char **argv)
     int takes = TAKES_MODEL | TAKES_DEVICES | TAKES_LINES | TAKES_JSON | TAKES_RESULTS;
     int status = flags_parse(&stream.flags, argc, argv, takes, help);
     if (status < 0) {
-        status = flags_operands(&stream.flags, 2, 2, "score takes two files, SOURCE and TARGET");
+        status = flags_operands(&stream.flags, 2, 2, "score requires two files, SOURCE and TARGET");
     }
     if (status >= 0) {
         return status;

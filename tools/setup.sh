@@ -1,5 +1,5 @@
-# What tools/demo and tools/test share: sourced, not run. Every function works in the project's root and leaves
-# what is installed as it is: packages are added, never upgraded or removed, and all else goes into build/.
+# Functions of tools/demo and tools/test, to be sourced. They run in the project's root, add packages but never upgrade or
+# remove any, and write everything else to build/.
 # shellcheck shell=bash
 
 set -euo pipefail
@@ -7,7 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 ROOT=$PWD
 export LC_ALL=C.UTF-8
 
-# A package, and where it matters what serves as well when it came from elsewhere: a command, or a header.
+# package:alternative, where the alternative is a command or header that makes the package unnecessary.
 BUILD_PACKAGES=(cmake:cmake ninja-build:ninja gcc:cc g++:c++ pkg-config:pkg-config libc6-dev
     ocl-icd-opencl-dev:/usr/include/CL/cl.h libclblast-dev libsentencepiece-dev libjansson-dev libyaml-dev libicu-dev
     libpcre2-dev zlib1g-dev libsndfile1-dev libsoxr-dev pocl-opencl-icd)
@@ -26,7 +26,7 @@ is_present() { # PACKAGE[:COMMAND or :/FILE]
     esac
 }
 
-# Installs those of its arguments that are missing; without root it names them and stops.
+# Installs the missing packages among its arguments; without root it prints them and exits.
 need_packages() {
     local missing=() package
     for package in "$@"; do
@@ -58,7 +58,7 @@ make_icd() { # NAME LIBRARY
     [[ $(cat "build/icd/$1/$1.icd" 2>/dev/null) == "$2" ]] || echo "$2" >"build/icd/$1/$1.icd"
 }
 
-# Configures a build folder, with Ninja where the folder is new.
+# Configures a build folder, with Ninja if the folder is new.
 configure() { # FOLDER OPTION...
     local folder=$1 generator=() log
     shift

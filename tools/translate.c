@@ -36,14 +36,14 @@ static const char help[] =
     "A model of several languages takes them by its own codes or short ones:\n"
     "  $ clformer translate -m nllb-200-distilled-600M -s en -t pt < english.txt\n";
 
-/* Translations of a line. */
+/* Returns the number of translations per line. */
 static int translations_wanted(const struct stream *stream)
 {
     const struct clf_translate_options *options = &stream->flags.translate;
     return options->alternatives > 0 ? options->alternatives : options->n_best;
 }
 
-/* One source token, or null, for each id. */
+/* Returns one source token, or null, for each id. */
 static json_t *alignment_array(const struct clf_hypothesis *hypothesis)
 {
     json_t *array = json_array();
@@ -116,7 +116,7 @@ static clf_status write_json(FILE *file, const struct stream *stream,
                                              translation->status != CLF_OK ? translation->problem : NULL));
 }
 
-/* A translation is one line, whatever the model made of it. */
+/* A translation is printed as one line, even if the model generates line breaks. */
 static void print_one_line(FILE *file, const char *text)
 {
     for (; *text != '\0'; text++) {
@@ -124,8 +124,8 @@ static void print_one_line(FILE *file, const char *text)
     }
 }
 
-/* The links of a translation behind a tab, as Pharaoh writes them: source and target token, each counted from
- * 0 among those that are text. NULL, or without an alignment: nothing. */
+/* Prints the alignment after a tab in Pharaoh format: source-target pairs of tokens, counted from 0 among
+ * text tokens. Prints nothing for NULL or without an alignment. */
 static void print_alignment(FILE *file, const struct clf_hypothesis *hypothesis)
 {
     int target = 0;
@@ -162,7 +162,7 @@ static void print_text(FILE *file, const struct clf_translation *translation, in
     }
 }
 
-/* The one prefix for every line of a batch; 0 without memory. */
+/* Uses one prefix for every line of a batch; returns 0 if out of memory. */
 static int repeat_prefix(struct clf_line **prefixes, const struct stream *stream, int count)
 {
     const char *prefix = stream->flags.target_prefix;
@@ -262,7 +262,7 @@ int verb_translate(int argc, char **argv)
         status = report_wrong_call("--target-prefix and --target-prefix-file exclude each other");
     }
     if (status < 0 && stream.flags.alignment_layer >= 0 && !stream.flags.alignments) {
-        status = report_wrong_call("--alignment-layer is for --alignments: add it");
+        status = report_wrong_call("--alignment-layer applies to --alignments only; add --alignments");
     }
     if (status < 0 && stream.flags.stream && stream.flags.json) {
         status = report_wrong_call("--stream shows text, and --json objects of whole lines: choose one");

@@ -4,10 +4,13 @@
 #include "shared/results.h"
 
 static const char help[] =
-    "Usage: clformer wer REFERENCE [FLAGS] < TRANSCRIPTS\n\n"
-    "Prints the word error rate of the lines of standard input in per cent, each compared with the same\n"
-    "line of the file REFERENCE: the words, between white space, that have to be replaced, added or taken\n"
-    "away to get the references, for each word of theirs. How many of each, and the words, follow.\n\n"
+    "Usage: clformer wer REFERENCE [FLAGS] < TRANSCRIPTS\n"
+    "\n"
+    "Prints the word error rate of the lines of standard input in percent, each compared with the same\n"
+    "line of the file REFERENCE: the minimum number of words, separated by white space, that must be\n"
+    "substituted, deleted or inserted, per reference word. The counts of each and the number of words\n"
+    "follow.\n"
+    "\n"
     "Example:\n"
     "  $ clformer translate -m model < recordings.txt | clformer wer transcripts.txt\n"
     "  1.60  3 substituted, 1 deleted, 0 inserted  250 words\n";
@@ -37,7 +40,7 @@ int verb_wer(int argc, char **argv)
     int status = flags_parse(&flags, argc, argv, TAKES_REFERENCES | TAKES_JSON, help);
     if (status < 0) {
         status = flags_operands(
-            &flags, 1, 1, "wer takes one file of references, and reads transcripts from standard input");
+            &flags, 1, 1, "wer requires one file of references, and reads transcripts from standard input");
     }
     return status >= 0 ? status : with_references(&flags, compute);
 }

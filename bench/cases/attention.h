@@ -1,17 +1,17 @@
-/* Shapes of attention, for the tests and the bench. */
+/* Shapes of attention for tests and benchmarks. */
 #ifndef CLF_BENCH_CASES_ATTENTION_H
 #define CLF_BENCH_CASES_ATTENTION_H
 
-/* Queries or keys of a sequence, and widths of a head, around vectors, blocks and work-groups. */
+/* Numbers of queries or keys of a sequence, and head widths, around vector, block and work-group sizes. */
 extern const int attention_edge_lengths[];
 extern const int attention_edge_length_count;
 extern const int attention_edge_widths[];
 extern const int attention_edge_width_count;
 
-/* Of a Transformer-base's 8 heads of 64. */
+/* A Transformer-base: 8 heads of width 64. */
 enum { SPEED_HEADS = 8, SPEED_HEAD_WIDTH = 64 };
 
-/* `sequences` of `length` queries and keys each. */
+/* `sequences` sequences of `length` queries and keys each. */
 struct attention_case {
     int sequences, length, causal;
 };

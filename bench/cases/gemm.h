@@ -1,4 +1,4 @@
-/* Shapes of matrix products, for the tests and the bench. */
+/* GEMM shapes for tests and benchmarks. */
 #ifndef CLF_BENCH_CASES_GEMM_H
 #define CLF_BENCH_CASES_GEMM_H
 
@@ -7,15 +7,15 @@ struct gemm_case {
     int rows, outputs, inputs;
 };
 
-/* Around every block, tile, panel and slice of the kernels. */
+/* Around the size of every block, tile, panel and slice of the kernels. */
 extern const struct gemm_case gemm_edge_cases[];
 extern const int gemm_edge_case_count;
 
-/* Those of a Transformer-base: encoding 64 sentences of 32 tokens, then decoding steps of 1 to 64 rows. */
+/* Shapes of a Transformer-base: encoding 64 sentences of 32 tokens, then decoding steps of 1 to 64 rows. */
 extern const struct gemm_case gemm_speed_cases[];
 extern const int gemm_speed_case_count;
 
-/* Those of a step of training it on as many pairs, whose logits go in chunks of rows. */
+/* Shapes of a training step with 64 sentence pairs of 32 tokens, with logits in chunks of rows. */
 extern const struct gemm_case gemm_gradient_speed_cases[];
 extern const int gemm_gradient_speed_case_count;
 

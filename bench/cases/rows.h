@@ -1,4 +1,4 @@
-/* Shapes of the ops that work row by row, for the tests and the bench. */
+/* Shapes of row-wise ops for tests and benchmarks. */
 #ifndef CLF_BENCH_CASES_ROWS_H
 #define CLF_BENCH_CASES_ROWS_H
 
@@ -6,23 +6,23 @@ struct rows_case {
     int rows, columns;
 };
 
-/* Columns around vectors, work-groups and their multiples. */
+/* Numbers of columns around vector and work-group sizes and their multiples. */
 extern const int row_edge_columns[];
 extern const int row_edge_column_count;
-/* Of an embedding, and the vocabularies that top-k meets. */
+/* Embedding widths, and vocabulary sizes for top-k. */
 extern const int embedding_edge_columns[];
 extern const int embedding_edge_column_count;
 extern const int top_k_edge_columns[];
 extern const int top_k_edge_column_count;
 
-/* Those of a Transformer-base that encodes 64 sentences of 32 tokens, then decodes with 1 to 256 rows. */
-extern const struct rows_case softmax_speed_cases[]; /* scores of the batched attention */
+/* Shapes of a Transformer-base that encodes 64 sentences of 32 tokens, then decodes with 1 to 256 rows. */
+extern const struct rows_case softmax_speed_cases[]; /* scores of batched attention */
 extern const int softmax_speed_case_count;
 extern const struct rows_case layernorm_speed_cases[];
 extern const int layernorm_speed_case_count;
 extern const struct rows_case embedding_speed_cases[];
 extern const int embedding_speed_case_count;
-extern const struct rows_case top_k_speed_cases[]; /* logits, alone and after their projection */
+extern const struct rows_case top_k_speed_cases[]; /* logits: top-k by itself, and after the projection */
 extern const int top_k_speed_case_count;
 enum { SPEED_VOCABULARY = 32000, SPEED_CANDIDATES = 8 };
 

@@ -1,4 +1,4 @@
-"""The models that bench/peers and bench/cluster work on: random weights, made where they are missing."""
+"""Models with random weights for bench/peers and bench/cluster, created if missing."""
 import os
 import pathlib
 import subprocess
@@ -9,7 +9,7 @@ PLACE = ENGINES.parent.parent / "build" / "peers"
 
 
 def venv_python(say):
-    """The Python of a virtual environment with the peers."""
+    """Returns the Python of a virtual environment with the peers."""
     if "BENCH_PEERS_VENV" in os.environ:
         return pathlib.Path(os.environ["BENCH_PEERS_VENV"]) / "bin" / "python"
     folder = PLACE / "venv"
@@ -26,7 +26,7 @@ def venv_python(say):
 
 
 def made_folder(maker, shape, last_file, say):
-    """Where a model lies that `maker` writes, `last_file` last; it is made where it is missing."""
+    """Returns the folder of a model written by the script `maker`, which writes `last_file` last; creates it if missing."""
     folder = pathlib.Path(os.environ.get("BENCH_PEERS_MODELS", PLACE)) / shape
     if not (folder / last_file).exists():
         folder = PLACE / shape

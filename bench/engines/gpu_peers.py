@@ -1,19 +1,19 @@
 """Compares clformer with PyTorch and CTranslate2 on a GPU: bench/peers --gpu.
 
-Random models of the shapes of Transformer-base, NLLB 600M, BART large and Whisper's small and large-v3; one table with
-clformer beside the peers that Python finds. A row is the median of some calls of each engine, one engine after the
-other; loading, compilation and conversion are not timed. Lines have 32 tokens and become 32 tokens unless the row says
-otherwise. CTranslate2's encode holds one step of the decoder, too; a transcription of clformer starts at samples, one
-of a peer at log-mel frames.
+Uses random models in the shapes of Transformer-base, NLLB 600M, BART large and Whisper's small and large-v3, and prints one
+table of clformer and the installed peers. A row is the median of several calls of each engine, one engine after the
+other, without loading, compilation and conversion. Lines have 32 source and 32 target tokens unless the row says
+otherwise. CTranslate2's encode includes one decoder step; transcription starts at samples in clformer and at log-mel
+frames in the peers.
 
   bench/peers --gpu                      everything
-  bench/peers --gpu --rows "base fp16"   rows whose name holds one of these parts
+  bench/peers --gpu --rows "base fp16"   rows whose name contains one of these
   bench/peers --gpu --list               the names of the rows
   bench/peers --gpu --json rows.jsonl    appends each time as a JSON object
-  bench/peers --gpu --tiny --device 0    tiny models, to see that all works: without a GPU, too
+  bench/peers --gpu --tiny --device 0    tiny models, as a check; also works without a GPU
 
 PyTorch, transformers and sentencepiece make the models, in build/peers/gpu; BENCH_PEERS_VENV names a virtual
-environment that has them, else they are those of the Python that runs this script.
+environment that has them; the default is the Python that runs this script.
 """
 import argparse
 import json
@@ -47,7 +47,7 @@ class Failure(Exception):
 
 
 def text(model, work, batch, beam, precisions, tokens=32):
-    """Rows of one case, one for each precision."""
+    """Returns the rows of one case, one per precision."""
     name = f"{model} {work} {batch}" + {"encode": "", "train": ""}.get(work, f" beam {beam}" if beam > 1 else " greedy")
     name += f", {tokens} out" if tokens != 32 else ""
     return [{"name": f"{name} {precision}", "model": model, "work": work, "batch": batch, "beam": beam,
@@ -55,7 +55,7 @@ def text(model, work, batch, beam, precisions, tokens=32):
 
 
 def speech(model, batch, tokens, in_turn):
-    """`batch` recordings side by side, each of `in_turn` windows one after the other."""
+    """Returns rows for `batch` recordings at a time, each of `in_turn` windows in sequence."""
     about = f"{batch} of 30 s" if in_turn == 1 else f"{30 * in_turn} s"
     return [{"name": f"Whisper {model} {about}, {tokens} tokens a window {precision}", "model": model, "work": "transcribe",
              "batch": batch, "beam": 1, "tokens": tokens, "calls_in_turn": in_turn, "precision": precision}
@@ -115,7 +115,7 @@ class Worker:
 
 
 class Run:
-    """The models, the two kinds of engines, and where times go."""
+    """The models, the engines, and the file of times."""
 
     def __init__(self, options):
         self.options = options
@@ -123,7 +123,7 @@ class Run:
         self.peers = [peer for peer in PEERS if has_module(peer)]
         self.place = ROOT / "build" / "peers" / ("gpu-tiny" if options.tiny else "gpu")
         self.json = open(options.json, "a", encoding="utf8") if options.json else None
-        self.versions, self.workers = {}, {}  # a worker for each peer, with the key of what it has loaded
+        self.versions, self.workers = {}, {}  # a worker per peer, with the key of the loaded model
 
     def model(self, name):
         script, shape = MODELS[name]
@@ -142,7 +142,7 @@ class Run:
         return 8 if self.options.tiny else LINES
 
     def recording(self, seconds):
-        """Noise: the models' weights are random as well."""
+        """Writes noise, because the models' weights are random as well."""
         path = self.place / f"noise-{seconds}.wav"
         if not path.exists():
             noise = random.Random(2)
@@ -151,7 +151,7 @@ class Run:
         return path
 
     def case(self, row):
-        """The row as it is measured: tiny ones have small batches."""
+        """Returns the row to measure: tiny models have small batches."""
         if not self.options.tiny:
             return row
         return {**row, "batch": min(row["batch"], 2 if row["work"] == "transcribe" else 8), "tokens": min(row["tokens"], 6)}
@@ -187,7 +187,7 @@ class Run:
             self.workers.pop(name)[1].stop()
 
     def measure(self, engine, row):
-        """Seconds; None where the engine has no such row or fails."""
+        """Returns seconds; None if the engine does not support the row or fails."""
         is_none = engine != "clformer" and (row["precision"] not in PEERS[engine] or
                                             (engine == "ctranslate2" and row["work"] == "train"))
         if is_none:
@@ -217,7 +217,7 @@ def main():
     parser.add_argument("--rows", nargs="+", metavar="PART", default=[""])
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--tiny", action="store_true")
-    parser.add_argument("--calls", type=int, default=5, help="of which the median counts (default: 5)")
+    parser.add_argument("--calls", type=int, default=5, help="number of calls for the median (default: 5)")
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--clformer", default=ROOT / "build" / "clformer", help="the command (default: build/clformer)")
     parser.add_argument("--device", default="gpu", help="as clformer's --device (default: gpu)")
@@ -229,7 +229,7 @@ def main():
         print("\n".join(row["name"] for row in rows))
         return 0
     if not shutil.which(str(options.clformer)):
-        sys.exit(f"bench/peers: there is no {options.clformer}; build clformer first")
+        sys.exit(f"bench/peers: {options.clformer} does not exist; build clformer first")
     run = Run(options)
     engines = ["clformer", *run.peers]
     print(f"| work | {' | '.join(engines)} |\n|{' --- |' * (1 + len(engines))}", flush=True)

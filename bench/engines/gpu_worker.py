@@ -41,12 +41,12 @@ class Torch:
             self.torch.cuda.synchronize()
 
     def release(self):
-        """Leaves the memory that no tensor holds to others."""
+        """Releases unused memory to other processes."""
         if self.device == "cuda":
             self.torch.cuda.empty_cache()
 
     def prepare(self, case):
-        """A call of the case, as a function."""
+        """Returns a function that runs the case once."""
         torch = self.torch
         if case["work"] == "train":
             return self.prepare_training(case)
@@ -71,7 +71,7 @@ class Torch:
                                 max_new_tokens=case["tokens"], do_sample=False)
 
     def prepare_training(self, case):
-        """A step with fused Adam; bf16 by autocast. Each line is its own translation."""
+        """A training step with fused Adam, bf16 by autocast. The target of each line is the line itself."""
         torch = self.torch
         if self.optimizer is None:
             self.trained = self.load(torch.float32).train()
@@ -107,10 +107,10 @@ class CTranslate2:
         self.engine, self.library, self.folder = engine(str(converted), device=device, compute_type=kind), ctranslate2, folder
 
     def finish(self):
-        """Every call waits for its results."""
+        """Nothing to do: every call waits for its results."""
 
     def release(self):
-        """Memory stays with the engine."""
+        """Nothing to do: the engine keeps its memory."""
 
     def prepare(self, case):
         if case["work"] == "transcribe":
@@ -156,7 +156,7 @@ def main():
             engine = engine or kind(arguments.folder, arguments.precision, arguments.speech)
             answer = {"seconds": measure(engine, json.loads(line)),
                       "version": importlib.metadata.version(arguments.engine)}
-        except Exception as error:  # a case that fails leaves the others
+        except Exception as error:  # a failing case does not stop the others
             answer = {"error": f"{type(error).__name__}: {error}".splitlines()[0]}
         gc.collect()
         if engine is not None:

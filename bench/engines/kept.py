@@ -1,4 +1,4 @@
-"""What benches keep of their rows in a file of JSON, with the setting that it was measured in."""
+"""Saves the rows of a benchmark in a JSON file with the setting in which they were measured."""
 import datetime
 import json
 import os
@@ -13,7 +13,7 @@ def processor():
 
 
 def read_kept(bench, path, setting, take):
-    """What `take` makes of the file's content; None where there is no file."""
+    """Returns the result of `take` on the file's content; None if there is no file."""
     if not path or not os.path.exists(path):
         return None
     try:
@@ -22,14 +22,14 @@ def read_kept(bench, path, setting, take):
         other = [key for key, value in setting.items() if kept[key] != value]
         taken = take(kept)
     except (ValueError, KeyError, TypeError) as error:
-        sys.exit(f"{bench}: {path} is not what --json writes ({error!r}); move it away")
+        sys.exit(f"{bench}: {path} is not a file of --json ({error!r}); move it away")
     if other:
-        sys.exit(f"{bench}: what {path} keeps was measured with another {' and '.join(other)}; name another file")
+        sys.exit(f"{bench}: the rows in {path} were measured with another {' and '.join(other)}; name another file")
     return taken
 
 
 def keep(path, setting, **content):
-    """Writes the file anew; no path: nothing."""
+    """Rewrites the file; does nothing without a path."""
     if path:
         date = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
         with open(f"{path}.part", "w", encoding="utf8") as file:

@@ -1,9 +1,8 @@
-"""Writes a MarianMT folder with random weights and, in it, lines of pieces to work on.
+"""Writes a MarianMT folder with random weights and a file of input lines of subword tokens.
 
-base is a Transformer-base of OPUS-MT's shape; long has positions enough for 2,048 source tokens and a small vocabulary;
-nllb and bart have the shapes of NLLB-200 distilled 600M and of BART large, and weights in fp16. --tiny keeps the
-lengths and the vocabulary's kind and makes everything else small, to try a script. The translations are nonsense: only
-the time counts.
+base is a Transformer-base of OPUS-MT's shape; long has positions for 2,048 source tokens and a small vocabulary; nllb and
+bart have the shapes of NLLB-200 distilled 600M and of BART large, with weights in fp16. --tiny keeps lengths and the kind
+of vocabulary and makes everything else small, for trying a script. Translations are meaningless; only times are used.
 """
 import argparse
 import io
@@ -17,7 +16,7 @@ from transformers import GenerationConfig, MarianConfig, MarianMTModel
 
 BASE = {"vocabulary": 58101, "positions": 512, "width": 512, "layers": 6, "heads": 8, "ffn": 2048, "pieces": 31}
 LARGE = {**BASE, "width": 1024, "layers": 12, "heads": 16, "ffn": 4096}
-SHAPES = {  # a line has "pieces" pieces and the end token
+SHAPES = {  # a line has "pieces" tokens and the end token
     "base": BASE,
     "long": {**BASE, "vocabulary": 4001, "positions": 2048},
     "nllb": {**LARGE, "vocabulary": 256206},
@@ -28,7 +27,7 @@ LONG_TOKENS = (128, 512, 1024, 2048)
 
 
 def train_pieces(random_numbers):
-    """A SentencePiece model, which converters want to see; no line goes through it."""
+    """Trains a SentencePiece model, which converters require; it is not used for the lines."""
     def words():
         for _ in range(2000):
             yield " ".join("".join(random_numbers.choices("aeioulnrstdmkp", k=5)) for _ in range(8))
@@ -86,7 +85,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("shape", choices=SHAPES)
     parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--lines", type=int, default=64, help="of the work (default: 64)")
+    parser.add_argument("--lines", type=int, default=64, help="number of input lines (default: 64)")
     parser.add_argument("--tiny", action="store_true")
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,8 @@
-"""Writes a Whisper model of random weights in the format of Hugging Face, with nothing but PyTorch and transformers.
+"""Writes a Whisper model with random weights in Hugging Face format, using only PyTorch and transformers.
 
-small and large-v3 have those models' shapes, an English vocabulary, and weights in fp16. Every window is decoded to the
-most tokens: the end token is never the most probable. --tiny makes everything but the window small, to try a script.
+small and large-v3 have the shapes of these models, an English vocabulary, and weights in fp16. Every window has the
+maximum number of tokens, because the end token is never the most probable. --tiny makes everything except the window
+small, for trying a script.
 """
 import argparse
 import json
@@ -38,13 +39,13 @@ def write_weights(folder, layers, width, bands):
 
 
 def byte_characters():
-    """The characters that stand for bytes in the vocabulary of GPT-2."""
+    """Returns the characters that represent bytes in GPT-2's vocabulary."""
     shown = [*range(33, 127), *range(161, 173), *range(174, 256)]
     return [chr(i) for i in shown] + [chr(256 + i) for i in range(256 - len(shown))]
 
 
 def write_tokenizer(folder, bands):
-    """Pairs of bytes take the place of real words: the vocabulary has its size, and every id a text."""
+    """Uses pairs of bytes as words, so that the vocabulary has its full size and every id a text."""
     single = byte_characters()
     pairs = [(a, b) for a in single for b in single][:END - len(single)]
     vocabulary = {word: i for i, word in enumerate(single + [a + b for a, b in pairs])}

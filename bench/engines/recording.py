@@ -1,11 +1,11 @@
-"""Recordings as benches take them: WAV, 16 bits, mono, 16 kHz."""
+"""Recordings for benchmarks: WAV, 16 bits, mono, 16 kHz."""
 import wave
 
 RATE = 16000
 
 
 def read_recording(path):
-    """The samples' bytes; ValueError says what is wrong with the file."""
+    """Returns the samples as bytes; raises ValueError with the reason for an unsuitable file."""
     try:
         with wave.open(str(path)) as file:
             if (file.getframerate(), file.getnchannels(), file.getsampwidth()) != (RATE, 1, 2):

@@ -1,35 +1,35 @@
-"""How long an update of a training takes on N ranks, from what one rank and a link were measured to do (α–β).
+"""Predicts the time of a training update on N ranks from measurements of one rank and a link (α–β model).
 
 A message of B bytes takes latency + B / rate. An update of M micro-batches gives each of N ranks M / N of them, one after
-the other; then the ranks add up their gradients, and each takes the step for itself.
+the other; then the ranks all-reduce their gradients, and each rank runs the optimizer step.
 """
 import dataclasses
 import math
 
-# Bytes that clformer's tree adds up at a time, and a rank's share of them at least: lib/backprop/lending.c
+# Bytes per all-reduce block of clformer, and the minimum size of a rank's part of it: lib/backprop/lending.c
 STRETCH, LEAST_SHARE = 1 << 20, 1 << 16
 
 
 @dataclasses.dataclass
 class Link:
     latency: float   # seconds of a message, α
-    rate: float      # bytes a second that a rank sends while it receives as many, 1 / β
-    add_rate: float  # bytes a second of sums that a rank adds up, or packs
+    rate: float      # bytes per second that a rank sends while it receives as many, 1 / β
+    add_rate: float  # bytes per second that a rank adds or packs
 
 
 @dataclasses.dataclass
 class Work:
-    """What one rank does, in seconds, and what it sends."""
+    """Work of one rank in seconds, and its message sizes."""
     micro_batch: float
     step: float         # norm and Adam
     bytes: int          # of gradients
-    late_bytes: int = 0  # of those that are known only when the backward pass ends: the embeddings
-    loans: int = 1      # they are sent in so many parts at least: a layer's as soon as it is complete
-    backward: float = 2 / 3  # of a micro-batch, the share behind which gradients can travel
+    late_bytes: int = 0  # complete only at the end of the backward pass: embeddings
+    loans: int = 1      # minimum number of gradient buckets: a layer is sent as soon as it is complete
+    backward: float = 2 / 3  # share of a micro-batch during which gradients can be sent
 
 
-def ring(ranks, count, link, loans=1):  # as many messages in any case
-    """A ring's all-reduce: each rank sends 2 (N - 1) pieces of count / N bytes, and adds up half of them."""
+def ring(ranks, count, link, loans=1):  # the number of messages does not depend on loans
+    """Ring all-reduce: each rank sends 2 (N - 1) blocks of count / N bytes and adds half of them."""
     if ranks == 1:
         return 0.0
     steps, piece = 2 * (ranks - 1), count / ranks
@@ -51,10 +51,10 @@ def tree(ranks, count, link, loans=1):
 
 
 def update(work, micro_batches, ranks, link, reduce=tree, overlaps=False, cores=0):
-    """Seconds of an update. Where ranks share `cores` cores, fewer than there are ranks, they take turns."""
+    """Returns the seconds of an update. If there are fewer `cores` than ranks, the ranks share them."""
     passes = math.ceil(micro_batches / ranks) * work.micro_batch
     spoken = reduce(ranks, work.bytes, link, work.loans)
-    if overlaps:  # the last micro-batch's backward pass hides what is known before its end
+    if overlaps:  # the last backward pass overlaps with sending earlier gradients
         hidden = work.backward * work.micro_batch
         spoken = max(spoken - hidden, reduce(ranks, work.late_bytes, link))
     turns = max(1.0, ranks / cores) if cores else 1.0
@@ -62,7 +62,7 @@ def update(work, micro_batches, ranks, link, reduce=tree, overlaps=False, cores=
 
 
 def stops_paying(seconds, least=1.5):
-    """Of {ranks: seconds}, ranks doubling: the last number that still brought `least` times the one before."""
+    """Returns the largest number of ranks, doubling, that is at least `least` times as fast as half of them."""
     last = min(seconds)
     for ranks in sorted(seconds)[1:]:
         if seconds[last] / seconds[ranks] < least:

@@ -1,11 +1,11 @@
 """One peer, loaded once, that times cases on request.
 
-Reads one JSON object a line from standard input, such as {"work": "translate", "batch": 8, "beam": 4, "calls": 3}, and
-answers with {"seconds": [...]}, one number a call, behind one call that warms up where the case is new, and
-"peak_bytes", the most memory that the process ever held; or with {"error": "..."}. Loading, conversion and compilation
-are never in the numbers. Every translation is forced to 32 tokens, except "text", which translates a model's real lines
-as long as they come out. A transcription is of the recording --work, at temperature 0; the answer has its "text" too,
-and its "tokens" where the engine says so. Reading the file is not in its time.
+Reads one JSON object per line from standard input, such as {"work": "translate", "batch": 8, "beam": 4, "calls": 3}, and
+answers with {"seconds": [...]}, one number per call after a warm-up call for a new case, and "peak_bytes", the peak
+memory of the process; or with {"error": "..."}. Times exclude loading, conversion and compilation. Every translation is
+forced to 32 tokens, except "text", which translates a model's real lines without a fixed length. Transcription uses the
+recording --work at temperature 0; the answer also has its "text", and "tokens" if the engine reports them. Reading the
+file is not timed.
 """
 import argparse
 import importlib.metadata
@@ -98,7 +98,7 @@ class OpenVino:
 
 
 class Torch:
-    """A step of training: torch.compile, fused Adam, bf16 by autocast. Each line is its own translation."""
+    """A training step: torch.compile, fused Adam, bf16 by autocast. The target of each line is the line itself."""
 
     def __init__(self, arguments):
         import torch
@@ -161,7 +161,7 @@ class OpenAiWhisper:
 
 
 class WhisperCpp:
-    """Weights in fp16, as its own files have them."""
+    """Weights in fp16, as in the engine's own files."""
 
     def __init__(self, arguments):
         self.path, self.samples = str(arguments.model / "ggml.bin"), read_samples(arguments.work)
@@ -207,7 +207,7 @@ def main():
     arguments = parser.parse_args()
     arguments.cache.mkdir(parents=True, exist_ok=True)
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what libraries print is not an answer
+    os.dup2(2, 1)  # output of libraries is not part of the answers
     try:
         engine = ENGINES[arguments.engine](arguments)
         first = {"version": importlib.metadata.version(arguments.engine)}

@@ -1,4 +1,4 @@
-/* The derivatives of the activations in double. */
+/* Derivatives of activations in double precision. */
 #ifndef CLF_BENCH_REFERENCE_ACTIVATION_H
 #define CLF_BENCH_REFERENCE_ACTIVATION_H
 

@@ -1,4 +1,4 @@
-/* Adam and AdamW in double, as lib/ops/adam.h has them. */
+/* Adam and AdamW in double precision, as defined in lib/ops/adam.h. */
 #ifndef CLF_BENCH_REFERENCE_ADAM_H
 #define CLF_BENCH_REFERENCE_ADAM_H
 

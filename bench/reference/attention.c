@@ -26,7 +26,7 @@ double reference_attention_mask(const struct reference_attention *problem, int b
     return sum;
 }
 
-/* weights[j] = softmax over the keys of sequence b; all zero where every score is -inf. */
+/* weights[j] = softmax over the keys of sequence b; all zero if every score is -inf. */
 static void weigh(double *weights, const float *query, const float *k,
                   const struct reference_attention *problem, int b, int h, int i)
 {
@@ -51,7 +51,7 @@ static void weigh(double *weights, const float *query, const float *k,
     }
 }
 
-/* What dropout multiplies the weight of key j for a query row and a head by. */
+/* Returns the dropout factor of the weight of key j for a query row and a head. */
 static double kept(const struct reference_attention *problem, size_t row, int h, int j)
 {
     uint32_t mask_row = (uint32_t)row * (uint32_t)problem->heads + (uint32_t)h;
@@ -91,7 +91,7 @@ void reference_attention_forward(double *y, double *maps, const float *q, const 
     free(weights);
 }
 
-/* One query's part of the gradients. dscores is scratch (keys). */
+/* Adds the gradients of one query. dscores is scratch (keys). */
 static void differentiate_query(double *dq, double *dk, double *dv, double *drelative, const float *dy,
                                 const float *q, const float *k, const float *v, const double *weights,
                                 double *dscores, const struct reference_attention *problem, int b, int h,

@@ -1,10 +1,10 @@
-/* Attention in double precision, straight from the formula. */
+/* Attention in double precision, directly from the formula. */
 #ifndef CLF_BENCH_REFERENCE_ATTENTION_H
 #define CLF_BENCH_REFERENCE_ATTENTION_H
 
 #include <stdint.h>
 
-/* One problem; every matrix packed, NULL where there is none. */
+/* An attention problem; matrices are packed, or NULL if unused. */
 struct reference_attention {
     int heads, key_width, value_width;
     double scale;
@@ -20,19 +20,19 @@ struct reference_attention {
     uint32_t dropout_step, dropout_site;
 };
 
-/* y (query rows, heads * value_width); rows outside every range are untouched. maps (sequences * heads *
- * max_queries, max_keys) with zero padding, or NULL. */
+/* Computes y (query rows, heads * value_width); rows outside every range are unchanged. maps: (sequences *
+ * heads * max_queries, max_keys) padded with zeros, or NULL. */
 void reference_attention_forward(double *y, double *maps, const float *q, const float *k, const float *v,
                                  const struct reference_attention *problem);
 
-/* Gradients of sum(dy * y) (overwritten; packed as q, k, v and relative, which may be NULL): of rows outside
- * every range untouched, but for drelative. */
+/* Computes the gradients of sum(dy * y), packed as q, k, v and relative (which may be NULL). They are
+ * overwritten, except rows of dq, dk and dv outside every range. */
 void reference_attention_backward(double *dq, double *dk, double *dv, double *drelative, const float *dy,
                                   const float *q, const float *k, const float *v,
                                   const struct reference_attention *problem);
 
-/* What is added to the scaled score of key j for query i of sequence b and head h: -INFINITY where i must not
- * look at j. */
+/* Returns the value added to the scaled score of key j for query i of sequence b and head h: -INFINITY if j
+ * is masked. */
 double reference_attention_mask(const struct reference_attention *problem, int b, int h, int i, int j);
 
 #endif

@@ -1,8 +1,8 @@
-/* Average attention in double, straight from the formulas of lib/ops/average.h. */
+/* Average attention in double precision, directly from the formulas of lib/ops/average.h. */
 #ifndef CLF_BENCH_REFERENCE_AVERAGE_H
 #define CLF_BENCH_REFERENCE_AVERAGE_H
 
-/* One row: the mean `m` of t rows becomes that of t + 1, x (columns) among them. */
+/* One row: updates the mean `m` of t rows to the mean of t + 1 rows, including x (columns). */
 void reference_average(double *m, const float *x, int t, int columns);
 
 /* One row: gates holds g and f (2 * columns). */

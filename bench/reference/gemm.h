@@ -1,4 +1,4 @@
-/* Matrix products in double precision, element by element. */
+/* GEMM in double precision, element by element. */
 #ifndef CLF_BENCH_REFERENCE_GEMM_H
 #define CLF_BENCH_REFERENCE_GEMM_H
 
@@ -8,8 +8,8 @@
 
 double reference_activation(enum clf__activation kind, double v);
 
-/* One row of a weight's product: y (outputs) = activation(scale * (x (inputs) Wᵀ) + bias) + residual; W
- * (outputs, inputs) row-major, bias and residual may be NULL. */
+/* One row of a linear layer: y (outputs) = activation(scale * (x (inputs) Wᵀ) + bias) + residual; W (outputs,
+ * inputs) row-major; bias and residual may be NULL. */
 void reference_gemm_row(double *y, const float *x, const float *w, int outputs, int inputs, double scale,
                         const float *bias, enum clf__activation kind, const float *residual);
 
@@ -20,7 +20,7 @@ void reference_input_gradient(double *dx, const float *dy, const float *w, int r
 void reference_weight_gradient(double *dw, const float *dy, const float *x, int rows, int outputs,
                                int inputs);
 
-/* The nearest number of a 16-bit precision, ties to even; fp32 leaves it. */
+/* Rounds to the nearest number of a 16-bit precision, ties to even; fp32 is unchanged. */
 float reference_round(clf_precision precision, float value);
 
 /* One element: alpha * sum over k of a[k * a_step] b[k * b_step]. */

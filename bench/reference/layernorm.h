@@ -1,4 +1,4 @@
-/* Normalisation in double, straight from the formulas of lib/ops/layernorm.h. */
+/* Normalisation in double precision, directly from the formulas of lib/ops/layernorm.h. */
 #ifndef CLF_BENCH_REFERENCE_LAYERNORM_H
 #define CLF_BENCH_REFERENCE_LAYERNORM_H
 
@@ -8,7 +8,7 @@
 void reference_layernorm(double *y, const float *x, const float *gamma, const float *beta, int rows,
                          int columns, enum clf__norm_kind kind, double eps);
 
-/* dx overwritten, dgamma and dbeta (NULL: none) added to. */
+/* Overwrites dx; adds to dgamma and dbeta (NULL: none). */
 void reference_layernorm_backward(double *dx, double *dgamma, double *dbeta, const float *dy, const float *x,
                                   const float *gamma, int rows, int columns, enum clf__norm_kind kind,
                                   double eps);

@@ -1,8 +1,8 @@
-/* The simpler simple recurrent unit in double, straight from the formulas of lib/ops/ssru.h. */
+/* The simpler simple recurrent unit in double precision, directly from the formulas of lib/ops/ssru.h. */
 #ifndef CLF_BENCH_REFERENCE_SSRU_H
 #define CLF_BENCH_REFERENCE_SSRU_H
 
-/* One row: `c` (columns) goes on; projected holds g and z (2 * columns). */
+/* One row: updates the state `c` (columns); projected holds g and z (2 * columns). */
 void reference_ssru(double *y, double *c, const float *projected, const float *residual, int columns);
 
 #endif

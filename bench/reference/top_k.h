@@ -1,10 +1,10 @@
-/* The contract of lib/ops/top_k.h in double, by sorting whole rows. */
+/* Top-k as specified in lib/ops/top_k.h, in double precision, by sorting whole rows. */
 #ifndef CLF_BENCH_REFERENCE_TOP_K_H
 #define CLF_BENCH_REFERENCE_TOP_K_H
 
 #include <stdint.h>
 
-/* One row: logits (vocabulary) is written. statistics (4). */
+/* One row: overwrites logits (vocabulary). statistics (4). */
 void reference_top_k(float *values, int32_t *ids, int k, double *statistics, float *logits, int vocabulary,
                      const int32_t *banned, int banned_count, int both);
 

@@ -1,4 +1,4 @@
-/* Attention: whole sequences, and one decoding step. */
+/* Timings of attention: whole sequences, and one decoding step. */
 #include <math.h>
 #include <stdio.h>
 
@@ -26,7 +26,7 @@ static clf_status attend(struct op_bench *bench, void *context)
     return clf__attention_forward(one->y, one->q, one->k, one->v, &one->call);
 }
 
-/* Zeros on the host; NULL where something failed. */
+/* Allocates zeros on the host; NULL on failure. */
 static int32_t *integers(struct op_bench *bench, size_t count)
 {
     int32_t *values = NULL;
@@ -51,7 +51,8 @@ static struct clf__sequence_ranges make_ranges(struct op_bench *bench, const str
     return ranges;
 }
 
-/* Random operands: floats, or in the 16 bits in which an encoder's projections write them for this call. */
+/* Makes random operands: fp32, or the 16-bit type in which an encoder's projections write them for this call.
+ */
 static struct clf__tensor operand(struct op_bench *bench, int rows, int columns,
                                   const struct clf__attention_call *call)
 {
@@ -87,7 +88,7 @@ static void attention(struct op_bench *bench, const struct attention_case *shape
     one.q = operand(bench, rows, columns, &one.call);
     one.k = operand(bench, rows, columns, &one.call);
     one.v = operand(bench, rows, columns, &one.call);
-    struct clf__arena arena; /* what the batched form takes */
+    struct clf__arena arena; /* scratch memory of batched attention */
     clf__arena_init(&arena, bench->device);
     OP_TRY(bench, clf__attention_scratch_reserve(&scratch, &arena, shape->sequences, &one.call.heads,
                                                  shape->length, shape->length));

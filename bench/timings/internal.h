@@ -1,4 +1,4 @@
-/* What the files of this folder share: one op while it is timed. */
+/* Declarations shared by this folder: the state of timing one op. */
 #ifndef CLF_BENCH_TIMINGS_INTERNAL_H
 #define CLF_BENCH_TIMINGS_INTERNAL_H
 
@@ -13,16 +13,16 @@ struct op_bench {
     op_report *report;
     void *user;
     int stopped;
-    /* Of the case at hand, released with op_end(). The first failing call is kept in status. */
+    /* Resources of the current case, released by op_end(). status is the first failure. */
     clf_status status;
     struct clf__buffer *buffers[OP_MOST_BUFFERS];
     int buffer_count;
     struct clf__weight *weights[OP_MOST_WEIGHTS];
     int weight_count;
-    int repeats; /* of the op in one call of its work */
+    int repeats; /* executions of the op per timed call */
 };
 
-/* Calls the library unless something of the case failed before. */
+/* Calls the library unless the case has failed already. */
 #define OP_TRY(bench, expression)                                                                            \
     do {                                                                                                     \
         if ((bench)->status == CLF_OK) {                                                                     \
@@ -30,16 +30,16 @@ struct op_bench {
         }                                                                                                    \
     } while (0)
 
-/* A tensor of small numbers, all kinds of them, or of these integers. */
+/* Make a tensor of small random numbers, or of the given integers. */
 struct clf__tensor op_floats(struct op_bench *bench, int rows, int columns);
 struct clf__tensor op_integers(struct op_bench *bench, int rows, int columns, const int32_t *values);
-/* A weight (outputs, inputs) in the bench's precision; copies of it until they take `bytes`. */
+/* Makes a weight (outputs, inputs) in the bench's precision, in several copies of `bytes` in total. */
 void op_weights(struct op_bench *bench, int outputs, int inputs, size_t bytes);
 
 /* Enqueues the op bench->repeats times. */
 typedef clf_status op_work(struct op_bench *bench, void *context);
 
-/* Times the work that was prepared, reports it or what failed, and releases the case. */
+/* Times the prepared work, reports the result or the failure, and releases the case. */
 void op_end(struct op_bench *bench, const char *op, const char *shape, op_work *work, void *context);
 
 /* The cases of each kind. */

@@ -1,8 +1,5 @@
-/* How fast each op is on a device, at the sizes of a Transformer-base: the cases are those of
- * the tests (bench/cases).
- *
- * The time is the device's own, from the events of its kernels; what they compute and move is what the
- * launches say of themselves. */
+/* Speed of each op on a device at the sizes of a Transformer-base, with the cases of the tests (bench/cases).
+ * Times are the device's, from kernel events; operations and bytes are reported by the launches. */
 #ifndef CLF_BENCH_TIMINGS_OPS_H
 #define CLF_BENCH_TIMINGS_OPS_H
 
@@ -12,23 +9,25 @@
 
 /* One op at one size. */
 struct op_result {
-    const char *op;           /* "matrix product" */
-    const char *shape;        /* "2048 x 512 x 512" */
-    const char *kernel;       /* that took longest */
-    clf_status status;        /* not CLF_OK: failed, with clf_last_error() as the reason and nothing below */
-    struct timing timing;     /* of one call of the op */
+    const char *op;     /* "matrix product" */
+    const char *shape;  /* "2048 x 512 x 512" */
+    const char *kernel; /* that took longest */
+    clf_status
+        status; /* not CLF_OK: failed; clf_last_error() holds the reason and the fields below are unset */
+    struct timing timing;     /* of one execution of the op */
     double operations, bytes; /* of one call */
-    int by_weights;           /* which have the precision asked for */
-    int cold;                 /* the weights went round so many that no cache held them */
+    int by_weights;           /* 1: weights in the requested precision */
+    int cold;                 /* 1: so many copies of the weights were used in turn that no cache held them */
 };
 
-/* Receives each result when it is there; what it points at is borrowed. Non-zero ends the work. */
+/* Receives each result as soon as it is measured; its pointers are valid during the call. Non-zero stops the
+ * measurement. */
 typedef int op_report(void *user, const struct op_result *result);
 
 enum op_group { OP_ALL, OP_PRODUCTS, OP_ATTENTION };
 
-/* The sizes of an op that the caller names: of a product rows, outputs and inputs; of attention sequences,
- * tokens of each, heads and the width of a head. */
+/* Sizes chosen by the caller: rows, outputs and inputs of a GEMM; sequences, tokens per sequence, heads and
+ * head width of attention. */
 enum { OP_SHAPE_SIZES = 4 };
 struct op_shape {
     int sizes[OP_SHAPE_SIZES];
@@ -38,15 +37,15 @@ struct op_shape {
 struct op_choice {
     clf_precision precision; /* of the weights */
     enum op_group group;
-    const struct op_shape *shapes; /* (shape_count) of the group, in place of its usual cases */
+    const struct op_shape *shapes; /* (shape_count) sizes that replace the group's usual cases */
     int shape_count;
     int least;                       /* repeats of a case, */
-    double seconds;                  /* and as many more as fit here */
-    timing_interrupted *interrupted; /* asked after each case */
+    double seconds;                  /* and more as far as they fit into this time */
+    timing_interrupted *interrupted; /* polled after each case */
 };
 
-/* Times the cases on a device that was opened with options.profile. A case that fails is reported, and the
- * next one goes on. Returns CLF_INTERRUPTED where the user or `report` asked to stop. */
+/* Times the cases on a device opened with options.profile. A failing case is reported, and the next case is
+ * measured. Returns CLF_INTERRUPTED if the user or `report` stops the measurement. */
 clf_status ops_measure(struct clf_device *device, const struct op_choice *choice, op_report *report,
                        void *user);
 

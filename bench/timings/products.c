@@ -1,4 +1,4 @@
-/* Matrix products: by weights, with the best of each row, and batched ones of activations. */
+/* Timings of GEMM: linear layers, with top-k of each row, and batched products of activations. */
 #include <stdio.h>
 
 #include "base/memory.h"
@@ -8,7 +8,8 @@
 #include "ops/projection.h"
 #include "timings/internal.h"
 
-/* Decoding steps meet weights that no cache holds: products of few rows go round weights of this size. */
+/* Weights of decoding steps are not in any cache, so products of few rows use copies of the weight of this
+ * total size in turn. */
 enum { FEW_ROWS = 8, COLD_BYTES = 1 << 28 };
 
 struct product {
@@ -37,7 +38,7 @@ static void product(struct op_bench *bench, const struct gemm_case *shape)
     op_end(bench, "matrix product", text, multiply, &product);
 }
 
-/* y (rows, outputs) and x (rows, inputs) stand for their gradients too. */
+/* y (rows, outputs) and x (rows, inputs) are also used for their gradients. */
 static clf_status differentiate_input(struct op_bench *bench, void *context)
 {
     const struct product *product = context;
@@ -67,7 +68,7 @@ static void gradient(struct op_bench *bench, const struct gemm_case *shape, cons
     op_end(bench, op, text, work, &product);
 }
 
-/* Trained are weights in fp32, by products in fp32, or in bf16 with the native kernels. */
+/* Training has fp32 weights, with GEMM in fp32, or in bf16 with native kernels. */
 static void gradients(struct op_bench *bench)
 {
     clf_precision precision = bench->choice.precision;
@@ -85,7 +86,7 @@ static void gradients(struct op_bench *bench)
     }
 }
 
-/* What a decoding step asks of the logits: the best candidates of each row, nothing banned. */
+/* The logits of a decoding step: the best candidates of each row without bans. */
 struct projection {
     struct clf__tensor x, values, ids, statistics, banned, offsets;
     struct clf__projection_scratch scratch;

@@ -1,4 +1,4 @@
-/* The ops that work row by row. */
+/* Timings of row-wise ops. */
 #include <stdio.h>
 
 #include "base/memory.h"
@@ -9,11 +9,11 @@
 #include "ops/top_k.h"
 #include "timings/internal.h"
 
-/* Operands; each op takes what it needs. */
+/* Operands; each op uses some of them. */
 struct rows {
     struct clf__tensor y, x;
     struct clf__tensor gamma, beta;                              /* layer norm */
-    struct clf__tensor values, ids, statistics, banned, offsets; /* top-k; ids: the embedding's too */
+    struct clf__tensor values, ids, statistics, banned, offsets; /* top-k; ids are also used for embedding */
 };
 
 static clf_status soften(struct op_bench *bench, void *context)
@@ -78,7 +78,7 @@ static clf_status choose(struct op_bench *bench, void *context)
 
 static void top_k(struct op_bench *bench, const struct rows_case *shape, const char *text)
 {
-    size_t count = (size_t)shape->rows * (SPEED_CANDIDATES + 1) + 1; /* zeros for all: nothing is banned */
+    size_t count = (size_t)shape->rows * (SPEED_CANDIDATES + 1) + 1; /* zeros: no ids are banned */
     int32_t *zeros = NULL;
     OP_TRY(bench, clf__allocate(&zeros, count, sizeof *zeros));
     struct rows rows = {.x = op_floats(bench, shape->rows, shape->columns),

@@ -1,4 +1,4 @@
-/* How long a piece of work takes: the median of some repeats after one call that warms up. */
+/* Times a piece of work: the median of repetitions after one warm-up call. */
 #ifndef CLF_BENCH_TIMINGS_TIMING_H
 #define CLF_BENCH_TIMINGS_TIMING_H
 
@@ -11,19 +11,19 @@ struct timing {
     int repeats;
 };
 
-/* Does the whole work once, with everything enqueued finished. */
+/* Runs the work once and waits for the end of everything that it enqueued. */
 typedef clf_status timed_work(void *context);
 
-/* Asked between repeats; non-zero ends the timing with CLF_INTERRUPTED. */
+/* Polled between repetitions; non-zero ends the timing with CLF_INTERRUPTED. */
 typedef int timing_interrupted(void *user);
 
 enum { TIMING_MOST_REPEATS = 1000 };
 
-/* From the seconds of `count` repeats (1 .. TIMING_MOST_REPEATS), which are sorted. */
+/* Computes the result from the seconds of `count` repetitions (1 .. TIMING_MOST_REPEATS), which it sorts. */
 void timing_conclude(struct timing *out, double *seconds, int count);
 
-/* Calls work once, then `repeats` times (1 .. TIMING_MOST_REPEATS) with a clock. A failing call ends
- * it, and so does `interrupted`, which gets NULL. */
+/* Calls work once, then `repeats` times (1 .. TIMING_MOST_REPEATS) with a clock. Ends at a failing call or if
+ * `interrupted`, which gets NULL as its argument, returns non-zero. */
 clf_status timing_measure(struct timing *out, timed_work *work, void *context, int repeats,
                           timing_interrupted *interrupted);
 

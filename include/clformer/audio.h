@@ -1,4 +1,4 @@
-/* Recordings as samples: mono, 16,000 a second, between -1 and 1. */
+/* Audio input: recordings decoded to mono float samples at 16,000 Hz in the range -1 to 1. */
 #ifndef CLFORMER_AUDIO_H
 #define CLFORMER_AUDIO_H
 
@@ -11,62 +11,71 @@
 extern "C" {
 #endif
 
-enum { CLF_AUDIO_RATE = 16000 }; /* samples a second of all that is read here */
+enum { CLF_AUDIO_RATE = 16000 }; /* sample rate of all audio in this library, in Hz */
 
-/* A recording that is read from its beginning to its end, in bounded memory however long it is. */
+/* A recording, read from beginning to end in bounded memory. One thread at a time may use it. */
 struct clf_audio;
 
 /**
- * Opens a recording: WAV, FLAC, OGG, MP3 and whatever else libsndfile reads, of any rate from 1,000 to
- * 1,000,000 and any number of channels, which are mixed in equal parts. A pipe is first copied to a temporary
- * file, as it can be read once only.
+ * Opens a recording in any format that libsndfile reads (WAV, FLAC, OGG, MP3, ...), with a sample rate of
+ * 1,000 to 1,000,000 Hz and any number of channels. Channels are averaged. A pipe is copied to a temporary
+ * file first, because a pipe can be read only once.
  *
- * @param out  receives it; free it with clf_audio_free().
- * @param path of a file or a pipe; "-" is standard input.
- * @return CLF_FILE where it cannot be read, CLF_FORMAT where it is no recording or holds no sample,
- *         CLF_UNSUPPORTED where the library was built without libsndfile and soxr.
+ * @param out receives the recording; free it with clf_audio_free().
+ * @param path path of a file or pipe, UTF-8; "-" is standard input.
+ * @return CLF_FILE if the file cannot be read, CLF_FORMAT if it is not a recording or holds no samples,
+ *         CLF_UNSUPPORTED if the library was built without libsndfile and soxr.
  */
-clf_status clf_audio_open(struct clf_audio **out, const char *path);
+CLF_API clf_status clf_audio_open(struct clf_audio **out, const char *path);
 
 /**
- * Opens samples without a header: 16 bits each, signed, little-endian, one channel.
+ * Opens a file of samples without a header: signed 16-bit little-endian, one channel.
  *
- * @param rate samples a second, 1,000 to 1,000,000.
- * @return as clf_audio_open(); CLF_BAD_ARGUMENT for another rate.
+ * @param out receives the recording; free it with clf_audio_free().
+ * @param path path of a file or pipe; "-" is standard input.
+ * @param rate sample rate in Hz, 1,000 to 1,000,000.
+ * @return the errors of clf_audio_open(); CLF_BAD_ARGUMENT if rate is out of range.
  */
-clf_status clf_audio_open_raw(struct clf_audio **out, const char *path, int rate);
+CLF_API clf_status clf_audio_open_raw(struct clf_audio **out, const char *path, int rate);
 
 /**
- * A recording in memory.
+ * Opens samples in memory.
  *
- * @param samples `count` of them, mono, CLF_AUDIO_RATE a second; the caller's, and they stay until the
- *                recording is freed.
+ * @param out receives the recording; free it with clf_audio_free().
+ * @param samples (count) mono samples at CLF_AUDIO_RATE; owned by the caller and valid until the recording is
+ *     freed.
+ * @param count number of samples.
+ * @return CLF_OUT_OF_MEMORY, or CLF_BAD_ARGUMENT for NULL.
  */
-clf_status clf_audio_open_samples(struct clf_audio **out, const float *samples, size_t count);
+CLF_API clf_status clf_audio_open_samples(struct clf_audio **out, const float *samples, size_t count);
 
 /**
- * Reads on. Samples beyond -1 and 1 are cut to them.
+ * Reads the next samples. Values outside -1 to 1 are clipped.
  *
- * @param samples room for `wanted` of them.
- * @param count   receives how many were read; fewer than wanted only at the end.
- * @return CLF_FORMAT where the rest is damaged or cut off, or a sample is not a number.
+ * @param audio the recording.
+ * @param samples array of at least `wanted` elements.
+ * @param wanted number of samples to read.
+ * @param count receives the number of samples read; less than `wanted` only at the end.
+ * @return CLF_FORMAT if the remaining data is damaged or truncated, or a sample is not a number.
  */
-clf_status clf_audio_read(struct clf_audio *audio, float *samples, size_t wanted, size_t *count);
+CLF_API clf_status clf_audio_read(struct clf_audio *audio, float *samples, size_t wanted, size_t *count);
 
-/** Goes back to the beginning: the same samples follow. */
-clf_status clf_audio_rewind(struct clf_audio *audio);
+/** Seeks to the beginning; the next read returns the same samples again. Errors as clf_audio_read(). */
+CLF_API clf_status clf_audio_rewind(struct clf_audio *audio);
 
-/** How many samples there are, as far as the file says; 0 where it does not say. */
-int64_t clf_audio_length(const struct clf_audio *audio);
+/** Returns the number of samples at CLF_AUDIO_RATE according to the file's header; 0 if the header does not
+ * hold it. */
+CLF_API int64_t clf_audio_length(const struct clf_audio *audio);
 
-/** The path, for messages; "standard input" for "-", "samples" for those in memory. */
-const char *clf_audio_name(const struct clf_audio *audio);
+/** Returns the path for use in messages; "standard input" for "-", "samples" for samples in memory. The
+ * string is owned by the recording. */
+CLF_API const char *clf_audio_name(const struct clf_audio *audio);
 
 /** Frees a recording; NULL is ignored. */
-void clf_audio_free(struct clf_audio *audio);
+CLF_API void clf_audio_free(struct clf_audio *audio);
 
-/** Whether the library was built with what reads recordings. */
-int clf_audio_reads_files(void);
+/** Returns 1 if the library was built with libsndfile and soxr and can read audio files, else 0. */
+CLF_API int clf_audio_reads_files(void);
 
 #ifdef __cplusplus
 }

@@ -8,30 +8,34 @@
 extern "C" {
 #endif
 
-/* How lines become words. */
+/* How lines are split into words. */
 typedef enum clf_bleu_words {
-    CLF_BLEU_13A,    /* mteval-v13a's rules, sacreBLEU's default */
-    CLF_BLEU_SPACES, /* what white space separates: for text that is tokenised already */
+    CLF_BLEU_13A,    /* the rules of mteval-v13a, sacreBLEU's default */
+    CLF_BLEU_SPACES, /* split at white space only, for tokenized text */
 } clf_bleu_words;
 
 struct clf_bleu {
     double score;           /* 0 .. 100 */
-    double precisions[4];   /* of 1- to 4-grams, in per cent */
+    double precisions[4];   /* precisions of 1- to 4-grams, in percent */
     double brevity_penalty; /* 0 .. 1 */
     long long hypothesis_words, reference_words;
 };
 
 /**
- * BLEU of a corpus, one reference a line, smoothed as sacreBLEU's "exp" does where an n-gram order has no
- * match.
+ * Computes corpus BLEU with one reference per line and the "exp" smoothing of sacreBLEU.
  *
- * @param hypotheses, references `count` lines of UTF-8 each, NUL-terminated; NULL will do where count is 0.
- * @param lower_case fold both to lower case first.
- * @return CLF_TEXT for a line that is not UTF-8, with its number; CLF_BAD_ARGUMENT for a count below 0, a
- * line that is NULL, or unknown `words`.
+ * @param out receives the scores.
+ * @param hypotheses, references (count) lines each, UTF-8, NUL-terminated; borrowed for the call; may be NULL
+ *     if count is 0.
+ * @param count number of lines, 0 or more.
+ * @param words how lines are split into words.
+ * @param lower_case 1: fold both sides to lower case first.
+ * @return CLF_TEXT with the line number if a line is not UTF-8; CLF_BAD_ARGUMENT for a negative count, a line
+ *         that is NULL or an unknown value of `words`.
  */
-clf_status clf_bleu_corpus(struct clf_bleu *out, const char *const *hypotheses, const char *const *references,
-                           int count, clf_bleu_words words, int lower_case);
+CLF_API clf_status clf_bleu_corpus(struct clf_bleu *out, const char *const *hypotheses,
+                                   const char *const *references, int count, clf_bleu_words words,
+                                   int lower_case);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-/* OpenCL devices: what is there, and one opened to work on. */
+/* OpenCL devices: listing, opening, profiling. */
 #ifndef CLFORMER_DEVICE_H
 #define CLFORMER_DEVICE_H
 
@@ -12,61 +12,62 @@ extern "C" {
 #endif
 
 struct clf_device;      /* an opened device */
-struct clf_device_list; /* what the ICD loader shows */
+struct clf_device_list; /* the devices that the ICD loader reports */
 
 typedef enum clf_device_kind { CLF_DEVICE_GPU, CLF_DEVICE_CPU, CLF_DEVICE_OTHER } clf_device_kind;
 
-/* How the kernels that a device runs are written: with wide vectors and one work-item in a group, or with
- * many work-items. */
+/* The kernel variant of a device: CPU kernels use wide vectors and one work-item per work-group, GPU kernels
+ * use many work-items. */
 typedef enum clf_form { CLF_FORM_AUTO, CLF_FORM_CPU, CLF_FORM_GPU } clf_form;
 
-/* Who multiplies matrices. CLBlast takes weights in fp32 and batched attention's products; weights in other
- * precisions take the native kernels, with a logged warning where CLBlast was asked for. */
+/* The GEMM backend. CLBlast is used for fp32 weights and for the matrix multiplications of batched attention.
+ * Weights in other precisions use the native kernels; if CLBlast was requested, a warning is logged. */
 typedef enum clf_gemm { CLF_GEMM_AUTO, CLF_GEMM_NATIVE, CLF_GEMM_CLBLAST } clf_gemm;
 
-/* How attention is computed: one pass without a score matrix, or batched products around a softmax. */
+/* How attention is computed: fused in one pass without a score matrix, or as batched matrix multiplications
+ * and a softmax. */
 typedef enum clf_attention { CLF_ATTENTION_AUTO, CLF_ATTENTION_FUSED, CLF_ATTENTION_BATCHED } clf_attention;
 
-/* The instruction set level of the kernels; AUTO takes the best one that the device runs. In fp32 and int8
- * every level gives the same bits. With PORTABLE, GPU kernels use no integer dot products that a device
- * reports either. */
+/* The instruction set level of the kernels. AUTO selects the best level that the device supports. In fp32 and
+ * int8 all levels give bit-identical results. PORTABLE also disables the integer dot products that a GPU
+ * reports. */
 typedef enum clf_instructions {
     CLF_INSTRUCTIONS_AUTO,
-    CLF_INSTRUCTIONS_PORTABLE,    /* what every device has: OpenCL C alone */
+    CLF_INSTRUCTIONS_PORTABLE,    /* plain OpenCL C, supported by every device */
     CLF_INSTRUCTIONS_AVX2,        /* with FMA and F16C */
-    CLF_INSTRUCTIONS_AVX_VNNI,    /* and dot products of int8 on 256 bits */
+    CLF_INSTRUCTIONS_AVX_VNNI,    /* plus dot products of int8 on 256 bits */
     CLF_INSTRUCTIONS_AVX512,      /* AVX512F and AVX512BW */
-    CLF_INSTRUCTIONS_AVX512_VNNI, /* and dot products of int8 on 512 bits */
-    CLF_INSTRUCTIONS_AVX512_BF16, /* and dot products of bf16 */
-    CLF_INSTRUCTIONS_AMX,  /* and products of int8 and bf16 by tiles (AMX), which AUTO, too, asks Linux for:
-                            * for the whole process, whose alternate signal stacks then need 8 KiB more */
+    CLF_INSTRUCTIONS_AVX512_VNNI, /* plus dot products of int8 on 512 bits */
+    CLF_INSTRUCTIONS_AVX512_BF16, /* plus dot products of bf16 */
+    CLF_INSTRUCTIONS_AMX,  /* plus tile products of int8 and bf16 (AMX). Both AMX and AUTO request permission
+                              from Linux for the whole process; alternate signal stacks then need 8 KiB more */
     CLF_INSTRUCTIONS_NEON, /* Advanced SIMD of 64-bit Arm */
-    CLF_INSTRUCTIONS_DOTPROD, /* and dot products of int8 */
-    /* Of GPUs: matrix instructions for fp16, bf16 and int8, which round activations to that precision. */
-    CLF_INSTRUCTIONS_NV80,   /* NVIDIA, compute capability 8.0 and later */
-    CLF_INSTRUCTIONS_MFMA,   /* AMD CDNA (gfx90a); this and the next two were compiled but never run, and AUTO
-                              */
-    CLF_INSTRUCTIONS_WMMA11, /* AMD RDNA3; does not take them */
-    CLF_INSTRUCTIONS_WMMA12, /* AMD RDNA4 */
-    CLF_INSTRUCTIONS_EMULATED, /* NV80 in plain OpenCL C, slowly, for tests; AUTO does not take it either */
+    CLF_INSTRUCTIONS_DOTPROD, /* plus dot products of int8 */
+    /* GPU levels: matrix instructions for fp16, bf16 and int8, which round activations to that precision. */
+    CLF_INSTRUCTIONS_NV80, /* NVIDIA, compute capability 8.0 and later */
+    CLF_INSTRUCTIONS_MFMA, /* AMD CDNA (gfx90a). MFMA, WMMA11 and WMMA12 are compiled but untested; AUTO does
+                              not select them */
+    CLF_INSTRUCTIONS_WMMA11,   /* AMD RDNA3 */
+    CLF_INSTRUCTIONS_WMMA12,   /* AMD RDNA4 */
+    CLF_INSTRUCTIONS_EMULATED, /* NV80 emulated in plain OpenCL C, slow, for tests; AUTO does not select it */
 } clf_instructions;
 
-/* How weights are stored, and what products are computed from. */
+/* The precision in which weights are stored and matrix multiplications are computed. */
 typedef enum clf_precision {
     CLF_PRECISION_FP32,
-    CLF_PRECISION_FP16, /* weights rounded to half precision, sums in fp32; activations rounded, too, where
-                         * the device has matrix instructions */
-    CLF_PRECISION_BF16, /* weights rounded to bfloat16, sums in fp32; activations rounded, too, where the
-                         * device has dot products of bf16 and in GPU forms */
-    CLF_PRECISION_INT8, /* weights in 8 bits with a scale for each output, activations in 8 bits with a
-                         * scale for each row, exact sums; decoding keeps keys and values as halves */
-    CLF_PRECISION_AUTO, /* of a model that is loaded: what clf_convert() wrote it in, int8 where another
-                         * engine's folder holds that, else fp32 */
+    CLF_PRECISION_FP16, /* weights in half precision, sums in fp32; activations in half precision if the
+                           device has matrix instructions, else in fp32 */
+    CLF_PRECISION_BF16, /* weights in bfloat16, sums in fp32; activations in bfloat16 in GPU kernels and if
+                           the device has bf16 dot products, else in fp32 */
+    CLF_PRECISION_INT8, /* weights in 8 bits with one scale per output, activations in 8 bits with one scale
+                           per row, exact sums; decoding stores keys and values in half precision */
+    CLF_PRECISION_AUTO, /* for loading a model: the precision that clf_convert() wrote, int8 if another
+                           engine's folder holds int8, else fp32 */
 } clf_precision;
 
-/* One device of a list; strings are borrowed from the list. */
+/* One device of a list; the strings are owned by the list. */
 struct clf_device_info {
-    int index; /* 0 .. count-1, stable while the installed drivers are */
+    int index; /* 0 to count - 1, stable while the installed drivers are */
     clf_device_kind kind;
     const char *name;
     const char *vendor;
@@ -75,12 +76,13 @@ struct clf_device_info {
     const char *platform_name;
     const char *platform_vendor;
     const char *platform_version;
-    const char *pci_address; /* "0000:03:00.0", "03:00.0" where the driver does not tell the domain, "" where
-                                it tells nothing */
-    const char *uuid; /* "8932f937-d72c-4106-c12f-20bd9faed9f6"; "" where the driver does not tell it */
+    const char *pci_address; /* "0000:03:00.0"; "03:00.0" if the driver does not report the domain, "" if it
+                                reports nothing */
+    const char *uuid;        /* "8932f937-d72c-4106-c12f-20bd9faed9f6"; "" if the driver does not report it */
     unsigned compute_units;
-    unsigned clock_mhz; /* its highest clock; 0 where the driver does not tell it */
-    int shares_memory;  /* with the processor, as an integrated GPU does; 0 where the driver does not tell */
+    unsigned clock_mhz; /* highest clock in MHz; 0 if the driver does not report it */
+    int shares_memory; /* 1 if the device shares the host's memory, as an integrated GPU does; 0 if the driver
+                          does not report it */
     uint64_t memory_bytes;       /* global memory */
     uint64_t max_buffer_bytes;   /* largest single buffer */
     uint64_t local_memory_bytes; /* per work-group */
@@ -88,28 +90,30 @@ struct clf_device_info {
     int has_fp16;
     int has_subgroups;
     int has_integer_dot_product;
-    /* What the CPU form uses of the processor's instructions, found by a kernel when the device is opened; 0
-     * and AUTO in a list. has_dot_int8 of a GPU: NVIDIA's dp4a, which no extension names. */
+    /* Instructions that a probe kernel found when the device was opened; 0 and AUTO in a list. has_dot_int8
+     * of a GPU is NVIDIA's dp4a, which no extension reports. */
     int has_dot_int8;
     int has_dot_bf16;
     clf_instructions instructions; /* the level */
-    clf_form form;                 /* the form its kernels take unless another is asked for */
-    int candidate_order; /* 0 = tried first as the default device, then 1, ...; -1 = never tried by itself */
-    const char *order_reason; /* why it has that place, a phrase; among GPUs it names the one next to it */
+    clf_form form;                 /* the kernel variant that AUTO selects */
+    int candidate_order; /* 0: tried first as the default device, then 1, ...; -1: used only if selected by
+                            name */
+    const char *order_reason; /* why the device has this candidate_order, as a phrase; for a GPU it names the
+                                 next GPU */
 };
 
-/* How to open a device; start from CLF_DEVICE_OPTIONS_INIT. */
+/* Options for opening a device; start from CLF_DEVICE_OPTIONS_INIT. */
 struct clf_device_options {
-    size_t size; /* of this struct: see clformer.h */
+    size_t size; /* size of this struct, see clformer.h */
     clf_form form;
     clf_gemm gemm;
     clf_attention attention;
     clf_instructions instructions;
-    /* Keep compiled programs in $XDG_CACHE_HOME/clformer, at most $CLFORMER_CACHE_BYTES of them; a folder
-     * that another user may write to is left alone, with a logged warning. */
+    /* 1: cache compiled programs in $XDG_CACHE_HOME/clformer, up to $CLFORMER_CACHE_BYTES. A folder that
+     * another user may write to is not used, and a warning is logged. */
     int use_program_cache;
-    int profile;    /* take the time of every kernel, for clf_device_profile() */
-    int use_tuning; /* take what `clformer tune` found for the device, where a choice is AUTO and for sizes */
+    int profile;    /* 1: measure the time of every kernel for clf_device_profile() */
+    int use_tuning; /* 1: use the results of `clformer tune` for choices that are AUTO and for tile sizes */
     int reserved;   /* 0 */
 };
 #define CLF_DEVICE_OPTIONS_INIT                                                                              \
@@ -119,119 +123,130 @@ struct clf_device_options {
     }
 
 /**
- * Lists every device of every platform; a machine without any gives an empty list, not an error.
+ * Lists every device of every platform. On a machine without devices the list is empty; this is not an error.
+ * A platform that fails is skipped with a logged warning.
  *
  * @param out receives the list; free it with clf_device_list_free().
+ * @return CLF_OUT_OF_MEMORY, or CLF_DEVICE if the platforms cannot be listed.
  */
-clf_status clf_device_list_create(struct clf_device_list **out);
+CLF_API clf_status clf_device_list_create(struct clf_device_list **out);
 
-/** The number of devices in a list. */
-int clf_device_list_count(const struct clf_device_list *list);
+/** Returns the number of devices in a list. */
+CLF_API int clf_device_list_count(const struct clf_device_list *list);
 
 /**
- * One device of a list.
+ * Returns one device of a list.
  *
- * @param index 0 .. count-1; anything else gives NULL.
- * @return borrowed from the list.
+ * @param list the list.
+ * @param index 0 to count - 1; any other index gives NULL.
+ * @return the device, owned by the list.
  */
-const struct clf_device_info *clf_device_list_at(const struct clf_device_list *list, int index);
+CLF_API const struct clf_device_info *clf_device_list_at(const struct clf_device_list *list, int index);
 
 /** Frees a list; NULL is ignored. */
-void clf_device_list_free(struct clf_device_list *list);
+CLF_API void clf_device_list_free(struct clf_device_list *list);
 
 /**
- * Opens a device and proves with a first small kernel that it works; on a GPU also by matrix products and an
- * attention step, whose result is remembered in the cache folder for each driver. One thread at a time may
- * use a device and all that was made on it; other threads may open and use devices of their own meanwhile.
+ * Opens a device and checks with a first small kernel that it works. On a GPU the check also runs matrix
+ * multiplications and an attention step; its result is cached for each driver in the cache folder. Threads
+ * may share a device and the models on it: each batch or update locks the device. Callbacks run while the
+ * device is not locked. Close a device after all threads have freed what they created on it.
  *
- * @param out      receives the device; close it with clf_device_close(), after everything made on it.
- * @param selector an index of the list (digits alone are one), "gpu", "cpu", a whole PCI address (the domain
- * may be left out), a UUID or its first 8 digits or more ("GPU-" may stand before it), or a part of the
- * device's or platform's name, vendor or version; case ignored. Among several the first in default order is
- * taken, with a logged notice where they have the same name. NULL or "" takes the environment's
- * CLFORMER_DEVICE, and without it the default: a GPU that passes the check, else a CPU. Of several GPUs those
- * with memory of their own are tried first, then those that promise more arithmetic (compute units, their
- * width, clock), then those with more memory. Of two drivers of one card, and of a GPU that shares the
- * processor's memory and a processor, the default is the device that multiplied matrices faster when the
- * first start measured it.
- * @param options  NULL for the defaults.
- * @return CLF_NO_DEVICE when nothing fits; CLF_DEVICE or CLF_BUILD when the chosen one fails, with the next
- *         candidate named in clf_last_error(). A default that fails its check is passed over with a logged
- * warning.
+ * @param out receives the device; close it with clf_device_close() after freeing everything created on it.
+ * @param selector an index of the list (digits), "gpu", "cpu", a PCI address (the domain is optional), a UUID
+ *     or at least its first 8 digits (with or without "GPU-"), or part of the name, vendor or version of the
+ *     device or platform; case is ignored. If several devices match, the first in default order is opened; if
+ *     they have the same name, a notice is logged. NULL or "" uses the environment variable CLFORMER_DEVICE,
+ *     and if that is not set the default device: a GPU that passes the check, else a CPU. GPUs with dedicated
+ *     memory are tried first, then GPUs with more estimated arithmetic (compute units, their width, clock),
+ *     then GPUs with more memory. Between two drivers of one card, and between a GPU that shares the host's
+ *     memory and a CPU, the default is the device that multiplied matrices faster when the first start
+ *     measured both.
+ * @param options NULL for the defaults.
+ * @return CLF_NO_DEVICE if no device matches; CLF_DEVICE or CLF_BUILD if the selected device fails, with the
+ *         next candidate named in clf_last_error(). A default device that fails the check is skipped with a
+ *         logged warning.
  */
-clf_status clf_device_open(struct clf_device **out, const char *selector,
-                           const struct clf_device_options *options);
+CLF_API clf_status clf_device_open(struct clf_device **out, const char *selector,
+                                   const struct clf_device_options *options);
 
 /**
- * Opens the devices that a list means: "0,2", "gpu*", "all".
+ * Opens all devices that a list of selectors matches: "0,2", "gpu*", "all".
  *
- * @param out       receives *count devices; close them with clf_devices_close(), after everything made on
- * them.
- * @param selectors with commas between them, each as clf_device_open() takes it, or with a * behind it, which
- * means every usable device that it fits, or "all", every usable one (a card that several drivers show comes
- * once in these two). A device that is named twice is opened once. NULL or "" takes CLFORMER_DEVICE, a list
- * too, and without it the default device.
- * @param options   of each; NULL for the defaults.
- * @return as clf_device_open(). Of several devices those that fail are left out, with a logged warning; that
- * fails only where none is left.
+ * @param out receives an array of *count devices; close it with clf_devices_close() after freeing everything
+ *     created on the devices.
+ * @param count receives the number of devices.
+ * @param selectors a comma-separated list. Each element is a selector of clf_device_open(), a selector
+ *     followed by * (every usable device that matches), or "all" (every usable device); the last two count a
+ *     card that several drivers report once. A device that is named twice is opened once. NULL or "" uses
+ *     CLFORMER_DEVICE, which may be a list, and if that is not set the default device.
+ * @param options options of each device; NULL for the defaults.
+ * @return the errors of clf_device_open(). If several devices are selected, devices that fail are skipped
+ *         with a logged warning; the call fails only if none is left.
  */
-clf_status clf_devices_open(struct clf_device ***out, int *count, const char *selectors,
-                            const struct clf_device_options *options);
+CLF_API clf_status clf_devices_open(struct clf_device ***out, int *count, const char *selectors,
+                                    const struct clf_device_options *options);
 
-/** Closes what clf_devices_open() opened; NULL is ignored. */
-void clf_devices_close(struct clf_device **devices, int count);
+/** Closes the `count` devices of clf_devices_open() and frees the array; NULL is ignored. */
+CLF_API void clf_devices_close(struct clf_device **devices, int count);
 
-/** What is known about an opened device; borrowed from it. */
-const struct clf_device_info *clf_device_describe(const struct clf_device *device);
+/** Returns the description of an opened device, owned by the device. */
+CLF_API const struct clf_device_info *clf_device_describe(const struct clf_device *device);
 
-/* All launches of one kernel together. */
+/* The total of all launches of one kernel. */
 struct clf_kernel_time {
-    const char *name; /* the kernel's, "CLBlastSgemm" and the like, "read", "write", "copy" or "fill" */
+    const char *name; /* name of the kernel; "CLBlastSgemm" or another CLBlast routine; "read", "write",
+                         "copy" or "fill" */
     int64_t launches;
-    double seconds;          /* from start to end by the device's clock */
-    double operations;       /* of arithmetic, an fma counted as two; 0 where none are counted */
-    double bytes;            /* that it had to read and write at least, each operand once */
-    clf_precision precision; /* of what it multiplies: each has an entry of its own */
-    int64_t discarded;       /* launches whose time the driver reported wrongly; seconds leaves them out */
+    double seconds;          /* from start to end on the device's clock */
+    double operations;       /* arithmetic operations, an fma counted as two; 0 if not counted */
+    double bytes;            /* minimum number of bytes read and written, each operand counted once */
+    clf_precision precision; /* precision of the operands; each precision has a separate entry */
+    int64_t discarded;       /* launches with an invalid time from the driver, excluded from seconds */
 };
 
 /**
- * The time of every kernel since the device was opened, or since clf_device_profile_reset(). Waits for what
- * is enqueued.
+ * Returns the time of every kernel since the device was opened or since the last clf_device_profile_reset().
+ * Waits for all enqueued work.
  *
- * @param out   receives the kernels, the one that took longest first; borrowed from the device until the next
- *              call of this function or of the reset.
- * @param count receives their number: none on a device that was opened without options.profile.
+ * @param device the device.
+ * @param out receives the kernels, longest total time first; owned by the device and valid until the next
+ *     call of this function or of the reset.
+ * @param count receives the number of kernels; 0 if the device was opened without options.profile.
+ * @return CLF_DEVICE if an enqueued command failed.
  */
-clf_status clf_device_profile(struct clf_device *device, const struct clf_kernel_time **out, int *count);
+CLF_API clf_status clf_device_profile(struct clf_device *device, const struct clf_kernel_time **out,
+                                      int *count);
 
-/** Waits for what is enqueued and forgets all times. */
-clf_status clf_device_profile_reset(struct clf_device *device);
+/** Waits for all enqueued work and clears the times. Errors as clf_device_profile(). */
+CLF_API clf_status clf_device_profile_reset(struct clf_device *device);
 
-/* The most that a device can do in a second, as small kernels of its form measured it. */
+/* The peak rates of a device per second, measured by small kernels of its kernel variant. */
 struct clf_device_peaks {
-    double fma_operations;  /* fp32 fused multiply-adds, each two operations */
-    double int8_operations; /* multiply-adds of int8 dot products; 0 where the device has no instruction for
-                               them */
+    double fma_operations;  /* fp32 fused multiply-adds, each counted as two operations */
+    double int8_operations; /* multiply-adds of int8 dot products, each counted as two operations; 0 if the
+                               device has no instruction for them */
     double bf16_operations; /* the same of bf16 */
-    double read_bytes;      /* one stream read from memory that no cache holds */
+    double read_bytes;      /* one stream read from memory, larger than all caches */
 };
 
 /**
- * Measures what the device can do at most, the best of many rounds, in about two seconds, which the profile
- * leaves out.
+ * Measures the peak rates of a device as the best of many rounds. Takes about two seconds and does not appear
+ * in the profile.
  *
- * @param out receives the peaks; borrowed from the device until the next call of this function.
+ * @param device the device.
+ * @param out receives the peaks; owned by the device and valid until the next call of this function.
+ * @return CLF_DEVICE, CLF_BUILD or CLF_DEVICE_MEMORY.
  */
-clf_status clf_device_measure_peaks(struct clf_device *device, const struct clf_device_peaks **out);
+CLF_API clf_status clf_device_measure_peaks(struct clf_device *device, const struct clf_device_peaks **out);
 
 /**
  * Writes newly compiled programs to the cache and closes the device.
  *
- * @param device NULL is ignored. Close it before the program ends: in an exit handler some drivers no longer
- * work.
+ * @param device NULL is ignored. Close the device before the program ends: some drivers do not work in an
+ *     exit handler.
  */
-void clf_device_close(struct clf_device *device);
+CLF_API void clf_device_close(struct clf_device *device);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-/* What a model folder holds, without a device. */
+/* Describes a model folder without a device. */
 #ifndef CLFORMER_INSPECT_H
 #define CLFORMER_INSPECT_H
 
@@ -9,23 +9,23 @@ extern "C" {
 #endif
 
 /**
- * Reads a model folder and describes it: configuration, generation defaults, tensors, tokenizer, what is
- * unusual.
+ * Reads a model folder and describes its configuration, generation defaults, tensors, tokenizer and
+ * irregularities.
  *
- * @param json   receives one JSON object as text, UTF-8; free it with clf_string_free(). Keys: "folder",
- * "system", "configuration", "generation", "tasks" (objects by name), "tokenizer", "tensors" (objects with
- * "name", "stored_name", "file", "type", "shape", "bytes", "minimum", "maximum", "mean"), "parameters",
- * "bytes", "unusual" (sentences), "cannot_run" (null).
- * @param folder a model folder, or a package of Argos Translate, as clf_model_load() takes it.
- * @return as clf_model_load(). With CLF_UNSUPPORTED, *json is not NULL: what the files of a model say that
- * cannot be run. "system" is null then, "model_type", "architectures" and "configuration" are those of its
- * config.json, its tensors have no minimum, maximum and mean, and "cannot_run" is the reason. With every
- * other failure *json is NULL.
+ * @param json receives one JSON object as UTF-8 text; free it with clf_string_free(). Keys: "folder",
+ *     "system", "configuration", "generation", "tasks" (objects by name), "tokenizer", "tensors" (objects
+ *     with "name", "stored_name", "file", "type", "shape", "bytes", "minimum", "maximum", "mean"),
+ *     "parameters", "bytes", "unusual" (sentences), "cannot_run" (null).
+ * @param folder path of a model folder or an Argos Translate package, as for clf_model_load().
+ * @return the errors of clf_model_load(). With CLF_UNSUPPORTED, *json is not NULL and describes a model that
+ *         cannot run: "system" is null; "model_type", "architectures" and "configuration" are copied from
+ *         config.json; tensors have no minimum, maximum and mean; "cannot_run" is the reason. With every
+ *         other error *json is NULL.
  */
-clf_status clf_inspect(char **json, const char *folder);
+CLF_API clf_status clf_inspect(char **json, const char *folder);
 
-/** Frees a string that the library handed out; NULL is ignored. */
-void clf_string_free(char *string);
+/** Frees a string that the library returned; NULL is ignored. */
+CLF_API void clf_string_free(char *string);
 
 #ifdef __cplusplus
 }

@@ -1,8 +1,9 @@
-/* Stopping what takes long and has no callback of its own: loading, converting and averaging models, and
- * compiling.
- */
+/* Interrupting long operations without a callback parameter: loading, converting and averaging models, and
+ * compiling. */
 #ifndef CLFORMER_INTERRUPT_H
 #define CLFORMER_INTERRUPT_H
+
+#include <clformer/version.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -11,13 +12,15 @@ extern "C" {
 typedef int clf_interrupt_function(void *user);
 
 /**
- * Sets the function that the library asks whether to stop while it loads, converts or averages a model, and
- * before it compiles a program. The call then fails with CLF_INTERRUPTED and removes what it has written.
+ * Sets the function that the library polls while it loads, converts or averages a model and before it
+ * compiles a program. If the function returns non-zero, the operation fails with CLF_INTERRUPTED and removes
+ * the files that it has written. The setting applies to the whole process.
  *
- * @param function returns 1 to stop; called on any thread, often, so it must return at once; NULL for none.
- * @param user     passed to function unchanged; must outlive its use.
+ * @param function returns 1 to stop; called often and on any thread, so it must return quickly; NULL removes
+ *     the function.
+ * @param user passed to function unchanged; owned by the caller and valid while the function is set.
  */
-void clf_interrupt_set(clf_interrupt_function *function, void *user);
+CLF_API void clf_interrupt_set(clf_interrupt_function *function, void *user);
 
 #ifdef __cplusplus
 }

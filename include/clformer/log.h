@@ -1,28 +1,31 @@
-/* Where the library's warnings and build logs go. The library itself never prints. */
+/* Logging of warnings and build logs. The library itself never prints. */
 #ifndef CLFORMER_LOG_H
 #define CLFORMER_LOG_H
+
+#include <clformer/version.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 typedef enum clf_log_level {
-    CLF_LOG_WARNING, /* something is unusual and the work goes on */
-    CLF_LOG_NOTICE,  /* said once, such as that something will take long */
-    CLF_LOG_INFO,    /* what was chosen, and why */
-    CLF_LOG_DEBUG,   /* full build logs and the like */
+    CLF_LOG_WARNING, /* something is unusual; the operation continues */
+    CLF_LOG_NOTICE,  /* logged once, such as a notice that an operation will take long */
+    CLF_LOG_INFO,    /* choices and their reasons */
+    CLF_LOG_DEBUG,   /* full build logs and other details */
 } clf_log_level;
 
 typedef void clf_log_function(void *user, clf_log_level level, const char *message);
 
 /**
- * Sets the function that receives every message; without one, messages are dropped.
+ * Sets the function that receives every log message of the process; without a function, messages are
+ * discarded.
  *
- * @param function called on the thread that logs, with one whole message that has no newline at its end; in
- * it, control characters other than newline and tab are written as \x1b; NULL drops messages.
- * @param user     passed to function unchanged; must outlive its use.
+ * @param function called on the logging thread with one whole message without a trailing newline; control
+ *     characters other than newline and tab are escaped as \x1b; NULL discards messages.
+ * @param user passed to function unchanged; owned by the caller and valid while the function is set.
  */
-void clf_log_set(clf_log_function *function, void *user);
+CLF_API void clf_log_set(clf_log_function *function, void *user);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
-/* Ranks: processes that mpirun or srun started together, on one machine or on several. Training shares its
- * work out among them (clf_train_hooks.ranks). */
+/* Ranks: processes started together by mpirun or srun, on one or several machines. Training distributes its
+ * work over the ranks (clf_train_hooks.ranks). */
 #ifndef CLFORMER_RANKS_H
 #define CLFORMER_RANKS_H
 
@@ -12,66 +12,68 @@ extern "C" {
 struct clf_ranks;
 
 /**
- * The MPI that the library was built with, such as "Open MPI v4.1.4".
+ * Returns the name and version of the MPI library, such as "Open MPI v4.1.4".
  *
- * @return a static string; NULL: it was built without.
+ * @return a static string; NULL if clformer was built without MPI.
  */
-const char *clf_ranks_library(void);
+CLF_API const char *clf_ranks_library(void);
 
 /**
- * Joins the other ranks, which all make this call; once in a process. A process that nobody started as one of
- * several is one rank alone, and MPI is not even begun, unless the caller did so before. The calls about
- * ranks, and clf_train() with them, are made by one thread.
+ * Joins the other ranks; every rank must make this call, once per process. A process that was not started by
+ * mpirun or srun is a single rank, and MPI is not initialised (unless the caller did so before). All calls
+ * about ranks, and clf_train() with ranks, must be made by the same thread.
  *
- * @param out freed by clf_ranks_leave().
- * @return CLF_UNSUPPORTED where there are several, and the library was built without MPI, or with another
- * one than that which started them; CLF_NETWORK where MPI fails.
+ * @param out receives the ranks; free with clf_ranks_leave().
+ * @return CLF_UNSUPPORTED if there are several ranks and the library was built without MPI or with a
+ *         different MPI from mpirun's; CLF_NETWORK if MPI fails.
  */
-clf_status clf_ranks_join(struct clf_ranks **out);
+CLF_API clf_status clf_ranks_join(struct clf_ranks **out);
 
 /**
- * Which rank this process is.
+ * Returns the rank of this process.
  *
- * @param ranks NULL: one alone.
- * @return from 0.
+ * @param ranks NULL means a single rank.
+ * @return 0 to clf_ranks_size() - 1.
  */
-int clf_ranks_rank(const struct clf_ranks *ranks);
+CLF_API int clf_ranks_rank(const struct clf_ranks *ranks);
 
 /**
- * How many ranks there are.
+ * Returns the number of ranks.
  *
- * @param ranks NULL: one alone.
+ * @param ranks NULL means a single rank.
  * @return 1 or more.
  */
-int clf_ranks_size(const struct clf_ranks *ranks);
+CLF_API int clf_ranks_size(const struct clf_ranks *ranks);
 
 /**
- * Which rank this process is among those on its host, so that each can take a device of its own.
+ * Returns the rank of this process among the ranks on the same host, so that each rank can use a separate
+ * device.
  *
- * @param ranks NULL: one alone.
- * @return from 0.
+ * @param ranks NULL means a single rank.
+ * @return 0 or more.
  */
-int clf_ranks_host_rank(const struct clf_ranks *ranks);
+CLF_API int clf_ranks_host_rank(const struct clf_ranks *ranks);
 
 /**
- * Waits for all ranks, and fails on each of them where one brings a failure: for what a rank does alone
- * before or after it works with the others.
+ * Waits for all ranks and returns an error on every rank if one of them passes an error. Use it after work
+ * that only some ranks do.
  *
- * @param ranks  NULL: one alone.
- * @param status what this rank brings; clf_last_error() is then its sentence.
- * @return CLF_OK where every rank brought that; else the status of the first rank that did not, whose number
- * and host begin the sentence; CLF_NETWORK where MPI fails. One rank alone: `status`.
+ * @param ranks NULL means a single rank.
+ * @param status the status of this rank; if it is an error, clf_last_error() must describe it.
+ * @return CLF_OK if every rank passed CLF_OK; else the status of the first rank that failed, with its number
+ *         and host at the beginning of clf_last_error(); CLF_NETWORK if MPI fails. A single rank returns
+ *         `status`.
  */
-clf_status clf_ranks_agree(struct clf_ranks *ranks, clf_status status);
+CLF_API clf_status clf_ranks_agree(struct clf_ranks *ranks, clf_status status);
 
 /**
- * Leaves the other ranks, which all make this call, and frees what belonged to them.
+ * Leaves the other ranks and frees the object; every rank must make this call.
  *
- * @param ranks  may be NULL.
- * @param status with what this rank ends: where the others cannot have heard of a failure, as of one of MPI,
- * they are ended, and so is this process, by MPI_Abort().
+ * @param ranks may be NULL.
+ * @param status the final status of this rank. If the other ranks cannot know about a failure (such as a
+ *     failure of MPI), MPI_Abort() ends them and this process.
  */
-void clf_ranks_leave(struct clf_ranks *ranks, clf_status status);
+CLF_API void clf_ranks_leave(struct clf_ranks *ranks, clf_status status);
 
 #ifdef __cplusplus
 }

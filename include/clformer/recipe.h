@@ -1,4 +1,4 @@
-/* How to train a model: every choice by name, read from and written to JSON. */
+/* Training recipes: all training options by name, read from and written to JSON. */
 #ifndef CLFORMER_RECIPE_H
 #define CLFORMER_RECIPE_H
 
@@ -10,53 +10,62 @@ extern "C" {
 
 struct clf_recipe;
 
-/* One choice; strings are static. */
+/* One option; the strings are static. */
 struct clf_recipe_key {
-    const char *name;    /* "batch-tokens": a flag of `clformer train` and a key of the file */
-    const char *value;   /* what it takes, for help: "N", "FILE [FILE]", "fp32|bf16"; NULL: a switch */
-    const char *group;   /* under which heading help shows it: "data", "model", "optimizer", ... */
-    const char *meaning; /* one sentence, with the default */
+    const char *name; /* "batch-tokens": a flag of `clformer train` and a key of the file */
+    const char
+        *value; /* type of the value for help texts: "N", "FILE [FILE]", "fp32|bf16"; NULL for a switch */
+    const char *group;   /* heading of the option in help texts: "data", "model", "optimizer", ... */
+    const char *meaning; /* one sentence, including the default */
 };
 
-/** Every choice there is; borrowed. */
-const struct clf_recipe_key *clf_recipe_keys(int *count);
+/** Returns the list of all options and writes their number to *count. The list is static. */
+CLF_API const struct clf_recipe_key *clf_recipe_keys(int *count);
 
 /**
- * A recipe with nothing chosen: each choice has the default of the preset, or one of its own.
+ * Creates a recipe in which every option has its default (a preset's defaults if a preset is set).
  *
- * @param out receives it; free it with clf_recipe_free().
+ * @param out receives the recipe; free it with clf_recipe_free().
+ * @return CLF_OUT_OF_MEMORY.
  */
-clf_status clf_recipe_create(struct clf_recipe **out);
+CLF_API clf_status clf_recipe_create(struct clf_recipe **out);
 
 /**
- * Makes the choices of a JSON file; they replace those already made.
+ * Sets the options of a JSON file, replacing earlier values.
  *
- * @return CLF_FILE or CLF_FORMAT, naming file and key, CLF_BAD_ARGUMENT for a path of NULL; then no choice is
- * made.
+ * @param recipe the recipe.
+ * @param path path of the file.
+ * @return CLF_FILE or CLF_FORMAT, naming the file and key; CLF_BAD_ARGUMENT for a NULL path. On failure the
+ *         recipe is unchanged.
  */
-clf_status clf_recipe_load(struct clf_recipe *recipe, const char *path);
+CLF_API clf_status clf_recipe_load(struct clf_recipe *recipe, const char *path);
 
 /**
- * Makes one choice.
+ * Sets one option.
  *
- * @param name   of clf_recipe_keys().
- * @param values its `count` words. `config` takes KEY=VALUE and can be set several times; a switch takes no
- * word (then NULL will do), or "true" or "false".
- * @return CLF_BAD_ARGUMENT, naming key, value and what it can be; also for a name or word that is NULL.
+ * @param recipe the recipe.
+ * @param name one of clf_recipe_keys().
+ * @param values (count) words, copied. `config` takes KEY=VALUE and may be set several times; a switch takes
+ *     no word (values may be NULL), "true" or "false".
+ * @param count number of words.
+ * @return CLF_BAD_ARGUMENT, naming the key, the value and the accepted values; also for a NULL name or word.
  */
-clf_status clf_recipe_set(struct clf_recipe *recipe, const char *name, const char *const *values, int count);
+CLF_API clf_status clf_recipe_set(struct clf_recipe *recipe, const char *name, const char *const *values,
+                                  int count);
 
 /**
- * Writes every choice with the value that it has, defaults included, as JSON that clf_recipe_load() reads.
- * Where `from` is chosen, those that its folder decides are left out.
+ * Writes every option with its current value, including defaults, as JSON for clf_recipe_load(). If `from` is
+ * set, options that are determined by its folder are omitted.
  *
- * @return CLF_FILE where it cannot be written; CLF_BAD_ARGUMENT for a path of NULL; CLF_OUT_OF_MEMORY, also
- * for a value that is not UTF-8.
+ * @param recipe the recipe.
+ * @param path path of the file to write.
+ * @return CLF_FILE if the file cannot be written; CLF_BAD_ARGUMENT for a NULL path; CLF_OUT_OF_MEMORY, also
+ *         for a value that is not UTF-8.
  */
-clf_status clf_recipe_write(const struct clf_recipe *recipe, const char *path);
+CLF_API clf_status clf_recipe_write(const struct clf_recipe *recipe, const char *path);
 
 /** Frees a recipe; NULL is ignored. */
-void clf_recipe_free(struct clf_recipe *recipe);
+CLF_API void clf_recipe_free(struct clf_recipe *recipe);
 
 #ifdef __cplusplus
 }

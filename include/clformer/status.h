@@ -1,17 +1,18 @@
-/* Status codes and the sentence that explains the last failure.
+/* Status codes and the description of the last error.
  *
- * This holds for every function of the library: no pointer may be NULL unless its description says what NULL
- * means; and a function that hands out an object sets the caller's pointer to NULL first, so that a failure
- * leaves NULL there.
- */
+ * For every function of the library: no pointer may be NULL unless the documentation of the function allows
+ * it. A function that returns an object through a pointer first sets the caller's pointer to NULL, so that it
+ * is NULL after a failure. */
 #ifndef CLFORMER_STATUS_H
 #define CLFORMER_STATUS_H
+
+#include <clformer/version.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* X(NAME, meaning): every status, in one place. */
+/* X(NAME, meaning): the list of all status codes. */
 #define CLF_STATUS_LIST(X)                                                                                   \
     X(OK, "done")                                                                                            \
     X(BAD_ARGUMENT, "an argument of the call is out of range")                                               \
@@ -34,30 +35,30 @@ typedef enum clf_status {
 } clf_status;
 
 /**
- * The name of a status, such as "FORMAT".
+ * Returns the name of a status, such as "FORMAT".
  *
- * @param status any value; one that is no status gives "UNKNOWN".
+ * @param status any value; "UNKNOWN" if it is not a status.
  * @return a static string.
  */
-const char *clf_status_name(clf_status status);
+CLF_API const char *clf_status_name(clf_status status);
 
 /**
- * What a status means, in a few words.
+ * Returns a short description of a status.
  *
  * @param status any value.
  * @return a static string.
  */
-const char *clf_status_meaning(clf_status status);
+CLF_API const char *clf_status_meaning(clf_status status);
 
 /**
- * The sentence about the last failure on the calling thread: what failed, on which device, file, tensor or
+ * Returns the message of the last error on the calling thread: what failed, on which device, file, tensor or
  * line, and what to do.
  *
- * @return borrowed, never NULL, valid until this thread's next call of the library; "" before the first
- * failure. After a call that gave CLF_OK it means nothing: what failed may have been done another way. It
- * can be printed on a terminal: control characters in it, which may come from a file, are written as \x1b.
+ * @return never NULL; owned by the library and valid until this thread's next call of the library; "" before
+ *         the first failure. After a call that returned CLF_OK the content is unspecified. The message is
+ *         safe to print on a terminal: control characters, which may come from a file, are escaped as \x1b.
  */
-const char *clf_last_error(void);
+CLF_API const char *clf_last_error(void);
 
 #ifdef __cplusplus
 }

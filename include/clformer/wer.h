@@ -1,4 +1,4 @@
-/* The word error rate of transcripts. */
+/* Word error rate of transcripts. */
 #ifndef CLFORMER_WER_H
 #define CLFORMER_WER_H
 
@@ -9,25 +9,27 @@ extern "C" {
 #endif
 
 struct clf_wer {
-    double score; /* errors for each word of the references, in per cent: more than 100 where many are
-                     inserted */
-    /* Of the fewest changes that make the reference of the hypothesis; where there are several ways, of the
-     * one with the most substitutions. */
+    double score; /* errors per reference word, in percent; above 100 if there are many insertions */
+    /* Counts of the minimum edit sequence from hypothesis to reference; among equal sequences, the one with
+     * the most substitutions. */
     long long substitutions, deletions, insertions;
     long long reference_words;
 };
 
 /**
- * The word error rate of a corpus, one reference a line: the edit distances of the lines (Levenshtein 1966),
- * in words between white space, added up and divided by the number of words of the references.
+ * Computes the corpus word error rate with one reference per line: the sum of the lines' edit distances
+ * (Levenshtein 1966) over words separated by white space, divided by the number of reference words.
  *
- * @param hypotheses, references `count` lines of UTF-8 each, NUL-terminated; NULL will do where count is 0.
- * @param lower_case fold both to lower case first. Punctuation counts.
- * @return CLF_TEXT for a line that is not UTF-8, with its number, and where the references hold no word;
- * CLF_BAD_ARGUMENT for a count below 0 or a line that is NULL.
+ * @param out receives the rate and the counts.
+ * @param hypotheses, references (count) lines each, UTF-8, NUL-terminated; borrowed for the call; may be NULL
+ *     if count is 0.
+ * @param count number of lines, 0 or more.
+ * @param lower_case 1: fold both sides to lower case first. Punctuation is kept.
+ * @return CLF_TEXT with the line number if a line is not UTF-8, and if the references hold no words;
+ *         CLF_BAD_ARGUMENT for a negative count or a line that is NULL.
  */
-clf_status clf_wer_corpus(struct clf_wer *out, const char *const *hypotheses, const char *const *references,
-                          int count, int lower_case);
+CLF_API clf_status clf_wer_corpus(struct clf_wer *out, const char *const *hypotheses,
+                                  const char *const *references, int count, int lower_case);
 
 #ifdef __cplusplus
 }

@@ -88,9 +88,9 @@ struct clf__training {
     struct clf__training_options options;
     struct clf__arena arena;
     const struct clf__communicator *ranks;
-    struct clf__mirror gradients, moments[2]; /* the latter where they are not shared out */
-    struct clf__pool shards;                  /* this rank's share of the moments, where they are */
-    struct clf__piece *pieces;                /* (piece_count) all arrays, or this rank's share of them */
+    struct clf__parameter_tree gradients, moments[2]; /* the latter where they are not shared out */
+    struct clf__pool shards;                          /* this rank's share of the moments, where they are */
+    struct clf__piece *pieces; /* (piece_count) all arrays, or this rank's share of them */
     int piece_count;
     float *gathered[CLF__TICKETS]; /* stretches that ranks send to each other, where moments are shared out */
     struct clf__lending lending;
@@ -121,7 +121,7 @@ struct clf__training {
 clf_status clf__training_check_count(const char *name, int64_t count);
 
 /* What holds gradients or moments. */
-static inline struct clf__mirror *clf__training_mirror(struct clf__training *training, int form)
+static inline struct clf__parameter_tree *clf__training_mirror(struct clf__training *training, int form)
 {
     return form == CLF__GRADIENTS ? &training->gradients : &training->moments[form - CLF__FIRST_MOMENTS];
 }

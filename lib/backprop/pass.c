@@ -61,7 +61,7 @@ static struct clf__layer_training layer_training(struct clf__training *training,
 {
     int is_decoder = side == CLF__DECODER;
     int layer = is_decoder ? training->transformer->encoder.layer_count + index : index;
-    struct clf__stack *gradient = clf__stack_of(clf__mirror_stacks(&training->gradients), side);
+    struct clf__stack *gradient = clf__stack_of(clf__parameter_tree_stacks(&training->gradients), side);
     const struct clf__pass_side *its = &pass->sides[side], *sources = &pass->sides[CLF__ENCODER];
     struct clf__layer_training out = {
         .mixer = attention_training(training, pass, side, layer, 0),
@@ -155,7 +155,7 @@ static clf_status backward(struct clf__training *training, const struct clf__pas
                            struct clf__tensor dx)
 {
     const struct clf__stack *stack = clf__training_stack(training, side);
-    const struct clf__stack *gradient = clf__stack_of(clf__mirror_stacks(&training->gradients), side);
+    const struct clf__stack *gradient = clf__stack_of(clf__parameter_tree_stacks(&training->gradients), side);
     int rows = pass->sides[side].rows, source_rows = pass->sides[CLF__ENCODER].rows;
     struct clf__gradient_workspace workspace =
         clf__gradient_workspace_rows(&training->workspace, rows, source_rows);

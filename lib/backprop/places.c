@@ -141,7 +141,7 @@ static clf_status walk_linear(struct walker *walker, void *const at[CLF__TRAINED
 static struct clf__stacks stacks_of(struct clf__training *training, int form)
 {
     return form == CLF__VALUES ? clf__transformer_stacks(training->transformer)
-                               : clf__mirror_stacks(clf__training_mirror(training, form));
+                               : clf__parameter_tree_stacks(clf__training_mirror(training, form));
 }
 
 static clf_status walk_module(void *context, const struct clf__module *module)

@@ -4,6 +4,7 @@
 #include "base/larger.h"
 #include "base/memory.h"
 #include "cluster/tree.h"
+#include "device/lock.h"
 
 static struct clf__tensor part_of(struct clf__tensor array, size_t first, size_t count)
 {
@@ -209,12 +210,14 @@ int clf__training_shards_moments(const struct clf__training *training)
 
 clf_status clf__training_collect_moments(struct clf__training *training, enum clf__training_values which)
 {
+    CLF__LOCK_DEVICE(training->transformer->device);
     struct gathering gathering = {.training = training, .from = which, .to = CLF__GRADIENTS};
     return gather(&gathering);
 }
 
 clf_status clf__training_take_moments(struct clf__training *training, enum clf__training_values which)
 {
+    CLF__LOCK_DEVICE(training->transformer->device);
     for (int i = 0; i < training->piece_count; i++) {
         const struct clf__piece *piece = &training->pieces[i];
         struct clf__tensor gradients = training->trained[piece->trained].arrays[CLF__GRADIENTS];

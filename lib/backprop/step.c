@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "backprop/internal.h"
+#include "device/lock.h"
 
 static clf_status zero(struct clf__tensor vector)
 {
@@ -42,6 +43,7 @@ clf_status clf__training_backward_begin(struct clf__training *training,
                                         const struct clf__training_batch *batch, float gradient_scale,
                                         uint32_t pass, int lends)
 {
+    CLF__LOCK_DEVICE(training->transformer->device);
     struct clf__lending *lending = &training->lending;
     training->pass = (struct clf__pass){.is_training = 1, .number = pass, .gradient_scale = gradient_scale};
     lending->is_on = lends;
@@ -55,11 +57,13 @@ clf_status clf__training_backward_begin(struct clf__training *training,
 
 clf_status clf__training_complete_sums(struct clf__training *training)
 {
+    CLF__LOCK_DEVICE(training->transformer->device);
     return clf__training_has_relative(training) ? CLF_OK : finish_gradients(training);
 }
 
 clf_status clf__training_backward_end(struct clf__training *training, struct clf__training_loss *loss)
 {
+    CLF__LOCK_DEVICE(training->transformer->device);
     CLF__TRY(clf__training_read_losses(training, &training->pass, loss));
     return clf__training_complete_sums(training);
 }
@@ -67,6 +71,7 @@ clf_status clf__training_backward_end(struct clf__training *training, struct clf
 clf_status clf__training_backward(struct clf__training *training, const struct clf__training_batch *batch,
                                   float gradient_scale, uint32_t pass, struct clf__training_loss *loss)
 {
+    CLF__LOCK_DEVICE(training->transformer->device);
     CLF__TRY(clf__training_backward_begin(training, batch, gradient_scale, pass, 0));
     return clf__training_backward_end(training, loss);
 }
@@ -74,6 +79,7 @@ clf_status clf__training_backward(struct clf__training *training, const struct c
 clf_status clf__training_evaluate(struct clf__training *training, const struct clf__training_batch *batch,
                                   struct clf__training_loss *loss)
 {
+    CLF__LOCK_DEVICE(training->transformer->device);
     training->pass = (struct clf__pass){.is_training = 0};
     CLF__TRY(run(training, batch));
     return clf__training_read_losses(training, &training->pass, loss);
@@ -107,6 +113,7 @@ static clf_status share_squares(struct clf__training *training, int count, clf_s
 
 clf_status clf__training_gradient_norm(struct clf__training *training, double *norm)
 {
+    CLF__LOCK_DEVICE(training->transformer->device);
     const struct clf__trained *last = &training->trained[training->trained_count - 1];
     int count = last->first_part + last->parts;
     clf_status status = sum_squares(training, count);
@@ -163,6 +170,7 @@ static clf_status take_steps(struct clf__training *training, const struct clf__a
 
 clf_status clf__training_update(struct clf__training *training, const struct clf__adam *adam)
 {
+    CLF__LOCK_DEVICE(training->transformer->device);
     clf_status status = take_steps(training, adam);
     if (training->options.shards_moments) {
         CLF__TRY(training->ranks->agree(training->ranks, status));
@@ -176,6 +184,7 @@ clf_status clf__training_update(struct clf__training *training, const struct clf
 
 clf_status clf__training_clear(struct clf__training *training)
 {
+    CLF__LOCK_DEVICE(training->transformer->device);
     return clf__pool_clear(&training->gradients.pool);
 }
 
@@ -196,6 +205,7 @@ static struct clf__tensor vector_at(const struct clf__training *training, enum c
 clf_status clf__training_read(const struct clf__training *training, enum clf__training_values which,
                               int index, float *target)
 {
+    CLF__LOCK_DEVICE(training->transformer->device);
     assert(index >= 0 && index < training->list.count && (int)which < clf__training_kinds(training));
     const struct clf__place *place = &training->places[index];
     const struct clf__parameter *item = &training->list.items[index];
@@ -212,6 +222,7 @@ clf_status clf__training_read(const struct clf__training *training, enum clf__tr
 clf_status clf__training_write(struct clf__training *training, enum clf__training_values which, int index,
                                const float *source)
 {
+    CLF__LOCK_DEVICE(training->transformer->device);
     assert(index >= 0 && index < training->list.count && (int)which < clf__training_kinds(training));
     const struct clf__place *place = &training->places[index];
     const struct clf__parameter *item = &training->list.items[index];

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "config/sides.h"
 #include "device/caps.h"
+#include "device/lock.h"
 #include "model/stacks.h"
 #include "ops/bias.h"
 
@@ -210,13 +211,13 @@ static clf_status make(struct clf__training *training)
     CLF__TRY(clf__config_check_heads(&transformer->config, transformer->device, NULL, 1));
     CLF__TRY(clf__parameter_list_create(&training->list, &transformer->config));
     CLF__TRY(check_counts(&training->list));
-    CLF__TRY(clf__transformer_reach(training->transformer, training->limits.source_length,
-                                    training->limits.target_length));
+    CLF__TRY(clf__transformer_ensure_positions(training->transformer, training->limits.source_length,
+                                               training->limits.target_length));
     CLF__TRY(reserve(training));
     for (int form = CLF__GRADIENTS; form < clf__training_kinds(training); form++) {
-        CLF__TRY(clf__mirror_create_zero(clf__training_mirror(training, form),
-                                         clf__transformer_stacks(training->transformer), &transformer->config,
-                                         form == CLF__GRADIENTS ? "room for gradients" : "room for moments"));
+        CLF__TRY(clf__parameter_tree_create_zero(
+            clf__training_mirror(training, form), clf__transformer_stacks(training->transformer),
+            &transformer->config, form == CLF__GRADIENTS ? "room for gradients" : "room for moments"));
     }
     CLF__TRY(clf__training_place(training));
     CLF__TRY(clf__lending_create(training));
@@ -234,6 +235,7 @@ clf_status clf__training_create(struct clf__training **out, struct clf__transfor
                                 const struct clf__training_limits *limits,
                                 const struct clf__training_options *options)
 {
+    CLF__LOCK_DEVICE(transformer->device);
     struct clf__training *training;
     CLF__TRY(clf__allocate(&training, 1, sizeof *training));
     training->transformer = transformer;
@@ -274,6 +276,7 @@ static void leave_weights(struct clf__training *training)
 
 void clf__training_free(struct clf__training *training)
 {
+    CLF__LOCK_DEVICE(training != NULL ? training->transformer->device : NULL);
     if (training == NULL) {
         return;
     }
@@ -282,7 +285,7 @@ void clf__training_free(struct clf__training *training)
     clf__lending_free(training);
     clf__shards_free(training);
     for (int form = CLF__TRAINED_KINDS - 1; form >= CLF__GRADIENTS; form--) {
-        clf__mirror_free(clf__training_mirror(training, form), &training->transformer->config);
+        clf__parameter_tree_free(clf__training_mirror(training, form), &training->transformer->config);
     }
     clf__parameter_list_free(&training->list);
     clf__free(training->places);

@@ -25,7 +25,7 @@ clf_status clf__options_take(void *options, size_t size, const void *given, cons
         if (bytes[i] != 0) {
             return clf__fail(CLF_BAD_ARGUMENT,
                              "a struct %s of %zu bytes, from the headers of a newer version, asks for what "
-                             "clformer " CLF_VERSION
+                             "clformer " CLF_VERSION_STRING
                              " (%zu bytes) does not know; leave those fields at 0, or link the newer version",
                              type, given_size, size);
         }

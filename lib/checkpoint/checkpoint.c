@@ -9,12 +9,12 @@
 #include "checkpoint/format.h"
 #include "checkpoint/marian.h"
 
-/* Values of an index: one a tensor. */
+/* MAX_VALUES: JSON values of an index, one per tensor */
 enum { MAX_INDEX_BYTES = 100000000, MAX_VALUES = 1 << 20, MAX_SHARDS = 512 };
 
 typedef clf_status file_opener(struct clf__shard *shard, struct clf__tensor_list *list);
 
-/* In the order in which they are looked for. */
+/* In order of preference. */
 static const struct format {
     const char *file, *index;
     file_opener *open;
@@ -25,12 +25,12 @@ static const struct format {
 };
 
 struct clf__checkpoint {
-    char *path; /* of the file or the index */
+    char *path; /* path of the file or the index */
     const struct format *format;
     struct clf__shard *shards;
     int shard_count;
-    struct clf__tensor_list list;   /* sorted by name when open */
-    struct clf__tensor_list mapped; /* what clf__checkpoint_map() makes */
+    struct clf__tensor_list list;   /* sorted by name once open */
+    struct clf__tensor_list mapped; /* result of clf__checkpoint_map() */
     int mapped_capacity;
     struct clf__names names; /* of these */
 };
@@ -68,7 +68,7 @@ static clf_status sort_tensors(struct clf__checkpoint *checkpoint)
     }
     for (int i = 1; i < checkpoint->list.count; i++) {
         if (strcmp(tensors[i - 1].name, tensors[i].name) == 0) {
-            return clf__fail(CLF_FORMAT, "%s: tensor \"%.200s\" is in %s too; download or save both again",
+            return clf__fail(CLF_FORMAT, "%s: tensor \"%.200s\" is also in %s; download or save both again",
                              tensors[i].file, tensors[i].name, tensors[i - 1].file);
         }
     }
@@ -82,14 +82,14 @@ static clf_status open_single(struct clf__checkpoint *checkpoint, const char *fo
     return sort_tensors(checkpoint);
 }
 
-/* A shard lies in the folder itself. */
+/* Returns 1 if a shard's name has no folder: shards must be in the folder of the index. */
 static int is_plain_name(const char *name)
 {
     return name[0] != '\0' && strchr(name, '/') == NULL && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 }
 
-/* Whether transformers may tie a matrix to another one. An index may name such a matrix though no shard holds
- * it, or not name the copy in a shard; loading the model fails where a needed matrix is missing. */
+/* Returns 1 if transformers may tie a matrix to another one. An index may name a tied matrix that no shard
+ * holds, or omit one that a shard holds; loading the model fails if a required matrix is missing. */
 static int may_be_tied(const char *name)
 {
     static const char *const endings[] = {"shared.weight", "embed_tokens.weight", "lm_head.weight",
@@ -136,7 +136,7 @@ static clf_status open_indexed(struct clf__checkpoint *checkpoint, const char *f
     const json_t *weight_map = json_object_get(index->root, "weight_map");
     if (!json_is_object(weight_map) || json_object_size(weight_map) == 0) {
         return clf__fail(CLF_FORMAT,
-                         "%s: \"weight_map\" is no object with tensors; download or save it again",
+                         "%s: \"weight_map\" is not an object with tensors; download or save it again",
                          index->path);
     }
     const char *name;
@@ -174,7 +174,7 @@ static clf_status open_with_index(struct clf__checkpoint *checkpoint, const char
     return status;
 }
 
-/* The first of a format's two files that is in the folder; *found: there is one. */
+/* Opens the first of a format's two files that exists in the folder; *found is set to 1 if there is one. */
 static clf_status open_format(struct clf__checkpoint *checkpoint, const char *folder, int *found)
 {
     const char *const names[] = {checkpoint->format->file, checkpoint->format->index};
@@ -190,7 +190,7 @@ static clf_status open_format(struct clf__checkpoint *checkpoint, const char *fo
     return CLF_OK;
 }
 
-/* name NULL: the weights of a model folder, in one file or several. */
+/* name NULL: the weights of a model folder, in one file or several shards. */
 static clf_status open_folder(struct clf__checkpoint *checkpoint, const char *folder, const char *name)
 {
     checkpoint->format = &formats[0];
@@ -209,11 +209,10 @@ static clf_status open_folder(struct clf__checkpoint *checkpoint, const char *fo
             return CLF_OK;
         }
     }
-    return clf__fail(
-        CLF_FILE,
-        "%s: no such file, and neither model.safetensors.index.json nor pytorch_model.bin beside it; "
-        "download it, or save the model again",
-        checkpoint->path);
+    return clf__fail(CLF_FILE,
+                     "%s: no such file, and no model.safetensors.index.json or pytorch_model.bin in the "
+                     "folder; download it, or save the model again",
+                     checkpoint->path);
 }
 
 clf_status clf__checkpoint_open(struct clf__checkpoint **out, const char *folder)
@@ -233,7 +232,7 @@ clf_status clf__checkpoint_open_file(struct clf__checkpoint **out, const char *f
     return status;
 }
 
-/* One file, wherever it lies. */
+/* Opens a single file at any path. */
 static clf_status open_file(struct clf__checkpoint *checkpoint, const char *path, file_opener *open)
 {
     CLF__TRY(clf__copy_string(&checkpoint->path, path));

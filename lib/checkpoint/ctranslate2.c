@@ -1,5 +1,5 @@
-/* model.bin of CTranslate2: variables one after the other, without alignment, then aliases (its
- * models/model.cc and specs/model_spec.py). */
+/* CTranslate2's model.bin: variables without alignment, then aliases (CTranslate2's models/model.cc and
+ * specs/model_spec.py). */
 #include <string.h>
 
 #include "base/memory.h"
@@ -9,10 +9,10 @@
 
 enum { LATEST_VERSION = 6, MAX_VARIABLES = 1 << 15 };
 
-/* int16 weights of version 1 have no scale in the file. */
+/* The scale of int16 weights in version 1, which has no scales in the file. */
 static const float old_int16_scale = 1000.0f;
 
-/* By the byte in the file, from version 4 on. */
+/* Types by their code in the file, from version 4 on. */
 static const char *const types[] = {"F32", "I8", "I16", "I32", "F16", "BF16"};
 
 struct reader {
@@ -31,14 +31,14 @@ static clf_status damaged(const struct reader *reader, const char *what)
 static clf_status read_bytes(struct reader *reader, void *target, size_t size)
 {
     if (size > reader->shard->file.size - reader->at) {
-        return damaged(reader, "it ends inside its list of variables");
+        return damaged(reader, "the list of variables is truncated");
     }
     CLF__TRY(clf__file_read_at(&reader->shard->file, reader->at, target, size));
     reader->at += size;
     return CLF_OK;
 }
 
-/* A number of 1, 2 or 4 bytes. */
+/* Reads a number of 1, 2 or 4 bytes. */
 static clf_status read_number(struct reader *reader, size_t size, uint32_t *out)
 {
     uint8_t bytes[4] = {0};
@@ -55,7 +55,7 @@ static clf_status read_name(struct reader *reader, const char **out)
     CLF__TRY(read_number(reader, 2, &length));
     CLF__TRY(read_bytes(reader, name, length));
     if (length == 0 || memchr(name, '\0', length) != name + length - 1) {
-        return damaged(reader, "a name does not end where its length says");
+        return damaged(reader, "the length of a name is wrong");
     }
     struct clf__names *names = &reader->shard->name_list;
     CLF__TRY(clf__names_add(names, name));
@@ -70,8 +70,8 @@ static clf_status read_specification(struct reader *reader)
     CLF__TRY(read_number(reader, 4, &version));
     if (version < 1 || version > LATEST_VERSION) {
         return clf__fail(version == 0 || version > 1000 ? CLF_FORMAT : CLF_UNSUPPORTED,
-                         "%s: begins with %u, which is no version of CTranslate2's format from 1 to %d; "
-                         "download it again, or convert the model with a release that is known",
+                         "%s: begins with %u, which is not a version of CTranslate2's format from 1 to %d; "
+                         "download it again, or convert the model with a supported release",
                          shard->path, version, LATEST_VERSION);
     }
     shard->specification = (struct clf__specification){.name = "", .version = (int)version};
@@ -96,13 +96,13 @@ static clf_status read_shape(struct reader *reader, struct clf__stored_tensor *t
         CLF__TRY(read_number(reader, 4, &extent));
         tensor->shape[i] = extent;
         if (__builtin_mul_overflow(*elements, (uint64_t)extent, elements)) {
-            return damaged(reader, "a variable's shape is larger than any file");
+            return damaged(reader, "the shape of a variable is larger than any file");
         }
     }
     return CLF_OK;
 }
 
-/* Its type and size: before version 4 an element's width tells the type. */
+/* Reads type and size; before version 4 the size of an element determines its type. */
 static clf_status read_type(struct reader *reader, struct clf__stored_tensor *tensor, uint64_t elements)
 {
     static const char *const by_width[] = {NULL, "I8", "I16", NULL, "F32"};
@@ -123,12 +123,12 @@ static clf_status read_type(struct reader *reader, struct clf__stored_tensor *te
     tensor->type = type->storage;
     uint64_t bytes = reader->shard->specification.version >= 4 ? size : size * type->bytes;
     if (bytes / type->bytes != elements || bytes % type->bytes != 0) {
-        return damaged(reader, "a variable's size and shape do not agree");
+        return damaged(reader, "the size and shape of a variable do not agree");
     }
     tensor->size = (size_t)bytes;
     tensor->offset = reader->at;
     if (bytes > reader->shard->file.size - reader->at) {
-        return damaged(reader, "it ends inside a variable's values");
+        return damaged(reader, "the values of a variable are truncated");
     }
     reader->at += bytes;
     return CLF_OK;
@@ -145,8 +145,7 @@ static clf_status add(struct reader *reader, const struct clf__stored_tensor *te
 static clf_status read_count(struct reader *reader, uint32_t *count)
 {
     CLF__TRY(read_number(reader, 4, count));
-    return *count <= MAX_VARIABLES ? CLF_OK
-                                   : damaged(reader, "it says that it holds more than 32,768 variables");
+    return *count <= MAX_VARIABLES ? CLF_OK : damaged(reader, "it declares more than 32,768 variables");
 }
 
 static clf_status read_variables(struct reader *reader)
@@ -164,7 +163,7 @@ static clf_status read_variables(struct reader *reader)
     return CLF_OK;
 }
 
-/* Version 1 has no scales; later all quantized weights have some. */
+/* Version 1 has no scales; later versions require scales for quantized weights. */
 static clf_status check_scales(const struct reader *reader)
 {
     for (int i = reader->shard->first; i < reader->list->count; i++) {
@@ -180,7 +179,7 @@ static clf_status check_scales(const struct reader *reader)
     return CLF_OK;
 }
 
-/* Another name of a variable, whose scales it has too. */
+/* Reads alternative names of variables; an alias also has the scales of its variable. */
 static clf_status read_aliases(struct reader *reader)
 {
     int variables = reader->list->count - reader->shard->first;
@@ -194,9 +193,10 @@ static clf_status read_aliases(struct reader *reader)
             variables > 0 ? reader->list->items + reader->shard->first : NULL;
         const struct clf__stored_tensor *variable = clf__quantized_find(first, variables, name);
         if (variable == NULL) {
-            return clf__fail(CLF_FORMAT,
-                             "%s: says that \"%.200s\" is \"%.200s\", which is not there; download it again",
-                             reader->shard->path, alias, name);
+            return clf__fail(
+                CLF_FORMAT,
+                "%s: declares \"%.200s\" as an alias of \"%.200s\", which does not exist; download it again",
+                reader->shard->path, alias, name);
         }
         struct clf__stored_tensor tensor = *variable;
         tensor.name = alias;
@@ -218,5 +218,5 @@ clf_status clf__ctranslate2_open(struct clf__shard *shard, struct clf__tensor_li
         CLF__TRY(read_aliases(&reader));
     }
     shard->count = list->count - shard->first;
-    return reader.at == shard->file.size ? CLF_OK : damaged(&reader, "something follows its variables");
+    return reader.at == shard->file.size ? CLF_OK : damaged(&reader, "data follows the variables");
 }

@@ -1,4 +1,4 @@
-/* The formats of files of weights: each opens one file and lists its tensors. */
+/* Formats of weights files: each opens one file and lists its tensors. */
 #ifndef CLF_CHECKPOINT_FORMAT_H
 #define CLF_CHECKPOINT_FORMAT_H
 
@@ -11,20 +11,20 @@ struct clf__shard {
     char *name; /* inside the folder */
     char *path;
     struct clf__file file;
-    json_t *header;              /* of safetensors: owns the tensors' names; of torch's: metadata alone */
-    char *names;                 /* of torch's: the tensors' names, one after the other */
+    json_t *header;              /* safetensors: owns the tensors' names; torch files: only metadata */
+    char *names;                 /* torch files: the tensors' names, concatenated */
     struct clf__names name_list; /* of the others */
     struct clf__specification specification;
     int first, count;
 };
 
-/* The tensors of all files; those of a shard stand together until they are sorted. */
+/* The tensors of all files; the tensors of a shard are adjacent until the list is sorted. */
 struct clf__tensor_list {
     struct clf__stored_tensor *items;
     int count;
 };
 
-/* Open shard->path and add its tensors. What they leave on failure the shard owns. */
+/* Each opens shard->path and adds its tensors. After a failure the caller closes the shard. */
 clf_status clf__safetensors_open(struct clf__shard *shard, struct clf__tensor_list *list);
 clf_status clf__pytorch_open(struct clf__shard *shard, struct clf__tensor_list *list);
 clf_status clf__ctranslate2_open(struct clf__shard *shard, struct clf__tensor_list *list);

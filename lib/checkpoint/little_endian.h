@@ -1,4 +1,4 @@
-/* Little-endian numbers at any address; compilers make one load of each. */
+/* Reads little-endian numbers at any address; compilers emit a single load. */
 #ifndef CLF_CHECKPOINT_LITTLE_ENDIAN_H
 #define CLF_CHECKPOINT_LITTLE_ENDIAN_H
 

@@ -11,13 +11,13 @@
 static const char options_name[] = "special:model.yml";
 enum { MOST_OPTIONS = 1 << 20, MOST_VALUES = 1 << 14 };
 
-/* What becomes of an item by its type. */
+/* Element types of items. */
 static const struct type {
     uint64_t code;
-    const char *name; /* as in safetensors, where it is there too */
+    const char *name; /* the safetensors name, if safetensors has the type */
     enum clf__storage storage;
     int bytes;
-    int is_quantized; /* its scale stands behind the values, which lie transposed but for embeddings */
+    int is_quantized; /* the scale follows the values, which are stored transposed except for embeddings */
 } types[] = {
     {CLF__MARIAN_FLOAT16, "F16", CLF__STORED_F16, 2, 0},
     {CLF__MARIAN_FLOAT32, "F32", CLF__STORED_F32, 4, 0},
@@ -41,24 +41,24 @@ static const struct type *find_type(uint64_t code)
 static clf_status refuse_type(const struct clf__file *file, const struct clf__marian_item *item)
 {
     return clf__fail(CLF_UNSUPPORTED,
-                     "%s: tensor \"%.200s\" has type 0x%llx, which is laid out for one processor or unknown; "
+                     "%s: tensor \"%.200s\" has type 0x%llx, which is specific to one processor or unknown; "
                      "convert the model with --gemm-type float32 or intgemm8",
                      file->path, item->name, (unsigned long long)item->type);
 }
 
-/* The options, and the scales that Marian's own kernels give activations. */
+/* Returns 1 for the options and for activation scales, which only Marian's own kernels read. */
 static int is_left_out(const char *name)
 {
     return strcmp(name, options_name) == 0 || clf__ends_with(name, "_QuantMultA");
 }
 
-/* One row a word: never turned. */
+/* Returns 1 for embeddings, which have one row per word and are not transposed. */
 static int is_embedding(const char *name)
 {
     return strstr(name, "Wemb") != NULL || strcmp(name, "Wpos") == 0 || clf__ends_with(name, "_Wt");
 }
 
-/* Rows become columns: the values lie so already, or are read in strides. */
+/* Transposes the shape: quantized values are stored transposed, other values get strides. */
 static void turn(struct clf__stored_tensor *tensor, int lies_turned)
 {
     int64_t inputs = tensor->shape[0], outputs = tensor->shape[1];
@@ -95,7 +95,7 @@ static clf_status add_tensor(struct clf__stored_tensor *tensor, const struct clf
     uint64_t behind = type->is_quantized ? sizeof(float) : 0;
     if (item->size < behind || bytes > item->size - behind) {
         return clf__fail(CLF_FORMAT,
-                         "%s: tensor \"%.200s\" has fewer bytes than its shape asks for; download it again",
+                         "%s: tensor \"%.200s\" has fewer bytes than its shape requires; download it again",
                          shard->path, item->name);
     }
     tensor->size = (size_t)bytes;
@@ -105,8 +105,8 @@ static clf_status add_tensor(struct clf__stored_tensor *tensor, const struct clf
     int is_turned = item->dimensions == 2 && item->shape[0] > 1 && !is_embedding(item->name);
     if (behind > 0 && clf__ends_with(item->name, "_Wt")) {
         return clf__fail(CLF_UNSUPPORTED,
-                         "%s: tensor \"%.200s\" is quantized, of which no model was seen; convert the model "
-                         "with --gemm-type float32",
+                         "%s: tensor \"%.200s\" is quantized in an untested layout; convert the model with "
+                         "--gemm-type float32",
                          shard->path, item->name);
     }
     if (is_turned) {
@@ -140,13 +140,13 @@ static clf_status read_options(json_t **out, const struct clf__file *file,
 {
     const struct clf__marian_item *item = clf__marian_items_find(items, options_name);
     if (item == NULL || item->type != CLF__MARIAN_INT8) {
-        return clf__fail(CLF_UNSUPPORTED,
-                         "%s: holds no options (%s), as only very old models of Marian's; save it with a "
-                         "newer Marian",
-                         file->path, options_name);
+        return clf__fail(
+            CLF_UNSUPPORTED,
+            "%s: holds no options (%s), like models of very old Marian versions; save it with a newer Marian",
+            file->path, options_name);
     }
     if (item->size > MOST_OPTIONS) {
-        return clf__fail(CLF_FORMAT, "%s: %s has %llu bytes, more than options have", file->path,
+        return clf__fail(CLF_FORMAT, "%s: %s has %llu bytes, more than options can have", file->path,
                          options_name, (unsigned long long)item->size);
     }
     char *text, *what = NULL;

@@ -10,7 +10,7 @@
 
 enum { MOST_CONFIGURATION = 1 << 20, MOST_VALUES = 1 << 14 };
 
-/* The folder while its files are looked at. */
+/* A folder during the search for its files. */
 struct search {
     const char *path;
     struct clf__names names;
@@ -31,7 +31,7 @@ static int ends_with_any(const char *name, const char *const *ends)
     return 0;
 }
 
-/* --- By a configuration. --- */
+/* --- With a configuration file. --- */
 
 int clf__marian_is_configuration(const char *name)
 {
@@ -39,7 +39,7 @@ int clf__marian_is_configuration(const char *name)
     return ends_with_any(name, ends) && (begins_with(name, "config") || strstr(name, "decoder.") != NULL);
 }
 
-/* The first configuration that names models. */
+/* Reads the first configuration that names models. */
 static clf_status read_configuration(struct clf__marian_folder *out, const struct search *search)
 {
     for (int i = 0; i < search->names.count && out->decoding == NULL; i++) {
@@ -64,7 +64,7 @@ static clf_status read_configuration(struct clf__marian_folder *out, const struc
     return CLF_OK;
 }
 
-/* Value `index` of a key that holds one or a list; NULL where there are fewer. */
+/* Returns value `index` of a key with a single value or a list; NULL if there are fewer. */
 static const char *value_at(const json_t *object, const char *key, size_t index)
 {
     const json_t *value = json_object_get(object, key);
@@ -73,7 +73,8 @@ static const char *value_at(const json_t *object, const char *key, size_t index)
                                 : NULL;
 }
 
-/* A path beside the configuration. An absolute one is another machine's, so that its name alone counts. */
+/* Builds a path relative to the configuration. An absolute path was valid on another machine, so only its
+ * last component is used. */
 static clf_status join_said(char **out, const char *folder, const char *said)
 {
     const char *slash = said[0] == '/' ? strrchr(said, '/') : NULL;
@@ -87,16 +88,16 @@ static clf_status take_said(struct clf__marian_folder *out, const struct search 
     const char *target = value_at(out->decoding, "vocabs", 1);
     const char *shortlist = value_at(out->decoding, "shortlist", 0);
     if (model == NULL || source == NULL || target == NULL) {
-        return clf__fail(CLF_FORMAT,
-                         "%s: its configuration names no model in \"models\" and two vocabularies in "
-                         "\"vocabs\"",
-                         search->path);
+        return clf__fail(
+            CLF_FORMAT,
+            "%s: the configuration does not name a model in \"models\" and two vocabularies in \"vocabs\"",
+            search->path);
     }
     if (value_at(out->decoding, "models", 1) != NULL || value_at(out->decoding, "vocabs", 2) != NULL) {
-        return clf__fail(CLF_UNSUPPORTED,
-                         "%s: its configuration names several models or sources that work together; one "
-                         "model and one source are supported",
-                         search->path);
+        return clf__fail(
+            CLF_UNSUPPORTED,
+            "%s: the configuration names several models or sources; one model and one source are supported",
+            search->path);
     }
     CLF__TRY(join_said(&out->model, search->path, model));
     CLF__TRY(join_said(&out->source_words, search->path, source));
@@ -107,7 +108,7 @@ static clf_status take_said(struct clf__marian_folder *out, const struct search 
 
 /* --- By names. --- */
 
-/* The one name that begins and ends so; several are refused. *out is NULL where there is none. */
+/* Finds the only name with a prefix and a suffix; several are an error. *out is NULL if there is none. */
 static clf_status find_one(const char **out, const struct search *search, const char *start,
                            const char *const *ends)
 {
@@ -119,8 +120,8 @@ static clf_status find_one(const char **out, const struct search *search, const 
         }
         if (*out != NULL) {
             return clf__fail(CLF_FORMAT,
-                             "%s: holds both %.100s and %.100s; say in a config.yml (models, vocabs) which "
-                             "one it is, or take one away",
+                             "%s: holds both %.100s and %.100s; name one in a config.yml (models, vocabs), "
+                             "or remove the other",
                              search->path, *out, name);
         }
         *out = name;
@@ -132,7 +133,7 @@ static const char *const archives[] = {".npz", NULL}, *const containers[] = {".b
 static const char *const texts[] = {".s2t", NULL}, *const packed_texts[] = {".s2t.gz", NULL};
 static const char *const vocabularies[] = {".spm", ".yml", ".yaml", ".json", ".txt", NULL};
 
-/* A container by its first bytes too: others call their files model.bin. */
+/* model.bin is checked by its first bytes, because other engines use the same name. */
 static clf_status find_model(struct clf__marian_folder *out, const struct search *search)
 {
     const char *name;
@@ -179,7 +180,7 @@ static clf_status find_named(struct clf__marian_folder *out, const struct search
     }
     if (out->source_words == NULL || out->target_words == NULL) {
         return clf__fail(CLF_FILE,
-                         "%s: is missing its vocabulary: vocab*.spm, or srcvocab*.spm and trgvocab*.spm; "
+                         "%s: the vocabulary is missing (vocab*.spm, or srcvocab*.spm and trgvocab*.spm); "
                          "download it too (unpacked, if it ends in .gz)",
                          search->path);
     }

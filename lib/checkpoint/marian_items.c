@@ -1,5 +1,5 @@
-/* The container is that of marian-dev's src/common/binary.cpp; NumPy's format is NumPy Enhancement Proposal
- * 1's, in the archives of numpy.savez(). */
+/* Reads the container of marian-dev's src/common/binary.cpp, and archives of numpy.savez() in the format of
+ * NumPy Enhancement Proposal 1. */
 #include "checkpoint/marian_items.h"
 
 #include <stdlib.h>
@@ -9,17 +9,17 @@
 #include "checkpoint/little_endian.h"
 #include "checkpoint/zip.h"
 
-/* Version and count; of an item the lengths of its name, shape and data, and its type. */
+/* The head has version and count; an item has the lengths of its name, shape and data, and its type. */
 enum { HEAD_BYTES = 16, ITEM_BYTES = 32, MOST_ITEMS = 1 << 16, MOST_NAME = 256, MOST_PADDING = 4096 };
 enum { ENCRYPTED_VERSION = 2 };
 
 static clf_status damaged(const struct clf__file *file, const char *what)
 {
-    return clf__fail(CLF_FORMAT, "%s: is no Marian model or is damaged (%s); download it again", file->path,
-                     what);
+    return clf__fail(CLF_FORMAT, "%s: is not a Marian model or is damaged (%s); download it again",
+                     file->path, what);
 }
 
-/* A part of the file that is read at once. */
+/* Reads a part of the file at once. */
 static clf_status read_part(uint8_t **out, const struct clf__file *file, uint64_t offset, uint64_t size)
 {
     *out = NULL;
@@ -37,7 +37,7 @@ static clf_status read_part(uint8_t **out, const struct clf__file *file, uint64_
 
 /* --- The container. --- */
 
-/* The lengths that its items' heads say. */
+/* Lengths from the items' headers. */
 struct lengths {
     uint64_t names, shapes;
 };
@@ -55,7 +55,7 @@ static clf_status read_heads(struct clf__marian_items *out, struct lengths *leng
             return damaged(file, "the head of an item");
         }
         item->dimensions = (int)shape;
-        item->offset = name; /* until the names are read */
+        item->offset = name; /* length of the name until the names are read */
         lengths->names += name;
         lengths->shapes += 4 * shape;
     }
@@ -93,7 +93,7 @@ static clf_status read_shapes(struct clf__marian_items *out, const uint8_t *byte
     return CLF_OK;
 }
 
-/* Blocks lie back to back, and the last ends with the file. */
+/* Blocks are adjacent, and the last block ends at the end of the file. */
 static clf_status place_items(struct clf__marian_items *out, uint64_t at, const struct clf__file *file)
 {
     uint8_t *padding;
@@ -112,7 +112,7 @@ static clf_status place_items(struct clf__marian_items *out, uint64_t at, const 
         item->offset = at;
         at += item->size;
     }
-    return at == file->size ? CLF_OK : damaged(file, "bytes are left behind its last item");
+    return at == file->size ? CLF_OK : damaged(file, "data follows the last item");
 }
 
 static clf_status fill_container(struct clf__marian_items *out, const uint8_t *heads,
@@ -163,10 +163,10 @@ static clf_status read_container(struct clf__marian_items *out, const struct clf
 
 /* --- NumPy archives. --- */
 
-/* Up to the text of a header. */
+/* Sizes before the text of a header. */
 enum { NPY_PREFIX = 10, NPY_LONG_PREFIX = 12, MOST_NPY_HEADER = 1 << 12 };
 
-/* Behind a key of the header's dictionary, or NULL. */
+/* Returns the position after a key of the header's dictionary, or NULL. */
 static const char *npy_value(const char *header, const char *key)
 {
     const char *found = strstr(header, key);
@@ -209,7 +209,7 @@ static clf_status read_npy_header(struct clf__marian_item *item, const char *hea
         }
     }
     if (order == NULL || strncmp(order, "False", strlen("False")) != 0) {
-        return clf__fail(CLF_UNSUPPORTED, "%s: array \"%.200s\" is in Fortran order, which is not read",
+        return clf__fail(CLF_UNSUPPORTED, "%s: array \"%.200s\" is in Fortran order, which is not supported",
                          file->path, item->name);
     }
     return npy_shape(item, npy_value(header, "'shape'"), file);

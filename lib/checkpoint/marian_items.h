@@ -1,18 +1,18 @@
-/* What lies where in a file of Marian's, whichever of its two containers it is. */
+/* Positions of the items in a Marian file of either container format. */
 #ifndef CLF_CHECKPOINT_MARIAN_ITEMS_H
 #define CLF_CHECKPOINT_MARIAN_ITEMS_H
 
 #include "base/file.h"
 #include "checkpoint/stored_tensor.h"
 
-/* Types of elements; those above 0x1000 are Marian's own, with the size in the low byte. */
+/* Element types; types above 0x1000 are specific to Marian, with the size in the low byte. */
 enum clf__marian_type {
     CLF__MARIAN_INT8 = 0x101,
     CLF__MARIAN_FLOAT16 = 0x402,
     CLF__MARIAN_FLOAT32 = 0x404,
     CLF__MARIAN_FLOAT64 = 0x408,
-    /* Quantized matrices, stored transposed, and their one scale behind them: of the fork that Bergamot and
-     * Firefox use, and of marian-dev. */
+    /* Quantized matrices, stored transposed and followed by one scale; types of the Bergamot and Firefox fork
+     * and of marian-dev. */
     CLF__MARIAN_FORK_INTGEMM8 = 0x4101,
     CLF__MARIAN_FORK_INTGEMM16 = 0x4102,
     CLF__MARIAN_INTGEMM8 = 0x10001,
@@ -24,7 +24,7 @@ struct clf__marian_item {
     uint64_t type;
     int dimensions;
     int64_t shape[CLF__TENSOR_DIMENSIONS];
-    uint64_t offset, size; /* of its bytes in the file; padding counted */
+    uint64_t offset, size; /* of the data in the file, including padding */
 };
 
 struct clf__marian_items {
@@ -33,12 +33,12 @@ struct clf__marian_items {
     int count;
 };
 
-/* Reads where all items of an open file are: every position lies inside the file. A file that begins as a zip
- * archive is a NumPy archive, any other the container. */
+/* Reads the positions of all items of an open file; every position is inside the file. A file that starts
+ * like a zip archive is read as a NumPy archive, any other as the container. */
 clf_status clf__marian_items_read(struct clf__marian_items *out, const struct clf__file *file);
 void clf__marian_items_free(struct clf__marian_items *items);
 
-/* NULL where there is none. */
+/* Returns NULL if there is no such item. */
 const struct clf__marian_item *clf__marian_items_find(const struct clf__marian_items *items,
                                                       const char *name);
 

@@ -1,5 +1,5 @@
-/* A machine for the part of Python's pickle protocol 2 (PEP 307, and the comments of Python's pickletools)
- * that a state dict takes. */
+/* An interpreter for the part of Python's pickle protocol 2 (PEP 307 and the comments of Python's
+ * pickletools) that state dicts use. */
 #include "checkpoint/pickle_machine.h"
 
 #include <stdio.h>
@@ -33,7 +33,7 @@ static const struct {
 };
 enum { GLOBALS = sizeof globals / sizeof *globals };
 
-/* (storage, offset, sizes, strides), then requires_grad and hooks, which are not read */
+/* Arguments: (storage, offset, sizes, strides, requires_grad, hooks); the last two are ignored. */
 static clf_status rebuild_tensor(struct clf__pickle_machine *machine, int arguments)
 {
     int parts[TENSOR_PARTS], strides;
@@ -43,7 +43,7 @@ static clf_status rebuild_tensor(struct clf__pickle_machine *machine, int argume
         !clf__pickle_number(machine, parts[1], &tensor.offset) || tensor.offset < 0 ||
         !clf__pickle_numbers(machine, parts[2], tensor.shape, &tensor.dimensions) ||
         !clf__pickle_numbers(machine, parts[3], tensor.strides, &strides) || strides != tensor.dimensions) {
-        return clf__pickle_damaged(machine, "a tensor is not described as torch does");
+        return clf__pickle_damaged(machine, "the arguments of a tensor are invalid");
     }
     const struct clf__pickle_node *storage = &machine->nodes[parts[0]];
     tensor.type = storage->as.storage.type;
@@ -60,7 +60,7 @@ static clf_status rebuild_tensor(struct clf__pickle_machine *machine, int argume
                                                                .as.tensor = machine->tensor_count++});
 }
 
-/* OrderedDict(), or as Python 2 pickles it with its items: OrderedDict([[key, value], ...]). */
+/* OrderedDict() or, as pickled by Python 2, OrderedDict([[key, value], ...]). */
 static clf_status make_ordered_dict(struct clf__pickle_machine *machine, int arguments)
 {
     int items, pair[2];
@@ -91,7 +91,7 @@ static clf_status reduce(struct clf__pickle_machine *machine, int none)
     CLF__TRY(clf__pickle_pop(machine, &arguments));
     CLF__TRY(clf__pickle_pop(machine, &callable));
     if (machine->nodes[callable].kind != CLF__PICKLE_GLOBAL) {
-        return clf__pickle_refuse(machine, "a call of what is no function");
+        return clf__pickle_refuse(machine, "a call of a value that is not a function");
     }
     switch (machine->nodes[callable].as.global) {
     case ORDERED_DICT:
@@ -107,11 +107,11 @@ static clf_status reduce(struct clf__pickle_machine *machine, int none)
         return clf__pickle_push(machine, machine->nodes[tensor]);
     case FIRST_STORAGE:
     default:
-        return clf__pickle_refuse(machine, "a storage that is made in place");
+        return clf__pickle_refuse(machine, "a storage constructed in place");
     }
 }
 
-/* The part of a storage that a view of torch before 0.4 uses: (its key, offset, elements), or None. */
+/* Reads the part of a storage that a view of torch before 0.4 uses: (key, offset, elements), or None. */
 static int read_view(const struct clf__pickle_machine *machine, int view, struct clf__pickle_node *storage)
 {
     int parts[VIEW_PARTS];
@@ -130,7 +130,7 @@ static int read_view(const struct clf__pickle_machine *machine, int view, struct
     return 1;
 }
 
-/* ("storage", its class, its key, the device, how many elements), and before torch 1.6 the view. */
+/* Arguments: ("storage", class, key, device, number of elements), and before torch 1.6 the view. */
 static clf_status load_storage(struct clf__pickle_machine *machine, int none)
 {
     (void)none;
@@ -138,7 +138,7 @@ static clf_status load_storage(struct clf__pickle_machine *machine, int none)
     int64_t elements;
     CLF__TRY(clf__pickle_pop(machine, &id));
     if (!clf__pickle_parts(machine, id, parts, STORAGE_PARTS)) {
-        return clf__pickle_damaged(machine, "a storage is not described as torch does");
+        return clf__pickle_damaged(machine, "the arguments of a storage are invalid");
     }
     const struct clf__pickle_node *word = &machine->nodes[parts[0]], *class = &machine->nodes[parts[1]],
                                   *key = &machine->nodes[parts[2]];
@@ -146,7 +146,7 @@ static clf_status load_storage(struct clf__pickle_machine *machine, int none)
         memcmp(word->as.text.bytes, "storage", word->as.text.size) != 0 ||
         class->kind != CLF__PICKLE_GLOBAL || class->as.global < FIRST_STORAGE ||
         key->kind != CLF__PICKLE_TEXT || !clf__pickle_number(machine, parts[4], &elements) || elements < 0) {
-        return clf__pickle_damaged(machine, "a storage is not described as torch does");
+        return clf__pickle_damaged(machine, "the arguments of a storage are invalid");
     }
     struct clf__pickle_node storage = {.kind = CLF__PICKLE_STORAGE, .first = -1, .last = -1};
     storage.as.storage.type = clf__element_type_find(globals[class->as.global].element);
@@ -154,12 +154,12 @@ static clf_status load_storage(struct clf__pickle_machine *machine, int none)
     storage.as.storage.elements = storage.as.storage.view_elements = elements;
     if (clf__pickle_parts(machine, id, parts, STORAGE_PARTS + 1) &&
         !read_view(machine, parts[STORAGE_PARTS], &storage)) {
-        return clf__pickle_damaged(machine, "a view of a storage is not described as torch does");
+        return clf__pickle_damaged(machine, "the arguments of a view of a storage are invalid");
     }
     return clf__pickle_push(machine, storage);
 }
 
-/* Adds what lies above the last mark, or `count` values, to the value under it. */
+/* Adds the values above the last mark, or the top `count` values, to the value below them. */
 static clf_status add_to(struct clf__pickle_machine *machine, enum clf__pickle_kind kind, int count)
 {
     if (count < 0) {
@@ -174,8 +174,9 @@ static clf_status add_to(struct clf__pickle_machine *machine, enum clf__pickle_k
     }
     int first = machine->depth - count, holder = machine->stack[first - 1];
     if (machine->nodes[holder].kind != kind) {
-        return clf__pickle_damaged(machine, kind == CLF__PICKLE_DICT ? "what gets a key is no dict"
-                                                                     : "what gets a value is no list");
+        return clf__pickle_damaged(machine, kind == CLF__PICKLE_DICT
+                                                ? "items are added to a value that is not a dict"
+                                                : "items are added to a value that is not a list");
     }
     for (int i = first; i < machine->depth; i++) {
         CLF__TRY(clf__pickle_add_cell(machine, holder, machine->stack[i]));
@@ -194,7 +195,7 @@ static clf_status add_to_dict(struct clf__pickle_machine *machine, int count)
     return add_to(machine, CLF__PICKLE_DICT, count);
 }
 
-/* The next `size` bytes. */
+/* Takes the next `size` bytes. */
 static clf_status take(struct clf__pickle_machine *machine, const uint8_t **out, size_t size)
 {
     if (size > (size_t)(machine->end - machine->bytes)) {
@@ -212,7 +213,7 @@ static clf_status push_number(struct clf__pickle_machine *machine, int64_t numbe
         (struct clf__pickle_node){.kind = CLF__PICKLE_NUMBER, .first = -1, .last = -1, .as.number = number});
 }
 
-/* A little-endian number, in two's complement where it has a sign. */
+/* Reads a little-endian number, in two's complement if it is signed. */
 static clf_status read_number(struct clf__pickle_machine *machine, size_t size, int has_sign)
 {
     const uint8_t *bytes = NULL;
@@ -299,12 +300,12 @@ static clf_status memo_index(struct clf__pickle_machine *machine, int bytes, uin
     return CLF_OK;
 }
 
-static clf_status remember(struct clf__pickle_machine *machine, int bytes)
+static clf_status memoize(struct clf__pickle_machine *machine, int bytes)
 {
     uint32_t index = 0;
     CLF__TRY(memo_index(machine, bytes, &index));
     if (clf__pickle_above_mark(machine) < 1 || index >= MAX_MEMO) {
-        return clf__pickle_damaged(machine, "a value to remember is missing");
+        return clf__pickle_damaged(machine, "a value to memoize is missing");
     }
     if ((int)index >= machine->memo_count) {
         int count = 2 * (int)index + 256;
@@ -323,7 +324,7 @@ static clf_status recall(struct clf__pickle_machine *machine, int bytes)
     uint32_t index = 0;
     CLF__TRY(memo_index(machine, bytes, &index));
     if (index >= (uint32_t)machine->memo_count || machine->memo[index] < 0) {
-        return clf__pickle_damaged(machine, "a value was never remembered");
+        return clf__pickle_damaged(machine, "a memo entry does not exist");
     }
     CLF__TRY(clf__grow(&machine->stack, machine->depth, &machine->stack_capacity, sizeof *machine->stack));
     machine->stack[machine->depth++] = machine->memo[index];
@@ -350,7 +351,7 @@ static clf_status gather_marked(struct clf__pickle_machine *machine, int none)
     return clf__pickle_gather(machine, count);
 }
 
-/* Attributes of an object, such as the versions of an OrderedDict's modules, are not needed. */
+/* Ignores attributes of objects, such as the module versions of an OrderedDict. */
 static clf_status build(struct clf__pickle_machine *machine, int none)
 {
     (void)none;
@@ -363,7 +364,7 @@ static clf_status load_real(struct clf__pickle_machine *machine, int size)
 {
     const uint8_t *bytes = NULL;
     CLF__TRY(take(machine, &bytes, (size_t)size));
-    return clf__pickle_push_empty(machine, CLF__PICKLE_NOTHING); /* no tensor is described by one */
+    return clf__pickle_push_empty(machine, CLF__PICKLE_NOTHING); /* not used by tensors */
 }
 
 static clf_status read_protocol(struct clf__pickle_machine *machine, int none)
@@ -374,7 +375,7 @@ static clf_status read_protocol(struct clf__pickle_machine *machine, int none)
     return *version == 2 ? CLF_OK : clf__pickle_refuse(machine, "another protocol than 2");
 }
 
-/* The opcodes by their names in Python's pickletools, each with what its function is told. */
+/* The opcodes with their names in Python's pickletools, and the argument of each function. */
 static const struct {
     clf_status (*run)(struct clf__pickle_machine *machine, int argument);
     int argument;
@@ -412,8 +413,8 @@ static const struct {
     {load_storage, 0, 'Q'},                   /* BINPERSID */
     {recall, 1, 'h'},                         /* BINGET */
     {recall, 4, 'j'},                         /* LONG_BINGET */
-    {remember, 1, 'q'},                       /* BINPUT */
-    {remember, 4, 'r'},                       /* LONG_BINPUT */
+    {memoize, 1, 'q'},                        /* BINPUT */
+    {memoize, 4, 'r'},                        /* LONG_BINPUT */
 };
 
 static clf_status step(struct clf__pickle_machine *machine, uint8_t code)
@@ -436,7 +437,7 @@ clf_status clf__pickle_run(struct clf__pickle_machine *machine)
         if (*opcode == '.') { /* STOP */
             return machine->depth == 1 && machine->mark_count == 0
                        ? CLF_OK
-                       : clf__pickle_damaged(machine, "it ends with another number of values than one");
+                       : clf__pickle_damaged(machine, "the final stack does not hold exactly one value");
         }
         CLF__TRY(step(machine, *opcode));
     }

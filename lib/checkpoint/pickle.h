@@ -1,4 +1,4 @@
-/* The tensors that a pickle of torch.save() describes, read without executing anything. */
+/* Reads the tensors that a torch.save() pickle describes without executing code. */
 #ifndef CLF_CHECKPOINT_PICKLE_H
 #define CLF_CHECKPOINT_PICKLE_H
 
@@ -8,13 +8,13 @@
 #include "base/status.h"
 #include "checkpoint/stored_tensor.h"
 
-/* Bytes of the pickle, not NUL-terminated. */
+/* Text in the pickle, not NUL-terminated. */
 struct clf__pickled_text {
     const char *bytes;
     size_t size;
 };
 
-/* The longest pickle in bytes; each byte needs at most about a hundred bytes of memory. */
+/* maximum size of a pickle in bytes; each byte needs at most about a hundred bytes of memory */
 enum { CLF__PICKLE_MOST = 1 << 22 };
 
 struct clf__pickled_tensor {
@@ -27,10 +27,10 @@ struct clf__pickled_tensor {
     int64_t shape[CLF__TENSOR_DIMENSIONS], strides[CLF__TENSOR_DIMENSIONS]; /* in elements */
 };
 
-/* Called with each tensor of the state dict; a failure ends the reading and is its result. */
+/* Called for each tensor of the state dict; a failure ends reading and is returned. */
 typedef clf_status clf__pickled_function(void *user, const struct clf__pickled_tensor *tensor);
 
-/* A whole number of a dict beside the state dict: "n_mels" of "dims". */
+/* An integer in a dict next to the state dict: "n_mels" of "dims". */
 struct clf__pickled_number {
     struct clf__pickled_text dict, name;
     int64_t value;
@@ -43,9 +43,9 @@ struct clf__pickled_functions {
     void *user;
 };
 
-/* Reads protocol 2 with the opcodes and globals of a state dict of tensors; any other is CLF_UNSUPPORTED,
- * named. A checkpoint of a training holds the state dict under one of torch's usual names. `path` is for the
- * messages. */
+/* Reads protocol 2 with the opcodes and globals of a state dict of tensors; others give CLF_UNSUPPORTED with
+ * their name. In a training checkpoint the state dict is found under one of torch's usual keys. `path` is
+ * used in messages. */
 clf_status clf__pickle_read(const uint8_t *bytes, size_t size, const char *path,
                             const struct clf__pickled_functions *functions);
 

@@ -9,11 +9,10 @@ clf_status clf__pickle_damaged(const struct clf__pickle_machine *machine, const 
 
 clf_status clf__pickle_refuse(const struct clf__pickle_machine *machine, const char *what)
 {
-    return clf__fail(
-        CLF_UNSUPPORTED,
-        "%s: its pickle holds %s, which no state dict of tensors has; load it with torch and save it as "
-        "safetensors",
-        machine->path, what);
+    return clf__fail(CLF_UNSUPPORTED,
+                     "%s: its pickle holds %s, which is not part of a state dict of tensors; load it with "
+                     "torch and save it as safetensors",
+                     machine->path, what);
 }
 
 clf_status clf__pickle_cut_off(const struct clf__pickle_machine *machine)
@@ -35,7 +34,7 @@ void clf__pickle_free(struct clf__pickle_machine *machine)
     *machine = (struct clf__pickle_machine){.path = machine->path};
 }
 
-/* Makes a node and pushes it. */
+/* Creates a node and pushes it. */
 clf_status clf__pickle_push(struct clf__pickle_machine *machine, struct clf__pickle_node node)
 {
     CLF__TRY(
@@ -51,7 +50,7 @@ clf_status clf__pickle_push_empty(struct clf__pickle_machine *machine, enum clf_
     return clf__pickle_push(machine, (struct clf__pickle_node){.kind = kind, .first = -1, .last = -1});
 }
 
-/* How many values lie above the last mark. */
+/* Returns the number of values above the last mark. */
 int clf__pickle_above_mark(const struct clf__pickle_machine *machine)
 {
     return machine->depth - (machine->mark_count > 0 ? machine->marks[machine->mark_count - 1] : 0);
@@ -68,7 +67,7 @@ clf_status clf__pickle_pop(struct clf__pickle_machine *machine, int *node)
 
 clf_status clf__pickle_add_cell(struct clf__pickle_machine *machine, int holder, int node)
 {
-    /* Without calls that copy lists, a pickle makes at most one cell for each of its bytes. */
+    /* Without calls that copy lists, a pickle creates at most one cell per byte. */
     if (machine->cell_count >= 2 * CLF__PICKLE_MOST) {
         return clf__pickle_refuse(machine, "lists that it copies too often");
     }
@@ -86,7 +85,7 @@ clf_status clf__pickle_add_cell(struct clf__pickle_machine *machine, int holder,
     return CLF_OK;
 }
 
-/* Replaces the uppermost `count` values by a node that holds them. */
+/* Replaces the top `count` values by a node that holds them. */
 clf_status clf__pickle_gather(struct clf__pickle_machine *machine, int count)
 {
     if (clf__pickle_above_mark(machine) < count) {
@@ -103,7 +102,7 @@ clf_status clf__pickle_gather(struct clf__pickle_machine *machine, int count)
     return CLF_OK;
 }
 
-/* The nodes that a sequence holds, `count` of them at least. */
+/* Writes the first `count` nodes of a sequence. */
 int clf__pickle_parts(const struct clf__pickle_machine *machine, int holder, int *parts, int count)
 {
     const struct clf__pickle_node *node = &machine->nodes[holder];
@@ -123,7 +122,7 @@ int clf__pickle_number(const struct clf__pickle_machine *machine, int node, int6
     return machine->nodes[node].kind == CLF__PICKLE_NUMBER;
 }
 
-/* A shape or strides: `dimensions` of them at most. */
+/* Reads a shape or strides of at most `dimensions` numbers. */
 int clf__pickle_numbers(const struct clf__pickle_machine *machine, int holder, int64_t *out, int *dimensions)
 {
     const struct clf__pickle_node *node = &machine->nodes[holder];

@@ -1,5 +1,5 @@
-/* The memory of the machine that reads a pickle: its values are nodes of a growing array, and what a node
- * holds is a chain of cells. */
+/* The state of the pickle interpreter: values are nodes of a growing array; the elements of a node are a
+ * linked list of cells. */
 #ifndef CLF_CHECKPOINT_PICKLE_MACHINE_H
 #define CLF_CHECKPOINT_PICKLE_MACHINE_H
 
@@ -16,21 +16,22 @@ enum clf__pickle_kind {
     CLF__PICKLE_TENSOR
 };
 
-/* What a node holds is counted from `first` on; a dict has its keys and values in turn. */
+/* Elements of a node are a list from `first` on; a dict alternates keys and values. */
 struct clf__pickle_node {
     enum clf__pickle_kind kind;
     int first, last, count; /* cells; -1: none */
     union {
         int64_t number;
         struct clf__pickled_text text;
-        int global; /* which of pickle.c's table */
+        int global; /* index in pickle.c's table of globals */
         struct {
             const struct clf__element_type *type;
             struct clf__pickled_text key;
             int64_t elements;
-            int64_t view_offset, view_elements; /* the elements that tensors may use: all, or a view's */
+            int64_t view_offset,
+                view_elements; /* the elements that tensors may use: the whole storage or a view */
         } storage;
-        int tensor; /* which of the machine's */
+        int tensor; /* index of a tensor of the machine */
     } as;
 };
 
@@ -45,38 +46,38 @@ struct clf__pickle_machine {
     struct clf__pickle_node *nodes;
     struct clf__pickle_cell *cells;
     struct clf__pickled_tensor *tensors;
-    int *stack, *marks, *memo; /* of nodes; of places in the stack; of nodes, -1: nothing */
+    int *stack, *marks, *memo; /* node indices; stack positions; node indices, -1: empty */
     int node_count, cell_count, tensor_count, depth, mark_count, memo_count;
     int node_capacity, cell_capacity, tensor_capacity, stack_capacity, mark_capacity;
 };
 
-/* Failures, with the file's name: what is cut off or wrong, and what only another program can read. */
+/* Set the error for a damaged pickle, and for one that only another program can read; both name the file. */
 clf_status clf__pickle_damaged(const struct clf__pickle_machine *machine, const char *what);
 clf_status clf__pickle_refuse(const struct clf__pickle_machine *machine, const char *what);
-/* The failure of a pickle that does not end before `end`. */
+/* Sets the error for a pickle that does not end before `end`. */
 clf_status clf__pickle_cut_off(const struct clf__pickle_machine *machine);
 
-/* Runs one pickle up to its STOP. The result is stack[0]; `bytes` then points past the pickle. */
+/* Runs one pickle up to its STOP. The result is stack[0]; afterwards `bytes` points past the pickle. */
 clf_status clf__pickle_run(struct clf__pickle_machine *machine);
-/* Calls the functions with the tensors of the state dict in stack[0] and with the numbers beside it. */
+/* Calls the functions with the tensors of the state dict in stack[0] and with the numbers next to it. */
 clf_status clf__pickle_give(struct clf__pickle_machine *machine,
                             const struct clf__pickled_functions *functions);
 void clf__pickle_free(struct clf__pickle_machine *machine);
 
-/* Makes a node and pushes it; an empty one of a kind; takes the uppermost one above the last mark. */
+/* Creates a node and pushes it; pushes an empty node of a kind; pops the top node above the last mark. */
 clf_status clf__pickle_push(struct clf__pickle_machine *machine, struct clf__pickle_node node);
 clf_status clf__pickle_push_empty(struct clf__pickle_machine *machine, enum clf__pickle_kind kind);
 clf_status clf__pickle_pop(struct clf__pickle_machine *machine, int *node);
-/* How many values lie above the last mark. */
+/* Returns the number of values above the last mark. */
 int clf__pickle_above_mark(const struct clf__pickle_machine *machine);
 
 clf_status clf__pickle_add_cell(struct clf__pickle_machine *machine, int holder, int node);
-/* Replaces the uppermost `count` values by a sequence of them. */
+/* Replaces the top `count` values by a sequence of them. */
 clf_status clf__pickle_gather(struct clf__pickle_machine *machine, int count);
 
-/* The first nodes that a sequence holds; 0: it is none, or has less than `count`. */
+/* Writes the first `count` nodes of a sequence; returns 0 if the node is not a sequence or is shorter. */
 int clf__pickle_parts(const struct clf__pickle_machine *machine, int holder, int *parts, int count);
-/* Whether a node is a number, or a shape or strides of numbers that are not negative. */
+/* Return 1 if a node is a number, or a shape or strides of non-negative numbers. */
 int clf__pickle_number(const struct clf__pickle_machine *machine, int node, int64_t *out);
 int clf__pickle_numbers(const struct clf__pickle_machine *machine, int holder, int64_t *out, int *dimensions);
 

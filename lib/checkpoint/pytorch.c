@@ -1,5 +1,5 @@
-/* Files of torch.save(): a zip archive with a pickle, which describes the tensors, and a file for each
- * storage; or the format before torch 1.6 (checkpoint/pytorch_legacy.h). */
+/* torch.save() files: a zip archive with a pickle that describes the tensors and one file per storage, or the
+ * format before torch 1.6 (checkpoint/pytorch_legacy.h). */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,14 +19,14 @@ enum {
     MAX_KEY = 32
 };
 
-/* The state of reading one file: an archive, or the legacy format. */
+/* The state while reading one file, an archive or the legacy format. */
 struct opening {
     struct clf__shard *shard;
     struct clf__tensor_list *list;
     int is_legacy;
     struct clf__legacy legacy;
     struct clf__zip zip;
-    char top[MAX_TOP]; /* the folder in the archive that everything lies in, with its stroke */
+    char top[MAX_TOP]; /* top folder of the archive, including the slash */
     size_t name_bytes, name_capacity;
     int capacity;
 };
@@ -37,7 +37,8 @@ static clf_status damaged(const struct opening *opening, const char *name, size_
                      (int)(length < 200 ? length : 200), name, what);
 }
 
-/* The last element of a tensor that has any, in its storage; the storage's size: one lies outside. */
+/* Returns the index of the last element of a non-empty tensor in its storage; the size of the storage if an
+ * element is outside. */
 static int64_t find_last(const struct clf__pickled_tensor *tensor)
 {
     int64_t last = tensor->offset, room = tensor->storage_elements;
@@ -51,7 +52,7 @@ static int64_t find_last(const struct clf__pickled_tensor *tensor)
     return last;
 }
 
-/* Shape, strides and size; the offset is in the storage already. */
+/* Sets shape, strides and size; the offset is relative to the storage. */
 static clf_status measure(struct clf__stored_tensor *out, const struct opening *opening,
                           const struct clf__pickled_tensor *tensor)
 {
@@ -86,7 +87,7 @@ static const struct clf__zip_entry *find_entry(const struct opening *opening, co
     return clf__zip_find(&opening->zip, path);
 }
 
-/* Finds the bytes of a storage in the file; 0: there is no such storage. */
+/* Finds the bytes of a storage in the file; returns 0 if there is no such storage. */
 static int locate_storage(const struct opening *opening, const struct clf__pickled_text *key,
                           uint64_t *offset, uint64_t *size)
 {
@@ -120,15 +121,16 @@ static clf_status find_storage(struct clf__stored_tensor *out, const struct open
     return CLF_OK;
 }
 
-/* Names stand one after the other in a block that may move while it grows: until the end a tensor has its
- * place there. */
+/* Appends a name to the block of names, which may move while it grows; until the end the tensor holds the
+ * name's offset. */
 static clf_status keep_name(struct clf__stored_tensor *out, struct opening *opening,
                             const struct clf__pickled_text *name)
 {
     struct clf__shard *shard = opening->shard;
     if (name->size > MAX_NAME || memchr(name->bytes, '\0', name->size) != NULL ||
         clf__utf8_valid_prefix(name->bytes, name->size) != name->size) {
-        return damaged(opening, name->bytes, name->size, "has a name that is no text of at most 1,024 bytes");
+        return damaged(opening, name->bytes, name->size,
+                       "has a name that is not a text of at most 1,024 bytes");
     }
     size_t wanted = opening->name_bytes + name->size + 1;
     if (wanted > MAX_NAMES) {
@@ -161,7 +163,7 @@ static clf_status add_tensor(void *user, const struct clf__pickled_tensor *tenso
     return CLF_OK;
 }
 
-/* What OpenAI's checkpoints say beside the tensors: metadata, as safetensors have it. */
+/* Adds a number that OpenAI checkpoints store next to the tensors to the metadata, as in safetensors. */
 static clf_status keep_number(void *user, const struct clf__pickled_number *number)
 {
     const struct opening *opening = user;
@@ -176,12 +178,11 @@ static clf_status keep_number(void *user, const struct clf__pickled_number *numb
     return json_object_set_new(json_object_get(opening->shard->header, CLF__METADATA_KEY), key,
                                json_string(value)) == 0
                ? CLF_OK
-               : clf__fail(CLF_FORMAT,
-                           "%s: \"dims\" in it hold what is no name of a number; download it again",
+               : clf__fail(CLF_FORMAT, "%s: a key of \"dims\" is not the name of a number; download it again",
                            opening->shard->path);
 }
 
-/* The archive's one top folder has any name. */
+/* The name of the top folder is arbitrary. */
 static clf_status find_top(struct opening *opening)
 {
     static const char pickle[] = "data.pkl";
@@ -196,7 +197,7 @@ static clf_status find_top(struct opening *opening)
     return found == 1
                ? CLF_OK
                : clf__fail(CLF_FORMAT,
-                           "%s: is a zip archive %s data.pkl, not one of torch.save(); download it again",
+                           "%s: is a zip archive %s data.pkl, not a torch.save() file; download it again",
                            opening->shard->path, found == 0 ? "without" : "of more than one");
 }
 

@@ -46,12 +46,12 @@ static clf_status check_version(const struct clf__pickle_machine *machine)
     return clf__pickle_number(machine, machine->stack[0], &version) && version == PROTOCOL_VERSION
                ? CLF_OK
                : clf__fail(CLF_UNSUPPORTED,
-                           "%s: its version of torch.save()'s format is not %d; load it with torch and save "
-                           "it as safetensors",
+                           "%s: the version of its torch.save() format is not %d; load it with torch and "
+                           "save it as safetensors",
                            machine->path, (int)PROTOCOL_VERSION);
 }
 
-/* The version, then facts about the system, which torch does not read either. */
+/* Reads the version and skips the system information, which torch ignores as well. */
 static clf_status read_header(struct clf__legacy *legacy)
 {
     clf_status status = CLF_OK;
@@ -102,7 +102,7 @@ const struct clf__legacy_storage *clf__legacy_find(const struct clf__legacy *leg
     return storage != NULL && storage->offset > 0 ? storage : NULL;
 }
 
-/* Every storage of the state dict once. Its first mention gives the type, as in torch. */
+/* Lists each storage of the state dict once. Its first occurrence determines the type, as in torch. */
 static clf_status list_storages(struct clf__legacy *legacy)
 {
     const struct clf__pickle_machine *machine = &legacy->machine;
@@ -126,7 +126,7 @@ static clf_status list_storages(struct clf__legacy *legacy)
     return CLF_OK;
 }
 
-/* Looks for a tensor that uses a storage. */
+/* Searches for a tensor that uses a storage. */
 struct owner {
     const struct clf__legacy_storage *storage;
     struct clf__pickled_text name; /* size 0: not found */
@@ -148,7 +148,7 @@ static clf_status ignore_number(void *user, const struct clf__pickled_number *nu
     return CLF_OK;
 }
 
-/* Fails with the name of a tensor in the storage, or the storage's key where no tensor is in it. */
+/* Fails with the name of a tensor in the storage, or with the storage's key if no tensor uses it. */
 static clf_status fail(struct clf__legacy *legacy, const struct clf__legacy_storage *storage,
                        const char *what)
 {
@@ -176,7 +176,7 @@ static clf_status place_storage(struct clf__legacy *legacy, struct clf__legacy_s
     CLF__TRY(clf__file_read_at(legacy->file, *at, bytes, sizeof bytes));
     uint64_t count = clf__read_64(bytes), width = storage->type->bytes;
     if (count != (uint64_t)storage->elements) {
-        snprintf(what, sizeof what, "has a storage of %llu elements where its pickle says %lld",
+        snprintf(what, sizeof what, "has a storage of %llu elements, but %lld according to its pickle",
                  (unsigned long long)count, (long long)storage->elements);
         return fail(legacy, storage, what);
     }
@@ -194,7 +194,7 @@ static clf_status place_storages(struct clf__legacy *legacy, const struct clf__p
 {
     const struct clf__pickle_node *list = &keys->nodes[keys->stack[0]];
     if (list->kind != CLF__PICKLE_SEQUENCE) {
-        return clf__pickle_damaged(keys, "the keys of its storages are no list");
+        return clf__pickle_damaged(keys, "the keys of its storages are not a list");
     }
     uint64_t at = legacy->at;
     for (int cell = list->first; cell >= 0; cell = keys->cells[cell].next) {
@@ -202,7 +202,7 @@ static clf_status place_storages(struct clf__legacy *legacy, const struct clf__p
         struct clf__legacy_storage *storage =
             key->kind == CLF__PICKLE_TEXT ? find(legacy, &key->as.text) : NULL;
         if (storage == NULL) {
-            return clf__pickle_damaged(keys, "it lists a storage that no tensor has");
+            return clf__pickle_damaged(keys, "it lists a storage that no tensor uses");
         }
         CLF__TRY(place_storage(legacy, storage, &at));
     }

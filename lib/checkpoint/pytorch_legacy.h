@@ -1,5 +1,5 @@
-/* Files of torch.save() before torch 1.6: pickles (a magic number, the version, facts about the system, the
- * state dict, the keys of its storages), then for each key an element count of 64 bits and the elements. */
+/* torch.save() files before torch 1.6: pickles (magic number, version, system information, state dict,
+ * storage keys), then for each key a 64-bit element count and the elements. */
 #ifndef CLF_CHECKPOINT_PYTORCH_LEGACY_H
 #define CLF_CHECKPOINT_PYTORCH_LEGACY_H
 
@@ -23,13 +23,13 @@ struct clf__legacy {
     int count;
 };
 
-/* Whether the file begins as torch.save() began files before torch 1.6. */
+/* Sets *out to 1 if the file starts like a torch.save() file before torch 1.6. */
 clf_status clf__legacy_check(int *out, const struct clf__file *file);
-/* Reads the pickles and the place of each storage; no element is read. A storage that is longer than the
- * file, or of another size than the state dict says, is CLF_FORMAT with the tensor's name. */
+/* Reads the pickles and the position of each storage, but no elements. Returns CLF_FORMAT with the tensor's
+ * name if a storage exceeds the file or differs in size from the state dict. */
 clf_status clf__legacy_open(struct clf__legacy *out, const struct clf__file *file);
 void clf__legacy_close(struct clf__legacy *legacy);
-/* NULL where the file does not hold the storage. */
+/* Returns NULL if the file does not hold the storage. */
 const struct clf__legacy_storage *clf__legacy_find(const struct clf__legacy *legacy,
                                                    const struct clf__pickled_text *key);
 

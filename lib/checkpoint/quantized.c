@@ -31,7 +31,7 @@ static clf_status attach(struct clf__stored_tensor *weight, const struct clf__st
     size_t values = scales->size / sizeof(float);
     int fits = values == 1 || values == (uint64_t)weight->shape[0];
     if (scales->type != CLF__STORED_F32 || !fits || values == 0) {
-        return clf__fail(CLF_FORMAT, "%s: \"%.200s\" has %zu scales of %s; one a row of fp32 is expected",
+        return clf__fail(CLF_FORMAT, "%s: \"%.200s\" has %zu scales of %s; expected one fp32 scale per row",
                          weight->file, weight->name, values, scales->type_name);
     }
     weight->scales =
@@ -39,19 +39,19 @@ static clf_status attach(struct clf__stored_tensor *weight, const struct clf__st
     return CLF_OK;
 }
 
-/* Of two scales of one name it would be chance which one counts. */
+/* Fails if two tensors have the same name, because the choice between their scales would be arbitrary. */
 static clf_status check_names(const struct clf__stored_tensor *tensors, int count)
 {
     for (int i = 1; i < count; i++) {
         if (strcmp(tensors[i - 1].name, tensors[i].name) == 0) {
-            return clf__fail(CLF_FORMAT, "%s: tensor \"%.200s\" is there twice; download it again",
+            return clf__fail(CLF_FORMAT, "%s: tensor \"%.200s\" occurs twice; download it again",
                              tensors[i].file, tensors[i].name);
         }
     }
     return CLF_OK;
 }
 
-/* drops (count): what was attached. */
+/* drops (count): 1 for attached scales. */
 static clf_status attach_all(char *drops, struct clf__stored_tensor *tensors, int count, int multiplies)
 {
     for (int i = 0; i < count; i++) {

@@ -1,15 +1,15 @@
-/* Quantized weights, whose scales are tensors of the same file. */
+/* Quantized weights with scales in tensors of the same file. */
 #ifndef CLF_CHECKPOINT_QUANTIZED_H
 #define CLF_CHECKPOINT_QUANTIZED_H
 
 #include "checkpoint/format.h"
 
-/* Gives each tensor of int8 or int16 in a file, behind the first ones of the list, the scales that stand
- * under its name and "_scale": one a row, or one for all. These leave the list; the tensors of the file come
- * in the order of their names. Scales that do not fit their weight are CLF_FORMAT. */
+/* Attaches to each int8 or int16 tensor of a file, from index `first` of the list on, the tensor named with
+ * the suffix "_scale": one scale per row or one for all. Removes the scales from the list and sorts the
+ * file's tensors by name. Returns CLF_FORMAT for scales that do not fit their weight. */
 clf_status clf__quantized_attach(struct clf__tensor_list *list, int first, int multiplies);
 
-/* Among `count` tensors in the order of their names; NULL: there is none. */
+/* Searches `count` tensors sorted by name; NULL: not found. */
 struct clf__stored_tensor *clf__quantized_find(const struct clf__stored_tensor *tensors, int count,
                                                const char *name);
 

@@ -1,4 +1,4 @@
-/* Files of safetensors: the length of a header, the header as JSON, the values. */
+/* safetensors files: the length of a header, the header as JSON, the values. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,9 +8,9 @@
 #include "checkpoint/little_endian.h"
 #include "checkpoint/quantized.h"
 
-/* A header larger than this is refused by the reference implementation too. */
+/* The reference implementation rejects larger headers as well. */
 static const uint64_t max_header_bytes = 100000000;
-/* Values of a header: a tensor has nine, so that there may be a hundred thousand. */
+/* JSON values of a header: nine per tensor, enough for a hundred thousand tensors */
 enum { MAX_VALUES = 1 << 20, LENGTH_BYTES = 8 };
 
 static clf_status fail_tensor(const struct clf__stored_tensor *tensor, const char *what)
@@ -31,7 +31,7 @@ static clf_status read_shape(struct clf__stored_tensor *tensor, const json_t *ab
     for (int i = 0; i < tensor->dimensions; i++) {
         const json_t *value = json_array_get(shape, (size_t)i);
         if (!json_is_integer(value) || json_integer_value(value) < 0) {
-            return fail_tensor(tensor, "has a shape that is not made of whole numbers");
+            return fail_tensor(tensor, "has a shape that does not consist of whole numbers");
         }
         tensor->shape[i] = json_integer_value(value);
         if (tensor->shape[i] > 0 && *elements > (uint64_t)INT64_MAX / (uint64_t)tensor->shape[i]) {
@@ -42,7 +42,7 @@ static clf_status read_shape(struct clf__stored_tensor *tensor, const json_t *ab
     return CLF_OK;
 }
 
-/* Reads "dtype"; *bytes is what an element takes. */
+/* Reads "dtype"; *bytes receives the size of an element. */
 static clf_status read_type(struct clf__stored_tensor *tensor, const json_t *about, uint64_t *bytes)
 {
     const json_t *type = json_object_get(about, "dtype");
@@ -72,7 +72,7 @@ static clf_status read_offsets(struct clf__stored_tensor *tensor, const json_t *
     json_int_t begin = json_integer_value(first), end = json_integer_value(last);
     if (begin < 0 || end < begin || (uint64_t)end > data_size) {
         return clf__fail(CLF_FORMAT,
-                         "%s: tensor \"%.200s\" lies at bytes %lld to %lld of %llu; the file is cut off or "
+                         "%s: tensor \"%.200s\" is at bytes %lld to %lld of %llu; the file is truncated or "
                          "damaged, download or save it again",
                          tensor->file, tensor->name, (long long)begin, (long long)end,
                          (unsigned long long)data_size);
@@ -108,7 +108,7 @@ static int by_offset(const void *left, const void *right)
     return (a->size > b->size) - (a->size < b->size); /* empty ones first */
 }
 
-/* The format has neither overlaps nor holes nor a tail. */
+/* The format allows no overlaps, gaps or trailing bytes. */
 static clf_status check_coverage(struct clf__tensor_list *list, const struct clf__shard *shard, uint64_t data)
 {
     struct clf__stored_tensor *tensors = list->items + shard->first;
@@ -119,13 +119,14 @@ static clf_status check_coverage(struct clf__tensor_list *list, const struct clf
             return fail_tensor(&tensors[i], "overlaps another");
         }
         if (tensors[i].offset > next) {
-            return fail_tensor(&tensors[i], "does not begin where the one before it ends");
+            return fail_tensor(&tensors[i], "does not begin at the end of the previous tensor");
         }
         next += tensors[i].size;
     }
     uint64_t rest = shard->file.size - next;
     if (rest > 0) {
-        return clf__fail(CLF_FORMAT, "%s: the last %llu bytes belong to no tensor; download or save it again",
+        return clf__fail(CLF_FORMAT,
+                         "%s: the last %llu bytes do not belong to a tensor; download or save it again",
                          shard->path, (unsigned long long)rest);
     }
     return CLF_OK;
@@ -187,7 +188,7 @@ clf_status clf__safetensors_open(struct clf__shard *shard, struct clf__tensor_li
     }
     shard->count = list->count - shard->first;
     CLF__TRY(check_coverage(list, shard, data));
-    CLF__TRY(clf__quantized_attach(list, shard->first, 1)); /* `clformer convert` writes them */
+    CLF__TRY(clf__quantized_attach(list, shard->first, 1)); /* as written by `clformer convert` */
     shard->count = list->count - shard->first;
     return CLF_OK;
 }

@@ -1,4 +1,4 @@
-/* The state dict that a pickle of torch.save() ends with: its tensors, and the numbers beside it. */
+/* The state dict in a torch.save() pickle: its tensors and the numbers next to it. */
 #include <string.h>
 
 #include "checkpoint/pickle_machine.h"
@@ -8,7 +8,7 @@ static int is_word(const struct clf__pickled_text *text, const char *word)
     return text->size == strlen(word) && memcmp(text->bytes, word, text->size) == 0;
 }
 
-/* Gives the nodes of a key and its value; returns the cell of the next key. */
+/* Reads the nodes of a key and its value; returns the cell of the next key. */
 static int next_pair(const struct clf__pickle_machine *machine, int cell, int *key, int *value)
 {
     const struct clf__pickle_cell *held = &machine->cells[cell];
@@ -17,7 +17,7 @@ static int next_pair(const struct clf__pickle_machine *machine, int cell, int *k
     return machine->cells[held->next].next;
 }
 
-/* Trainers keep the state dict beside other things, under one of these names. */
+/* Trainers store the state dict among other values, under one of these keys. */
 static int find_state_dict(const struct clf__pickle_machine *machine, int root)
 {
     static const char *const names[] = {"state_dict", "model_state_dict", "model", "module"};
@@ -81,7 +81,7 @@ clf_status clf__pickle_give(struct clf__pickle_machine *machine,
         if (machine->nodes[key].kind == CLF__PICKLE_TEXT && machine->nodes[value].kind == CLF__PICKLE_DICT &&
             value != state) {
             CLF__TRY(give_numbers(machine, value, machine->nodes[key].as.text, functions));
-            machine->nodes[value].first = -1; /* once, under however many keys it stands */
+            machine->nodes[value].first = -1; /* counted once, even if several keys refer to it */
         }
     }
     return give_tensors(machine, state, functions);

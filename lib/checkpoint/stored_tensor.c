@@ -6,7 +6,7 @@
 #include "checkpoint/little_endian.h"
 #include "checkpoint/stored_tensor.h"
 
-/* Values that wait to be converted: they lie in a cache. */
+/* size of the conversion buffer, which fits into a cache */
 enum { PIECE_BYTES = 1 << 17 };
 
 static const struct clf__element_type types[] = {
@@ -79,7 +79,7 @@ clf_status clf__stored_tensor_same(int *out, const struct clf__stored_tensor *a,
     if (!*out || is_same_place(a, b)) {
         return CLF_OK;
     }
-    *out = !a->is_strided && !b->is_strided; /* else they are told apart by their places alone */
+    *out = !a->is_strided && !b->is_strided; /* otherwise tensors are compared by position only */
     return *out ? clf__file_same(out, a->source, a->offset, b->source, b->offset, a->size) : CLF_OK;
 }
 
@@ -91,7 +91,7 @@ static float read_double(const uint8_t *bytes)
     return (float)value;
 }
 
-/* Straight to where they go: the file has them as they are, but for the order of bytes. */
+/* Reads directly into the target and fixes the byte order. */
 static clf_status read_fp32(const struct clf__stored_tensor *tensor, float *target)
 {
     CLF__TRY(clf__file_read_at(tensor->source, tensor->offset, target, tensor->size));
@@ -123,7 +123,7 @@ static void convert(float *target, const uint8_t *bytes, size_t count, enum clf_
     }
 }
 
-/* Of another size, a piece at a time. */
+/* Converts other types in blocks. */
 static clf_status read_others(const struct clf__stored_tensor *tensor, float *target)
 {
     size_t width = element_bytes(tensor->type);
@@ -141,7 +141,7 @@ static clf_status read_others(const struct clf__stored_tensor *tensor, float *ta
     return status;
 }
 
-/* The elements from `offset` on, one after the other. */
+/* Reads adjacent elements from `offset` on. */
 static clf_status read_run(const struct clf__stored_tensor *tensor, uint64_t offset, size_t size,
                            float *target)
 {
@@ -151,7 +151,7 @@ static clf_status read_run(const struct clf__stored_tensor *tensor, uint64_t off
     return tensor->type == CLF__STORED_F32 ? read_fp32(&run, target) : read_others(&run, target);
 }
 
-/* Reads what the tensor spans, then takes its elements from there. */
+/* Reads the span of the tensor, then picks its elements. */
 static clf_status read_strided(const struct clf__stored_tensor *tensor, float *target)
 {
     size_t count = tensor->size / element_bytes(tensor->type), span = 1;
@@ -173,7 +173,7 @@ static clf_status read_strided(const struct clf__stored_tensor *tensor, float *t
     return status;
 }
 
-/* One scale, or one a row; those that are none are refused. */
+/* Reads one scale or one per row; rejects invalid ones. */
 static clf_status read_scales(const struct clf__stored_tensor *tensor, float *scales)
 {
     size_t count = (size_t)tensor->scales.count;

@@ -1,4 +1,4 @@
-/* A tensor of a file, and its values as floats. */
+/* A tensor of a file, and reading its values as floats. */
 #ifndef CLF_CHECKPOINT_STORED_TENSOR_H
 #define CLF_CHECKPOINT_STORED_TENSOR_H
 
@@ -14,64 +14,65 @@ enum clf__storage {
     CLF__STORED_F32,
     CLF__STORED_F16,
     CLF__STORED_BF16,
-    CLF__STORED_I8, /* whole numbers: a weight only with scales */
+    CLF__STORED_I8, /* integers: weights only with scales */
     CLF__STORED_I16,
     CLF__STORED_I32,
     CLF__STORED_OTHER
 };
 
-/* Of quantized weights: a value is stored / scale, or stored * scale. */
+/* Scales of quantized weights: a value is stored / scale, or stored * scale. */
 struct clf__stored_scales {
-    int count;       /* one for all values, or one a row; 0: there are none */
-    float value;     /* the scale, where it is one and the file does not hold it; else 0 */
-    uint64_t offset; /* of the first one, fp32, in the tensor's own file */
-    int multiplies;  /* the scale does, else it divides */
+    int count;       /* one for all values, or one per row; 0: no scales */
+    float value;     /* a single scale that the file does not hold; else 0 */
+    uint64_t offset; /* of the first scale (fp32) in the tensor's file */
+    int multiplies;  /* 1: stored * scale; 0: stored / scale */
 };
 
-/* A tensor of an opened checkpoint; its bytes are read when they are asked for. */
+/* A tensor of an open checkpoint; its values are read on request. */
 struct clf__stored_tensor {
     const char *name;
     const char *file;      /* path, for messages */
-    const char *type_name; /* as the file says: "F16" */
+    const char *type_name; /* name in the file: "F16" */
     enum clf__storage type;
     int dimensions;
     int64_t shape[CLF__TENSOR_DIMENSIONS];
     const struct clf__file *source;
-    uint64_t offset; /* of its first byte in the file */
+    uint64_t offset; /* of the first byte in the file */
     size_t size;     /* of all its values */
-    /* Its rows do not lie one after the other: element (i, j, ...) is i * strides[0] + j * strides[1] + ...
-     * elements behind the first. */
+    /* 1: rows are not adjacent; element (i, j, ...) is at i * strides[0] + j * strides[1] + ... elements from
+     * the first. */
     int is_strided;
     int64_t strides[CLF__TENSOR_DIMENSIONS];
     struct clf__stored_scales scales;
 };
 
-/* Whether its values are real numbers: floats, or whole numbers with scales. */
+/* Returns 1 if the values are real numbers: floats, or integers with scales. */
 int clf__stored_tensor_is_real(const struct clf__stored_tensor *tensor);
-/* Some of its rows, which it has; the name stays. */
+/* Returns a range of rows, which must exist; the name is unchanged. */
 struct clf__stored_tensor clf__stored_tensor_rows(const struct clf__stored_tensor *tensor, int64_t first,
                                                   int64_t count);
 
-/* What files call their types. */
+/* Names of element types in files. */
 struct clf__element_type {
-    const char *name; /* as safetensors: "F16" */
+    const char *name; /* the safetensors name: "F16" */
     uint64_t bytes;   /* of an element */
     enum clf__storage storage;
 };
-/* NULL where there is none of that name. */
+/* Returns NULL for an unknown name. */
 const struct clf__element_type *clf__element_type_find(const char *name);
 
-/* Whether two have the same type and the same bytes. */
+/* Sets *out to 1 if two tensors have the same type and the same bytes. */
 clf_status clf__stored_tensor_same(int *out, const struct clf__stored_tensor *a,
                                    const struct clf__stored_tensor *b);
 
-/* Converts to fp32. target holds as many floats as the shape says. Whole numbers without scales stay what
- * they are. A type that is no number is CLF_FORMAT, a file that became shorter CLF_FILE. */
+/* Converts the values to fp32. target has as many elements as the tensor. Integers without scales are
+ * converted unscaled. Returns CLF_FORMAT for a type that is not a number, CLF_FILE if the file has become
+ * shorter. */
 clf_status clf__stored_tensor_read(const struct clf__stored_tensor *tensor, float *target);
 
-/* Whether it holds int8 with scales, row after row. */
+/* Returns 1 if the tensor is int8 with scales and rows are adjacent. */
 int clf__stored_tensor_is_int8(const struct clf__stored_tensor *tensor);
-/* Such a one as it is, and for each row what its numbers are to be multiplied by. */
+/* Reads an int8 tensor unchanged, and for each row the factor for its values. */
 clf_status clf__stored_tensor_read_int8(const struct clf__stored_tensor *tensor, int8_t *target,
                                         float *factors);
 

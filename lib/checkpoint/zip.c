@@ -1,4 +1,4 @@
-/* The layout is that of PKWARE's APPNOTE.TXT 6.3.10, sections 4.3.7, 4.3.12 and 4.3.14 to 4.3.16. */
+/* Reads zip archives (PKWARE's APPNOTE.TXT 6.3.10, sections 4.3.7, 4.3.12 and 4.3.14 to 4.3.16). */
 #include "checkpoint/zip.h"
 
 #include <stdlib.h>
@@ -25,8 +25,7 @@ enum {
     MAX_ENTRIES = 1 << 20,
     MAX_DIRECTORY = 1 << 28,
 };
-static const uint32_t is_in_extra =
-    0xFFFFFFFF; /* what a field of 32 bits says of a value that is too large */
+static const uint32_t is_in_extra = 0xFFFFFFFF; /* marks a 32-bit field whose value is in the ZIP64 record */
 
 struct directory {
     uint64_t offset, size, count;
@@ -34,11 +33,11 @@ struct directory {
 
 static clf_status damaged(const struct clf__file *file, const char *where)
 {
-    return clf__fail(CLF_FORMAT, "%s: is no zip archive or is damaged (%s); download it again", file->path,
+    return clf__fail(CLF_FORMAT, "%s: is not a zip archive or is damaged (%s); download it again", file->path,
                      where);
 }
 
-/* The last record of the archive has a comment behind it, of unknown length. */
+/* Finds the last record, which a comment of unknown length follows. */
 static clf_status find_end(uint64_t *out, uint8_t record[END_BYTES], const struct clf__file *file)
 {
     uint64_t most = END_BYTES + MAX_COMMENT, size = file->size < most ? file->size : most;
@@ -99,12 +98,12 @@ static clf_status find_directory(struct directory *out, const struct clf__file *
         return damaged(file, "it lists too many files");
     }
     if (out->offset > end || out->size > end - out->offset) {
-        return damaged(file, "its list of files lies outside");
+        return damaged(file, "its list of files is outside the file");
     }
     return CLF_OK;
 }
 
-/* Replaces values of 32 bits that lie in the ZIP64 field instead, in their order. */
+/* Replaces marked 32-bit values by the values of the ZIP64 field, in order. */
 static int read_extra(uint64_t *values[], int count, const uint8_t *extra, size_t size)
 {
     while (size >= 4) {
@@ -124,12 +123,12 @@ static int read_extra(uint64_t *values[], int count, const uint8_t *extra, size_
     return count == 0;
 }
 
-/* What comes before a file's bytes has a length of its own. */
+/* The header before a file's data has its own name and extra lengths. */
 static clf_status find_bytes(struct clf__zip_entry *entry, const struct clf__file *file, uint64_t local)
 {
     uint8_t header[LOCAL_BYTES] = {0};
     if (local > file->size || file->size - local < LOCAL_BYTES) {
-        return damaged(file, "a file in it lies outside");
+        return damaged(file, "a file in it is outside the archive");
     }
     CLF__TRY(clf__file_read_at(file, local, header, sizeof header));
     if (clf__read_32(header) != LOCAL_SIGNATURE) {
@@ -142,8 +141,8 @@ static clf_status find_bytes(struct clf__zip_entry *entry, const struct clf__fil
     return CLF_OK;
 }
 
-/* One record of the central directory at *at; moves *at behind it. The name gets its NUL once the next
- * record's signature was read. */
+/* Reads the central directory record at *at and advances *at. The name is NUL-terminated only after the next
+ * record's signature has been read. */
 static clf_status read_entry(struct clf__zip_entry *entry, size_t *name_length, const struct clf__file *file,
                              uint8_t *bytes, size_t size, size_t *at)
 {
@@ -193,7 +192,7 @@ static clf_status read_entries(struct clf__zip *zip, const struct clf__file *fil
                                uint64_t count)
 {
     size_t at = 0;
-    char *last_end = NULL; /* where the name before ends: the next record began behind it */
+    char *last_end = NULL; /* end of the previous name; overwritten after the next record is read */
     for (uint64_t i = 0; i < count; i++) {
         struct clf__zip_entry *entry = &zip->entries[zip->count];
         size_t length = 0;
@@ -207,7 +206,7 @@ static clf_status read_entries(struct clf__zip *zip, const struct clf__file *fil
         }
         zip->count++;
     }
-    if (last_end != NULL) { /* there is a byte behind the directory */
+    if (last_end != NULL) { /* the byte after the directory exists */
         *last_end = '\0';
     }
     qsort(zip->entries, (size_t)zip->count, sizeof *zip->entries, by_name);

@@ -1,4 +1,4 @@
-/* What is compressed in a zip archive, by zlib. */
+/* Decompresses files of a zip archive with zlib. */
 #include "base/memory.h"
 #include "checkpoint/zip.h"
 
@@ -15,7 +15,7 @@ struct unpacking {
     const struct clf__zip_entry *entry;
     clf__file_piece *take;
     void *user;
-    uint64_t read, given; /* bytes of the archive; of the file in it */
+    uint64_t read, given; /* bytes read from the archive; bytes passed on */
     uLong checksum;
     z_stream stream;
     uint8_t in[PIECE], out[PIECE];
@@ -27,7 +27,7 @@ static clf_status damaged(const struct unpacking *unpacking, const char *what)
                      unpacking->file->path, unpacking->entry->name, what);
 }
 
-/* The next bytes of the archive; 0 of them at the end. */
+/* Reads the next bytes of the archive; 0 at the end. */
 static clf_status read_piece(size_t *size, struct unpacking *unpacking)
 {
     uint64_t left = unpacking->entry->stored_size - unpacking->read;
@@ -58,7 +58,7 @@ static clf_status copy(struct unpacking *unpacking)
     return CLF_OK;
 }
 
-/* As much as the bytes that were read give, until *result is no longer Z_OK. */
+/* Decompresses the bytes read so far, until *result is not Z_OK. */
 static clf_status inflate_piece(int *result, struct unpacking *unpacking)
 {
     z_stream *stream = &unpacking->stream;
@@ -68,7 +68,7 @@ static clf_status inflate_piece(int *result, struct unpacking *unpacking)
         *result = inflate(stream, Z_NO_FLUSH);
         CLF__TRY(give(unpacking, unpacking->out, PIECE - stream->avail_out));
     } while (*result == Z_OK && stream->avail_out == 0);
-    *result = *result == Z_BUF_ERROR ? Z_OK : *result; /* it waits for the next piece */
+    *result = *result == Z_BUF_ERROR ? Z_OK : *result; /* needs the next bytes */
     return CLF_OK;
 }
 

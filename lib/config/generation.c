@@ -323,7 +323,7 @@ static clf_status read_early_stopping(struct clf__search_options *options, const
     const char *word = json_is_string(value) ? json_string_value(value) : "";
     int is_all = strcmp(word, "all") == 0, is_narrow = strcmp(word, "narrow") == 0;
     if (strcmp(word, "never") == 0 || is_all || is_narrow) {
-        options->early_stopping = is_all ? CLF__STOP_ALL : is_narrow ? CLF__STOP_NARROW : CLF__STOP_NEVER;
+        options->early_stopping = is_all ? CLF__STOP_ALL : is_narrow ? CLF__STOP_SHRINK : CLF__STOP_NEVER;
         return CLF_OK;
     }
     return clf__fail(CLF_FORMAT,

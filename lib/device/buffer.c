@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "device/device.h"
+#include "device/lock.h"
 #include "device/profile.h"
 #include "device/queue.h"
 
@@ -23,8 +24,9 @@ static clf_status too_large(const struct clf_device *device, size_t bytes, const
                      error == CL_SUCCESS ? "" : clf__opencl_error_name(error), advice);
 }
 
-uint64_t clf__device_free_bytes(const struct clf_device *device)
+uint64_t clf__device_free_bytes(struct clf_device *device)
 {
+    CLF__LOCK_DEVICE(device);
     uint64_t memory = device->caps.usable_bytes;
     return device->used_bytes < memory ? memory - device->used_bytes : 0;
 }

@@ -35,7 +35,7 @@ struct clf_device *clf__buffer_device(const struct clf__buffer *buffer);
 
 /* The device's memory that was free when it was opened, less the buffers made since: drivers that allocate at
  * first use, or from the host's memory, would notice a lack of it too late. */
-uint64_t clf__device_free_bytes(const struct clf_device *device);
+uint64_t clf__device_free_bytes(struct clf_device *device);
 
 /* Blocking copies; they wait for the kernels enqueued before them. */
 clf_status clf__buffer_write(struct clf__buffer *buffer, size_t offset, size_t bytes, const void *source);

@@ -5,6 +5,7 @@
 
 #include <clformer/device.h>
 
+#include "base/fair_lock.h"
 #include "device/caps.h"
 #include "opencl/listed_device.h"
 #include "opencl/opencl.h"
@@ -21,6 +22,7 @@ struct clf_device {
     const struct clf_device_info *info;
     char *label; /* "2 \"name\"", for messages */
     cl_device_id id;
+    struct clf__fair_lock lock; /* lock.h */
     cl_context context;
     cl_command_queue queue; /* in order */
     struct clf__caps caps;

@@ -1,4 +1,5 @@
 #include "device/profile.h"
+#include "device/lock.h"
 #include "device/queue.h"
 
 #include <stdlib.h>
@@ -219,6 +220,7 @@ static int compare(const void *left, const void *right)
 
 clf_status clf_device_profile(struct clf_device *device, const struct clf_kernel_time **out, int *count)
 {
+    CLF__LOCK_DEVICE(device);
     struct clf__profile *profile = device->profile;
     *out = NULL;
     *count = 0;
@@ -238,6 +240,7 @@ clf_status clf_device_profile(struct clf_device *device, const struct clf_kernel
 
 clf_status clf_device_profile_reset(struct clf_device *device)
 {
+    CLF__LOCK_DEVICE(device);
     CLF__TRY(clf__device_finish(device));
     if (device->profile) {
         forget(device->profile);

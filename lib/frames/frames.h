@@ -1,5 +1,5 @@
-/* Sources of speech models: files of frames as they are, and recordings, of which the device makes log-mel
- * frames as Whisper takes them. */
+/* Frames of speech models: read from files, or computed from recordings on the device as Whisper's log-mel
+ * frames. */
 #ifndef CLF_FRAMES_FRAMES_H
 #define CLF_FRAMES_FRAMES_H
 
@@ -9,10 +9,9 @@
 
 struct clf_device;
 
-/* What a row of a source is made of: `stack` log-mel frames of `bands` side by side, where those of the next
- * row begin `step` frames later (low frame rate: Sak et al. 2015, "Fast and accurate recurrent neural network
- * acoustic models for speech recognition", section 3). Behind the end of a recording its last frame stands
- * again. */
+/* The layout of a model input row: `stack` adjacent log-mel frames of `bands` bands; the next row starts
+ * `step` frames later (low frame rate: Sak et al. 2015, "Fast and accurate recurrent neural network acoustic
+ * models for speech recognition", section 3). The last frame is repeated after the end of a recording. */
 struct clf__frame_layout {
     int bands, stack, step;
 };
@@ -20,37 +19,37 @@ struct clf__frame_layout {
 struct clf__config;
 struct clf__frame_layout clf__frame_layout_of(const struct clf__config *config);
 
-/* Whether a path is of a .npy file, by its name or its first bytes; anything else is a recording. */
+/* Sets *out to 1 if a file is a .npy file by its name or first bytes, 0 for a recording. */
 clf_status clf__frames_are_stored(int *out, const char *path);
 
-/* The samples of a recording, CLF_AUDIO_RATE a second; one that is zeroed is empty. */
+/* Samples of a recording at CLF_AUDIO_RATE; all zero: empty. */
 struct clf__recording {
     float *samples; /* (count) */
     int count;
-    int64_t rows; /* of the whole recording, as far as its file says where it was not read to its end */
+    int64_t rows; /* rows of the whole recording; from the file's header if it was not read to the end */
 };
 
-/* Reads a recording to its end, or no further than the sample at which it has more than most_rows. */
+/* Reads a recording to its end, or to the first sample that makes it exceed most_rows. */
 clf_status clf__recording_read(struct clf__recording *out, const struct clf__frame_layout *layout,
                                const char *path, int most_rows);
 void clf__recording_free(struct clf__recording *recording);
 
-/* Makes the rows of many recordings, several in one go: what these are changes no bit. It takes no memory
- * of the device before the first one, and then room for a minute, or for the longest recording. */
+/* Computes the rows of many recordings in batches; the results do not depend on the batch. Allocates device
+ * memory at the first recording: one minute, or the longest recording. */
 struct clf__frame_maker;
 clf_status clf__frame_maker_create(struct clf__frame_maker **out, struct clf_device *device,
                                    struct clf__frame_layout layout);
 void clf__frame_maker_free(struct clf__frame_maker *maker);
 
-/* The first rows of a recording. `samples` are all of its samples, or enough of them for these rows; what
- * follows counts as silence. `target` (rows, stack * bands) holds them after clf__frame_maker_finish(), and
- * must stay until then. CLF_UNSUPPORTED where there are no log-mel frames of so many bands. */
+/* Adds the first rows of a recording. `samples` holds at least the samples needed for these rows; missing
+ * samples are silence. `target` (rows, stack * bands) is valid after clf__frame_maker_finish() and must stay
+ * allocated until then. Returns CLF_UNSUPPORTED for an unsupported number of bands. */
 clf_status clf__frame_maker_add(struct clf__frame_maker *maker, float *target, int rows, const float *samples,
                                 int count);
 clf_status clf__frame_maker_finish(struct clf__frame_maker *maker);
 
-/* One source of frames, whole or the first `most` rows: the caller frees *values (*rows, stack * bands).
- * *whole: how many rows there are. */
+/* Reads one source of frames, whole or its first `most` rows. The caller frees *values (*rows, stack *
+ * bands). *whole receives the total number of rows. */
 clf_status clf__frames_read(float **values, int *rows, int *whole, struct clf__frame_maker *maker,
                             const char *path, int most);
 

@@ -4,20 +4,22 @@
 
 #include "base/larger.h"
 #include "base/memory.h"
+#include "device/lock.h"
 #include "frames/frames.h"
 #include "ops/log_mel.h"
 #include "text/npy.h"
 
 enum {
     HOP = CLF__LOG_MEL_HOP,
-    CONTEXT = CLF__LOG_MEL_FRAME / 2, /* samples that a frame looks at on either side */
-    SILENCE = 2 * CONTEXT,            /* behind a recording, for the frames whose middle is behind it */
+    CONTEXT = CLF__LOG_MEL_FRAME / 2, /* samples of context on either side of a frame's centre */
+    SILENCE = 2 * CONTEXT,            /* silence after a recording, for frames centred after its end */
     MINUTE = 60 * CLF__LOG_MEL_RATE,
 };
-static const float RANGE = 8.0F; /* powers of ten below the loudest: what is quieter is raised to there */
+static const float RANGE =
+    8.0F; /* dynamic range in powers of ten below the maximum; lower values are raised to it */
 
-/* A recording that waits: where it lies in the room, and how many frames it has there with those behind its
- * end, of which none is wanted, but which may be the loudest. */
+/* A queued recording: its position in the buffer and its number of frames there, including frames after its
+ * end, which are not returned but may hold the maximum. */
 struct waiting {
     float *target;
     int rows;                  /* of the target */
@@ -30,7 +32,7 @@ struct clf__frame_maker {
     struct clf__frame_layout layout;
     struct clf__log_mel log_mel;
     struct clf__arena arena;
-    struct clf__tensor samples, frames, peaks; /* (1, room), (rows, bands), (1, rows) */
+    struct clf__tensor samples, frames, peaks; /* (1, capacity), (rows, bands), (1, rows) */
     float *samples_host, *frames_host, *peaks_host;
     struct waiting *waiting;
     int count, capacity;
@@ -40,6 +42,7 @@ struct clf__frame_maker {
 clf_status clf__frame_maker_create(struct clf__frame_maker **out, struct clf_device *device,
                                    struct clf__frame_layout layout)
 {
+    CLF__LOCK_DEVICE(device);
     CLF__TRY(clf__allocate(out, 1, sizeof **out));
     (*out)->device = device;
     (*out)->layout = layout;
@@ -59,6 +62,7 @@ static void free_room(struct clf__frame_maker *maker)
 
 void clf__frame_maker_free(struct clf__frame_maker *maker)
 {
+    CLF__LOCK_DEVICE(maker != NULL ? maker->device : NULL);
     if (maker != NULL) {
         free_room(maker);
         clf__log_mel_free(&maker->log_mel);
@@ -71,7 +75,7 @@ static clf_status make_tables(struct clf__frame_maker *maker)
 {
     if (maker->layout.bands > CLF__LOG_MEL_MOST_BANDS) {
         return clf__fail(CLF_UNSUPPORTED,
-                         "recordings become log-mel frames of %d bands at most, and this model takes %d "
+                         "recordings: log-mel frames have at most %d bands, and this model takes %d "
                          "(\"feature_size\"); give it frames in .npy files",
                          CLF__LOG_MEL_MOST_BANDS, maker->layout.bands);
     }
@@ -80,7 +84,7 @@ static clf_status make_tables(struct clf__frame_maker *maker)
                : CLF_OK;
 }
 
-/* Of samples, and of frames: recordings that fill a minute have so many, and few beside for their ends. */
+/* Allocates buffers for a number of samples and frames; one minute of recordings includes their ends. */
 static clf_status allocate_room(struct clf__frame_maker *maker, int samples, int rows)
 {
     CLF__TRY(clf__allocate(&maker->samples_host, (size_t)samples, sizeof *maker->samples_host));
@@ -94,7 +98,7 @@ static clf_status allocate_room(struct clf__frame_maker *maker, int samples, int
     return clf__arena_allocate(&maker->arena);
 }
 
-/* Makes room, where what waits leaves too little. */
+/* Processes the queue if it leaves too little space, and enlarges the buffers if needed. */
 static clf_status make_room(struct clf__frame_maker *maker, int samples, int rows)
 {
     if (samples <= maker->samples.columns - maker->used_samples &&
@@ -126,8 +130,9 @@ static clf_status wait_for(struct clf__frame_maker *maker, const struct waiting 
 clf_status clf__frame_maker_add(struct clf__frame_maker *maker, float *target, int rows, const float *samples,
                                 int count)
 {
+    CLF__LOCK_DEVICE(maker->device);
     const struct clf__frame_layout *layout = &maker->layout;
-    int frames = (count + CONTEXT + HOP - 1) / HOP; /* the last one still looks at the recording */
+    int frames = (count + CONTEXT + HOP - 1) / HOP; /* the last frame still overlaps the recording */
     int seen = (rows - 1) * layout->step + layout->stack;
     CLF__TRY(make_tables(maker));
     CLF__TRY(make_room(maker, count + SILENCE, frames));
@@ -190,6 +195,7 @@ static void copy_rows(const struct clf__frame_maker *maker, const struct waiting
 
 clf_status clf__frame_maker_finish(struct clf__frame_maker *maker)
 {
+    CLF__LOCK_DEVICE(maker->device);
     clf_status status = maker->count > 0 ? compute(maker) : CLF_OK;
     if (status == CLF_OK && maker->count > 0) {
         status = scale(maker);

@@ -1,13 +1,16 @@
-/* What given targets say of a source: where heads looked, and how probable ids of some kind were. */
+/* Alignment of given targets with a source: attention weights of heads, and probabilities of ranges of ids.
+ */
 #include <assert.h>
 #include <string.h>
 
 #include "base/larger.h"
+#include "device/lock.h"
 #include "infer/internal.h"
 
 clf_status clf__session_align(struct clf__session *session, int slot, const int32_t *inputs, int count,
                               const struct clf__session_head *heads, int head_count, float *weights)
 {
+    CLF__LOCK_DEVICE(session->transformer->device);
     assert(session->limits.aligns && count > 0 && count <= session->limits.target_length);
     assert(slot >= 0 && slot < session->limits.sources && session->slots[slot].first >= 0);
     for (int i = 0; i < head_count; i++) {
@@ -24,7 +27,7 @@ clf_status clf__session_align(struct clf__session *session, int slot, const int3
     return clf__session_force(session, &sequences, &slot, &maps);
 }
 
-/* The results of some rows: a range has one candidate, its id and two statistics. */
+/* Computes the results of some rows: each range has one candidate, its id and two statistics. */
 static clf_status look_at_rows(struct clf__session *session, struct clf__tensor x, struct clf__tensor ranges,
                                float *statistics)
 {
@@ -44,6 +47,7 @@ static clf_status look_at_rows(struct clf__session *session, struct clf__tensor 
 
 clf_status clf__session_look(struct clf__session *session, const int32_t *ranges, int each, float *statistics)
 {
+    CLF__LOCK_DEVICE(session->transformer->device);
     int rows = session->target_rows, columns = 2 * each, most = session->projection.rows;
     struct clf__upload *upload = &session->target;
     int32_t *staged;

@@ -1,4 +1,4 @@
-/* The decoder's layers over the rows of a step or of given targets, and where they looked. */
+/* Runs the decoder's layers over the rows of a step or of given targets, and reads attention maps. */
 #include <string.h>
 
 #include "infer/internal.h"
@@ -15,7 +15,7 @@ static clf_status read_all_maps(const struct clf__decoder_maps *maps, const stru
     return clf__tensor_read(call->cross_call->maps, maps->cross + (size_t)index * maps->cross_stride);
 }
 
-/* A head's map is as many rows of its layer's as there are queries. */
+/* The map of a head has as many rows as there are queries. */
 static clf_status read_heads(const struct clf__decoder_maps *maps, const struct clf__layer_call *call,
                              int index)
 {
@@ -39,7 +39,7 @@ static int wants_layer(const struct clf__decoder_maps *maps, int index)
     return is_wanted;
 }
 
-/* Layer by layer, whose maps are read before the next one writes its own. */
+/* Runs layer by layer, because the next layer overwrites the maps. */
 static clf_status run_with_maps(struct clf__session *session, struct clf__workspace *workspace,
                                 const struct clf__decoder_maps *maps)
 {
@@ -76,7 +76,7 @@ clf_status clf__session_run_decoder(struct clf__session *session, int rows,
     const struct clf__stack *decoder = &session->transformer->decoder;
     struct clf__workspace workspace = clf__workspace_rows(&session->workspace, rows);
     struct clf__layer_call *calls = session->layer_calls;
-    struct clf__attention_call plain = *call->cross_call; /* one layer alone tells where it looks */
+    struct clf__attention_call plain = *call->cross_call; /* only one layer returns attention weights */
     plain.weights = CLF__NO_TENSOR;
     for (int i = 0; i < decoder->layer_count; i++) {
         calls[i] = *call;
@@ -93,7 +93,7 @@ clf_status clf__session_run_decoder(struct clf__session *session, int rows,
     CLF__TRY(maps != NULL
                  ? run_with_maps(session, &workspace, maps)
                  : clf__decoder_layers_forward(decoder->layers, decoder->layer_count, &workspace, calls));
-    /* Where the CPU form's projection reads 16 bits, it rounds rows itself. */
+    /* CPU kernels of the projection round rows themselves if they read 16 bits. */
     struct clf__tensor rounded = reads_rounded(session) ? workspace.rounded : CLF__NO_TENSOR;
     return decoder->norm.gamma.buffer != NULL
                ? clf__norm_forward_rounded(workspace.x, rounded, workspace.x, &decoder->norm)

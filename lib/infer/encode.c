@@ -4,6 +4,7 @@
 #include "base/larger.h"
 #include "config/sides.h"
 #include "device/buffer.h"
+#include "device/lock.h"
 #include "device/queue.h"
 #include "infer/internal.h"
 
@@ -37,7 +38,7 @@ clf_status clf__session_encode_maps(struct clf__session *session, const struct c
         session->source_first[b + 1] = session->source_first[b] + length;
         longest = clf__larger(longest, length);
     }
-    CLF__TRY(clf__session_reach(session, longest, 0));
+    CLF__TRY(clf__session_ensure_positions(session, longest, 0));
     int rows = session->source_first[session->sources];
     struct clf__sequence_views views;
     struct clf__global_blocks blocks;
@@ -86,6 +87,7 @@ clf_status clf__session_encode_maps(struct clf__session *session, const struct c
 
 clf_status clf__session_encode(struct clf__session *session, const struct clf__sequences *sources)
 {
+    CLF__LOCK_DEVICE(session->transformer->device);
     return clf__session_encode_maps(session, sources, NULL);
 }
 
@@ -96,6 +98,7 @@ struct clf__tensor clf__session_frames(const struct clf__session *session)
 
 clf_status clf__session_encoded(const struct clf__session *session, float *target)
 {
+    CLF__LOCK_DEVICE(session->transformer->device);
     return clf__tensor_read(
         clf__tensor_rows(session->workspace.x, 0, session->source_first[session->sources]), target);
 }

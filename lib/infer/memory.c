@@ -2,12 +2,13 @@
 #include <string.h>
 
 #include "device/buffer.h"
+#include "device/lock.h"
 #include "device/queue.h"
 #include "infer/internal.h"
 #include "ops/cache.h"
 #include "program/launch.h"
 
-/* Where a slot's rows end. */
+/* Returns the end row of a slot. */
 static int end_of(const struct clf__session *session, int slot)
 {
     return session->slots[slot].first + session->slots[slot].length;
@@ -60,11 +61,11 @@ void clf__session_release_all(struct clf__session *session)
     }
 }
 
-/* Where the encoded rows go, on the device. */
+/* Destination of the encoded rows on the device. */
 struct memory_views {
     struct clf__tensor rows;
-    int first;         /* the row of the first one */
-    int is_contiguous; /* the others follow it in their order */
+    int first;         /* row of the first source */
+    int is_contiguous; /* the other sources follow in order */
 };
 
 static clf_status upload_memory(struct clf__session *session, struct memory_views *views, const int *slots)
@@ -73,7 +74,7 @@ static clf_status upload_memory(struct clf__session *session, struct memory_view
     int count = session->source_first[session->sources];
     int32_t *hidden, *rows;
     upload->count = 0;
-    /* The flags of all rows stay in the staging from one batch to the next. */
+    /* The flags of all rows stay in the staging buffer between batches. */
     struct clf__tensor hidden_view = clf__upload_take(upload, session->source_rows, &hidden);
     views->rows = clf__upload_take(upload, count, &rows);
     views->is_contiguous = 1;
@@ -93,8 +94,9 @@ static clf_status upload_memory(struct clf__session *session, struct memory_view
     return clf__upload_send(upload);
 }
 
-clf_status clf__session_remember(struct clf__session *session, const int *slots)
+clf_status clf__session_cache(struct clf__session *session, const int *slots)
 {
+    CLF__LOCK_DEVICE(session->transformer->device);
     const struct clf__stack *decoder = &session->transformer->decoder;
     struct clf__tensor x = clf__tensor_rows(clf__workspace_operand(&session->workspace), 0,
                                             session->source_first[session->sources]);
@@ -102,8 +104,8 @@ clf_status clf__session_remember(struct clf__session *session, const int *slots)
     CLF__TRY(upload_memory(session, &views, slots));
     for (int i = 0; i < decoder->layer_count; i++) {
         struct clf__tensor memory = session->memory[i];
-        /* One product over all rows, wherever they go: a product a source would read the weights each time.
-         */
+        /* One GEMM over all rows, whatever their destination: a GEMM per source would read the weights each
+         * time. */
         int is_in_place = views.is_contiguous && memory.type == CLF__F32;
         struct clf__tensor y =
             is_in_place ? clf__tensor_rows(memory, views.first, x.rows)
@@ -118,7 +120,7 @@ clf_status clf__session_remember(struct clf__session *session, const int *slots)
     return clf__device_finish_stage(session->transformer->device);
 }
 
-clf_status clf__session_remember_all(struct clf__session *session)
+clf_status clf__session_cache_all(struct clf__session *session)
 {
     clf__session_release_all(session);
     for (int b = 0; b < session->sources; b++) {
@@ -128,11 +130,12 @@ clf_status clf__session_remember_all(struct clf__session *session)
         assert(is_reserved);
         (void)is_reserved;
     }
-    return clf__session_remember(session, session->slot_numbers);
+    return clf__session_cache(session, session->slot_numbers);
 }
 
 clf_status clf__session_start(struct clf__session *session, const struct clf__sequences *sources)
 {
+    CLF__LOCK_DEVICE(session->transformer->device);
     CLF__TRY(clf__session_encode(session, sources));
-    return clf__session_remember_all(session);
+    return clf__session_cache_all(session);
 }

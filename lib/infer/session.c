@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "config/sides.h"
 #include "device/caps.h"
+#include "device/lock.h"
 #include "infer/internal.h"
 #include "model/stacks.h"
 #include "ops/cache.h"
@@ -16,7 +17,8 @@ static const struct clf__front_end_kind *front_end_of(const struct clf__session 
     return session->transformer->encoder.embedder.front_end.kind;
 }
 
-/* Of one source, or of several together: each may be rounded up. */
+/* Each source of a batch may be rounded up, so the number is for one source, or an upper bound for several.
+ */
 int clf__session_source_rows(const struct clf__session *session, int length)
 {
     return front_end_of(session)->rows(length);
@@ -30,15 +32,15 @@ static int most_source_rows(const struct clf__session *session)
     return clf__smaller(limits->source_tokens, rounded);
 }
 
-/* Of the stacks. */
+/* Maximum rows of the encoder and decoder stacks. */
 static int most_rows(const struct clf__session *session)
 {
     const struct clf__session_limits *limits = &session->limits;
-    int decoded = clf__larger(clf__larger(limits->cache_rows, limits->given), limits->target_tokens);
+    int decoded = clf__larger(clf__larger(limits->cache_rows, limits->prefill), limits->target_tokens);
     return clf__larger(session->source_rows, decoded);
 }
 
-/* Of a product: convolutions go over the frames of one source. */
+/* Maximum rows of a GEMM: convolutions process the frames of one source. */
 static int most_product_rows(const struct clf__session *session)
 {
     int frames = front_end_of(session)->scratch != NULL ? session->limits.source_length : 0;
@@ -55,7 +57,8 @@ static int most_inputs(const struct clf__config *config)
                        clf__larger(clf__larger(widths.d_model, widths.context), features));
 }
 
-/* One layer's cross-attention over one target, with what it works in where nothing else needs that. */
+/* Reserves the cross-attention map of one layer for one target, and scratch memory unless it is reserved
+ * already. */
 static clf_status reserve_alignment(struct clf__session *session, int with_scratch)
 {
     const struct clf__session_limits *limits = &session->limits;
@@ -82,7 +85,7 @@ static clf_status reserve_attention(struct clf__session *session)
     int is_dense = clf__tree_mixer(config, CLF__ENCODER) == &clf__self_attention_mixer;
     int encoded = is_dense ? source_rows : 0; /* attention within a window needs no scratch */
     int queries = clf__larger(clf__larger(encoded, limits->target_length),
-                              clf__larger(beams, clf__smaller(limits->given, limits->positions)));
+                              clf__larger(beams, clf__smaller(limits->prefill, limits->positions)));
     int keys = clf__larger(source_rows, limits->target_length);
     CLF__TRY(clf__attention_scratch_reserve(&session->scratch, &session->arena, limits->sources, &largest,
                                             queries, keys));
@@ -94,8 +97,8 @@ static clf_status reserve_attention(struct clf__session *session)
     return limits->aligns && !limits->maps ? reserve_alignment(session, 0) : CLF_OK;
 }
 
-/* Scratch for attention whose keys several groups share: of sources, and in the GPU form of targets as well,
- * for as many rows as it splits. */
+/* Reserves scratch memory for attention whose keys are split over several work-groups: of sources, and in GPU
+ * kernels also of targets, for as many rows as are split. */
 static clf_status reserve_partials(struct clf__session *session)
 {
     const struct clf__session_limits *limits = &session->limits;
@@ -108,11 +111,11 @@ static clf_status reserve_partials(struct clf__session *session)
     }
     int64_t count = clf__attention_partials(&heads, rows, keys);
     return count > 0 ? clf__arena_reserve(&session->arena, &session->partials, CLF__F32, 1, count,
-                                          "the sums of parts of the keys")
+                                          "partial sums of attention")
                      : CLF_OK;
 }
 
-/* Of the sources' keys and values: what steps read. Batched attention takes floats alone. */
+/* Returns the type of cached source keys and values, which steps read. Batched attention requires fp32. */
 static enum clf__type memory_type(const struct clf__session *session)
 {
     const struct clf__transformer *transformer = session->transformer;
@@ -132,7 +135,7 @@ static clf_status reserve_memory(struct clf__session *session)
         CLF__TRY(clf__arena_reserve(&session->arena, &session->memory[i], type, session->source_rows, width,
                                     "the cross-attention's keys and values"));
     }
-    int takes_floats = limits->target_tokens > 0 || limits->given > 0;
+    int takes_floats = limits->target_tokens > 0 || limits->prefill > 0;
     return type == CLF__F16 && takes_floats
                ? clf__arena_reserve(&session->arena, &session->scratch.memory, CLF__F32, session->source_rows,
                                     width, "a layer's keys and values of the sources")
@@ -146,7 +149,7 @@ static clf_status reserve_decoder(struct clf__session *session)
     struct clf__arena *arena = &session->arena;
     size_t layers = (size_t)config->decoder_layers;
     arena->is_joined =
-        clf__caps_have_matrix(clf__device_caps(arena->device)); /* few buffers for one kernel */
+        clf__caps_have_matrix(clf__device_caps(arena->device)); /* one kernel can bind only few buffers */
     CLF__TRY(reserve_memory(session));
     CLF__TRY(clf__allocate(&session->layer_states, layers, sizeof *session->layer_states));
     CLF__TRY(clf__allocate(&session->layer_calls, layers, sizeof *session->layer_calls));
@@ -162,8 +165,8 @@ static clf_status reserve_decoder(struct clf__session *session)
         CLF__TRY(clf__persistent_reserve(&session->persistent, arena, session->transformer->decoder.layers,
                                          config->decoder_layers, limits->cache_rows));
         CLF__TRY(clf__arena_reserve(arena, &session->layer_addresses, CLF__I32, config->decoder_layers,
-                                    CLF__DECODER_ADDRESSES, "where the decoder's layers are"));
-        /* The output projection's lies on a cache line of its own. */
+                                    CLF__DECODER_ADDRESSES, "addresses of the decoder's layers"));
+        /* The counters of the output projection have a separate cache line. */
         int counters = CLF__DECODER_COUNTERS(config->decoder_layers) + 16;
         CLF__TRY(
             clf__arena_reserve(arena, &session->counters, CLF__I32, 1, counters, "the decoder's counters"));
@@ -182,19 +185,20 @@ static clf_status reserve_decoder(struct clf__session *session)
     if (limits->attention_layer > 0) {
         CLF__TRY(clf__arena_reserve(arena, &session->looks, CLF__F32, 1,
                                     (int64_t)limits->cache_rows * limits->source_length,
-                                    "where a step looks at its sources"));
+                                    "attention weights of a step"));
     }
     struct clf__projection projection = clf__session_projection(session);
     CLF__TRY(clf__projection_scratch_reserve(&session->projection, arena, &projection, rows,
                                              limits->candidates, limits->logits || limits->ranges > 0));
     int64_t sources = limits->sources;
-    CLF__TRY(clf__narrowing_reserve(session));
+    CLF__TRY(clf__shortlists_reserve(session));
     int64_t step =
-        7 * (int64_t)limits->cache_rows + 1 + 4 * sources + limits->banned + clf__narrowing_upload(limits);
+        7 * (int64_t)limits->cache_rows + 1 + 4 * sources + limits->banned + clf__shortlists_upload(limits);
     step += 2 * (int64_t)limits->cache_rows * limits->ranges + CLF__DRAW_WORDS * (int64_t)limits->draws;
     int64_t force = (4 + 2 * (int64_t)limits->ranges) * limits->target_tokens + 8 * sources;
-    return clf__upload_reserve(&session->target, arena,
-                               clf__larger_int64(clf__larger_int64(step, force), clf__given_upload(limits)));
+    return clf__upload_reserve(
+        &session->target, arena,
+        clf__larger_int64(clf__larger_int64(step, force), clf__prefill_upload(limits)));
 }
 
 static clf_status reserve_slots(struct clf__session *session)
@@ -221,7 +225,7 @@ static clf_status reserve_frames(struct clf__session *session)
                                  : clf__arena_reserve(&session->arena, &session->front_scratch, CLF__F32, 1,
                                                       kind->scratch(config->d_model, config->feature_size,
                                                                     limits->source_length),
-                                                      "what convolutions look at");
+                                                      "scratch memory of convolutions");
 }
 
 static clf_status reserve(struct clf__session *session)
@@ -230,7 +234,7 @@ static clf_status reserve(struct clf__session *session)
     const struct clf__config *config = &session->transformer->config;
     struct clf__arena *arena = &session->arena;
     struct clf__workspace_widths widths = clf__stacks_widths(config);
-    /* Of every product of the layers: their weights have one precision. */
+    /* All linear layers have the same precision. */
     widths.operand = clf__linear_row_operand(&session->transformer->decoder.projection);
     session->source_rows = most_source_rows(session);
     CLF__TRY(clf__workspace_reserve(&session->workspace, arena, most_rows(session), &widths));
@@ -244,7 +248,7 @@ static clf_status reserve(struct clf__session *session)
     return reserve_attention(session);
 }
 
-/* Makes steps in few launches ready. */
+/* Prepares steps with few launches. */
 static clf_status prepare_steps(struct clf__session *session)
 {
     const struct clf__stack *decoder = &session->transformer->decoder;
@@ -259,7 +263,7 @@ static clf_status prepare_steps(struct clf__session *session)
                                                session->layer_states, session->memory);
 }
 
-/* The device memory that was reserved becomes real. */
+/* Allocates the reserved device memory. */
 static clf_status allocate(struct clf__session *session)
 {
     struct clf__transformer *transformer = session->transformer;
@@ -269,15 +273,15 @@ static clf_status allocate(struct clf__session *session)
                                            session->read_back.columns - CLF__STEP_HEADER);
     int source_rows = clf__session_source_rows(session, limits->source_length);
     int target_rows = clf__larger(limits->positions, limits->target_length);
-    CLF__TRY(clf__transformer_reach(transformer, clf__smaller(source_rows, CLF__FIRST_POSITIONS),
-                                    clf__smaller(target_rows, CLF__FIRST_POSITIONS)));
+    CLF__TRY(clf__transformer_ensure_positions(transformer, clf__smaller(source_rows, CLF__FIRST_POSITIONS),
+                                               clf__smaller(target_rows, CLF__FIRST_POSITIONS)));
     CLF__TRY(clf__gemm_reserve(transformer->device, most_product_rows(session),
                                most_inputs(&transformer->config), transformer->precision));
-    CLF__TRY(clf__narrowing_fill(session));
+    CLF__TRY(clf__shortlists_fill(session));
     return limits->cache_rows > 0 ? prepare_steps(session) : CLF_OK;
 }
 
-/* A session whose device memory is reserved and not allocated. */
+/* Creates a session with device memory reserved but not allocated. */
 static clf_status plan(struct clf__session **out, struct clf__transformer *transformer,
                        const struct clf__session_limits *limits)
 {
@@ -298,6 +302,7 @@ static clf_status plan(struct clf__session **out, struct clf__transformer *trans
 clf_status clf__session_create(struct clf__session **out, struct clf__transformer *transformer,
                                const struct clf__session_limits *limits)
 {
+    CLF__LOCK_DEVICE(transformer->device);
     struct clf__session *session;
     CLF__TRY(plan(&session, transformer, limits));
     clf_status status = allocate(session);
@@ -312,6 +317,7 @@ clf_status clf__session_create(struct clf__session **out, struct clf__transforme
 clf_status clf__session_measure(struct clf__session_size *out, struct clf__transformer *transformer,
                                 const struct clf__session_limits *limits)
 {
+    CLF__LOCK_DEVICE(transformer->device);
     struct clf__session *session;
     CLF__TRY(plan(&session, transformer, limits));
     *out = (struct clf__session_size){session->arena.bytes, session->arena.largest};
@@ -321,6 +327,7 @@ clf_status clf__session_measure(struct clf__session_size *out, struct clf__trans
 
 void clf__session_free(struct clf__session *session)
 {
+    CLF__LOCK_DEVICE(session != NULL ? session->transformer->device : NULL);
     if (session == NULL) {
         return;
     }
@@ -336,6 +343,6 @@ void clf__session_free(struct clf__session *session)
     clf__free(session->placed.staging);
     clf__free(session->target.staging);
     clf__free(session->results_host);
-    clf__narrowing_free(&session->narrowing);
+    clf__shortlists_free(&session->shortlists);
     clf__free(session);
 }

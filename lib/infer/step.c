@@ -7,6 +7,7 @@
 #include "config/sides.h"
 #include "device/buffer.h"
 #include "device/device.h"
+#include "device/lock.h"
 #include "device/queue.h"
 #include "infer/internal.h"
 #include "program/launch.h"
@@ -17,17 +18,17 @@ struct clf__projection clf__session_projection(const struct clf__session *sessio
     return (struct clf__projection){.weight = linear->weight, .bias = linear->bias, .scale = linear->scale};
 }
 
-/* One row a hypothesis: where its ids, positions and candidates lie on the device. */
+/* Device tables of a step: ids, positions and candidates, one row per hypothesis. */
 struct step_views {
     struct clf__tensor tokens, positions, position_rows, cache_rows, parents, banned_offsets, banned;
     struct clf__tensor ranges; /* (rows, 2 M) */
     struct clf__tensor draws;  /* (draws, CLF__DRAW_WORDS) */
     struct clf__sequence_ranges cross;
-    double pairs; /* of self-attention: rows times the positions that they see */
-    struct clf__narrowed_rows narrowed;
+    double pairs; /* self-attention: sum over rows of the positions attended to */
+    struct clf__shortlisted_rows shortlisted;
 };
 
-/* Rows of one slot are adjacent and look at the same memory: one range a slot. */
+/* Rows of a slot are adjacent and share their memory: one range per slot. */
 static void fill_cross_ranges(struct clf__sequence_ranges *ranges, const struct clf__session *session,
                               int32_t *table, const struct clf__step *step)
 {
@@ -41,7 +42,7 @@ static void fill_cross_ranges(struct clf__sequence_ranges *ranges, const struct 
             longest = slot->length > longest ? slot->length : longest;
         }
         table[4 * (count - 1) + 1]++;
-        assert(table[4 * (count - 1) + 1] <= ranges->max_queries); /* a kernel's task has room for no more */
+        assert(table[4 * (count - 1) + 1] <= ranges->max_queries); /* limit of a kernel's task */
     }
     ranges->sequences = ranges->table.rows = count;
     ranges->max_keys = longest;
@@ -49,7 +50,7 @@ static void fill_cross_ranges(struct clf__sequence_ranges *ranges, const struct 
 
 _Static_assert(sizeof(struct clf__draw) == CLF__DRAW_WORDS * sizeof(int32_t), "kernels read its words");
 
-/* A table of integers; there may be none. */
+/* Uploads a table of integers; rows may be 0. */
 static struct clf__tensor take_table(struct clf__upload *upload, const void *table, int rows, int columns)
 {
     int count = rows * columns;
@@ -94,15 +95,15 @@ static clf_status upload_step(struct clf__session *session, struct step_views *v
         int is_pad = config->position_padding_aware && step->tokens[r] == config->pad_id;
         position_rows[r] = is_pad ? table.pad : table.first + step->positions[r];
     }
-    if (session->narrowing.weight.buffer != NULL) {
-        clf__narrowing_take_rows(&views->narrowed, session, step);
+    if (session->shortlists.weight.buffer != NULL) {
+        clf__shortlists_take_rows(&views->shortlisted, session, step);
     }
     fill_cross_ranges(&views->cross, session, ranges, step);
     clf__ranges_count(&views->cross, ranges, 0);
     return clf__upload_send_later(upload);
 }
 
-/* A view on part of the results, first element `offset`. */
+/* Returns a view on part of the results, starting at element `offset`. */
 static struct clf__tensor results_view(const struct clf__session *session, enum clf__type type, int rows,
                                        int columns, int offset)
 {
@@ -112,7 +113,7 @@ static struct clf__tensor results_view(const struct clf__session *session, enum 
     return view;
 }
 
-/* What a step reads back of its rows, as it lies in the results, one after the other. */
+/* Results that a step reads back, in this order in the results tensor. */
 struct step_results {
     struct clf__tensor values, ids, statistics;
     struct clf__tensor range_values, range_ids, range_statistics; /* ranges_each times as wide */
@@ -151,7 +152,7 @@ static struct step_results results_of(const struct clf__session *session, const 
     return results;
 }
 
-/* Ranges first .. end - 1 of each of some rows. */
+/* Computes ranges first to end - 1 of some rows. */
 static clf_status look_at_ranges(const struct step_results *results, const struct step_views *views,
                                  struct clf__tensor logits, int first_row, int first, int end, int k)
 {
@@ -169,8 +170,8 @@ static clf_status look_at_ranges(const struct step_results *results, const struc
                              clf__tensor_columns(ranges, 2 * first, 2 * count));
 }
 
-/* Draws the tokens that follow some rows, the first of which is `first_row`, from their logits without the
- * banned ids. */
+/* Draws the tokens that follow some rows, starting at row `first_row`, from their logits without banned ids.
+ */
 static clf_status draw(const struct step_results *results, const struct step_views *views,
                        const struct clf__step *step, struct clf__tensor logits, int first_row)
 {
@@ -191,8 +192,8 @@ static clf_status draw(const struct step_results *results, const struct step_vie
                                           clf__tensor_rows(views->draws, first, count), first_row);
 }
 
-/* clf__projection_top_k() that keeps the logits: what is wanted before the banned ids are taken away is read
- * or looked at, and then ranges of what is left, from which is drawn, too. */
+/* As clf__projection_top_k(), but keeps the logits: first uses them before bans, then searches the ranges
+ * after bans and draws from these. */
 static clf_status keep_logits(struct clf__session *session, struct clf__step *step,
                               const struct step_views *views, const struct step_results *results)
 {
@@ -217,7 +218,7 @@ static clf_status keep_logits(struct clf__session *session, struct clf__step *st
     return CLF_OK;
 }
 
-/* The next numbers of the results. */
+/* Copies the next results. */
 static const float *copy_results(void *target, const float *source, int count)
 {
     if (count > 0) {
@@ -226,16 +227,16 @@ static const float *copy_results(void *target, const float *source, int count)
     return source + count;
 }
 
-/* Reads every candidate in one copy. */
+/* Reads all candidates in one copy. */
 static clf_status read_candidates(struct clf__session *session, struct clf__step *step,
                                   const struct step_views *views)
 {
     struct step_results results = results_of(session, step);
-    int is_narrowed = session->narrowing.weight.buffer != NULL, rows = step->rows, k = step->candidates;
+    int is_narrowed = session->shortlists.weight.buffer != NULL, rows = step->rows, k = step->candidates;
     struct clf__projection projection = clf__session_projection(session);
     if (is_narrowed) {
-        CLF__TRY(clf__narrowing_top_k(results.values, results.ids, results.statistics, session,
-                                      &views->narrowed, &projection, step));
+        CLF__TRY(clf__shortlists_top_k(results.values, results.ids, results.statistics, session,
+                                       &views->shortlisted, &projection, step));
     } else if (step->wants_logits || step->ranges_each > 0) {
         CLF__TRY(keep_logits(session, step, views, &results));
     } else {
@@ -257,12 +258,12 @@ static clf_status read_candidates(struct clf__session *session, struct clf__step
     host = copy_results(step->draw_ids, host, step->draw_count * step->ranges_each);
     copy_results(step->draw_logits, host, step->draw_count * step->ranges_each);
     if (is_narrowed) {
-        clf__narrowing_name(session, step);
+        clf__shortlists_name(session, step);
     }
     return CLF_OK;
 }
 
-/* What comes before the layers, unless their launch begins with it: then the call says so. */
+/* Computes the decoder's input, or passes it to the layers' launch as its start. */
 static clf_status start_step(struct clf__session *session, struct clf__layer_call *call,
                              const struct clf__step_start *start, int rows)
 {
@@ -280,7 +281,7 @@ static clf_status start_step(struct clf__session *session, struct clf__layer_cal
                                  start->positions);
 }
 
-/* Where the rows of a step look at sources of at most so many rows. */
+/* Returns the tensor for the step's attention weights, for sources of at most `columns` rows. */
 static struct clf__tensor looks_of(const struct clf__session *session, const struct clf__step *step,
                                    int longest)
 {
@@ -302,8 +303,8 @@ static clf_status decode(struct clf__session *session, struct clf__step *step, c
     return read_candidates(session, step, views);
 }
 
-/* Repeats a step of persistent launches by a launch for each operation. Whether groups see what other groups
- * wrote depends on hardware and compiler, and a comparison of bits tells. */
+/* Repeats a step of persistent launches with one launch per operation and compares the bits, because the
+ * visibility of writes between work-groups depends on hardware and compiler. */
 static clf_status prove(struct clf__session *session, struct clf__step *step, const struct step_views *views,
                         const struct clf__layer_call *call, const struct clf__step_start *start)
 {
@@ -318,18 +319,17 @@ static clf_status prove(struct clf__session *session, struct clf__step *step, co
         device->has_no_persistent_launches = 0;
         device->persistent_proofs++;
     } else if (status == CLF_OK) {
-        clf__log(
-            CLF_LOG_WARNING,
-            "device %s: the results of a persistent launch differ; decoding continues with a launch for each "
-            "operation",
-            device->label);
+        clf__log(CLF_LOG_WARNING,
+                 "device %s: the results of a persistent launch differ; decoding continues with a launch for "
+                 "each operation",
+                 device->label);
     }
     clf__free(found);
     return status;
 }
 
-/* decode(), once more where a persistent launch failed or is not trusted yet: a step overwrites nothing that
- * it reads. */
+/* Runs decode(), again if a persistent launch failed or is not yet verified; a step does not overwrite its
+ * inputs, so it can be repeated. */
 static clf_status decode_safely(struct clf__session *session, struct clf__step *step,
                                 const struct step_views *views, const struct clf__layer_call *call,
                                 const struct clf__step_start *start)
@@ -363,13 +363,13 @@ static clf_status run_step(struct clf__session *session, struct clf__step *step)
     assert(step->banned_offsets[step->rows] <= session->limits.banned);
     assert(!step->wants_attention || session->limits.attention_layer > 0);
     assert(step->ranges_each <= session->limits.ranges && step->ranges_before <= step->ranges_each);
-    assert(step->ranges_each == 0 || session->narrowing.weight.buffer == NULL);
+    assert(step->ranges_each == 0 || session->shortlists.weight.buffer == NULL);
     assert(step->draw_count <= session->limits.draws && (step->draw_count == 0 || step->ranges_each > 0));
     struct step_views views;
     int longest = longest_target(step);
-    CLF__TRY(clf__session_reach(session, 0, longest));
-    if (step->given_offsets != NULL) {
-        CLF__TRY(clf__session_give(session, step));
+    CLF__TRY(clf__session_ensure_positions(session, 0, longest));
+    if (step->prefill_offsets != NULL) {
+        CLF__TRY(clf__session_prefill(session, step));
     }
     CLF__TRY(upload_step(session, &views, step));
     session->turn = !session->turn;
@@ -403,9 +403,10 @@ static clf_status run_step(struct clf__session *session, struct clf__step *step)
 
 clf_status clf__session_step(struct clf__session *session, struct clf__step *step)
 {
+    CLF__LOCK_DEVICE(session->transformer->device);
     clf_status status = run_step(session, step);
     if (status != CLF_OK) {
-        /* It may still read what was uploaded, and weights and caches by their addresses. */
+        /* Enqueued work may still read uploaded tables, and weights and caches by address. */
         clf__device_settle(session->transformer->device);
         clf__persistent_end(&session->persistent, 0);
     }

@@ -3,6 +3,7 @@
 
 #include "base/larger.h"
 #include "config/sides.h"
+#include "device/lock.h"
 #include "infer/internal.h"
 
 struct target_views {
@@ -43,7 +44,7 @@ clf_status clf__session_force(struct clf__session *session, const struct clf__se
     for (int i = 0; i < inputs->count; i++) {
         longest = clf__larger(longest, inputs->first[i + 1] - inputs->first[i]);
     }
-    CLF__TRY(clf__session_reach(session, 0, longest));
+    CLF__TRY(clf__session_ensure_positions(session, 0, longest));
     struct target_views views;
     CLF__TRY(upload_targets(session, &views, inputs, slot));
     struct clf__tensor x = clf__tensor_rows(session->workspace.x, 0, rows);
@@ -72,11 +73,13 @@ clf_status clf__session_force(struct clf__session *session, const struct clf__se
 
 clf_status clf__session_teacher_force(struct clf__session *session, const struct clf__sequences *inputs)
 {
+    CLF__LOCK_DEVICE(session->transformer->device);
     return clf__session_force(session, inputs, NULL, NULL);
 }
 
 clf_status clf__session_logits(struct clf__session *session, int first, int count, float *target)
 {
+    CLF__LOCK_DEVICE(session->transformer->device);
     assert(session->limits.logits && first >= 0 && first + count <= session->target_rows);
     struct clf__projection projection = clf__session_projection(session);
     struct clf__tensor logits;
@@ -91,6 +94,7 @@ clf_status clf__session_logits(struct clf__session *session, int first, int coun
 
 clf_status clf__session_pick(struct clf__session *session, const int32_t *labels, float *log_probabilities)
 {
+    CLF__LOCK_DEVICE(session->transformer->device);
     int rows = session->target_rows;
     struct clf__upload *upload = &session->target;
     int32_t *staged;
@@ -108,14 +112,16 @@ clf_status clf__session_pick(struct clf__session *session, const int32_t *labels
 clf_status clf__session_attend_source(struct clf__session *session, const struct clf__sequences *source,
                                       const struct clf__session_maps *maps)
 {
+    CLF__LOCK_DEVICE(session->transformer->device);
     assert(session->limits.maps && source->count == 1);
     CLF__TRY(clf__session_encode_maps(session, source, maps->encoder));
-    return clf__session_remember_all(session);
+    return clf__session_cache_all(session);
 }
 
 clf_status clf__session_attend_target(struct clf__session *session, const struct clf__sequences *inputs,
                                       const struct clf__session_maps *maps)
 {
+    CLF__LOCK_DEVICE(session->transformer->device);
     assert(session->limits.maps && inputs->count == 1);
     struct clf__heads heads = clf__config_heads(&session->transformer->config, CLF__DECODER);
     size_t targets = (size_t)inputs->first[1], sources = (size_t)session->slots[0].length;

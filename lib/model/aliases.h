@@ -1,5 +1,4 @@
-/* The names under which one parameter may be stored: the embeddings and the output projection have several.
- */
+/* Names under which a parameter may be stored: embeddings and the output projection have several. */
 #ifndef CLF_MODEL_ALIASES_H
 #define CLF_MODEL_ALIASES_H
 
@@ -7,14 +6,14 @@
 
 enum { CLF__MOST_ALIASES = 4 };
 
-/* Canonical names. The first `same` of them are one matrix, which a file may hold under one or more of these
- * names. The others are matrices of their own that replace it where the file has none of the first. */
+/* Canonical names. The first `same` names refer to one matrix, which a file may hold under one or more of
+ * them. The others are separate matrices that replace it if the file has none of the first. */
 struct clf__aliases {
     const char *names[CLF__MOST_ALIASES];
     int same, count;
 };
 
-/* The names of a parameter, its own first. */
+/* Returns the names of a parameter, its own name first. */
 struct clf__aliases clf__aliases_of(const struct clf__config *config, const char *name);
 
 #endif

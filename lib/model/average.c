@@ -7,7 +7,7 @@
 #include "model/new_folder.h"
 #include "model/save.h"
 
-/* The models that are averaged. */
+/* The models to average. */
 struct models {
     const char *const *folders;
     int count;
@@ -15,7 +15,7 @@ struct models {
     struct clf__parameters **items; /* (count) */
 };
 
-/* Keys of config.json that say nothing of what a model computes. */
+/* Returns 1 for keys of config.json that do not affect the computation. */
 static int is_remark(const char *key)
 {
     static const char *const remarks[] = {"transformers_version", "_name_or_path",    "dtype",
@@ -29,7 +29,7 @@ static int is_remark(const char *key)
     return 0;
 }
 
-/* Fails where b lacks one of a's keys or has another value. */
+/* Fails if b lacks one of a's keys or has another value for it. */
 static clf_status compare_keys(const struct clf__json *a, const struct clf__json *b)
 {
     const char *key;
@@ -37,9 +37,10 @@ static clf_status compare_keys(const struct clf__json *a, const struct clf__json
     json_object_foreach(a->root, key, value)
     {
         if (!is_remark(key) && !json_equal(value, json_object_get(b->root, key))) {
-            return clf__fail(CLF_FORMAT,
-                             "%s and %s differ in \"%s\"; models of one configuration can be averaged",
-                             a->path, b->path, key);
+            return clf__fail(
+                CLF_FORMAT,
+                "%s and %s differ in \"%s\"; only models of the same configuration can be averaged", a->path,
+                b->path, key);
         }
     }
     return CLF_OK;
@@ -52,8 +53,8 @@ static clf_status load_config(struct clf__json *out, const char *folder)
     CLF__TRY(clf__format_of(&format, folder));
     if (format != &clf__format_hugging_face) {
         return clf__fail(CLF_UNSUPPORTED,
-                         "%s: is a folder of %s, whose weights are finished; folders as `clformer train` and "
-                         "Hugging Face write them can be averaged: average what it was made of",
+                         "%s: is a %s folder with converted weights; average the original model, in a folder "
+                         "written by `clformer train` or Hugging Face",
                          folder, format->name);
     }
     return clf__json_load_in(out, folder, "config.json");
@@ -75,7 +76,7 @@ static clf_status compare_configs(const char *first, const char *other)
     return status;
 }
 
-/* Whether two files hold the same, both missing included. */
+/* Compares the content of two files; two missing files are equal. */
 static clf_status compare_file(const char *first, const char *other, const char *name)
 {
     char *paths[2] = {NULL, NULL};
@@ -89,11 +90,12 @@ static clf_status compare_file(const char *first, const char *other, const char 
             status = clf__file_open(&files[i], paths[i]);
         }
     }
-    if (status == CLF_OK && files[0].size == files[1].size) { /* what is missing has no bytes, as ever */
+    if (status == CLF_OK && files[0].size == files[1].size) { /* a missing file has size 0 */
         status = clf__file_same(&same, &files[0], 0, &files[1], 0, files[0].size);
     }
     if (status == CLF_OK && !same) {
-        status = clf__fail(CLF_FORMAT, "%s and %s are not the same; models of one vocabulary can be averaged",
+        status = clf__fail(CLF_FORMAT,
+                           "%s and %s are not the same; only models of the same vocabulary can be averaged",
                            paths[0], paths[1]);
     }
     for (int i = 0; i < 2; i++) {
@@ -115,7 +117,7 @@ static clf_status compare_folders(const char *first, const char *other)
     return CLF_OK;
 }
 
-/* A clf__parameter_reader: the mean of one parameter. */
+/* A clf__parameter_reader: computes the mean of one parameter. */
 static clf_status read_mean(void *user, int index, float *target)
 {
     struct models *models = user;
@@ -139,7 +141,7 @@ static clf_status read_mean(void *user, int index, float *target)
 
 static clf_status write_mean(void *user, const char *path, const struct clf__beside *beside)
 {
-    (void)beside; /* of other engines' folders, which are not averaged */
+    (void)beside; /* only for folders of other engines, which are not averaged */
     struct models *models = user;
     return clf__parameters_save_new(path, clf__parameters_list(models->items[0]), models->precision,
                                     read_mean, models);
@@ -164,7 +166,7 @@ clf_status clf__model_average(const char *output, const char *const *folders, in
 {
     if (precision != CLF_PRECISION_FP32 && precision != CLF_PRECISION_FP16 &&
         precision != CLF_PRECISION_BF16) {
-        return clf__fail(CLF_UNSUPPORTED, "weights are stored in fp32, fp16 or bf16 alone");
+        return clf__fail(CLF_UNSUPPORTED, "precision: averaged weights must be stored in fp32, fp16 or bf16");
     }
     if (count < 1) {
         return clf__fail(CLF_BAD_ARGUMENT, "there is no model to average");

@@ -16,7 +16,7 @@ static clf_status write_weights(void *user, const char *path, const struct clf__
     return clf__parameters_save_as_loaded(path, conversion->parameters, conversion->precision, beside);
 }
 
-/* What is only copied must be such that the new folder works. */
+/* Checks that the files to be copied are valid, so that the new folder works. */
 static clf_status check_text(const char *folder, const struct clf__config *config)
 {
     struct clf__tokenizer *tokenizer;
@@ -61,8 +61,7 @@ static clf_status convert(const char *output, const char *folder, clf_precision 
 clf_status clf__model_convert(const char *output, const char *path, clf_precision precision)
 {
     if ((unsigned)precision > CLF_PRECISION_INT8) {
-        return clf__fail(CLF_BAD_ARGUMENT,
-                         "precision %d is unknown; weights are written in fp32, fp16, bf16 or int8",
+        return clf__fail(CLF_BAD_ARGUMENT, "precision %d: unknown value; use fp32, fp16, bf16 or int8",
                          (int)precision);
     }
     struct clf__unpacked unpacked;

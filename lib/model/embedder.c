@@ -18,7 +18,7 @@ struct clf__position_rows clf__position_rows(const struct clf__config *config, e
     return (struct clf__position_rows){.first = has_pad, .pad = has_pad ? 0 : -1};
 }
 
-/* By way of a piece at a time, so that the host holds no second table. */
+/* Writes in blocks, so that the host holds no second table. */
 static clf_status write_sinusoids(struct clf__tensor table, const struct clf__config *config,
                                   enum clf__side side)
 {
@@ -65,14 +65,14 @@ static clf_status reach_positions(struct clf__embedder *embedder, struct clf_dev
     return CLF_OK;
 }
 
-/* Room on the host for a table of biases by bucket, and for one by distance. */
+/* Allocates host memory for a table of biases by bucket and one by distance. */
 static clf_status allocate_relative(float **values, struct clf__tensor by_bucket, struct clf__tensor table)
 {
     size_t buckets = (size_t)by_bucket.rows * (size_t)by_bucket.columns;
     return clf__allocate(values, buckets + (size_t)table.rows * (size_t)table.columns, sizeof **values);
 }
 
-/* What is worked on: the table's sizes, and the host's room for both tables. */
+/* The tables of a relative bias: sizes, and host memory for both. */
 struct relative_tables {
     struct clf__relative sizes;
     float *by_bucket, *by_distance;
@@ -105,8 +105,9 @@ static clf_status renew(const struct clf__relative_bias *relative, const struct 
     return clf__tensor_write(relative->table, tables.by_distance);
 }
 
-clf_status clf__relative_bias_reach(struct clf__relative_bias *relative, struct clf_device *device,
-                                    const struct clf__config *config, enum clf__side side, int length)
+clf_status clf__relative_bias_ensure_positions(struct clf__relative_bias *relative, struct clf_device *device,
+                                               const struct clf__config *config, enum clf__side side,
+                                               int length)
 {
     int reach = length < config->relative_distance ? length : config->relative_distance;
     int heads = relative->by_bucket.columns, width = 2 * reach + 1;
@@ -138,12 +139,12 @@ void clf__relative_bias_free_table(struct clf__relative_bias *relative)
     relative->values = NULL;
 }
 
-clf_status clf__embedder_reach(struct clf__embedder *embedder, struct clf_device *device,
-                               const struct clf__config *config, enum clf__side side, int length)
+clf_status clf__embedder_ensure_positions(struct clf__embedder *embedder, struct clf_device *device,
+                                          const struct clf__config *config, enum clf__side side, int length)
 {
     CLF__TRY(reach_positions(embedder, device, config, side, length));
-    CLF__TRY(clf__relative_bias_reach(&embedder->global_relative, device, config, side, length));
-    return clf__relative_bias_reach(&embedder->relative, device, config, side, length);
+    CLF__TRY(clf__relative_bias_ensure_positions(&embedder->global_relative, device, config, side, length));
+    return clf__relative_bias_ensure_positions(&embedder->relative, device, config, side, length);
 }
 
 clf_status clf__embedder_reserve_zero_relative(struct clf__embedder *out, struct clf__pool *pool,
@@ -159,7 +160,7 @@ clf_status clf__embedder_reserve_zero_relative(struct clf__embedder *out, struct
 
 void clf__embedder_free_tables(struct clf__embedder *embedder)
 {
-    clf__buffer_free(embedder->positions.buffer); /* where they are sinusoids */
+    clf__buffer_free(embedder->positions.buffer); /* owned if they are sinusoids */
     embedder->positions.buffer = NULL;
     clf__relative_bias_free_table(&embedder->relative);
     clf__relative_bias_free_table(&embedder->global_relative);
@@ -177,7 +178,7 @@ clf_status clf__embedder_forward(struct clf__tensor y, const struct clf__embedde
     return embedder->norms_tokens ? clf__positions_forward(y, y, embedder->positions, positions) : CLF_OK;
 }
 
-/* In place; its own backward pass too. */
+/* In place; dropout is its own backward pass. */
 static clf_status drop(struct clf__tensor y, const struct clf__dropout *dropout)
 {
     return dropout->rate > 0.0f ? clf__dropout_forward(y, y, CLF__NO_TENSOR, dropout) : CLF_OK;

@@ -13,10 +13,10 @@ struct drawing {
     void *user;
 };
 
-/* Values that are drawn between two questions whether to go on. */
+/* number of values drawn between two polls for interruption */
 enum { VALUES_A_TURN = 1 << 20 };
 
-/* Two values of a parameter, numbers 2 * pair and 2 * pair + 1, from one block of random words. */
+/* Draws values 2 * pair and 2 * pair + 1 of a parameter from one block of random words. */
 static void draw_pair(double out[2], const struct clf__initial *initial, const struct drawing *drawing,
                       int index, uint64_t pair)
 {
@@ -30,7 +30,7 @@ static void draw_pair(double out[2], const struct clf__initial *initial, const s
         out[1] = (2 * second - 1) * initial->size;
         return;
     }
-    /* Box & Muller 1958; 1 - first is never 0. */
+    /* Box & Muller 1958; 1 - first is never 0 */
     const double pi = 3.14159265358979323846;
     double radius = sqrt(-2 * log(1 - first)) * initial->size;
     out[0] = radius * cos(2 * pi * second);
@@ -51,7 +51,7 @@ static void fill_constant(float *target, size_t count, float value)
     }
 }
 
-/* A clf__parameter_reader. */
+/* A clf__parameter_reader: draws the values of a parameter. */
 static clf_status draw(void *user, int index, float *target)
 {
     const struct drawing *drawing = user;

@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 
-/* What the format keeps in the file of weights, and the precision to load them in. */
+/* Gets the extra content that the format stores in the weights file, and the precision for loading it. */
 static clf_status describe(struct clf__beside *beside, const struct clf__format *format,
                            const struct clf__new_folder *folder)
 {
@@ -38,7 +38,7 @@ static clf_status write_folder(const char *target, const struct clf__new_folder 
     return status;
 }
 
-/* Under another name first, so that the folder appears whole. */
+/* Writes to a temporary folder first, so that the folder appears complete. */
 static clf_status write_beside(const char *output, const struct clf__new_folder *folder)
 {
     char *temporary = NULL;
@@ -50,7 +50,7 @@ static clf_status write_beside(const char *output, const struct clf__new_folder 
     }
     if (status != CLF_OK) {
         status = clf__folder_discard(temporary, status);
-        clf__folder_remove_empty(output, missing); /* nor those above it that were made for it */
+        clf__folder_remove_empty(output, missing); /* also removes parent folders created for it */
     }
     if (status == CLF_INTERRUPTED) {
         status = clf__fail(status, "interrupted; nothing is kept of %s", output);
@@ -65,7 +65,8 @@ clf_status clf__new_folder_write(const char *output, const struct clf__new_folde
     while (length > 1 && output[length - 1] == '/') {
         length--;
     }
-    char *plain = NULL; /* a name beside "folder/" would be inside it */
+    char *plain =
+        NULL; /* removes a trailing slash, because the temporary folder must not be inside the folder */
     CLF__TRY(clf__copy_bytes(&plain, output, length));
     clf_status status = write_beside(plain, folder);
     clf__free(plain);
@@ -75,6 +76,6 @@ clf_status clf__new_folder_write(const char *output, const struct clf__new_folde
 clf_status clf__new_folder_check(const char *output)
 {
     return clf__folder_exists(output) || clf__file_exists(output)
-               ? clf__fail(CLF_FILE, "%s: exists already; name a folder that does not", output)
+               ? clf__fail(CLF_FILE, "%s: exists already; name a folder that does not exist", output)
                : CLF_OK;
 }

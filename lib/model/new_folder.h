@@ -1,4 +1,4 @@
-/* A model folder made of another one's files and new weights. */
+/* Writes a model folder with the files of another folder and new weights. */
 #ifndef CLF_MODEL_NEW_FOLDER_H
 #define CLF_MODEL_NEW_FOLDER_H
 
@@ -6,17 +6,17 @@
 #include "formats/format.h"
 
 struct clf__new_folder {
-    const char *from; /* whose other files are copied, and whose format it has */
+    const char *from; /* source of all other files and of the format */
     struct clf__format_weights weights;
-    /* The weights, with what the format keeps beside them. */
+    /* Writes the weights, and the extra content that the format stores in the same file. */
     clf_status (*write)(void *user, const char *path, const struct clf__beside *beside);
     void *user;
 };
 
-/* CLF_FILE where the path is there already. */
+/* Returns CLF_FILE if the path exists. */
 clf_status clf__new_folder_check(const char *output);
-/* Writes it; the folder appears whole or not at all. Weights, the state of a training and what a killed
- * program left are not copied. */
+/* Writes the folder, completely or not at all. Weights, training state and files left by a killed program are
+ * not copied. */
 clf_status clf__new_folder_write(const char *output, const struct clf__new_folder *folder);
 
 #endif

@@ -6,7 +6,7 @@
 #include "config/family/family.h"
 #include "model/tree.h"
 
-/* Names and shapes are counted in a first walk and written in a second. */
+/* A first pass counts names and shapes, a second pass writes them. */
 struct writer {
     const struct clf__config *config;
     struct clf__parameter *items; /* NULL while counting */

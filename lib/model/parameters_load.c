@@ -10,7 +10,7 @@
 #include "model/parameters.h"
 #include "model/tree.h"
 
-/* A parameter and where it is stored. */
+/* A parameter and its stored tensor. */
 struct entry {
     const struct clf__parameter *parameter;
     const struct clf__stored_tensor *stored; /* NULL: zeros */
@@ -22,7 +22,7 @@ struct clf__parameters {
     struct entry *entries; /* in the order of the list */
 };
 
-/* What one load needs; `claimed` has one byte a stored tensor. */
+/* The state of loading; `claimed` has one byte per stored tensor. */
 struct loading {
     const struct clf__config *config;
     const struct clf__checkpoint *checkpoint;
@@ -37,13 +37,13 @@ static const struct clf__family *family_of(const struct loading *loading)
 
 enum { NAME_BYTES = 128 };
 
-/* What to do where the weights are not those of the configuration. */
+/* Advice for weights that do not match the configuration. */
 static const char save_both[] = "download or save both again";
 
 static int has_shape(const struct clf__stored_tensor *tensor, const struct clf__parameter *parameter)
 {
-    /* A convolution has one more dimension at the end, which is 1 where a linear layer was saved as one; a
-     * MarianMT logits bias has one in front. */
+    /* A convolution's shape has a last dimension, which is 1 for a linear layer saved as a convolution;
+     * MarianMT's logits bias has a first dimension of 1. */
     const int64_t *shape = tensor->shape;
     int dimensions = tensor->dimensions, kernel = parameter->kernel;
     if (kernel > 0) {
@@ -133,7 +133,7 @@ static clf_status claim(const struct loading *loading, struct entry *entry,
     return CLF_OK;
 }
 
-/* Claims every tensor that the file holds under a canonical name. */
+/* Claims every tensor stored under a canonical name. */
 static clf_status claim_all(const struct loading *loading, struct entry *entry, const char *canonical)
 {
     char stored[NAME_BYTES];
@@ -146,8 +146,8 @@ static clf_status claim_all(const struct loading *loading, struct entry *entry, 
     return CLF_OK;
 }
 
-/* Takes the first substitute that the file holds where `entry` has no tensor. The shared matrix may be there
- * without being used. */
+/* Claims the first stored substitute if `entry` has no tensor. The shared matrix may be stored without being
+ * used. */
 static clf_status claim_substitutes(const struct loading *loading, struct entry *entry,
                                     const struct clf__aliases *aliases)
 {
@@ -173,7 +173,7 @@ static clf_status find_stored(const struct loading *loading, struct entry *entry
     CLF__TRY(claim_substitutes(loading, entry, &aliases));
     int is_optional = family_of(loading)->has_fixed_logits_bias && strcmp(name, "final_logits_bias") == 0;
     if (!entry->stored && !is_optional) {
-        return clf__fail(CLF_FORMAT, "%s: tensor \"%s\" is missing, which config.json asks for; %s",
+        return clf__fail(CLF_FORMAT, "%s: tensor \"%s\" is missing, but config.json requires it; %s",
                          clf__checkpoint_path(loading->checkpoint),
                          clf__names_stored(loading->names, name, 0, wanted, sizeof wanted) ? wanted : name,
                          save_both);
@@ -187,14 +187,15 @@ static clf_status check_unknown(const struct loading *loading)
         const struct clf__stored_tensor *tensor = clf__checkpoint_at(loading->checkpoint, i);
         if (!loading->claimed[i] && !clf__names_are_frozen(loading->names, tensor->name)) {
             return clf__fail(
-                CLF_FORMAT, "%s: tensor \"%.200s\" is unknown to a %s model as config.json describes it; %s",
+                CLF_FORMAT, "%s: tensor \"%.200s\" is unknown to a %s model with this config.json; %s",
                 tensor->file, tensor->name, clf__system_word(loading->config->system), save_both);
         }
     }
     return CLF_OK;
 }
 
-/* Whether a family stores canonical names too: what begins as they do may be another name of its own. */
+/* Returns 1 if an architecture's own names are partly canonical: a stored name that looks canonical may then
+ * be its own. */
 static int keeps_canonical(const struct clf__tensor_names *names)
 {
     static const char name[] = "model.shared.weight";
@@ -206,7 +207,7 @@ static int keeps_canonical(const struct clf__tensor_names *names)
     return is_kept;
 }
 
-/* A folder that we wrote uses the canonical names whatever its preset. */
+/* Folders written by clformer use the canonical names for every preset. */
 static const struct clf__tensor_names *choose_names(const struct clf__checkpoint *checkpoint,
                                                     enum clf__system system)
 {
@@ -228,7 +229,7 @@ static clf_status find_all(struct clf__parameters *parameters, const struct load
     return check_unknown(loading);
 }
 
-/* The embedding of the target under any of its names, without the projection. */
+/* Finds the target embedding under any of its names, excluding the projection. */
 static const struct clf__stored_tensor *find_embedding(const struct loading *loading)
 {
     struct clf__config untied = *loading->config;
@@ -241,9 +242,9 @@ static const struct clf__stored_tensor *find_embedding(const struct loading *loa
     return found;
 }
 
-/* As in transformers 5, a projection that differs from the embedding is used, even where config.json ties
- * them. Some classes tie a projection that the file does not hold whatever config.json says. A projection
- * alone is the embedding only where config.json ties them. */
+/* As in transformers 5, a projection that differs from the embedding is used even if config.json ties them.
+ * Some classes tie a missing projection whatever config.json says. A projection without an embedding is used
+ * as the embedding only if config.json ties them. */
 static clf_status settle_tie(struct clf__config *config, const struct loading *loading)
 {
     int is_tied = config->share_target_output;
@@ -258,14 +259,14 @@ static clf_status settle_tie(struct clf__config *config, const struct loading *l
     }
     if (is_tied && !same) {
         clf__log(CLF_LOG_WARNING,
-                 "%s: \"%s\" differs from \"%s\", to which config.json ties it; both are used as stored",
+                 "%s: \"%s\" differs from \"%s\", although config.json ties them; both are used as stored",
                  projection->file, projection->name, embedding->name);
     }
     config->share_target_output = same;
     return CLF_OK;
 }
 
-/* Where a file holds the sinusoids, transformers looks them up there: in half precision they are rounded. */
+/* If a file holds the sinusoids, transformers uses the stored values: in half precision they are rounded. */
 static void settle_positions(enum clf__positions_kind *kind, const struct loading *loading,
                              enum clf__side side)
 {
@@ -342,18 +343,18 @@ const struct clf__stored_tensor *clf__parameters_stored(const struct clf__parame
     return entry ? entry->stored : NULL;
 }
 
-/* Part by part, so that a request to stop is heard between two of them. */
-static clf_status read_all_rows(const struct entry *entry, float *target, size_t *odd)
+/* Reads in blocks, so that an interruption takes effect between them. */
+static clf_status read_all_rows(const struct entry *entry, float *target, size_t *non_finite)
 {
     size_t columns = (size_t)entry->parameter->columns;
     int rows = entry->parameter->rows, most = columns < ROWS_FLOATS ? (int)(ROWS_FLOATS / columns) : 1;
     if (entry->stored->dimensions < 2 || entry->stored->shape[0] != rows || rows <= most) {
-        return clf__parameters_read_rows(entry->stored, 0, rows, target, odd);
+        return clf__parameters_read_rows(entry->stored, 0, rows, target, non_finite);
     }
     for (int first = 0; first < rows; first += most) {
         int count = rows - first < most ? rows - first : most;
-        CLF__TRY(
-            clf__parameters_read_rows(entry->stored, first, count, target + (size_t)first * columns, odd));
+        CLF__TRY(clf__parameters_read_rows(entry->stored, first, count, target + (size_t)first * columns,
+                                           non_finite));
     }
     return CLF_OK;
 }
@@ -369,14 +370,14 @@ clf_status clf__parameters_read(const struct clf__parameters *parameters, const 
         memset(target, 0, count * sizeof *target);
         return CLF_OK;
     }
-    size_t odd = 0;
-    CLF__TRY(read_all_rows(entry, target, &odd));
-    clf__parameters_warn(entry->stored, odd);
+    size_t non_finite = 0;
+    CLF__TRY(read_all_rows(entry, target, &non_finite));
+    clf__parameters_warn(entry->stored, non_finite);
     return CLF_OK;
 }
 
 clf_status clf__parameters_read_rows(const struct clf__stored_tensor *stored, int first, int count,
-                                     float *target, size_t *odd)
+                                     float *target, size_t *non_finite)
 {
     struct clf__stored_tensor rows = *stored;
     size_t values = 1;
@@ -389,15 +390,15 @@ clf_status clf__parameters_read_rows(const struct clf__stored_tensor *stored, in
         values *= (size_t)rows.shape[i];
     }
     for (size_t i = 0; i < values; i++) {
-        *odd += !isfinite(target[i]);
+        *non_finite += !isfinite(target[i]);
     }
     return CLF_OK;
 }
 
-void clf__parameters_warn(const struct clf__stored_tensor *stored, size_t odd)
+void clf__parameters_warn(const struct clf__stored_tensor *stored, size_t non_finite)
 {
-    if (odd > 0) {
+    if (non_finite > 0) {
         clf__log(CLF_LOG_WARNING, "%s: tensor \"%s\" holds %zu values that are NaN or infinite", stored->file,
-                 stored->name, odd);
+                 stored->name, non_finite);
     }
 }

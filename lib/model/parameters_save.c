@@ -12,10 +12,10 @@
 #include "gemm/gemm.h"
 #include "model/save.h"
 
-/* The data begins at a multiple of this, so that a map of the file holds aligned floats. */
+/* The data is aligned, so that a memory map of the file holds aligned floats. */
 enum { ALIGNMENT = 8, LENGTH_BYTES = 8 };
 
-/* What the format calls a precision, and the bytes of a value. */
+/* The safetensors name of a precision, and the size of a value. */
 static const struct {
     const char *type;
     size_t bytes;
@@ -26,17 +26,17 @@ static const struct {
     [CLF_PRECISION_INT8] = {"I8", 1},
 };
 
-/* A tensor of the file; they stand in the order of their names, as the format's own library writes them. */
+/* A tensor of the file; tensors are sorted by name, as in files written by the safetensors library. */
 struct entry {
-    const struct clf__parameter *parameter; /* NULL: one that is copied as it is */
+    const struct clf__parameter *parameter; /* NULL: copied unchanged */
     int index;
     clf_precision precision;
-    int is_factors; /* what the rows of its int8 are multiplied by */
+    int is_factors; /* 1: the factors of an int8 parameter's rows */
     const char *suffix;
-    const struct clf__stored_tensor *stored; /* what is copied, or int8 that is kept with its factors */
+    const struct clf__stored_tensor *stored; /* source of a copy, or of int8 values and factors */
 };
 
-/* Where the values of parameters come from. */
+/* The source of parameter values. */
 struct source {
     clf__parameter_reader *reader;
     void *user;
@@ -65,7 +65,7 @@ static size_t count_stored(const struct entry *entry)
     return entry->is_factors ? (size_t)entry->parameter->rows : count_values(entry->parameter);
 }
 
-/* MarianMT keeps its logits bias as a matrix of one row; other vectors have one dimension. */
+/* MarianMT's logits bias is a matrix of one row; other vectors have one dimension. */
 static json_t *shape_of(const struct entry *entry)
 {
     const struct clf__parameter *parameter = entry->parameter;
@@ -93,7 +93,7 @@ static size_t bytes_of(const struct entry *entry)
                                     : count_stored(entry) * stored[entry->precision].bytes;
 }
 
-/* Text of the header, without its length and padding; the caller frees it. */
+/* Returns the header without length and padding; the caller frees it. */
 static clf_status write_header(char **out, const struct entry *entries, int count, const json_t *metadata)
 {
     json_t *root = json_pack("{s{ss}}", "__metadata__", "format", "pt");
@@ -129,7 +129,7 @@ static clf_status write_start(struct clf__file_writer *writer, const char *heade
     return clf__file_writer_write(writer, spaces, padding);
 }
 
-/* As the file has them, little-endian, in the place of the floats that they are made of. */
+/* Converts floats in place to the stored format, little-endian. */
 static void store_in_place(float *values, size_t count, clf_precision precision)
 {
     uint8_t *bytes = (uint8_t *)values;
@@ -145,7 +145,7 @@ static void store_in_place(float *values, size_t count, clf_precision precision)
     }
 }
 
-/* The rows as int8 in the place of their floats, or the factors alone. */
+/* Converts floats in place to int8 rows, or to the rows' factors. */
 static void quantize_in_place(float *values, const struct entry *entry)
 {
     size_t columns = (size_t)entry->parameter->columns;
@@ -174,15 +174,16 @@ static clf_status check_range(const struct clf__parameter *parameter, const floa
     }
     for (size_t i = 0; i < count && precision == CLF_PRECISION_INT8; i++) {
         if (!isfinite(values[i])) {
-            return clf__fail(CLF_UNSUPPORTED, "%s holds a value that is NaN or infinite, which int8 cannot",
+            return clf__fail(CLF_UNSUPPORTED,
+                             "%s holds a value that is NaN or infinite, which int8 cannot represent; write "
+                             "it in another precision",
                              parameter->name);
         }
     }
     return CLF_OK;
 }
 
-/* The numbers of an int8 that is kept, or what its rows are multiplied by; behind the values there is room
- * for these. */
+/* Reads the values of an int8 tensor, or its factors, for which `values` has additional space at the end. */
 static clf_status read_kept(float *values, const struct entry *entry)
 {
     float *factors = values + count_values(entry->parameter);
@@ -285,7 +286,7 @@ clf_status clf__parameters_save_new(const char *path, const struct clf__paramete
     return save_list(path, list, NULL, precision, &(struct source){reader, user, 1});
 }
 
-/* A parameter's values, and in int8 its factors too. */
+/* Adds a parameter's values, and in int8 its factors. */
 static int add_parameter(struct entry *entries, const struct clf__parameters *parameters, int index,
                          clf_precision precision)
 {
@@ -306,7 +307,7 @@ static int add_parameter(struct entry *entries, const struct clf__parameters *pa
     return 2;
 }
 
-/* A clf__parameter_reader. */
+/* A clf__parameter_reader: reads the values of a parameter. */
 static clf_status read_parameter(void *user, int index, float *target)
 {
     const struct clf__parameters *parameters = user;

@@ -1,4 +1,4 @@
-/* The encoder, or the decoder with its projection onto the vocabulary. */
+/* The encoder, or the decoder with its output projection. */
 #ifndef CLF_MODEL_STACK_H
 #define CLF_MODEL_STACK_H
 
@@ -9,8 +9,8 @@ struct clf__stack {
     struct clf__embedder embedder;
     struct clf__layer *layers;
     int layer_count;
-    struct clf__norm norm;         /* the final one; gamma NULL: none */
-    struct clf__linear projection; /* of the decoder: D to V */
+    struct clf__norm norm;         /* final norm; gamma NULL: none */
+    struct clf__linear projection; /* decoder only: D to V */
 };
 
 #endif

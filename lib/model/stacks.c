@@ -2,6 +2,7 @@
 
 #include "base/larger.h"
 #include "base/memory.h"
+#include "device/lock.h"
 
 struct clf__workspace_widths clf__stacks_widths(const struct clf__config *config)
 {
@@ -37,7 +38,7 @@ static void build_average(struct clf__layer *layer, const struct clf__config *co
     average->norm = &layer->mixer_norm;
 }
 
-/* All but the parameters. */
+/* Builds a stack without its parameters. */
 static clf_status build(struct clf__stack *stack, const struct clf__config *config, enum clf__side side)
 {
     int count = clf__config_layers(config, side);
@@ -70,7 +71,7 @@ static clf_status build_both(struct clf__stacks out, const struct clf__config *c
     return build(out.decoder, config, CLF__DECODER);
 }
 
-/* The target's tokens, where they are the source's. */
+/* Shares the source's embedding with the target, if the configuration does. */
 static void share_tokens(struct clf__stacks stacks, const struct clf__config *config)
 {
     if (config->share_source_target) {
@@ -86,7 +87,7 @@ struct loader {
     const struct clf__parameters *parameters;
 };
 
-/* A parameter as host values; the caller frees them. */
+/* Reads a parameter as host values, freed by the caller. */
 static clf_status read_values(float **out, const struct loader *loader, const char *name, int rows,
                               int columns)
 {
@@ -100,14 +101,15 @@ static clf_status read_values(float **out, const struct loader *loader, const ch
     return status;
 }
 
-/* The stacked rows of a module's parts, as they lie in the file. */
+/* The stacked rows of a module's parameters, in the order of the file. */
 struct part_rows {
     const struct clf__module *module;
     const struct clf__stored_tensor *stored[CLF__MODULE_PARTS];
-    size_t odd[CLF__MODULE_PARTS]; /* values that are no finite numbers */
+    size_t non_finite[CLF__MODULE_PARTS]; /* number of non-finite values */
 };
 
-/* The part that has row *first of all, which becomes the row in it; at most *count are there. */
+/* Finds the parameter that contains row *first of the module; makes *first relative to it and limits *count.
+ */
 static int find_part(const struct part_rows *rows, int *first, int *count)
 {
     const struct clf__module_part *parts = rows->module->parts;
@@ -126,7 +128,7 @@ static clf_status read_part_rows(void *user, int first, int count, float *target
         int row = first + done, here = count - done, part = find_part(rows, &row, &here);
         CLF__TRY(clf__parameters_read_rows(rows->stored[part], row, here,
                                            target + (size_t)done * (size_t)rows->module->columns,
-                                           &rows->odd[part]));
+                                           &rows->non_finite[part]));
         done += here;
     }
     return CLF_OK;
@@ -145,7 +147,7 @@ static clf_status read_part_int8(void *user, int first, int count, int8_t *targe
     return CLF_OK;
 }
 
-/* Where a module's weights come from; of int8 as it is where all parts are. */
+/* Returns the source of a module's weights; int8 is read unchanged if all its parameters are int8. */
 static struct clf__weight_stream stream_of(struct part_rows *rows, const struct loader *loader,
                                            const struct clf__module *module)
 {
@@ -169,11 +171,11 @@ static struct clf__weight_stream stream_of(struct part_rows *rows, const struct 
 static void warn_of_odd(const struct part_rows *rows)
 {
     for (int i = 0; i < rows->module->part_count; i++) {
-        clf__parameters_warn(rows->stored[i], rows->odd[i]);
+        clf__parameters_warn(rows->stored[i], rows->non_finite[i]);
     }
 }
 
-/* Parts without a bias beside others with one get zeros. */
+/* Parameters without a bias get zeros if others of the module have one. */
 static clf_status read_bias(float **out, const struct loader *loader, const struct clf__module *module)
 {
     int rows = 0, has_bias = 0;
@@ -260,6 +262,7 @@ static clf_status load_table(struct clf__tensor *out, const struct loader *loade
 
 static clf_status load_module(void *context, const struct clf__module *module)
 {
+    CLF__LOCK_DEVICE(((const struct loader *)context)->device);
     const struct loader *loader = context;
     void *out = clf__tree_module(module, loader->out);
     switch (module->kind) {
@@ -284,16 +287,18 @@ clf_status clf__stacks_load(struct clf__stacks out, struct clf_device *device,
     struct loader loader = {out, device, config, precision, parameters};
     CLF__TRY(build_both(out, config));
     CLF__TRY(clf__tree_visit(config, load_module, &loader));
-    CLF__TRY(clf__stack_reach(out.encoder, device, config, CLF__ENCODER, 1));
-    return clf__stack_reach(out.decoder, device, config, CLF__DECODER, 1);
+    CLF__TRY(clf__stack_ensure_positions(out.encoder, device, config, CLF__ENCODER, 1));
+    return clf__stack_ensure_positions(out.decoder, device, config, CLF__DECODER, 1);
 }
 
-clf_status clf__stack_reach(struct clf__stack *stack, struct clf_device *device,
-                            const struct clf__config *config, enum clf__side side, int length)
+clf_status clf__stack_ensure_positions(struct clf__stack *stack, struct clf_device *device,
+                                       const struct clf__config *config, enum clf__side side, int length)
 {
-    CLF__TRY(clf__embedder_reach(&stack->embedder, device, config, side, length));
+    CLF__LOCK_DEVICE(device);
+    CLF__TRY(clf__embedder_ensure_positions(&stack->embedder, device, config, side, length));
     for (int i = 0; i < stack->layer_count; i++) {
-        CLF__TRY(clf__relative_bias_reach(&stack->layers[i].relative, device, config, side, length));
+        CLF__TRY(
+            clf__relative_bias_ensure_positions(&stack->layers[i].relative, device, config, side, length));
     }
     return CLF_OK;
 }
@@ -317,7 +322,8 @@ static clf_status zero_linear(struct clf__linear *out, const struct clf__linear 
                                     what);
 }
 
-/* The stack's relative bias is made of the table by bucket, and so is the one's gradient of the other's. */
+/* The stack's relative bias is computed from the table by bucket, and the gradient of the table by bucket
+ * from the gradient of the bias. */
 static clf_status zero_table(struct clf__tensor *out, const struct clf__tensor *like,
                              const struct zeroing *zeroing, enum clf__side side, const char *what)
 {
@@ -356,10 +362,10 @@ static clf_status zero_module(void *context, const struct clf__module *module)
     return CLF_OK;
 }
 
-clf_status clf__mirror_create_zero(struct clf__mirror *out, struct clf__stacks like,
-                                   const struct clf__config *config, const char *what)
+clf_status clf__parameter_tree_create_zero(struct clf__parameter_tree *out, struct clf__stacks like,
+                                           const struct clf__config *config, const char *what)
 {
-    struct zeroing zeroing = {clf__mirror_stacks(out), like, config, &out->pool};
+    struct zeroing zeroing = {clf__parameter_tree_stacks(out), like, config, &out->pool};
     out->pool.device = clf__buffer_device(clf__weight_layout(like.decoder->projection.weight).buffer);
     CLF__TRY(build_both(zeroing.out, config));
     CLF__TRY(clf__tree_visit(config, zero_module, &zeroing));
@@ -410,9 +416,9 @@ void clf__stacks_free(struct clf__stacks stacks, const struct clf__config *confi
     }
 }
 
-void clf__mirror_free(struct clf__mirror *mirror, const struct clf__config *config)
+void clf__parameter_tree_free(struct clf__parameter_tree *mirror, const struct clf__config *config)
 {
-    clf__stacks_free(clf__mirror_stacks(mirror), config);
+    clf__stacks_free(clf__parameter_tree_stacks(mirror), config);
     clf__pool_free(&mirror->pool);
 }
 

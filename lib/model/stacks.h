@@ -1,30 +1,30 @@
-/* Both stacks on a device: from a checkpoint, as zeros like another's, and their end. */
+/* Creates both stacks on a device, from weights or as zeros of the same size, and frees them. */
 #ifndef CLF_MODEL_STACKS_H
 #define CLF_MODEL_STACKS_H
 
 #include "model/parameters.h"
 #include "model/tree.h"
 
-/* Fills both stacks, which are zeros before, on a device, from a checkpoint's parameters; the matrices in
- * `precision`. On failure too the caller ends with clf__stacks_free(). */
+/* Loads both stacks, which must be zero, to a device; matrices in `precision`. The caller calls
+ * clf__stacks_free(), also after a failure. */
 clf_status clf__stacks_load(struct clf__stacks out, struct clf_device *device,
                             const struct clf__config *config, clf_precision precision,
                             const struct clf__parameters *parameters);
-/* Lengthens every table of positions and of relative biases, as clf__embedder_reach() does. */
-clf_status clf__stack_reach(struct clf__stack *stack, struct clf_device *device,
-                            const struct clf__config *config, enum clf__side side, int length);
+/* Enlarges every table of positions and of relative biases, as clf__embedder_ensure_positions(). */
+clf_status clf__stack_ensure_positions(struct clf__stack *stack, struct clf_device *device,
+                                       const struct clf__config *config, enum clf__side side, int length);
 void clf__stacks_free(struct clf__stacks stacks, const struct clf__config *config);
 
-/* The same with zeros of the sizes that a model's modules have, for gradients and moments, which are `what`;
- * what is not trained is left out. */
-clf_status clf__mirror_create_zero(struct clf__mirror *out, struct clf__stacks like,
-                                   const struct clf__config *config, const char *what);
-void clf__mirror_free(struct clf__mirror *mirror, const struct clf__config *config);
+/* Creates zeros of the sizes of a model's trained modules, for gradients or moments; `what` names them in
+ * messages. */
+clf_status clf__parameter_tree_create_zero(struct clf__parameter_tree *out, struct clf__stacks like,
+                                           const struct clf__config *config, const char *what);
+void clf__parameter_tree_free(struct clf__parameter_tree *mirror, const struct clf__config *config);
 
-/* The widest rows of either side's layers. */
+/* Returns the widths of the widest rows in the layers of either side. */
 struct clf__workspace_widths clf__stacks_widths(const struct clf__config *config);
 
-/* Of a layer that belongs to no model. */
+/* Frees a layer that is not part of a model. */
 void clf__layer_free(struct clf__layer *layer);
 
 #endif

@@ -6,6 +6,7 @@
 #include "config/sides.h"
 #include "device/buffer.h"
 #include "device/caps.h"
+#include "device/lock.h"
 #include "formats/format.h"
 #include "model/stacks.h"
 
@@ -23,8 +24,7 @@ static clf_status check_fits(const struct clf__transformer *transformer, const c
     return clf__fail(
         CLF_DEVICE_MEMORY,
         "%s: the weights need %" PRIu64 " bytes on the device, which has %" PRIu64 " left of %" PRIu64
-        "; store them in fewer bytes (--precision fp16 or int8), or choose a smaller model or a device "
-        "with more memory",
+        "; use a smaller precision (--precision fp16 or int8), a smaller model or a device with more memory",
         folder, needed, left, clf__device_caps(transformer->device)->memory_bytes);
 }
 
@@ -87,16 +87,18 @@ clf_status clf__transformer_load(struct clf__transformer **out, struct clf_devic
     return status;
 }
 
-clf_status clf__transformer_reach(struct clf__transformer *transformer, int source_length, int target_length)
+clf_status clf__transformer_ensure_positions(struct clf__transformer *transformer, int source_length,
+                                             int target_length)
 {
     const struct clf__config *config = &transformer->config;
     struct clf_device *device = transformer->device;
-    CLF__TRY(clf__stack_reach(&transformer->encoder, device, config, CLF__ENCODER, source_length));
-    return clf__stack_reach(&transformer->decoder, device, config, CLF__DECODER, target_length);
+    CLF__TRY(clf__stack_ensure_positions(&transformer->encoder, device, config, CLF__ENCODER, source_length));
+    return clf__stack_ensure_positions(&transformer->decoder, device, config, CLF__DECODER, target_length);
 }
 
 void clf__transformer_free(struct clf__transformer *transformer)
 {
+    CLF__LOCK_DEVICE(transformer != NULL ? transformer->device : NULL);
     if (transformer == NULL) {
         return;
     }

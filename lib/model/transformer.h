@@ -10,21 +10,22 @@ struct clf__transformer {
     clf_precision precision;
     struct clf__config config;
     struct clf__stack encoder, decoder;
-    int64_t parameter_count; /* values, shared ones once */
+    int64_t parameter_count; /* number of values, shared ones counted once */
     uint64_t weight_bytes;   /* on the device */
 };
 
-/* Reads the configuration of a folder; the weights are still to be loaded. */
+/* Reads the configuration of a folder; weights are loaded separately. */
 clf_status clf__transformer_configure(struct clf__transformer **out, struct clf_device *device,
                                       const char *folder, clf_precision precision);
-/* From the same folder. */
+/* Loads the weights of the same folder. */
 clf_status clf__transformer_load_weights(struct clf__transformer *transformer, const char *folder);
 /* Both. */
 clf_status clf__transformer_load(struct clf__transformer **out, struct clf_device *device, const char *folder,
                                  clf_precision precision);
-/* Lengthens the tables of positions to serve sources and targets of these lengths, in tokens. To be called
- * before a dry run, never in one. */
-clf_status clf__transformer_reach(struct clf__transformer *transformer, int source_length, int target_length);
+/* Enlarges the position tables for sources and targets of these lengths, in tokens. To be called before a dry
+ * run, never during one. */
+clf_status clf__transformer_ensure_positions(struct clf__transformer *transformer, int source_length,
+                                             int target_length);
 struct clf__stacks clf__transformer_stacks(struct clf__transformer *transformer);
 void clf__transformer_free(struct clf__transformer *transformer);
 

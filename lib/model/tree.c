@@ -9,13 +9,13 @@
 /* Sizes that depend on the stack. */
 enum extent { MODEL_WIDTH, KEYS, VALUES, FFN };
 
-/* What a layer is made of. */
+/* The parameters of a layer. */
 struct part_row {
     const char *name; /* "<prefix><name>.weight", "<prefix><name>.bias" */
     enum clf__role role;
     enum extent rows;
-    size_t bias; /* the field of the configuration that says whether it has one, or ALWAYS or NEVER */
-    int is_gate; /* there where the feed-forward is gated */
+    size_t bias; /* offset of the configuration field that says whether there is a bias, or ALWAYS or NEVER */
+    int is_gate; /* exists only in gated feed-forwards */
 };
 struct module_row {
     enum clf__module_kind kind;
@@ -26,7 +26,7 @@ struct module_row {
     struct part_row parts[CLF__MODULE_PARTS];
 };
 
-/* Rows of a table, which the formatter would break. */
+/* A table whose rows clang-format would break. */
 /* clang-format off */
 #define HAS(field) offsetof(struct clf__config, field)
 #define NEVER  SIZE_MAX
@@ -85,7 +85,7 @@ static const struct module_row feed_forward_rows[] = {
 
 #define COUNT(rows) ((int)(sizeof(rows) / sizeof *(rows)))
 
-/* By enum clf__mixer_type: a mixer's functions, and what it and its norm are made of. */
+/* By enum clf__mixer_type: the functions of a mixer, and the parameters of it and its norm. */
 static const struct mixer_row {
     const struct clf__mixer_kind *kind;
     const struct module_row *rows;
@@ -145,7 +145,7 @@ static int has_part_bias(const struct clf__config *config, const struct part_row
     return *(const int *)((const char *)config + part->bias);
 }
 
-/* One part from its row. */
+/* Describes a parameter from its table row. */
 static void describe_part(struct clf__module_part *out, const struct walk *walk, const struct module_row *row,
                           const struct part_row *part, const char *layer)
 {
@@ -183,7 +183,7 @@ static clf_status visit_rows(const struct walk *walk, int index, const struct mo
     return CLF_OK;
 }
 
-/* The layer's own relative bias. */
+/* Visits the relative bias of a layer. */
 static clf_status visit_relative(const struct walk *walk, int index)
 {
     const struct clf__config *config = walk->config;
@@ -202,7 +202,7 @@ static clf_status visit_relative(const struct walk *walk, int index)
     return walk->visit(walk->context, &module);
 }
 
-/* What average attention has besides its norm. */
+/* Visits the parameters of average attention, except its norm. */
 static clf_status visit_average(const struct walk *walk, int index)
 {
     const struct clf__config *config = walk->config;
@@ -255,7 +255,7 @@ const struct clf__front_end_kind *clf__tree_front_end(const struct clf__config *
 
 #define OFFSET(member) offsetof(struct clf__stack, member)
 
-/* A module of one part outside of the layers, without names. */
+/* Returns a module with a single parameter outside of the layers, without names. */
 static struct clf__module lone_module(const struct walk *walk, enum clf__module_kind kind, size_t offset,
                                       enum clf__role role, int rows, int columns)
 {
@@ -268,7 +268,7 @@ static struct clf__module lone_module(const struct walk *walk, enum clf__module_
                                 .parts = {{.role = role, .rows = rows}}};
 }
 
-/* Named "model.SIDE.<name>.weight". */
+/* Visits a module named "model.SIDE.<name>.weight". */
 static clf_status visit_one(const struct walk *walk, enum clf__module_kind kind, size_t offset,
                             const char *name, enum clf__role role, int rows, int columns)
 {
@@ -308,7 +308,7 @@ static clf_status visit_convolutions(const struct walk *walk)
     return CLF_OK;
 }
 
-/* Of frames; tokens are embedded before the stacks. */
+/* Visits the front end for frames; token embeddings are visited before the stacks. */
 static clf_status visit_front_end(const struct walk *walk)
 {
     const struct clf__config *config = walk->config;

@@ -143,6 +143,7 @@ static void free_device(struct clf_device *device)
     clf__device_release(device);
     clf__free(device->build_options);
     clf__free(device->label);
+    clf__fair_lock_destroy(&device->lock);
     clf__free(device);
 }
 
@@ -150,6 +151,7 @@ static clf_status open_tuned(struct clf_device **out, struct clf__listed_device 
                              const struct clf_device_options *options, const struct clf__tuning *tuning)
 {
     CLF__TRY(clf__allocate(out, 1, sizeof **out));
+    clf__fair_lock_init(&(*out)->lock);
     clf_status status = fill(*out, listed, options, tuning);
     if (status != CLF_OK) {
         free_device(*out);

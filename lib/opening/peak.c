@@ -4,6 +4,7 @@
 #include "base/larger.h"
 #include "device/buffer.h"
 #include "device/device.h"
+#include "device/lock.h"
 #include "device/queue.h"
 #include "program/launch.h"
 
@@ -205,6 +206,7 @@ static clf_status measure_unseen(struct clf_device *device, double *read_bytes, 
 
 clf_status clf_device_measure_peaks(struct clf_device *device, const struct clf_device_peaks **out)
 {
+    CLF__LOCK_DEVICE(device);
     device->peaks = (struct clf_device_peaks){.fma_operations = 0.0};
     clf_status status = measure_unseen(device, NULL, 0.0);
     *out = status == CLF_OK ? &device->peaks : NULL;

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/owned.h"
 #include "device/device.h"
+#include "device/lock.h"
 #include "program/program.h"
 #include "tuning/device_key.h"
 
@@ -54,6 +55,7 @@ static clf_status find_list(struct clf_device *device, const char *work)
 
 void clf__programs_ahead_begin(struct clf_device *device, const char *work)
 {
+    CLF__LOCK_DEVICE(device);
     struct clf__programs_ahead *ahead = &device->programs->ahead;
     if (device->programs->cache.folder == NULL || ahead->path != NULL) {
         return;

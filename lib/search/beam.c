@@ -1,11 +1,11 @@
-/* Beam search. Of all continuations of a source's running beams so many of the best are looked at that,
- * however many of them end (one a beam for each end id), `beams` are left to run on. Of those that end, only
- * the ones among the best `beams` are kept as finished. */
+/* Beam search. Each step examines enough of the best continuations of all running beams that `beams` of them
+ * continue even if every beam ends (once per end id). Ended continuations are kept as finished only if they
+ * are among the best `beams`. */
 #include <string.h>
 
 #include "search/internal.h"
 
-/* Fills search->candidates with the source's best ones, best first; returns how many there are. */
+/* Fills search->candidates with the source's best continuations, best first; returns their number. */
 static int best_candidates(const struct clf__search *search, const struct clf__search_source *source)
 {
     struct clf__candidate *best = search->candidates;
@@ -19,7 +19,7 @@ static int best_candidates(const struct clf__search *search, const struct clf__s
                 break;
             }
             if (count == limit && candidate.score < best[limit - 1].score) {
-                break; /* what follows in this row is no better */
+                break; /* the rest of the row is not better */
             }
             count = clf__candidate_keep(best, count, limit, &candidate);
         }
@@ -27,8 +27,9 @@ static int best_candidates(const struct clf__search *search, const struct clf__s
     return count;
 }
 
-/* False where no running beam can be expected to end better than the worst of a full list of finished ones.
- * The expected length is the present one, or, with "never" where length helps, the greatest possible. */
+/* Returns 0 if no running beam is expected to end better than the worst of a full list of finished
+ * hypotheses. The expected length is the current one or, for "never" with a positive length penalty, the
+ * maximum. */
 static int can_improve(const struct clf__search_source *source)
 {
     const struct clf__search_options *options = source->options;
@@ -56,7 +57,7 @@ static int have_all_ended(const struct clf__search_source *source)
     return ended == source->running_count;
 }
 
-/* Beams that ended alike and ran on apart are one hypothesis, the better one. */
+/* Beams that continued differently after the same end are one hypothesis; the better score is kept. */
 static void drop_doubles(struct clf__search_source *source)
 {
     int kept = 0;
@@ -75,7 +76,7 @@ static void drop_doubles(struct clf__search_source *source)
     source->running_count = kept;
 }
 
-/* The running beams are the hypotheses, each up to its end, the best first. */
+/* Makes the running beams, each cut after its end token, the hypotheses; best first. */
 static void end_all(struct clf__search_source *source)
 {
     const struct clf__search_options *options = source->options;
@@ -90,7 +91,7 @@ static void end_all(struct clf__search_source *source)
     drop_doubles(source);
 }
 
-/* The best candidates run on, whether they have ended or not. */
+/* Continues the best candidates, ended or not. */
 static void advance_all(const struct clf__search *search, struct clf__search_source *source, int count)
 {
     const struct clf__search_options *options = source->options;
@@ -113,7 +114,7 @@ static void advance_all(const struct clf__search *search, struct clf__search_sou
     }
 }
 
-/* Those that were drawn become sorted by their scores, and keep their ranks. */
+/* Sorts sampled candidates by score; ranks keep the order of sampling. */
 static void rank_candidates(struct clf__candidate *candidates, int count, int is_drawn)
 {
     for (int i = 0; i < count; i++) {
@@ -135,9 +136,9 @@ static void finish(struct clf__search_source *source, const struct clf__beam *fr
                          from, candidate);
 }
 
-/* --- CLF__STOP_NARROW --- */
+/* --- CLF__STOP_SHRINK --- */
 
-static void advance_narrow(const struct clf__search *search, struct clf__search_source *source, int count)
+static void advance_shrinking(const struct clf__search *search, struct clf__search_source *source, int count)
 {
     const struct clf__search_options *options = source->options;
     int length = source->running[0].length + 1, next_count = 0;
@@ -173,8 +174,8 @@ void clf__beam_advance(const struct clf__search *search, struct clf__search_sour
         return;
     }
     rank_candidates(search->candidates, count, is_drawn);
-    if (options->early_stopping == CLF__STOP_NARROW) {
-        advance_narrow(search, source, count);
+    if (options->early_stopping == CLF__STOP_SHRINK) {
+        advance_shrinking(search, source, count);
         return;
     }
     int length = source->running[0].length + 1;

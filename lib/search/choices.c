@@ -1,22 +1,22 @@
-/* What sampling draws from: the ids of a row and their scores, after bans, penalties and filters in
- * transformers' order. */
+/* The distribution for sampling: ids and scores of a row after bans, penalties and filters, in the order of
+ * transformers. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "search/internal.h"
 
-/* Takes choices away. They come sorted, the best first, with their probabilities among themselves; `least` of
- * the first are kept whatever they are. */
+/* Removes choices, which are sorted by score, best first, with normalised probabilities; always keeps the
+ * first `least`. */
 struct filter {
     clf_status (*check)(const struct clf__sampling *sampling);
     int (*is_wanted)(const struct clf__sampling *sampling);
     void (*filter)(struct clf__choices *choices, const struct clf__sampling *sampling, int least);
-    /* All less probable than this go for sure, but for `least`, and need not be sorted; `largest` is the
-     * highest probability. NULL: none does. */
+    /* Returns a probability below which the filter removes every choice except `least`, so that these need
+     * not be sorted; `largest` is the maximum probability. NULL: no such bound. */
     double (*bound)(const struct clf__choices *choices, const struct clf__sampling *sampling, double largest);
 };
 
-/* A share that a filter is set to. */
+/* Checks a parameter from 0 to 1. */
 static clf_status check_share(const char *name, float share)
 {
     return share >= 0.0f && share <= 1.0f
@@ -24,7 +24,7 @@ static clf_status check_share(const char *name, float share)
                : clf__fail(CLF_BAD_ARGUMENT, "%s %g: it is 0 to 1", name, (double)share);
 }
 
-/* Probabilities, and what normalises scores. */
+/* Computes the probabilities and the normaliser of the scores. */
 static void normalise(struct clf__choices *choices)
 {
     double largest = -INFINITY, sum = 0.0;
@@ -51,7 +51,7 @@ static double entropy_of(const struct clf__choices *choices)
     return entropy;
 }
 
-/* Those less probable than `least_probability` go, as they stand at the end. */
+/* Removes the choices at the end that are less probable than `least_probability`. */
 static void cut(struct clf__choices *choices, double least_probability, int least)
 {
     while (choices->count > least && choices->items[choices->count - 1].probability < least_probability) {
@@ -59,8 +59,8 @@ static void cut(struct clf__choices *choices, double least_probability, int leas
     }
 }
 
-/* --- Nucleus sampling (Holtzman et al. 2019): the least probable go, as long as their sum is at most 1 - p.
- * --- */
+/* --- Nucleus sampling (Holtzman et al. 2019): removes the least probable choices while their sum is at most
+ * 1 - p. --- */
 
 static clf_status check_top_p(const struct clf__sampling *sampling)
 {
@@ -84,7 +84,7 @@ static void filter_top_p(struct clf__choices *choices, const struct clf__samplin
     }
 }
 
-/* If all were so improbable, their sum would be 1 - p. */
+/* The sum of all choices with a lower probability is below 1 - p. */
 static double bound_top_p(const struct clf__choices *choices, const struct clf__sampling *sampling,
                           double largest)
 {
@@ -92,7 +92,8 @@ static double bound_top_p(const struct clf__choices *choices, const struct clf__
     return (1.0 - (double)sampling->top_p) / choices->count;
 }
 
-/* --- Those less probable than a share of the most probable one (Nguyen et al. 2024). --- */
+/* --- Min-p: removes choices less probable than a fraction of the maximum probability (Nguyen et al. 2024).
+ * --- */
 
 static clf_status check_min_p(const struct clf__sampling *sampling)
 {
@@ -116,14 +117,14 @@ static double bound_min_p(const struct clf__choices *choices, const struct clf__
     return (double)sampling->min_p * largest;
 }
 
-/* --- Typical sampling (Meister et al. 2022): those whose surprise is nearest to the entropy, until their sum
- * is p. --- */
+/* --- Typical sampling (Meister et al. 2022): keeps the choices with information content nearest to the
+ * entropy, up to the sum p. --- */
 
 static clf_status check_typical_p(const struct clf__sampling *sampling)
 {
     return sampling->typical_p > 0.0f
                ? check_share("typical p", sampling->typical_p)
-               : clf__fail(CLF_BAD_ARGUMENT, "typical p %g: it is above 0, and 1 at most",
+               : clf__fail(CLF_BAD_ARGUMENT, "typical p %g: it must be above 0 and at most 1",
                            (double)sampling->typical_p);
 }
 
@@ -158,7 +159,7 @@ static void filter_typical_p(struct clf__choices *choices, const struct clf__sam
         items[i].key = fabs(choices->log_sum - (double)items[i].score - entropy);
     }
     qsort(items, (size_t)choices->count, sizeof *items, by_surprise);
-    int last = 0; /* the one that brings the sum to p, or the last */
+    int last = 0; /* the choice that reaches the sum p, or the last one */
     for (; last + 1 < choices->count; last++) {
         sum += items[last].probability;
         if (sum >= (double)sampling->typical_p) {
@@ -171,7 +172,8 @@ static void filter_typical_p(struct clf__choices *choices, const struct clf__sam
     qsort(items, (size_t)choices->count, sizeof *items, by_score);
 }
 
-/* --- Those less probable than a number, or than one that follows the entropy (Hewitt et al. 2022). --- */
+/* --- Epsilon and eta cutoff: remove choices below a probability, fixed or dependent on the entropy (Hewitt
+ * et al. 2022). --- */
 
 static clf_status check_cutoffs(const struct clf__sampling *sampling)
 {
@@ -220,11 +222,12 @@ static const struct filter *const filters_end = filters + sizeof filters / sizeo
 clf_status clf__sampling_check(const struct clf__sampling *sampling)
 {
     if (!(sampling->temperature > 0.0f && isfinite(sampling->temperature))) {
-        return clf__fail(CLF_BAD_ARGUMENT, "temperature %g: it is above 0; without sampling there is none",
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "temperature %g: it must be above 0; without sampling leave it unset",
                          (double)sampling->temperature);
     }
     if (sampling->top_k < 0) {
-        return clf__fail(CLF_BAD_ARGUMENT, "top k %d: it is 0, which is all, or more", sampling->top_k);
+        return clf__fail(CLF_BAD_ARGUMENT, "top k %d: it must be 0 (all) or more", sampling->top_k);
     }
     for (const struct filter *each = filters; each < filters_end; each++) {
         CLF__TRY(each->check != NULL ? each->check(sampling) : CLF_OK);
@@ -234,7 +237,7 @@ clf_status clf__sampling_check(const struct clf__sampling *sampling)
 
 /* --- The row. --- */
 
-/* Logits become scores, in place: of those that are banned -inf. */
+/* Converts logits to scores in place; banned ids get -inf. */
 static void score_row(float *scores, const struct clf__search *search,
                       const struct clf__search_source *source, int row, const struct clf__beam *beam)
 {
@@ -250,7 +253,7 @@ static void score_row(float *scores, const struct clf__search *search,
         }
     }
     for (int32_t i = step->banned_offsets[row]; i < step->banned_offsets[row + 1]; i++) {
-        if (clf__is_id(options, step->banned[i])) { /* the source's vocabulary may be another one */
+        if (clf__is_id(options, step->banned[i])) { /* the vocabulary of another source may be larger */
             scores[step->banned[i]] = -INFINITY;
         }
     }
@@ -262,7 +265,7 @@ static void score_row(float *scores, const struct clf__search *search,
     }
 }
 
-/* Puts a value into a heap of the largest ones in place of its root, the least of them. */
+/* Replaces the root of a heap, its smallest value, by a value. */
 static void replace_least(float *heap, int count, float value)
 {
     int at = 0;
@@ -277,7 +280,7 @@ static void replace_least(float *heap, int count, float value)
     heap[at] = value;
 }
 
-/* The k-th largest of the scores; -inf where there are fewer. NaN counts as -inf. */
+/* Returns the k-th largest score; -inf if there are fewer. NaN counts as -inf. */
 static float find_least(float *heap, int k, const float *scores, int count)
 {
     for (int i = 0; i < k; i++) {
@@ -291,7 +294,7 @@ static float find_least(float *heap, int k, const float *scores, int count)
     return heap[0];
 }
 
-/* Leaves away what the first filter would take away, without sorting it. */
+/* Removes choices below the first filter's bound before sorting. */
 static void drop(struct clf__choices *choices, const struct filter *filter,
                  const struct clf__sampling *sampling, float *heap, int least)
 {
@@ -321,7 +324,7 @@ static void drop(struct clf__choices *choices, const struct filter *filter,
     choices->count = kept;
 }
 
-/* By all filters that are wanted. */
+/* Applies all active filters. */
 static void filter(struct clf__choices *choices, const struct clf__sampling *sampling, float *heap, int least)
 {
     int is_sorted = 0;
@@ -348,7 +351,7 @@ void clf__choices_read(struct clf__choices *choices, const struct clf__search *s
     const struct clf__sampling *sampling = &options->sampling;
     int row = source->first_row + beam, ends = 1 + options->other_end_count, vocabulary = options->vocabulary;
     float *scores = search->step.logits + (size_t)row * (size_t)vocabulary;
-    int least = options->beams > 1 ? 1 + ends : 1; /* so that beams can run on */
+    int least = options->beams > 1 ? 1 + ends : 1; /* so that all beams can continue */
     int k = sampling->top_k > least ? sampling->top_k : least;
     score_row(scores, search, source, row, &source->running[beam]);
     float least_score = sampling->top_k > 0 && k < vocabulary

@@ -1,6 +1,6 @@
-/* The coverage penalty (Wu et al. 2016, 7), as CTranslate2 has it: a hypothesis that leaves parts of the
- * source unseen scores less. Every running beam adds up where its steps looked; a finished one pays for what
- * is below 1. */
+/* The coverage penalty (Wu et al. 2016, section 7), as in CTranslate2: reduces the score of a hypothesis that
+ * leaves parts of the source untranslated. Each running beam sums the attention of its steps; a finished beam
+ * is penalised for sums below 1. */
 #include <assert.h>
 #include <math.h>
 
@@ -23,12 +23,13 @@ clf_status clf__coverage_check(const struct clf__search_options *options)
                          options->coverage_penalty);
     }
     if (clf__wants_attention(options) && options->memory_limit < 1) {
-        return clf__fail(CLF_BAD_ARGUMENT, "a coverage penalty of sources of %d places",
+        return clf__fail(CLF_BAD_ARGUMENT, "a coverage penalty for sources of %d positions",
                          options->memory_limit);
     }
     if (clf__wants_attention(options) && options->early_stopping == CLF__STOP_ALL) {
-        return clf__fail(CLF_BAD_ARGUMENT, "early stopping \"all\" is not for a coverage penalty; choose "
-                                           "another one");
+        return clf__fail(
+            CLF_BAD_ARGUMENT,
+            "early stopping \"all\" cannot be combined with a coverage penalty; choose another value");
     }
     return CLF_OK;
 }

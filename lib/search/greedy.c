@@ -1,6 +1,6 @@
 #include "search/internal.h"
 
-/* The score of what is left of the running beam at the end. */
+/* Computes the score of the running beam at the end. */
 static void finish(struct clf__search_source *source)
 {
     const struct clf__search_options *options = source->options;
@@ -12,7 +12,7 @@ static void finish(struct clf__search_source *source)
     beam->score += clf__coverage_penalty(options, beam);
 }
 
-/* The one running beam takes its best candidate, until that is the end token or nothing may follow. */
+/* Appends the best candidate to the running beam until that is an end token or there is none. */
 void clf__greedy_advance(const struct clf__search *search, struct clf__search_source *source)
 {
     const struct clf__search_options *options = source->options;

@@ -1,6 +1,6 @@
-/* Diverse beams (Vijayakumar et al. 2016), as transformers 4 has them: beams in groups, each a beam search of
- * its own with hypotheses of its own. The groups take a step one after the other, and to each a token is
- * worth the less the more beams of those before it have just taken it. */
+/* Diverse beam search (Vijayakumar et al. 2016), as in transformers 4: the beams form groups, each with a
+ * separate beam search and separate hypotheses. The groups step in order; a token that beams of earlier
+ * groups have selected in this step has a lower score. */
 #include <math.h>
 
 #include "search/internal.h"
@@ -10,7 +10,7 @@ static int size_of(const struct clf__search_options *options)
     return options->beams / options->groups;
 }
 
-/* How often the groups before have taken a token at this step. */
+/* Returns how many beams of earlier groups have selected a token in this step. */
 static int count_taken(const struct clf__search_source *source, int32_t id)
 {
     int count = 0;
@@ -20,8 +20,8 @@ static int count_taken(const struct clf__search_source *source, int32_t id)
     return count;
 }
 
-/* What an allowed continuation of a running beam loses for that. Diversity comes before all other penalties.
- */
+/* Returns the diversity loss of an allowed continuation of a running beam. It is applied before all other
+ * penalties. */
 static double loss_of(const struct clf__search *search, const struct clf__search_source *source, int beam,
                       int32_t id)
 {
@@ -32,8 +32,7 @@ static double loss_of(const struct clf__search *search, const struct clf__search
                      : 0.0;
 }
 
-/* The logarithm of what is left of a row's probability, for scores that are normalised after all penalties.
- */
+/* Returns the logarithm of the remaining probability of a row, for renormalisation after all penalties. */
 static double log_left(const struct clf__search *search, const struct clf__search_source *source, int beam)
 {
     const struct clf__search_options *options = source->options;
@@ -53,7 +52,7 @@ static double log_left(const struct clf__search *search, const struct clf__searc
             sum += exp((double)logits[id] - total - loss_of(search, source, beam, id));
         }
     }
-    /* Those that other penalties change are among the banned ones. */
+    /* Ids that other penalties change are part of the banned ids. */
     const int32_t *changed = search->changed + row * (size_t)search->limits.changed;
     double base = clf__penalties_base(search, source, (int)row);
     int count = clf__penalties_score(search, source, (int)row, &source->running[beam]);
@@ -64,7 +63,7 @@ static double log_left(const struct clf__search *search, const struct clf__searc
     return log(sum);
 }
 
-/* Fills search->candidates with a group's best ones, best first; returns how many there are. */
+/* Fills search->candidates with a group's best continuations, best first; returns their number. */
 static int best_candidates(const struct clf__search *search, const struct clf__search_source *source,
                            const struct clf__group *group)
 {
@@ -85,8 +84,8 @@ static int best_candidates(const struct clf__search *search, const struct clf__s
     return count;
 }
 
-/* True where no candidate can be expected to end better than the worst of a full list: even the best one,
- * which may be one that ends. */
+/* Returns 1 if no candidate, not even the best one at its end, is expected to end better than the worst
+ * hypothesis of a full list. */
 static int has_enough(const struct clf__search_source *source, int index, float best, int length)
 {
     const struct clf__search_options *options = source->options;
@@ -110,7 +109,7 @@ static void finish(struct clf__search_source *source, int index, const struct cl
                          source->options, &source->running[candidate->beam], candidate);
 }
 
-/* Takes one group further; its running beams go behind the *next_count that others have. */
+/* Advances one group; appends its running beams to the *next_count beams of earlier groups. */
 static void advance_group(const struct clf__search *search, struct clf__search_source *source, int index,
                           int *next_count)
 {
@@ -143,7 +142,7 @@ static void advance_group(const struct clf__search *search, struct clf__search_s
     group->running_count = *next_count - group->first;
 }
 
-/* The hypotheses of all groups, the best first; where there are none, what was running. */
+/* Collects the hypotheses of all groups, best first; if there are none, the running beams. */
 static void end(struct clf__search_source *source)
 {
     const struct clf__search_options *options = source->options;
@@ -164,7 +163,7 @@ void clf__groups_begin(struct clf__search_source *source)
 {
     for (int g = 0; g < source->options->groups; g++) {
         source->groups[g] =
-            (struct clf__group){.running_count = 1}; /* the one beam that all have in common */
+            (struct clf__group){.running_count = 1}; /* the single beam shared by all groups */
     }
 }
 

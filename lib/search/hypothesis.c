@@ -41,7 +41,7 @@ float clf__length_divisor(const struct clf__search_options *options, int length)
         return (float)pow(length, options->length_penalty);
     case CLF__LENGTH_GNMT:
         return (float)pow((5.0 + length) / 6.0, options->length_penalty);
-    case CLF__LENGTH_JADORE:
+    case CLF__LENGTH_INCLUDING_START:
         return (float)pow(1.0 + length, options->length_penalty);
     case CLF__LENGTH_NONE:
         break;
@@ -67,7 +67,7 @@ void clf__hypothesis_keep(struct clf__beam *list, int *count, int limit,
     if (place == limit) {
         return;
     }
-    /* The ids of the one that drops out, or of an unused place, hold the one that comes in. */
+    /* The inserted hypothesis uses the id array of the removed one or of an unused element. */
     if (*count < limit) {
         (*count)++;
     }

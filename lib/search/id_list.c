@@ -2,12 +2,12 @@
 
 #include "search/internal.h"
 
-/* Where an id is in a list, or where it would come. */
+/* Returns the index of an id in a list, or where to insert it. */
 static int place_of(const struct clf__id_list *list, int32_t id)
 {
     int low = 0, high = list->count;
     if (high > 0 && list->ids[high - 1] < id) {
-        return high; /* as where the ids come in their order, which may be many */
+        return high; /* fast path for long lists inserted in ascending order */
     }
     while (low < high) {
         int middle = low + (high - low) / 2;

@@ -5,27 +5,27 @@
 static clf_status check_sizes(const struct clf__search_options *options)
 {
     if (options->beams < 1 || options->beams > CLF__SEARCH_BEAMS_LIMIT) {
-        return clf__fail(CLF_BAD_ARGUMENT,
-                         "beam size %d: search takes 2 candidates a beam and at most %d of them, so it is 1 "
-                         "(greedy) to %d",
-                         options->beams, 2 * CLF__SEARCH_BEAMS_LIMIT, CLF__SEARCH_BEAMS_LIMIT);
+        return clf__fail(
+            CLF_BAD_ARGUMENT,
+            "beam size %d: with 2 candidates per beam and at most %d candidates, it must be 1 (greedy) to %d",
+            options->beams, 2 * CLF__SEARCH_BEAMS_LIMIT, CLF__SEARCH_BEAMS_LIMIT);
     }
     if (options->sampling.is_on && options->beams == 1) {
         if (options->n_best < 1 || options->n_best > CLF__SEARCH_BEAMS_LIMIT) {
-            return clf__fail(CLF_BAD_ARGUMENT, "n-best %d: it is 1 to %d samples", options->n_best,
+            return clf__fail(CLF_BAD_ARGUMENT, "n-best %d: it must be 1 to %d samples", options->n_best,
                              CLF__SEARCH_BEAMS_LIMIT);
         }
     } else if (options->n_best < 1 || options->n_best > options->beams) {
-        return clf__fail(CLF_BAD_ARGUMENT,
-                         "n-best %d: it is 1 to the beam size, %d; take fewer or widen the beam",
-                         options->n_best, options->beams);
+        return clf__fail(
+            CLF_BAD_ARGUMENT,
+            "n-best %d: it must be 1 to the beam size, %d; reduce n-best or increase the beam size",
+            options->n_best, options->beams);
     }
     if (options->max_length < 1) {
-        return clf__fail(CLF_BAD_ARGUMENT, "maximum length %d: at least 1 token must be generated",
-                         options->max_length);
+        return clf__fail(CLF_BAD_ARGUMENT, "maximum length %d: it must be at least 1", options->max_length);
     }
     if (options->min_length < 0 || options->min_length > options->max_length) {
-        return clf__fail(CLF_BAD_ARGUMENT, "minimum length %d: it is 0 to the maximum length, %d",
+        return clf__fail(CLF_BAD_ARGUMENT, "minimum length %d: it must be 0 to the maximum length, %d",
                          options->min_length, options->max_length);
     }
     return CLF_OK;
@@ -41,43 +41,43 @@ static clf_status check_groups(const struct clf__search_options *options)
     }
     if (options->beams % options->groups != 0) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "%d beams in %d groups: all groups have the same number of them; 1 group is none",
+                         "%d beams in %d groups: all groups must have the same size; 1 group disables them",
                          options->beams, options->groups);
     }
     if (!(options->diversity_penalty > 0.0f && isfinite(options->diversity_penalty))) {
         return clf__fail(
             CLF_BAD_ARGUMENT,
-            "diversity penalty %g: with groups of beams it is above 0, or all groups are the same",
+            "diversity penalty %g: it must be above 0 with beam groups, which are identical otherwise",
             (double)options->diversity_penalty);
     }
     const char *problem = options->sampling.is_on                       ? "tokens are drawn"
                           : options->early_stopping == CLF__STOP_ALL    ? "early stopping is \"all\""
-                          : options->early_stopping == CLF__STOP_NARROW ? "early stopping is \"narrow\""
+                          : options->early_stopping == CLF__STOP_SHRINK ? "early stopping is \"narrow\""
                                                                         : NULL;
     return problem == NULL ? CLF_OK
-                           : clf__fail(CLF_BAD_ARGUMENT, "there are no groups of beams where %s", problem);
+                           : clf__fail(CLF_BAD_ARGUMENT, "beam groups cannot be used if %s", problem);
 }
 
 static clf_status check_scoring(const struct clf__search_options *options)
 {
     if (!isfinite(options->max_length_factor) || options->max_length_factor < 0.0) {
-        return clf__fail(CLF_BAD_ARGUMENT, "a maximum of %g tokens for each of the source: it is 0 or more",
+        return clf__fail(CLF_BAD_ARGUMENT, "maximum length factor %g: it must be 0 or more",
                          options->max_length_factor);
     }
     if (!isfinite(options->length_penalty)) {
         return clf__fail(CLF_BAD_ARGUMENT, "length penalty %g: it must be a finite number",
                          options->length_penalty);
     }
-    if ((unsigned)options->length_rule > CLF__LENGTH_JADORE) {
-        return clf__fail(CLF_BAD_ARGUMENT, "length rule %d is none of the known ones",
-                         (int)options->length_rule);
+    if ((unsigned)options->length_rule > CLF__LENGTH_INCLUDING_START) {
+        return clf__fail(CLF_BAD_ARGUMENT, "length rule %d: unknown value", (int)options->length_rule);
     }
-    if ((unsigned)options->early_stopping > CLF__STOP_NARROW) {
-        return clf__fail(CLF_BAD_ARGUMENT, "early stopping %d is neither false, true, never nor all",
+    if ((unsigned)options->early_stopping > CLF__STOP_SHRINK) {
+        return clf__fail(CLF_BAD_ARGUMENT, "early stopping %d: it must be false, true, never, all or narrow",
                          (int)options->early_stopping);
     }
     if (options->sampling.is_on && options->early_stopping == CLF__STOP_ALL) {
-        return clf__fail(CLF_BAD_ARGUMENT, "early stopping \"all\" is not for sampling; choose another one");
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "early stopping \"all\" cannot be combined with sampling; choose another value");
     }
     CLF__TRY(check_groups(options));
     CLF__TRY(clf__coverage_check(options));
@@ -100,8 +100,8 @@ static clf_status check_ids(const struct clf__search_options *options)
     }
     if (options->beams > 1 && options->other_end_count > CLF__SEARCH_CANDIDATES_LIMIT / options->beams - 2) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "%d end ids with %d beams: search takes a candidate more than there are end ids for "
-                         "each beam, %d at most; use fewer beams",
+                         "%d end ids with %d beams: each beam takes one candidate more than there are end "
+                         "ids, %d at most in total; use fewer beams",
                          1 + options->other_end_count, options->beams, CLF__SEARCH_CANDIDATES_LIMIT);
     }
     int has_start = options->start_id == -1 || clf__is_id(options, options->start_id);
@@ -119,7 +119,9 @@ int clf__search_rows(const struct clf__search_options *options)
 
 int clf__candidates_kept(int beams, int ends)
 {
-    return beams * (ends > 1 ? ends + 1 : 2); /* so that the beams run on where all of their ends are best */
+    return beams * (ends > 1
+                        ? ends + 1
+                        : 2); /* so that all beams continue even if all their end tokens are among the best */
 }
 
 int clf__candidates_of_row(int beams, int ends, int vocabulary)
@@ -137,20 +139,20 @@ int clf__candidates_wanted(const struct clf__search_options *options)
 
 int clf__counts_banned(const struct clf__search_options *options)
 {
-    /* Greedy has no use for them: the best id is the same, and its score counts what is left. */
+    /* Greedy search does not need it: the best id is the same, and its score excludes banned ids. */
     return options->beams > 1 && !options->renormalize;
 }
 
 int clf__wants_logits(const struct clf__search_options *options)
 {
-    /* Groups of beams normalise what they leave. */
+    /* Beam groups normalise the remaining probability. */
     return options->sampling.is_on || clf__penalties_limit(options) > 0 ||
            (clf__is_diverse(options) && options->renormalize);
 }
 
 int clf__reads_all_statistics(const struct clf__search_options *options)
 {
-    /* What changes scores of beams acts on log-probabilities. */
+    /* Score changes of beams apply to log-probabilities. */
     return clf__counts_banned(options) || (options->beams > 1 && clf__wants_logits(options));
 }
 
@@ -172,7 +174,7 @@ clf_status clf__search_check_rows(const struct clf__search_limits *limits)
     size_t rows = (size_t)limits->slots * (size_t)limits->beams, banned = (size_t)limits->banned;
     if (rows >= INT32_MAX || (banned > 0 && rows > INT32_MAX / banned)) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "%d sources at a time with %d beams and up to %zu banned ids a row are too many; "
+                         "%d sources at a time with %d beams and up to %zu banned ids per row are too many; "
                          "translate fewer lines at once",
                          limits->slots, limits->beams, banned);
     }
@@ -189,8 +191,8 @@ clf_status clf__search_check_room(const struct clf__search_limits *limits,
         wanted.vocabulary != limits->vocabulary) {
         return clf__fail(
             CLF_BAD_ARGUMENT,
-            "a search for %d beams of %d tokens with %d banned ids of %d, %d of them changed, has "
-            "no room for %d beams of %d tokens with %d banned ids of %d, %d of them changed",
+            "a search for %d beams of %d tokens with %d banned ids of %d, %d of them changed, has too little "
+            "space for %d beams of %d tokens with %d banned ids of %d, %d of them changed",
             limits->beams, limits->max_length, limits->banned, limits->vocabulary, limits->changed,
             wanted.beams, wanted.max_length, wanted.banned, wanted.vocabulary, wanted.changed);
     }

@@ -1,18 +1,19 @@
-/* What changes the scores of a few ids, a row of the table each, in the order in which they do. */
+/* Processors that change the scores of a few ids, one per row of the table, in order of application. */
 #include <math.h>
 #include <string.h>
 
 #include "search/internal.h"
 
 struct penalty {
-    /* CLF_BAD_ARGUMENT with a sentence unless what it reads of the options makes sense. */
+    /* Returns CLF_BAD_ARGUMENT with a message if its options are invalid. */
     clf_status (*check)(const struct clf__search_options *options);
-    /* How many ids of a row it changes at most; 0: it is not wanted, and not asked for more. */
+    /* Returns the maximum number of ids of a row that it changes; 0: inactive, no other function is called.
+     */
     size_t (*limit)(const struct clf__search_options *options);
     /* Adds the ids that it changes as continuations of a hypothesis. */
     void (*list)(struct clf__id_list *changed, const struct clf__search_source *source,
                  const struct clf__beam *beam);
-    /* What it makes of the score of one of them. */
+    /* Returns the changed score of such an id. */
     float (*change)(float score, int32_t id, const struct clf__search_source *source,
                     const struct clf__beam *beam);
 };
@@ -46,7 +47,7 @@ static size_t limit_biased(const struct clf__search_options *options)
     return (size_t)options->biased_count;
 }
 
-/* The id that would end sequence i of those that are biased, or -1 where those before it are not there. */
+/* Returns the last id of biased sequence i, or -1 if the hypothesis does not end with the ids before it. */
 static int32_t biased_id(const struct clf__search_options *options, int i, const struct clf__beam *beam)
 {
     const int32_t *ids = options->biased + options->biased_offsets[i];
@@ -75,15 +76,16 @@ static float change_biased(float score, int32_t id, const struct clf__search_sou
     return score + bias;
 }
 
-/* --- Repetition (Keskar et al. 2019, 4.1; for scores below 0 as transformers has it). --- */
+/* --- Repetition (Keskar et al. 2019, section 4.1; negative scores as in transformers). --- */
 
 static clf_status check_repetition(const struct clf__search_options *options)
 {
     float own = options->repetition_penalty, source = options->source_repetition_penalty;
     if (!(own > 0.0f && isfinite(own)) || !(source > 0.0f && isfinite(source))) {
-        return clf__fail(CLF_BAD_ARGUMENT,
-                         "repetition penalty %g, of the source's tokens %g: each is above 0, and 1 is none",
-                         (double)own, (double)source);
+        return clf__fail(
+            CLF_BAD_ARGUMENT,
+            "repetition penalty %g, encoder repetition penalty %g: each must be above 0; 1 disables it",
+            (double)own, (double)source);
     }
     return CLF_OK;
 }
@@ -115,7 +117,7 @@ static float change_repetition(float score, int32_t id, const struct clf__search
     return change_by(score, source->options->repetition_penalty);
 }
 
-/* --- Repetition of the source. --- */
+/* --- Repetition of source tokens. --- */
 
 static size_t limit_source_repetition(const struct clf__search_options *options)
 {
@@ -126,9 +128,9 @@ static void list_source_repetition(struct clf__id_list *changed, const struct cl
                                    const struct clf__beam *beam)
 {
     (void)beam;
-    for (int i = 0; i < source->given_count; i++) {
-        if (clf__is_id(source->options, source->given[i])) { /* its vocabulary may be another one */
-            clf__id_list_insert(changed, source->given[i]);
+    for (int i = 0; i < source->source_count; i++) {
+        if (clf__is_id(source->options, source->source_ids[i])) { /* the source vocabulary may be different */
+            clf__id_list_insert(changed, source->source_ids[i]);
         }
     }
 }
@@ -141,15 +143,15 @@ static float change_source_repetition(float score, int32_t id, const struct clf_
     return change_by(score, 1.0f / source->options->source_repetition_penalty);
 }
 
-/* --- End tokens, the more the longer it takes. --- */
+/* --- Exponential decay length penalty on end tokens. --- */
 
 static clf_status check_decay(const struct clf__search_options *options)
 {
     if (!(options->decay_factor > 0.0f && isfinite(options->decay_factor)) || options->decay_start < 0) {
-        return clf__fail(
-            CLF_BAD_ARGUMENT,
-            "decay by %g from token %d on: the factor is above 0, and 1 is none; the start is 0 or more",
-            (double)options->decay_factor, options->decay_start);
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "decay factor %g from token %d on: the factor must be above 0 (1 disables it) and "
+                         "the start 0 or more",
+                         (double)options->decay_factor, options->decay_start);
     }
     return CLF_OK;
 }
@@ -159,7 +161,7 @@ static size_t limit_decay(const struct clf__search_options *options)
     return options->decay_factor != 1.0f ? 1 + (size_t)options->other_end_count : 0;
 }
 
-/* Tokens since the start, at most 0 before it. */
+/* Returns the number of tokens since the start of the decay; 0 or negative before it. */
 static int decay_steps(const struct clf__search_options *options, const struct clf__beam *beam)
 {
     return beam->length - clf__prompt_length(options) - options->decay_start;
@@ -183,7 +185,7 @@ static float change_decay(float score, int32_t id, const struct clf__search_sour
 {
     (void)id;
     const struct clf__search_options *options = source->options;
-    const double most = 1e30; /* more than any other score; an infinite one would be no candidate */
+    const double most = 1e30; /* larger than any other score; an infinite score would not be a candidate */
     double power = fmin(pow((double)options->decay_factor, decay_steps(options, beam)), most);
     return (float)fmin(score + fabs((double)score) * (power - 1.0), most);
 }
@@ -230,7 +232,7 @@ void clf__penalties_list(struct clf__id_list *changed, int32_t *scratch, const s
     }
 }
 
-/* Every penalty on those of the row's changed ids that it lists. */
+/* Applies every penalty to those changed ids that it lists. */
 static void change_scores(float *scores, const struct clf__id_list *changed, int32_t *scratch,
                           const struct clf__search_source *source, const struct clf__beam *beam)
 {
@@ -248,7 +250,7 @@ static void change_scores(float *scores, const struct clf__id_list *changed, int
     }
 }
 
-/* Puts a candidate where it belongs in a sorted row of k: larger values first, equal ones by ascending id. */
+/* Inserts a candidate into a sorted row of k: larger values first, ties by ascending id. */
 static void insert_candidate(float *values, int32_t *ids, int k, float value, int32_t id)
 {
     int at = k;
@@ -265,7 +267,7 @@ static void insert_candidate(float *values, int32_t *ids, int k, float value, in
     ids[at] = id;
 }
 
-/* { max, log sum exp(x - max) } with one more x. */
+/* Adds x to { max, log sum exp(x - max) }. */
 static void count_value(float *statistics, float value)
 {
     double max = fmax((double)statistics[0], (double)value), sum = exp((double)value - max);

@@ -1,20 +1,20 @@
-/* What takes ids away from a source's candidates, a row of the table each. */
+/* Processors that ban ids, one per row of the table. */
 #include <string.h>
 
 #include "search/internal.h"
 
 /* A column that a processor does not need is NULL. */
 struct processor {
-    /* CLF_BAD_ARGUMENT with a sentence unless what it reads of the options makes sense. */
+    /* Returns CLF_BAD_ARGUMENT with a message if its options are invalid. */
     clf_status (*check)(const struct clf__search_options *options);
-    /* How many ids it bans of a row at most. */
+    /* Returns the maximum number of ids that it bans in a row. */
     size_t (*limit)(const struct clf__search_options *options);
-    /* Adds the ids that it bans at every step; asked once a source. */
+    /* Adds the ids that it bans at every step; called once per source. */
     void (*ban_always)(struct clf__id_list *banned, const struct clf__search_options *options);
     /* Adds the ids that it bans after a hypothesis. */
     void (*ban)(struct clf__id_list *banned, const struct clf__search_source *source,
                 const struct clf__beam *beam);
-    /* The only id that it allows as the token after `generated` others, stronger than all bans; or -1. */
+    /* Returns the forced id after `generated` tokens, which overrides all bans, or -1. */
     int (*force)(const struct clf__search_source *source, int generated);
 };
 
@@ -51,7 +51,7 @@ static void ban_suppressed(struct clf__id_list *banned, const struct clf__search
     }
 }
 
-/* --- Ids that do not come first. --- */
+/* --- Ids not allowed as the first token. --- */
 
 static clf_status check_begin_suppressed(const struct clf__search_options *options)
 {
@@ -72,15 +72,14 @@ static void ban_begin_suppressed(struct clf__id_list *banned, const struct clf__
     }
 }
 
-/* --- n ids in a row that were there before. --- */
+/* --- Repeated n-grams. --- */
 
 static clf_status check_ngram(const struct clf__search_options *options)
 {
     int own = options->no_repeat_ngram, source = options->source_no_repeat_ngram;
-    return own >= 0 && source >= 0
-               ? CLF_OK
-               : clf__fail(CLF_BAD_ARGUMENT, "%d ids in a row that do not come again: it is 0 or more",
-                           own < 0 ? own : source);
+    return own >= 0 && source >= 0 ? CLF_OK
+                                   : clf__fail(CLF_BAD_ARGUMENT, "n-gram size %d: it must be 0 (off) or more",
+                                               own < 0 ? own : source);
 }
 
 static size_t limit_ngram(const struct clf__search_options *options)
@@ -93,7 +92,7 @@ static size_t limit_source_ngram(const struct clf__search_options *options)
     return options->source_no_repeat_ngram > 0 ? (size_t)options->source_limit : 0;
 }
 
-/* Bans what stands in a list behind the latest n - 1 ids of the beam. */
+/* Bans ids that follow the beam's last n - 1 ids in a list. */
 static void ban_seen(struct clf__id_list *banned, const int32_t *list, int count, int n,
                      const struct clf__beam *beam)
 {
@@ -118,7 +117,7 @@ static void ban_ngram(struct clf__id_list *banned, const struct clf__search_sour
 static void ban_source_ngram(struct clf__id_list *banned, const struct clf__search_source *source,
                              const struct clf__beam *beam)
 {
-    ban_seen(banned, source->given, source->given_count, source->options->source_no_repeat_ngram, beam);
+    ban_seen(banned, source->source_ids, source->source_count, source->options->source_no_repeat_ngram, beam);
 }
 
 /* --- Bad words. --- */
@@ -174,7 +173,7 @@ static void ban_last_ids(struct clf__id_list *banned, const struct clf__search_s
     }
 }
 
-/* --- The end token, before the minimum length. --- */
+/* --- The end token before the minimum length. --- */
 
 static size_t limit_early_end(const struct clf__search_options *options)
 {
@@ -204,8 +203,8 @@ static clf_status check_forced(const struct clf__search_options *options, int id
     }
     for (int i = 0; i < options->suppressed_count; i++) {
         if (options->suppressed[i] == id) {
-            return clf__fail(CLF_BAD_ARGUMENT, "id %d is both the forced %s one and suppressed; drop one", id,
-                             which);
+            return clf__fail(CLF_BAD_ARGUMENT,
+                             "id %d is both the forced %s id and suppressed; remove one of them", id, which);
         }
     }
     return CLF_OK;
@@ -226,12 +225,14 @@ static clf_status check_prefix(const struct clf__search_options *options)
     int count = options->prefix_count;
     if (count < 0 || count > options->max_length || (count > 0 && options->prefix == NULL)) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "a prefix of %d ids: it is a list of at most %d, the maximum length", count,
+                         "a prefix of %d ids: it must be a list of at most %d ids, the maximum length", count,
                          options->max_length);
     }
     if (options->prefix_is_prompt && count == options->max_length) {
-        return clf__fail(CLF_BAD_ARGUMENT,
-                         "a prompt of %d ids leaves nothing to generate up to the maximum length", count);
+        return clf__fail(
+            CLF_BAD_ARGUMENT,
+            "a prompt of %d ids reaches the maximum length; shorten it or increase the maximum length",
+            count);
     }
     for (int i = 0; i < count; i++) {
         int32_t id = options->prefix[i];
@@ -252,7 +253,7 @@ static int force_prefix(const struct clf__search_source *source, int generated)
     return generated < options->prefix_count ? options->prefix[generated] : -1;
 }
 
-/* Of two that force an id the first one does. */
+/* The first processor that forces an id decides. */
 static const struct processor processors[] = {
     {.check = check_suppressed, .limit = limit_suppressed, .ban_always = ban_suppressed},
     {.check = check_bad_words, .limit = limit_bad_words, .ban_always = ban_single_ids, .ban = ban_last_ids},

@@ -1,11 +1,11 @@
-/* Drawing: every sample is a hypothesis that runs by itself; or beams among whose continuations is drawn. */
+/* Sampling: independent samples, or beam sampling from the continuations of all beams. */
 #include <math.h>
 #include <string.h>
 
 #include "base/random.h"
 #include "search/internal.h"
 
-/* What is drawn depends on the seed, the source and where in its search, on nothing else. */
+/* Draws depend only on the seed, the source and the position in its search. */
 static double draw(const struct clf__search_source *source, int step, int which, int32_t id)
 {
     uint32_t words[4];
@@ -22,7 +22,7 @@ uint64_t clf__random_key(uint64_t seed, uint64_t identity)
     return (uint64_t)words[0] << 32 | words[1];
 }
 
-/* A candidate for what one sample continues with. */
+/* Returns a candidate drawn for one sample. */
 static struct clf__candidate draw_choice(const struct clf__choices *choices,
                                          const struct clf__search_source *source, int beam, int sample)
 {
@@ -39,8 +39,7 @@ static struct clf__candidate draw_choice(const struct clf__choices *choices,
                                    .log_probability = log_probability};
 }
 
-/* Sample number `sample` is over: running beam `from`, with the candidate's token after it or as it stands.
- */
+/* Finishes sample number `sample`: running beam `from`, with the candidate's token if there is one. */
 static void finish(struct clf__search_source *source, const struct clf__beam *from,
                    const struct clf__candidate *candidate)
 {
@@ -53,7 +52,7 @@ static void finish(struct clf__search_source *source, const struct clf__beam *fr
     to->score += clf__coverage_penalty(source->options, from);
 }
 
-/* Takes one sample of running beam `beam` further. */
+/* Advances one sample of running beam `beam`. */
 static void advance_sample(struct clf__search_source *source, const struct clf__choices *choices, int beam,
                            int sample, int *next_count)
 {
@@ -82,7 +81,7 @@ static void advance_sample(struct clf__search_source *source, const struct clf__
     to->sample = sample;
 }
 
-/* In the order of their numbers. */
+/* Sorts samples by number. */
 static void sort_finished(struct clf__search_source *source)
 {
     for (int i = 1; i < source->finished_count; i++) {
@@ -101,7 +100,7 @@ void clf__sample_advance(const struct clf__search *search, struct clf__search_so
     int length = source->running[0].length;
     if (is_one && source->forced >= 0 && length + 1 < source->max_length &&
         !clf__is_end(source->options, source->forced)) {
-        samples = 1; /* they have all in common yet */
+        samples = 1; /* the beam shared by all samples at the start */
     }
     source->has_parted |= samples == source->options->n_best;
     for (int beam = 0; beam < source->running_count; beam++) {
@@ -121,8 +120,8 @@ void clf__sample_advance(const struct clf__search *search, struct clf__search_so
     }
 }
 
-/* As many draws without replacement as candidates are kept, the first one first: the largest of their scores
- * with noise of Gumbel's distribution are that (Vieira 2014). */
+/* Draws as many candidates as are kept, without replacement and in sampling order: the largest scores after
+ * adding Gumbel noise (Vieira 2014). */
 int clf__sample_candidates(const struct clf__search *search, const struct clf__search_source *source)
 {
     const struct clf__search_options *options = source->options;

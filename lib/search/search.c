@@ -7,16 +7,16 @@
 #include "base/memory.h"
 #include "search/internal.h"
 
-/* --- One block holds all that a search needs, so that no step allocates. --- */
+/* --- One block holds all memory of a search, so that steps do not allocate. --- */
 
-enum { UNIT = 16 }; /* bytes; everything in a block begins at a multiple */
+enum { UNIT = 16 }; /* bytes; alignment of everything in a block */
 
 struct block {
     char *start;  /* NULL while the block is measured */
-    size_t units; /* taken so far; SIZE_MAX once that is more than any memory */
+    size_t units; /* units used so far; SIZE_MAX after an overflow */
 };
 
-/* The next `count` objects of the block; NULL while it is measured. */
+/* Takes the next `count` objects of the block; NULL while it is measured. */
 static void *take(struct block *block, size_t count, size_t size)
 {
     void *taken = block->start != NULL ? block->start + block->units * UNIT : NULL;
@@ -56,8 +56,8 @@ static void lay_out_step(struct clf__search *search, struct block *block)
     search->largest = take(block, logits, sizeof *search->largest);
 }
 
-/* Three lists of `beams` hypotheses for each slot, room for the ids and the coverage of each hypothesis, and
- * the bans. */
+/* Lays out three lists of `beams` hypotheses per slot, the ids and coverage of each hypothesis, and the bans.
+ */
 static void lay_out_slots(struct clf__search *search, struct block *block)
 {
     size_t beams = (size_t)search->limits.beams, banned = (size_t)search->limits.banned;
@@ -87,7 +87,7 @@ static void lay_out_slots(struct clf__search *search, struct block *block)
     }
 }
 
-/* The block begins with the search itself. */
+/* The search itself is at the start of the block. */
 static void lay_out(struct clf__search *search, struct block *block)
 {
     size_t beams = (size_t)search->limits.beams;
@@ -122,7 +122,7 @@ void clf__search_free(struct clf__search *search)
     clf__free(search);
 }
 
-/* --- Sources come and go. --- */
+/* --- Adding and removing sources. --- */
 
 int clf__search_is_free(const struct clf__search *search, int slot)
 {
@@ -142,8 +142,8 @@ clf_status clf__search_add(struct clf__search *search, int slot, const struct cl
     source->finished_count = 0;
     source->done = 0;
     source->is_not_finite = 0;
-    source->given = NULL;
-    source->given_count = 0;
+    source->source_ids = NULL;
+    source->source_count = 0;
     source->has_parted = 0;
     source->random_key = clf__random_key(options->sampling.seed, 0);
     source->max_length = options->max_length;
@@ -160,26 +160,26 @@ clf_status clf__search_add(struct clf__search *search, int slot, const struct cl
     return CLF_OK;
 }
 
-void clf__search_give_source(struct clf__search *search, int slot, const int32_t *ids, int count)
+void clf__search_set_source(struct clf__search *search, int slot, const int32_t *ids, int count)
 {
     struct clf__search_source *source = &search->sources[slot];
     double most = ceil(source->options->max_length_factor * count);
-    int least = clf__prompt_length(source->options) + 1; /* what is given is not cut */
-    source->given = ids;
-    source->given_count = count;
+    int least = clf__prompt_length(source->options) + 1; /* the prompt is not truncated */
+    source->source_ids = ids;
+    source->source_count = count;
     most = most >= 1.0 && most < least ? least : most;
     if (most >= 1.0 && most < source->max_length) {
         source->max_length = (int)most;
     }
 }
 
-void clf__search_give_identity(struct clf__search *search, int slot, uint64_t identity)
+void clf__search_set_identity(struct clf__search *search, int slot, uint64_t identity)
 {
     struct clf__search_source *source = &search->sources[slot];
     source->random_key = clf__random_key(source->options->sampling.seed, identity);
 }
 
-/* What was finished or, where nothing was, what was running. */
+/* Lists the finished hypotheses or, if there are none, the running ones. */
 static int list_outcome(struct clf__hypothesis *outcome, const struct clf__search_source *source)
 {
     int any = source->finished_count > 0, count = 0;
@@ -189,7 +189,7 @@ static int list_outcome(struct clf__hypothesis *outcome, const struct clf__searc
     int found = any ? source->finished_count : source->running_count;
     const struct clf__beam *beams = any ? source->finished : source->running;
     int prompt = clf__prompt_length(source->options);
-    /* One that could not even begin is no hypothesis. */
+    /* An empty running beam is not a hypothesis. */
     for (; count < source->options->n_best && count < found && beams[count].length > prompt; count++) {
         outcome[count] = (struct clf__hypothesis){.ids = beams[count].ids + 1,
                                                   .length = beams[count].length,
@@ -235,7 +235,7 @@ static int is_running(const struct clf__search_source *source)
     return source->options != NULL && !source->done;
 }
 
-/* Lists what a row bans and what it changes. */
+/* Lists the banned and changed ids of a row. */
 static void list_ids(struct clf__search *search, const struct clf__search_source *source, int row,
                      const struct clf__beam *beam)
 {
@@ -253,7 +253,7 @@ static void list_ids(struct clf__search *search, const struct clf__search_source
     search->banned_offsets[row + 1] = offset + banned.count;
 }
 
-/* Adds a row for each running beam of a slot. */
+/* Adds one row for each running beam of a slot. */
 static void add_rows(struct clf__search *search, int slot)
 {
     const struct clf__search_source *source = &search->sources[slot];
@@ -289,8 +289,8 @@ struct clf__step *clf__search_prepare(struct clf__search *search)
         step->wants_attention |= clf__wants_attention(options);
         source->forced = clf__forced_id(source, generated);
         source->first_row = step->rows;
-        /* A forced token needs no answer from the model; but what follows it needs the model's cache, and
-         * coverage where the model looked. */
+        /* A forced token needs no output of the model, but later tokens need its cache, and coverage needs
+         * its attention. */
         int last = generated == source->max_length - 1 ||
                    (source->forced >= 0 && clf__is_end(options, source->forced));
         if (source->forced < 0 || !last || clf__wants_attention(options)) {
@@ -300,7 +300,7 @@ struct clf__step *clf__search_prepare(struct clf__search *search)
     return step;
 }
 
-/* What the penalties make of the model's answers. */
+/* Applies the penalties to the model's outputs. */
 static void apply_penalties(const struct clf__search *search, const struct clf__search_source *source)
 {
     for (int i = 0; source->forced < 0 && i < source->running_count; i++) {
@@ -308,7 +308,7 @@ static void apply_penalties(const struct clf__search *search, const struct clf__
     }
 }
 
-/* Returns 0 if a logit that counts is NaN or +inf, which makes the log sum NaN. */
+/* Returns 0 if a relevant logit is NaN or +inf, which makes the log sum NaN. */
 static int is_finite(const struct clf__search *search, const struct clf__search_source *source)
 {
     int counts_banned = clf__counts_banned(source->options);

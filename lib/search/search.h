@@ -1,14 +1,13 @@
-/* Greedy and beam search, as Hugging Face's `generate` defines them, over sources that come and go.
+/* Greedy and beam search, as in `generate` of Hugging Face transformers, with continuous batching of sources.
  *
  *     clf__search_create(&search, &limits)
- *     as long as there is work:
- *         clf__search_add(search, slot, &options, tag)    each source that may come in now
- *         step = clf__search_prepare(search)              what the model is asked
+ *     while there is work:
+ *         clf__search_add(search, slot, &options, tag)   adds sources to free slots
+ *         step = clf__search_prepare(search)             the inputs of the model
  *         the model fills the step, unless it has no rows
- *         clf__search_advance(search)                     every source is one token further
- *         while clf__search_take(search, &result)         what is finished; its slot is free
- *     clf__search_free(search)
- */
+ *         clf__search_advance(search)                    advances every source by one token
+ *         while clf__search_take(search, &result)        takes results and frees their slots
+ *     clf__search_free(search) */
 #ifndef CLF_SEARCH_SEARCH_H
 #define CLF_SEARCH_SEARCH_H
 
@@ -18,111 +17,114 @@
 #include "base/status.h"
 
 enum clf__length_rule {
-    CLF__LENGTH_HUGGINGFACE, /* score = sum / length^penalty, length = generated tokens, end token counted */
-    CLF__LENGTH_GNMT,        /* score = sum / ((5 + length) / 6)^penalty (Wu et al. 2016, 7) */
-    CLF__LENGTH_NONE,        /* score = sum */
-    CLF__LENGTH_JADORE,      /* score = sum / (1 + length)^penalty: the start token counts too */
+    CLF__LENGTH_HUGGINGFACE,     /* score = sum / length^penalty, length = generated tokens including the end
+                                    token */
+    CLF__LENGTH_GNMT,            /* score = sum / ((5 + length) / 6)^penalty (Wu et al. 2016, 7) */
+    CLF__LENGTH_NONE,            /* score = sum */
+    CLF__LENGTH_INCLUDING_START, /* score = sum / (1 + length)^penalty: the start token is counted */
 };
 enum clf__early_stopping {
     CLF__STOP_FALSE,
     CLF__STOP_TRUE,
     CLF__STOP_NEVER,
-    /* As jadore's Translator: no beam is set aside when it ends. It runs on, its score with it, until each of
-     * them has an end token; then each is what it was up to its first one, and the best is the one whose
-     * score is best by the length rule with that length. Where the limit comes first, it is the best sum. */
+    /* As the Translator of jadore1801120/attention-is-all-you-need-pytorch: an ended beam continues with its
+     * score until all beams have an end token. Each beam is then cut after its first end token, and the best
+     * is chosen by the length rule with that length; at the maximum length it is chosen by the sum. */
     CLF__STOP_ALL,
-    /* As Marian's beam search: of all candidates the best are taken, as many as there are beams less those
-     * that have ended; those among them that end are set aside, and the search is over when none runs on. */
-    CLF__STOP_NARROW,
+    /* As Marian's beam search: takes as many of the best candidates as there are beams that have not ended;
+     * ended candidates are finished and the beam shrinks. The search ends when the beam is empty. */
+    CLF__STOP_SHRINK,
 };
 
-/* A step is asked for so many candidates a row at most: 1 + the number of end ids for each beam. */
+/* Maximum number of candidates per row of a step: (1 + number of end ids) per beam. */
 #define CLF__SEARCH_CANDIDATES_LIMIT 256
 #define CLF__SEARCH_BEAMS_LIMIT      (CLF__SEARCH_CANDIDATES_LIMIT / 2)
 
-/* Continuations are drawn by their probabilities in place of the best ones, as transformers does: after bans
- * and penalties, scores are divided by the temperature, and the filters take ids away in this order, each by
- * the probabilities of what the one before it left. */
+/* Sampling of continuations, as in transformers: after bans and penalties scores are divided by the
+ * temperature, then these filters remove ids in this order, each according to the probabilities left by the
+ * previous filter. */
 struct clf__sampling {
     int is_on;
     float temperature; /* above 0 */
-    int top_k;         /* all but the best k, and what equals the last of them; 0: none */
-    float top_p;       /* the least probable, as long as their sum is at most 1 - p; 1: none */
-    float min_p;       /* those less probable than p times the most probable one; 0: none */
-    float typical_p;   /* all but those whose log-probability is nearest to the mean, of the sum p; 1: none */
-    float epsilon_cutoff; /* those less probable than epsilon; 0 or 1: none */
-    float eta_cutoff;     /* than the lesser of eta and sqrt(eta) exp(-entropy); 0 or 1: none */
+    int top_k;         /* keeps the best k ids and ids equal to the k-th; 0: off */
+    float top_p;       /* removes the least probable ids while their sum is at most 1 - p; 1: off */
+    float min_p;       /* removes ids less probable than p times the maximum; 0: off */
+    float typical_p;   /* keeps the ids with log-probability nearest to the mean, up to the sum p; 1: off */
+    float epsilon_cutoff; /* removes ids less probable than epsilon; 0 or 1: off */
+    float eta_cutoff;     /* removes ids less probable than min(eta, sqrt(eta) exp(-entropy)); 0 or 1: off */
     uint64_t seed;
 };
 
-/* Lengths count generated tokens, the end token included, the start token not. In transformers' terms:
- * max_length here = max_new_tokens = its max_length - 1; min_length here = min_new_tokens + 1 (which does not
- * count the end token) = its min_length (which counts the start token but not the end token). */
+/* Lengths count generated tokens, including the end token but not the start token. In transformers' terms:
+ * max_length here = max_new_tokens = its max_length - 1; min_length here = min_new_tokens + 1 (which excludes
+ * the end token) = its min_length (which includes the start token but not the end token). */
 struct clf__search_options {
-    int beams;  /* 1 = greedy; at most CLF__SEARCH_BEAMS_LIMIT */
-    int n_best; /* hypotheses returned a source, <= beams; samples of one beam: CLF__SEARCH_BEAMS_LIMIT at
-                   most */
+    int beams;  /* 1: greedy; at most CLF__SEARCH_BEAMS_LIMIT */
+    int n_best; /* hypotheses returned per source, <= beams; with one beam and sampling at most
+                   CLF__SEARCH_BEAMS_LIMIT */
     int vocabulary;
-    int start_id, end_id; /* start -1: the decoder starts with zeros in place of a token's embedding */
-    const int32_t *other_end_ids; /* that end a hypothesis too */
+    int start_id, end_id;         /* start -1: the decoder starts with zeros instead of a token embedding */
+    const int32_t *other_end_ids; /* (other_end_count) further ids that end a hypothesis */
     int other_end_count;
     int min_length, max_length; /* 0 <= min <= max, max >= 1 */
-    double max_length_factor;   /* of the source's ids, rounded up: a source's own maximum length, where it
-                                 * is less than max_length; 0: there is none */
-    int steps; /* tokens behind the prefix at most, whatever the rest says; 0: no such limit */
+    double max_length_factor; /* maximum length as a multiple of the number of source ids, rounded up, if less
+                                 than max_length; 0: off */
+    int steps;                /* maximum number of tokens after the prefix; 0: no such limit */
     enum clf__length_rule length_rule;
     double length_penalty;
-    int divides_greedy; /* a greedy hypothesis' score goes by the length rule, too */
-    /* Above 1: the beams are in so many groups of one size, each of which is a search of its own. To each a
-     * token is worth less by the penalty, above 0, for every beam of the groups before it that has taken it
-     * at this step (Vijayakumar et al. 2016). Its hypotheses are those of all groups. 0 or 1: one group. */
+    int divides_greedy; /* the length rule also applies to the score of greedy search */
+    /* Above 1: the beams form this many groups of equal size, each with a separate search. The score of a
+     * token is reduced by the penalty, above 0, for every beam of an earlier group that selected it in this
+     * step (Vijayakumar et al. 2016). The hypotheses of all groups are returned. 0 or 1: one group. */
     int groups;
     float diversity_penalty;
-    /* Every finished hypothesis' score, after the length rule, gets this times the sum over the source's
-     * places of log(min(c, 1)), c being how much its steps, the end's too, looked at the place; those of c 0
-     * are left out (Wu et al. 2016, 7, as CTranslate2 has it). 0: none. */
+    /* After the length rule, this times the sum of log(min(c, 1)) over the source positions is added to the
+     * score of every finished hypothesis, where c is the attention that a position received in all steps
+     * including the end's; positions with c 0 are skipped (Wu et al. 2016, section 7, as in CTranslate2). 0:
+     * off. */
     double coverage_penalty;
-    int coverage_start; /* generated tokens before the first step that counts */
-    int memory_limit;   /* places of a source at most, where attention is wanted */
+    int coverage_start; /* generated tokens before the first step whose attention counts */
+    int memory_limit;   /* maximum number of source positions, if attention is used */
     enum clf__early_stopping early_stopping;
-    int renormalize;           /* log-softmax again after the banned ids are gone */
-    const int32_t *prefix;     /* ids of the first generated tokens */
-    int prefix_count;          /* <= max_length */
-    int prefix_is_prompt;      /* 1: it is given, not generated: lengths of scores leave it out, though the
-                                  minimum and the maximum count it, and something follows it */
-    int counts_prompt;         /* 1: lengths of scores count it all the same, as in CTranslate2 */
-    int forced_last;           /* id forced at max_length, or -1; stronger than the prefix */
-    const int32_t *suppressed; /* ids never generated */
+    int renormalize;       /* recompute log-softmax without the banned ids */
+    const int32_t *prefix; /* (prefix_count) ids of the first generated tokens */
+    int prefix_count;      /* <= max_length */
+    int prefix_is_prompt; /* 1: the prefix is a prompt: it does not count in the lengths of scores, but in the
+                             minimum and maximum length, and at least one token follows it */
+    int counts_prompt;    /* 1: the prompt counts in the lengths of scores, as in CTranslate2 */
+    int forced_last;      /* id forced at max_length, or -1; overrides the prefix */
+    const int32_t *suppressed; /* (suppressed_count) ids never generated */
     int suppressed_count;
-    const int32_t *begin_suppressed; /* ids that do not come first, behind the prefix */
+    const int32_t *begin_suppressed; /* ids not allowed as the first token after the prefix */
     int begin_suppressed_count;
-    int no_repeat_ngram;        /* no n ids in a row come twice, the start token counted; 0: they may */
-    int source_no_repeat_ngram; /* no n ids in a row of the source come; 0: they may */
-    int source_limit;           /* ids of a source at most, where anything looks at them */
-    /* As transformers has them: s * p for a score s below 0, s / p for others. s is a logit of greedy search,
-     * and a log-probability of beams. 1: none. */
-    float repetition_penalty;        /* p of the ids so far, the start token among them */
-    float source_repetition_penalty; /* 1 / p of the source's ids */
-    /* From the token on that comes after decay_start generated ones, the prompt not counted, the score s of
-     * an end id becomes s + |s| (f^n - 1), n the tokens since then. f 1: none. */
+    int no_repeat_ngram;        /* no n-gram of this size occurs twice, including the start token; 0: off */
+    int source_no_repeat_ngram; /* no n-gram of this size of the source occurs; 0: off */
+    int source_limit;           /* maximum number of source ids, if any option reads them */
+    /* As in transformers: s * p for a negative score s, s / p for others. s is a logit in greedy search and a
+     * log-probability in beam search. 1: off. */
+    float repetition_penalty;        /* p for generated ids and the start token */
+    float source_repetition_penalty; /* 1 / p for source ids */
+    /* From the token after decay_start generated ones on (without the prompt), the score s of an end id
+     * becomes s + |s| (f^n - 1), where n is the number of tokens since then. f 1: off. */
     int decay_start;
     float decay_factor;
     struct clf__sampling sampling;
-    int bad_word_count; /* of the two lists that follow */
-    /* Sequences never generated: concatenated ids; sequence i is [offsets[i], offsets[i + 1]). Of length 1:
-     * always banned, unless it is the end id alone, which is ignored; longer: the last id is banned where the
-     * ids before it, the start token among them, are the latest. Forced tokens are stronger than these. */
+    int bad_word_count; /* number of sequences in the following two lists */
+    /* Sequences never generated: concatenated ids; sequence i is [offsets[i], offsets[i + 1]). A single id is
+     * always banned, except the end id, which is ignored. A longer sequence bans its last id if the
+     * hypothesis, including its start token, ends with the ids before it. Forced tokens override these bans.
+     */
     const int32_t *bad_words;
     const int32_t *bad_word_offsets;
-    /* Sequences as above, whose last id's score, logit or log-probability, gets a bias where the ids before
-     * it are the latest; before the repetition penalties. Several of one id add up. */
+    /* Sequences as above: the last id's score (logit or log-probability) gets a bias if the hypothesis ends
+     * with the ids before it; applied before the repetition penalties. Biases of the same id are added. */
     int biased_count;
     const int32_t *biased;
     const int32_t *biased_offsets;
     const float *biases; /* (biased_count) finite */
 };
 
-/* Whether an id ends a hypothesis. */
+/* Returns 1 if an id ends a hypothesis. */
 static inline int clf__is_end(const struct clf__search_options *options, int32_t id)
 {
     int is_end = id == options->end_id;
@@ -132,25 +134,26 @@ static inline int clf__is_end(const struct clf__search_options *options, int32_t
     return is_end;
 }
 
-/* A draw of the token that follows a row of a step. Sample, count and key decide its random numbers: draws
- * that differ in one of these have none in common. */
+/* Draws the token that follows a row of a step. The random numbers depend on sample, count and key: draws
+ * that differ in one of them are independent. */
 struct clf__draw {
     int32_t row;
-    int32_t sample, count; /* the token behind `count` generated ones of a sample */
+    int32_t sample, count; /* number of the sample, and of tokens generated before this one */
     uint32_t key_low, key_high;
     float temperature; /* above 0 */
 };
 
-/* What search asks of the model at one step: for each row feed `tokens` at `positions`, and give the best
- * candidates. Ids whose scores search changes by itself are among the banned ones, and it asks for logits.
+/* The inputs and outputs of the model for one step: the model processes `tokens` at `positions` and returns
+ * the best candidates of each row. Ids whose scores the search changes are listed as banned, and logits are
+ * requested.
  *
- * A cache row holds one hypothesis in the cache; a sequence slot has `beams` of them, as many as the limits
- * say: slot p owns cache rows p * beams .. p * beams + beams - 1. Row r continues the history that cache row
- * parents[r] had after the step before (at position 0 there is none; parents[r] is cache_rows[r]) and is
- * itself kept at cache_rows[r]. Rows of one slot are adjacent, its cache rows ascending; several rows may
- * share a parent. The rows of a slot have one position; slots have their own, as their sources came at
- * different times. At position 0 a source has one row, later at most as many as its beams: fewer only where
- * there were too few candidates. Equal rows are asked of a source whatever the others are. */
+ * A cache row holds the history of one hypothesis. Slot p owns cache rows p * beams to p * beams + beams - 1,
+ * where beams is from the limits. Row r continues the history of cache row parents[r] in the previous step
+ * (at position 0 there is none, and parents[r] is cache_rows[r]) and is stored in cache_rows[r]. Rows of a
+ * slot are adjacent with ascending cache rows; several rows may share a parent. The rows of a slot have the
+ * same position; positions of slots differ, because sources start at different times. A source has one row at
+ * position 0 and later one row per beam, or fewer if there were too few candidates. The rows of a source do
+ * not depend on other sources. */
 struct clf__step {
     int rows;
     const int32_t *tokens;         /* (rows) */
@@ -158,130 +161,131 @@ struct clf__step {
     const int32_t *cache_rows;     /* (rows) */
     const int32_t *parents;        /* (rows) */
     const int32_t *slots;          /* (rows) */
-    const int32_t *banned;         /* concatenated ids; ascending in each row, none twice */
+    const int32_t *banned;         /* concatenated ids; ascending and without duplicates in each row */
     const int32_t *banned_offsets; /* (rows + 1) */
-    /* Tokens that are given before a row's own, at the positions before it, and of which nothing is wanted:
-     * row r's are given[given_offsets[r]] .. given[given_offsets[r + 1] - 1]; they continue the history of
-     * its own cache row. given_offsets NULL: none. */
-    const int32_t *given;
-    const int32_t *given_offsets; /* (rows + 1) */
-    int candidates;               /* k wanted a row: the most that a source under search wants */
-    int both_statistics;          /* the statistics before the bans are wanted too, by one of them */
-    int wants_logits;             /* the logits are wanted too, by one of them */
-    int wants_attention;          /* so is where rows look */
-    /* Ranges of each row's ids, where kinds of tokens are told apart by them: the k best and the statistics
-     * of each are wanted too. The first `ranges_before` of a row are looked at before its bans. */
-    int ranges_each;       /* of a row; 0: none */
-    int ranges_before;     /* <= ranges_each */
-    const int32_t *ranges; /* (rows, ranges_each, 2): the first id, and the one behind the last; as large or
-                              larger: an empty range */
-    /* With ranges: of each draw an id is drawn in every range of its row, without its bans, by softmax(logits
-     * / temperature). Of several ranges that with the largest value is drawn from all of them. */
+    /* Prefill tokens before a row's own token, without outputs: prefill[prefill_offsets[r]] ..
+     * prefill[prefill_offsets[r + 1] - 1] for row r. They continue the history of the row's own cache row.
+     * prefill_offsets NULL: none. */
+    const int32_t *prefill;
+    const int32_t *prefill_offsets; /* (rows + 1) */
+    int candidates;                 /* k candidates per row: the maximum over all sources */
+    int both_statistics;            /* 1: a source needs the statistics before bans */
+    int wants_logits;               /* 1: a source needs the logits */
+    int wants_attention;            /* 1: a source needs the attention */
+    /* Ranges of ids for each row: the k best ids and the statistics are computed for each range. The first
+     * `ranges_before` ranges ignore bans. */
+    int ranges_each;   /* number per row; 0: none */
+    int ranges_before; /* <= ranges_each */
+    const int32_t
+        *ranges; /* (rows, ranges_each, 2): first id and end id (exclusive); empty if first >= end */
+    /* With ranges: each draw selects an id in every range of its row, excluding bans, by softmax(logits /
+     * temperature). The id with the largest value over several ranges is a draw from their union. */
     int draw_count;
-    const struct clf__draw *draws; /* (draw_count), their rows ascending */
+    const struct clf__draw *draws; /* (draw_count) rows ascending */
     /* Filled by the model. */
-    float *values;     /* (rows, k) logits, largest first, equal ones by ascending id */
-    int32_t *ids;      /* (rows, k); -1 where fewer than k were left */
-    float *statistics; /* (rows, 4): max, log sum exp(x - max); the same two without the banned ids; without
-                          both_statistics the first two are not read. A log sum is NaN where a logit is NaN or
-                          +inf */
-    float *logits;     /* (rows, V) with wants_logits: before the bans */
-    float *attention;  /* (rows, attention_columns) with wants_attention: how much a row looks at each place
-                          of its source, 0 behind the last one */
-    int attention_columns;   /* at most as many places as the search has room for */
-    float *range_values;     /* (rows, ranges_each, k) as values, of each range */
+    float *values;     /* (rows, k) logits, largest first, ties by ascending id */
+    int32_t *ids;      /* (rows, k) -1 if fewer than k ids are left */
+    float *statistics; /* (rows, 4): max, log sum exp(x - max), and both without banned ids; the first two are
+                          not read without both_statistics. A log sum is NaN if a logit is NaN or +inf */
+    float *logits;     /* (rows, V) if wants_logits: logits before bans */
+    float *attention;  /* (rows, attention_columns) if wants_attention: attention of a row to each source
+                          position, 0 after the last one */
+    int attention_columns;   /* at most limits.places */
+    float *range_values;     /* (rows, ranges_each, k) as values, for each range */
     int32_t *range_ids;      /* (rows, ranges_each, k) */
-    float *range_statistics; /* (rows, ranges_each, 2): max, log sum exp(x - max); -inf twice where nothing is
-                                left */
+    float *range_statistics; /* (rows, ranges_each, 2): max, log sum exp(x - max); both -inf if the range is
+                                empty */
     float *draw_values;      /* (draw_count, ranges_each) */
-    int32_t *draw_ids;       /* (draw_count, ranges_each); -1 where nothing is left */
-    float *draw_logits;      /* (draw_count, ranges_each) of the ids */
+    int32_t *draw_ids;       /* (draw_count, ranges_each) -1 if no id is left */
+    float *draw_logits;      /* (draw_count, ranges_each) logits of the ids */
 };
 
-/* One finished hypothesis. */
+/* A finished hypothesis. */
 struct clf__hypothesis {
-    const int32_t *ids; /* generated tokens, the end token included where it was generated */
+    const int32_t *ids; /* generated tokens, including the end token if it was generated */
     int length;
-    float score;            /* what the search ranks by; greedy and samples: the log-probability */
-    double log_probability; /* natural, summed, banned ids gone and the rest renormalised; a forced token adds
-                               0 */
+    float score; /* the value by which the search ranks; for greedy search and samples the log-probability */
+    double log_probability; /* sum of natural log-probabilities, renormalised without banned ids; a forced
+                               token adds 0 */
 };
 
-/* What a search has room for. */
+/* Capacity of a search. */
 struct clf__search_limits {
-    int slots;      /* sources under search at a time */
-    int beams;      /* hypotheses of a source that run */
-    int ends;       /* ids that end its hypotheses */
+    int slots;      /* sources at a time */
+    int beams;      /* running hypotheses of a source */
+    int ends;       /* end ids of a source */
     int max_length; /* of a source */
     int vocabulary; /* of every source */
-    int banned;     /* ids that a row bans, as clf__bans_limit() counts them */
+    int banned;     /* banned ids of a row, see clf__bans_limit() */
     int changed;    /* ids of a row whose scores penalties change */
-    int logits;     /* 1: logits may be wanted */
-    int places;     /* of a source that attention may be wanted of; 0: it is not */
+    int logits;     /* 1: logits may be requested */
+    int places;     /* source positions for which attention may be requested; 0: never */
 };
-/* Those of a search in which every source has these options. */
+/* Returns the limits of a search in which every source has these options. */
 struct clf__search_limits clf__search_limits_for(const struct clf__search_options *options, int slots);
 
-/* A source that is done. */
+/* The result of a source. */
 struct clf__search_result {
-    int tag, slot; /* those it was added with */
-    /* Best first, samples in the order of their numbers; n_best of them or fewer, where the search found no
-     * more; the search's, until it is called again. Where the model ran out of candidates before anything was
-     * finished, what there was until then; none where that was before the first token. */
+    int tag, slot; /* as passed to clf__search_add() */
+    /* (count) best first, samples in the order of their numbers; n_best or fewer if the search found fewer.
+     * Owned by the search and valid until its next call. If the model ran out of candidates before any
+     * hypothesis finished, the running ones, or none before the first token. */
     const struct clf__hypothesis *hypotheses;
     int count;
     int is_not_finite; /* the search ended at a logit that is NaN or +inf; count is 0 */
 };
 
-/* options.c: hypotheses of a source that run at a time: its beams or samples. */
+/* options.c: returns the number of running hypotheses of a source: beams or samples. */
 int clf__search_rows(const struct clf__search_options *options);
 
-/* options.c: candidates of a row that a source looks at. */
+/* options.c: returns the number of candidates per row that a source reads. */
 int clf__candidates_wanted(const struct clf__search_options *options);
 
-/* options.c: CLF_BAD_ARGUMENT with a sentence unless the options make sense together. */
+/* options.c: returns CLF_BAD_ARGUMENT with a message if the options are invalid. */
 clf_status clf__search_check(const struct clf__search_options *options);
 
-/* processors.c: how many ids a row bans at most, those whose scores change among them. */
+/* processors.c: returns the maximum number of banned ids of a row, including ids whose scores penalties
+ * change. */
 size_t clf__bans_limit(const struct clf__search_options *options);
 
 struct clf__search;
 
-/* Everything is allocated here; the other calls allocate nothing. */
+/* Allocates all memory of a search; the other functions do not allocate. */
 clf_status clf__search_create(struct clf__search **out, const struct clf__search_limits *limits);
 void clf__search_free(struct clf__search *search);
 
-/* Whether no source is at a slot. */
+/* Returns 1 if a slot is free. */
 int clf__search_is_free(const struct clf__search *search, int slot);
 
-/* Puts a source at a free slot, between two steps. Its options, and the lists that they point to, stay the
- * caller's and as they are until its result is taken. CLF_BAD_ARGUMENT where they make no sense or the search
- * has no room for them. */
+/* Adds a source to a free slot, between two steps. The options and their lists are owned by the caller and
+ * must not change until the result is taken. Returns CLF_BAD_ARGUMENT if they are invalid or exceed the
+ * limits. */
 clf_status clf__search_add(struct clf__search *search, int slot, const struct clf__search_options *options,
                            int tag);
 
-/* The ids of the source at a slot, framed, for what looks at them: they stay the caller's until its result is
- * taken. */
-void clf__search_give_source(struct clf__search *search, int slot, const int32_t *ids, int count);
+/* Sets the ids of the source in a slot, with its framing tokens, for penalties and bans that read them. Owned
+ * by the caller and valid until the result is taken. */
+void clf__search_set_source(struct clf__search *search, int slot, const int32_t *ids, int count);
 
-/* What tells the source at a slot from others, for sampling: sources of one identity, seed and options have
- * the same samples, whatever is searched beside them. 0 where it is not said. */
-void clf__search_give_identity(struct clf__search *search, int slot, uint64_t identity);
+/* Sets the identity of the source in a slot for sampling: sources with equal identity, seed and options have
+ * the same samples, independent of other sources. Default 0. */
+void clf__search_set_identity(struct clf__search *search, int slot, uint64_t identity);
 
-/* The step that the sources under search need next. Without rows it needs no model, as where every next token
- * is forced and nothing follows it. */
+/* Returns the next step of all sources. A step without rows needs no model, for example if every next token
+ * is forced and is the last. */
 struct clf__step *clf__search_prepare(struct clf__search *search);
 
-/* Takes every source one token further, by what the model gave for the step that was prepared. Every source
- * is independent of the others: of which they are, and of when it was added. Equal scores go to the better
- * beam, then to the lower id. */
+/* Advances every source by one token, from the outputs of the prepared step. The result of a source does not
+ * depend on other sources or on the time of its addition. Ties go to the better beam, then to the lower id.
+ */
 void clf__search_advance(struct clf__search *search);
 
-/* The tokens so far of the best hypothesis of a source that goes on, or of its first sample: *count of them,
- * the search's until it is called again. NULL where there is no source, or it is done. */
+/* Returns the *count tokens so far of the best running hypothesis, or of the first sample; owned by the
+ * search and valid until its next call. NULL if the slot is free or its source is finished. */
 const int32_t *clf__search_look(const struct clf__search *search, int slot, int *tag, int *count);
 
-/* Gives the result of the first slot whose source is done and frees that slot; 0 where there is none. */
+/* Returns 1 and the result of the first slot with a finished source, and frees the slot; 0 if there is none.
+ */
 int clf__search_take(struct clf__search *search, struct clf__search_result *out);
 
 #endif

@@ -1,7 +1,7 @@
-/* The rules of timestamps (openai/whisper, decoding.py, ApplyTimestampRules). */
+/* The timestamp rules (openai/whisper, decoding.py, ApplyTimestampRules). */
 #include <math.h>
 
-#include "search/passage.h"
+#include "search/whisper.h"
 
 static void set_range(int32_t *ranges, int which, int32_t first, int32_t end)
 {
@@ -9,8 +9,8 @@ static void set_range(int32_t *ranges, int which, int32_t first, int32_t end)
     ranges[2 * which + 1] = end;
 }
 
-/* Times do not go back; one that closes a segment may be the one that opened it. */
-static int32_t lowest_time(const struct clf__passage_rules *rules, const int32_t *ids, int count,
+/* Timestamps do not decrease; only the end of a segment may equal its start. */
+static int32_t lowest_time(const struct clf__whisper_rules *rules, const int32_t *ids, int count,
                            int closes_pair)
 {
     for (int i = count - 1; i >= 0; i--) {
@@ -21,7 +21,7 @@ static int32_t lowest_time(const struct clf__passage_rules *rules, const int32_t
     return rules->timestamp_begin;
 }
 
-void clf__timestamps_ranges(int32_t *ranges, const struct clf__passage_rules *rules, const int32_t *ids,
+void clf__timestamps_ranges(int32_t *ranges, const struct clf__whisper_rules *rules, const int32_t *ids,
                             int count)
 {
     int32_t begin = rules->timestamp_begin;
@@ -61,12 +61,12 @@ static double add_logs(double a, double b)
     return larger == -INFINITY ? larger : larger + log1p(exp(fmin(a, b) - larger));
 }
 
-struct clf__allowed clf__timestamps_allowed(const struct clf__passage_rules *rules, const float *values,
+struct clf__allowed clf__timestamps_allowed(const struct clf__whisper_rules *rules, const float *values,
                                             const int32_t *range_ids, const float *statistics, int k)
 {
     struct clf__allowed allowed = {CLF__RANGE_TEXT, -INFINITY};
-    double sums[CLF__PASSAGE_RANGES], best_other = -INFINITY;
-    for (int r = CLF__RANGE_TEXT; r < CLF__PASSAGE_RANGES; r++) {
+    double sums[CLF__WHISPER_RANGES], best_other = -INFINITY;
+    for (int r = CLF__RANGE_TEXT; r < CLF__WHISPER_RANGES; r++) {
         int is_empty = range_ids[r * k] < 0;
         sums[r] = is_empty ? -INFINITY : (double)statistics[2 * r] + (double)statistics[2 * r + 1];
         if (r != CLF__RANGE_TIMES && !is_empty) {
@@ -74,23 +74,23 @@ struct clf__allowed clf__timestamps_allowed(const struct clf__passage_rules *rul
         }
     }
     if (rules->has_timestamps && sums[CLF__RANGE_TIMES] > best_other) {
-        allowed.first = CLF__RANGE_TIMES; /* a time is more probable than any one other token */
+        allowed.first = CLF__RANGE_TIMES; /* all timestamps together are more probable than any other token */
     }
-    for (int r = allowed.first; r < CLF__PASSAGE_RANGES; r++) {
+    for (int r = allowed.first; r < CLF__WHISPER_RANGES; r++) {
         allowed.normaliser = add_logs(allowed.normaliser, sums[r]);
     }
     return allowed;
 }
 
 int clf__timestamps_candidates(int32_t *ids, double *log_probabilities,
-                               const struct clf__passage_rules *rules, const float *values,
+                               const struct clf__whisper_rules *rules, const float *values,
                                const int32_t *range_ids, const float *statistics, int k)
 {
     struct clf__allowed allowed = clf__timestamps_allowed(rules, values, range_ids, statistics, k);
-    int next[CLF__PASSAGE_RANGES] = {0}, count = 0;
+    int next[CLF__WHISPER_RANGES] = {0}, count = 0;
     while (count < k) {
         int from = -1;
-        for (int r = allowed.first; r < CLF__PASSAGE_RANGES; r++) {
+        for (int r = allowed.first; r < CLF__WHISPER_RANGES; r++) {
             int is_left = next[r] < k && range_ids[r * k + next[r]] >= 0;
             if (is_left && (from < 0 || values[r * k + next[r]] > values[from * k + next[from]])) {
                 from = r;

@@ -66,7 +66,7 @@ static double count_trained(const struct clf__parameter_list *list)
 }
 
 /* What can never be trained shows before it is drawn, which takes time and disk. */
-static clf_status check_memory(const struct clf_device *device, const char *folder)
+static clf_status check_memory(struct clf_device *device, const char *folder)
 {
     struct clf__config config;
     struct clf__parameter_list list;

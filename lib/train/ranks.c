@@ -72,7 +72,7 @@ clf_status clf__run_check_ranks(const struct clf__run *run)
     if (run->communicator->size == 1) {
         return CLF_OK;
     }
-    CLF__TRY(compare(run, "the version of clformer", CLF_VERSION));
+    CLF__TRY(compare(run, "the version of clformer", CLF_VERSION_STRING));
     CLF__TRY(compare_recipe(run));
     CLF__TRY(compare(run, "the checksum of train", run->state.train_checksum));
     CLF__TRY(compare(run, "the checksum of valid", run->state.valid_checksum));

@@ -216,7 +216,7 @@ static clf_status open_training(struct clf__run *run)
         .is_bf16 = run->settings.reduce_precision == CLF__PRODUCTS_BF16,
     };
     uint64_t device_bytes, before = clf__device_free_bytes(run->device);
-    CLF__TRY(clf__transformer_reach(run->transformer, limits.source_length, limits.target_length));
+    CLF__TRY(clf__transformer_ensure_positions(run->transformer, limits.source_length, limits.target_length));
     if (run->valid) {
         CLF__TRY(clf__translated_reach(run));
     }

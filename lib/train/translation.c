@@ -167,8 +167,9 @@ clf_status clf__translated_reach(const struct clf__run *run)
     struct clf_translate_options options;
     set_options(&options, run);
     int source_length = clf_model_describe(run->model)->max_source_length;
-    return is_wanted(run) ? clf__transformer_reach(run->transformer, source_length, options.max_length)
-                          : CLF_OK;
+    return is_wanted(run)
+               ? clf__transformer_ensure_positions(run->transformer, source_length, options.max_length)
+               : CLF_OK;
 }
 
 clf_status clf__translated_dry_run(const struct clf__run *run)

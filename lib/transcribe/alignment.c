@@ -7,12 +7,12 @@
 #include "base/memory.h"
 
 enum {
-    REACH = 3, /* of the median, on either side */
+    REACH = 3, /* median filter: neighbours on either side */
     WIDTH = 2 * REACH + 1,
-    BLOCK = 64, /* columns that are normalised at a time */
+    BLOCK = 64, /* columns normalised at a time */
 };
 
-/* The part of each row that counts, as a distribution. */
+/* Normalises the first `columns` values of each row to a distribution. */
 static void cut_rows(float *weights, int rows, int stride, int columns)
 {
     for (int r = 0; r < rows; r++) {
@@ -27,8 +27,8 @@ static void cut_rows(float *weights, int rows, int stride, int columns)
     }
 }
 
-/* At most BLOCK columns, each less its mean over rows, by its deviation; 0 where all rows are the same, which
- * says nothing. */
+/* Normalises at most BLOCK columns: subtracts the mean over rows and divides by the standard deviation; 0 for
+ * constant columns. */
 static void normalise(float *weights, int rows, int stride, int columns)
 {
     double mean[BLOCK] = {0}, squares[BLOCK] = {0};
@@ -59,7 +59,7 @@ static void order(float *low, float *high)
     *high = more;
 }
 
-/* The fourth of seven, by a network that leaves the rest unsorted. */
+/* Returns the median of seven values by a partial sorting network. */
 static float median(const float *values)
 {
     static const unsigned char network[][2] = {{0, 5}, {0, 3}, {1, 6}, {2, 4}, {0, 1}, {3, 5}, {2, 6},
@@ -72,14 +72,14 @@ static float median(const float *values)
     return own[REACH];
 }
 
-/* Index c of `columns`, mirrored at either edge. */
+/* Returns index c, reflected at either edge of `columns`. */
 static int mirror(int c, int columns)
 {
     int from = c < 0 ? -c : c;
     return from < columns ? from : 2 * (columns - 1) - from;
 }
 
-/* Adds the medians of a row. */
+/* Adds the median-filtered values of a row. */
 static void add_medians(float *sum, const float *row, int columns)
 {
     for (int c = 0; c < columns; c++) {
@@ -113,10 +113,10 @@ void clf__alignment_add_head(float *sum, float *weights, int rows, int stride, i
     }
 }
 
-/* How a cell is come to. */
+/* The move that led to a cell. */
 enum move { BOTH, NEXT_ROW, NEXT_COLUMN };
 
-/* One row of costs from the one before; both have a cell before their first column. */
+/* Computes one row of costs from the previous row; both have an additional cell before the first column. */
 static void cost_row(uint8_t *moves, float *costs, const float *before, const float *matrix, int columns)
 {
     costs[0] = INFINITY;
@@ -134,7 +134,7 @@ static void cost_row(uint8_t *moves, float *costs, const float *before, const fl
     }
 }
 
-/* From the last cell back to the first one. */
+/* Traces the path from the last cell to the first. */
 static void trace_back(int *first, const uint8_t *moves, int rows, int columns)
 {
     int c = columns - 1;

@@ -1,4 +1,4 @@
-/* How much of a text repeats itself, by zlib. */
+/* The compression ratio of a text with zlib, a measure of repetition. */
 #include <math.h>
 
 #include "base/memory.h"

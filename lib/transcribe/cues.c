@@ -6,27 +6,27 @@
 #include "base/utf8.h"
 #include "text/speech.h"
 
-/* openai/whisper's, where none is asked for. */
+/* The defaults of openai/whisper. */
 enum { DEFAULT_WIDTH = 1000, DEFAULT_WORDS = 1000 };
 
-static const double LONG_PAUSE = 3.0; /* seconds from the beginning of a word to that of the next */
+static const double LONG_PAUSE = 3.0; /* seconds from the start of a word to the start of the next */
 
-/* A word where it stands: with a space, a newline or nothing before it. */
+/* A word with a preceding space, newline or nothing. */
 struct placed {
     char *text; /* owned */
     long long start, end;
     int begins_cue;
 };
 
-/* Words that are placed one after the other. */
+/* Words in layout order. */
 struct layout {
     const struct clf_transcript_options *options;
     struct placed *words;
     int count;
-    int in_cue;      /* so many of them are in the last cue */
+    int in_cue;      /* number of words in the last cue */
     int lines;       /* of that */
-    int line_length; /* of the last one, in characters */
-    double last;     /* when the last word began */
+    int line_length; /* length of the last line in characters */
+    double last;     /* start of the last word */
 };
 
 void clf__line_breaks_remove(char *text)
@@ -50,7 +50,7 @@ static int count_characters(const char *text)
     return (int)clf__utf8_count(text, strlen(text));
 }
 
-/* A word that begins a line, and a cue where there is no room for another line or `breaks` asks for it. */
+/* Begins a line with a word; begins a cue if the cue is full or `breaks` is set. */
 static clf_status begin_line(struct layout *layout, struct placed *placed, const struct clf_word *word,
                              int is_paused, int breaks)
 {
@@ -71,7 +71,7 @@ static clf_status begin_line(struct layout *layout, struct placed *placed, const
     return CLF_OK;
 }
 
-/* is_first: of its segment, or of a part of it. */
+/* is_first: the first word of a segment or of a chunk of it. */
 static clf_status place_word(struct layout *layout, const struct clf_word *word, int is_first)
 {
     const struct clf_transcript_options *options = layout->options;
@@ -116,7 +116,7 @@ static clf_status place_words(struct layout *layout, const struct clf_transcript
     return CLF_OK;
 }
 
-/* Shortens every "-->", however many hyphens it has, to "->": it would read as the times of a cue. */
+/* Replaces "-->" with any number of hyphens by "->", because it would be read as the times of a cue. */
 static void remove_arrows(char *text)
 {
     char *to = text;
@@ -130,8 +130,7 @@ static void remove_arrows(char *text)
     *to = '\0';
 }
 
-/* Takes ownership of `text`. Only the layout may have put line breaks in it: a blank line would end the cue.
- */
+/* Takes ownership of `text`. Line breaks may come only from the layout: a blank line would end the cue. */
 static clf_status add_cue(struct clf__cues *cues, long long start, long long end, char *text)
 {
     remove_arrows(text);
@@ -144,7 +143,8 @@ static clf_status add_cue(struct clf__cues *cues, long long start, long long end
     return CLF_OK;
 }
 
-/* Adds a word between <u> and </u>, the space before it outside; one that goes over lines stays as it is. */
+/* Appends a word between <u> and </u>, after its leading space; a word with a line break is not underlined.
+ */
 static clf_status append_underlined(char **text, const char *word)
 {
     size_t size, space = 0, all = strlen(word);
@@ -157,7 +157,7 @@ static clf_status append_underlined(char **text, const char *word)
                                        word + space, word + end);
 }
 
-/* The text of a cue, with word `underlined` of it so, or -1. */
+/* Builds the text of a cue with word `underlined` underlined, or none if it is -1. */
 static clf_status join_words(char **text, const struct placed *words, int count, int underlined)
 {
     *text = NULL;
@@ -181,7 +181,7 @@ static clf_status add_words(struct clf__cues *cues, const struct placed *words, 
     return add_cue(cues, start, end, text);
 }
 
-/* One cue for each word, and one for each gap before it. */
+/* Adds one cue for each word, and one for each gap before a word. */
 static clf_status add_highlighted(struct clf__cues *cues, const struct placed *words, int count)
 {
     long long last = words[0].start;

@@ -1,4 +1,4 @@
-/* What a subtitle shows from when to when (openai/whisper, utils.py). */
+/* Subtitle cues: texts with start and end times (openai/whisper, utils.py). */
 #ifndef CLF_TRANSCRIBE_CUES_H
 #define CLF_TRANSCRIBE_CUES_H
 
@@ -14,17 +14,17 @@ struct clf__cues {
     int count, capacity;
 };
 
-/* Half a millisecond goes to the even one. */
+/* Rounds half to even. */
 static inline long long clf__milliseconds(double seconds)
 {
     return llrint(seconds * 1000.0);
 }
 
-/* Replaces each character that a reader may take for a line break by a space. */
+/* Replaces each character that a reader may treat as a line break by a space. */
 void clf__line_breaks_remove(char *text);
 
-/* One cue a segment, or of a transcript with words, as the options lay these out. *out is set on failure too.
- */
+/* Makes one cue per segment or, for a transcript with words, cues laid out by the options. *out must be freed
+ * after a failure too. */
 clf_status clf__cues_make(struct clf__cues *out, const struct clf_transcript *transcript,
                           const struct clf_transcript_options *options);
 void clf__cues_free(struct clf__cues *cues);

@@ -1,4 +1,4 @@
-/* One window: its frames are encoded, and what is said in it is searched for. */
+/* Encodes the frames of a window and searches for its transcript. */
 #include <math.h>
 #include <string.h>
 
@@ -50,7 +50,7 @@ clf_status clf__detect_language(int32_t *out, struct clf_transcriber *transcribe
     return CLF_OK;
 }
 
-/* Of ids, those from `first` to before `end`, as far as there are such. */
+/* Appends ids `first` to `end` - 1, as far as they exist. */
 static clf_status append(struct clf__ids *prompt, const struct clf__ids *ids, int first, int end)
 {
     for (int i = first > 0 ? first : 0; i < end && i < ids->count; i++) {
@@ -70,9 +70,8 @@ struct clf__room clf__room_before(const struct clf_transcriber *transcriber)
     };
 }
 
-/* Hot words, then an initial prompt that is carried along, then the latest of what was said before. Where the
- * prompt leaves no room, what comes of it is what openai/whisper's slices of lists come to: the latest of all
- * of it. */
+/* Appends hotwords, then a carried initial prompt, then the latest text of earlier windows. If the prompt is
+ * too long, the result equals that of openai/whisper's list slices: its last tokens. */
 static clf_status append_before(struct clf__ids *prompt, const struct clf_transcriber *transcriber,
                                 const struct clf__ids *previous)
 {
@@ -103,8 +102,7 @@ clf_status clf__append_start(struct clf__ids *ids, const struct clf_transcriber 
     return CLF_OK;
 }
 
-/* What stands before the text: what was said before, then the language, the task and what the window begins
- * with. */
+/* Builds the prompt: text of earlier windows, language, task and the prefix of the window. */
 static clf_status make_prompt(struct clf__ids *prompt, const struct clf_transcriber *transcriber,
                               int32_t language, const struct clf__ids *previous)
 {
@@ -118,20 +116,20 @@ static clf_status make_prompt(struct clf__ids *prompt, const struct clf_transcri
     return append(prompt, &transcriber->prefix, 0, transcriber->prefix.count);
 }
 
-/* Rounded half to even, as in Python; 0: all of them. */
+/* Rounded half to even, as in Python; 0: all timestamps. */
 static int count_first_timestamps(const struct clf_transcribe_options *options)
 {
     double latest = options->max_initial_timestamp;
     return latest > 0 ? (int)lrint(latest / CLF__TIMESTAMP_STEP) + 1 : 0;
 }
 
-static struct clf__passage_rules make_rules(const struct clf_transcriber *transcriber,
+static struct clf__whisper_rules make_rules(const struct clf_transcriber *transcriber,
                                             const struct clf__attempt *attempt)
 {
     const struct clf__config *config = &transcriber->model->transformer->config;
     const struct clf__speech_tokens *tokens = &transcriber->tokens;
     const struct clf_transcribe_options *options = &transcriber->options;
-    return (struct clf__passage_rules){
+    return (struct clf__whisper_rules){
         .vocabulary = config->target_vocabulary,
         .end_id = tokens->end,
         .timestamp_begin = tokens->timestamp_begin,
@@ -159,24 +157,24 @@ clf_status clf__decode_begin(struct clf_transcriber *transcriber, const struct c
     decoding->rules = make_rules(transcriber, attempt);
     prompt->count = 0;
     CLF__TRY(make_prompt(prompt, transcriber, attempt->language, attempt->previous));
-    clf__passage_begin(transcriber->passage, &decoding->rules, prompt->data, prompt->count, attempt->slot);
+    clf__whisper_begin(transcriber->whisper, &decoding->rules, prompt->data, prompt->count, attempt->slot);
     return CLF_OK;
 }
 
 clf_status clf__decode_all(struct clf_transcriber *transcriber)
 {
     struct clf__step *step;
-    while ((step = clf__passage_prepare(transcriber->passage)) != NULL) {
+    while ((step = clf__whisper_prepare(transcriber->whisper)) != NULL) {
         CLF__TRY(clf__transcriber_go_on(transcriber));
         CLF__TRY(clf__session_step(transcriber->session, step));
-        clf__passage_advance(transcriber->passage);
+        clf__whisper_advance(transcriber->whisper);
     }
     return CLF_OK;
 }
 
 clf_status clf__decode_end(struct clf_transcriber *transcriber, const struct clf__attempt *attempt)
 {
-    struct clf__passage_result result = clf__passage_result(transcriber->passage, attempt->slot);
+    struct clf__whisper_result result = clf__whisper_result(transcriber->whisper, attempt->slot);
     char *text = NULL;
     size_t size;
     if (result.ids == NULL) { /* not even the end */

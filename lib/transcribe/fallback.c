@@ -1,8 +1,8 @@
-/* A window whose text repeats itself, or that the model is unsure of, is decoded again at a higher
- * temperature (openai/whisper, transcribe.py, decode_with_fallback()). */
+/* Temperature fallback: decodes a window again at a higher temperature if its text is repetitive or
+ * improbable (openai/whisper, transcribe.py, decode_with_fallback()). */
 #include "transcribe/internal.h"
 
-/* Silence is not decoded again, whatever the model made of it. */
+/* Silence is not decoded again. */
 static int needs_another(const struct clf_transcribe_options *options, const struct clf__decoded *decoded)
 {
     int repeats = decoded->compression_ratio > options->compression_ratio_threshold;
@@ -16,7 +16,7 @@ clf_status clf__decode_with_fallback(struct clf_transcriber *transcriber, struct
 {
     const struct clf_transcribe_options *options = &transcriber->options;
     int temperatures = clf__temperature_count(options), left = count;
-    clf__passage_forget(transcriber->passage);
+    clf__whisper_cancel(transcriber->whisper);
     for (int i = 0; i < count; i++) {
         attempts[i].is_over = 0;
     }

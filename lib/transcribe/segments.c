@@ -1,4 +1,4 @@
-/* What the model says of a window becomes segments: the times in it tell where the next window begins
+/* Splits the decoded tokens of a window into segments; the timestamps determine the start of the next window
  * (openai/whisper, transcribe.py). */
 #include <math.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "transcribe/work.h"
 
-/* What was decoded above this temperature is no prompt for what follows. */
+/* Text decoded above this temperature is not used as a prompt. */
 static const double MISLEADING = 0.5;
 
 static clf_status add_segment(struct clf__work *work, struct clf_segment **out)
@@ -45,7 +45,7 @@ void clf__segment_free(struct clf_segment *segment)
     free_words(segment);
 }
 
-/* A segment that takes no time, or has no text, stays without its tokens. */
+/* A segment without duration or text is kept without tokens. */
 static clf_status empty_segment(struct clf_segment *segment)
 {
     char *text;
@@ -57,7 +57,7 @@ static clf_status empty_segment(struct clf_segment *segment)
     return CLF_OK;
 }
 
-/* Ids first .. end - 1 of the window, between two times in seconds. */
+/* Adds a segment of ids first to end - 1 of the window, between two times in seconds. */
 static clf_status cut_segment(struct clf__work *work, int first, int end, double start, double stop)
 {
     const struct clf_transcriber *transcriber = work->transcriber;
@@ -73,7 +73,7 @@ static clf_status cut_segment(struct clf__work *work, int first, int end, double
                             end - first);
 }
 
-/* What follows once a segment is as it stays. */
+/* Completes a final segment: its text is used for later prompts and passed to the callback. */
 static clf_status finish_segment(struct clf__work *work, struct clf_segment *segment)
 {
     const struct clf_recordings *recordings = work->recordings;
@@ -96,7 +96,7 @@ static int is_time(const struct clf__work *work, int index)
     return index >= 0 && work->decoded.ids[index] >= work->transcriber->tokens.timestamp_begin;
 }
 
-/* How many steps of 0.02 s behind the window's beginning. */
+/* Returns the timestamp of an id as a number of 0.02 s steps after the start of the window. */
 static int steps_at(const struct clf__work *work, int index)
 {
     return work->decoded.ids[index] - work->transcriber->tokens.timestamp_begin;
@@ -112,14 +112,14 @@ static double time_at(const struct clf__work *work, int index)
     return window_start(work) + steps_at(work, index) * CLF__TIMESTAMP_STEP;
 }
 
-/* Its last id, and that alone, is a time: nothing was cut off. */
+/* Returns 1 if only the last id is a timestamp: the window's text is complete. */
 static int ends_with_time(const struct clf__work *work)
 {
     int count = work->decoded.count;
     return count >= 2 && is_time(work, count - 1) && !is_time(work, count - 2);
 }
 
-/* Cuts between each two times side by side. Returns how many ids are in segments. */
+/* Splits the window between adjacent timestamps. Returns the number of ids in segments. */
 static clf_status cut_pairs(struct clf__work *work, int *done)
 {
     const struct clf__decoded *decoded = &work->decoded;
@@ -135,7 +135,7 @@ static clf_status cut_pairs(struct clf__work *work, int *done)
     return CLF_OK;
 }
 
-/* Without pairs the window is one segment, up to its last time. */
+/* Without adjacent timestamps the window is one segment, up to its last timestamp. */
 static clf_status cut_whole(struct clf__work *work)
 {
     double length = (double)work->size / CLF__FRAMES_A_SECOND;
@@ -149,7 +149,7 @@ static clf_status cut_whole(struct clf__work *work)
     return cut_segment(work, 0, work->decoded.count, window_start(work), window_start(work) + length);
 }
 
-/* The words of the segments from `first` on, which are the window's. */
+/* Finds the words of the window's segments, which start at index `first`. */
 static clf_status find_words(struct clf__work *work, int first)
 {
     struct clf_transcript *transcript = work->transcript;
@@ -187,7 +187,7 @@ static clf_status find_words(struct clf__work *work, int first)
     return status;
 }
 
-/* Where the words of the segments from `first` on end. */
+/* Returns the end of the words of the segments from `first` on. */
 static double words_end(const struct clf__work *work, int first)
 {
     const struct clf_transcript *transcript = work->transcript;
@@ -200,8 +200,8 @@ static double words_end(const struct clf__work *work, int first)
     return transcript->segments[transcript->count - 1].end;
 }
 
-/* Gives the window's segments their words, and lets these tell where the next window begins; *again: it is
- * this one, at another place. */
+/* Adds words to the window's segments and sets the start of the next window from them; *again: decode the
+ * window again from another start. */
 static clf_status time_words(struct clf__work *work, int first, int64_t *seek, int *again)
 {
     const struct clf_transcribe_options *options = &work->transcriber->options;

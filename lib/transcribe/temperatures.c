@@ -1,4 +1,4 @@
-/* The temperatures that windows are decoded at. */
+/* The temperatures for decoding windows. */
 #include <math.h>
 
 #include "transcribe/internal.h"
@@ -35,8 +35,7 @@ clf_status clf__temperatures_check(const struct clf_transcribe_options *options)
     }
     if (!isnan(options->compression_ratio_threshold) && !clf__compression_is_known()) {
         return clf__fail(CLF_UNSUPPORTED,
-                         "clformer was built without zlib, which tells by how much a text can "
-                         "be compressed: leave out the threshold of that");
+                         "compression ratio threshold: clformer was built without zlib; leave it out");
     }
     return CLF_OK;
 }

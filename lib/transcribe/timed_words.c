@@ -9,7 +9,8 @@
 
 static const double LONGEST_MEDIAN = 0.7;
 static const double LONG = 2.0, PAUSE = 4.0; /* medians */
-static const double SLACK = 0.5; /* seconds that words may reach beyond their segment before it is moved */
+static const double SLACK =
+    0.5; /* seconds that words may extend beyond their segment before they are shortened */
 static const char SENTENCE_ENDS[] = ".。!！?？";
 
 void clf__timed_words_free(struct clf__timed_words *words)
@@ -27,7 +28,7 @@ static int compare(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Of words that take time; 0 where there are none. */
+/* Finds the median duration of words with a duration; 0 if there are none. */
 static clf_status find_median(struct clf__timed_words *words)
 {
     double *lengths;
@@ -44,7 +45,7 @@ static clf_status find_median(struct clf__timed_words *words)
     return CLF_OK;
 }
 
-/* Whether a text is in a row of signs; an empty one is in any. */
+/* Returns 1 if a text is a substring of the punctuation; an empty text is. */
 static int is_among(const char *text, const char *signs)
 {
     return strstr(signs, text) != NULL;
@@ -66,7 +67,7 @@ static void shorten_sentence_ends(const struct clf__timed_words *words)
     }
 }
 
-/* Joins two texts into that of `into`; `from` is nothing afterwards. */
+/* Concatenates two texts into `into`; `from` becomes empty. */
 static clf_status join(struct clf__timed_word *into, const char *first, const char *second,
                        struct clf__timed_word *from)
 {
@@ -133,13 +134,13 @@ clf_status clf__timed_words_settle(struct clf__timed_words *words, const char *p
     return join_to_last(words, append);
 }
 
-/* To hundredths, as NumPy rounds. */
+/* Rounds to hundredths as NumPy does. */
 static double hundredths(double seconds)
 {
     return rint(seconds * 100.0) / 100.0;
 }
 
-/* The words of one segment, from *next on, which goes on behind them. */
+/* Adds the words of one segment, from *next on, and advances *next. */
 static clf_status take_words(struct clf_segment *segment, int ids, const struct clf__timed_words *words,
                              int *next, double offset)
 {
@@ -162,7 +163,7 @@ static clf_status take_words(struct clf_segment *segment, int ids, const struct 
     return CLF_OK;
 }
 
-/* The first word behind a pause, or the first two of them, may have taken in some of it. */
+/* The first word or the first two words after a pause may include part of the pause. */
 static void shorten_first(struct clf_word *words, int count, double median, double spoken)
 {
     double longest = LONG * median;
@@ -177,7 +178,7 @@ static void shorten_first(struct clf_word *words, int count, double median, doub
     words[0].start = fmax(0.0, words[0].end - longest);
 }
 
-/* Where words reach far beyond their segment it is they that are wrong, else the segment. */
+/* If words extend far beyond their segment, corrects the words, else the segment. */
 static void reconcile(struct clf_segment *segment, double median)
 {
     struct clf_word *first = &segment->words[0], *last = &segment->words[segment->word_count - 1];

@@ -1,32 +1,32 @@
-/* The times of words, from those of tokens (openai/whisper, timing.py). */
+/* Word timestamps from token timestamps (openai/whisper, timing.py). */
 #ifndef CLF_TRANSCRIBE_TIMED_WORDS_H
 #define CLF_TRANSCRIBE_TIMED_WORDS_H
 
 #include <clformer/transcriber.h>
 
-/* A word as the model spoke it, or nothing any more where it was joined to another one. */
+/* A decoded word; empty after it was joined to another word. */
 struct clf__timed_word {
     char *text;        /* owned; "": nothing */
-    int ids;           /* so many, and those of what was joined to it */
-    double start, end; /* seconds behind the window's beginning */
+    int ids;           /* number of ids, including joined words */
+    double start, end; /* seconds from the start of the window */
     double probability;
 };
 
 struct clf__timed_words {
     struct clf__timed_word *data;
     int count;
-    double median; /* length of words, at most 0.7 s */
+    double median; /* median duration of words, at most 0.7 s */
 };
 
 void clf__timed_words_free(struct clf__timed_words *words);
 
-/* Finds the median, shortens what is too long beside the end of a sentence, and joins signs: those of
- * `prepend` with a space before them to the word behind, those of `append` to the word before. */
+/* Finds the median, shortens long words next to the end of a sentence, and joins punctuation: `prepend` with
+ * a leading space to the following word, `append` to the preceding word. */
 clf_status clf__timed_words_settle(struct clf__timed_words *words, const char *prepend, const char *append);
 
-/* Gives the words to the segments of a window that begins at `offset` seconds: each takes words until these
- * have as many ids as it has text ids, ids[i]; shortens what is too long behind a pause, and moves the
- * segments' times to those of their words. spoken: when the words before the window ended. */
+/* Distributes the words to the segments of a window that begins at `offset` seconds: each segment takes words
+ * until they have ids[i] ids, the number of its text ids. Shortens long words after a pause and adjusts the
+ * segments' times to their words. spoken: end of the last word before the window. */
 clf_status clf__timed_words_share(struct clf_segment *segments, const int *ids, int count,
                                   const struct clf__timed_words *words, double offset, double spoken);
 

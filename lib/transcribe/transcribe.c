@@ -1,4 +1,4 @@
-/* Recordings side by side: as many as there are slots have a window decoded at a time. */
+/* Batched transcription: one window of each active recording is decoded at a time. */
 #include <clformer/transcriber.h>
 
 #include <string.h>
@@ -10,14 +10,14 @@
 struct run {
     struct clf_transcriber *transcriber;
     struct clf_recordings recordings;
-    struct clf__work *works;       /* (slots); without a transcript: free */
+    struct clf__work *works;       /* (slots) no transcript: free */
     struct clf__attempt *attempts; /* (slots) */
     struct clf__ids *previous;     /* (slots) */
-    struct clf__work **at_slots;   /* (slots) those that have a window */
-    int next;                      /* recording to be opened */
+    struct clf__work **at_slots;   /* (slots) recordings with a window */
+    int next;                      /* index of the next recording to open */
 };
 
-/* Work that failed, or has come to its end. */
+/* Ends the work on a recording, after a failure or at its end. */
 static void put_away(struct run *run, struct clf__work *work, clf_status status)
 {
     struct clf_transcript *transcript = NULL;
@@ -26,8 +26,8 @@ static void put_away(struct run *run, struct clf__work *work, clf_status status)
     run->recordings.done(run->recordings.user, work->index, status, transcript);
 }
 
-/* Begins the next recording that can be read at a free place, if there is another one. CLF_INTERRUPTED alone
- * is a failure. */
+/* Begins the next readable recording in a free slot, if there is one. Returns only CLF_INTERRUPTED as a
+ * failure. */
 static clf_status begin_next(struct run *run, struct clf__work *work, struct clf__windows *windows)
 {
     while (work->transcript == NULL && run->next < run->recordings.count) {
@@ -40,7 +40,8 @@ static clf_status begin_next(struct run *run, struct clf__work *work, struct clf
                                    .windows = windows};
         clf_status status = run->recordings.open(run->recordings.user, index, &audio);
         if (status == CLF_OK && audio == NULL) {
-            status = clf__fail(CLF_BAD_ARGUMENT, "recording %d was opened, and is none", index);
+            status =
+                clf__fail(CLF_BAD_ARGUMENT, "recording %d: the open callback returned no recording", index);
         }
         status = status == CLF_OK ? clf__work_begin(work, audio) : status;
         if (status != CLF_OK) {
@@ -53,7 +54,7 @@ static clf_status begin_next(struct run *run, struct clf__work *work, struct clf
     return CLF_OK;
 }
 
-/* Gives every place a recording that has a window, as far as there are such. */
+/* Fills free slots with recordings that have a window. */
 static clf_status fill_places(struct run *run)
 {
     for (int i = 0; i < run->transcriber->slots; i++) {
@@ -71,7 +72,7 @@ static clf_status fill_places(struct run *run)
     return CLF_OK;
 }
 
-/* Takes a window of each recording; returns how many there are. */
+/* Takes a window of each recording; returns their number. */
 static int take_windows(struct run *run)
 {
     int count = 0;
@@ -90,7 +91,7 @@ static int take_windows(struct run *run)
     return count;
 }
 
-/* The windows at the first `count` slots. */
+/* Decodes the windows at the first `count` slots. */
 static clf_status do_windows(struct run *run, int count)
 {
     CLF__TRY(clf__encode_windows(run->transcriber, count));
@@ -141,7 +142,7 @@ static clf_status transcribe(struct run *run)
         }
         status = status == CLF_OK ? fill_places(run) : status;
     }
-    for (size_t i = 0; i < slots; i++) { /* what failed for one failed for all */
+    for (size_t i = 0; i < slots; i++) { /* a failure of the batch is a failure of each recording */
         if (run->works[i].transcript != NULL) {
             put_away(run, &run->works[i], status);
         }
@@ -151,13 +152,14 @@ static clf_status transcribe(struct run *run)
 
 static clf_status start(struct clf_transcriber *transcriber, const struct clf_recordings *recordings)
 {
-    if (transcriber->is_working) {
-        return clf__fail(CLF_BAD_ARGUMENT, "the transcriber is at work: a callback cannot call it");
+    if (atomic_exchange(&transcriber->is_working, 1)) {
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "the transcriber is in use by another thread, or a callback of the running call "
+                         "called it; create a transcriber for each thread");
     }
     struct run run = {.transcriber = transcriber, .recordings = *recordings};
-    transcriber->is_working = 1;
     clf_status status = transcribe(&run);
-    transcriber->is_working = 0;
+    atomic_store(&transcriber->is_working, 0);
     clf__free(run.works);
     clf__free(run.attempts);
     clf__free(run.previous);
@@ -176,21 +178,22 @@ clf_status clf_transcribe_several(struct clf_transcriber *transcriber,
 {
     struct clf_recordings own;
     if (transcriber == NULL || recordings == NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT, transcriber == NULL ? "there is no transcriber"
-                                                               : "there are no recordings to transcribe");
+        return clf__fail(CLF_BAD_ARGUMENT, transcriber == NULL
+                                               ? "there is no transcriber"
+                                               : "recordings is NULL; pass the recordings to transcribe");
     }
     clf_recordings_init(&own);
     CLF__TRY(clf__options_take(&own, sizeof own, recordings, "clf_recordings", "clf_recordings_init()"));
     if (own.count < 0 || own.open == NULL || own.done == NULL) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         own.count < 0 ? "%d recordings: there are none or more"
-                                       : "%d recordings that nobody opens, or waits for",
+                         own.count < 0 ? "%d recordings: must be 0 or more"
+                                       : "%d recordings: the callbacks open and done must be set",
                          own.count);
     }
     return start(transcriber, &own);
 }
 
-/* The one recording of clf_transcribe(). */
+/* The single recording of clf_transcribe(). */
 struct single {
     const struct clf_transcribe_options *options;
     struct clf_audio *audio;
@@ -233,8 +236,9 @@ clf_status clf_transcribe(struct clf_transcript **out, struct clf_transcriber *t
 {
     *out = NULL;
     if (transcriber == NULL || audio == NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT, transcriber == NULL ? "there is no transcriber"
-                                                               : "there is no recording to transcribe");
+        return clf__fail(CLF_BAD_ARGUMENT, transcriber == NULL
+                                               ? "there is no transcriber"
+                                               : "audio is NULL; pass a recording to transcribe");
     }
     struct single single = {.options = &transcriber->options, .audio = audio};
     struct clf_recordings recordings;

@@ -1,4 +1,4 @@
-/* A transcriber: its options, what it bans, and its working memory. */
+/* A transcriber: options, suppressed ids and device memory. */
 #include <clformer/transcriber.h>
 
 #include <math.h>
@@ -38,7 +38,7 @@ void clf_transcribe_options_init_sized(struct clf_transcribe_options *options, s
     memcpy(options, &own, clf__smaller_size(size, sizeof own));
 }
 
-/* not (value >= low), so that NaN is out of range, too */
+/* not (value >= low), so that NaN is out of range */
 static clf_status check_range(const char *name, double value, double low, double high)
 {
     return value >= low && value <= high
@@ -49,15 +49,14 @@ static clf_status check_range(const char *name, double value, double low, double
 static clf_status check_clips(const struct clf_transcribe_options *options)
 {
     if (options->clip_count < 0 || (options->clips == NULL && options->clip_count > 0)) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%d clips, of which there are none", options->clip_count);
+        return clf__fail(CLF_BAD_ARGUMENT, "%d clips: the list of clips is NULL", options->clip_count);
     }
     for (int i = 0; i < options->clip_count; i++) {
         double clip = options->clips[i], from = i % 2 ? options->clips[i - 1] : 0;
         if (!(clip >= from && clip < 1e9)) {
             return clf__fail(
                 CLF_BAD_ARGUMENT,
-                "clip %g: clips are seconds from, to, from, to, ..., of which none ends before it "
-                "begins",
+                "clip %g: clips must be start, end, start, end, ... in seconds, with no end before its start",
                 clip);
         }
     }
@@ -72,14 +71,13 @@ static clf_status check_options(const struct clf_transcribe_options *options)
     CLF__TRY(check_range("length penalty", options->length_penalty, -1, 1));
     CLF__TRY(check_range("latest first timestamp", options->max_initial_timestamp, 0, 30));
     double silence = options->hallucination_silence_threshold;
-    CLF__TRY(check_range("silence around what may be invented", silence, 0, 1e9));
+    CLF__TRY(check_range("hallucination silence threshold", silence, 0, 1e9));
     if (silence > 0 && !options->word_timestamps) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "what may be invented is told by the times of words, which are not "
-                         "asked for");
+                         "the hallucination silence threshold requires word timestamps; turn them on");
     }
     if (options->hotwords != NULL && options->prefix != NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT, "hot words say nothing beside a prefix, which every window has");
+        return clf__fail(CLF_BAD_ARGUMENT, "hotwords have no effect with a prefix; leave one of them out");
     }
     CLF__TRY(clf__temperatures_check(options));
     return check_clips(options);
@@ -103,7 +101,7 @@ static void sort_ids(struct clf__ids *ids)
     ids->count = kept;
 }
 
-/* What the options say. */
+/* Adds the suppressed ids of the options. */
 static clf_status add_suppressed(struct clf__ids *ids, const struct clf_transcriber *transcriber)
 {
     static const int32_t unspoken[] = {-1};
@@ -113,8 +111,8 @@ static clf_status add_suppressed(struct clf__ids *ids, const struct clf_transcri
     int vocabulary = transcriber->model->transformer->config.target_vocabulary;
     for (int i = 0; i < count; i++) {
         if (suppressed[i] < -1 || suppressed[i] >= vocabulary) {
-            return clf__fail(CLF_BAD_ARGUMENT, "suppressed id %d: the vocabulary has 0 to %d", suppressed[i],
-                             vocabulary - 1);
+            return clf__fail(CLF_BAD_ARGUMENT, "suppressed id %d: must be 0 to %d (the vocabulary)",
+                             suppressed[i], vocabulary - 1);
         }
         CLF__TRY(suppressed[i] < 0 ? clf__speech_unspoken(ids, transcriber->model->tokenizer)
                                    : clf__ids_append(ids, suppressed[i]));
@@ -122,7 +120,7 @@ static clf_status add_suppressed(struct clf__ids *ids, const struct clf_transcri
     return CLF_OK;
 }
 
-/* Rows of the model without a token are never generated; those of times need no names. */
+/* Vocabulary rows without a token are never generated; timestamps need no names. */
 static clf_status add_spare(struct clf__ids *ids, const struct clf_transcriber *transcriber)
 {
     struct clf__ids spare = {.count = 0};
@@ -162,8 +160,7 @@ static clf_status make_bans(struct clf_transcriber *transcriber)
     return CLF_OK;
 }
 
-/* Prompts begin with a space, and have no other around them: an empty one is a space, to openai/whisper too.
- */
+/* Prompts begin with exactly one space; an empty prompt is a space, as in openai/whisper. */
 static clf_status encode_prompt(struct clf__ids *ids, const struct clf_transcriber *transcriber,
                                 const char *text)
 {
@@ -177,7 +174,8 @@ static clf_status encode_prompt(struct clf__ids *ids, const struct clf_transcrib
     clf_status status = clf__speech_encode(ids, transcriber->model->tokenizer, spaced);
     for (int i = 0; i < ids->count && status == CLF_OK; i++) {
         if (ids->data[i] >= transcriber->tokens.end) {
-            status = clf__fail(CLF_TEXT, "\"%.80s\": a prompt is text alone, without special tokens", text);
+            status =
+                clf__fail(CLF_TEXT, "\"%.80s\": a prompt must not hold special tokens; remove them", text);
         }
     }
     clf__free(spaced);
@@ -189,7 +187,7 @@ static const char *unless_empty(const char *text)
     return text != NULL && *text != '\0' ? text : NULL;
 }
 
-/* generation_config.json says it; else the size of the vocabulary does. */
+/* From generation_config.json, else by the size of the vocabulary. */
 static clf_status find_kind(struct clf_transcriber *transcriber)
 {
     struct clf__json json;
@@ -214,34 +212,33 @@ static clf_status choose_language(struct clf_transcriber *transcriber)
         if (!is_english || transcriber->options.translate) {
             return clf__fail(CLF_BAD_ARGUMENT,
                              transcriber->options.translate
-                                 ? "%s: knows English alone and translates nothing; leave the task out"
-                                 : "%s: knows English alone; leave the language out, or say en",
+                                 ? "%s: this model is English-only and cannot translate; leave the task out"
+                                 : "%s: this model is English-only; leave the language out, or use en",
                              transcriber->model->folder);
         }
         return CLF_OK;
     }
-    if (language != NULL) { /* a model may know others than openai/whisper's */
+    if (language != NULL) { /* a model may have other languages than openai/whisper's */
         transcriber->language = clf__speech_language_id(&transcriber->tokens, transcriber->model->tokenizer,
                                                         code != NULL ? code : language);
         if (transcriber->language < 0) {
             return clf__fail(
                 CLF_BAD_ARGUMENT,
-                "%s: does not know the language \"%s\"; give its code or its English name, such as "
-                "fr or French",
+                "%s: unknown language \"%s\"; give its code or its English name, such as fr or French",
                 transcriber->model->folder, language);
         }
         int rows = transcriber->model->transformer->config.target_vocabulary;
         if (transcriber->language >= rows) {
             return clf__fail(CLF_BAD_ARGUMENT,
-                             "%s: the language \"%s\" has the id %d, for which the model has no row (it has "
-                             "%d); choose another language",
+                             "%s: the language \"%s\" has the id %d, but the model has only %d rows; choose "
+                             "another language",
                              transcriber->model->folder, language, (int)transcriber->language, rows);
         }
     }
     return CLF_OK;
 }
 
-/* At temperatures above 0; 0 where there are none. */
+/* Returns the number of samples at temperatures above 0; 0 if all are 0. */
 static int count_samples(const struct clf_transcribe_options *options)
 {
     int samples = 0;
@@ -256,34 +253,34 @@ static clf_status create_memory(struct clf_transcriber *transcriber)
     const struct clf__config *config = &transcriber->model->transformer->config;
     int slots = transcriber->slots = transcriber->options.batch;
     int beams = transcriber->options.beam, samples = count_samples(&transcriber->options);
-    struct clf__passage_limits search = {
+    struct clf__whisper_limits search = {
         .slots = slots,
         .beams = beams,
         .samples = samples,
         .positions = config->decoder_max_positions,
-        .wanted = clf__passage_wanted(beams, transcriber->options.patience),
+        .wanted = clf__whisper_wanted(beams, transcriber->options.patience),
         .finished =
             clf__larger(clf__larger(beams, samples), (int)ceil(beams * transcriber->options.patience)),
         .banned = transcriber->suppressed_first.count,
     };
-    int rows = clf__passage_rows(&search);
+    int rows = clf__whisper_rows(&search);
     struct clf__session_limits limits = {
         .sources = slots,
         .source_tokens = slots * CLF__WINDOW_FRAMES,
         .source_length = CLF__WINDOW_FRAMES,
         .cache_rows = slots * rows,
         .positions = config->decoder_max_positions,
-        .candidates = clf__passage_candidates(&search),
-        .given = slots * config->decoder_max_positions,
+        .candidates = clf__whisper_candidates(&search),
+        .prefill = slots * config->decoder_max_positions,
         .banned = slots * rows * search.banned,
-        .ranges = CLF__PASSAGE_RANGES,
+        .ranges = CLF__WHISPER_RANGES,
         .draws = slots * samples,
     };
     if (transcriber->options.word_timestamps) {
         limits.target_tokens = limits.target_length = clf__words_most_inputs(config);
         limits.aligns = 1;
     }
-    CLF__TRY(clf__passage_create(&transcriber->passage, &search));
+    CLF__TRY(clf__whisper_create(&transcriber->whisper, &search));
     CLF__TRY(clf__session_create(&transcriber->session, transcriber->model->transformer, &limits));
     CLF__TRY(clf__allocate(&transcriber->decodings, (size_t)slots, sizeof *transcriber->decodings));
     CLF__TRY(clf__allocate(&transcriber->windows, (size_t)slots, sizeof *transcriber->windows));
@@ -294,7 +291,7 @@ static clf_status create_memory(struct clf_transcriber *transcriber)
     return CLF_OK;
 }
 
-/* Whether all that may stand before a window's text leaves room for it. */
+/* Checks that the longest possible prompt leaves space for a window's text. */
 static clf_status check_room(const struct clf_transcriber *transcriber)
 {
     const struct clf_transcribe_options *options = &transcriber->options;
@@ -304,13 +301,11 @@ static clf_status check_room(const struct clf_transcriber *transcriber)
     int before = has_previous || room.hotwords > 0;
     before += room.hotwords + (has_previous ? room.previous : 0);
     int own = 1 + 2 * transcriber->is_multilingual + !options->timestamps + transcriber->prefix.count;
-    return before + own < positions
-               ? CLF_OK
-               : clf__fail(
-                     CLF_TEXT,
-                     "prompt, hot words and prefix may be %d tokens, which leaves no room for others: the "
-                     "decoder has %d positions",
-                     before + own, positions);
+    return before + own < positions ? CLF_OK
+                                    : clf__fail(CLF_TEXT,
+                                                "prompt, hotwords and prefix of up to %d tokens leave no "
+                                                "room for text in the decoder's %d positions; shorten them",
+                                                before + own, positions);
 }
 
 static clf_status prepare(struct clf_transcriber *transcriber)
@@ -318,31 +313,29 @@ static clf_status prepare(struct clf_transcriber *transcriber)
     const struct clf_model *model = transcriber->model;
     const struct clf__config *config = &model->transformer->config;
     if (!clf__config_hears_windows(config)) {
-        return clf__fail(
-            CLF_UNSUPPORTED,
-            config->feature_size > 0
-                ? "%s: is no Whisper model, which hears 30 s at a time; `clformer translate` takes "
-                  "it, with the paths of recordings as its lines"
-                : "%s: is no Whisper model but one of text, which `clformer translate` takes",
-            model->folder);
+        return clf__fail(CLF_UNSUPPORTED,
+                         config->feature_size > 0
+                             ? "%s: this is a speech model other than Whisper; use `clformer translate` with "
+                               "the paths of recordings as lines"
+                             : "%s: this is a text model; use `clformer translate`",
+                         model->folder);
     }
     if (config->feature_size > CLF__LOG_MEL_MOST_BANDS) {
-        return clf__fail(CLF_UNSUPPORTED, "%s: hears %d bands; recordings are heard in up to %d",
+        return clf__fail(CLF_UNSUPPORTED, "%s: the model takes %d mel bands; up to %d are supported",
                          model->folder, config->feature_size, CLF__LOG_MEL_MOST_BANDS);
     }
     CLF__TRY(check_options(&transcriber->options));
     transcriber->most_tokens = config->decoder_max_positions / 2;
     if (transcriber->options.word_timestamps &&
         clf__words_most_inputs(config) > config->decoder_max_positions) {
-        return clf__fail(CLF_UNSUPPORTED, "%s: a decoder of %d positions has no room for the times of words",
+        return clf__fail(CLF_UNSUPPORTED, "%s: %d decoder positions are too few for word timestamps",
                          model->folder, config->decoder_max_positions);
     }
     if (transcriber->options.word_timestamps && config->word_head_count == 0) {
-        clf__log(
-            CLF_LOG_WARNING,
-            "%s: does not say which heads tell when words were spoken: all of the last half of its layers "
-            "are asked, which is less exact",
-            model->folder);
+        clf__log(CLF_LOG_WARNING,
+                 "%s: does not name its alignment heads; all heads of the last half of the layers are used "
+                 "for word timestamps, which are less exact",
+                 model->folder);
     }
     CLF__TRY(clf__speech_tokens_find(&transcriber->tokens, model->tokenizer, model->folder));
     CLF__TRY(find_kind(transcriber));
@@ -360,8 +353,7 @@ clf_status clf_transcriber_create(struct clf_transcriber **out, struct clf_model
 {
     *out = NULL;
     if (model == NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT,
-                         "there is no model to transcribe with; clf_model_load() loads one");
+        return clf__fail(CLF_BAD_ARGUMENT, "model is NULL; load a model with clf_model_load()");
     }
     struct clf_transcribe_options own;
     clf_transcribe_options_init(&own);
@@ -390,7 +382,7 @@ void clf_transcriber_free(struct clf_transcriber *transcriber)
     clf__ids_free(&transcriber->prompt);
     clf__ids_free(&transcriber->prefix);
     clf__ids_free(&transcriber->hotwords);
-    clf__passage_free(transcriber->passage);
+    clf__whisper_free(transcriber->whisper);
     clf__session_free(transcriber->session);
     for (int i = 0; i < transcriber->slots; i++) {
         if (transcriber->windows != NULL) {

@@ -1,15 +1,18 @@
-/* A recording as windows of log-mel frames, of which the device makes and keeps one at a time. */
+/* Splits a recording into windows of log-mel frames, which the device computes one window at a time. */
 #include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "device/lock.h"
 #include "transcribe/internal.h"
 
-static const float RANGE = 8.0F; /* powers of ten below the loudest: what is quieter is raised to there */
+static const float RANGE =
+    8.0F; /* dynamic range in powers of ten below the maximum; lower values are raised to it */
 
 clf_status clf__windows_create(struct clf__windows *windows, struct clf_device *device, int bands)
 {
-    *windows = (struct clf__windows){0};
+    CLF__LOCK_DEVICE(device);
+    *windows = (struct clf__windows){.device = device};
     clf__arena_init(&windows->arena, device);
     CLF__TRY(clf__log_mel_create(&windows->log_mel, device, bands));
     CLF__TRY(clf__allocate(&windows->samples, CLF__PIECE_SAMPLES, sizeof *windows->samples));
@@ -25,6 +28,7 @@ clf_status clf__windows_create(struct clf__windows *windows, struct clf_device *
 
 void clf__windows_free(struct clf__windows *windows)
 {
+    CLF__LOCK_DEVICE(windows->device);
     clf__log_mel_free(&windows->log_mel);
     clf__arena_free(&windows->arena);
     clf__free(windows->samples);
@@ -41,7 +45,7 @@ static clf_status begin(struct clf__windows *windows, struct clf_audio *audio)
     return clf_audio_rewind(audio);
 }
 
-/* Holds as many samples from `first` on as there is room for; behind the recording's end they are zeros. */
+/* Reads samples from `first` on into the buffer, with zeros after the end of the recording. */
 static clf_status hold(struct clf__windows *windows, int64_t first)
 {
     int64_t spent = first - windows->first;
@@ -69,15 +73,22 @@ static clf_status hold(struct clf__windows *windows, int64_t first)
     return CLF_OK;
 }
 
-/* Log-mel of frames first .. first + count - 1, and their peaks, where silence follows the recording. */
+/* Computes log-mel frames first to first + count - 1 and their maxima, with silence after the recording. */
 static clf_status compute(struct clf__windows *windows, struct clf__tensor y, int64_t first, int count)
 {
     int64_t middle = first * CLF__FRAME_SAMPLES;
     int64_t from = middle > CLF__FRAME_CONTEXT ? middle - CLF__FRAME_CONTEXT : 0;
     CLF__TRY(hold(windows, from));
+    CLF__LOCK_DEVICE(windows->device);
     CLF__TRY(clf__tensor_write(windows->piece, windows->samples));
     return clf__log_mel_forward(clf__tensor_rows(y, 0, count), clf__tensor_columns(windows->peaks, 0, count),
                                 windows->piece, (int)(middle - from), &windows->log_mel);
+}
+
+static clf_status read_peaks(struct clf__windows *windows)
+{
+    CLF__LOCK_DEVICE(windows->device);
+    return clf__tensor_read(windows->peaks, windows->peaks_host);
 }
 
 clf_status clf__windows_measure(struct clf__windows *windows, struct clf_audio *audio, struct clf__tensor y,
@@ -85,13 +96,13 @@ clf_status clf__windows_measure(struct clf__windows *windows, struct clf_audio *
 {
     float peak = -INFINITY;
     CLF__TRY(begin(windows, audio));
-    /* A frame behind the end still looks at the recording. */
+    /* Frames after the end may still overlap the recording. */
     for (int64_t first = 0;
          !windows->ended || first * CLF__FRAME_SAMPLES < windows->total + CLF__FRAME_CONTEXT;
          first += CLF__WINDOW_FRAMES) {
         CLF__TRY(clf__transcriber_go_on(transcriber));
         CLF__TRY(compute(windows, y, first, CLF__WINDOW_FRAMES));
-        CLF__TRY(clf__tensor_read(windows->peaks, windows->peaks_host));
+        CLF__TRY(read_peaks(windows));
         for (int i = 0; i < CLF__WINDOW_FRAMES; i++) {
             peak = fmaxf(peak, windows->peaks_host[i]);
         }
@@ -106,7 +117,9 @@ clf_status clf__windows_take(struct clf__windows *windows, struct clf__tensor y,
     int left = CLF__WINDOW_FRAMES - count;
     if (count > 0) {
         CLF__TRY(compute(windows, y, first, count));
+        CLF__LOCK_DEVICE(windows->device);
         CLF__TRY(clf__log_mel_scale(clf__tensor_rows(y, 0, count), windows->lowest));
     }
+    CLF__LOCK_DEVICE(windows->device);
     return left > 0 ? clf__tensor_write(clf__tensor_rows(y, count, left), windows->zeros) : CLF_OK;
 }

@@ -1,5 +1,5 @@
-/* When the words of a window were spoken: the decoder goes over its text once more, and some heads of its
- * cross-attention tell where they looked (openai/whisper, timing.py). */
+/* Word timestamps of a window: a second decoder pass over its text, whose cross-attention heads give the
+ * alignment (openai/whisper, timing.py). */
 #include <math.h>
 #include <string.h>
 
@@ -10,9 +10,9 @@
 #include "transcribe/internal.h"
 
 enum {
-    HEADS_AT_A_TIME = 32,  /* whose attention the host holds */
-    RANGES = 2,            /* of a row: all text, and its own id */
-    COLUMNS_A_SECOND = 50, /* of what the encoder gives */
+    HEADS_AT_A_TIME = 32,  /* heads whose attention is copied to the host at a time */
+    RANGES = 2,            /* ranges per row: all text, and the row's own id */
+    COLUMNS_A_SECOND = 50, /* rows of the encoder's output */
 };
 
 /* One pass over a window. */
@@ -20,15 +20,15 @@ struct pass {
     struct clf_transcriber *transcriber;
     int slot;
     struct clf__ids inputs;
-    int first; /* the input behind which text comes */
+    int first; /* index of the last input before the text */
     int count; /* of text ids */
     int columns;
     struct clf__session_head *heads;
     int head_count;
     float *weights; /* (HEADS_AT_A_TIME, inputs, rows of a source) */
     float *matrix;  /* (inputs, columns) */
-    int *times;     /* (count + 1) columns: of the text ids, and of the end */
-    float *chances; /* (count) log-probabilities among text */
+    int *times;     /* (count + 1) columns of the text ids and of the end */
+    float *chances; /* (count) log-probabilities among text ids */
 };
 
 static clf_status make_inputs(struct pass *pass, int32_t language, const int32_t *ids)
@@ -45,7 +45,7 @@ static clf_status make_inputs(struct pass *pass, int32_t language, const int32_t
     return clf__ids_append(inputs, tokens->end);
 }
 
-/* Those that the model names, else all of the last half of its layers. */
+/* Selects the alignment heads that the model names, else all heads of the last half of its layers. */
 static clf_status choose_heads(struct pass *pass)
 {
     const struct clf__config *config = &pass->transcriber->model->transformer->config;
@@ -84,7 +84,7 @@ static clf_status sum_heads(struct pass *pass)
     return CLF_OK;
 }
 
-/* How probable each text id was, among text. */
+/* Computes the probability of each text id among all text ids. */
 static clf_status look_at_text(struct pass *pass, const int32_t *ids)
 {
     int rows = pass->inputs.count;
@@ -123,7 +123,8 @@ static clf_status listen(struct pass *pass, int32_t language, const int32_t *ids
                                pass->count + 1, pass->columns);
 }
 
-/* A word begins with its first id and ends where the next one begins. Takes the words' texts over. */
+/* A word begins with its first id and ends at the start of the next word. Takes ownership of the words'
+ * texts. */
 static clf_status time_words(struct clf__timed_words *out, const struct pass *pass,
                              struct clf__speech_words *words)
 {

@@ -24,11 +24,11 @@ struct clf__ids clf__work_previous(const struct clf__work *work)
 {
     const struct clf_transcriber *transcriber = work->transcriber;
     int carried = transcriber->options.carry_initial_prompt ? transcriber->prompt.count : 0;
-    int first = clf__larger(work->forgotten, carried); /* what is carried comes anyway */
+    int first = clf__larger(work->forgotten, carried); /* a carried prompt is added separately */
     return (struct clf__ids){.data = work->said.data + first, .count = work->said.count - first};
 }
 
-/* The window for which the search found nothing. */
+/* Fails with the reason why a window has no result. */
 static clf_status fail_window(const struct clf__work *work)
 {
     const struct clf_model *model = work->transcriber->model;
@@ -51,10 +51,10 @@ clf_status clf__work_leave(struct clf__work *work)
     } else {
         CLF__TRY(clf__work_cut(work));
     }
-    if (work->seek <= begun) { /* a pair at 0.00 would begin the same window for ever */
+    if (work->seek <= begun) { /* a timestamp pair at 0.00 would repeat the same window forever */
         work->seek = begun + work->size;
     }
-    if (recordings->progress != NULL) { /* the last times may lie behind the end */
+    if (recordings->progress != NULL) { /* the last timestamps may be after the end */
         int64_t all = work->windows->frames, done = work->seek < all ? work->seek : all;
         recordings->progress(recordings->user, work->index, (double)done / CLF__FRAMES_A_SECOND,
                              (double)all / CLF__FRAMES_A_SECOND);
@@ -62,7 +62,7 @@ clf_status clf__work_leave(struct clf__work *work)
     return CLF_OK;
 }
 
-/* Goes to the next clip; without any there is one, the recording. Returns 0 where there is none. */
+/* Advances to the next clip; without clips the recording is one clip. Returns 0 if there is none. */
 static int next_clip(struct clf__work *work)
 {
     const struct clf_transcribe_options *options = &work->transcriber->options;
@@ -90,7 +90,7 @@ int clf__work_next(struct clf__work *work)
     return 1;
 }
 
-/* By the first 30 s: behind the end is silence, unlike in a window that is decoded. */
+/* Uses the first 30 s, with silence after the end of the recording, unlike in decoded windows. */
 static clf_status find_language(struct clf__work *work)
 {
     struct clf_transcriber *transcriber = work->transcriber;

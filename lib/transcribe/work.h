@@ -1,4 +1,4 @@
-/* A recording that is transcribed, window by window. */
+/* The state of transcribing one recording, window by window. */
 #ifndef CLF_TRANSCRIBE_WORK_H
 #define CLF_TRANSCRIBE_WORK_H
 
@@ -10,13 +10,13 @@ struct clf__work {
     int index; /* among these */
     struct clf__windows *windows;
     struct clf_transcript *transcript;
-    struct clf__ids said; /* the prompt, then the tokens of all segments */
-    int forgotten;        /* so many of them are no longer a prompt */
+    struct clf__ids said; /* the initial prompt, then the tokens of all segments */
+    int forgotten;        /* number of tokens at the start that are no longer part of prompts */
     int capacity;         /* of segments */
     int32_t language;
-    double spoken; /* where the last words ended, in seconds */
+    double spoken; /* end of the last words, in seconds */
     int clip;      /* the next one */
-    int64_t end;   /* of the one that is worked on, in frames */
+    int64_t end;   /* end of the current clip, in frames */
     /* The window. */
     int slot;     /* in the session */
     int64_t seek; /* frames */
@@ -26,24 +26,24 @@ struct clf__work {
 
 /* work.c */
 
-/* Reads the recording through once, and finds its language; the session is the work's alone. What was begun
- * is freed, also where that failed. */
+/* Measures the recording and detects its language; uses the whole session. The caller frees the work, also
+ * after a failure. */
 clf_status clf__work_begin(struct clf__work *work, struct clf_audio *audio);
 void clf__work_free(struct clf__work *work);
-/* Whether there is another window, which it goes to. */
+/* Advances to the next window; returns 0 if there is none. */
 int clf__work_next(struct clf__work *work);
-/* Puts the frames of the window at its slot. */
+/* Computes the frames of the window at its slot. */
 clf_status clf__work_take(struct clf__work *work);
-/* What was said before the window. */
+/* Returns the text tokens of earlier windows. */
 struct clf__ids clf__work_previous(const struct clf__work *work);
-/* Goes on behind the window, which was decoded. */
+/* Adds the decoded window to the transcript and moves on. */
 clf_status clf__work_leave(struct clf__work *work);
-/* The transcript, whole; it is the caller's. */
+/* Ends the work and returns the transcript, owned by the caller. */
 clf_status clf__work_end(struct clf__work *work, struct clf_transcript **out);
 
 /* segments.c */
 
-/* Cuts what was said into segments, and goes on behind the last of them. */
+/* Splits the decoded tokens into segments and moves to the end of the last segment. */
 clf_status clf__work_cut(struct clf__work *work);
 void clf__segment_free(struct clf_segment *segment);
 

@@ -61,8 +61,8 @@ struct clf__session_limits clf__translator_limits(const struct clf_translator *t
         .candidates = clf__candidates_wanted(search),
         .banned = lines * rows * translator->max_banned,
         .logits = clf__search_limits_for(search, lines).logits,
-        .narrow_base = translator->candidates_base,
-        .narrow_each = translator->candidates_each,
+        .shortlist_base = translator->candidates_base,
+        .shortlist_each = translator->candidates_each,
         .attention_layer = gaze.layer,
         .attention_heads = gaze.heads,
     };

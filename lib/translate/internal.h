@@ -4,6 +4,8 @@
 
 #include <clformer/translator.h>
 
+#include <stdatomic.h>
+
 #include "base/clock.h"
 #include "infer/session.h"
 #include "text/batch.h"
@@ -55,7 +57,7 @@ struct clf_translator {
     struct clf_stage_times times;
     struct clf_stage_times all_times; /* of the first of several: its own and those of all beside it */
     int warns_of_sentences;           /* a line of several sentences is warned of yet */
-    int is_working;                   /* callbacks of a call may come back */
+    atomic_int is_working;            /* in a call; its callbacks and other threads may try another */
 };
 
 /* One source that was read: ids or frames. */

@@ -109,7 +109,7 @@ static int take_lines(struct seat *seat)
 }
 
 /* The lines that were just encoded choose among their own words. */
-static clf_status narrow(struct seat *seat, int count)
+static clf_status set_shortlists(struct seat *seat, int count)
 {
     struct clf_translator *translator = seat->translator;
     if (translator->shortlist == NULL) {
@@ -124,7 +124,7 @@ static clf_status narrow(struct seat *seat, int count)
     for (int i = 0; i < count && status == CLF_OK; i++) {
         const struct clf__ids *ids = &seat->work->sources[seat->lines[i]].ids;
         int found = clf__shortlist_candidates(translator->shortlist, words, ids->data, ids->count);
-        status = clf__session_narrow(translator->session, seat->slots[i], words, found);
+        status = clf__session_set_shortlist(translator->session, seat->slots[i], words, found);
     }
     clf__free(words);
     return status;
@@ -139,10 +139,10 @@ static clf_status encode(struct seat *seat, int count)
     CLF__TRY(clf__sources_join(&joined, seat->work->sources, seat->lines, count, model->info.feature_size));
     clf_status status = clf__session_encode(translator->session, &joined.sequences);
     if (status == CLF_OK) {
-        status = clf__session_remember(translator->session, seat->slots);
+        status = clf__session_cache(translator->session, seat->slots);
     }
     if (status == CLF_OK) {
-        status = narrow(seat, count);
+        status = set_shortlists(seat, count);
     }
     seat->searched += count;
     seat->searched_tokens += joined.first[count];
@@ -179,9 +179,9 @@ static clf_status admit(struct seat *seat)
         const struct clf__search_options *options =
             work->options != NULL ? &work->options[line] : &translator->search;
         CLF__TRY(clf__search_add(seat->search, slot, options, line));
-        clf__search_give_source(seat->search, slot, work->sources[line].ids.data,
-                                work->sources[line].ids.count);
-        clf__search_give_identity(seat->search, slot, identity_of(&work->sources[line], translator->model));
+        clf__search_set_source(seat->search, slot, work->sources[line].ids.data,
+                               work->sources[line].ids.count);
+        clf__search_set_identity(seat->search, slot, identity_of(&work->sources[line], translator->model));
     }
     return CLF_OK;
 }

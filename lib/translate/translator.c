@@ -31,9 +31,9 @@ static clf_status choose_task(struct clf_translator *translator)
                            options->task, problem)
                : CLF_OK;
 }
-_Static_assert((int)CLF_LENGTH_JADORE == (int)CLF__LENGTH_JADORE,
+_Static_assert((int)CLF_LENGTH_INCLUDING_START == (int)CLF__LENGTH_INCLUDING_START,
                "the public and the inner rules are one list");
-_Static_assert((int)CLF_STOP_NARROW == (int)CLF__STOP_NARROW,
+_Static_assert((int)CLF_STOP_SHRINK == (int)CLF__STOP_SHRINK,
                "the public and the inner choices are one list");
 
 /* Rows that the longest source has in the decoder's memory. */
@@ -200,20 +200,19 @@ clf_status clf__translator_begin(struct clf_translator *translator)
     if (translator == NULL) {
         return clf__fail(CLF_BAD_ARGUMENT, "there is no translator; clf_translator_create() makes one");
     }
-    if (translator->is_working) {
-        return clf__fail(CLF_BAD_ARGUMENT, "the translator is at work, and one of its callbacks calls it; "
-                                           "make another for what is done meanwhile");
+    if (atomic_exchange(&translator->is_working, 1)) {
+        return clf__fail(CLF_BAD_ARGUMENT, "the translator is in use by another thread, or a callback of the "
+                                           "running call called it; create a translator for each thread");
     }
-    translator->is_working = 1;
     return CLF_OK;
 }
 
 void clf__translator_end(struct clf_translator *translator)
 {
-    translator->is_working = 0;
     if (translator->beside != NULL) {
         clf__translator_sum_times(translator);
     }
+    atomic_store(&translator->is_working, 0);
 }
 
 clf_status clf__translator_check_lines(const struct clf_line *lines, int count)
@@ -375,7 +374,7 @@ static void free_one(struct clf_translator *translator)
 
 void clf_translator_free(struct clf_translator *translator)
 {
-    if (translator != NULL && translator->is_working) {
+    if (translator != NULL && atomic_load(&translator->is_working)) {
         clf__log(CLF_LOG_WARNING,
                  "a translator that is at work is not freed; its callbacks must not do that");
         return;

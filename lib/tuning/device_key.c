@@ -30,7 +30,7 @@ clf_status clf__device_key(char **out, const struct clf_device_info *info)
         remove_parts(name, system.release);
     }
     clf_status status =
-        clf__format(out, "clformer %s\nplatform %s, %s\ndevice %s, %s\ndriver %s\n", CLF_VERSION,
+        clf__format(out, "clformer %s\nplatform %s, %s\ndevice %s, %s\ndriver %s\n", CLF_VERSION_STRING,
                     info->platform_name, info->platform_version, name, info->version, info->driver);
     clf__free(name);
     return status;

@@ -1,5 +1,5 @@
-/* What `make install` lays down can be used: the README's example is built against it with pkg-config and
- * with CMake, and translates. The manual and the completions know every flag. */
+/* What `make install` lays down can be used: the example of the documentation is built against it with
+ * pkg-config and with CMake, and translates. The manual and the completions know every flag. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,34 +10,21 @@
 
 static const char *prefix;
 
-/* Runs a shell command; fails showing it and what it printed, of which the caller gets the rest. */
-static char *shell(char *command)
-{
-    static char output[1 << 16];
-    FILE *pipe = popen(process_format("{ %s; } 2>&1", command), "r");
-    assert_non_null(pipe);
-    size_t size = fread(output, 1, sizeof output - 1, pipe);
-    output[size] = '\0';
-    if (pclose(pipe) != 0) {
-        fail_msg("%s\n%s", command, output);
-    }
-    return output;
-}
-
 static int install(void **state)
 {
     (void)state;
     prefix = support_temporary_folder();
     process_set_environment();
-    shell(process_format("cmake --install '%s' --prefix '%s'", CLF_BUILD_FOLDER, prefix));
+    process_shell(process_format("cmake --install '%s' --prefix '%s'", CLF_BUILD_FOLDER, prefix));
     return support_teardown(state);
 }
 
 static void translates(const char *program)
 {
-    assert_string_equal(shell(process_format("'%s' '%s' 'Je suis étudiant'", program, DEMO_MODEL)),
+    assert_string_equal(process_shell(process_format("'%s' '%s' 'Je suis étudiant'", program, DEMO_MODEL)),
                         "I'm a student.\n");
-    assert_non_null(strstr(shell(process_format("! '%s' /no/such/model text", program)), "/no/such/model"));
+    assert_non_null(
+        strstr(process_shell(process_format("! '%s' /no/such/model text", program)), "/no/such/model"));
 }
 
 static void test_pkg_config(void **state)
@@ -46,7 +33,7 @@ static void test_pkg_config(void **state)
     static const char *const flags[] = {"", "--static "};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         char *program = process_format("%s/by-pkg-config", support_temporary_folder());
-        shell(process_format(
+        process_shell(process_format(
             "export PKG_CONFIG_PATH=$(dirname $(find '%s' -name clformer.pc)) && " CLF_C_COMPILER
             " -Wall -Wextra -Werror -std=c11 " CLF_EXAMPLE_FLAGS
             " $(pkg-config --cflags clformer) '%s' -o '%s' $(pkg-config %s--libs clformer)",
@@ -60,18 +47,18 @@ static void test_configuration(void **state)
 {
     (void)state;
     const char *folder = support_temporary_folder();
-    char *text =
-        shell(process_format("cmake -G '" CLF_GENERATOR "' -S '" CLF_SOURCE_FOLDER
-                             "' -B '%s' -DCLF_TESTS=OFF -DCLF_MPI=OFF -DCMAKE_C_COMPILER=" CLF_C_COMPILER
-                             " -DCMAKE_CXX_COMPILER=" CLF_CXX_COMPILER,
-                             folder));
+    char *text = process_shell(
+        process_format("cmake -G '" CLF_GENERATOR "' -S '" CLF_SOURCE_FOLDER
+                       "' -B '%s' -DCLF_TESTS=OFF -DCLF_MPI=OFF -DCMAKE_C_COMPILER=" CLF_C_COMPILER
+                       " -DCMAKE_CXX_COMPILER=" CLF_CXX_COMPILER,
+                       folder));
     const char *report = strstr(text, "-- clformer ");
     assert_non_null(report);
     assert_non_null(strstr(report, "  recordings"));
     assert_non_null(strstr(report, "--   no   several machines (needs MPI"));
     assert_non_null(strstr(report, "--   no   tests (need cmocka"));
     assert_null(strstr(text, "not found"));
-    assert_non_null(strstr(shell(process_format("cd '%s' && ctest", folder)),
+    assert_non_null(strstr(process_shell(process_format("cd '%s' && ctest", folder)),
                            process_format("cmake -DCLF_TESTS=ON \"%s\"", folder)));
 }
 
@@ -82,15 +69,15 @@ static void test_uninstall(void **state)
     const char *folder = support_temporary_folder();
     char *command = process_format(
         "cmake -DMANIFEST='%s/manifest' -P '" CLF_SOURCE_FOLDER "/tools/package/uninstall.cmake'", folder);
-    assert_non_null(strstr(shell(process_format("! %s", command)), "nothing was installed"));
-    shell(process_format("cp '" CLF_BUILD_FOLDER
-                         "/install_manifest.txt' '%s/manifest' && touch '%s/bin/other' "
-                         "'%s/include/clformer/other.h'",
-                         folder, prefix, prefix));
-    assert_non_null(strstr(shell(command), "Removed "));
-    assert_string_equal(shell(process_format("cd '%s' && find . -type f | sort", prefix)),
+    assert_non_null(strstr(process_shell(process_format("! %s", command)), "nothing was installed"));
+    process_shell(process_format("cp '" CLF_BUILD_FOLDER
+                                 "/install_manifest.txt' '%s/manifest' && touch '%s/bin/other' "
+                                 "'%s/include/clformer/other.h'",
+                                 folder, prefix, prefix));
+    assert_non_null(strstr(process_shell(command), "Removed "));
+    assert_string_equal(process_shell(process_format("cd '%s' && find . -type f | sort", prefix)),
                         "./bin/other\n./include/clformer/other.h\n");
-    assert_string_equal(shell(process_format("cd '%s' && find . -name fr-en-small", prefix)), "");
+    assert_string_equal(process_shell(process_format("cd '%s' && find . -name fr-en-small", prefix)), "");
 }
 
 static void test_cmake(void **state)
@@ -104,10 +91,11 @@ static void test_cmake(void **state)
                                 "target_link_libraries(example PRIVATE clformer::clformer)\n",
                                 EXAMPLE);
     process_write(project, "CMakeLists.txt", text, strlen(text));
-    shell(process_format("cmake -G '" CLF_GENERATOR
-                         "' -S '%s' -B '%s/build' -DCMAKE_PREFIX_PATH='%s' -DCMAKE_C_COMPILER=" CLF_C_COMPILER
-                         " -DCMAKE_C_FLAGS='" CLF_EXAMPLE_FLAGS "' && cmake --build '%s/build'",
-                         project, project, prefix, project));
+    process_shell(
+        process_format("cmake -G '" CLF_GENERATOR
+                       "' -S '%s' -B '%s/build' -DCMAKE_PREFIX_PATH='%s' -DCMAKE_C_COMPILER=" CLF_C_COMPILER
+                       " -DCMAKE_C_FLAGS='" CLF_EXAMPLE_FLAGS "' && cmake --build '%s/build'",
+                       project, project, prefix, project));
     translates(process_format("%s/build/example", project));
 }
 
@@ -121,17 +109,17 @@ static void test_manual_and_completion(void **state)
     size_t size;
     char *manual = process_read(prefix, "share/man/man1/clformer.1", &size);
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
-        char *flags =
-            process_format("%s", shell(process_format("PATH='%s/bin':$PATH clformer %s --help | sed -n "
-                                                      "'/^Recipe/,/^$/d; s/^  ....--\\([a-z-]*\\) .*/\\1/p'",
-                                                      prefix, verbs[i])));
+        char *flags = process_format(
+            "%s", process_shell(process_format("PATH='%s/bin':$PATH clformer %s --help | sed -n "
+                                               "'/^Recipe/,/^$/d; s/^  ....--\\([a-z-]*\\) .*/\\1/p'",
+                                               prefix, verbs[i])));
         assert_non_null(strstr(manual, process_format("\n.B %s\n", verbs[i])));
         char *completed = process_format(
-            "%s",
-            shell(process_format("PATH='%s/bin':$PATH bash -c 'source \"%s/share/bash-completion/completions/"
-                                 "clformer\"; COMP_WORDS=(clformer %s --) COMP_CWORD=2; _clformer; printf "
-                                 "\"%%s\\n\" \"${COMPREPLY[@]}\"'",
-                                 prefix, prefix, verbs[i])));
+            "%s", process_shell(process_format(
+                      "PATH='%s/bin':$PATH bash -c 'source \"%s/share/bash-completion/completions/"
+                      "clformer\"; COMP_WORDS=(clformer %s --) COMP_CWORD=2; _clformer; printf "
+                      "\"%%s\\n\" \"${COMPREPLY[@]}\"'",
+                      prefix, prefix, verbs[i])));
         int count = 0;
         for (char *rest = flags, *flag; (flag = strtok_r(rest, "\n", &rest)) != NULL; count++) {
             assert_non_null(strstr(completed, process_format("--%s\n", flag)));
@@ -155,7 +143,7 @@ static char *bash_with_completion(const char *rest)
     const char *folder = support_temporary_folder();
     char *script = process_format(before, prefix, prefix, folder, rest);
     process_write(folder, "script", script, strlen(script));
-    return shell(process_format("bash '%s/script'", folder));
+    return process_shell(process_format("bash '%s/script'", folder));
 }
 
 /* A model may be a file: the help, the manual and the completions say so. */
@@ -169,8 +157,8 @@ static void test_models_may_be_files(void **state)
     size_t size;
     assert_string_equal(bash_with_completion(script), "fr.argosmodel\nfr.argosmodel\n");
     assert_non_null(
-        strstr(shell(process_format("'%s/bin/clformer' translate --help", prefix)),
-               "  -m, --model MODEL                       a folder, a package of Argos Translate "));
+        strstr(process_shell(process_format("'%s/bin/clformer' translate --help", prefix)),
+               "  -m, --model MODEL                       a model folder, an Argos Translate package "));
     assert_non_null(strstr(process_read(prefix, "share/man/man1/clformer.1", &size),
                            "\n.BR \\-m \", \" \\-\\-model \" \" \\fIMODEL\\fR\n"));
 }
@@ -226,12 +214,12 @@ static void test_licences(void **state)
     assert_non_null(strstr(card, "\n**Licence of the weights.** CC BY 2.0 FR"));
 }
 
-/* The README shows the example as it is. */
+/* The documentation of the C API shows the example as it is. */
 static void test_readme(void **state)
 {
     (void)state;
     size_t size;
-    char *readme = process_read(CLF_SOURCE_FOLDER, "README.md", &size);
+    char *readme = process_read(CLF_SOURCE_FOLDER, "include/clformer/README.md", &size);
     char *example = process_read(CLF_SOURCE_FOLDER, "tests/api/example.c", &size);
     assert_non_null(strstr(readme, process_format("```c\n%s```", example)));
 }

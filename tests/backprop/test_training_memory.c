@@ -47,7 +47,7 @@ static void check_memory(struct clf_device *device, const struct training_fixtur
     struct clf__transformer *transformer;
     struct clf__training *training;
     assert_ok(clf__transformer_load(&transformer, device, fixture->folder, CLF_PRECISION_FP32));
-    assert_ok(clf__transformer_reach(transformer, limits.source_length, limits.target_length));
+    assert_ok(clf__transformer_ensure_positions(transformer, limits.source_length, limits.target_length));
     struct clf__dry_run dry_run;
     clf__dry_run_begin(&dry_run, device);
     uint64_t before = clf__device_free_bytes(device);
@@ -129,7 +129,7 @@ static void test_too_many_values(void **state)
     struct clf__linear *input = &transformer->encoder.layers[0].mixer.attention.input;
     struct clf__weight *weight = input->weight;
     int outputs = clf__weight_outputs(weight);
-    assert_ok(clf__transformer_reach(transformer, limits.source_length, limits.target_length));
+    assert_ok(clf__transformer_ensure_positions(transformer, limits.source_length, limits.target_length));
     clf__dry_run_begin(&dry_run, device);
     caps->memory_bytes = caps->usable_bytes = caps->max_buffer_bytes = (uint64_t)1 << 50;
     assert_ok(clf__weight_create_zero(&input->weight, device, outputs, INT_MAX / outputs + 1, "too much"));

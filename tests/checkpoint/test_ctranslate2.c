@@ -177,7 +177,7 @@ static void test_damage(void **state)
     }
     draft = whole;
     put(&draft, "", 1);
-    check_refused(&draft, CLF_FORMAT, "something follows its variables");
+    check_refused(&draft, CLF_FORMAT, "data follows the variables");
     begin(&draft, 7, 0);
     check_refused(&draft, CLF_UNSUPPORTED, "begins with 7");
     begin(&draft, 6, 0xFFFFFFFF);
@@ -193,7 +193,7 @@ static void test_damage(void **state)
     put_number(&draft, 1, 4);
     put_text(&draft, "one");
     put_text(&draft, "other");
-    check_refused(&draft, CLF_FORMAT, "says that \"one\" is \"other\"");
+    check_refused(&draft, CLF_FORMAT, "declares \"one\" as an alias of \"other\"");
 }
 
 static void test_scales(void **state)
@@ -222,7 +222,7 @@ static void test_scales(void **state)
     put_variable(&draft, 6, "a/weight_scale", 2, 0, 0, 4, scales);
     put_variable(&draft, 6, "a/weight_scale", 2, 0, 0, 4, bias);
     put_number(&draft, 0, 4);
-    check_refused(&draft, CLF_FORMAT, "tensor \"a/weight_scale\" is there twice; download it again");
+    check_refused(&draft, CLF_FORMAT, "tensor \"a/weight_scale\" occurs twice; download it again");
 }
 
 static void test_every_allocation_may_fail(void **state)

@@ -192,7 +192,7 @@ static void test_no_file(void **state)
     const char *folder = support_temporary_folder();
     assert_fails(clf__checkpoint_open(&checkpoint, folder), CLF_FILE, "model.safetensors.index.json");
     assert_fails(clf__checkpoint_open(&checkpoint, folder), CLF_FILE,
-                 "nor pytorch_model.bin beside it; download it");
+                 "or pytorch_model.bin in the folder; download it");
     assert_fails(clf__checkpoint_open(&checkpoint, "/nonexistent"), CLF_FILE,
                  "/nonexistent/model.safetensors");
     static const char *const names[] = {"model.safetensors.index.json", "model.safetensors"};

@@ -133,7 +133,7 @@ static void test_presets(void **state)
     assert_true(c.source_start_id == c.start_id && c.source_end_id == c.end_id);
     assert_int_equal(c.generation.beams, 5);
     assert_true(c.generation.length_penalty == 0.7f);
-    assert_int_equal(c.generation.length_rule, CLF__LENGTH_JADORE);
+    assert_int_equal(c.generation.length_rule, CLF__LENGTH_INCLUDING_START);
     assert_int_equal(c.generation.early_stopping, CLF__STOP_ALL);
 
     clf__config_preset(&c, CLF__ANNOTATED);

@@ -36,7 +36,7 @@ static void test_generation(void **state)
     clf__config_free(&c);
     c = load_config(marian_config, "", "\"early_stopping\": \"all\", \"length_rule\": \"jadore\"");
     assert_int_equal(c.generation.early_stopping, CLF__STOP_ALL);
-    assert_int_equal(c.generation.length_rule, CLF__LENGTH_JADORE);
+    assert_int_equal(c.generation.length_rule, CLF__LENGTH_INCLUDING_START);
     clf__config_free(&c);
     c = load_config(marian_config, "", "\"eos_token_id\": [0, 7, 9], \"bad_words_ids\": [[9], [8], [9, 9]]");
     assert_true(c.generation.end_id == 0 && c.generation.other_end_count == 2);

@@ -33,7 +33,7 @@ static void test_verbs(void **state)
 static void test_operands(void **state)
 {
     (void)state;
-    refuse_call("translate", "translate needs a model: -m MODEL");
+    refuse_call("translate", "translate requires a model; add -m MODEL");
     refuse_call("translate -m", "--model");
     refuse_call("translate --model=", "-m");
     refuse_call("translate -m " DEMO_MODEL " extra", "1 argument");
@@ -88,8 +88,8 @@ static void test_values(void **state)
 {
     (void)state;
     refuse_call(TRANSLATE "--beam 0", "beam size 0");
-    refuse_call(TRANSLATE "--top-p 0.5", "--top-p is for sampling: add --sample");
-    refuse_call(TRANSLATE "--seed 5", "--seed is for sampling");
+    refuse_call(TRANSLATE "--top-p 0.5", "--top-p applies to sampling only; add --sample");
+    refuse_call(TRANSLATE "--seed 5", "--seed applies to sampling");
     refuse_call(TRANSLATE "--sample --no-sample", "exclude each other");
     refuse_call(TRANSLATE "--target-prefix a --target-prefix-file b", "exclude each other");
     refuse_call(TRANSLATE "--beam 500", "beam size 500");

@@ -94,7 +94,7 @@ static void test_other_formats(void **state)
     process_write(folder, "config.json", "{\"bos_token\": \"<s>\"}", 20);
     process_write(folder, "shared_vocabulary.json", "[]", 2);
     result = load(folder);
-    assert_refused(result, 1, "model.bin: it ends inside its list of variables");
+    assert_refused(result, 1, "model.bin: the list of variables is truncated");
 }
 
 static void test_broken_config(void **state)

@@ -69,7 +69,7 @@ static void test_bad_input(void **state)
     result = process_run(&process, process_format("bleu %s/references", folder));
     assert_refused(result, 1, "standard input, line 3: it holds a NUL byte");
     result = run_clformer("", "bleu /dev/null");
-    assert_refused(result, 1, "hold no line");
+    assert_refused(result, 1, "hold no lines");
 }
 
 static void test_bad_calls(void **state)

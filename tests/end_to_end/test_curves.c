@@ -201,7 +201,7 @@ static void test_what_is_written_over(void **state)
     const char *log = process_read(folder, "log", &size);
     struct process_result result =
         run_clformer(NULL, process_format("curves %s/log -o %s/log", folder, folder));
-    assert_refused(result, 1, "log cannot be written: it holds something else than a page");
+    assert_refused(result, 1, "log cannot be written: it exists and is not a page");
     assert_string_equal(process_read(folder, "log", &size), log);
     static const char *const others[] = {"", "<!DOCTYPE html>\nan earlier one", "<!DOCTYPE"};
     for (int i = 0; i < 3; i++) {

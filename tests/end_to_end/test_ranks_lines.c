@@ -116,7 +116,7 @@ static void test_wrong_calls_are_said_once(void **state)
         const char *call, *part;
         int status;
     } rows[] = {
-        {TRANSLATE "--nosuch", "translate has no flag --nosuch", 2}, {"score", "score needs a model", 2},
+        {TRANSLATE "--nosuch", "translate has no flag --nosuch", 2}, {"score", "score requires a model", 2},
         {"train --nosuch", "train has no flag --nosuch", 2},         {"nosuch", "there is no verb", 2},
         {"train --recipe /no/such/recipe", "/no/such/recipe", 1},
     };
@@ -191,7 +191,7 @@ static void test_refused(void **state)
     assert_int_equal(process_count(own_errors(&result), "/none cannot be read: "), 1);
     process_write(folder, "two", "Oui.\nNon.\n", 10);
     result = run(2, "Merci.\n", process_format(SCORE "- %s/two", folder));
-    check_said(&result, 1, "each line needs its other side");
+    check_said(&result, 1, "give inputs with the same number of lines");
     /* Ranks that differ. */
     result = ranks_run_unlike(CLF_BUILD_FOLDER "/clformer", TRANSLATE "--beam 4", TRANSLATE "--beam 2");
     check_said(&result, 2, "--beam is 2, but 4 on rank 0; it must be the same on all ranks");
@@ -359,7 +359,7 @@ static void test_verbs_of_one_process(void **state)
     };
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         struct process_result result = run(2, NULL, calls[i]);
-        check_said(&result, 2, " works in one process: start it without mpirun or srun");
+        check_said(&result, 2, " works in one process; start it without  mpirun or srun");
         assert_string_equal(result.output, "");
         assert_false(clf__folder_exists(process_format("%s/out", folder)));
     }

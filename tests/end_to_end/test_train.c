@@ -143,7 +143,7 @@ static void test_stages(void **state)
         double seconds = strtod(stage + strlen(stages[i]), NULL);
         assert_true(seconds < 600 && (i == 0 || seconds > 0)); /* reading these few lines may round to 0 */
     }
-    assert_int_equal(process_count(result.errors, " s on the device; it can do "), 1);
+    assert_int_equal(process_count(result.errors, " s on the device; peak "), 1);
 }
 
 /* With standard output closed, what --json would print must not land in the log. */
@@ -289,10 +289,10 @@ static void test_a_page_without_a_log(void **state)
     const char *first = process_read(folder, "page", &size);
     result = run_clformer(NULL, call(folder, "model", process_format("%s 3", more)));
     assert_int_equal(result.status, 0);
-    assert_non_null(strstr(result.errors,
-                           process_format("page begins at update 3, because no --log tells of those before; "
-                                          "the page that was there is now %s/page.2\n",
-                                          folder)));
+    assert_non_null(strstr(
+        result.errors, process_format("page begins at update 3, because no --log holds the earlier updates; "
+                                      "the existing page was renamed to %s/page.2\n",
+                                      folder)));
     assert_string_equal(process_read(folder, "page.2", &size), first);
     const char *third = process_read(folder, "page", &size);
     assert_non_null(strstr(third, "\"update\":[3.0]"));
@@ -324,14 +324,14 @@ static void test_recipe(void **state)
     static const char vocabulary[] = "{\"<unk>\": 0, \"a\": 1}";
     process_write(folder, "vocab.json", vocabulary, sizeof vocabulary - 1);
     result = run_clformer(NULL, call(folder, "other", process_format("--log %s/vocab.json", folder)));
-    assert_refused(result, 1, "it holds something else than a log");
+    assert_refused(result, 1, "it exists and is not a log");
     size_t size;
     const char *left = process_read(folder, "vocab.json", &size);
     assert_int_equal(size, sizeof vocabulary - 1);
     assert_memory_equal(left, vocabulary, size);
     process_write(folder, "log", "a text\n", 7);
     result = run_clformer(NULL, call(folder, "other", process_format("--log %s/log", folder)));
-    assert_refused(result, 1, "it holds something else than a log");
+    assert_refused(result, 1, "it exists and is not a log");
     result = run_clformer(NULL, call(folder, "model", "--seed 7 --max-updates 2"));
     assert_refused(result, 2, "seed");
 }
@@ -363,7 +363,7 @@ static void test_a_page_over_something_else(void **state)
     size_t size;
     const char *pairs = process_read(folder, "pairs", &size);
     refuse(call(folder, "model", process_format("--html %s/pairs", folder)), 1,
-           "pairs cannot be written: it holds something else than a page");
+           "pairs cannot be written: it exists and is not a page");
     assert_string_equal(process_read(folder, "pairs", &size), pairs);
     refuse(call(folder, "model", process_format("--log %s/one --html %s/one", folder, folder)), 2,
            "--log and --html are one file");
@@ -372,7 +372,7 @@ static void test_a_page_over_something_else(void **state)
     process_write(folder, "log", log, sizeof log - 1);
     refuse(process_format("train --log %s/log --html %s/log", folder, folder), 2,
            "--log and --html are one file");
-    refuse(process_format("curves %s/log -o %s/log", folder, folder), 1, "something else than a page");
+    refuse(process_format("curves %s/log -o %s/log", folder, folder), 1, "exists and is not a page");
     assert_string_equal(process_read(folder, "log", &size), log);
 }
 

@@ -80,7 +80,7 @@ static void test_the_other_verb(void **state)
     assert_non_null(strstr(result.errors, "this model wants recordings"));
     assert_null(strstr(result.errors, "transcribe"));
     result = run_clformer(NULL, "transcribe -m " DEMO_MODEL " nothing.wav");
-    assert_refused(result, 1, "one of text, which `clformer translate` takes");
+    assert_refused(result, 1, "this is a text model; use `clformer translate`");
 }
 
 int main(void)

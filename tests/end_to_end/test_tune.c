@@ -84,13 +84,13 @@ static void test_resume(void **state)
     assert_int_equal(process_count(kept, MEASURED), 1);
     result = run_clformer(NULL, "tune --quick --form cpu cpu_groups step_rows_fp32" MODEL);
     assert_int_equal(result.status, 0);
-    assert_int_equal(process_count(result.output, "kept from before: quick: "), 1);
+    assert_int_equal(process_count(result.output, "saved earlier: quick: "), 1);
     assert_int_equal(process_count(result.output, MEASURED), 2); /* with what each was measured */
-    assert_int_equal(process_count(result.errors, "; --again measures it anew\n"), 1);
+    assert_int_equal(process_count(result.errors, "; --again measures them again\n"), 1);
     assert_int_equal(process_count(read_kept(&result), MEASURED), 2);
     result = run_clformer(NULL, "tune --quick --form cpu --again cpu_groups" MODEL);
     assert_int_equal(result.status, 0);
-    assert_int_equal(process_count(result.output, "kept from before"), 0);
+    assert_int_equal(process_count(result.output, "saved earlier"), 0);
     assert_int_equal(process_count(result.errors, "--again"), 0);
     assert_int_equal(process_count(read_kept(&result), MEASURED), 2);
     result = run_clformer(NULL, "devices");
@@ -138,7 +138,7 @@ static void test_choice(void **state)
     assert_int_equal(process_count(kept, "form = "), 0);
     assert_int_equal(process_count(kept, "# quick: "), 1);
     result = process_run(&process, "tune attention" MODEL); /* a proper look at last */
-    assert_int_equal(process_count(result.output, "kept from before"), 0);
+    assert_int_equal(process_count(result.output, "saved earlier"), 0);
     assert_int_equal(process_count(read_kept(&result), "# quick: "), 0);
 }
 
@@ -204,9 +204,10 @@ static void test_use(void **state)
     write_kept(&result, "attention = batched\n");
     result = run_clformer(NULL, "tune --quick --form cpu cpu_groups" MODEL);
     assert_int_equal(result.status, 0);
-    assert_int_equal(process_count(result.output, "\nIn all: encoding and decoding, one line and many "), 1);
+    assert_int_equal(process_count(result.output, "\nIn total: encoding and decoding, one line and many "),
+                     1);
     result = run_clformer(NULL, "tune --quick --form cpu cpu_groups" MODEL);
-    assert_int_equal(process_count(result.output, "Gained") + process_count(result.output, "In all"), 0);
+    assert_int_equal(process_count(result.output, "Gained") + process_count(result.output, "In total"), 0);
     write_kept(&result, "cpu_groups = 1\ncpu_gruops = 2\nattention = batched\n");
     tuned = run_clformer("Je suis étudiant\n", "translate --form cpu --verbose -m " DEMO_MODEL);
     assert_int_equal(tuned.status, 0);
@@ -233,7 +234,7 @@ static void test_wrong_calls(void **state)
     result = run_clformer(NULL, "tune --attention fused attention");
     assert_refused(result, 2, "attention: fixed by --attention");
     result = run_clformer(NULL, "tune --precision int8 skinny_rows_int8 step_rows_fp32");
-    assert_refused(result, 2, "step_rows_fp32: measured with --precision fp32 alone");
+    assert_refused(result, 2, "step_rows_fp32: add --precision fp32");
     result = run_clformer(NULL, "tune -m /nosuch");
     assert_refused(result, 1, "/nosuch");
 }

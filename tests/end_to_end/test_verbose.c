@@ -7,7 +7,7 @@
 static void check_table(struct process_result result)
 {
     assert_int_equal(result.status, 0);
-    assert_int_equal(process_count(result.errors, " s on the device; it can do "), 1);
+    assert_int_equal(process_count(result.errors, " s on the device; peak "), 1);
     assert_int_equal(process_count(result.errors, "\n  kernel "), 1);
     assert_int_equal(process_count(result.errors, "\n  gemm_weight_"), 1);
     assert_true(process_count(result.errors, " % of reading\n") >= 1);

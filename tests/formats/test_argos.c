@@ -187,8 +187,8 @@ static void test_damaged(void **state)
         {"stream", "(\"a/model/model.bin\" in it cannot be unpacked)", CLF_FORMAT},
         {"large", "large.argosmodel: would become more than 100 times as large", CLF_FORMAT},
         {"method", "in it is compressed by another method than DEFLATE", CLF_UNSUPPORTED},
-        {"cut", "cut.argosmodel: is no zip archive or is damaged (its end is missing)", CLF_FORMAT},
-        {"text", "text.argosmodel: is no zip archive or is damaged (it is too short)", CLF_FORMAT},
+        {"cut", "cut.argosmodel: is not a zip archive or is damaged (its end is missing)", CLF_FORMAT},
+        {"text", "text.argosmodel: is not a zip archive or is damaged (it is too short)", CLF_FORMAT},
         {"other", "other.argosmodel: is a zip archive with no metadata.json in its folder", CLF_FORMAT},
         {"two", "two.argosmodel: is a zip archive with more than one metadata.json", CLF_FORMAT},
     };

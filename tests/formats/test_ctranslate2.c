@@ -416,7 +416,8 @@ static void test_bad_folders(void **state)
     check_refused(change("post-norm", "shared_vocabulary.json", "[\"</s>\", 7]"), CLF_FORMAT,
                   "token 1 is no string");
     check_refused(change("post-norm", "shared_vocabulary.json", "{}"), CLF_FORMAT, "is no list of tokens");
-    check_refused(change("post-norm", "model.bin", "\6"), CLF_FORMAT, "model.bin: it ends inside");
+    check_refused(change("post-norm", "model.bin", "\6"), CLF_FORMAT,
+                  "model.bin: the list of variables is truncated");
 }
 
 /* Puts another number in place of one that model.bin holds, whose name, type and size stand before it. */

@@ -94,7 +94,7 @@ static void check(struct clf_device *device, clf_precision precision)
     assert_true(clf__session_reserve(session, 0, OTHER_FRAMES));
     assert_true(clf__session_reserve(session, 2, FRAMES));
     assert_ok(clf__session_encode(session, &sources));
-    assert_ok(clf__session_remember(session, (const int[]){2, 0}));
+    assert_ok(clf__session_cache(session, (const int[]){2, 0}));
     assert_ok(clf__session_align(session, 2, inputs, TARGETS, heads, HEADS, weights));
     for (int i = 0; i < HEADS; i++) {
         int place = heads[i].layer * transformer->config.decoder_heads + heads[i].head;

@@ -48,7 +48,7 @@ static float *logits_of(struct clf__transformer *transformer, const float *frame
         assert_true(clf__session_reserve(session, slots[b], frames_first[b + 1] - frames_first[b]));
     }
     assert_ok(clf__session_encode(session, &sources));
-    assert_ok(clf__session_remember(session, slots));
+    assert_ok(clf__session_cache(session, slots));
     assert_ok(clf__session_start(session, &sources));
     assert_ok(clf__session_teacher_force(session, &inputs));
     assert_ok(clf__session_logits(session, 0, TARGETS, logits));

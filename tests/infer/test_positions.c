@@ -43,7 +43,7 @@ static float *run(struct clf_device *device, int source_length, int target_lengt
                                                .target_length = DECLARED,
                                                .logits = 1};
     if (is_complete) {
-        assert_ok(clf__transformer_reach(transformer, DECLARED, DECLARED));
+        assert_ok(clf__transformer_ensure_positions(transformer, DECLARED, DECLARED));
     }
     assert_ok(clf__session_create(&session, transformer, &limits));
     for (int i = 0; i < 2 && !is_complete; i++) {

@@ -65,7 +65,7 @@ static void scatter(struct clf__session *session, const struct clf__sequences *s
         clf__session_release(session, count + b);
     }
     assert_ok(clf__session_encode(session, sources));
-    assert_ok(clf__session_remember(session, slots));
+    assert_ok(clf__session_cache(session, slots));
 }
 
 static void check_case(struct clf__transformer *transformer, const struct fixture_case *fixture_case)

@@ -273,7 +273,7 @@ static void test_what_differs(void **state)
     assert_fails(clf_average(output, folders, 2, CLF_PRECISION_FP32), CLF_FILE, "none: no such folder");
     folders[1] = folders[0] = support_fixture("formats/ctranslate2/post-norm");
     assert_fails(clf_average(output, folders, 2, CLF_PRECISION_FP32), CLF_UNSUPPORTED,
-                 "post-norm: is a folder of CTranslate2, whose weights are finished");
+                 "post-norm: is a CTranslate2 folder with converted weights");
     assert_fails(clf_average(output, folders, 0, CLF_PRECISION_FP32), CLF_BAD_ARGUMENT,
                  "no model to average");
     assert_false(clf__folder_exists(output));

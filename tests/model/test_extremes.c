@@ -238,22 +238,22 @@ static void test_tables_of_what_is_used(void **state)
         assert_ok(clf__transformer_load(&transformer, device, folder, CLF_PRECISION_FP32));
         const struct clf__embedder *embedder = &transformer->encoder.embedder;
         const struct clf__tensor *table = k == 0 ? &embedder->positions : &embedder->relative.table;
-        assert_ok(clf__transformer_reach(transformer, 6, 6));
+        assert_ok(clf__transformer_ensure_positions(transformer, 6, 6));
         struct clf__tensor few = *table;
         /* Sinusoids: one of the pad token, none before the offset; relative biases: 6 both ways. */
         assert_int_equal(k == 0 ? few.rows : few.columns, k == 0 ? 7 : 13);
         float *before = support_read(few);
-        assert_ok(clf__transformer_reach(transformer, 5, 100));
+        assert_ok(clf__transformer_ensure_positions(transformer, 5, 100));
         assert_true(table->buffer == few.buffer);
         assert_int_equal(transformer->decoder.embedder.positions.rows, k == 0 ? 101 : 0);
-        assert_ok(clf__transformer_reach(transformer, 100, 100));
+        assert_ok(clf__transformer_ensure_positions(transformer, 100, 100));
         float *after = support_read(*table);
         int more = (table->columns - few.columns) / 2; /* a table of biases grows at both ends */
         for (int row = 0; row < few.rows; row++) {
             assert_memory_equal(before + row * few.columns, after + row * table->columns + more,
                                 (size_t)few.columns * sizeof(float));
         }
-        assert_ok(clf__transformer_reach(transformer, 1 << 20, 1 << 20));
+        assert_ok(clf__transformer_ensure_positions(transformer, 1 << 20, 1 << 20));
         assert_int_equal(k == 0 ? table->rows : table->columns, k == 0 ? 5001 : 6001);
         clf__transformer_free(transformer);
     }

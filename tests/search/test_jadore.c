@@ -108,7 +108,7 @@ static struct answer translate(const struct toy *toy, int beams, int max_columns
 static struct clf__search_options jadores(int beams, int n_best, int max_length)
 {
     struct clf__search_options options = toy_options(12, beams, n_best, max_length);
-    options.length_rule = CLF__LENGTH_JADORE;
+    options.length_rule = CLF__LENGTH_INCLUDING_START;
     options.length_penalty = 0.7;
     options.early_stopping = CLF__STOP_ALL;
     return options;

@@ -232,7 +232,7 @@ static inline void toy_admit(struct toy *toy, struct clf__search *search)
             toy->positions[cache_row] = -1;
         }
         assert_ok(clf__search_add(search, slot, toy_options_of(toy, source), source));
-        clf__search_give_identity(search, slot, (uint64_t)toy->seeds[source]);
+        clf__search_set_identity(search, slot, (uint64_t)toy->seeds[source]);
         toy->under_search++;
         count--;
     }

@@ -378,3 +378,16 @@ void process_assert_output(const struct process_result *result, const char *expe
         _fail(file, line);
     }
 }
+
+char *process_shell(const char *command)
+{
+    static char output[1 << 16];
+    FILE *pipe = popen(process_format("{ %s; } 2>&1", command), "r");
+    assert_non_null(pipe);
+    size_t size = fread(output, 1, sizeof output - 1, pipe);
+    output[size] = '\0';
+    if (pclose(pipe) != 0) {
+        fail_msg("%s\n%s", command, output);
+    }
+    return output;
+}

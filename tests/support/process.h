@@ -96,4 +96,8 @@ char *process_read(const char *folder, const char *name, size_t *size);
 /* A formatted string; freed by support_free_all(). */
 char *process_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Runs a shell command, and returns its output and errors (up to 64 KiB, valid until the next call). Fails
+ * the test and shows both if the status is not 0. */
+char *process_shell(const char *command);
+
 #endif

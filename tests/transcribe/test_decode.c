@@ -234,7 +234,7 @@ static void test_room(void **state)
             clf_transcript_free(transcript);
         } else {
             assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_TEXT,
-                         process_format("leaves no room for others: the decoder has %d positions",
+                         process_format("leave no room for text in the decoder's %d positions",
                                         cases[i].positions));
         }
     }

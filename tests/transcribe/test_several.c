@@ -211,8 +211,9 @@ static void test_refused(void **state)
     clf_recordings_init(&recordings);
     assert_ok(clf_transcriber_create(&transcriber, model, NULL));
     assert_fails(clf_transcribe_several(NULL, &recordings), CLF_BAD_ARGUMENT, "there is no transcriber");
-    assert_fails(clf_transcribe_several(transcriber, NULL), CLF_BAD_ARGUMENT, "there are no recordings");
-    assert_fails(clf_transcribe_several(transcriber, &recordings), CLF_BAD_ARGUMENT, "that nobody opens");
+    assert_fails(clf_transcribe_several(transcriber, NULL), CLF_BAD_ARGUMENT, "recordings is NULL");
+    assert_fails(clf_transcribe_several(transcriber, &recordings), CLF_BAD_ARGUMENT,
+                 "the callbacks open and done must be set");
     recordings.open = open_one;
     recordings.done = end_one;
     assert_ok(clf_transcribe_several(transcriber, &recordings));

@@ -190,7 +190,7 @@ static void test_refused(void **state)
     clf_transcribe_options_init(&options);
     options.language = "xx";
     assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT,
-                 "does not know the language \"xx\"");
+                 "unknown language \"xx\"");
     options.language = NULL;
     options.beam = 65;
     assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT,
@@ -209,7 +209,8 @@ static void test_refused(void **state)
     assert_null(transcriber);
     options.clip_count = 0;
     options.hallucination_silence_threshold = 2;
-    assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT, "times of words");
+    assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT,
+                 "requires word timestamps");
     options.hallucination_silence_threshold = 0;
     options.temperatures = falling;
     assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT, "0 temperatures");
@@ -229,10 +230,11 @@ static void test_refused(void **state)
     options.suppressed = &id_out_of_range;
     options.suppressed_count = 1;
     assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT,
-                 "suppressed id 1774: the vocabulary has 0 to 1773");
+                 "suppressed id 1774: must be 0 to 1773");
     options.suppressed = NULL;
     options.hotwords = options.prefix = "a";
-    assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT, "beside a prefix");
+    assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT,
+                 "have no effect with a prefix");
     options.hotwords = options.prefix = NULL;
     options.interrupted = ask;
     options.user = &heard;
@@ -243,12 +245,12 @@ static void test_refused(void **state)
     assert_fails(transcribe(&transcript, model, &options, samples, COUNT), CLF_FORMAT, "is not a number");
     assert_ok(clf_model_load(&other, support_device(CLF_FORM_AUTO), support_fixture("models/whisper"), NULL));
     assert_fails(clf_transcriber_create(&transcriber, other, NULL), CLF_UNSUPPORTED,
-                 "is no Whisper model, which hears 30 s at a time; `clformer translate` takes it");
+                 "this is a speech model other than Whisper; use `clformer translate`");
     clf_model_free(other);
     assert_ok(clf_model_load(&other, support_device(CLF_FORM_AUTO), support_fixture("models/marian"), NULL));
     assert_fails(clf_transcriber_create(&transcriber, other, NULL), CLF_UNSUPPORTED,
-                 "is no Whisper model but one of text, which `clformer translate` takes");
-    assert_fails(clf_transcriber_create(&transcriber, NULL, NULL), CLF_BAD_ARGUMENT, "there is no model");
+                 "this is a text model; use `clformer translate`");
+    assert_fails(clf_transcriber_create(&transcriber, NULL, NULL), CLF_BAD_ARGUMENT, "model is NULL");
     clf_model_free(other);
     clf_model_free(model);
 }
@@ -340,14 +342,14 @@ static void check_formats(const char *always, const char *path)
         assert_true(size > 0);
     }
     result = run_clformer(NULL, process_format("%s %s", all, path));
-    assert_refused(result, 2, "--format all writes files: name their folder with --output");
+    assert_refused(result, 2, "--format all writes files; name a folder with --output");
     result = run_clformer(NULL, process_format("%s --format vtt %s %s", always, path, path));
-    assert_refused(result, 2, "are a file of their own: name a folder with --output");
+    assert_refused(result, 2, "has a separate file of subtitles or a table; name a folder with --output");
     assert_ok(clf__file_copy(process_format("%s/sound.txt", folder), path));
     result = run_clformer(NULL, process_format("%s -o %s %s/sound.txt", always, folder, folder));
-    assert_refused(result, 2, "would take the place of the recording");
+    assert_refused(result, 2, "would overwrite the recording");
     result = run_clformer(NULL, process_format("%s --carry-initial-prompt %s", always, path));
-    assert_refused(result, 2, "--carry-initial-prompt needs --initial-prompt");
+    assert_refused(result, 2, "--carry-initial-prompt requires --initial-prompt");
     result = run_clformer(NULL, process_format("%s --log-probability-threshold never %s", always, path));
     assert_refused(result, 2, "takes a number from -1000 to 1000 or none, not \"never\"");
     result =
@@ -383,10 +385,10 @@ static void test_command(void **state)
     assert_non_null(strstr(words.output, "<u>"));
     struct process_result lines =
         run_clformer(NULL, process_format("%s --max-line-width 9 %s", always, path));
-    assert_refused(lines, 2, "need --word-timestamps and --format srt, vtt or all");
+    assert_refused(lines, 2, "require --word-timestamps and --format srt, vtt or all");
     check_formats(always, path);
     struct process_result clip = run_clformer(NULL, process_format("%s --clip 1,x %s", always, path));
-    assert_refused(clip, 2, "--clip takes seconds with commas between");
+    assert_refused(clip, 2, "--clip takes seconds separated by commas");
     const char *hot =
         process_format("%s --format json --log-probability-threshold 0 --best-of 2 %s", always, path);
     struct process_result drawn = run_clformer(
@@ -395,9 +397,9 @@ static void test_command(void **state)
     drawn = run_clformer(NULL, process_format("%s --temperature 0.3,0.7", hot));
     assert_non_null(strstr(drawn.output, "\"temperature\": 0.7"));
     struct process_result cut = run_clformer(NULL, process_format("%s --temperature 0.3,", hot));
-    assert_refused(cut, 2, "--temperature takes numbers with commas between");
+    assert_refused(cut, 2, "--temperature takes numbers separated by commas");
     struct process_result half = run_clformer(NULL, process_format("%s --suppress-tokens 1,2.5", hot));
-    assert_refused(half, 2, "--suppress-tokens takes ids with commas between, or -1, not \"1,2.5\"");
+    assert_refused(half, 2, "--suppress-tokens takes ids separated by commas, or -1, not \"1,2.5\"");
     char *longer = make_wav("talk.two.wav", 33 * CLF_AUDIO_RATE);
     const char *three = process_format("%s /nowhere.wav %s %s", longer, path, longer);
     struct process_result apart = run_clformer(NULL, process_format("%s %s", always, three));
@@ -409,7 +411,7 @@ static void test_command(void **state)
     together = run_clformer(NULL, process_format("%s --format json --batch 2 %s", always, three));
     assert_string_equal(together.output, apart.output);
     struct process_result none = run_clformer(NULL, always);
-    assert_refused(none, 2, "transcribe takes one or more recordings");
+    assert_refused(none, 2, "transcribe requires one or more recordings");
     struct process process = {.input = "\1\2\3\4", .input_size = 4};
     struct process_result raw = process_run(&process, process_format("%s --raw 8000 -", always));
     assert_int_equal(raw.status, 0); /* too short for a frame */

@@ -147,7 +147,7 @@ static void test_invented(void **state)
                                      {.start = 20, .end = 20.4, .words = &good, .word_count = 1}};
     struct clf__window_times times = {.start = 10, .end = 40, .spoken = 10, .recording = 100, .silence = 3};
     int64_t seek = 4000;
-    assert_true(clf__segment_is_odd(&segments[0]) && !clf__segment_is_odd(&segments[1]));
+    assert_true(clf__segment_is_anomaly(&segments[0]) && !clf__segment_is_anomaly(&segments[1]));
     times.silence = 1; /* it is heard once more from where it began */
     assert_int_equal(clf__segments_keep(segments, 2, &times, &seek), -1);
     assert_int_equal(seek, 1200);

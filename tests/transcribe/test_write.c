@@ -226,7 +226,7 @@ static void test_layout(void **state)
     options.max_line_width = 0;
     transcript.has_words = 0;
     assert_fails(clf_transcript_write(&text, &transcript, CLF_TRANSCRIPT_VTT, &options), CLF_BAD_ARGUMENT,
-                 "count of words a line is for the times of words");
+                 "count of words a line: requires word timestamps");
 }
 
 static void check_one(const struct clf_segment *segment, clf_transcript_format format, const char *expected)

@@ -486,7 +486,7 @@ static void test_bad_values(void **state)
     REFUSE(options.top_k = -2, "top k -2");
     REFUSE(options.top_p = 1.01, "top p 1.01");
     REFUSE(options.typical_p = 0, "typical p 0");
-    REFUSE(options.n_best = 200, "n-best 200: it is 1 to 128 samples");
+    REFUSE(options.n_best = 200, "n-best 200: it must be 1 to 128 samples");
     REFUSE(options.alignment_layer = 4, "alignment layer 4: it is 1 to the decoder's 3");
     REFUSE(options.alignment_layer = -1, "alignment layer -1");
     REFUSE((options.alignment_layer = 1, options.split_sentences = 1), "have no alignments");
@@ -503,17 +503,17 @@ static void test_bad_values(void **state)
     REFUSE(options.repetition_penalty = 0, "repetition penalty 0");
     REFUSE((options.sample = 0, options.beam = 3, options.beam_groups = 2), "3 beams in 2 groups");
     REFUSE((options.sample = 0, options.beam = 4, options.beam_groups = 2), "diversity penalty 0");
-    REFUSE((options.beam = options.beam_groups = 2, options.diversity_penalty = 1), "where tokens are drawn");
+    REFUSE((options.beam = options.beam_groups = 2, options.diversity_penalty = 1), "if tokens are drawn");
     REFUSE((options.sample = 0, options.beam = options.beam_groups = 2, options.diversity_penalty = 1,
-            options.early_stopping = CLF_STOP_NARROW),
+            options.early_stopping = CLF_STOP_SHRINK),
            "\"narrow\"");
     REFUSE(options.beam_groups = -1, "-1 groups of beams");
     REFUSE(options.coverage_penalty = INFINITY, "coverage penalty inf");
     REFUSE((options.coverage_penalty = 1, options.sample = 0, options.early_stopping = CLF_STOP_ALL),
-           "\"all\" is not for a coverage penalty");
-    REFUSE(options.length_decay_factor = 0, "decay by 0 from token 0 on: the factor is above 0");
+           "\"all\" cannot be combined with a coverage penalty");
+    REFUSE(options.length_decay_factor = 0, "decay factor 0 from token 0 on: the factor must be above 0");
     REFUSE((options.length_decay_start = -1, options.length_decay_factor = 1.1), "from token -1 on");
-    REFUSE(options.encoder_repetition_penalty = -2, "of the source's tokens -2");
+    REFUSE(options.encoder_repetition_penalty = -2, "encoder repetition penalty -2");
     clf_model_free(model);
 }
 

@@ -136,7 +136,7 @@ static void print_about(FILE *file, const struct clf_model_info *model)
     page_print_escaped(file, name);
     fprintf(file, " (%s), %d encoder and %d decoder layers of %d and %d heads, clformer %s", model->system,
             model->encoder_layers, model->decoder_layers, model->encoder_heads, model->decoder_heads,
-            CLF_VERSION);
+            CLF_VERSION_STRING);
 }
 
 /* What stands in attend.html for the name between two @. */

@@ -67,7 +67,7 @@ static json_t *last_part(const char *path)
 json_t *bench_device_object(const struct bench_call *call, const struct clf_device_info *info)
 {
     return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:i, s:I, s:o, s:o, s:[]}", "machine",
-                     bench_machine(), "clformer", CLF_VERSION, "date", bench_date(), "name",
+                     bench_machine(), "clformer", CLF_VERSION_STRING, "date", bench_date(), "name",
                      result_text(info->name, strlen(info->name)), "platform",
                      result_text(info->platform_name, strlen(info->platform_name)), "version",
                      result_text(info->version, strlen(info->version)), "driver",

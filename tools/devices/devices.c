@@ -12,28 +12,32 @@
 #include "tuning/levels.h"
 #include "tuning/tuning.h"
 
-static const char help[] = "Usage: clformer devices [--json] [--report]\n\n"
-                           "Lists every OpenCL device, which one is the default, and why: the first in\n"
-                           "order that passes a small check, or what $CLFORMER_DEVICE names. GPUs come\n"
-                           "before CPUs; of several GPUs those with memory of their own, then those that\n"
-                           "promise more arithmetic. Of two drivers of one card, and of an integrated GPU\n"
-                           "and a CPU, the faster one is the default, as measured once. -d of the other\n"
-                           "verbs takes an index, gpu, cpu, a PCI address, a UUID (8 digits of it are\n"
-                           "enough) or a part of a name.\n\n"
-                           "--report measures each device and prints all that a developer without such a\n"
-                           "card asks for: limits, extensions, kernels, times of launches, peaks.\n\n"
-                           "Example:\n"
-                           "  $ clformer devices\n"
-                           "  $ clformer devices --report > report.json\n"
-                           "  $ clformer translate -m MODEL -d 1 < lines\n"
-                           "  $ clformer translate -m MODEL -d 03:00.0 < lines\n";
+static const char help[] =
+    "Usage: clformer devices [--json] [--report]\n"
+    "\n"
+    "Lists every OpenCL device, which one is the default, and why: the first in\n"
+    "order that passes a small check, or the device that $CLFORMER_DEVICE names.\n"
+    "GPUs come before CPUs, GPUs with dedicated memory before others, then GPUs with\n"
+    "more estimated arithmetic. Between two drivers of one card, and between an\n"
+    "integrated GPU and a CPU, the faster one is the default, as measured once. -d of\n"
+    "the other verbs takes an index, gpu, cpu, a PCI address, a UUID (8 digits are\n"
+    "enough) or a part of a name.\n"
+    "\n"
+    "--report measures each device and prints what a developer without such a card\n"
+    "needs: limits, extensions, kernels, launch times, peak rates.\n"
+    "\n"
+    "Example:\n"
+    "  $ clformer devices\n"
+    "  $ clformer devices --report > report.json\n"
+    "  $ clformer translate -m MODEL -d 1 < lines\n"
+    "  $ clformer translate -m MODEL -d 03:00.0 < lines\n";
 
 static const char *kind_word(clf_device_kind kind)
 {
     return kind == CLF_DEVICE_GPU ? "gpu" : kind == CLF_DEVICE_CPU ? "cpu" : "other";
 }
 
-/* The device that the other verbs take by themselves, opened, or NULL where none passes its check. */
+/* Opens the default device; NULL if no device passes the check. */
 static struct clf_device *open_default(void)
 {
     struct clf_device *device;
@@ -44,8 +48,7 @@ static struct clf_device *open_default(void)
     return device;
 }
 
-/* The file that `clformer tune` wrote for a device and that the other verbs take, freed by clf__free(), or
- * NULL. */
+/* Reads the tuning file of a device, freed by clf__free(); NULL if there is none. */
 static char *find_tuning(const struct clf_device_info *info)
 {
     char *path = NULL;
@@ -55,7 +58,7 @@ static char *find_tuning(const struct clf_device_info *info)
     }
     char *text = NULL;
     size_t size = 0;
-    if (clf__owned_file_read(&text, &size, path, 1 << 16) != CLF_OK) { /* missing, or not taken */
+    if (clf__owned_file_read(&text, &size, path, 1 << 16) != CLF_OK) { /* missing or unreadable */
         clf__free(path);
         path = NULL;
     }
@@ -63,7 +66,7 @@ static char *find_tuning(const struct clf_device_info *info)
     return path;
 }
 
-/* What tells two cards of one name apart, where the driver tells it. */
+/* Prints what distinguishes two cards of the same name, if the driver reports it. */
 static void print_address(const struct clf_device_info *info)
 {
     const char *pci = info->pci_address, *uuid = info->uuid;
@@ -112,7 +115,7 @@ static void print_text(const struct clf_device_info *info, int is_default)
     }
 }
 
-/* What only an opened device knows. */
+/* Returns a flag that is known only for an open device, else null. */
 static json_t *found(int has, int is_open)
 {
     return is_open ? json_boolean(has) : json_null();
@@ -176,7 +179,7 @@ int verb_devices(int argc, char **argv)
     status = EXIT_DONE;
     for (int i = 0; i < count && status == EXIT_DONE; i++) {
         int is_default = default_info != NULL && default_info->index == i;
-        /* The open device's list knows measurements. */
+        /* The list of the open device includes measured results. */
         const struct clf_device_info *info = clf_device_list_at(opened != NULL ? opened->list : list, i);
         if (flags.json) {
             status = print_json(info, is_default);

@@ -19,7 +19,7 @@
 #include "shared/command.h"
 #include "tuning/levels.h"
 
-/* A text that may not be UTF-8; "" in its place where it is not. */
+/* Returns a text, or "" if it is not UTF-8. */
 static json_t *text_of(const char *text)
 {
     json_t *string = json_string(text);
@@ -44,7 +44,7 @@ static clf_status add_kernel(void *user, const struct clf__kernel_report *kernel
     return CLF_OK;
 }
 
-/* The first line of a file of the system, or the last part of the target of a link. */
+/* Adds the first line of a system file, or the last component of a link's target. */
 static void add_file(json_t *object, const char *path)
 {
     char line[512] = "";
@@ -65,7 +65,7 @@ static void add_file(json_t *object, const char *path)
     }
 }
 
-/* The kernel modules of the cards and the time after which they reset a card. */
+/* Lists the kernel modules of the cards and the time limit after which they reset a card. */
 static json_t *list_modules(void)
 {
     static const char *const patterns[] = {
@@ -93,7 +93,7 @@ static json_t *list_modules(void)
     return object;
 }
 
-/* A kernel of cl/device/peak.cl in one group. */
+/* Runs a kernel of cl/device/peak.cl in one work-group. */
 static clf_status run(struct clf_device *device, const struct clf__buffer *sums, int rounds)
 {
     const struct clf__argument arguments[] = {CLF__BUFFER(sums), CLF__INT(rounds), CLF__FLOAT(0.5f)};
@@ -102,7 +102,7 @@ static clf_status run(struct clf_device *device, const struct clf__buffer *sums,
     return clf__launch(device, &launch);
 }
 
-/* Seconds of the host for each of many small launches, and until they are done. */
+/* Measures the host's seconds per small launch, and until all launches are finished. */
 static clf_status time_launches(json_t *object, const char *name, struct clf_device *device,
                                 const struct clf__buffer *sums, unsigned without)
 {
@@ -124,7 +124,7 @@ static clf_status time_launches(json_t *object, const char *name, struct clf_dev
     return CLF_OK;
 }
 
-/* A launch of some hundredths of a second by the device's clock and by the host's. */
+/* Compares a launch of some hundredths of a second by the device's clock and by the host's. */
 static clf_status compare_clocks(json_t *object, struct clf_device *device, const struct clf__buffer *sums)
 {
     double wall = 0.0;
@@ -150,7 +150,7 @@ static clf_status measure_launches(json_t *object, struct clf_device *device)
     struct clf__buffer *sums = NULL;
     CLF__TRY(clf__buffer_create(&sums, device, CLF__GROUP * sizeof(float), "the report's sums"));
     json_t *launches = json_object();
-    clf_status status = run(device, sums, 1); /* some drivers compile now */
+    clf_status status = run(device, sums, 1); /* some drivers compile at the first launch */
     if (status == CLF_OK) {
         status = time_launches(launches, "usual", device, sums, 0);
     }
@@ -180,13 +180,13 @@ static clf_status measure_peaks(json_t *object, struct clf_device *device)
     return CLF_OK;
 }
 
-/* "passed", or the sentence of the failure. */
+/* Adds "passed", or the message of the failure. */
 static void add_result(json_t *object, const char *name, clf_status status)
 {
     json_object_set_new(object, name, text_of(status == CLF_OK ? "passed" : clf_last_error()));
 }
 
-/* An open device: each part is tried, also where another one failed. */
+/* Measures an open device; every part is tried, even if another one fails. */
 static void measure(json_t *object, struct clf_device *device)
 {
     int is_lasting = 0;
@@ -240,11 +240,11 @@ int report_devices(const struct clf_device_list *list)
     for (int i = 0; i < list->count; i++) {
         json_array_append_new(devices, report_device(&list->devices[i]));
     }
-    json_t *report = json_pack("{s:s, s:o, s:o, s:s, s:o}", "clformer", CLF_VERSION, "machine",
+    json_t *report = json_pack("{s:s, s:o, s:o, s:s, s:o}", "clformer", CLF_VERSION_STRING, "machine",
                                bench_machine(), "kernel_modules", list_modules(), "without",
                                without != NULL ? without : "", "devices", devices);
     if (report == NULL) {
-        fprintf(stderr, "clformer: there is not enough memory for the report\n");
+        fprintf(stderr, "clformer: out of memory for the report\n");
         return EXIT_FAILED;
     }
     json_dumpf(report, stdout, JSON_INDENT(1));

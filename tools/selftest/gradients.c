@@ -1,5 +1,5 @@
-/* Checks of what training adds: gradients against central differences of the forward ops, both on the device;
- * dropout's mask and the optimizer against their references. */
+/* Checks of training ops: gradients against central differences of the forward ops, both on the device;
+ * dropout masks and the optimizer against references. */
 #include <math.h>
 
 #include "ops/activation.h"
@@ -15,8 +15,7 @@
 #include "reference/philox.h"
 #include "selftest/selftest.h"
 
-/* What is differentiated: the sum of dy * y, where forward() computes y from `op`, which has the op's
- * operands. */
+/* A function to differentiate: the sum of dy * y, where forward() computes y from the operands in `op`. */
 struct function {
     void (*forward)(struct trial *trial, const void *op);
     const void *op;
@@ -25,7 +24,7 @@ struct function {
     float *read;          /* room for y */
 };
 
-/* An operand or its gradient: a tensor, or else a weight. */
+/* An operand or its gradient: a tensor or a weight. */
 struct operand {
     struct clf__tensor tensor;
     struct clf__weight *weight;
@@ -60,7 +59,7 @@ static void read_operand(struct trial *trial, const struct operand *operand, flo
     }
 }
 
-/* (f(x + h) - f(x - h)) / 2h along one element, where h is as fp32 has it */
+/* (f(x + h) - f(x - h)) / 2h for one element, with h rounded to fp32 */
 static double slope(struct trial *trial, const struct function *function, const struct operand *x,
                     float *values, int element, double h)
 {
@@ -92,7 +91,8 @@ static void compare_gradient(struct trial *trial, const struct function *functio
     for (int i = 0; i < count; i++) {
         double near = slope(trial, function, &x, values, i, step);
         double far = slope(trial, function, &x, values, i, 2 * step);
-        expected[i] = (4 * near - far) / 3; /* what is left of the error is of the fourth order in the step */
+        expected[i] = (4 * near - far) /
+                      3; /* Richardson extrapolation: the remaining error is of fourth order in the step */
     }
     write_operand(trial, &x, values);
     trial_compare(trial, trial_floats(trial, 1, count, actual), expected);
@@ -259,7 +259,7 @@ static void embedding_forward(struct trial *trial, const void *op)
     RUN(trial, clf__positions_forward(l->y, l->y, l->table, l->ids));
 }
 
-/* Words and learned positions of the same numbers. */
+/* Word embeddings and learned positions with the same values. */
 static void embeddings(struct trial *trial)
 {
     enum { N = 6, V = 5, C = 17 };
@@ -297,7 +297,7 @@ static void attention_forward(struct trial *trial, const void *op)
     RUN(trial, clf__attention_forward(l->y, l->q, l->k, l->v, &l->call));
 }
 
-/* Two sequences, causal, some weights dropped. */
+/* Two causal sequences with dropout of weights. */
 static void attention(struct trial *trial)
 {
     enum { HEADS = 1, WIDTH = 24, C = HEADS * WIDTH, R = 6 }; /* a width that other checks have compiled */
@@ -355,7 +355,7 @@ static void loss(struct trial *trial)
     compare_gradient(trial, &function, tensor_operand(l.logits), tensor_operand(dlogits));
 }
 
-/* ---- what has a reference ---- */
+/* ---- ops with a reference ---- */
 
 static void dropout(struct trial *trial)
 {
@@ -430,7 +430,7 @@ static void unfold_forward(struct trial *trial, const void *op)
     RUN(trial, clf__unfold_forward(u->y, u->x, u->width, u->step));
 }
 
-/* Of an odd number of rows, so that the last one that a convolution makes looks behind the end. */
+/* An odd number of rows, so that the last output row of a convolution extends beyond the end. */
 static void convolutions(struct trial *trial)
 {
     enum { R = 7, C = 19, W = 3 };
@@ -445,7 +445,7 @@ static void convolutions(struct trial *trial)
     }
 }
 
-/* The differences' own error is about 1e-5. */
+/* The error of the differences is about 1e-5. */
 const struct check selftest_gradient_checks[] = {
     {"gradients: norms", 0, CLF_PRECISION_FP32, 1e-3, norms},
     {"gradients: activations", 0, CLF_PRECISION_FP32, 1e-3, activations},

@@ -1,5 +1,5 @@
-/* Checks of a decoder layer that takes one new token a row, which few rows pass in one launch where the
- * device can. */
+/* Checks of a decoder layer for one new token per row, which runs in one launch for few rows if the device
+ * supports it. */
 #include <string.h>
 
 #include "layers/layer.h"
@@ -14,18 +14,17 @@ enum { ROWS = 3, D = 40, F = 65, HEADS = 2, KEY_WIDTH = 17, VALUE_WIDTH = 24 };
 enum { KEYS = HEADS * KEY_WIDTH, VALUES = HEADS * VALUE_WIDTH, POSITIONS = 5, MEMORY_ROWS = 11 };
 static const float score_scale = 0.25f, epsilon = 1e-5f;
 
-/* In the order of the layer: both attentions' input and output, the feed-forward's two. */
+/* In the order of the layer: input and output of both attentions, then the two of the feed-forward. */
 enum { SELF_INPUT, SELF_OUTPUT, CROSS_INPUT, CROSS_OUTPUT, UP, DOWN, PRODUCTS };
 static const int shapes[PRODUCTS][2] = {
     {2 * KEYS + VALUES, D}, {D, VALUES}, {KEYS, D}, {D, VALUES}, {F, D}, {D, F}};
 
-/* A layer with the norms after its sub-layers, and a step of rows with histories of their own, on the host.
- */
+/* A post-norm layer, and a step of rows with separate histories, on the host. */
 struct step {
     const float *weights[PRODUCTS], *biases[PRODUCTS];
     const float *gammas[3], *betas[3];
     const float *x;             /* (ROWS, D) */
-    const float *keys, *values; /* (ROWS * POSITIONS, ..), cache row by cache row */
+    const float *keys, *values; /* (ROWS * POSITIONS, ..), ordered by cache row */
     const float *memory;        /* (MEMORY_ROWS, KEYS + VALUES) */
 };
 static const int32_t cache_rows[ROWS] = {2, 0, 1}, positions[ROWS] = {0, 4, 2};
@@ -49,7 +48,7 @@ static struct step make_step(struct trial *trial)
     return step;
 }
 
-/* ---- the same in double, operation by operation ---- */
+/* ---- the layer in double precision, operation by operation ---- */
 
 static void multiply(float *y, const float *x, const struct step *step, int product,
                      enum clf__activation activation, const float *residual)
@@ -75,7 +74,7 @@ static void normalise(float *x, const float *sums, const struct step *step, int 
     }
 }
 
-/* context (ROWS, VALUES); key_rows rows of keys and values. */
+/* Computes context (ROWS, VALUES) from key_rows rows of keys and values. */
 static void attend(float *context, const float *query, const float *keys, const float *values, int sequences,
                    const int32_t *ranges, int max_queries, int max_keys)
 {
@@ -94,7 +93,7 @@ static void attend(float *context, const float *query, const float *keys, const 
     }
 }
 
-/* Each row looks at its cache row's rows up to its position, the last of them its own. */
+/* Each row attends to its cache row up to its own position. */
 static void attend_history(float *context, const float *projected, const struct step *step)
 {
     float query[ROWS * KEYS], keys[ROWS * POSITIONS * KEYS], values[ROWS * POSITIONS * VALUES];
@@ -225,8 +224,8 @@ static void place_step(struct device_step *out, struct trial *trial, const struc
     RUN(trial, clf__decoder_layers_store_addresses(&out->addresses, layer, &out->state, &out->call.memory));
 }
 
-/* In one launch where the device can, and in one an op. The step writes its own keys and values anew each
- * time. */
+/* Runs the layer in one launch if the device supports it, and with one launch per op. The step writes its
+ * keys and values again each time. */
 static void run_layer(struct trial *trial, const struct clf__layer *layer, struct device_step *device_step,
                       const struct step *step, int in_one)
 {
@@ -235,7 +234,7 @@ static void run_layer(struct trial *trial, const struct clf__layer *layer, struc
     RUN(trial, clf__decoder_layers_forward(layer, 1, &device_step->workspace, &device_step->call));
 }
 
-/* Against the formulas. */
+/* Compares with the formulas. */
 static void decoder_layer(struct trial *trial)
 {
     struct step step = make_step(trial);
@@ -253,7 +252,7 @@ static void decoder_layer(struct trial *trial)
     clf__layer_free(&layer);
 }
 
-/* One launch against the launches that it stands for: the same bits. */
+/* Compares one launch with the separate launches bit for bit. */
 static void decoder_layer_rounded(struct trial *trial)
 {
     for (int precision = CLF_PRECISION_FP16; precision <= CLF_PRECISION_INT8; precision++) {

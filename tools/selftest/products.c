@@ -1,4 +1,4 @@
-/* Checks of matrix products, of the candidates that the last one gives, and of attention. */
+/* Checks of GEMM, of top-k after the output projection, and of attention. */
 #include "ops/attention.h"
 #include "ops/cache.h"
 #include "ops/projection.h"
@@ -7,8 +7,8 @@
 #include "reference/top_k.h"
 #include "selftest/selftest.h"
 
-/* Rows of small whole numbers, with 127 and -127 among them: no precision rounds them, int8 neither, whose
- * scales come out as 1. */
+/* Makes rows of small integers that include 127 and -127: no precision rounds them, including int8, whose
+ * scales are 1. */
 static float *whole_rows(struct trial *trial, int rows, int columns)
 {
     float *values = trial_array(trial, (size_t)rows * (size_t)columns, sizeof *values);
@@ -20,7 +20,7 @@ static float *whole_rows(struct trial *trial, int rows, int columns)
     return values;
 }
 
-/* Numbers that the precision of the check does not round. */
+/* Makes numbers that the precision of the check represents exactly. */
 static float *exact_rows(struct trial *trial, int rows, int columns)
 {
     return trial->precision == CLF_PRECISION_FP32 ? trial_uniform(trial, (size_t)rows * (size_t)columns, 1.0f)
@@ -95,8 +95,8 @@ static void gradients(struct trial *trial)
     }
 }
 
-/* Candidates of the output projection: the last row has banned ids. Whole numbers make the logits exact and
- * many of them equal, which the ids must follow. */
+/* Candidates of the output projection: the last row has banned ids. Integers make the logits exact and many
+ * of them equal; ties must be ordered by id. */
 enum { PROJECTED = 9, VOCABULARY = 1300, D_MODEL = 40, CANDIDATES = 8, BANNED = 3 };
 static const int32_t banned_ids[BANNED] = {0, 77, VOCABULARY - 1};
 static const int32_t banned_offsets[PROJECTED + 1] = {[PROJECTED] = BANNED};
@@ -205,7 +205,7 @@ static void batched_products(struct trial *trial)
 enum { HEADS = 2, WIDTH = 24, COLUMNS = HEADS * WIDTH, SEQUENCES = 2 };
 static const float score_scale = 0.25f;
 
-/* Two sequences of different lengths, with or without causality, hidden keys in the second. */
+/* Two sequences of different lengths, with or without causal mask, and with masked keys in the second. */
 static void attend(struct trial *trial, const int32_t *ranges, int causal)
 {
     int rows = ranges[4] + ranges[5], keys = ranges[6] + ranges[7];
@@ -262,7 +262,7 @@ static void attention(struct trial *trial)
     attend(trial, cross, 0);
 }
 
-/* Where two sequences of few queries look: the mean of the probabilities of all heads. */
+/* Attention weights of two sequences of few queries: the mean probability over all heads. */
 static void attention_weights(struct trial *trial)
 {
     enum { ROWS = 5, KEYS = 103, MOST_QUERIES = 3, MOST_KEYS = 70 };
@@ -301,7 +301,7 @@ static void attention_weights(struct trial *trial)
     trial_compare(trial, y, expected);
 }
 
-/* Numbers that a cache of the type holds. */
+/* Makes numbers that a cache of the type represents exactly. */
 static float *cached_numbers(struct trial *trial, enum clf__type type, size_t count, float scale)
 {
     float *values = trial_uniform(trial, count, scale);
@@ -311,7 +311,7 @@ static float *cached_numbers(struct trial *trial, enum clf__type type, size_t co
     return values;
 }
 
-/* Steps of one hypothesis in cache row 1: the history through the cache against attention over all of it. */
+/* Steps of one hypothesis in cache row 1: cached attention compared with attention over the whole history. */
 static void attention_steps(struct trial *trial, enum clf__type type)
 {
     enum { STEPS = 5, CACHE_ROWS = 2 };

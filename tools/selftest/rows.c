@@ -1,4 +1,4 @@
-/* Checks of the ops that work row by row. */
+/* Checks of row-wise ops. */
 #include <string.h>
 
 #include "ops/activation.h"
@@ -21,7 +21,7 @@
 #include "selftest/selftest.h"
 
 enum { ROWS = 5 };
-/* Around vectors and work-groups. */
+/* Around vector and work-group sizes. */
 static const int widths[] = {1, 15, 17, 64, 129, 1001};
 enum { WIDTHS = sizeof widths / sizeof *widths };
 
@@ -64,7 +64,7 @@ static void log_softmax(struct trial *trial)
 
 static void norm(struct trial *trial, enum clf__norm_kind kind)
 {
-    for (int i = 1; i < WIDTHS; i++) { /* one column has no deviation */
+    for (int i = 1; i < WIDTHS; i++) { /* a single column has no deviation */
         size_t count = ROWS * (size_t)widths[i];
         float *x = trial_uniform(trial, count, 3.0f);
         float *gamma = trial_uniform(trial, (size_t)widths[i], 1.0f);
@@ -117,7 +117,7 @@ static void activations(struct trial *trial)
 static void positions(struct trial *trial)
 {
     enum { C = 65, TABLE = 9 };
-    static const int32_t at[ROWS] = {0, 8, 3, 3, TABLE}; /* the last one is outside */
+    static const int32_t at[ROWS] = {0, 8, 3, 3, TABLE}; /* the last row is outside of the table */
     float *x = trial_uniform(trial, ROWS * C, 2.0f), *table = trial_uniform(trial, TABLE * C, 1.0f);
     double expected[ROWS * C];
     for (int i = 0; i < ROWS * C; i++) {
@@ -134,7 +134,7 @@ static void positions(struct trial *trial)
 static void embedding(struct trial *trial)
 {
     enum { V = 75 };
-    static const int32_t ids[ROWS] = {0, 74, 31, 64, V}; /* the last one is no row */
+    static const int32_t ids[ROWS] = {0, 74, 31, 64, V}; /* the last id is not a row */
     for (int i = 0; i < WIDTHS; i++) {
         int columns = widths[i];
         float *matrix = trial_uniform(trial, V * (size_t)columns, 1.0f);
@@ -152,7 +152,7 @@ static void embedding(struct trial *trial)
     }
 }
 
-/* Values, ids and statistics of two rows, the second one with banned ids. */
+/* Values, ids and statistics of two rows; the second row has banned ids. */
 static void top_k(struct trial *trial)
 {
     enum { V = 4097, K = 8, BANNED = 3, R = 2 };
@@ -180,7 +180,7 @@ static void top_k(struct trial *trial)
     trial_compare_ids(trial, ids, expected_ids);
 }
 
-/* Two samples of one row and one of another, from two ranges of each. */
+/* Two samples of one row and one of another, each from two ranges. */
 static void drawing(struct trial *trial)
 {
     enum { V = 4097, R = 2, M = 2, D = 3 };
@@ -207,7 +207,7 @@ static void drawing(struct trial *trial)
     trial_compare_ids(trial, ids, expected_ids);
 }
 
-/* Two steps of one hypothesis against a sequence of two rows, and both against double. */
+/* Two steps of one hypothesis compared with a sequence of two rows, and both with double precision. */
 static void recurrent(struct trial *trial)
 {
     enum { STEPS = 2 };
@@ -239,8 +239,8 @@ static void recurrent(struct trial *trial)
     }
 }
 
-/* Two steps of one hypothesis against a sequence of two rows, and both against double; then gates over them.
- */
+/* Two steps of one hypothesis compared with a sequence of two rows, and both with double precision; then
+ * gates. */
 static void average(struct trial *trial)
 {
     enum { STEPS = 2 };

@@ -10,20 +10,22 @@
 #include "shared/progress.h"
 
 static const char help[] =
-    "Usage: clformer selftest [-d DEVICE] [--form cpu|gpu] [--gemm native|clblast]\n\n"
-    "Runs every kernel on a device, in each form it can take, and compares results with references in\n"
-    "double precision, and gradients with finite differences. Counts the checks while they run, and says\n"
-    "at the end what to do if one is wrong; then the exit status is 1.\n\n"
+    "Usage: clformer selftest [-d DEVICE] [--form cpu|gpu] [--gemm native|clblast]\n"
+    "\n"
+    "Runs every kernel on a device, in each kernel variant, and compares the results with references in\n"
+    "double precision, and gradients with finite differences. Shows its progress, and prints at the end\n"
+    "what to do about failures; the exit status is then 1.\n"
+    "\n"
     "Example:\n"
     "  $ clformer selftest -d 0\n";
 
-/* A way to compute: a form and who serves products and attention. */
+/* A setting: kernel variant, GEMM backend and attention algorithm. */
 struct setting {
     clf_gemm gemm;
     const char *gemm_word;
     clf_attention attention;
     const char *attention_word;
-    int uses; /* runs the checks that use these; -1: all */
+    int uses; /* runs checks that use these; -1: all */
 };
 static const struct setting settings[] = {
     {CLF_GEMM_NATIVE, "native", CLF_ATTENTION_FUSED, "fused", -1},
@@ -32,13 +34,14 @@ static const struct setting settings[] = {
 };
 enum { SETTINGS = sizeof settings / sizeof *settings, NATIVE_FUSED = 0, NATIVE_BATCHED, CLBLAST_BATCHED };
 
-/* How far it is, counted in checks, each in each way that it runs in. */
+/* Progress in checks, each counted in every setting in which it runs. */
 struct count {
     int done, all;
     struct progress progress;
 };
 
-/* What failed in one form: the checks that depend on the form alone, and the others by setting. */
+/* Failures in one kernel variant: of checks that depend only on the variant, and of other checks by setting.
+ */
 struct outcome {
     int is_offered;
     int ran, failed;
@@ -66,7 +69,7 @@ static void count_check(struct outcome *outcome, int index, const struct check *
     }
 }
 
-/* All checks in order, NULL after the last. */
+/* Returns check `index` of all checks, NULL after the last. */
 static const struct check *check_at(int index)
 {
     static const struct check *const parts[] = {selftest_row_checks, selftest_product_checks,
@@ -81,7 +84,7 @@ static const struct check *check_at(int index)
     return NULL;
 }
 
-/* Whether a check is run in a setting: what it does not depend on is checked in another. */
+/* Returns 1 if a check runs in a setting: a check is not repeated in settings on which it does not depend. */
 static int is_run(const struct setting *setting, const struct check *check)
 {
     int is_elsewhere = setting->uses >= 0 && (check->uses & setting->uses) == 0;
@@ -121,7 +124,7 @@ static void run_check(struct outcome *outcome, struct count *count, struct clf_d
     count_check(outcome, index, check, failed);
 }
 
-/* True where the flags leave a choice open or name it. */
+/* Returns 1 if the flags allow a setting. */
 static int is_wanted(const struct flags *flags, clf_form form, const struct setting *setting)
 {
     const struct clf_device_options *options = &flags->device_options;
@@ -130,7 +133,7 @@ static int is_wanted(const struct flags *flags, clf_form form, const struct sett
            (options->attention == CLF_ATTENTION_AUTO || options->attention == setting->attention);
 }
 
-/* The checks of one form. */
+/* Counts the checks of one kernel variant. */
 static int count_form(const struct flags *flags, clf_form form)
 {
     int all = 0;
@@ -143,7 +146,7 @@ static int count_form(const struct flags *flags, clf_form form)
     return all;
 }
 
-/* Opens the device once a setting, so that each runs as it would for a user. Returns an exit status. */
+/* Opens the device for each setting, with the options that a user would give. Returns an exit status. */
 static int run_form(struct outcome *outcome, struct count *count, const struct flags *flags, clf_form form)
 {
     for (int index = 0; index < SETTINGS && !signals_interrupted(NULL); index++) {
@@ -177,7 +180,7 @@ static int run_form(struct outcome *outcome, struct count *count, const struct f
     return EXIT_DONE;
 }
 
-/* The flags of a way to compute in which nothing failed. Returns 0 where there is none. */
+/* Writes the flags of a setting without failures. Returns 0 if there is none. */
 static int find_way(char *way, size_t size, const struct outcome *outcomes)
 {
     for (int form = CLF_FORM_CPU; form <= CLF_FORM_GPU; form++) {
@@ -204,19 +207,18 @@ static int conclude(const struct outcome *outcomes)
     int rounded = outcomes[CLF_FORM_CPU].precision_failed + outcomes[CLF_FORM_GPU].precision_failed;
     char way[128];
     if (ran == 0) {
-        printf("\nNo check was run: this device offers nothing of what was asked for.\n");
+        printf("\nNo check was run: this device supports none of the requested settings.\n");
         return EXIT_FAILED;
     }
     if (failed == 0) {
-        printf("\nAll %d checks passed: this device computes what the references say.\n", ran);
+        printf("\nAll %d checks passed: this device computes correct results.\n", ran);
         return EXIT_DONE;
     }
     printf("\n%d of %d checks failed. ", failed, ran);
     if (rounded > 0) {
-        printf(
-            "Weights of the precisions that failed cannot be used on this device: leave --precision at fp32, "
-            "or see whether they pass with `clformer selftest --instructions portable`, and give that flag "
-            "to the other verbs. ");
+        printf("Weights of the precisions that failed cannot be used on this device: leave --precision at "
+               "fp32, or run `clformer selftest --instructions portable`; if it passes, give that flag to "
+               "the other verbs. ");
     }
     if (failed == rounded) {
         printf("Everything else passed. ");
@@ -241,7 +243,7 @@ static int run(const struct flags *flags)
         return report_failure(status);
     }
     const struct clf_device_info *info = clf_device_describe(device);
-    printf("Device %d \"%s\", driver %s; it takes the %s form by itself\n\n", info->index, info->name,
+    printf("Device %d \"%s\", driver %s; its default kernel variant is %s\n\n", info->index, info->name,
            info->driver, form_word(clf__device_caps(device)->form));
     clf_device_close(device);
     struct count count = {.progress = {.shown = !flags->quiet && isatty(STDERR_FILENO)}};

@@ -9,10 +9,12 @@
 #include "text/batch.h"
 
 enum {
-    LEAST_LINES = 4,   /* that are dealt out together */
-    LETTERS_HELD = 2,  /* by a rank: while it works on one it does not wait for the next */
-    LONG_ROUNDS = 4,   /* that are left: towards the end a second letter would wait where others are idle */
-    BYTES_A_TOKEN = 4, /* until some lines were answered */
+    LEAST_LINES = 4, /* minimum number of lines per message */
+    LETTERS_HELD =
+        2, /* maximum number of unanswered messages per rank: a rank never waits for the next one */
+    LONG_ROUNDS =
+        4, /* remaining rounds: near the end, a second message would wait while other ranks are idle */
+    BYTES_A_TOKEN = 4, /* estimate until the first answers */
     PAUSE_NANOSECONDS = 200000
 };
 
@@ -51,7 +53,7 @@ void deal_free(struct deal *deal)
     *deal = (struct deal){.ranks = NULL};
 }
 
-/* Takes the letter in any case. */
+/* Frees the message in any case. */
 static clf_status send(struct deal *deal, int to, struct letter *letter)
 {
     if (letter->kind != LETTER_WORK && deal->ranks->rank > 0) {
@@ -69,7 +71,7 @@ static clf_status send_word(struct deal *deal, int to, enum letter_kind kind)
     return send(deal, to, letter);
 }
 
-/* NULL where none has come. */
+/* *out is NULL if no message has arrived. */
 static clf_status receive(struct deal *deal, struct letter **out, int *from)
 {
     void *bytes;
@@ -87,7 +89,7 @@ static void fail(struct deal *deal, const struct clf__failure *failure)
     }
 }
 
-/* Works on a batch whose lines are from `first` on in the order; *reply is its answers. */
+/* Works on a batch; `first` is the position of its first line in deal->order. *reply receives the answers. */
 static clf_status work_on(struct deal *deal, const struct batch *batch, int first, struct letter **reply)
 {
     struct answers answers;
@@ -113,7 +115,7 @@ static size_t cost_of(const struct deal *deal, int line)
     return cost;
 }
 
-/* By what was answered: it is about, for a part of the tokens may be those of lines that are worked on. */
+/* Estimates the batch cost from the answers; tokens of unfinished lines may be included. */
 static void judge_batch_cost(struct deal *deal)
 {
     int64_t tokens = deal->times(deal->user)->source_tokens;
@@ -126,7 +128,7 @@ static void judge_batch_cost(struct deal *deal)
     }
 }
 
-/* The answers are known by where the lines were in the order. */
+/* Lines are identified by their position in deal->order. */
 static clf_status keep_answers(struct deal *deal, struct letter *letter)
 {
     CLF__TRY(clf__grow(&deal->letters, deal->letter_count, &deal->letter_capacity, sizeof(struct letter *)));
@@ -143,7 +145,7 @@ static clf_status keep_answers(struct deal *deal, struct letter *letter)
     return CLF_OK;
 }
 
-/* Takes the letter in any case. */
+/* Frees or stores the message in any case. */
 static clf_status read_letter(struct deal *deal, struct letter *letter, int from)
 {
     clf_status status = CLF_OK;
@@ -176,9 +178,9 @@ static clf_status read_letters(struct deal *deal, int *has_come)
     }
 }
 
-/* Half of what everybody would get of what is left, so that all end at one time whoever is how fast; but as
- * much as fills a device, for every step of the decoder reads all weights. What does not fill all of them is
- * parted equally. Of one rank alone all. */
+/* Half of an equal share of the remaining cost, so
+ * that ranks of different speed end at the same time, but at least a full batch, because every decoder step
+ * reads all weights. If the rest does not fill all devices it is divided equally. */
 static size_t next_share(struct deal *deal)
 {
     size_t size = (size_t)deal->ranks->size;
@@ -196,7 +198,7 @@ static size_t next_share(struct deal *deal)
     return share;
 }
 
-/* The next lines for somebody. */
+/* Takes the next lines. */
 static clf_status take(struct deal *deal, struct batch *out)
 {
     int count = 0, left = deal->count - deal->next;
@@ -238,7 +240,7 @@ static int letters_to_hold(const struct deal *deal)
     return deal->left > LONG_ROUNDS * round ? LETTERS_HELD : deal->next < deal->count;
 }
 
-/* Those that have least first. */
+/* Ranks with the fewest unanswered messages first. */
 static clf_status hand_out(struct deal *deal)
 {
     for (int held = 0; held < LETTERS_HELD; held++) {
@@ -251,7 +253,7 @@ static clf_status hand_out(struct deal *deal)
     return CLF_OK;
 }
 
-/* Rank 0 takes its own share before it hands out: a line that comes alone takes no way. */
+/* Takes the share of rank 0 before sending others: a single line is then not sent to another rank. */
 static clf_status work_here(struct deal *deal)
 {
     struct batch batch;
@@ -274,7 +276,7 @@ static clf_status work_here(struct deal *deal)
 static clf_status sort(struct deal *deal)
 {
     int *costs, sorted;
-    if (deal->ranks->size == 1) { /* who works on all of them sorts them by their tokens */
+    if (deal->ranks->size == 1) { /* the translator sorts lines by their number of tokens */
         return CLF_OK;
     }
     CLF__TRY(clf__allocate(&costs, (size_t)deal->count, sizeof *costs));
@@ -318,8 +320,9 @@ clf_status deal_window(struct deal *deal, const struct window *windows)
         CLF__TRY(deal->next < deal->count ? work_here(deal) : CLF_OK);
         CLF__TRY(read_letters(deal, &has_come));
         CLF__TRY(clf__failure_again(&deal->failure));
-        if (deal->said_bye > 0) { /* it had no memory to say why */
-            return clf__fail(CLF_OUT_OF_MEMORY, "another rank has left without its answers");
+        if (deal->said_bye > 0) { /* the rank had no memory to send a reason */
+            return clf__fail(CLF_OUT_OF_MEMORY,
+                             "another rank ended without answers; it is probably out of memory");
         }
         if (signals_interrupted(NULL)) {
             return clf__fail(CLF_INTERRUPTED, "interrupted");
@@ -338,7 +341,7 @@ static clf_status attend_first(struct deal *deal)
     return has_come && deal->failure.status == CLF_OK ? hand_out(deal) : CLF_OK;
 }
 
-/* All others say that they are done. */
+/* Waits until all other ranks have sent their last message. */
 static clf_status dismiss(struct deal *deal)
 {
     int has_come;
@@ -398,7 +401,7 @@ static clf_status answer(struct deal *deal, struct letter *letter)
     return send(deal, 0, reply);
 }
 
-/* What this rank fails of, before it is told that all is over. */
+/* The status of this rank before the end message. */
 static clf_status work_until_end(struct deal *deal)
 {
     while (!deal->has_ended) {
@@ -418,7 +421,7 @@ static clf_status work_until_end(struct deal *deal)
     return CLF_OK;
 }
 
-/* Says why it fails, and waits to be told that all is over. */
+/* Sends the reason of a failure and waits for the end message. */
 static clf_status say_failure(struct deal *deal, clf_status status)
 {
     struct clf__failure failure = clf__failure_keep(status);

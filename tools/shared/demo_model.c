@@ -8,7 +8,7 @@
 
 #include "shared/command.h"
 
-/* Relative to the folder of the command: build/clformer, then PREFIX/bin/clformer. */
+/* Relative to the folder of the executable: build/clformer, then PREFIX/bin/clformer. */
 static const char *const places[] = {"../tools/models/fr-en-small", "../share/clformer/fr-en-small"};
 
 char *command_path(void)

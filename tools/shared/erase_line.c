@@ -8,6 +8,6 @@ void erase_line(void)
     static const char sequence[] = "\r\033[K";
     fflush(stderr);
     if (write(STDERR_FILENO, sequence, sizeof sequence - 1) < 0) {
-        return; /* standard error has nowhere to say so */
+        return; /* a failure of standard error cannot be reported */
     }
 }

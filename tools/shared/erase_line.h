@@ -1,8 +1,8 @@
-/* The one sequence that we send to a terminal ourselves, past terminal_guard(). */
+/* The only escape sequence that the command writes to a terminal; it bypasses terminal_guard(). */
 #ifndef CLF_TOOLS_ERASE_LINE_H
 #define CLF_TOOLS_ERASE_LINE_H
 
-/* Wipes the line that changes, on standard error. */
+/* Erases the current line of standard error. */
 void erase_line(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* The flags of the command, each said once. */
+/* The table of the command's flags. */
 #ifndef CLF_TOOLS_FLAG_TABLE_H
 #define CLF_TOOLS_FLAG_TABLE_H
 
@@ -9,7 +9,7 @@ enum flag_kind {
     FLAG_TEXT,
     FLAG_COUNT,
     FLAG_CHOICE,
-    FLAG_REAL, /* these three: numbers, each from a range of its kind */
+    FLAG_REAL, /* numbers; each kind has its own range */
     FLAG_FACTOR,
     FLAG_SHARE,
     FLAG_KINDS
@@ -18,10 +18,10 @@ enum flag_kind {
 struct flag {
     const char *name;
     char letter;
-    int takes; /* shown and accepted where the verb takes one of these; 0: everywhere */
+    int takes; /* shown and accepted by verbs with one of these; 0: by all */
     enum flag_kind kind;
-    size_t offset;       /* of the field in struct flags */
-    const char *choices; /* "a|b|c": the field gets the number; also what help calls the value */
+    size_t offset;       /* offset of the field in struct flags */
+    const char *choices; /* "a|b|c": the field gets the index; also shown as the value in help texts */
     const char *help;
 };
 

@@ -1,4 +1,4 @@
-/* Arguments, by the table of flags: one, with the same meaning in every verb. */
+/* Parses arguments by the table of flags. */
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -25,7 +25,7 @@ static int is_taken(const struct flag *flag, int takes)
     return flag->takes == 0 || (flag->takes & takes) != 0;
 }
 
-enum { HELP_COLUMN = 42, HELP_WIDTH = 100 }; /* where meanings begin, and where lines end at the latest */
+enum { HELP_COLUMN = 42, HELP_WIDTH = 100 }; /* first column of the meanings, and maximum line width */
 
 static void print_meaning(FILE *file, const char *meaning)
 {
@@ -46,8 +46,7 @@ static void print_meaning(FILE *file, const char *meaning)
     putc('\n', file);
 }
 
-/* Prints the value of a flag from a column on; a list of choices that is too long continues on the next line.
- * Returns the column after it. */
+/* Prints the value of a flag from a column on; a long list of choices is wrapped. Returns the next column. */
 static int print_value(FILE *file, int column, const char *value)
 {
     enum { INDENT = 10 };
@@ -69,7 +68,7 @@ void help_print_flag(FILE *file, char letter, const char *name, const char *valu
     const char before[] = {'-', letter, ',', '\0'};
     int width = fprintf(file, "  %3s --%s%s", letter != 0 ? before : "", name, value != NULL ? " " : "");
     width = value != NULL ? print_value(file, width, value) : width;
-    if (width >= HELP_COLUMN) { /* no room is left beside it */
+    if (width >= HELP_COLUMN) { /* too wide for the meaning */
         putc('\n', file);
         width = 0;
     }
@@ -118,13 +117,13 @@ static int parse_choice(int *out, const char *choices, const char *value)
     return 0;
 }
 
-/* Whether a flag that takes a number takes the word none, too. */
+/* Returns 1 if a numeric flag also accepts the word none. */
 static int may_be_none(const struct flag *flag)
 {
     return flag->choices != NULL && strcmp(flag->choices, "X|none") == 0;
 }
 
-/* Returns -1, or the exit status of a wrong value. */
+/* Returns -1, or the exit status for a wrong value. */
 static int set_flag(struct flags *flags, const struct flag *flag, const char *value)
 {
     char *field = (char *)flags + flag->offset;
@@ -145,8 +144,8 @@ static int set_flag(struct flags *flags, const struct flag *flag, const char *va
         if (may_be_none(flag) && strcmp(value, "none") == 0) {
             real = FLAG_NONE;
         } else if (end == value || *end != '\0' || !(real >= low && real <= high)) {
-            return report_wrong_call("--%s takes a number from %g to %g%s, not \"%s\"", flag->name, low, high,
-                                     may_be_none(flag) ? " or none" : "", value);
+            return report_wrong_call("--%s takes a number from %g to %g%s, not \"%s\"", flag->name, low,
+                                     high, may_be_none(flag) ? " or none" : "", value);
         }
         memcpy(field, &real, sizeof real);
     } else if (!parse_choice((int *)field, flag->choices, value)) {
@@ -205,7 +204,7 @@ static void set_defaults(struct flags *flags)
     };
 }
 
-/* Names the flag that is nearest to a word; train's are the keys of its recipe, too. */
+/* Suggests the flag most similar to a word; for train also keys of the recipe. */
 static int report_no_flag(const char *verb, const char *argument, int length, int takes)
 {
     struct clf__nearest nearest = clf__nearest_begin(argument, length);
@@ -226,7 +225,7 @@ static int report_no_flag(const char *verb, const char *argument, int length, in
                                    argument, verb);
 }
 
-/* One flag at argv[*index], with its value there ("--x=1") or in the next argument. */
+/* Parses the flag at argv[*index] with its value in the same argument ("--x=1") or the next one. */
 static int parse_flag(struct flags *flags, int *index, int argc, char **argv, int takes)
 {
     const char *argument = argv[*index];
@@ -249,7 +248,7 @@ static int parse_flag(struct flags *flags, int *index, int argc, char **argv, in
     return set_flag(flags, flag, value);
 }
 
-/* What is measured or written is fp32 unless it is named; a model that is used is as its folder has it. */
+/* Measuring and writing default to fp32; using a model defaults to the precision of its folder. */
 static clf_precision default_precision(int takes)
 {
     return (takes & TAKES_CONVERT) ? CLF_PRECISION_INT8
@@ -281,17 +280,18 @@ int flags_parse(struct flags *flags, int argc, char **argv, int takes, const cha
     }
     if (flags->device != NULL && flags->device[0] == '\0') {
         return report_wrong_call(
-            "--device is empty; give an index or a part of a name that `clformer devices` lists");
+            "--device is empty; give an index or a part of a name listed by `clformer devices`");
     }
     if ((takes & TAKES_MODEL) && (flags->model == NULL || flags->model[0] == '\0')) {
-        return report_wrong_call("%s needs a model: -m MODEL", argv[0]);
+        return report_wrong_call("%s requires a model; add -m MODEL", argv[0]);
     }
     return -1;
 }
 
 int flags_choice(char *word, size_t size, const char *name, int index)
 {
-    const char *choice = NULL; /* of the first flag of that name: what others have is a part of it */
+    const char *choice =
+        NULL; /* choices of the first flag with the name; other flags of the name have a subset of them */
     for (int i = 0; i < flag_table_size && choice == NULL; i++) {
         choice = strcmp(flag_table[i].name, name) == 0 ? flag_table[i].choices : NULL;
     }
@@ -325,7 +325,7 @@ static void write_value(char *text, size_t size, const struct flags *flags, cons
         snprintf(text, size, "%s", word != NULL ? word : "not given");
     } else if (flag->kind >= FLAG_REAL) {
         memcpy(&real, field, sizeof real);
-        snprintf(text, size, "%.17g", real); /* one that was not given is no number */
+        snprintf(text, size, "%.17g", real); /* NaN: not given */
     } else {
         memcpy(&number, field, sizeof number);
         snprintf(text, size, "%d", number);

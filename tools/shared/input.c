@@ -14,7 +14,7 @@ static void report(const char *path, const char *problem)
     fprintf(stderr, "clformer: %s cannot be read: %s\n", path, problem);
 }
 
-/* NULL, or why it is not read: /dev/zero and its like never end. */
+/* Returns why a file must not be read, such as an endless device (/dev/zero), or NULL. */
 static const char *find_problem(int descriptor)
 {
     struct stat about, null;
@@ -29,7 +29,7 @@ static const char *find_problem(int descriptor)
     return is_device && !is_null ? "it is a device" : NULL;
 }
 
-/* As opened without O_NONBLOCK, which was there for the opening alone. -1 with errno. */
+/* Removes O_NONBLOCK, which is needed only by open(). Returns -1 with errno on failure. */
 static int make_blocking(int descriptor)
 {
     int flags = descriptor >= 0 ? fcntl(descriptor, F_GETFL) : -1;
@@ -114,7 +114,7 @@ int input_read_all(char **text, size_t *size, const char *path, size_t most)
     char problem[64] = "";
     while (*problem == '\0' && count > 0) {
         if (*size == capacity && !grow(text, &capacity)) {
-            snprintf(problem, sizeof problem, "there is no memory left");
+            snprintf(problem, sizeof problem, "out of memory");
             break;
         }
         count = fread(*text + *size, 1, capacity - *size, file);

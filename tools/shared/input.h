@@ -1,25 +1,27 @@
-/* Opening what the user names: a file, or a pipe such as /dev/stdin and <(...), and no endless device. */
+/* Opening files and pipes that the user names (including /dev/stdin and <(...)), and refusing endless
+ * devices. */
 #ifndef CLF_TOOLS_INPUT_H
 #define CLF_TOOLS_INPUT_H
 
 #include <stddef.h>
 #include <stdio.h>
 
-/* Opens a file to read. A pipe that nobody writes to is at its end and not waited for. NULL, or -1, reported,
- * where it cannot be read. */
+/* Opens a file for reading. A pipe without a writer is at its end; opening does not wait for one. Returns
+ * NULL or -1 after reporting a failure. */
 FILE *input_open(const char *path);
 int input_open_descriptor(const char *path);
 
-/* Reads all of a file, or of standard input for "-", of at most so many bytes; the caller frees *text.
- * Returns an exit status; a failure is reported. */
+/* Reads a file, or standard input for "-", up to `most` bytes; the caller frees *text. Reports failures and
+ * returns an exit status. */
 int input_read_all(char **text, size_t *size, const char *path, size_t most);
 
-/* One line with its newline, and a NUL after it, into *text, which grows and which the caller frees: its
- * size, 0 at the end of the file or where it cannot be read, which ferror() tells, or one of these. */
+/* Reads one line, with its newline and a NUL, into *text, which grows and is freed by the caller. Returns the
+ * size, 0 at the end of the file or on an error (see ferror()), or one of these. */
 enum { INPUT_TOO_LONG = -1, INPUT_NO_MEMORY = -2 };
 long long input_read_line(char **text, size_t *capacity, FILE *file, size_t most);
 
-/* Opens a device or a pipe to write to; a pipe that nobody reads is not waited for. NULL with errno. */
+/* Opens a device or pipe for writing; does not wait for a reader of a pipe. Returns NULL with errno on
+ * failure. */
 FILE *input_open_sink(const char *path);
 
 #endif

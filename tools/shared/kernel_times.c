@@ -1,20 +1,20 @@
-/* Where the device's time went: what --verbose shows after the work. */
+/* Prints the device's times for --verbose. */
 #include <string.h>
 
 #include "shared/command.h"
 
 enum { MOST_ROWS = 20, NAME_WIDTH = 32 };
 
-/* The most that a device does of the arithmetic of a precision, a second. */
+/* Peak operations per second of the arithmetic of a precision. */
 static double arithmetic_peak(const struct clf_device_peaks *peaks, clf_precision precision)
 {
     double own = precision == CLF_PRECISION_INT8   ? peaks->int8_operations
                  : precision == CLF_PRECISION_BF16 ? peaks->bf16_operations
                                                    : 0.0;
-    return own > 0.0 ? own : peaks->fma_operations; /* without an instruction of its own it is fma, too */
+    return own > 0.0 ? own : peaks->fma_operations; /* without a special instruction, the peak of fma */
 }
 
-/* Operations and bytes a second, and the share of the peak that is nearer where the peaks are known. */
+/* Prints operations and bytes per second and, if the peaks are known, the larger share of a peak. */
 static void print_rates(const struct clf_kernel_time *time, const struct clf_device_peaks *peaks)
 {
     double operations = time->operations / time->seconds, bytes = time->bytes / time->seconds;
@@ -56,7 +56,7 @@ static void print_table(const struct clf_kernel_time *times, int count, const st
     }
     fprintf(stderr, "clformer: %.3f s on the device", total);
     if (peaks->fma_operations > 0.0) {
-        fprintf(stderr, "; it can do %.1f GFLOP/s of fma", 1e-9 * peaks->fma_operations);
+        fprintf(stderr, "; peak %.1f GFLOP/s of fma", 1e-9 * peaks->fma_operations);
     }
     if (peaks->int8_operations > 0.0) {
         fprintf(stderr, ", %.1f of int8 dot products", 1e-9 * peaks->int8_operations);
@@ -87,7 +87,7 @@ static void print_table(const struct clf_kernel_time *times, int count, const st
         discarded += times[i].discarded;
     }
     if (discarded > 0) {
-        fprintf(stderr, "clformer: the times of %lld launches are left out: they cannot be true\n",
+        fprintf(stderr, "clformer: %lld launches are excluded because the driver reported invalid times\n",
                 discarded);
     }
 }
@@ -96,7 +96,7 @@ void print_stage_times(const struct clf_stage_times *times)
 {
     fprintf(stderr, "clformer: tokenize %.3f s, encode %.3f s, decode %.3f s", times->tokenize, times->encode,
             times->decode);
-    if (times->steps > 0) { /* not when targets are given */
+    if (times->steps > 0) { /* not for forced decoding */
         fprintf(stderr, " in %lld steps of %.1f rows, search %.3f s, detokenize %.3f s",
                 (long long)times->steps, (double)times->step_rows / (double)times->steps, times->search,
                 times->detokenize);
@@ -110,12 +110,13 @@ int print_kernel_times(struct clf_device *device, int status)
     static const struct clf_device_peaks unknown = {.fma_operations = 0.0};
     const struct clf_device_peaks *peaks = &unknown;
     if (signals_interrupted(NULL)) {
-        return status; /* who stops the work does not want to wait for a measurement */
+        return status; /* do not delay an interrupted command by a measurement */
     }
     clf_status done = clf_device_profile(device, &times, &count);
     if (done == CLF_OK && count > 0) {
         if (clf_device_measure_peaks(device, &peaks) != CLF_OK) {
-            fprintf(stderr, "clformer: the device's peaks, for the last column: %s\n", clf_last_error());
+            fprintf(stderr, "clformer: cannot measure the device's peaks (last column): %s\n",
+                    clf_last_error());
             peaks = &unknown;
         }
     }
@@ -135,7 +136,7 @@ int print_all_kernel_times(const struct setup *setup, int status)
             count > 0) {
             fprintf(stderr, "clformer: device %d \"%s\":\n", info->index, info->name);
             print_kernel_times(setup->devices[i], status);
-        } /* one that failed on the way has nothing to say */
+        }
     }
     return setup->count == 1 ? print_kernel_times(setup->device, status) : status;
 }

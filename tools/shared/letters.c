@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 
-/* How a line stands in a letter. */
+/* A line in a message. */
 struct packed_line {
     long long number;
     size_t sizes[BATCH_SIDES];
@@ -35,7 +35,7 @@ clf_status answers_begin(struct answers *out, int capacity)
     *out = (struct answers){.count = 0};
     CLF__TRY(clf__allocate(&out->items, capacity > 0 ? (size_t)capacity : 1, sizeof *out->items));
     out->file = open_memstream(&out->bytes, &out->size);
-    return out->file != NULL ? CLF_OK : clf__fail(CLF_OUT_OF_MEMORY, "no memory left for results");
+    return out->file != NULL ? CLF_OK : clf__fail(CLF_OUT_OF_MEMORY, "out of memory for results");
 }
 
 clf_status answers_add(struct answers *answers, clf_status status, const char *problem, struct line_cut cut)
@@ -51,7 +51,7 @@ clf_status answers_add(struct answers *answers, clf_status status, const char *p
         failed |= fflush(answers->file) != 0;
     }
     answers->used = answers->size;
-    return !failed ? CLF_OK : clf__fail(CLF_OUT_OF_MEMORY, "no memory left for results");
+    return !failed ? CLF_OK : clf__fail(CLF_OUT_OF_MEMORY, "out of memory for results");
 }
 
 void answers_free(struct answers *answers)
@@ -64,7 +64,7 @@ void answers_free(struct answers *answers)
     *answers = (struct answers){.count = 0};
 }
 
-/* A letter with so many bytes behind its head. */
+/* Allocates a message with `size` bytes of payload. */
 static clf_status make(struct letter **out, enum letter_kind kind, size_t size)
 {
     char *bytes;

@@ -12,7 +12,7 @@
 #include "shared/input.h"
 #include "shared/progress.h"
 
-/* What is asked for at a time, and what a program that does not wait for answers writes at a time. */
+/* bytes per read, and a typical block of a writer that does not wait for answers */
 enum { READ_BYTES = 1 << 16, BLOCK_BYTES = 4096 };
 #define BLOCK_SECONDS 2e-3
 
@@ -22,7 +22,7 @@ static int grow(void *pointer, size_t count, size_t size)
     memcpy(&old, pointer, sizeof old);
     grown = realloc(old, count * size);
     if (grown == NULL) {
-        fprintf(stderr, "clformer: no memory left for the input lines\n");
+        fprintf(stderr, "clformer: out of memory for the input lines\n");
         return EXIT_FAILED;
     }
     memcpy(pointer, &grown, sizeof grown);
@@ -83,16 +83,16 @@ void line_reader_close(struct line_reader *reader)
     *reader = (struct line_reader){.descriptor = -1};
 }
 
-/* Whether something can be read at once, or can within so many milliseconds; -1: waits for it. A descriptor
- * that cannot be read says so when it is. */
+/* Returns 1 if data can be read now or within `milliseconds` (-1: no limit). Read errors count as data and
+ * are reported by the read. */
 static int has_arrived(const struct line_reader *reader, int milliseconds)
 {
     struct pollfd input = {.fd = reader->descriptor, .events = POLLIN};
     return poll(&input, 1, milliseconds) > 0;
 }
 
-/* Room to read into. What is kept begins at the buffer's first byte; of a line that is too long, one byte
- * more than is used, so that it is known. */
+/* Makes space to read into: moves kept bytes to the start of the buffer, and of a line that is too long keeps
+ * one byte more than the limit, as a mark. */
 static int make_room(struct line_reader *reader)
 {
     size_t held = reader->filled - reader->next;
@@ -116,7 +116,7 @@ static int make_room(struct line_reader *reader)
     return EXIT_DONE;
 }
 
-/* Whoever starts a verb without a pipe sees that it waits, and how to end it. */
+/* On a terminal, tells the user that the command waits for input and how to end it. */
 static void advise(struct line_reader *reader)
 {
     int waits =
@@ -127,7 +127,7 @@ static void advise(struct line_reader *reader)
     reader->has_advised = 1;
 }
 
-/* Reads on, where the buffer holds no whole line; waits until something comes. An interrupt ends the input.
+/* Reads more bytes if the buffer holds no whole line; blocks until data arrives. An interrupt ends the input.
  */
 static int fill(struct line_reader *reader)
 {
@@ -138,7 +138,7 @@ static int fill(struct line_reader *reader)
     ssize_t count;
     while ((count = read(reader->descriptor, reader->buffer + reader->filled, READ_BYTES)) < 0 &&
            (errno == EINTR || errno == EAGAIN) && !signals_interrupted(NULL)) {
-        if (errno == EAGAIN) { /* somebody made it one that does not wait */
+        if (errno == EAGAIN) { /* another process made it non-blocking */
             has_arrived(reader, -1);
         }
     }
@@ -151,7 +151,7 @@ static int fill(struct line_reader *reader)
     return EXIT_DONE;
 }
 
-/* Whether the buffer holds a whole line, up to `searched`, or what is left at the end. */
+/* Returns 1 if the buffer holds a whole line, up to `searched`, or the last bytes of the input. */
 static int has_line(struct line_reader *reader)
 {
     size_t left = reader->filled - reader->searched;
@@ -160,7 +160,7 @@ static int has_line(struct line_reader *reader)
     return newline != NULL || reader->ended;
 }
 
-/* One line into the window; sets at_end, and adds nothing where there is none. */
+/* Appends one line to the window; at the end of the input sets at_end and appends nothing. */
 static int read_line(struct window *window, struct line_reader *reader)
 {
     while (!has_line(reader)) {
@@ -184,14 +184,14 @@ static int read_line(struct window *window, struct line_reader *reader)
     if (is_cut) {
         window->size = first + clf__utf8_cut(window->bytes + first, window->size - first);
         if (!reader->quiet) {
-            fprintf(stderr, "clformer: warning: line %lld: only the first %d bytes of it were read\n",
+            fprintf(stderr, "clformer: warning: line %lld: truncated to the first %d bytes\n",
                     reader->line_number, LINE_BYTES_KEPT);
         }
     }
     return add_line(window, first);
 }
 
-/* Reads on to learn how many lines there are, not for ever, and says that the inputs differ. */
+/* Counts the remaining lines, up to a limit, and reports that the inputs have different lengths. */
 static int report_uneven(struct window *windows, struct line_reader *readers)
 {
     static const char *const more[2] = {"", "at least "};
@@ -208,13 +208,14 @@ static int report_uneven(struct window *windows, struct line_reader *readers)
         }
         goes_on[side] = !readers[side].at_end;
     }
-    fprintf(stderr, "clformer: %s has %s%lld line%s and %s has %s%lld; each line needs its other side\n",
+    fprintf(stderr,
+            "clformer: %s has %s%lld line%s and %s has %s%lld; give inputs with the same number of lines\n",
             readers[0].name, more[goes_on[0]], readers[0].line_number, readers[0].line_number == 1 ? "" : "s",
             readers[1].name, more[goes_on[1]], readers[1].line_number);
     return EXIT_FAILED;
 }
 
-/* Whether anything follows; waits to know. */
+/* Sets *out to 1 if the input has more data; blocks until this is known. */
 static int find_more(int *out, struct line_reader *reader)
 {
     while (reader->next == reader->filled && !reader->ended) {
@@ -226,10 +227,9 @@ static int find_more(int *out, struct line_reader *reader)
     return EXIT_DONE;
 }
 
-/* Sets whether each side has its next line, or its end, without waiting for whoever writes it. Lines that
- * come one by one are worked on at once, for somebody may wait for the answer. Where they come in blocks,
- * more of them are on their way: until `deadline`, which is set when it is first needed, they have their
- * time. */
+/* Sets *out to 1 if each side has a next line or its end, without blocking. Single lines are processed at
+ * once, because the writer may wait for the answer. Lines in blocks usually have more to follow: these may
+ * arrive until `deadline`, which the first call that needs it sets. */
 static int are_ready(int *out, struct line_reader *readers, int sides, size_t bytes, double *deadline)
 {
     *out = 0;
@@ -261,7 +261,7 @@ static void set_lines(struct window *window)
     }
 }
 
-/* A line from each side. */
+/* Reads one line from each side. */
 static int read_row(struct window *windows, struct line_reader *readers, int sides)
 {
     for (int side = 0; side < sides; side++) {

@@ -1,4 +1,4 @@
-/* Messages, signals, and the end of standard output. */
+/* Error messages, signals, and the state of standard output. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -9,11 +9,11 @@
 #include "base/status.h"
 #include "shared/command.h"
 
-static volatile sig_atomic_t interrupted; /* the signal that asks to stop, or 0 */
-static int is_pipe_known, ends_by_pipe;   /* the process was started with SIGPIPE not ignored */
-static int is_output_closed;              /* nobody reads standard output any more */
+static volatile sig_atomic_t interrupted; /* signal that interrupted the process, or 0 */
+static int is_pipe_known, ends_by_pipe;   /* SIGPIPE was not ignored at the start of the process */
+static int is_output_closed;              /* the reader of standard output is gone */
 
-/* A second signal ends the process at once, also one of another number. */
+/* A second signal of any number ends the process at once. */
 static void ask_to_stop(int signal_number)
 {
     if (interrupted != 0) {
@@ -29,7 +29,7 @@ void signals_catch(int asks)
     struct sigaction action = {.sa_handler = ask_to_stop,
                                .sa_flags = (int)SA_RESETHAND}; /* a second one kills */
     for (size_t i = 0; asks && i < sizeof stops / sizeof *stops; i++) {
-        struct sigaction old; /* nohup ignores one, a shell without job control another */
+        struct sigaction old; /* nohup ignores SIGHUP, a shell without job control SIGINT */
         if (sigaction(stops[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN) {
             sigaction(stops[i], &action, NULL);
         }
@@ -67,7 +67,7 @@ int signals_finish(int status)
     return status;
 }
 
-/* Said once, however many calls fail. */
+/* Printed once, even if several calls fail. */
 static int say_interrupted(const char *words)
 {
     static int is_said;
@@ -83,7 +83,7 @@ int report_interrupted(void)
     return say_interrupted("interrupted");
 }
 
-static failure_function *told_by; /* in place of standard error */
+static failure_function *told_by; /* replaces standard error */
 
 void failures_told_by(failure_function *tell)
 {
@@ -100,7 +100,7 @@ int report_failure(clf_status status)
     if (status == CLF_INTERRUPTED) {
         return say_interrupted(clf_last_error());
     }
-    if (interrupted != 0) { /* on a signal LLVM deletes the files that it is writing, and compiling fails */
+    if (interrupted != 0) { /* on a signal LLVM deletes files that it is writing, and compiling fails */
         return report_interrupted();
     }
     fprintf(stderr, "clformer: %s\n", clf_last_error());
@@ -135,7 +135,7 @@ void log_to_stderr(const struct flags *flags)
     clf_log_set(print_message, (void *)flags);
 }
 
-static int output_error; /* errno of the first write to standard output that failed */
+static int output_error; /* errno of the first failed write to standard output */
 
 int output_failed(void)
 {
@@ -145,7 +145,7 @@ int output_failed(void)
     return ferror(stdout);
 }
 
-/* True where standard output is a pipe that nobody reads any more. */
+/* Returns 1 if standard output is a pipe without a reader. */
 static int output_closed(void)
 {
     struct pollfd descriptor = {.fd = STDOUT_FILENO, .events = POLLOUT};

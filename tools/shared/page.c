@@ -52,7 +52,7 @@ int page_print_json(FILE *file, json_t *value)
     char *text = value != NULL ? json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
     json_decref(value);
     if (text == NULL) {
-        fprintf(stderr, "clformer: no memory left to write the page\n");
+        fprintf(stderr, "clformer: out of memory for the page\n");
         return EXIT_FAILED;
     }
     for (const char *c = text; *c != '\0'; c++) {
@@ -76,7 +76,7 @@ static int print_page(FILE *file, const struct page *page)
             fputs(rest, file);
             return EXIT_DONE;
         }
-        if (length == 0 || name[length + 1] != '@') { /* an @ of the page's own */
+        if (length == 0 || name[length + 1] != '@') { /* a literal @ of the page */
             fprintf(file, "%.*s@", (int)(name - rest), rest);
             rest = name + 1;
             continue;
@@ -96,13 +96,13 @@ static int report_file(const char *path)
     return EXIT_FAILED;
 }
 
-/* Prints and closes; `path` is for the message. */
+/* Prints the page and closes the file; `path` is used in messages. */
 static int print_and_close(FILE *file, const char *path, const struct page *page)
 {
     if (file == NULL) {
         return report_file(path);
     }
-    errno = 0; /* nothing but a write sets it on the way */
+    errno = 0; /* only a failed write sets it */
     int status = print_page(file, page);
     int failed = ferror(file);
     failed |= fclose(file) != 0;
@@ -112,8 +112,8 @@ static int print_and_close(FILE *file, const char *path, const struct page *page
     return status;
 }
 
-/* A page is written over nothing, an empty file or an earlier page: anything else might be the text or the
- * log that it is made of. Reports that; returns an exit status. */
+/* Overwrites only an empty file or an earlier page: any other file may be the user's text or log. Reports a
+ * failure and returns an exit status. */
 static int check_old(const char *path)
 {
     static const char start[] = "<!DOCTYPE html>";
@@ -132,12 +132,15 @@ static int check_old(const char *path)
         return report_file(path);
     }
     if (!is_free) {
-        fprintf(stderr, "clformer: %s cannot be written: it holds something else than a page\n", path);
+        fprintf(
+            stderr,
+            "clformer: %s cannot be written: it exists and is not a page; remove it or name another file\n",
+            path);
     }
     return is_free ? EXIT_DONE : EXIT_FAILED;
 }
 
-/* Flushed at once, so that the reason of a failure is still known. */
+/* Flushes at once, while the reason of a failure is known. */
 static int print_to_output(const struct page *page)
 {
     int status = print_page(stdout, page);
@@ -161,7 +164,8 @@ int page_write(const char *path, const struct page *page)
     if (status != CLF_OK) {
         return report_failure(status);
     }
-    /* Printed to a copy of the descriptor: closing that tells of a full disk, and the writer ends its own. */
+    /* Printed to a copy of the descriptor: closing the copy reports a full disk, and the writer closes its
+     * own descriptor. */
     int result = print_and_close(fdopen(dup(writer.descriptor), "w"), path, page);
     status = clf__file_writer_close(&writer, result == EXIT_DONE ? CLF_OK : CLF_INTERRUPTED);
     return result == EXIT_DONE && status != CLF_OK ? report_failure(status) : result;

@@ -8,8 +8,7 @@
 /* attend.html, bench.html and train.html, embedded by CMake. */
 extern const unsigned char attend_template[], bench_template[], train_template[];
 
-/* Prints what stands for the name (capital letters, `length` of them) between two @. Returns an exit status.
- */
+/* Prints the replacement of a name (`length` capital letters) between two @. Returns an exit status. */
 typedef int page_field(FILE *file, const void *context, const char *name, size_t length);
 
 struct page {
@@ -18,21 +17,22 @@ struct page {
     const void *context;
 };
 
-/* Writes the page to a temporary file beside `path` and renames it; what is no regular file is written
- * directly, and "-" is standard output. A file that holds anything but a page stays as it is: a failure.
- * Reports a failure; returns an exit status. */
+/* Writes the page to a temporary file next to `path` and renames it; "-" (standard output) and other
+ * non-regular files are written directly. An existing file that is not a page is not overwritten. Reports a
+ * failure and returns an exit status. */
 int page_write(const char *path, const struct page *page);
-/* Whether it could be written there, before the work that it shows. Reports a failure; returns an exit
+/* Checks before the work that page_write() can write to the path. Reports a failure and returns an exit
  * status. */
 int page_check(const char *path);
 
-/* The last part of a path and its length, without slashes: all that a page says of where things lie, which is
- * nobody else's business. */
+/* Returns the last component of a path and its length without slashes. Pages do not show whole paths, which
+ * are private. */
 const char *page_last_part(const char *path, size_t *length);
 
 /* Text for HTML. */
 void page_print_escaped(FILE *file, const char *text);
-/* JSON for a script element, in which "<" may begin the end. Takes the value; NULL is a failure, reported. */
+/* Prints JSON for a script element, with "<" escaped because it could end the element. Takes ownership of the
+ * value; NULL is a reported failure. */
 int page_print_json(FILE *file, json_t *value);
 
 #endif

@@ -1,18 +1,18 @@
-/* A progress line on a terminal, nothing in a pipe. */
+/* Progress line on a terminal; prints nothing into a pipe. */
 #ifndef CLF_TOOLS_PROGRESS_H
 #define CLF_TOOLS_PROGRESS_H
 
 struct progress {
-    int shown;                      /* stderr is a terminal and not --quiet */
+    int shown;                      /* stderr is a terminal, and not --quiet */
     double start, last;             /* seconds */
-    unsigned long long total_bytes; /* of the input, 0 where unknown */
+    unsigned long long total_bytes; /* size of the input, 0 if unknown */
 };
 
-/* `input` is the descriptor that the lines come from. */
+/* `input` is the descriptor from which lines are read. */
 void progress_begin(struct progress *progress, int quiet, int input);
-/* After some lines: rate, and the time left where the input's size is known. */
+/* Updates the line after some input lines: the rate and, if the input's size is known, the remaining time. */
 void progress_update(struct progress *progress, long long lines, unsigned long long bytes);
-/* Wipes the line, so that something else can be printed there. */
+/* Erases the line, so that other output can be printed. */
 void progress_clear(const struct progress *progress);
 
 double seconds_now(void);

@@ -10,7 +10,7 @@
 #include "cluster/compare.h"
 #include "cluster/ranks.h"
 
-/* Not all need have failed: whoever goes on hears of it when all agree for the first time. */
+/* Ranks without the failure report it when all ranks agree for the first time. */
 static int tell_failure(clf_status status)
 {
     struct clf_ranks *ranks;
@@ -49,7 +49,8 @@ static int is_alike(const struct clf_device_info *a, const struct clf_device_inf
            strcmp(a->driver, b->driver) == 0;
 }
 
-/* The device that is `place` further than `first` among those like it, going round. */
+/* Returns the device at `place` among devices of the same kind as `first`, in list order and modulo their
+ * number. */
 static int find_device(const struct clf_device_list *list, const struct clf_device_info *first, int place)
 {
     int count = clf_device_list_count(list), alike = 0, index = first->index;
@@ -63,8 +64,8 @@ static int find_device(const struct clf_device_list *list, const struct clf_devi
     return index;
 }
 
-/* With --device the user said which; else ranks on one host take devices of their own while there are any of
- * the default's kind. Leaves `selector` empty where it is the default itself. */
+/* --device decides; otherwise ranks on one host use different devices of the default's kind. `selector` stays
+ * empty for the default device itself. */
 static clf_status choose_device(char *selector, size_t size, const struct flags *flags, int place)
 {
     struct clf_device_list *list;
@@ -123,7 +124,7 @@ static clf_status add_file(uint64_t *hash, const char *path)
     return status;
 }
 
-/* Of a file, or of every file of a folder, with their names. */
+/* Hashes a file, or the names and contents of all files of a folder. */
 static clf_status hash_model(uint64_t *hash, const char *path)
 {
     struct clf__names names = {.count = 0};
@@ -166,7 +167,7 @@ clf_status ranks_check(struct clf_ranks *ranks, const struct flags *flags, int t
     if (communicator->size == 1) {
         return CLF_OK;
     }
-    CLF__TRY(clf__ranks_compare(communicator, "the version of clformer", CLF_VERSION));
+    CLF__TRY(clf__ranks_compare(communicator, "the version of clformer", CLF_VERSION_STRING));
     CLF__TRY(flags_each(flags, takes, compare_flag, (void *)communicator));
     CLF__TRY(communicator->agree(communicator, hash_model(&hash, flags->model)));
     return clf__ranks_compare_hash(communicator, "the checksum of the model's files", hash);

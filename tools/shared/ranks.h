@@ -1,4 +1,4 @@
-/* Working as one of several ranks. */
+/* Running as one of several ranks. */
 #ifndef CLF_TOOLS_RANKS_H
 #define CLF_TOOLS_RANKS_H
 
@@ -6,27 +6,26 @@
 
 #include "shared/command.h"
 
-/* From now on until it has joined, a process that was started as one of several ranks tells no failure alone:
- * the ranks meet, and one of them says it once, or of whichever failed first. */
+/* Until ranks_join(), a process that is one of several ranks does not print failures: the ranks meet and one
+ * of them prints the first failure. */
 void ranks_tell_failures(void);
 
-/* Joins the others. All but rank 0 are quiet from now on. Returns an exit status. */
+/* Joins the other ranks. Ranks other than 0 print no more log messages. Returns an exit status. */
 int ranks_join(struct clf_ranks **ranks, struct flags *flags);
 
-/* Opens the device of this rank's place on its host, where `status`, an exit status, says that the rank is
- * ready; where a model is named, setup_open_several(). Returns EXIT_DONE where all ranks are ready and have
- * their devices. */
+/* If `status`, an exit status, is EXIT_DONE, opens the device for this rank's place on its host, or calls
+ * setup_open_several() if a model is named. Returns EXIT_DONE if all ranks succeeded. */
 int ranks_open_device(struct clf_ranks *ranks, struct setup *setup, const struct flags *flags, int status);
 
-/* Fails on all ranks where clformer's version, the content of the model's folder, or what a flag of the verb
- * says is not the same on all of them. */
+/* Fails on all ranks unless all have the same version of clformer, content of the model folder, and values of
+ * the verb's flags. */
 clf_status ranks_check(struct clf_ranks *ranks, const struct flags *flags, int takes);
 
-/* For what one process alone can do: where there are several ranks, says so, once. Returns -1, or the exit
- * status of that. */
+/* Refuses to run as several ranks: one rank prints the sentence. Returns -1 for a single rank, else an exit
+ * status. */
 int ranks_refuse(const char *sentence);
 
-/* report_failure() of what all ranks failed with: one of them says it. */
+/* Reports a failure of all ranks on one of them, as report_failure(). */
 int ranks_report(const struct clf_ranks *ranks, clf_status status);
 
 #endif

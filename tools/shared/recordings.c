@@ -13,7 +13,7 @@ static const char *const endings[RECORDINGS_ALL_FORMATS] = {"txt", "srt", "vtt",
 /* A recording. */
 struct item {
     struct clf_audio *audio;
-    char *held; /* what is not printed yet, as others come before it */
+    char *held; /* output that waits for earlier recordings */
     size_t held_size;
     double seconds; /* that are done */
     int is_done;
@@ -22,7 +22,7 @@ struct item {
 struct work {
     const struct flags *flags;
     struct item *items;
-    int next;            /* the first one that is not done: what is said of it is printed at once */
+    int next;            /* first unfinished recording; its output is printed at once */
     int prints_segments; /* as they come */
     int shows_progress;
     double start;
@@ -61,7 +61,7 @@ int recordings_interrupted(void *unused)
     return signals_interrupted(unused) || output_failed();
 }
 
-/* Prints text of a recording, or holds it until its turn comes. */
+/* Prints the text of a recording, or holds it until all earlier recordings are printed. */
 static void print(struct work *work, int index, const char *text)
 {
     struct item *item = &work->items[index];
@@ -73,7 +73,7 @@ static void print(struct work *work, int index, const char *text)
     }
     char *held = realloc(item->held, item->held_size + size + 1);
     if (held == NULL) {
-        fprintf(stderr, "clformer: no memory left\n");
+        fprintf(stderr, "clformer: out of memory\n");
         work->result = EXIT_FAILED;
         return;
     }
@@ -82,7 +82,7 @@ static void print(struct work *work, int index, const char *text)
     item->held_size += size;
 }
 
-/* Goes on to the first recording that is not done. */
+/* Advances to the first unfinished recording and prints its held output. */
 static void go_on(struct work *work)
 {
     while (work->next < work->flags->operand_count && work->items[work->next].is_done) {
@@ -115,7 +115,7 @@ static void print_segment(void *user, int index, const struct clf_segment *segme
     }
 }
 
-/* How far the first recording is that is not done, and how fast all of them are. */
+/* Shows the position in the first unfinished recording and the total speed. */
 static void show_progress(void *user, int index, double seconds, double of)
 {
     struct work *work = user;
@@ -148,7 +148,7 @@ static clf_status write_output(struct work *work, int index, int format, const c
     return status;
 }
 
-/* In each format that is asked for. */
+/* Writes the transcript in each requested format. */
 static clf_status write_outputs(struct work *work, int index, const struct clf_transcript *transcript)
 {
     int first, count = recordings_formats(&first, work->flags);
@@ -163,7 +163,7 @@ static clf_status write_outputs(struct work *work, int index, const struct clf_t
     return CLF_OK;
 }
 
-/* The library says what a caller has asked, whom nobody knows here. */
+/* Replaces the library's message about an interruption by the command's own. */
 static int report(clf_status status)
 {
     return status == CLF_INTERRUPTED ? report_interrupted() : report_failure(status);
@@ -211,7 +211,7 @@ int recordings_transcribe(struct clf_transcriber *transcriber, const struct flag
         .result = EXIT_DONE,
     };
     if (work.items == NULL) {
-        fprintf(stderr, "clformer: no memory left\n");
+        fprintf(stderr, "clformer: out of memory\n");
         return EXIT_FAILED;
     }
     struct clf_recordings recordings;

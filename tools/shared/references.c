@@ -10,9 +10,7 @@
 
 enum { LINES, REFERENCES, SIDES };
 
-/* The lines of a window as strings, which stand in one block after their addresses; NULL where memory ran
- * out.
- */
+/* Returns the lines of a window as an array of strings in a single allocation; NULL if out of memory. */
 static char **strings_of(const struct window *window)
 {
     size_t addresses = (size_t)window->count * sizeof(char *);
@@ -28,8 +26,8 @@ static char **strings_of(const struct window *window)
     return strings;
 }
 
-/* Strings end at a NUL byte: a line that holds one cannot be taken. What is not UTF-8 the library refuses,
- * but only here it is known in which file it is. */
+/* A string ends at a NUL byte, so a line must not hold one. The library rejects text that is not UTF-8 but
+ * does not know the file name. */
 static int check_lines(const struct window *window, const char *name)
 {
     clf_status status = CLF_OK;
@@ -49,7 +47,7 @@ static int compare_windows(const struct window *windows, const struct flags *fla
     char **lines = strings_of(&windows[LINES]), **references = strings_of(&windows[REFERENCES]);
     int status = EXIT_FAILED;
     if (lines == NULL || references == NULL) {
-        fprintf(stderr, "clformer: no memory left for the lines\n");
+        fprintf(stderr, "clformer: out of memory for the lines\n");
     } else {
         status = compare((const char *const *)lines, (const char *const *)references, windows->count, flags);
     }
@@ -72,7 +70,7 @@ int with_references(const struct flags *flags, compare_lines *compare)
         status = check_lines(&windows[side], readers[side].name);
     }
     if (status == EXIT_DONE && windows->count == 0) {
-        fprintf(stderr, "clformer: %s and standard input hold no line\n", path);
+        fprintf(stderr, "clformer: %s and standard input hold no lines\n", path);
         status = EXIT_FAILED;
     }
     if (status == EXIT_DONE) {

@@ -29,7 +29,7 @@ json_t *result_text(const char *text, size_t size)
 
 json_t *result_append(json_t *array, json_t *value)
 {
-    if (json_array_append_new(array, value) != 0) { /* takes the value in any case */
+    if (json_array_append_new(array, value) != 0) { /* takes ownership of the value in any case */
         json_decref(array);
         return NULL;
     }
@@ -72,7 +72,7 @@ json_t *result_remarks(json_t *object, int cut_from, const char *problem)
 clf_status result_write(FILE *file, json_t *object)
 {
     if (object == NULL) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "no memory left to write a result as JSON");
+        return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for a result as JSON");
     }
     json_dumpf(object, file, JSON_COMPACT | JSON_REAL_PRECISION(9));
     putc('\n', file);

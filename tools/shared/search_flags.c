@@ -1,4 +1,4 @@
-/* From flags to the options of a search. */
+/* Converts flags to search options. */
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -8,8 +8,8 @@
 #include "config/config.h"
 #include "shared/command.h"
 
-/* An id in digits, or else a target piece; "none" gives -1. Digits are never a piece, so that an id means the
- * same with every vocabulary. Returns -1, or the exit status of a wrong value. */
+/* Finds an id given in digits, else a target token; "none" gives -1. Digits are never a token, so that an id
+ * means the same with every vocabulary. Returns -1, or the exit status for a wrong value. */
 static int find_token(int32_t *out, const struct clf_model *model, const char *flag, const char *token)
 {
     if (strcmp(token, "none") == 0) {
@@ -26,8 +26,8 @@ static int find_token(int32_t *out, const struct clf_model *model, const char *f
         id = clf_target_id(model, token);
     }
     if (id < 0 || clf_target_piece(model, id) == NULL) {
-        return report_wrong_call("--%s: \"%s\" is neither a piece nor an id of the model's target vocabulary",
-                                 flag, token);
+        return report_wrong_call("--%s: \"%s\" is not a token or id of the model's target vocabulary", flag,
+                                 token);
     }
     *out = id;
     return -1;
@@ -63,8 +63,8 @@ static int parse_decay(struct clf_translate_options *options, const char *value)
     double factor = is_pair ? strtod(comma + 1, &end) : 0.0;
     if (!is_pair || end == comma + 1 || *end != '\0' ||
         !(factor >= CLF__LEAST_DECAY && factor <= CLF__MOST_DECAY)) {
-        return report_wrong_call("--length-decay takes a number of tokens and a factor from %g to %g with a "
-                                 "comma between, such as 20,1.05, not \"%s\"",
+        return report_wrong_call("--length-decay takes a number of tokens and a factor from %g to %g "
+                                 "separated by a comma, such as 20,1.05, not \"%s\"",
                                  CLF__LEAST_DECAY, CLF__MOST_DECAY, value);
     }
     options->length_decay_start = (int)start;
@@ -86,7 +86,7 @@ static void override_real(double *value, double given)
     }
 }
 
-/* Returns -1, or the exit status of a call that makes no sense. */
+/* Returns -1, or the exit status for contradictory flags. */
 static int apply_sampling(struct clf_translate_options *options, const struct flags *flags)
 {
     if (flags->sample && flags->no_sample) {
@@ -111,11 +111,12 @@ static int apply_sampling(struct clf_translate_options *options, const struct fl
     }
     override(&options->top_k, flags->top_k);
     options->seed = flags->seed >= 0 ? (uint64_t)flags->seed : options->seed;
-    return given != NULL && !options->sample ? report_wrong_call("--%s is for sampling: add --sample", given)
-                                             : -1;
+    return given != NULL && !options->sample
+               ? report_wrong_call("--%s applies to sampling only; add --sample", given)
+               : -1;
 }
 
-/* Returns -1, or the exit status of flags that do not go with --stream. */
+/* Returns -1, or the exit status for flags that cannot be combined with --stream. */
 static int check_streamed(const struct flags *flags)
 {
     const struct clf_translate_options *options = &flags->translate;
@@ -134,7 +135,8 @@ static int check_streamed(const struct flags *flags)
                                     : -1;
 }
 
-/* Finds the tokens that flags name. Returns -1, or the exit status where one is not the model's. */
+/* Finds the tokens that flags name. Returns -1, or the exit status for a token that the model does not have.
+ */
 static int apply_tokens(struct clf_translate_options *options, const struct flags *flags,
                         const struct clf_model *model)
 {
@@ -168,7 +170,7 @@ int flags_apply(struct flags *flags, const struct clf_model *model)
     override(&options->beam_groups, flags->beam_groups);
     override_real(&options->diversity_penalty, flags->diversity_penalty);
     if (!isnan(flags->diversity_penalty) && options->beam_groups < 2) {
-        return report_wrong_call("--diversity-penalty is for groups of beams: add --beam-groups");
+        return report_wrong_call("--diversity-penalty applies to beam groups only; add --beam-groups");
     }
     override(&options->n_best, flags->n_best);
     override(&options->alternatives, flags->alternatives);
@@ -200,7 +202,7 @@ int flags_apply(struct flags *flags, const struct clf_model *model)
     options->pieces = flags->pieces;
     options->split_sentences = flags->split_sentences;
     options->replace_unknown = flags->replace_unknown;
-    if (flags->alignments) { /* the last layer but one aligns best (Garg et al. 2019) */
+    if (flags->alignments) { /* the second-to-last layer aligns best (Garg et al. 2019) */
         int layers = clf_model_describe(model)->decoder_layers;
         options->alignment_layer =
             flags->alignment_layer >= 0 ? flags->alignment_layer : layers - (layers > 1);

@@ -1,4 +1,4 @@
-/* From flags to devices, and models on them. */
+/* Opens devices and loads models according to flags. */
 #include <stdlib.h>
 
 #include "base/status.h"
@@ -40,7 +40,7 @@ int setup_open(struct setup *setup, const struct flags *flags)
         status = clf_model_load(&setup->model, setup->device, flags->model, &flags->model_options);
     }
     if (status == CLF_OK) {
-        status = clf_device_profile_reset(setup->device); /* the work's times, not the loading's */
+        status = clf_device_profile_reset(setup->device); /* excludes loading from the times */
     }
     if (status != CLF_OK) {
         setup_close(setup);
@@ -53,7 +53,7 @@ static clf_status load_models(struct setup *setup, const struct flags *flags)
 {
     setup->models = calloc((size_t)setup->count, sizeof(struct clf_model *));
     if (setup->models == NULL) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "no memory left for %d models", setup->count);
+        return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for %d models", setup->count);
     }
     CLF__TRY(
         clf_models_load(setup->models, setup->devices, setup->count, flags->model, &flags->model_options));
@@ -62,7 +62,7 @@ static clf_status load_models(struct setup *setup, const struct flags *flags)
             setup->device = setup->devices[i];
             setup->model = setup->models[i];
             clf_status status = clf_device_profile_reset(setup->device);
-            CLF__TRY(setup->count == 1 ? status : CLF_OK); /* of several the others go on */
+            CLF__TRY(setup->count == 1 ? status : CLF_OK); /* other devices continue without this one */
         }
     }
     return CLF_OK;

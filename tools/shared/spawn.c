@@ -17,7 +17,7 @@
 
 enum { INPUT, OUTPUT, ERRORS, PIPES, READ_END = 0, WRITE_END = 1 };
 
-/* Lines that come in pieces. */
+/* A buffer for incomplete lines. */
 struct line_buffer {
     char *bytes;
     size_t size, capacity;
@@ -36,7 +36,7 @@ static int close_pipes(int pipes[PIPES][2])
     return -1;
 }
 
-/* In the child: only calls that are safe after fork(). */
+/* Runs in the child: only calls that are safe after fork(). */
 static void become(const struct spawn *spawn, int pipes[PIPES][2])
 {
     dup2(pipes[INPUT][READ_END], STDIN_FILENO);
@@ -61,7 +61,7 @@ static pid_t start(const struct spawn *spawn, int pipes[PIPES][2])
     }
     const char *equals = spawn->environment != NULL ? strchr(spawn->environment, '=') : NULL;
     char name[64] = "";
-    if (equals != NULL) { /* set around the fork: this process has one thread that reads it */
+    if (equals != NULL) { /* set before the fork; no other thread of this process reads it */
         snprintf(name, sizeof name, "%.*s", (int)(equals - spawn->environment), spawn->environment);
     }
     char *old = *name != '\0' && getenv(name) != NULL ? strdup(getenv(name)) : NULL;
@@ -99,7 +99,7 @@ static void keep_error(void *user, char *line)
     snprintf(end->last_error, sizeof end->last_error, "%s", line);
 }
 
-/* Takes what can be read now; hands over whole lines. Returns 0 at the end of the pipe. */
+/* Reads available data and passes on whole lines. Returns 0 at the end of the pipe. */
 static int take(struct line_buffer *buffer, int descriptor, spawn_line *function, void *user)
 {
     if (buffer->capacity - buffer->size < 4096) {
@@ -115,7 +115,7 @@ static int take(struct line_buffer *buffer, int descriptor, spawn_line *function
         return 1;
     }
     buffer->size += count > 0 ? (size_t)count : 0;
-    if (count <= 0 && buffer->size > 0) { /* a last line without its newline */
+    if (count <= 0 && buffer->size > 0) { /* a last line without a newline */
         buffer->bytes[buffer->size++] = '\n';
     }
     char *first = buffer->bytes, *newline;
@@ -131,7 +131,7 @@ static int take(struct line_buffer *buffer, int descriptor, spawn_line *function
     return count > 0;
 }
 
-/* Reads both outputs until they end; ends the process where it takes too long or the user asks to stop. */
+/* Reads both outputs until their end; stops the process after the time limit or on an interrupt. */
 static void follow(const struct spawn *spawn, struct spawn_end *end, pid_t child, int pipes[PIPES][2])
 {
     struct line_buffer buffers[PIPES] = {{NULL, 0, 0}};
@@ -152,7 +152,8 @@ static void follow(const struct spawn *spawn, struct spawn_end *end, pid_t child
         if ((over > 0 || signals_interrupted(NULL)) && asked == 0) {
             kill(child, SIGTERM);
             asked = 1;
-        } else if (over > 3 && asked == 1) { /* a driver that compiles hears no signal of ours */
+        } else if (over > 3 &&
+                   asked == 1) { /* a driver that is compiling does not react to the first signal */
             kill(child, SIGKILL);
             asked = 2;
         }
@@ -175,7 +176,7 @@ int spawn_run(const struct spawn *spawn, struct spawn_end *end)
     for (size_t size = spawn->input != NULL ? strlen(spawn->input) : 0, done = 0; done < size;) {
         ssize_t count = write(pipes[INPUT][WRITE_END], spawn->input + done, size - done);
         if (count <= 0 && errno != EINTR) {
-            break; /* it ended before it read */
+            break; /* the process ended before it read everything */
         }
         done += count > 0 ? (size_t)count : 0;
     }

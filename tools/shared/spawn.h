@@ -1,33 +1,33 @@
-/* Running another process and reading what it prints, line by line. */
+/* Runs another process and reads its output line by line. */
 #ifndef CLF_TOOLS_SPAWN_H
 #define CLF_TOOLS_SPAWN_H
 
 #include <stddef.h>
 
-/* Receives each line of standard output, without its newline; may change it. */
+/* Receives each line of standard output without its newline; may modify it. */
 typedef void spawn_line(void *user, char *line);
 
 struct spawn {
-    char *const *arguments;  /* of execv(), the program's path first */
-    const char *input;       /* for standard input; NULL: none */
-    const char *environment; /* "NAME=value", one more; or NULL */
-    double seconds;          /* it is ended after so long */
-    spawn_line *line;        /* NULL: its output is dropped */
+    char *const *arguments;  /* arguments of execv(), starting with the path of the program */
+    const char *input;       /* text for standard input; NULL: none */
+    const char *environment; /* an additional "NAME=value", or NULL */
+    double seconds;          /* time limit */
+    spawn_line *line;        /* NULL: discard the output */
     void *user;
 };
 
 /* How a process ended. */
 struct spawn_end {
-    int status;           /* its exit status; -1 where it did not end by itself */
+    int status;           /* exit status; -1 if the process did not exit by itself */
     int signal;           /* that ended it, or 0 */
-    int timed_out;        /* it took longer than it may and was ended */
+    int timed_out;        /* stopped after the time limit */
     double seconds;       /* from start to end */
     long long peak_bytes; /* of memory */
-    char last_error[512]; /* the last line that it wrote to standard error, without "clformer: " */
+    char last_error[512]; /* the last line of standard error, without "clformer: " */
 };
 
-/* Runs a process to its end, or until the user interrupts. Returns an exit status: EXIT_FAILED, reported,
- * where it could not be started. */
+/* Runs a process to its end or until the user interrupts. Returns EXIT_FAILED, after reporting it, if the
+ * process could not be started. */
 int spawn_run(const struct spawn *spawn, struct spawn_end *end);
 
 #endif

@@ -1,5 +1,5 @@
-/* Streams of our own in place of stderr and stdout: glibc documents both as variables that may be set. Other
- * C libraries have no such thing; what the library says of a model's files is clean there too. */
+/* Replaces stderr and stdout by other streams, which glibc documents as possible. Other C libraries do not
+ * support this; there, log messages are escaped by the library. */
 #define _GNU_SOURCE /* fopencookie() */
 #include "shared/terminal_guard.h"
 
@@ -13,11 +13,11 @@
 #include "base/utf8.h"
 #include "base/visible.h"
 
-enum { CHUNK = 1024, MOST_KEPT = 3, LONGEST = 6 /* bytes that one becomes, at most */ };
+enum { CHUNK = 1024, MOST_KEPT = 3, LONGEST = 6 /* maximum size of an escaped byte */ };
 
 struct guard {
     int descriptor;
-    char kept[MOST_KEPT]; /* the beginning of a character whose end is still to come */
+    char kept[MOST_KEPT]; /* beginning of an incomplete character */
     size_t kept_size;
 };
 
@@ -55,7 +55,7 @@ static ssize_t write_visible(void *cookie, const char *bytes, size_t size)
     for (size_t done = 0; done < size;) {
         size_t chunk = size - done < CHUNK ? size - done : CHUNK;
         if (!write_chunk(cookie, bytes + done, chunk)) {
-            return 0; /* fopencookie()'s way to say that it failed */
+            return 0; /* error return of a fopencookie() write function */
         }
         done += chunk;
     }
@@ -67,7 +67,7 @@ static int begins_with(const char *bytes, size_t size, const char *start)
     return size >= strlen(start) && memcmp(bytes, start, strlen(start)) == 0;
 }
 
-/* libmpg123, which libsndfile uses, prints messages without the file's name. The decoder reports the same
+/* libmpg123, used by libsndfile, prints messages without the file's name; the decoder reports the same
  * problems with the name. */
 static int is_of_mpg123(const char *bytes, size_t size)
 {

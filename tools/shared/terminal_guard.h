@@ -1,10 +1,10 @@
-/* A terminal obeys what it is sent, and model files choose much of that: names, pieces, texts. */
+/* Escapes control characters in terminal output: names, tokens and texts come from model files, and a
+ * terminal would execute them. */
 #ifndef CLF_TOOLS_TERMINAL_GUARD_H
 #define CLF_TOOLS_TERMINAL_GUARD_H
 
-/* From now on whatever is printed on standard error, and on standard output where that is a terminal, goes
- * through clf__visible(). A pipe or a file gets the bytes of standard output as they are. Returns 0, with
- * errno, where that cannot be had. */
+/* Escapes everything printed on standard error, and on standard output if that is a terminal, by
+ * clf__visible(). Standard output to a pipe or file is unchanged. Returns 0, with errno, on failure. */
 int terminal_guard(void);
 
 #endif

@@ -5,13 +5,14 @@
 
 static const char help[] =
     "Usage: clformer train [--preset NAME] --train FILE [FILE] [--valid FILE [FILE]] -o FOLDER [FLAGS]\n"
-    "       clformer train --log FILE --html FILE\n\n"
-    "Trains a model from parallel text: two files with one sentence a line, or one file with a tab\n"
-    "between source and target. FOLDER becomes a model that translate takes: config.json,\n"
-    "model.safetensors, the tokenizer's files; recipe.json beside them holds every choice made, and\n"
-    "checkpoints/ what the run needs to go on. A run that was stopped, whatever stopped it, goes on from\n"
-    "its last checkpoint when the same command is given again; Ctrl-C saves one first. Whatever you do\n"
-    "not choose is as the preset's authors had it.\n\n"
+    "       clformer train --log FILE --html FILE\n"
+    "\n"
+    "Trains a model from parallel text: two files with one sentence per line, or one file with a tab\n"
+    "between source and target. FOLDER becomes a model for translate: config.json, model.safetensors and\n"
+    "the tokenizer's files, with all options in recipe.json and the state of the run in checkpoints/. The\n"
+    "same command resumes an interrupted run from its last checkpoint; Ctrl-C saves a checkpoint first.\n"
+    "Options that are not given have the values of the preset.\n"
+    "\n"
     "Example:\n"
     "  $ clformer train --preset paper --train train.en train.de --valid valid.en valid.de -o model\n"
     "  $ clformer translate -m model < test.en\n"
@@ -22,11 +23,12 @@ static const char help[] =
     "        --vocabulary 4000 --batch-tokens 1024 --learning-rate 0.002 --warm-up 200 \\\n"
     "        --config dropout=0 -o model\n"
     "  $ clformer train --from model --train more.tsv --valid valid.tsv -o tuned\n"
-    "  $ clformer train --recipe model/recipe.json --seed 2 -o model2\n\n"
-    "A log holds one JSON object for each update, with update, loss, learning_rate and the like; a\n"
-    "validation adds one that repeats its update and has the key \"validation\". --json prints the same\n"
-    "lines. The second form makes the page from the log alone, later or while the run goes on;\n"
-    "`clformer curves` draws several logs over each other.\n";
+    "  $ clformer train --recipe model/recipe.json --seed 2 -o model2\n"
+    "\n"
+    "A log holds one JSON object per update, with update, loss, learning_rate and others; a validation\n"
+    "adds an object with the same update and the key \"validation\". --json prints the same lines. The\n"
+    "second form writes the page from a log, also while the run continues; `clformer curves` compares\n"
+    "several logs.\n";
 
 static void print_keys(FILE *file)
 {
@@ -40,7 +42,7 @@ static void print_keys(FILE *file)
     }
 }
 
-/* The caller frees it; NULL where memory ran out. */
+/* Returns the help text, which the caller frees; NULL if out of memory. */
 static char *make_help(void)
 {
     char *text = NULL;
@@ -71,7 +73,7 @@ static const struct clf_recipe_key *find_key(const char *argument)
     return NULL;
 }
 
-/* How many words the key can take: "FILE [FILE]" is two of which one must be there. */
+/* Returns the maximum number of words of a key: "FILE [FILE]" is one or two. */
 static int most_words(const struct clf_recipe_key *key)
 {
     int count = 0;
@@ -81,15 +83,15 @@ static int most_words(const struct clf_recipe_key *key)
     return count;
 }
 
-/* What looks like a flag is one, where a file or a folder should be named: ./-x or --train=-x names it. */
+/* A word that looks like a flag is a flag, even where a path is expected: ./-x or --train=-x names a file. */
 static int is_flag(const struct clf_recipe_key *key, const char *word)
 {
     int names_file = strncmp(key->value, "FILE", 4) == 0 || strcmp(key->value, "FOLDER") == 0;
     return names_file && word[0] == '-' && word[1] != '\0';
 }
 
-/* The words of the key at argv[*index], which then stands at the last of them. Returns -1, or the exit status
- * of a wrong call. */
+/* Sets the key at argv[*index] from its words and advances *index to the last of them. Returns -1, or the
+ * exit status for a wrong call. */
 static int set_key(struct clf_recipe *recipe, const struct clf_recipe_key *key, int *index, int argc,
                    char **argv)
 {
@@ -114,7 +116,7 @@ static int set_key(struct clf_recipe *recipe, const struct clf_recipe_key *key, 
     return status == CLF_OK ? -1 : report_failure(status);
 }
 
-/* Takes the recipe's flags, and leaves the others in `rest`. */
+/* Parses the recipe's flags and copies the others to `rest`. */
 static int take_keys(struct clf_recipe *recipe, int argc, char **argv, char **rest, int *rest_count)
 {
     int only_operands = 0;
@@ -134,7 +136,7 @@ static int take_keys(struct clf_recipe *recipe, int argc, char **argv, char **re
     return -1;
 }
 
-/* As clf_recipe_set() has it for the recipe's. */
+/* Checks the command's own flags as clf_recipe_set() checks the recipe's. */
 static int check_values(const struct flags *flags)
 {
     const struct {
@@ -155,7 +157,7 @@ static int parse(struct flags *flags, struct clf_recipe *recipe, int *chooses, i
     int status = take_keys(recipe, argc, argv, rest, &rest_count);
     char *text = status < 0 ? make_help() : NULL;
     if (status < 0 && text == NULL) {
-        fprintf(stderr, "clformer: no memory left\n");
+        fprintf(stderr, "clformer: out of memory\n");
         return EXIT_FAILED;
     }
     if (status < 0) {
@@ -177,14 +179,14 @@ static int parse(struct flags *flags, struct clf_recipe *recipe, int *chooses, i
     if (loaded != CLF_OK) {
         return report_failure(loaded);
     }
-    return take_keys(recipe, argc, argv, rest, &rest_count); /* again: flags are stronger than the file */
+    return take_keys(recipe, argc, argv, rest, &rest_count); /* again: flags override the file */
 }
 
 int train_arguments(struct flags *flags, struct clf_recipe *recipe, int *chooses, int argc, char **argv)
 {
     char **rest = malloc((size_t)argc * sizeof *rest);
     if (rest == NULL) {
-        fprintf(stderr, "clformer: no memory left\n");
+        fprintf(stderr, "clformer: out of memory\n");
         return EXIT_FAILED;
     }
     int status = parse(flags, recipe, chooses, argc, argv, rest);

@@ -1,4 +1,4 @@
-/* The flags of `clformer train`: those of the recipe's table, and the command's own. */
+/* The flags of `clformer train`: the keys of the recipe and the command's own flags. */
 #ifndef CLF_TOOLS_TRAIN_ARGUMENTS_H
 #define CLF_TOOLS_TRAIN_ARGUMENTS_H
 
@@ -6,8 +6,8 @@
 
 #include "shared/command.h"
 
-/* Parses the arguments: the recipe of --recipe, then the flags over it; *chooses says whether there was any
- * of these. Returns -1 to go on, or the exit status to end with, as flags_parse(). */
+/* Parses the arguments: the file of --recipe, overridden by flags. *chooses is 1 if any option was set.
+ * Returns -1 to continue, or an exit status as flags_parse(). */
 int train_arguments(struct flags *flags, struct clf_recipe *recipe, int *chooses, int argc, char **argv);
 
 #endif

@@ -6,11 +6,13 @@
 #include "train/page.h"
 
 static const char help[] =
-    "Usage: clformer curves LOG... -o FILE.html\n\n"
-    "Writes one HTML page with the curves of the runs whose logs `clformer train --log LOG` kept: loss,\n"
-    "perplexity, BLEU, learning rate, gradient norm, and the sample translations. Several runs, of one\n"
-    "log or of several, are drawn over each other. The page needs no other file; open it in a browser. A\n"
-    "run may still be training.\n\n"
+    "Usage: clformer curves LOG... -o FILE.html\n"
+    "\n"
+    "Writes an HTML page with the curves of runs, from logs of `clformer train --log LOG`: loss,\n"
+    "perplexity, BLEU, learning rate, gradient norm, and sample translations. Several runs, from one log\n"
+    "or several, are drawn in the same charts. The page is a single file; open it in a browser. Runs may\n"
+    "still be in progress.\n"
+    "\n"
     "Example:\n"
     "  $ clformer train --train pairs.tsv --valid valid.tsv -o model --log model.log\n"
     "  $ clformer curves model.log -o model.html\n"
@@ -43,10 +45,10 @@ int verb_curves(int argc, char **argv)
     struct flags flags;
     int status = flags_parse(&flags, argc, argv, TAKES_OUTPUT, help);
     if (status < 0) {
-        status = flags_operands(&flags, 1, INT_MAX, "curves takes the logs of one or more runs");
+        status = flags_operands(&flags, 1, INT_MAX, "curves requires the logs of one or more runs");
     }
     if (status < 0 && flags.output == NULL) {
-        status = report_wrong_call("curves needs a page to write: -o FILE.html");
+        status = report_wrong_call("curves requires a page to write; add -o FILE.html");
     }
     return status >= 0 ? status : curves_write(flags.output, flags.operands, flags.operand_count);
 }

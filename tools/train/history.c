@@ -10,11 +10,12 @@
 #include "shared/command.h"
 #include "shared/input.h"
 
-/* No training writes more: an endless pipe ends here. A line holds an update, the start's recipe or a
- * validation with its samples. */
+/* Limits for endless pipes, larger than any log. A line holds an update, the start's recipe or a validation
+ * with its samples. */
 enum { MOST_LINE_BYTES = 1 << 24, MOST_BYTES = 1 << 30 };
 static const struct clf__json_limits line_limits = {MOST_LINE_BYTES, 1 << 16};
-static const size_t most_kept_values = 1 << 20; /* in the starts and validations of one log */
+static const size_t most_kept_values =
+    1 << 20; /* maximum number of values in the starts and validations of one log */
 
 static int64_t count_of(const json_t *line, const char *key)
 {
@@ -27,7 +28,7 @@ static double number_of(const json_t *line, const char *key)
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-/* Forgets the updates from `update` on: they are told again. */
+/* Removes the updates from `update` on, which are repeated by a resumed run. */
 static void go_back(struct train_history *history, int64_t update)
 {
     while (history->count > 0 && history->points[history->count - 1].update >= update) {
@@ -57,7 +58,7 @@ static int append(struct train_history *history, const struct clf_train_update *
     return 1;
 }
 
-/* What the line tells beside its update. */
+/* Adds the start or validation of a line. */
 static int add_objects(struct train_history *history, json_t *line, int64_t update, int epoch)
 {
     json_t *start = json_object_get(line, "start"), *validation = json_object_get(line, "validation");
@@ -84,7 +85,7 @@ int history_add(struct train_history *history, json_t *line, const char *place)
     const json_t *update = json_object_get(line, "update");
     if (!json_is_integer(update) || json_integer_value(update) < 1 || json_object_get(line, "loss") == NULL) {
         fprintf(stderr,
-                "clformer: %s: it has no \"update\" and \"loss\": this is no log of `clformer train`\n",
+                "clformer: %s: it has no \"update\" and \"loss\": this is not a log of `clformer train`\n",
                 place);
         return EXIT_FAILED;
     }
@@ -103,7 +104,7 @@ int history_add(struct train_history *history, json_t *line, const char *place)
     };
     go_back(history, point.update);
     if (!append(history, &point) || !add_objects(history, line, point.update, point.epoch)) {
-        fprintf(stderr, "clformer: no memory left for the curves of %s\n", history->name);
+        fprintf(stderr, "clformer: out of memory for the curves of %s\n", history->name);
         return EXIT_FAILED;
     }
     return EXIT_DONE;
@@ -120,7 +121,7 @@ int history_ends_before(const struct train_history *history, const json_t *line)
             !json_equal(json_object_get(start, "output"), json_object_get(history->start, "output")));
 }
 
-/* The runs of one log, after those of others. */
+/* The runs of one log, appended to the runs of earlier logs. */
 struct reading {
     struct train_history **runs;
     int *count, first;
@@ -128,7 +129,7 @@ struct reading {
     size_t kept_values; /* in starts and validations so far */
 };
 
-/* The run that the line belongs to; NULL where memory ran out. */
+/* Returns the run of a line, adding it if needed; NULL if out of memory. */
 static struct train_history *find_run(struct reading *reading, const json_t *line)
 {
     struct train_history *last = *reading->count > 0 ? &(*reading->runs)[*reading->count - 1] : NULL;
@@ -137,7 +138,7 @@ static struct train_history *find_run(struct reading *reading, const json_t *lin
     }
     struct train_history *runs = realloc(*reading->runs, ((size_t)*reading->count + 1) * sizeof *runs);
     if (runs == NULL) {
-        fprintf(stderr, "clformer: no memory left for the curves of %s\n", reading->path);
+        fprintf(stderr, "clformer: out of memory for the curves of %s\n", reading->path);
         return NULL;
     }
     *reading->runs = runs;
@@ -154,7 +155,7 @@ static void name_runs(const struct reading *reading)
     }
 }
 
-/* Numbers, strings, lists and objects in a value, itself included; 0 for NULL. */
+/* Counts numbers, strings, lists and objects in a value, including itself; 0 for NULL. */
 static size_t count_values(const json_t *value)
 {
     size_t count = value != NULL;
@@ -170,7 +171,7 @@ static size_t count_values(const json_t *value)
     return count;
 }
 
-/* Limits the memory of a log of many lines. */
+/* Limits the memory for a log with many lines. */
 static int check_kept(struct reading *reading, const json_t *line, const char *place)
 {
     reading->kept_values +=
@@ -178,20 +179,19 @@ static int check_kept(struct reading *reading, const json_t *line, const char *p
     if (reading->kept_values <= most_kept_values) {
         return EXIT_DONE;
     }
-    fprintf(
-        stderr,
-        "clformer: %s: the starts and validations hold more than %zu values up to here; this is no log of "
-        "`clformer train`\n",
-        place, most_kept_values);
+    fprintf(stderr,
+            "clformer: %s: the starts and validations hold more than %zu values up to here; this is not a "
+            "log of `clformer train`\n",
+            place, most_kept_values);
     return EXIT_FAILED;
 }
 
-/* One line of the file. */
+/* Reads one line of the file. */
 static int read_line(struct reading *reading, const char *text, size_t size, const char *place)
 {
     json_t *line;
     if (clf__json_parse(&line, text, size, place, line_limits) != CLF_OK) {
-        fprintf(stderr, "clformer: %s; this is no log of `clformer train`\n", clf_last_error());
+        fprintf(stderr, "clformer: %s; this is not a log of `clformer train`\n", clf_last_error());
         return EXIT_FAILED;
     }
     int status = check_kept(reading, line, place);
@@ -212,19 +212,19 @@ static int read_lines(struct reading *reading, FILE *file, char **text)
          number++) {
         bytes += size;
         if (size == INPUT_NO_MEMORY) {
-            fprintf(stderr, "clformer: no memory left for the curves of %s\n", reading->path);
+            fprintf(stderr, "clformer: out of memory for the curves of %s\n", reading->path);
             status = EXIT_FAILED;
             break;
         }
         if (size < 0 || bytes > MOST_BYTES) {
-            fprintf(stderr, "clformer: %s, line %lld: %s: this is no log of `clformer train`\n",
+            fprintf(stderr, "clformer: %s, line %lld: %s: this is not a log of `clformer train`\n",
                     reading->path, number,
                     size < 0 ? "it has more than 16777216 bytes" : "more than 1 GiB up to here");
             status = EXIT_FAILED;
             break;
         }
         if ((*text)[size - 1] != '\n') {
-            break; /* cut off, or still being written */
+            break; /* truncated, or still being written */
         }
         snprintf(place, place_size, "%s, line %lld", reading->path, number);
         status = read_line(reading, *text, (size_t)size, place);

@@ -30,7 +30,7 @@ static json_t *time_now(void)
 json_t *log_start(const struct clf_train_start *start, const char *device, const char *output)
 {
     return json_pack("{s:o, s:s, s:o, s:o, s:I, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:i}", "time",
-                     time_now(), "clformer", CLF_VERSION, "device", text_of(device), "output",
+                     time_now(), "clformer", CLF_VERSION_STRING, "device", text_of(device), "output",
                      text_of(output), "parameters", (json_int_t)start->parameters, "lines", start->lines,
                      "pairs", start->pairs, "left_out_empty", start->left_out_empty, "left_out_long",
                      start->left_out_long, "left_out_broken", start->left_out_broken, "validation_pairs",
@@ -90,8 +90,8 @@ static int report(const char *path, const char *problem)
     return 0;
 }
 
-/* Whether a file begins as log_update() begins a line, as far as it goes: a run may have been killed in its
- * first. */
+/* Returns 1 if a file begins like a line of log_update(), as far as it goes: a run may have been killed
+ * during its first line. */
 static int begins_as_log(FILE *file)
 {
     static const char start[] = "{\"update\":";
@@ -104,7 +104,7 @@ static int begins_as_log(FILE *file)
     return 1;
 }
 
-/* Ends the file after its last newline. Returns 0 having said why it is no log. */
+/* Truncates the file after its last newline. Returns 0 after reporting that it is not a log. */
 static int cut_off(FILE *file, const char *path)
 {
     struct stat status;
@@ -113,7 +113,7 @@ static int cut_off(FILE *file, const char *path)
         return 1;
     }
     if (!begins_as_log(file)) {
-        return report(path, "it holds something else than a log");
+        return report(path, "it exists and is not a log");
     }
     off_t end = status.st_size;
     while (end > 0 && fseeko(file, end - 1, SEEK_SET) == 0 && (byte = getc(file)) != '\n' && byte != EOF) {
@@ -129,7 +129,8 @@ FILE *log_open(const char *path)
 {
     struct stat status;
     int is_file = stat(path, &status) != 0 || S_ISREG(status.st_mode);
-    FILE *file = is_file ? fopen(path, "a+") : input_open_sink(path); /* a pipe cannot be read, too */
+    FILE *file =
+        is_file ? fopen(path, "a+") : input_open_sink(path); /* a pipe cannot be opened for reading as well */
     if (file == NULL) {
         report(path, errno == ENXIO ? "it is a pipe that nobody reads" : strerror(errno));
         return NULL;
@@ -143,7 +144,7 @@ FILE *log_open(const char *path)
 
 int log_write(FILE *file, const json_t *line)
 {
-    /* 17 digits: the losses of two runs are compared bit for bit */
+    /* 17 digits, so that losses of two runs can be compared bit for bit */
     errno = 0;
     return json_dumpf(line, file, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(17)) == 0 &&
            putc('\n', file) != EOF && fflush(file) == 0;

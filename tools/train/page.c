@@ -8,7 +8,7 @@
 #include "shared/page.h"
 #include "shared/results.h"
 
-enum { MOST_POINTS = 1200 }; /* of a curve: more than a page is wide */
+enum { MOST_POINTS = 1200 }; /* maximum points of a curve; more than a page is wide */
 
 /* The updates that share one point of the page. */
 struct bucket {
@@ -17,7 +17,7 @@ struct bucket {
     double largest_norm;
     double learning_rate;
     double tokens, seconds; /* of all of them */
-    int counted;            /* with a loss that is a number */
+    int counted;            /* updates with a finite loss */
 };
 
 static void add_point(struct bucket *bucket, const struct clf_train_update *point)
@@ -25,7 +25,7 @@ static void add_point(struct bucket *bucket, const struct clf_train_update *poin
     bucket->learning_rate = point->learning_rate;
     bucket->tokens += (double)(point->source_tokens + point->target_tokens);
     bucket->seconds += isfinite(point->seconds) ? point->seconds : 0;
-    bucket->largest_norm = fmax(bucket->largest_norm, point->gradient_norm); /* without those that are NAN */
+    bucket->largest_norm = fmax(bucket->largest_norm, point->gradient_norm); /* ignores NAN */
     if (!isfinite(point->loss)) {
         return;
     }
@@ -66,7 +66,7 @@ static int put_bucket(json_t *curves, const struct clf_train_update *last, const
     return 1;
 }
 
-/* Equal numbers of updates a point; NULL where memory ran out. */
+/* Averages equal numbers of updates per point; NULL if out of memory. */
 static json_t *curves_of(const struct train_history *run)
 {
     json_t *curves = json_object();
@@ -88,7 +88,7 @@ static json_t *curves_of(const struct train_history *run)
     return curves;
 }
 
-/* Which validation has the best of a number, by its place among them; NULL: none has the number. */
+/* Returns the index of the validation with the best value of a key; NULL if none has the key. */
 static json_t *best_of(const json_t *validations, const char *name, int is_least)
 {
     double best = 0;
@@ -107,15 +107,15 @@ static json_t *best_of(const json_t *validations, const char *name, int is_least
     return found;
 }
 
-/* The bests that the cards tell and the charts mark. */
+/* Finds the best validations, shown on the cards and marked in the charts. */
 static json_t *bests_of(const json_t *validations)
 {
     return json_pack("{s:o*, s:o*, s:o*}", "loss", best_of(validations, "loss", 1), "perplexity",
                      best_of(validations, "perplexity", 1), "bleu", best_of(validations, "bleu", 0));
 }
 
-/* How much of the names is folders that all share: they tell nothing apart, and are nobody else's business.
- */
+/* Returns the length of the folder prefix shared by all names, which is not shown: it does not distinguish
+ * runs and may be private. */
 static size_t shared_folders(const struct train_history *runs, int count)
 {
     size_t shared = 0, length;
@@ -156,7 +156,7 @@ static int print_field(FILE *file, const void *context, const char *name, size_t
     for (int i = 0; i < content->count; i++) {
         runs = result_append(runs, run_of(&content->runs[i], content->runs[i].name + folders));
     }
-    return page_print_json(file, json_pack("{s:s, s:o}", "clformer", CLF_VERSION, "runs", runs));
+    return page_print_json(file, json_pack("{s:s, s:o}", "clformer", CLF_VERSION_STRING, "runs", runs));
 }
 
 int train_page_write(const char *path, const struct train_history *runs, int count)

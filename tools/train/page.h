@@ -4,9 +4,9 @@
 
 #include "train/history.h"
 
-/* Writes it at once or not at all; "-" is standard output. Returns an exit status. */
+/* Writes the page completely or not at all; "-" is standard output. Returns an exit status. */
 int train_page_write(const char *path, const struct train_history *runs, int count);
-/* The same of the runs that some logs hold. */
+/* Writes the page of the runs in some logs. Returns an exit status. */
 int curves_write(const char *path, char **logs, int count);
 
 #endif

@@ -24,7 +24,7 @@ static const char *format_time(char text[TEXT], double seconds)
     return text;
 }
 
-/* Tokens a second: "98.7k" or "950". */
+/* Formats tokens per second: "98.7k" or "950". */
 static const char *format_speed(char text[TEXT], double speed)
 {
     if (speed >= 1e4) {
@@ -35,7 +35,7 @@ static const char *format_speed(char text[TEXT], double speed)
     return text;
 }
 
-/* "4.3 million" or "950". */
+/* Formats "4.3 million" or "950". */
 static const char *format_count(char text[TEXT], int64_t count)
 {
     if (count >= 1000000) {
@@ -75,7 +75,7 @@ void terminal_started(struct terminal *terminal, const struct clf_train_start *s
             start->validation_pairs == 1 ? "" : "s", format_count(parameters, start->parameters),
             (double)start->device_bytes / 1048576, device);
     if (start->host_bytes > 0) {
-        fprintf(stderr, " and %.0f MiB for sums of gradients", (double)start->host_bytes / 1048576);
+        fprintf(stderr, " and %.0f MiB for gradient sums", (double)start->host_bytes / 1048576);
     }
     if (start->ranks > 1) {
         fprintf(stderr, ", on each of %d ranks", start->ranks);
@@ -86,14 +86,15 @@ void terminal_started(struct terminal *terminal, const struct clf_train_start *s
     }
     if (terminal->live) {
         fprintf(stderr,
-                "below: updates, loss in nats a label, norm of the gradients, learning rate,\n"
-                "tokens of both sides a second, time left where patience does not end it sooner%s\n",
-                start->ranks > 1 ? ",\nranks, and the share of the time in which the first of them waits"
+                "columns: updates, loss in nats per label, gradient norm, learning rate, tokens of both "
+                "sides per\n"
+                "second, remaining time unless patience ends the run sooner%s\n",
+                start->ranks > 1 ? ",\nranks, and the fraction of the time in which the first rank waits"
                                  : "");
     }
 }
 
-/* A line that is not longer than the terminal is wide: parts are added while they fit. */
+/* A line limited to the width of the terminal: fields are added while they fit. */
 struct line {
     char text[512];
     size_t width, limit;
@@ -113,7 +114,7 @@ __attribute__((format(printf, 2, 3))) static void add_part(struct line *line, co
                  line->width > 0 ? "  " : "", part);
         line->width += size;
     } else {
-        line->limit = line->width; /* nothing after a part that is missing */
+        line->limit = line->width; /* omits all fields after one that does not fit */
     }
 }
 
@@ -124,7 +125,7 @@ static size_t columns(void)
     return known ? (size_t)size.ws_col : COLUMNS;
 }
 
-/* Seconds to the last update; 0: it is not known yet. */
+/* Returns the seconds until the last update; 0: not known yet. */
 static double seconds_left(const struct terminal *terminal, const struct clf_train_update *update, double now)
 {
     int64_t left = update->expected_updates - update->update;
@@ -133,7 +134,7 @@ static double seconds_left(const struct terminal *terminal, const struct clf_tra
                : 0;
 }
 
-/* Of a run of 100000 updates all but skipped updates and epoch fit into 80 columns. */
+/* For a run of 100000 updates, everything except skipped updates and the epoch fits into 80 columns. */
 static void draw(struct terminal *terminal, const struct clf_train_update *update, double now)
 {
     char text[TEXT];
@@ -171,7 +172,7 @@ static void draw(struct terminal *terminal, const struct clf_train_update *updat
     }
 }
 
-/* Once, when the speed is known: nobody starts such a run without wanting to know. */
+/* Warns once, when the speed is known, about a run of several days. */
 static void warn_of_days(struct terminal *terminal, const struct clf_train_update *update, double now)
 {
     enum { UPDATES = 20, DAY = 86400 };
@@ -181,16 +182,15 @@ static void warn_of_days(struct terminal *terminal, const struct clf_train_updat
     }
     terminal->has_warned = 1;
     terminal_clear(terminal);
-    fprintf(
-        stderr,
-        "clformer: warning: at this speed the %lld updates take %.1f days, where patience does not end them "
-        "sooner; --size, --max-updates and --minutes make the run shorter\n",
-        (long long)update->expected_updates, left / DAY);
+    fprintf(stderr,
+            "clformer: warning: at this speed the %lld updates take %.1f days unless patience ends them "
+            "sooner; use --size, --max-updates or --minutes for a shorter run\n",
+            (long long)update->expected_updates, left / DAY);
 }
 
 void terminal_updated(struct terminal *terminal, const struct clf_train_update *update)
 {
-    enum { REMEMBERED = 20 }; /* updates, about, that the speed is the mean of */
+    enum { REMEMBERED = 20 }; /* number of recent updates in the mean speed */
     double keep = 1.0 - 1.0 / REMEMBERED, now = seconds_now();
     terminal->tokens = keep * terminal->tokens + (double)(update->source_tokens + update->target_tokens);
     terminal->seconds = keep * terminal->seconds + update->seconds;
@@ -219,7 +219,7 @@ void terminal_validated(struct terminal *terminal, const struct clf_train_valida
     if (validation->bleu >= 0) {
         fprintf(stderr, ", BLEU %.2f", validation->bleu);
     }
-    /* A BLEU that reads 0.00 is nobody's best. */
+    /* a BLEU of 0.00 is not reported as the best */
     int is_told = validation->better_by != NULL &&
                   (strcmp(validation->better_by, "BLEU") != 0 || validation->bleu >= 0.005);
     if (is_told) {

@@ -21,21 +21,21 @@
 struct job {
     struct flags flags;
     struct clf_recipe *recipe;
-    int chooses; /* whether any of its choices was made */
+    int chooses; /* 1 if any option was set */
     struct clf_ranks *ranks;
-    clf_status ended; /* how the training ended, for the other ranks */
+    clf_status ended; /* status of the training, for the other ranks */
     struct setup setup;
     struct terminal terminal;
     FILE *log;
-    json_t *start; /* until it stands in the first line */
+    json_t *start; /* start of the run, until it is written with the first line */
     struct train_history history;
-    int page_is_begun; /* this run has written it */
+    int page_is_begun; /* this run has written the page */
     struct clf_train_times times;
     int made_folder, made_log;
-    int failed; /* an exit status: of the log or the page, which do not end the training */
+    int failed; /* exit status of the log or the page, whose failures do not end the training */
 };
 
-/* Keeps a file of settings beside what the data is. */
+/* Adds a settings file to the description of the data. */
 static void add_file(json_t *start, const char *key, const char *folder, const char *name)
 {
     struct clf__json settings;
@@ -45,25 +45,26 @@ static void add_file(json_t *start, const char *key, const char *folder, const c
     }
 }
 
-/* Whatever the log holds of other runs. */
+/* Begins a new history, separate from other runs of the log. */
 static void begin_history(struct job *job)
 {
     history_free(&job->history);
     job->history.name = job->flags.output;
 }
 
-/* Writes one line to the log, to standard output with --json, and to the curves. Takes the line. */
+/* Writes a line to the log, to standard output with --json, and to the curves. Takes ownership of the line.
+ */
 static void tell(struct job *job, json_t *line)
 {
     if (line == NULL) {
         terminal_clear(&job->terminal);
-        fprintf(stderr, "clformer: no memory left to write the log\n");
+        fprintf(stderr, "clformer: out of memory for the log\n");
         job->failed = EXIT_FAILED;
         return;
     }
     if (job->log != NULL && !log_write(job->log, line)) {
         terminal_clear(&job->terminal);
-        fprintf(stderr, "clformer: %s cannot be written, training goes on without it: %s\n", job->flags.log,
+        fprintf(stderr, "clformer: %s cannot be written, training continues without it: %s\n", job->flags.log,
                 strerror(errno));
         fclose(job->log);
         job->log = NULL;
@@ -81,8 +82,8 @@ static void tell(struct job *job, json_t *line)
     json_decref(line);
 }
 
-/* Gives a page a second name where there is no file: PATH.N, or else PATH.N.2 and so on. The next page takes
- * the place of the first name. Returns 0 where it cannot. */
+/* Gives an existing page a second name that is free: PATH.N, else PATH.N.2 and so on; the next page replaces
+ * the first name. Returns 0 on failure. */
 static int keep_under(char *kept, size_t size, const char *path, long long last)
 {
     enum { MOST_NAMES = 1000 };
@@ -98,7 +99,7 @@ static int keep_under(char *kept, size_t size, const char *path, long long last)
     return 0;
 }
 
-/* The page of a run that goes on without a log says nothing of the updates before: a fuller one is kept. */
+/* The page of a run resumed without a log lacks the earlier updates, so a page with more updates is kept. */
 static void keep_page(const struct job *job)
 {
     const char *path = job->flags.html;
@@ -113,14 +114,15 @@ static void keep_page(const struct job *job)
     int is_kept =
         stat(path, &status) == 0 && S_ISREG(status.st_mode) && keep_under(kept, size, path, first - 1);
     if (!job->flags.quiet) {
-        fprintf(stderr,
-                "clformer: warning: %s begins at update %lld, because no --log tells of those before%s%s\n",
-                path, first, is_kept ? "; the page that was there is now " : "", is_kept ? kept : "");
+        fprintf(
+            stderr,
+            "clformer: warning: %s begins at update %lld, because no --log holds the earlier updates%s%s\n",
+            path, first, is_kept ? "; the existing page was renamed to " : "", is_kept ? kept : "");
     }
     free(kept);
 }
 
-/* Where no page can be written, the rest of the run goes without. */
+/* If the page cannot be written, the run continues without it. */
 static void write_page(struct job *job)
 {
     if (job->flags.html != NULL && job->history.count > 0) {
@@ -144,7 +146,7 @@ static void started(void *user, const struct clf_train_start *start)
     job->start = log_start(start, device, job->flags.output);
     if (job->start != NULL) {
         add_file(job->start, "recipe", job->flags.output, "recipe.json");
-        /* With from, the recipe does not say it. */
+        /* With --from, the recipe does not contain the configuration. */
         add_file(job->start, "config", start->checkpoint, "config.json");
     }
 }
@@ -152,7 +154,7 @@ static void started(void *user, const struct clf_train_start *start)
 static void updated(void *user, const struct clf_train_update *update)
 {
     struct job *job = user;
-    clf_interrupt_set(NULL, NULL); /* from now on a checkpoint is written before the run ends */
+    clf_interrupt_set(NULL, NULL); /* from here on a checkpoint is saved before the run ends */
     tell(job, log_update(update, job->start));
     json_decref(job->start);
     job->start = NULL;
@@ -173,14 +175,14 @@ static void ended(void *user, const struct clf_train_times *times)
     job->times = *times;
 }
 
-/* A reader of standard output that went away ends the run, as it ends other verbs. */
+/* A closed standard output ends the run, as in other verbs. */
 static int interrupted(void *user)
 {
     const struct job *job = user;
     return signals_interrupted(NULL) || (job->flags.json && output_failed());
 }
 
-/* Warnings must not stand in the line that changes. */
+/* Erases the progress line before printing a log message. */
 static void print_message(void *user, clf_log_level level, const char *message)
 {
     struct job *job = user;
@@ -190,7 +192,7 @@ static void print_message(void *user, clf_log_level level, const char *message)
     }
 }
 
-/* Takes what the log tells of the run that goes on: the last one, where it is of this folder. */
+/* Reads the log of the run to be resumed: its last run, if it has this folder. */
 static int read_log(struct job *job)
 {
     struct train_history *runs = NULL;
@@ -209,7 +211,7 @@ static int read_log(struct job *job)
     return status;
 }
 
-/* With what earlier runs told. Returns an exit status. */
+/* Opens the log and adds the results of earlier runs. Returns an exit status. */
 static int open_log(struct job *job)
 {
     if (job->flags.log == NULL) {
@@ -224,8 +226,7 @@ static int open_log(struct job *job)
     return S_ISREG(status.st_mode) ? read_log(job) : EXIT_DONE;
 }
 
-/* A page that is to lie where the log does would take its place. Returns -1, or the exit status of a wrong
- * call. */
+/* The page must not overwrite the log. Returns -1, or the exit status for a wrong call. */
 static int check_page(const struct flags *flags)
 {
     if (flags->log == NULL || flags->html == NULL) {
@@ -259,7 +260,7 @@ static int train(struct job *job)
     return print_kernel_times(job->setup.device, job->failed);
 }
 
-/* A failed run leaves no empty log that it made, nor an empty folder. */
+/* Removes an empty log and an empty folder that a failed run created. */
 static void discard(const struct job *job)
 {
     struct stat status;
@@ -267,22 +268,22 @@ static void discard(const struct job *job)
         unlink(job->flags.log);
     }
     if (job->made_folder) {
-        rmdir(job->flags.output); /* the system refuses one that is not empty */
+        rmdir(job->flags.output); /* fails if the folder is not empty */
     }
 }
 
 static int check_call(const struct flags *flags)
 {
     if (flags->output == NULL || flags->output[0] == '\0') {
-        return report_wrong_call("train needs a folder for the model: -o FOLDER");
+        return report_wrong_call("train requires a folder for the model; add -o FOLDER");
     }
     if (flags->html != NULL && strcmp(flags->html, "-") == 0) {
-        return report_wrong_call("train writes its page again and again: --html takes a file");
+        return report_wrong_call("--html: train updates its page repeatedly; name a regular file");
     }
     return -1;
 }
 
-/* What only rank 0 writes. Returns an exit status. */
+/* Opens the files that only rank 0 writes. Returns an exit status. */
 static int open_files(struct job *job)
 {
     const struct flags *flags = &job->flags;
@@ -293,7 +294,7 @@ static int open_files(struct job *job)
     return status == EXIT_DONE && flags->html != NULL ? page_check(flags->html) : status;
 }
 
-/* Returns an exit status: EXIT_DONE where every rank is ready. */
+/* Opens files and device. Returns EXIT_DONE if every rank is ready. */
 static int open_all(struct job *job)
 {
     int status = ranks_join(&job->ranks, &job->flags);
@@ -344,7 +345,7 @@ int verb_train(int argc, char **argv)
         status = run(&job);
     }
     if (job.log != NULL && fclose(job.log) != 0 && status == EXIT_DONE) {
-        status = EXIT_FAILED; /* every line was flushed and told of */
+        status = EXIT_FAILED; /* every line was flushed, and a failure reported */
     }
     clf_log_set(NULL, NULL);
     json_decref(job.start);

@@ -1,10 +1,10 @@
-/* What was gained, in words. */
+/* Describes the results of tuning in sentences. */
 #include "tune/tune.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Adds to the end of a text. TUNE_GAINS_TEXT holds all that this file adds. */
+/* Appends to a text; TUNE_GAINS_TEXT is large enough for all texts of this file. */
 static void add(char *text, size_t size, const char *more)
 {
     size_t used = strlen(text);
@@ -24,7 +24,7 @@ void tune_tell_gains(char *text, size_t size, const double ratios[CLF__KNOB_COUN
             add(text, size, gain);
         }
     }
-    add(text, size, faster > 0 ? ", each over the work that it changes." : "");
+    add(text, size, faster > 0 ? ", each over the work that it affects." : "");
     for (int knob = 0; knob < CLF__KNOB_COUNT; knob++) {
         if (ratios[knob] >= 1) {
             const char *begin = faster > 0 ? " Nothing: " : "Gained nothing: ";
@@ -32,7 +32,7 @@ void tune_tell_gains(char *text, size_t size, const double ratios[CLF__KNOB_COUN
             add(text, size, clf__knobs[knob].name);
         }
     }
-    add(text, size, others > 0 ? ", where the device's own choice is the fastest." : "");
+    add(text, size, others > 0 ? ", where the default choice of the device is the fastest." : "");
 }
 
 void tune_tell_sum(char *text, size_t size, const struct tune_result results[2])
@@ -41,14 +41,15 @@ void tune_tell_sum(char *text, size_t size, const struct tune_result results[2])
     const char *what = "encoding and decoding, one line and many";
     double gain = 1 - tuned->ratio;
     if (tuned->is_slow) {
-        snprintf(text, size, "In all: %s takes more than three times as long as untuned.", what);
+        snprintf(text, size, "In total: %s takes more than three times the time untuned.", what);
     } else if (gain > tuned->spread || -gain > tuned->spread) {
-        snprintf(text, size, "In all: %s is %.2f times as %s as untuned, %.3g ms against %.3g ms.", what,
+        snprintf(text, size, "In total: %s is %.2f times as %s as untuned, %.3g ms against %.3g ms.", what,
                  gain > 0 ? 1 / tuned->ratio : tuned->ratio, gain > 0 ? "fast" : "slow", 1e3 * tuned->seconds,
                  1e3 * untuned->seconds);
     } else {
-        snprintf(text, size,
-                 "In all: %s takes %.2f of the time untuned, which is within what the times vary (%.2f).",
-                 what, tuned->ratio, tuned->spread / 2);
+        snprintf(
+            text, size,
+            "In total: %s takes %.2f of the time untuned, which is within the variation of the times (%.2f).",
+            what, tuned->ratio, tuned->spread / 2);
     }
 }

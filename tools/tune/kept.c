@@ -1,4 +1,4 @@
-/* The file of what is tuned. */
+/* The file of tuning results. */
 #include <string.h>
 
 #include "base/file.h"

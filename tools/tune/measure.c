@@ -1,4 +1,4 @@
-/* Measuring candidates by turns. */
+/* Measures candidates in interleaved rounds. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -6,9 +6,9 @@
 #include "shared/erase_line.h"
 #include "tune/tune.h"
 
-/* How much faster a candidate has to be. */
+/* Minimum speed-up for a candidate to be preferred. */
 static const double least_gain = 0.02;
-/* How many times as long it may take at first sight. */
+/* Time relative to the first candidate at which a candidate is dropped. */
 static const double hopeless = 3;
 
 enum { MOST_RUNS = 1000 };
@@ -17,8 +17,9 @@ struct turns {
     const struct tune_work *work;
     struct tune_result *results;
     int count, rounds;
-    int runs[TUNE_MOST_CASES];                           /* of a piece in a round */
-    int is_alike[CLF__KNOB_CANDIDATES][TUNE_MOST_CASES]; /* to the first candidate, at this piece */
+    int runs[TUNE_MOST_CASES]; /* number of runs of a case in a round */
+    int is_alike[CLF__KNOB_CANDIDATES]
+                [TUNE_MOST_CASES]; /* 1: identical to the first candidate for this case */
     double seconds[CLF__KNOB_CANDIDATES][TUNE_MOST_CASES][TUNE_MOST_ROUNDS];
 };
 
@@ -48,7 +49,7 @@ static clf_status time_piece(double *seconds, const struct turns *turns, int can
     return CLF_OK;
 }
 
-/* A second run of every piece, of which the rounds are planned. */
+/* Runs every case a second time, to drop slow candidates and to plan the rounds. */
 static clf_status leave_out_slow(struct turns *turns, const struct tune_patience *patience)
 {
     double first[TUNE_MOST_CASES] = {0};
@@ -74,7 +75,7 @@ static clf_status leave_out_slow(struct turns *turns, const struct tune_patience
     return CLF_OK;
 }
 
-/* The first run of every piece, which compiles, and is compared. */
+/* The first run of every case, which compiles kernels and checks results. */
 static clf_status warm_up(struct turns *turns, const struct tune_patience *patience)
 {
     const struct tune_work *work = turns->work;
@@ -92,8 +93,9 @@ static clf_status warm_up(struct turns *turns, const struct tune_patience *patie
         }
     }
     if (turns->results[0].is_wrong) {
-        return clf__fail(CLF_DEVICE, "the device computes something else than the reference; `clformer "
-                                     "selftest` shows what");
+        return clf__fail(
+            CLF_DEVICE,
+            "the device's results differ from the reference; run `clformer selftest` for details");
     }
     return leave_out_slow(turns, patience);
 }
@@ -144,7 +146,7 @@ static void conclude(struct turns *turns, int candidate)
     result->spread = ratios[rounds - 1 - quarter] - ratios[quarter];
 }
 
-/* Sorts the times, so only when every ratio is taken. */
+/* Sorts the times, so only after all ratios were computed. */
 static void add_up(struct turns *turns, int candidate)
 {
     for (int piece = 0; piece < turns->work->cases; piece++) {
@@ -160,7 +162,7 @@ clf_status tune_measure(struct tune_result *results, const struct tune_work *wor
 {
     struct turns *turns = calloc(1, sizeof *turns);
     if (turns == NULL) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "no memory left for measurements");
+        return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for measurements");
     }
     turns->work = work;
     turns->results = results;
@@ -196,7 +198,7 @@ clf_status tune_measure(struct tune_result *results, const struct tune_work *wor
 int tune_best(const struct tune_result *results, int count)
 {
     int best = 0;
-    double most = 0; /* of all pieces together */
+    double most = 0; /* over all cases together */
     for (int i = 1; i < count; i++) {
         int is_sure = is_measured(&results[i]) && 1 - results[i].ratio > least_gain &&
                       1 - results[i].ratio > results[i].spread;

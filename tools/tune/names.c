@@ -1,4 +1,4 @@
-/* The names of what `clformer tune` measures: which a call wants, and the help that lists them. */
+/* Names of the settings that `clformer tune` measures: selecting them, and the help that lists them. */
 #include "tune/tune.h"
 
 #include <stdio.h>
@@ -7,23 +7,26 @@
 #include "base/environment.h"
 
 static const char help[] =
-    "Usage: clformer tune [-m MODEL] [-d DEVICE] [--precision P] [NAME...]\n\n"
-    "Measures, at the sizes of this model, which form, providers and block sizes are fastest on a device,\n"
-    "and keeps them for it as text in $XDG_CACHE_HOME/clformer/tuning: the other verbs take them from\n"
-    "then on. A candidate is kept only where it computes what the reference does and is faster by more\n"
-    "than the times vary. What is kept is not measured again, whatever model and precision it was\n"
-    "measured with, so that an interrupted call can simply be repeated. --again measures it again; so\n"
-    "does a call without --quick what --quick kept. At the end it says what each name gained, and all of\n"
-    "them together. Flags that say how to compute, and $CLFORMER_TUNING=off, override what is kept.\n\n"
-    "Without -m the model is the demo's. Each NAME is one thing to measure:\n";
+    "Usage: clformer tune [-m MODEL] [-d DEVICE] [--precision P] [NAME...]\n"
+    "\n"
+    "Measures which kernel variants, GEMM backends and block sizes are fastest on a device at the sizes\n"
+    "of this model, and saves the results as text in $XDG_CACHE_HOME/clformer/tuning; the other verbs\n"
+    "use them from then on. A candidate is saved only if its results match the reference and it is\n"
+    "faster by more than the variation of the times. Saved results are not measured again, whatever\n"
+    "model and precision they were measured with, so an interrupted call can be repeated. --again\n"
+    "measures them again, and so does a call without --quick for results of --quick. At the end tune\n"
+    "prints the gain of each setting, and of all together. Flags that select an algorithm, and\n"
+    "$CLFORMER_TUNING=off, override saved results.\n"
+    "\n"
+    "The default of -m is the demo model. Each NAME is a setting to measure:\n";
 
 static const char example[] = "\nExample:\n"
                               "  $ clformer tune -m base --precision int8\n"
                               "  $ clformer tune -m base --precision int8 --again step_rows_int8\n"
                               "  $ clformer devices          # says whether a device is tuned\n";
 
-/* Of all knobs but this one: what is fast with int8 is slow with bf16, and a device is opened before it is
- * known which of them comes. A file can hold it all the same. */
+/* All knobs except the instruction level: the fastest level depends on the precision, which is not known when
+ * a device is opened. A file may still contain it. */
 static int is_tuned(enum clf__knob knob)
 {
     return knob != CLF__KNOB_INSTRUCTIONS;
@@ -38,7 +41,7 @@ int tune_is_wanted(const struct flags *flags, enum clf__knob knob)
     return is_tuned(knob) && is_named;
 }
 
-/* The variable, where it makes a choice. */
+/* Returns the variable if it makes a choice. */
 static const char *chooses(const char *variable)
 {
     const char *word = clf__environment_value(variable + strlen("$"));
@@ -60,7 +63,7 @@ const char *tune_fixed_by(const struct flags *flags, enum clf__knob knob)
     }
 }
 
-/* The precision that a knob is of, or -1. */
+/* Returns the precision that a knob applies to, or -1. */
 static int precision_of(enum clf__knob knob)
 {
     return knob >= CLF__KNOB_STEP_ROWS     ? (int)(knob - CLF__KNOB_STEP_ROWS)
@@ -68,7 +71,7 @@ static int precision_of(enum clf__knob knob)
                                            : -1;
 }
 
-/* A knob that is named beside flags with which it cannot be measured. Returns -1, or an exit status. */
+/* Checks for flags with which a named knob cannot be measured. Returns -1, or an exit status. */
 static int check_flags(const struct flags *flags, enum clf__knob knob)
 {
     const char *name = clf__knobs[knob].name, *fixed = tune_fixed_by(flags, knob);
@@ -79,7 +82,8 @@ static int check_flags(const struct flags *flags, enum clf__knob knob)
     char word[16];
     if (precision >= 0 && precision != (int)flags->model_options.precision &&
         flags_choice(word, sizeof word, "precision", precision)) {
-        return report_wrong_call("%s: measured with --precision %s alone", name, word);
+        return report_wrong_call("%s: add --precision %s, the only precision with which it can be measured",
+                                 name, word);
     }
     return -1;
 }
@@ -99,10 +103,11 @@ int tune_check_names(const struct flags *flags)
     int status = -1;
     for (int i = 0; i < flags->operand_count && status < 0; i++) {
         int knob = find_name(flags->operands[i]);
-        status = knob >= 0 ? check_flags(flags, (enum clf__knob)knob)
-                           : report_wrong_call("there is nothing named \"%s\" to tune; `clformer tune "
-                                               "--help` lists the names",
-                                               flags->operands[i]);
+        status = knob >= 0
+                     ? check_flags(flags, (enum clf__knob)knob)
+                     : report_wrong_call(
+                           "there is nothing named \"%s\" to tune; `clformer tune --help` lists the names",
+                           flags->operands[i]);
     }
     return status;
 }

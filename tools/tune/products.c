@@ -1,4 +1,4 @@
-/* Matrix products of a model's shapes: a knob never changes the bits of native ones. */
+/* Measures GEMM with a model's shapes; a knob never changes the bits of native results. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ struct shape {
 struct piece {
     const struct shape *shape;
     int rows;
-    float *expected; /* (rows, outputs) of the first candidate */
+    float *expected; /* (rows, outputs) result of the first candidate */
 };
 
 struct tune_products {
@@ -32,12 +32,12 @@ struct tune_products {
     struct piece pieces[TUNE_MOST_CASES];
     int shape_count, piece_count;
     int widest_input, widest_output;
-    float *x_values; /* (rows, inputs) of the largest piece */
+    float *x_values; /* (rows, inputs) of the largest case */
     struct clf__buffer *x, *y;
     float *result;
 };
 
-/* How far a product may be from one in double of the same fp32 numbers, relative to its norm. */
+/* Maximum error relative to the norm, compared with GEMM in double precision from the same fp32 numbers. */
 static const double tolerances[CLF__PRECISIONS] = {1e-5, 1e-3, 1e-2, 3e-2};
 
 static void add_shape(struct tune_products *products, int outputs, int inputs)
@@ -50,7 +50,7 @@ static void add_shape(struct tune_products *products, int outputs, int inputs)
     products->shapes[products->shape_count++] = (struct shape){.outputs = outputs, .inputs = inputs};
 }
 
-/* A side's layers, queries, keys and values in one product. */
+/* Adds the shapes of a side's layers, with queries, keys and values in one GEMM. */
 static void add_side(struct tune_products *products, const struct clf__config *config, int is_decoder)
 {
     int heads = is_decoder ? config->decoder_heads : config->encoder_heads;
@@ -63,7 +63,7 @@ static void add_side(struct tune_products *products, const struct clf__config *c
     add_shape(products, config->d_model, width);
 }
 
-/* The numbers of rows between which a knob makes a difference, with 0 at the end. */
+/* Numbers of rows for which the knob makes a difference, terminated by 0. */
 static const int *rows_of(enum clf__knob knob)
 {
     static const int any[] = {1, 8, 64, 256, MOST_ROWS, 0};
@@ -97,7 +97,7 @@ static float *random_values(size_t count)
 
 static clf_status no_memory(void)
 {
-    return clf__fail(CLF_OUT_OF_MEMORY, "no memory left for the products to measure");
+    return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the products to measure");
 }
 
 static clf_status make_weight(struct tune_products *products, struct shape *shape)
@@ -115,7 +115,7 @@ static clf_status make_weight(struct tune_products *products, struct shape *shap
     return clf__weight_create(&shape->weight, products->device, &source);
 }
 
-/* Operand and result, large enough for every piece. */
+/* Allocates operands and result for the largest case. */
 static clf_status make_operands(struct tune_products *products)
 {
     size_t inputs = 0, outputs = 0;
@@ -192,7 +192,7 @@ static clf_status take_candidate(void *context, int value)
     return CLF_OK;
 }
 
-/* Most knobs of products are a number of rows, up to which another kernel takes them. */
+/* Most GEMM knobs are the maximum number of rows for which another kernel is used. */
 static int is_alike(void *context, int index, int value, int other)
 {
     const struct tune_products *products = context;
@@ -211,7 +211,7 @@ static clf_status multiply(void *context, int index)
     return clf__device_finish(products->device);
 }
 
-/* The first and the last row of a result against the same in double. */
+/* Compares the first and the last row of a result with double precision. */
 static clf_status is_near_reference(int *is_right, const struct tune_products *products,
                                     const struct piece *piece)
 {
@@ -242,8 +242,8 @@ static clf_status check_product(void *context, int index, int is_first, int *is_
     struct piece *piece = &products->pieces[index];
     size_t bytes = (size_t)piece->rows * (size_t)piece->shape->outputs * sizeof(float);
     CLF__TRY(clf__buffer_read(products->y, 0, bytes, products->result));
-    CLF__TRY(clf__buffer_fill(products->y, 0, bytes, NAN)); /* the next one has to write all of it */
-    if (products->knob == CLF__KNOB_ROW_MAJOR_ROWS) {       /* CLBlast promises no bits */
+    CLF__TRY(clf__buffer_fill(products->y, 0, bytes, NAN)); /* the next candidate must write all of it */
+    if (products->knob == CLF__KNOB_ROW_MAJOR_ROWS) {       /* CLBlast does not guarantee identical bits */
         return is_near_reference(is_right, products, piece);
     }
     if (!is_first) {

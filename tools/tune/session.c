@@ -1,4 +1,4 @@
-/* The model itself, encoding and decoding made-up sources. */
+/* Measures the model itself: encoding and decoding random sources. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,24 +12,24 @@
 #include "program/launch.h"
 #include "tune/tune.h"
 
-/* Of a quick look and of a proper one. */
+/* Sizes with and without --quick. */
 enum { SOURCES = 64, LENGTH = 32, QUICK_SOURCES = 16, QUICK_LENGTH = 8, STEPS = 4, CANDIDATES = 4 };
 
 struct tune_session {
     struct clf_device *device;
     struct clf__session *session;
     int sources, length, vocabulary;
-    int *first;    /* (sources + 1) */
-    int32_t *ids;  /* (sources * length), or NULL */
-    float *frames; /* (sources * length, feature size), or NULL */
-    int32_t
-        *words; /* of a step: tokens, positions, cache rows, parents, cache_rows, ids and offsets of bans */
-    float *values; /* (STEPS, sources, CANDIDATES), of the last steps */
+    int *first;     /* (sources + 1) */
+    int32_t *ids;   /* (sources * length), or NULL */
+    float *frames;  /* (sources * length, feature size), or NULL */
+    int32_t *words; /* inputs of a step: tokens, positions, cache rows, parents, cache_rows, ids and offsets
+                       of bans */
+    float *values;  /* (STEPS, sources, CANDIDATES) results of the last steps */
     float *statistics;
     int32_t *chosen;
 };
 
-/* Made up; every session gets the same. */
+/* Generates random sources, identical in every session. */
 static clf_status fill_sources(struct tune_session *session, const struct clf__config *config)
 {
     size_t tokens = (size_t)session->sources * (size_t)session->length;
@@ -81,7 +81,7 @@ static struct clf__session_limits limits_of(const struct tune_session *session)
     };
 }
 
-/* Sources of large batches: 8 for each compute unit, in at most half of the free memory. */
+/* Sources of large batches: 8 per compute unit, in at most half of the free memory. */
 static clf_status choose_sources(struct tune_session *session, struct clf_model *model)
 {
     enum { UNIT_SOURCES = 8, MOST_SOURCES = 1024 };
@@ -156,7 +156,7 @@ static clf_status encode(struct tune_session *session, int sources)
     return clf__device_finish(session->device);
 }
 
-/* The first steps of as many greedy translations. */
+/* Runs the first steps of `rows` greedy translations. */
 static clf_status decode(struct tune_session *session, int rows)
 {
     size_t stride = (size_t)session->sources;
@@ -192,7 +192,7 @@ static size_t values_of(int rows)
     return (size_t)STEPS * (size_t)rows * CANDIDATES;
 }
 
-/* Relative to the norm; not a number where any value is none. */
+/* Returns the distance relative to the norm; NaN if a value is NaN. */
 static double distance(const float *values, const float *expected, size_t count)
 {
     double difference = 0, norm = 0;
@@ -204,8 +204,7 @@ static double distance(const float *values, const float *expected, size_t count)
     return sqrt(difference) / (norm > 0 ? sqrt(norm) : 1);
 }
 
-/* Whether steps came out as they did for the first candidate, or, where that is asked for, with the same
- * bits. */
+/* Compares the results of steps with the first candidate's, within a tolerance or bit for bit. */
 static clf_status check_steps(float **expected, const struct tune_session *session, int rows, int is_first,
                               double tolerance, int *is_right)
 {
@@ -219,7 +218,7 @@ static clf_status check_steps(float **expected, const struct tune_session *sessi
     return CLF_OK;
 }
 
-/* Rows of the pieces: what a search of few lines has, and beyond. */
+/* Rows of the cases: as in a search of few lines, and more. */
 static const int step_rows[] = {1, 4, 8, 16, 32, 64};
 enum { STEP_PIECES = sizeof step_rows / sizeof *step_rows };
 
@@ -296,7 +295,7 @@ static int are_batches_alike(void *context, int piece, int value, int other)
     return batch_rows(context, value) == batch_rows(context, other);
 }
 
-/* Translations are longer than STEPS: each batch is decoded several times. */
+/* Translations are longer than STEPS, so each batch is decoded several times. */
 static clf_status run_batches(void *context, int piece)
 {
     enum { DECODES = 4 };
@@ -312,7 +311,7 @@ static clf_status run_batches(void *context, int piece)
     return CLF_OK;
 }
 
-/* Of the first step of the rows that every batch has. */
+/* Compares the first step for the rows that every batch has. */
 static clf_status compare_batches(void *context, int piece, int is_first, int *is_right)
 {
     struct tune_batches *batches = context;
@@ -342,7 +341,7 @@ void tune_batches_free(struct tune_batches *batches)
     clf__free(batches->expected);
 }
 
-/* Of choices: a line alone and many, encoded and decoded. */
+/* Cases of choices: one line and many, encoded and decoded. */
 enum { ENCODE_ONE, ENCODE_MANY, DECODE_ONE, DECODE_MANY, CHOICE_PIECES };
 
 static clf_status select_choice(void *context, int value)
@@ -368,7 +367,7 @@ static clf_status run_choice(void *context, int piece)
     return piece <= ENCODE_MANY ? encode(session, rows) : decode(session, rows);
 }
 
-/* What is encoded shows in the steps. */
+/* Results of encoding are compared through the steps. */
 static clf_status compare_choice(void *context, int piece, int is_first, int *is_right)
 {
     struct tune_choices *choices = context;

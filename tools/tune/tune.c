@@ -15,9 +15,9 @@ struct tune {
     struct tune_patience patience;
     struct progress progress;
     struct setup setup;         /* under `current` */
-    struct clf__tuning current; /* what is chosen so far */
+    struct clf__tuning current; /* current settings */
     struct clf__tuning_file file;
-    double ratios[CLF__KNOB_COUNT]; /* of what is kept to the standard's time; 0: not measured */
+    double ratios[CLF__KNOB_COUNT]; /* time of the saved value relative to the default; 0: not measured */
     char *path;                     /* of the file */
     char precision[16], model_name[64];
 };
@@ -30,7 +30,7 @@ static void print_line(const struct tune *tune, enum clf__knob knob, const char 
     fflush(stdout);
 }
 
-/* The last part of a model's path, in letters that a comment can hold. */
+/* Sets the last component of the model's path, restricted to characters allowed in a comment. */
 static void name_model(struct tune *tune)
 {
     const char *folder = tune->flags.model, *end = folder + strlen(folder);
@@ -47,14 +47,14 @@ static void name_model(struct tune *tune)
     }
 }
 
-/* What is wrong is said always; how the others did, on request. */
+/* Wrong results are always printed, other rivals with --verbose. */
 static void print_rival(const struct tune *tune, enum clf__knob knob, const struct tune_result *result)
 {
     const char *name = clf__knobs[knob].name;
     char value[CLF__KNOB_TEXT];
     clf__knob_text(value, knob, result->value);
     if (result->is_wrong) {
-        fprintf(stderr, "clformer: %s = %s computes something else and is not taken\n", name, value);
+        fprintf(stderr, "clformer: %s = %s has different results and is not used\n", name, value);
     } else if (tune->flags.verbose && result->is_slow) {
         fprintf(stderr, "clformer: %s = %s is far slower\n", name, value);
     } else if (tune->flags.verbose && result->pieces > 0) {
@@ -63,7 +63,7 @@ static void print_rival(const struct tune *tune, enum clf__knob knob, const stru
     }
 }
 
-/* How the note of what --quick measured begins. */
+/* Prefix of notes about results of --quick. */
 static const char quick_mark[] = "quick: ";
 
 /* Keeps the winner. */
@@ -132,7 +132,7 @@ static clf_status measure_steps(struct tune *tune, enum clf__knob knob, struct t
     return status;
 }
 
-/* How far logits may move from choice to choice, relative to their norm: their rounding differs. */
+/* Maximum difference of logits between choices relative to their norm, due to rounding. */
 static const double tolerances[CLF__PRECISIONS] = {1e-4, 1e-2, 5e-2, 1e-1};
 
 static clf_status measure_batches(struct tune *tune, enum clf__knob knob, struct tune_result *results,
@@ -149,7 +149,7 @@ static clf_status measure_batches(struct tune *tune, enum clf__knob knob, struct
     return status;
 }
 
-/* Whether this way to compute reads a number at all. */
+/* Returns 1 if the current algorithms use a knob. */
 static int makes_a_difference(const struct tune *tune, enum clf__knob knob)
 {
     const struct clf__caps *caps = clf__device_caps(tune->setup.device);
@@ -169,7 +169,7 @@ static int makes_a_difference(const struct tune *tune, enum clf__knob knob)
     return knob == CLF__KNOB_ROW_MAJOR_ROWS ? !is_native && !is_cpu : is_native && is_cpu;
 }
 
-/* What was asked for by its name must not look done. */
+/* Reports named knobs that are not measured. */
 static void print_unmeasured(const struct tune *tune, enum clf__knob knob)
 {
     const char *name = clf__knobs[knob].name, *fixed = tune_fixed_by(&tune->flags, knob);
@@ -204,7 +204,7 @@ static clf_status tune_number(struct tune *tune, enum clf__knob knob)
     return status;
 }
 
-/* What a choice can be instead of what the device takes by itself, or 0 where it makes no difference. */
+/* Returns the alternative to the device's default choice, or 0 if there is none. */
 static int alternative(const struct tune *tune, enum clf__knob knob)
 {
     const struct clf__caps *caps = clf__device_caps(tune->setup.device);
@@ -218,22 +218,23 @@ static int alternative(const struct tune *tune, enum clf__knob knob)
         if (caps->gemm == CLF_GEMM_CLBLAST) {
             return CLF_GEMM_NATIVE;
         }
-        /* CLBlast's kernels are a GPU's, and would cost a CPU that a line has the same bits in every batch.
-         */
+        /* CLBlast's kernels are for GPUs; on a CPU they would also make the bits of a line depend on its
+         * batch. */
         return caps->form == CLF_FORM_GPU ? CLF_GEMM_CLBLAST : 0;
     default:
         return caps->attention == CLF_ATTENTION_FUSED ? CLF_ATTENTION_BATCHED : CLF_ATTENTION_FUSED;
     }
 }
 
-/* Opens the device and the model as the flags say, with what is tuned so far. Measures without a profile.
- * Returns an exit status. */
+/* Opens the device and the model according to flags, with the current tuning and without profiling. Returns
+ * an exit status. */
 static int open_setup(const struct tune *tune, struct setup *setup, const struct clf__tuning *tuning)
 {
     struct flags flags = tune->flags;
     flags.verbose = 0;
     flags.device_options.use_tuning = 0;
-    (void)clf__tuning_choose(&flags.device_options, tuning); /* where it fails, opening fails too */
+    (void)clf__tuning_choose(&flags.device_options,
+                             tuning); /* if it fails, opening the device fails as well */
     int status = setup_open(setup, &flags);
     log_to_stderr(&tune->flags);
     for (int i = CLF__KNOB_CHOICES; i < CLF__KNOB_COUNT && status == EXIT_DONE; i++) {
@@ -242,7 +243,7 @@ static int open_setup(const struct tune *tune, struct setup *setup, const struct
     return status;
 }
 
-/* Every check of the self-test that the choice touches. */
+/* Runs all checks of the self-test that the choice affects. */
 static int passes_selftest(struct clf_device *device, enum clf__knob knob)
 {
     static const int all = ~0;
@@ -261,7 +262,7 @@ static int passes_selftest(struct clf_device *device, enum clf__knob knob)
     return 1;
 }
 
-/* The model on two devices that differ in their choices, 0 and `value`. */
+/* Measures the model on two devices with different choices, 0 and `value`. */
 static clf_status measure_models(struct tune *tune, struct clf_model *model, struct clf_model *other,
                                  int value, const char *name, struct tune_result results[2])
 {
@@ -322,15 +323,15 @@ static clf_status tune_choice(struct tune *tune, enum clf__knob knob)
         loser = tune->setup;
         tune->setup = other;
         if (knob == CLF__KNOB_GEMM && value == CLF_GEMM_CLBLAST) {
-            fprintf(stderr, "clformer: with CLBlast the bits of a line depend on its batch; --gemm native "
-                            "keeps them the same\n");
+            fprintf(stderr, "clformer: with CLBlast the bits of a line depend on its batch; use --gemm "
+                            "native to avoid this\n");
         }
     }
     setup_close(&loser);
     return status;
 }
 
-/* Of a knob that is wanted: what the file has of it stands. */
+/* Returns 1 if the file already has a result for a selected knob. */
 static int is_kept(const struct tune *tune, enum clf__knob knob)
 {
     const char *note = tune->file.notes[knob];
@@ -339,14 +340,14 @@ static int is_kept(const struct tune *tune, enum clf__knob knob)
     return tune->file.is_set[knob] && !is_again;
 }
 
-/* Its note says how it came about: with which model, and in which precision. */
+/* Prints a saved result with its note: model and precision. */
 static void print_kept(const struct tune *tune, enum clf__knob knob)
 {
     char value[CLF__KNOB_TEXT];
     clf__knob_text(value, knob, tune->file.tuning.values[knob]);
     const char *note = tune->file.notes[knob];
     progress_clear(&tune->progress);
-    printf("%-18s %-8s kept from before%s%s\n", clf__knobs[knob].name, value, note != NULL ? ": " : "",
+    printf("%-18s %-8s saved earlier%s%s\n", clf__knobs[knob].name, value, note != NULL ? ": " : "",
            note != NULL ? note : "");
 }
 
@@ -365,14 +366,13 @@ static clf_status tune_all(struct tune *tune)
         CLF__TRY(knob < CLF__KNOB_CHOICES ? tune_choice(tune, knob) : tune_number(tune, knob));
     }
     if (kept > 0 && !tune->flags.quiet) {
-        fprintf(stderr,
-                "clformer: what is kept from before was measured with the model and in the precision beside "
-                "it; --again measures it anew\n");
+        fprintf(stderr, "clformer: earlier results were measured with the model and precision shown; --again "
+                        "measures them again\n");
     }
     return CLF_OK;
 }
 
-/* The model as it is tuned now and untuned, by turns. */
+/* Measures the model with the current tuning and untuned, in interleaved rounds. */
 static clf_status measure_sum(struct tune *tune)
 {
     struct clf__tuning standard = clf__tuning_standard();
@@ -385,7 +385,7 @@ static clf_status measure_sum(struct tune *tune)
         if (signals_interrupted(NULL)) {
             return CLF_INTERRUPTED;
         }
-        fprintf(stderr, "clformer: what was gained in all is not measured\n");
+        fprintf(stderr, "clformer: the total gain is not measured\n");
         return CLF_OK;
     }
     clf_status status = measure_models(tune, untuned.model, tune->setup.model, 1, "in all", results);
@@ -393,7 +393,7 @@ static clf_status measure_sum(struct tune *tune)
     CLF__TRY(status);
     if (results[1].is_wrong) {
         return clf__fail(CLF_DEVICE,
-                         "with all that is kept together the model computes something else: delete %s",
+                         "with all saved settings together the results of the model differ; delete %s",
                          tune->path);
     }
     char text[TUNE_GAINS_TEXT];
@@ -402,7 +402,7 @@ static clf_status measure_sum(struct tune *tune)
     return CLF_OK;
 }
 
-/* At the end. Nothing where nothing was measured. */
+/* Prints the gains at the end, if anything was measured. */
 static clf_status tell_gains(struct tune *tune)
 {
     char text[TUNE_GAINS_TEXT];
@@ -416,8 +416,8 @@ static clf_status tell_gains(struct tune *tune)
     return measure_sum(tune);
 }
 
-/* What is there of before, and a device that takes it. What is measured again begins at its standard. Returns
- * an exit status. */
+/* Reads earlier results and opens a device with them; settings to be measured again start at the default.
+ * Returns an exit status. */
 static int begin(struct tune *tune)
 {
     struct clf_device *device;
@@ -467,7 +467,7 @@ static int run(struct tune *tune)
         return report_failure(status);
     }
     result = report_interrupted();
-    fprintf(stderr, "clformer: what was measured is kept, and the same call goes on\n");
+    fprintf(stderr, "clformer: results so far are saved; the same call continues\n");
     return result;
 }
 

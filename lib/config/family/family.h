@@ -19,8 +19,8 @@ struct clf__model_description;
 #define CLF__OPENAI_FAMILY "whisper"
 /* The words of "length_rule" that are a family's own. */
 /* clang-format off */
-#define CLF__FAMILY_LENGTH_RULES { "jadore", CLF__LENGTH_JADORE }
-/* Those of "encoder_attention_type". */
+#define CLF__FAMILY_LENGTH_RULES { "jadore", CLF__LENGTH_INCLUDING_START }
+/* The words of "encoder_attention_type". */
 #define CLF__FAMILY_ENCODER_ATTENTIONS \
     { "local", CLF__MIXER_LOCAL }, { "transient-global", CLF__MIXER_TRANSIENT_GLOBAL }
 /* clang-format on */

@@ -36,7 +36,7 @@ static void start(struct clf__config *config, struct clf__config_choices *choice
     config->start_id = config->decoder_start_id = 2;
     config->end_id = 3;
     config->generation.beams = 5;
-    config->generation.length_rule = CLF__LENGTH_JADORE;
+    config->generation.length_rule = CLF__LENGTH_INCLUDING_START;
     config->generation.length_penalty = 0.7f;
     config->generation.early_stopping = CLF__STOP_ALL;
     config->generation.max_length = 200;

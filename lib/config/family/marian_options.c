@@ -301,7 +301,7 @@ static clf_status read_decoding(struct clf__config *config, const json_t *decodi
     search->beams = (int)beams;
     search->length_rule = CLF__LENGTH_HUGGINGFACE;
     search->divides_greedy = 1;
-    search->early_stopping = CLF__STOP_NARROW;
+    search->early_stopping = CLF__STOP_SHRINK;
     if (word_penalty != 0) {
         clf__log(CLF_LOG_WARNING, "the configuration's \"word-penalty\" is not applied");
     }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "text/sentences/items.h"
 #include "text/sentences/words.h"
 
 /* What comes behind an ending. */
@@ -14,12 +15,19 @@ struct following {
     int is_small;    /* it begins with a small letter, other than in "iPhone" */
 };
 
+/* Whether an opening bracket, ASCII or full width, is at an offset. */
+static int is_bracket_at(const struct clf__passage *passage, size_t at)
+{
+    int32_t character = clf__char_at(passage, at, NULL);
+    return character == '(' || character == '[' || character == 0xff08 || character == 0xff3b;
+}
+
 static struct following read_following(const struct clf__passage *passage, const struct clf__ending *ending)
 {
     struct following following = {.is_joined = ending->next == ending->end};
     enum { MOST = 64 }; /* bytes of ellipses, which are marks themselves */
     size_t at = ending->next, next;
-    following.has_bracket = clf__char_at(passage, at, NULL) == '(' || clf__char_at(passage, at, NULL) == '[';
+    following.has_bracket = is_bracket_at(passage, at);
     for (;; at = next) {
         following.mark = clf__mark_at(passage, at, &next);
         following.has_opening |= following.mark == CLF__MARK_OPENING;
@@ -88,28 +96,30 @@ static int is_item(const struct clf__passage *passage, size_t start, const struc
     return word->digits > 0 && word->letters == 0 && !has_words(passage, start, word->start);
 }
 
+static int is_number(const struct clf__word *word)
+{
+    return word->digits > 0 && word->letters == 0;
+}
+
 /* German ordinals and dates end no sentence. */
 static int number_ends(const struct clf__passage *passage, size_t start, const struct clf__word *word,
                        const struct following *following)
 {
-    enum { DAY = 2, ORDINAL = 3 }; /* digits */
+    enum { DAY = 2, ORDINAL = 3, YEAR = 4 }; /* digits */
     struct clf__word before = previous_word(passage, start, word);
     int digits = word->end - word->start == (size_t)word->digits ? word->digits : ORDINAL + 1;
     if (following->mark == CLF__MARK_DIGIT) { /* 3. 4. 1995 */
         size_t next;
         int is_day = clf__char_at(passage, following->word.end, &next) == '.' &&
                      following->word.digits <= DAY && clf__mark_at(passage, next, NULL) != CLF__MARK_DIGIT;
-        return !is_day || digits > DAY;
+        int is_month = is_number(&before) && before.digits <= DAY && following->word.digits == YEAR &&
+                       clf__char_at(passage, before.end, NULL) == '.';
+        return !(is_day || is_month) || digits > DAY;
     }
     if (digits <= DAY && clf__word_is_german_month(&following->word)) {
         return 0;
     }
     return digits > ORDINAL || !clf__word_precedes_ordinal(&before) || starts(passage, following);
-}
-
-static int is_number(const struct clf__word *word)
-{
-    return word->digits > 0 && word->letters == 0;
 }
 
 /* "J." */
@@ -125,8 +135,9 @@ static int letter_ends(const struct clf__passage *passage, size_t start, const s
     if (!has_words(passage, start, word->start)) {
         return 0; /* "A. The first answer" */
     }
-    if (clf__word_is_label(before, word) ||
+    if (clf__word_is_label(before, word) || clf__char_before(passage, word->start, NULL) == '/' || /* km/h */
         (word->is_capital && clf__char_at(passage, before->end, NULL) == '.' &&
+         following->mark != CLF__MARK_DIGIT &&
          clf__word_classify(passage, start, before) == CLF__WORD_NUMBER)) {
         return 1;
     }
@@ -266,34 +277,59 @@ static int begins_with_any(const struct clf__passage *passage, size_t at, const 
     return found;
 }
 
-/* Japanese goes on with a particle behind a quotation, and quotes without marks as well. Particles are
- * letters that other words begin with, too. */
+static int is_hiragana(int32_t character)
+{
+    return character >= 0x3041 && character <= 0x309f;
+}
+
+/* Whether a particle at an offset continues a Japanese sentence after a quotation, or after a mark that
+ * belongs to a name or a quotation without marks. Other words begin with the same letters; without marks a
+ * particle counts where no hiragana follows. */
 static int is_particle(const struct clf__passage *passage, size_t at, int is_quoted)
 {
-    static const char *const particles[] = {"と", "って", "は", "が",   "を", "に", "も",
-                                            "の", "で",   "や", "など", "か", NULL};
+    static const char *const particles[] = {"と", "って", "は",   "が", "を", "に",   "も",     "の",
+                                            "で", "や",   "など", "か", "だ", "です", "である", NULL};
     static const char *const others[] = {
-        "とても", "ところ", "とにかく", "ときどき", "とうとう", "とりあえず", "ともかく", "として",
-        "はい",   "はじめ", "はっきり", "がっかり", "もちろん", "もし",       "もう",     "もっと",
-        "では",   "でも",   "ですが",   "やがて",   "やはり",   "やっぱり",   "やっと",   "かれ",
-        "かつて", "かなり", "にわか",   "のちに",   "のんびり", NULL};
-    static const char *const quoting[] = {"と言",   "と思",   "と叫", "と聞", "と書", "と答", "といっ",
-                                          "という", "とおも", "と尋", "と考", "と感", "って", NULL};
-    return is_quoted ? begins_with_any(passage, at, particles) && !begins_with_any(passage, at, others)
-                     : begins_with_any(passage, at, quoting);
+        "とても", "ところ", "とにかく", "ときどき", "とうとう", "とりあえず", "ともかく",
+        "として", "はい",   "はじめ",   "はっきり", "がっかり", "もちろん",   "もし",
+        "もう",   "もっと", "では",     "でも",     "ですが",   "ですから",   "だから",
+        "だが",   "だけど", "だって",   "やがて",   "やはり",   "やっぱり",   "やっと",
+        "かれ",   "かつて", "かなり",   "にわか",   "のちに",   "のんびり",   NULL};
+    static const char *const quoting[] = {"と言",   "と思",   "と叫",   "と聞", "と書", "と答",
+                                          "といっ", "という", "とおも", "と尋", "と考", "と感",
+                                          "って",   "の",     "を",     NULL};
+    static const char *const single[] = {"は", "が", "に", "も", "と", NULL};
+    size_t next;
+    clf__char_at(passage, at, &next);
+    int is_single = begins_with_any(passage, at, single) && !is_hiragana(clf__char_at(passage, next, NULL)) &&
+                    clf__mark_is_word(clf__mark_at(passage, next, NULL));
+    return is_single || (begins_with_any(passage, at, is_quoted ? particles : quoting) &&
+                         !begins_with_any(passage, at, others));
+}
+
+/* The end of the Japanese quotations that follow each other from an offset on: 「はい」「いいえ」. */
+static size_t skip_quotations(const struct clf__passage *passage, size_t at)
+{
+    size_t partner = 0;
+    while (clf__mark_at(passage, at, NULL) == CLF__MARK_OPENING &&
+           (partner = clf__mark_partner(passage, at)) > 0) {
+        at = partner;
+    }
+    return at;
 }
 
 /* Whether the words behind a Japanese quotation say who spoke: 「誰？」彼は聞いた。 */
 static int is_told(const struct clf__passage *passage, size_t at)
 {
     enum { BYTES = 60 };
+    static const char *const silent[] = {"答えな", "言わな", NULL};
     static const char *const verbs[] = {"言っ",   "言う",   "叫ん", "叫び", "聞い",   "聞く",
                                         "尋ね",   "たずね", "答え", "呟",   "つぶや", "囁",
                                         "ささや", "念を押", "怒鳴", NULL};
     enum clf__mark mark = CLF__MARK_LETTER;
     for (size_t end = at, next; end - at < BYTES && (clf__mark_is_word(mark) || mark == CLF__MARK_COMMA);
          end = next) {
-        if (begins_with_any(passage, end, verbs)) {
+        if (begins_with_any(passage, end, verbs) && !begins_with_any(passage, end, silent)) {
             return 1;
         }
         clf__char_at(passage, end, &next);
@@ -307,7 +343,8 @@ static int is_reported(const struct clf__passage *passage, const struct followin
 {
     enum { NAMES = 2 };
     struct clf__word word = following->word;
-    if (following->mark != CLF__MARK_UPPER || clf__word_is_starter(passage, &word)) {
+    int is_i = word.letters == 1 && word.lower[0] == 'i'; /* "Stop!" I shouted. */
+    if (following->mark != CLF__MARK_UPPER || (clf__word_is_starter(passage, &word) && !is_i)) {
         return 0;
     }
     for (int i = 0; i < NAMES; i++) {
@@ -328,8 +365,10 @@ static int joined_ends(const struct clf__passage *passage, size_t start, const s
     int is_marked = ending->is_final || ending->has_ellipsis;
     if (following->mark == CLF__MARK_LETTER || (following->has_opening && ending->is_wide)) {
         int is_cased = word.letters > 0 && clf__mark_at(passage, word.start, NULL) != CLF__MARK_LETTER;
-        return ending->is_final || (ending->has_ellipsis ? ending->has_quote && following->has_opening
-                                                         : !is_cased && ending->stops == 1);
+        int is_name = is_cased && !ending->is_wide; /* Yahoo!ニュース */
+        return (ending->is_final && !is_name) ||
+               (ending->has_ellipsis ? ending->has_quote && following->has_opening
+                                     : !is_cased && ending->stops == 1);
     }
     if (ending->is_wide) { /* ３．５ */
         size_t before;
@@ -371,6 +410,10 @@ static int ends(const struct clf__passage *passage, size_t start, const struct c
         (is_particle(passage, ending->next, is_closed) || (is_closed && is_told(passage, ending->next)))) {
         return 0;
     }
+    size_t quoted = skip_quotations(passage, ending->next);
+    if (is_closed && following.is_joined && quoted > ending->next && is_particle(passage, quoted, 1)) {
+        return 0;
+    }
     if (following.is_joined && !joined_ends(passage, start, ending, &following)) {
         return 0;
     }
@@ -408,9 +451,10 @@ static int stands_alone(const struct clf__passage *passage, size_t start, size_t
 
 size_t clf__sentence_end(const struct clf__passage *passage, size_t start)
 {
-    size_t next, inside = 0; /* no sentence ends before this: a quotation or a bracket is part of one */
+    size_t next, size = clf__item_end(passage, start);
+    size_t inside = 0; /* no sentence ends before this: a quotation or a bracket is part of one */
     int is_bracket = 0;
-    for (size_t at = start; at < passage->size; at = next) {
+    for (size_t at = start; at < size; at = next) {
         enum clf__mark mark = clf__mark_at(passage, at, &next);
         if (mark == CLF__MARK_LINE_BREAK) {
             return at;
@@ -419,7 +463,7 @@ size_t clf__sentence_end(const struct clf__passage *passage, size_t start)
             size_t partner = clf__mark_partner(passage, at);
             if (partner > 0 && !stands_alone(passage, start, at, partner)) {
                 inside = partner;
-                is_bracket = clf__char_at(passage, at, NULL) == '(' || clf__char_at(passage, at, NULL) == '[';
+                is_bracket = is_bracket_at(passage, at);
             }
         }
         if (mark == CLF__MARK_STOP || mark == CLF__MARK_FINAL || mark == CLF__MARK_ELLIPSIS) {
@@ -431,5 +475,5 @@ size_t clf__sentence_end(const struct clf__passage *passage, size_t start)
             clf__char_at(passage, ending.last, &next);
         }
     }
-    return passage->size;
+    return size;
 }

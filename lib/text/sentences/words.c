@@ -15,7 +15,7 @@ static const char never[] =
     /* German */ " hr hrn frl fam dipl z.b d.h d.i i.d.r i.a i.allg v.a u.u z.t z.z z.zt m.e u.e d.j i.v o.g "
     "vgl bzw ca evtl "
     "uffz ggf ggfs inkl exkl zzgl abzgl sog gegr geb gest verst verh ehem allg insb insbes bspw einschl "
-    "bezgl bzgl "
+    "bezgl bzgl abt oblt olt hptm fw gefr hgefr "
     "betr ungef vorauss vmtl wg zw "
     /* French */ " mme mmes mlle mlles mgr p.ex c.-à-d c.à.d boul bld bvd fbg éts sté "
     /* Spanish */ " sra sras sres srta srtas dña dres dras lic lcda lcdo gral cnel tte sgto almte hno hna "
@@ -23,7 +23,8 @@ static const char never[] =
     "excmo excma exmo exma ilmo ilma p.ej v.gr avda avd ctra pza plza urb ntra apdo aprox máx mín dpto depto "
     /* Italian */ " sig sigg sig.ra sig.na sig.ri dott dott.ssa dott.ri dr.ssa prof.ssa proff avv ing geom "
     "rag cav l'on serg "
-    "dell'on all'on dall'on gr.uff f.lli p.za p.zza v.le c.so l.go ad_es per_es p.es cfr spett egr ill.mo "
+    "psicol dell'on all'on dall'on gr.uff f.lli p.za p.zza v.le c.so l.go ad_es per_es p.es cfr spett egr "
+    "ill.mo "
     /* Portuguese */ " dra profa enga sarg av p.ex v.ex v.exa s.exa pça trav rod "
     /* Russian */ " т.е т.к т.н т.о т.ч напр см проф акад доц инж ул просп пр-т пл наб пер бул бульв мкр пос "
     "пгт дер тов "
@@ -39,13 +40,15 @@ static const char before_numbers[] =
     "fig figs figg abb abbn tab tabs tabb tabl taf vol vols voll chap chaps cap caps capp kap eq eqs sec "
     "sect "
     "secs sez sér ser "
-    "séc sécs abt bd bde ziff rn rdnr anm ann app ref réf tel tél teléf tlf tlfno cell fax ext al lin vers "
-    "ver bl ed aufl "
+    "séc sécs bât esc int bd bde ziff rn rdnr anm ann app ref réf tel tél teléf tlf tlfno cell fax ext al "
+    "lin vers "
+    "ver bl ed aufl para paras "
     "ausg jg sp env max min mind est edif blq ap tít lett apt apto rm bk fol inc d.lgs d.l d.m d.p.r "
+    "lun mié jue vie sáb dom руб коп мин сек ч "
     "рис табл ауд эт стр гл разд ст пп подп кв д корп оф т вып род ум тел доб ред прим прил илл ";
 /* Months, which are before numbers as well. */
 static const char short_months[] =
-    " jan janv feb febr fev févr mar apr avr abr ene jun juin jul juil aug ago sep sept sett set "
+    " jan janv juill feb febr fev févr mar apr avr abr ene jun juin jul juil aug ago sep sept sett set "
     "oct okt ott out nov dec dez déc dic mag giu lug янв февр фев апр авг сент сен окт нояб ноя "
     "дек ";
 /* Before a name, or at the end. */
@@ -53,14 +56,15 @@ static const char between[] =
     " st ste sto sta mt mts ft jr sr jun co ave blvd bd rd hwy sq dept prof univ inst assn intl natl govt "
     "dist et_al et_coll "
     "gen col adj cdt dir.gén esp esq "
+    "tbsp tsp lb lbs oz "
     "u.a u.ä o.ä s.o s.u a.a.o ebd str mio mrd tsd jh jhd jhdt med phil jur rer nat lat engl frz griech "
     "österr kath evang röm "
     "arch eng arq éd éds eds hrsg hg dép coll k.k e.v ex cia cía cie ph.d prov fraz gén "
     "им пр др изд обл губ респ ген полк лейт серж адм ср англ нем фр лат греч ред ст ";
 /* Places and others that are other words with a small letter. */
-static const char names[] =
-    " calif mass conn penn pa va vt fla tex ill wash ariz colo mich minn ala ark okla tenn wis neb nev "
-    "ore del md mo ky ga wyo fed ed ";
+static const char names[] = " mon tue tues wed thu thur thurs fri sat sun calif mass conn penn pa va vt fla "
+                            "tex ill wash ariz colo mich minn ala ark okla tenn wis neb nev "
+                            "ore del md mo ky ga wyo fed ed ";
 static const char last[] = " etc usw ecc ud uds vd vds ee.uu ff.aa e.u.a o.n.u u.r.s.s incl excl u.s.w usf "
                            "u.v.m u.a.m u.dgl u.ä.m v.chr n.chr a.c d.c av.j.-c apr.j.-c ap.j.-c "
                            "corp inc ltd ltda llc plc bros s.a s.l s.p.a s.r.l s.n.c s.a.s "
@@ -83,7 +87,13 @@ static const char starters[] =
     "today yesterday tomorrow later meanwhile thus therefore for by about none between until unless thanks "
     "thank "
     /* German */
-    " der die das den dem des ein eine einen einem einer er sie es wir ihr ich du man mein meine dein sein "
+    " unterwegs dabei dazu dafür davon darauf daraus darin darüber deswegen somit zunächst zuerst zuletzt "
+    "schließlich endlich plötzlich bald inzwischen mittlerweile manchmal oft meist meistens immer nie "
+    "niemals "
+    "selten vielleicht wahrscheinlich natürlich leider wegen trotz laut gemäß innerhalb außerhalb statt "
+    "sobald "
+    "falls damit dass zwischen hinter neben jedoch allerdings dennoch sonst anschließend "
+    "der die das den dem des ein eine einen einem einer er sie es wir ihr ich du man mein meine dein sein "
     "seine unser "
     "unsere ihre dieser diese dieses diesen jener jede jeder jedes alle viele manche einige keiner keine "
     "kein niemand "
@@ -107,7 +117,9 @@ static const char starters[] =
     "voilà selon "
     "malgré merci "
     /* Italian */
-    " lo gli i uno una egli lui lei noi voi loro io essa essi questo questa questi queste quello quella "
+    " aveva avevano erano suo sua suoi sue mio mia miei mie tuo tua lo gli i uno una egli lui lei noi voi "
+    "loro io essa essi "
+    "questo questa questi queste quello quella "
     "quelli ciò chi che "
     "cosa dove quando come perché quale quanto e ed o ma però quindi poi allora dopo prima nel nella nei "
     "nelle nello al "

@@ -117,7 +117,7 @@ static void test_wrong(void **state)
     assert_int_equal(tune_best(results, 4), 1);
     assert_int_equal(script.counts[2], PIECES); /* not measured any more */
     script = (struct script){.seconds = {1, 0.5}, .is_wrong = {1, 0}};
-    assert_fails(measure(results, &script, 2), CLF_DEVICE, "something else than the reference");
+    assert_fails(measure(results, &script, 2), CLF_DEVICE, "differ from the reference");
 }
 
 static void test_slow(void **state)
@@ -193,19 +193,20 @@ static void test_words(void **state)
     ratios[CLF__KNOB_GEMM] = 1;
     ratios[CLF__KNOB_FORM] = 1;
     tune_tell_gains(text, sizeof text, ratios);
-    assert_string_equal(text, "Gained nothing: form, gemm, where the device's own choice is the fastest.");
+    assert_string_equal(text,
+                        "Gained nothing: form, gemm, where the default choice of the device is the fastest.");
     ratios[CLF__KNOB_CPU_GROUPS] = 0.8;
     ratios[CLF__KNOB_FORM] = 0.5;
     tune_tell_gains(text, sizeof text, ratios);
-    assert_string_equal(text,
-                        "Gained: form 2.00 times as fast, cpu_groups 1.25 times as fast, each over the work "
-                        "that it changes. Nothing: gemm, where the device's own choice is the fastest.");
+    assert_string_equal(
+        text, "Gained: form 2.00 times as fast, cpu_groups 1.25 times as fast, each over the work "
+              "that it affects. Nothing: gemm, where the default choice of the device is the fastest.");
     for (int knob = 0; knob < CLF__KNOB_COUNT; knob++) {
         ratios[knob] = 0.5;
     }
     tune_tell_gains(text, sizeof text, ratios); /* the longest */
-    assert_non_null(strstr(text, "step_rows_int8 2.00 times as fast, each over the work that it changes."));
-#define SUM "In all: encoding and decoding, one line and many"
+    assert_non_null(strstr(text, "step_rows_int8 2.00 times as fast, each over the work that it affects."));
+#define SUM "In total: encoding and decoding, one line and many"
     assert_sum((struct tune_result){.seconds = 0.0125}, (struct tune_result){.seconds = 0.01, .ratio = 0.8},
                SUM " is 1.25 times as fast as untuned, 10 ms against 12.5 ms.");
     assert_sum((struct tune_result){.seconds = 0.01},
@@ -213,9 +214,9 @@ static void test_words(void **state)
                SUM " is 1.25 times as slow as untuned, 12.5 ms against 10 ms.");
     assert_sum((struct tune_result){.seconds = 0.01},
                (struct tune_result){.seconds = 0.0095, .ratio = 0.95, .spread = 0.06},
-               SUM " takes 0.95 of the time untuned, which is within what the times vary (0.03).");
+               SUM " takes 0.95 of the time untuned, which is within the variation of the times (0.03).");
     assert_sum((struct tune_result){.seconds = 0.01}, (struct tune_result){.is_slow = 1},
-               SUM " takes more than three times as long as untuned.");
+               SUM " takes more than three times the time untuned.");
 }
 
 int main(void)

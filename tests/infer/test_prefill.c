@@ -18,8 +18,8 @@ struct answers {
 struct fed {
     int rows;
     int32_t tokens[ROWS], positions[ROWS], cache_rows[ROWS], parents[ROWS], slots[ROWS];
-    const int32_t *given;
-    const int32_t *given_offsets;
+    const int32_t *prefill;
+    const int32_t *prefill_offsets;
 };
 
 static void step_once(struct answers *answers, struct clf__session *session, const struct fed *fed)
@@ -34,8 +34,8 @@ static void step_once(struct answers *answers, struct clf__session *session, con
                              .slots = fed->slots,
                              .banned = no_bans,
                              .banned_offsets = no_bans,
-                             .given = fed->given,
-                             .given_offsets = fed->given_offsets,
+                             .prefill = fed->prefill,
+                             .prefill_offsets = fed->prefill_offsets,
                              .candidates = K,
                              .both_statistics = 1,
                              .ranges_each = EACH,
@@ -55,15 +55,15 @@ static int32_t prompt_token(int slot, int position)
 }
 
 /* Both sources at `counts` tokens, of which the last one is the step's. */
-static void feed_given(struct answers *answers, struct clf__session *session, const int *from,
-                       const int *counts)
+static void feed_prefill(struct answers *answers, struct clf__session *session, const int *from,
+                         const int *counts)
 {
-    int32_t given[SOURCES * POSITIONS], offsets[SOURCES + 1] = {0};
-    struct fed fed = {.rows = SOURCES, .given = given, .given_offsets = offsets};
+    int32_t prefill[SOURCES * POSITIONS], offsets[SOURCES + 1] = {0};
+    struct fed fed = {.rows = SOURCES, .prefill = prefill, .prefill_offsets = offsets};
     for (int s = 0; s < SOURCES; s++) {
         int at = offsets[s];
         for (int t = from[s]; t < counts[s] - 1; t++) {
-            given[at++] = prompt_token(s, t);
+            prefill[at++] = prompt_token(s, t);
         }
         offsets[s + 1] = at;
         fed.tokens[s] = prompt_token(s, counts[s] - 1);
@@ -145,12 +145,12 @@ static void check_counts(struct clf__session *session, const int *counts, clf_pr
     struct answers expected[STEPS], actual[STEPS], again[STEPS], between;
     feed_one_by_one(expected, session, counts);
     go_on(expected + 1, session, counts);
-    feed_given(actual, session, none, counts);
+    feed_prefill(actual, session, none, counts);
     go_on(actual + 1, session, counts);
     check_answers(actual, expected, STEPS, precision);
     if (halves[0] > 0 && halves[1] > 0) { /* in two goes, the second behind a step */
-        feed_given(&between, session, none, halves);
-        feed_given(again, session, halves, counts);
+        feed_prefill(&between, session, none, halves);
+        feed_prefill(again, session, halves, counts);
         go_on(again + 1, session, counts);
         check_answers(again, expected, STEPS, precision);
     }
@@ -176,7 +176,7 @@ static void check(struct clf_device *device, const char *name, clf_precision pre
     limits.positions = POSITIONS;
     limits.candidates = K;
     limits.ranges = EACH;
-    limits.given = SOURCES * POSITIONS;
+    limits.prefill = SOURCES * POSITIONS;
     struct clf__session *session;
     assert_ok(clf__session_create(&session, transformer, &limits));
     assert_ok(clf__session_start(session, &sources));
@@ -188,7 +188,7 @@ static void check(struct clf_device *device, const char *name, clf_precision pre
     support_free_all();
 }
 
-static void test_given(void **state)
+static void test_prefill(void **state)
 {
     (void)state;
     for (int form = support_first_form(); form <= support_last_form(); form++) {
@@ -204,7 +204,7 @@ static void test_given(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_given, support_teardown),
+        cmocka_unit_test_teardown(test_prefill, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

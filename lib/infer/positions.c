@@ -3,7 +3,8 @@
 #include "base/larger.h"
 #include "infer/internal.h"
 
-/* Allocating the session made room for the first ones. */
+/* Returns the table length for sequences of a length; the first CLF__FIRST_POSITIONS are allocated with the
+ * session. */
 static int round_positions(int length)
 {
     int rounded = CLF__FIRST_POSITIONS;
@@ -13,10 +14,10 @@ static int round_positions(int length)
     return length <= CLF__FIRST_POSITIONS ? 1 : clf__larger(rounded, length);
 }
 
-clf_status clf__session_reach(struct clf__session *session, int source_rows, int target_rows)
+clf_status clf__session_ensure_positions(struct clf__session *session, int source_rows, int target_rows)
 {
     return clf__larger(source_rows, target_rows) <= CLF__FIRST_POSITIONS
                ? CLF_OK
-               : clf__transformer_reach(session->transformer, round_positions(source_rows),
-                                        round_positions(target_rows));
+               : clf__transformer_ensure_positions(session->transformer, round_positions(source_rows),
+                                                   round_positions(target_rows));
 }

@@ -1,6 +1,6 @@
 /* Searches of windows find what openai/whisper's own decoders and filters find
  * (fixtures/speech/make_passages.py) on logits that are computed here as there. */
-#include "search/passage.h"
+#include "search/whisper.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -121,13 +121,13 @@ static void fill(struct clf__step *step, struct toy *toys, int each)
         assert_in_range(own, 0, each - 1);
         struct history *history = &toy->next[own];
         *history = toy->rows[step->parents[r] - first];
-        int given = step->given_offsets != NULL ? step->given_offsets[r] : 0;
-        int given_end = step->given_offsets != NULL ? step->given_offsets[r + 1] : 0;
+        int given = step->prefill_offsets != NULL ? step->prefill_offsets[r] : 0;
+        int given_end = step->prefill_offsets != NULL ? step->prefill_offsets[r + 1] : 0;
         if (step->positions[r] == given_end - given) {
             history->count = 0;
         }
         for (; given < given_end; given++) {
-            history->ids[history->count++] = step->given[given];
+            history->ids[history->count++] = step->prefill[given];
         }
         assert_int_equal(step->positions[r], history->count);
         assert_in_range(step->tokens[r], 0, V - 1);
@@ -153,10 +153,10 @@ static int read_ids(int32_t *ids, const json_t *list)
     return (int)json_array_size(list);
 }
 
-/* A recorded case, as a passage is asked for it. */
+/* A recorded case, as a whisper is asked for it. */
 struct task {
     const json_t *one;
-    struct clf__passage_rules rules;
+    struct clf__whisper_rules rules;
     int32_t prompt[POSITIONS];
     int prompt_count;
 };
@@ -169,7 +169,7 @@ static void read_task(struct task *task, const json_t *one)
     int is_timed = integer_of(one, "timestamps");
     const json_t *penalty = json_object_get(one, "penalty"), *latest = json_object_get(one, "first");
     task->one = one;
-    task->rules = (struct clf__passage_rules){
+    task->rules = (struct clf__whisper_rules){
         .vocabulary = V,
         .end_id = END,
         .timestamp_begin = TIMES,
@@ -190,11 +190,11 @@ static void read_task(struct task *task, const json_t *one)
     task->prompt_count = read_ids(task->prompt, json_object_get(one, "prompt"));
 }
 
-static void check_result(const struct clf__passage *passage, int slot, const json_t *one)
+static void check_result(const struct clf__whisper *whisper, int slot, const json_t *one)
 {
     int32_t expected[POSITIONS];
     int count = read_ids(expected, json_object_get(one, "ids"));
-    struct clf__passage_result result = clf__passage_result(passage, slot);
+    struct clf__whisper_result result = clf__whisper_result(whisper, slot);
     assert_int_equal(result.count, count);
     assert_memory_equal(result.ids, expected, (size_t)count * sizeof *expected);
     double sum = json_number_value(json_object_get(one, "log_probability"));
@@ -202,10 +202,10 @@ static void check_result(const struct clf__passage *passage, int slot, const jso
     assert_true(fabs(result.no_speech - json_number_value(json_object_get(one, "no_speech"))) < 2e-6);
 }
 
-static struct clf__passage *make_passage(int slots, int beams, int samples, int wanted)
+static struct clf__whisper *make_whisper(int slots, int beams, int samples, int wanted)
 {
-    struct clf__passage *passage;
-    struct clf__passage_limits limits = {
+    struct clf__whisper *whisper;
+    struct clf__whisper_limits limits = {
         .slots = slots,
         .beams = beams,
         .samples = samples,
@@ -214,8 +214,8 @@ static struct clf__passage *make_passage(int slots, int beams, int samples, int 
         .finished = 2 * MOST_ROWS,
         .banned = 7,
     };
-    assert_ok(clf__passage_create(&passage, &limits));
-    return passage;
+    assert_ok(clf__whisper_create(&whisper, &limits));
+    return whisper;
 }
 
 static int is_drawn(const json_t *one)
@@ -224,26 +224,26 @@ static int is_drawn(const json_t *one)
 }
 
 /* Up to SLOTS windows, the last of which come a few steps later. */
-static void search_together(struct clf__passage *passage, int each, const struct task *tasks, int count)
+static void search_together(struct clf__whisper *whisper, int each, const struct task *tasks, int count)
 {
     struct toy toys[SLOTS] = {{0}};
     struct clf__step *step;
     for (int begun = 0, turn = 0; begun < count || turn > 0; turn++) {
         if (begun < count && turn % 2 == 0) {
             toys[begun].seed = integer_of(tasks[begun].one, "seed");
-            clf__passage_begin(passage, &tasks[begun].rules, tasks[begun].prompt, tasks[begun].prompt_count,
+            clf__whisper_begin(whisper, &tasks[begun].rules, tasks[begun].prompt, tasks[begun].prompt_count,
                                begun);
             begun++;
         }
-        if ((step = clf__passage_prepare(passage)) != NULL) {
+        if ((step = clf__whisper_prepare(whisper)) != NULL) {
             fill(step, toys, each);
-            clf__passage_advance(passage);
+            clf__whisper_advance(whisper);
         } else if (begun == count) {
             break;
         }
     }
     for (int i = 0; i < count; i++) {
-        check_result(passage, i, tasks[i].one);
+        check_result(whisper, i, tasks[i].one);
     }
 }
 
@@ -251,14 +251,14 @@ static void check_case(const json_t *one)
 {
     struct task task;
     int rows = integer_of(one, "beams"), drawn = is_drawn(one);
-    int wanted = clf__passage_wanted(rows, json_number_value(json_object_get(one, "patience")));
+    int wanted = clf__whisper_wanted(rows, json_number_value(json_object_get(one, "patience")));
     /* Beams of another number than samples. */
-    struct clf__passage *passage = make_passage(1, drawn ? 2 : rows, drawn ? rows : 0, wanted);
+    struct clf__whisper *whisper = make_whisper(1, drawn ? 2 : rows, drawn ? rows : 0, wanted);
     read_task(&task, one);
-    for (int pass = 0; pass < 2; pass++) { /* a passage begins anew */
-        search_together(passage, drawn && rows < 2 ? 2 : rows, &task, 1);
+    for (int pass = 0; pass < 2; pass++) { /* a whisper begins anew */
+        search_together(whisper, drawn && rows < 2 ? 2 : rows, &task, 1);
     }
-    clf__passage_free(passage);
+    clf__whisper_free(whisper);
 }
 
 /* Beams and samples, side by side. */
@@ -270,7 +270,7 @@ static void test_together(void **state)
     int total = (int)json_array_size(cases), done = 0;
     for (int variant = 0; variant < 12; variant++) {
         int b = beams[variant % 4], s = samples[variant % 3], count = 0;
-        struct clf__passage *passage = make_passage(SLOTS, b, s, 2 * b);
+        struct clf__whisper *whisper = make_whisper(SLOTS, b, s, 2 * b);
         struct task tasks[SLOTS];
         for (int i = 0; i < total; i++) {
             const json_t *one = json_array_get(cases, (size_t)(i * 31 % total)); /* kinds mixed */
@@ -278,12 +278,12 @@ static void test_together(void **state)
                 read_task(&tasks[count++], one);
             }
             if (count == SLOTS) {
-                search_together(passage, b > s ? b : s, tasks, count);
+                search_together(whisper, b > s ? b : s, tasks, count);
                 done += count;
                 count = 0;
             }
         }
-        clf__passage_free(passage);
+        clf__whisper_free(whisper);
     }
     assert_true(done > 150);
     json_decref(cases);
@@ -303,18 +303,18 @@ static void test_recorded(void **state)
 static void test_no_memory(void **state)
 {
     (void)state;
-    struct clf__passage_limits limits = {
+    struct clf__whisper_limits limits = {
         .slots = 1, .beams = 2, .samples = 3, .positions = 9, .finished = 3, .banned = 3};
-    struct clf__passage *passage = NULL;
+    struct clf__whisper *whisper = NULL;
     int failures = 0;
-    for (uint64_t n = 1; passage == NULL; n++, failures++) {
+    for (uint64_t n = 1; whisper == NULL; n++, failures++) {
         clf__memory_fail_at(n);
-        clf_status status = clf__passage_create(&passage, &limits);
+        clf_status status = clf__whisper_create(&whisper, &limits);
         clf__memory_fail_at(0);
-        assert_true(status == CLF_OK || (status == CLF_OUT_OF_MEMORY && passage == NULL));
+        assert_true(status == CLF_OK || (status == CLF_OUT_OF_MEMORY && whisper == NULL));
     }
     assert_true(failures > 10);
-    clf__passage_free(passage);
+    clf__whisper_free(whisper);
 }
 
 int main(void)

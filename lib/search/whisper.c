@@ -1,0 +1,408 @@
+#include "search/whisper.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/larger.h"
+#include "base/memory.h"
+#include "search/internal.h"
+#include "search/whisper_internal.h"
+
+int clf__whisper_rows(const struct clf__whisper_limits *limits)
+{
+    return clf__larger(limits->beams, limits->samples);
+}
+
+int clf__whisper_wanted(int beams, double patience)
+{
+    return (int)lrint(beams * patience); /* half to even, as in Python */
+}
+
+int clf__whisper_candidates(const struct clf__whisper_limits *limits)
+{
+    return limits->beams > 1 || limits->wanted > 1 ? limits->beams + 1 : 1;
+}
+
+static size_t all_rows(const struct clf__whisper *whisper)
+{
+    return (size_t)whisper->limits.slots * (size_t)whisper->rows;
+}
+
+static clf_status allocate_asked(struct clf__whisper *whisper)
+{
+    size_t rows = all_rows(whisper), banned = (size_t)whisper->limits.banned;
+    size_t prefill = (size_t)whisper->limits.slots * (size_t)whisper->limits.positions;
+    CLF__TRY(clf__allocate(&whisper->tokens, rows, sizeof(int32_t)));
+    CLF__TRY(clf__allocate(&whisper->positions, rows, sizeof(int32_t)));
+    CLF__TRY(clf__allocate(&whisper->cache_rows, rows, sizeof(int32_t)));
+    CLF__TRY(clf__allocate(&whisper->parents, rows, sizeof(int32_t)));
+    CLF__TRY(clf__allocate(&whisper->slots, rows, sizeof(int32_t)));
+    CLF__TRY(clf__allocate(&whisper->banned, rows * banned, sizeof(int32_t)));
+    CLF__TRY(clf__allocate(&whisper->banned_offsets, rows + 1, sizeof(int32_t)));
+    CLF__TRY(clf__allocate(&whisper->ranges, rows * CLF__WHISPER_RANGES * 2, sizeof(int32_t)));
+    CLF__TRY(clf__allocate(&whisper->prefill, prefill, sizeof(int32_t)));
+    CLF__TRY(clf__allocate(&whisper->prefill_offsets, rows + 1, sizeof(int32_t)));
+    struct clf__step *step = &whisper->step;
+    step->tokens = whisper->tokens;
+    step->positions = whisper->positions;
+    step->cache_rows = whisper->cache_rows;
+    step->parents = whisper->parents;
+    step->slots = whisper->slots;
+    step->banned = whisper->banned;
+    step->banned_offsets = whisper->banned_offsets;
+    step->ranges = whisper->ranges;
+    step->prefill = whisper->prefill;
+    step->ranges_each = CLF__WHISPER_RANGES;
+    return CLF_OK;
+}
+
+static clf_status allocate_given(struct clf__whisper *whisper)
+{
+    struct clf__step *step = &whisper->step;
+    step->candidates = clf__whisper_candidates(&whisper->limits);
+    size_t rows = all_rows(whisper), k = (size_t)step->candidates;
+    size_t in_ranges = rows * CLF__WHISPER_RANGES;
+    size_t draws = (size_t)whisper->limits.slots * (size_t)whisper->limits.samples;
+    size_t drawn = draws * CLF__WHISPER_RANGES;
+    if (draws > 0) {
+        CLF__TRY(clf__allocate(&whisper->draws, draws, sizeof *whisper->draws));
+        CLF__TRY(clf__allocate(&step->draw_values, drawn, sizeof(float)));
+        CLF__TRY(clf__allocate(&step->draw_ids, drawn, sizeof(int32_t)));
+        CLF__TRY(clf__allocate(&step->draw_logits, drawn, sizeof(float)));
+        step->draws = whisper->draws;
+    }
+    CLF__TRY(clf__allocate(&step->values, rows * k, sizeof(float)));
+    CLF__TRY(clf__allocate(&step->ids, rows * k, sizeof(int32_t)));
+    CLF__TRY(clf__allocate(&step->statistics, rows * 4, sizeof(float)));
+    CLF__TRY(clf__allocate(&step->range_values, in_ranges * k, sizeof(float)));
+    CLF__TRY(clf__allocate(&step->range_ids, in_ranges * k, sizeof(int32_t)));
+    CLF__TRY(clf__allocate(&step->range_statistics, in_ranges * 2, sizeof(float)));
+    CLF__TRY(clf__allocate(&whisper->candidates, (size_t)whisper->rows * k, sizeof *whisper->candidates));
+    CLF__TRY(clf__allocate(&whisper->best, k, sizeof *whisper->best));
+    return clf__allocate(&whisper->best_sums, k, sizeof *whisper->best_sums);
+}
+
+static clf_status allocate_paths(struct clf__whisper *whisper)
+{
+    size_t slots = (size_t)whisper->limits.slots, rows = (size_t)whisper->rows;
+    size_t each = 2 * rows + (size_t)whisper->limits.finished, length = (size_t)whisper->limits.positions + 1;
+    CLF__TRY(clf__allocate(&whisper->searches, slots, sizeof *whisper->searches));
+    CLF__TRY(clf__allocate(&whisper->hypotheses, slots * each, sizeof *whisper->hypotheses));
+    CLF__TRY(clf__allocate(&whisper->hypothesis_ids, slots * each * length, sizeof *whisper->hypothesis_ids));
+    for (size_t i = 0; i < slots; i++) {
+        struct clf__whisper_window *search = &whisper->searches[i];
+        search->running = whisper->hypotheses + i * each;
+        search->next = search->running + rows;
+        search->finished = search->next + rows;
+    }
+    for (size_t i = 0; i < slots * each; i++) {
+        whisper->hypotheses[i].ids = whisper->hypothesis_ids + i * length;
+    }
+    return CLF_OK;
+}
+
+clf_status clf__whisper_create(struct clf__whisper **out, const struct clf__whisper_limits *limits)
+{
+    struct clf__whisper *whisper;
+    *out = NULL;
+    CLF__TRY(clf__allocate(&whisper, 1, sizeof *whisper));
+    whisper->limits = *limits;
+    whisper->rows = clf__whisper_rows(limits);
+    clf_status status = allocate_asked(whisper);
+    status = status == CLF_OK ? allocate_given(whisper) : status;
+    status = status == CLF_OK ? allocate_paths(whisper) : status;
+    if (status != CLF_OK) {
+        clf__whisper_free(whisper);
+        return status;
+    }
+    *out = whisper;
+    return CLF_OK;
+}
+
+void clf__whisper_free(struct clf__whisper *whisper)
+{
+    if (whisper == NULL) {
+        return;
+    }
+    struct clf__step *step = &whisper->step;
+    void *const parts[] = {
+        whisper->tokens,
+        whisper->positions,
+        whisper->cache_rows,
+        whisper->parents,
+        whisper->slots,
+        whisper->banned,
+        whisper->banned_offsets,
+        whisper->ranges,
+        step->values,
+        step->ids,
+        step->statistics,
+        step->range_values,
+        step->range_ids,
+        whisper->candidates,
+        step->range_statistics,
+        whisper->best,
+        whisper->best_sums,
+        whisper->hypothesis_ids,
+        whisper->hypotheses,
+        whisper->draws,
+        step->draw_values,
+        step->draw_ids,
+        step->draw_logits,
+        whisper->searches,
+        whisper->prefill,
+        whisper->prefill_offsets,
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        clf__free(parts[i]);
+    }
+    clf__free(whisper);
+}
+
+void clf__whisper_begin(struct clf__whisper *whisper, const struct clf__whisper_rules *rules,
+                        const int32_t *prompt, int count, int slot)
+{
+    assert(count >= 1 && count <= whisper->limits.positions && slot < whisper->limits.slots);
+    assert(rules->suppressed_first_count <= whisper->limits.banned);
+    struct clf__whisper_window *search = &whisper->searches[slot];
+    int wanted = clf__whisper_wanted(whisper->limits.beams, rules->patience);
+    wanted = rules->temperature > 0 ? whisper->limits.samples : wanted;
+    assert(rules->temperature <= 0 || wanted > 0);
+    search->rules = rules;
+    search->prompt = prompt;
+    search->prompt_count = count;
+    search->fed = search->at = 0;
+    search->running_count = 1;
+    search->running[0].count = 0;
+    search->running[0].sum = 0;
+    search->running[0].parent = 0;
+    search->running[0].sample = 0;
+    search->finished_count = 0;
+    search->wanted = wanted < 1 ? 1 : wanted;
+    search->is_over = rules->most_tokens < 1;
+    search->is_not_finite = 0;
+    search->no_speech = 0;
+    assert(search->wanted <= whisper->limits.finished);
+}
+
+void clf__whisper_cancel(struct clf__whisper *whisper)
+{
+    for (int slot = 0; slot < whisper->limits.slots; slot++) {
+        whisper->searches[slot].rules = NULL;
+    }
+}
+
+static int is_under_way(const struct clf__whisper_window *search)
+{
+    return search->rules != NULL && !search->is_over;
+}
+
+/* Returns 1 if the step's token is the last token of the prompt or a later one, which has candidates. */
+static int gives_candidates(const struct clf__whisper_window *search)
+{
+    return search->at >= search->prompt_count - 1;
+}
+
+/* Returns 1 at the transcript's start token, where the no-speech probability is read. */
+static int hears_speech(const struct clf__whisper_window *search)
+{
+    return search->at < search->prompt_count && search->prompt[search->at] == search->rules->start_id;
+}
+
+/* Chooses the next token with an output: in the prompt the start of the transcript and the last token. The
+ * tokens before it are prefilled. */
+static void choose_token(struct clf__whisper_window *search)
+{
+    search->at = search->fed;
+    while (search->at < search->prompt_count - 1 && !hears_speech(search)) {
+        search->at++;
+    }
+}
+
+static void ban(struct clf__whisper *whisper, const struct clf__whisper_window *search, int row,
+                const struct clf__whisper_hypothesis *hypothesis)
+{
+    const struct clf__whisper_rules *rules = search->rules;
+    int is_first = hypothesis->count == 0;
+    const int32_t *ids = is_first ? rules->suppressed_first : rules->suppressed;
+    int count = is_first ? rules->suppressed_first_count : rules->suppressed_count;
+    int32_t at = whisper->banned_offsets[row];
+    count = gives_candidates(search) ? count : 0;
+    if (count > 0) {
+        memcpy(whisper->banned + at, ids, (size_t)count * sizeof *ids);
+    }
+    whisper->banned_offsets[row + 1] = at + count;
+}
+
+/* Lists the tokens prefilled before a row's own token: part of the prompt, which has one row. */
+static void give(struct clf__whisper *whisper, const struct clf__whisper_window *search, int row)
+{
+    int32_t at = whisper->prefill_offsets[row];
+    int count = search->at - search->fed;
+    if (count > 0) {
+        memcpy(whisper->prefill + at, search->prompt + search->fed, (size_t)count * sizeof *whisper->prefill);
+    }
+    whisper->prefill_offsets[row + 1] = at + count;
+}
+
+/* Requests the draws of a row; after the prompt all samples are drawn from its only row. */
+static void ask_for_draws(struct clf__whisper *whisper, const struct clf__whisper_window *search, int row,
+                          const struct clf__whisper_hypothesis *hypothesis)
+{
+    const struct clf__whisper_rules *rules = search->rules;
+    int first = hypothesis->count > 0 ? hypothesis->sample : 0;
+    int end = hypothesis->count > 0 ? first + 1 : whisper->limits.samples;
+    for (int sample = first; sample < end; sample++) {
+        whisper->draws[whisper->step.draw_count++] = (struct clf__draw){
+            .row = row,
+            .sample = sample,
+            .count = hypothesis->count,
+            .key_low = (uint32_t)rules->random_key,
+            .key_high = (uint32_t)(rules->random_key >> 32),
+            .temperature = (float)rules->temperature,
+        };
+    }
+}
+
+/* Adds the rows of a window to the step. */
+static void ask(struct clf__whisper *whisper, int slot)
+{
+    struct clf__whisper_window *search = &whisper->searches[slot];
+    struct clf__step *step = &whisper->step;
+    int first_row = slot * whisper->rows;
+    choose_token(search);
+    search->first_row = step->rows;
+    search->first_draw = step->draw_count;
+    for (int i = 0; i < search->running_count; i++) {
+        const struct clf__whisper_hypothesis *hypothesis = &search->running[i];
+        int r = step->rows++;
+        whisper->tokens[r] =
+            hypothesis->count > 0 ? hypothesis->ids[hypothesis->count - 1] : search->prompt[search->at];
+        whisper->positions[r] = search->at;
+        whisper->cache_rows[r] = first_row + i;
+        whisper->parents[r] = first_row + hypothesis->parent;
+        whisper->slots[r] = slot;
+        ban(whisper, search, r, hypothesis);
+        give(whisper, search, r);
+        clf__timestamps_ranges(whisper->ranges + (size_t)r * CLF__WHISPER_RANGES * 2, search->rules,
+                               hypothesis->ids, hypothesis->count);
+        if (search->rules->temperature > 0 && gives_candidates(search)) {
+            ask_for_draws(whisper, search, r, hypothesis);
+        }
+    }
+    step->both_statistics |= hears_speech(search);
+}
+
+struct clf__step *clf__whisper_prepare(struct clf__whisper *whisper)
+{
+    struct clf__step *step = &whisper->step;
+    step->rows = step->draw_count = step->both_statistics = 0;
+    for (int slot = 0; slot < whisper->limits.slots; slot++) {
+        if (is_under_way(&whisper->searches[slot])) {
+            ask(whisper, slot);
+        }
+    }
+    step->ranges_before = step->both_statistics; /* the no-speech token, which is banned itself */
+    step->prefill_offsets = whisper->prefill_offsets[step->rows] > 0 ? whisper->prefill_offsets : NULL;
+    return step->rows > 0 ? step : NULL;
+}
+
+static void hear(struct clf__whisper_window *search, const struct clf__step *step)
+{
+    size_t row = (size_t)search->first_row, range = row * CLF__WHISPER_RANGES * (size_t)step->candidates;
+    if (hears_speech(search) && step->range_ids[range] >= 0) {
+        const float *statistics = step->statistics + row * 4;
+        search->no_speech =
+            exp((double)step->range_values[range] - (double)statistics[0] - (double)statistics[1]);
+    }
+}
+
+/* A NaN among the logits makes the log sum NaN. */
+static int is_finite(const struct clf__whisper_window *search, const struct clf__step *step)
+{
+    for (int i = 0; i < search->running_count; i++) {
+        if (isnan(step->statistics[4 * (size_t)(search->first_row + i) + 3])) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+void clf__whisper_advance(struct clf__whisper *whisper)
+{
+    for (int slot = 0; slot < whisper->limits.slots; slot++) {
+        struct clf__whisper_window *search = &whisper->searches[slot];
+        if (!is_under_way(search)) {
+            continue;
+        }
+        if (!is_finite(search, &whisper->step)) {
+            search->is_over = search->is_not_finite = 1;
+            continue;
+        }
+        hear(search, &whisper->step);
+        search->fed = search->at + 1;
+        if (gives_candidates(search)) {
+            clf__whisper_extend(whisper, search);
+            int length = search->running_count > 0 ? search->running[0].count : 0;
+            search->is_over = search->running_count == 0 || search->finished_count >= search->wanted ||
+                              length >= search->rules->most_tokens ||
+                              search->fed >= whisper->limits.positions;
+        }
+    }
+}
+
+uint64_t clf__draws_key(uint64_t seed, int64_t window, int attempt)
+{
+    return clf__random_key(clf__random_key(seed, (uint64_t)window), (uint64_t)attempt);
+}
+
+static int text_length(const struct clf__whisper_window *search,
+                       const struct clf__whisper_hypothesis *hypothesis)
+{
+    return hypothesis->count -
+           (hypothesis->count > 0 && hypothesis->ids[hypothesis->count - 1] == search->rules->end_id);
+}
+
+static double score(const struct clf__whisper_window *search,
+                    const struct clf__whisper_hypothesis *hypothesis)
+{
+    double penalty = search->rules->length_penalty;
+    int length = text_length(search, hypothesis);
+    length = length > 0 ? length : 1;
+    return hypothesis->sum / (penalty < 0 ? length : pow((5.0 + length) / 6.0, penalty));
+}
+
+/* Ties are won by the first sample. */
+static const struct clf__whisper_hypothesis *better(const struct clf__whisper_window *search,
+                                                    const struct clf__whisper_hypothesis *best,
+                                                    const struct clf__whisper_hypothesis *hypothesis)
+{
+    double gain = best != NULL ? score(search, hypothesis) - score(search, best) : 1;
+    return gain > 0 || (gain == 0 && hypothesis->sample < best->sample) ? hypothesis : best;
+}
+
+struct clf__whisper_result clf__whisper_result(const struct clf__whisper *whisper, int slot)
+{
+    const struct clf__whisper_window *search = &whisper->searches[slot];
+    const struct clf__whisper_hypothesis *best = NULL;
+    int is_drawn = search->rules->temperature > 0;
+    if (search->is_not_finite) {
+        return (struct clf__whisper_result){.is_not_finite = 1};
+    }
+    int missing = (is_drawn ? whisper->limits.samples : whisper->limits.beams) - search->finished_count;
+    for (int i = 0; i < search->finished_count; i++) {
+        best = better(search, best, &search->finished[i]);
+    }
+    /* If too few hypotheses have ended, running ones are added (Whisper). */
+    for (int i = 0; i < missing && i < search->running_count; i++) {
+        best = better(search, best, &search->running[i]);
+    }
+    if (best == NULL) {
+        return (struct clf__whisper_result){.no_speech = search->no_speech};
+    }
+    return (struct clf__whisper_result){.ids = best->ids,
+                                        .count = text_length(search, best),
+                                        .log_probability = best->sum,
+                                        .no_speech = search->no_speech};
+}

@@ -1,0 +1,107 @@
+/* Whisper decoding: the search for the transcript of each window, as in openai/whisper's decoding.py (Radford
+ * et al. 2022, section 4.5): greedy or beam search under the timestamp rules or, at temperatures above 0,
+ * sampling of which the best sample is used. The search asks the model for candidates in ranges of ids
+ * instead of all logits; the model also draws the samples.
+ *
+ *     clf__whisper_create(&whisper, &limits)
+ *     clf__whisper_begin(whisper, &rules, prompt, count, slot)   for each window
+ *     while ((step = clf__whisper_prepare(whisper)) != NULL) {
+ *         the model fills the step
+ *         clf__whisper_advance(whisper)
+ *     }
+ *     clf__whisper_result(whisper, slot) */
+#ifndef CLF_SEARCH_WHISPER_H
+#define CLF_SEARCH_WHISPER_H
+
+#include "search/search.h"
+
+/* Ids below end_id are text; ids from end_id are special tokens; ids from timestamp_begin are timestamps. */
+struct clf__whisper_rules {
+    int vocabulary;
+    int32_t end_id, timestamp_begin;
+    int32_t no_speech_id, start_id; /* of the transcript */
+    int has_timestamps;             /* the timestamp rules apply */
+    int text_only; /* without timestamps: no special tokens (including the end token) and no timestamps */
+    int first_timestamps;      /* number of timestamps allowed as the first token; 0: all */
+    const int32_t *suppressed; /* never generated; ascending, without duplicates */
+    int suppressed_count;
+    const int32_t *suppressed_first; /* suppressed ids and ids not allowed first; likewise */
+    int suppressed_first_count;
+    int most_tokens;       /* maximum number of generated tokens, including the end token */
+    double patience;       /* the search ends with beams * patience finished hypotheses, rounded */
+    double length_penalty; /* scores are divided by ((5 + length) / 6)^penalty; negative: by the length */
+    double temperature;    /* 0: beam search; above 0: samples of softmax(logits / temperature) */
+    uint64_t random_key;   /* random key of the samples, which do not depend on other windows */
+};
+
+struct clf__whisper;
+
+enum { CLF__WHISPER_RANGES = 4 }; /* of a step's row */
+
+/* Capacity of a search. */
+struct clf__whisper_limits {
+    int slots;     /* windows at a time */
+    int beams;     /* 1: greedy; < CLF__SEARCH_BEAMS_LIMIT */
+    int samples;   /* at temperatures above 0; 0: no sampling */
+    int positions; /* of the decoder */
+    int wanted;    /* maximum of clf__whisper_wanted(); up to 1 for greedy search */
+    int finished;  /* finished hypotheses: at least beams, beams * patience, and samples */
+    int banned;    /* ids of a row */
+};
+
+/* Returns the number of finished hypotheses that ends a beam search. */
+int clf__whisper_wanted(int beams, double patience);
+/* Return the number of rows of a window and of candidates per row. */
+int clf__whisper_rows(const struct clf__whisper_limits *limits);
+int clf__whisper_candidates(const struct clf__whisper_limits *limits);
+
+/* Allocates all memory of the search. */
+clf_status clf__whisper_create(struct clf__whisper **out, const struct clf__whisper_limits *limits);
+void clf__whisper_free(struct clf__whisper *whisper);
+
+/* Begins a search in sequence slot `slot`, whose previous search is finished. The prompt has 1 to `positions`
+ * ids including start_id. Rules and prompt are owned by the caller and must not change until the result is
+ * read. */
+void clf__whisper_begin(struct clf__whisper *whisper, const struct clf__whisper_rules *rules,
+                        const int32_t *prompt, int count, int slot);
+/* Cancels all searches, for example after a failure. */
+void clf__whisper_cancel(struct clf__whisper *whisper);
+/* Returns the next step for the model; NULL: all searches are finished. */
+struct clf__step *clf__whisper_prepare(struct clf__whisper *whisper);
+void clf__whisper_advance(struct clf__whisper *whisper);
+
+/* The result of a slot; `ids` are owned by the search and valid until the next search in the slot begins. */
+struct clf__whisper_result {
+    const int32_t *ids; /* without the end token */
+    int count;
+    double log_probability; /* sum over all generated tokens, including the end token if there is one */
+    double no_speech;       /* probability that the window holds no speech */
+    int is_not_finite;      /* the search ended at a logit that is NaN or +inf; there are no ids */
+};
+struct clf__whisper_result clf__whisper_result(const struct clf__whisper *whisper, int slot);
+
+/* timestamps.c: the timestamp rules: allowed ids, and their candidates among the model's outputs. */
+
+/* The ranges of a row: the no-speech token (before bans), then text, special tokens and timestamps. */
+enum { CLF__RANGE_NO_SPEECH, CLF__RANGE_TEXT, CLF__RANGE_SPECIAL, CLF__RANGE_TIMES };
+/* Writes the allowed ranges (CLF__WHISPER_RANGES, 2) after `count` generated ids. */
+void clf__timestamps_ranges(int32_t *ranges, const struct clf__whisper_rules *rules, const int32_t *ids,
+                            int count);
+/* The ranges of a row that remain allowed, from `first` on, and log sum exp(x) over them. values and
+ * range_ids are (CLF__WHISPER_RANGES, k), statistics (CLF__WHISPER_RANGES, 2). */
+struct clf__allowed {
+    int first;
+    double normaliser;
+};
+struct clf__allowed clf__timestamps_allowed(const struct clf__whisper_rules *rules, const float *values,
+                                            const int32_t *range_ids, const float *statistics, int k);
+/* Writes at most k candidates of a row, best first: ids, and log-probabilities normalised over the allowed
+ * ids. Returns their number. */
+int clf__timestamps_candidates(int32_t *ids, double *log_probabilities,
+                               const struct clf__whisper_rules *rules, const float *values,
+                               const int32_t *range_ids, const float *statistics, int k);
+
+/* Returns the random key for a window of a recording and an attempt at it. */
+uint64_t clf__draws_key(uint64_t seed, int64_t window, int attempt);
+
+#endif

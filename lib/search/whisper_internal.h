@@ -1,0 +1,57 @@
+/* Internal structures of Whisper decoding. */
+#ifndef CLF_SEARCH_WHISPER_INTERNAL_H
+#define CLF_SEARCH_WHISPER_INTERNAL_H
+
+#include "search/whisper.h"
+
+/* A hypothesis: the generated ids and the sum of their log-probabilities. */
+struct clf__whisper_hypothesis {
+    int32_t *ids; /* (positions + 1) */
+    int count;
+    double sum;
+    int parent; /* the row that it continues, relative to the window's first row */
+    int sample; /* sample number; 0 for beams */
+};
+
+/* A candidate: a possible continuation of a row. */
+struct clf__whisper_candidate {
+    int row;
+    int32_t id;
+    double sum;
+};
+
+/* The search of one window. */
+struct clf__whisper_window {
+    const struct clf__whisper_rules *rules; /* NULL: no search */
+    const int32_t *prompt;
+    int prompt_count;
+    int fed;                   /* number of tokens that the model has processed for each row */
+    int at;                    /* position of the step's token */
+    int first_row, first_draw; /* of the step */
+    struct clf__whisper_hypothesis *running, *next, *finished; /* (rows), (rows), (limits.finished) */
+    int running_count, finished_count, wanted;
+    int is_over;
+    int is_not_finite;
+    double no_speech;
+};
+
+struct clf__whisper {
+    struct clf__whisper_limits limits;
+    int rows;                                   /* of a window */
+    struct clf__whisper_window *searches;       /* (slots) */
+    struct clf__whisper_hypothesis *hypotheses; /* of all searches */
+    int32_t *hypothesis_ids;
+    struct clf__whisper_candidate *candidates; /* (rows, k) */
+    int32_t *best;                             /* (k) of a row */
+    double *best_sums;                         /* (k) likewise */
+    struct clf__draw *draws;                   /* (slots * samples) */
+    struct clf__step step;
+    /* Arrays of the step: (slots * rows) each, ranges (slots * rows, M, 2), prefill (slots * positions). */
+    int32_t *tokens, *positions, *cache_rows, *parents, *slots, *banned, *banned_offsets, *ranges, *prefill,
+        *prefill_offsets;
+};
+
+/* whisper_extend.c: advances every hypothesis of a search by one token according to the model's outputs. */
+void clf__whisper_extend(struct clf__whisper *whisper, struct clf__whisper_window *search);
+
+#endif
