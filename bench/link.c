@@ -9,7 +9,7 @@
 #include <mpi.h>
 
 enum {
-    ROUNDS = 5,             /* of each timing; the fastest counts, because other processes only add time */
+    ROUNDS = 5,             /* rounds per timing; the fastest counts, because other processes only add time */
     SMALL_MESSAGES = 2000,  /* of one round */
     LARGE_BYTES = 1 << 19,  /* bytes that two ranks exchange for a block of 1 MiB */
     LARGE_MESSAGES = 100,   /* of one round */

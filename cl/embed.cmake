@@ -1,6 +1,6 @@
-# Writes OUTPUT, a C file that holds every file of FOLDER/*/*.cl as bytes, and beside them HEADERS, files below LIB:
+# Writes OUTPUT, a C file with the bytes of every file of FOLDER/*/*.cl and of HEADERS, files below LIB:
 #   const struct clf__kernel_source clf__kernel_sources[]; const int clf__kernel_source_count;
-# Kernels are asked for by the names of their files alone, so that no two folders may hold one of the same name.
+# Kernels are found by file name, so names must be unique across folders.
 file(GLOB kernels ${FOLDER}/*/*.cl)
 list(SORT kernels)
 set(arrays "")

@@ -1,7 +1,7 @@
-/* The rules of lib/README.md, checked in the sources: which room may include which, that only lib/opencl
- * includes OpenCL's headers, one file CLBlast's and one MPI's, that one file reads the environment and one
- * allocates, that nothing prints or exits, and that families are asked for by what they do, never by name.
- * The links of Markdown documents lead to files. */
+/* Checks the rules of lib/README.md in the sources: includes between rooms, OpenCL headers only in
+ * lib/opencl, CLBlast's and MPI's in one file each, one file each for the environment and for allocation, no
+ * printing or exiting, and no tests for an architecture by name. Links of Markdown documents must lead to
+ * files. */
 #include "support/support.h"
 
 #include <ctype.h>
@@ -39,7 +39,7 @@ static int read_rooms(void **state)
     return 0;
 }
 
-/* The rank of the room that a path below lib/ starts with, -1 where there is none. */
+/* Returns the rank of the room that a path below lib/ starts with, -1 if none. */
 static int rank_of(const char *path, size_t *length)
 {
     *length = strcspn(path, "/");
@@ -65,7 +65,7 @@ static int report(const char *path, const char *what, const char *rule)
     return 1;
 }
 
-static int clblast_files; /* that include its header */
+static int clblast_files; /* files that include its header */
 
 static int check_system_include(const char *path, const char *name)
 {
@@ -137,7 +137,7 @@ static int check_word(const char *path, const char *word)
     return 0;
 }
 
-/* A string that starts here. */
+/* Checks a string that starts here. */
 static int check_string(const char *path, const char *text)
 {
     static const char *const families[] = {
@@ -155,7 +155,8 @@ static int check_string(const char *path, const char *text)
     return 0;
 }
 
-/* Past the comment, string or character literal that starts here, or NULL where none does. */
+/* Returns the position after the comment, string or character literal that starts here, or NULL if none
+   does. */
 static const char *skip_text(const char *p)
 {
     if (p[0] == '/' && p[1] == '*') {
@@ -175,7 +176,7 @@ static const char *skip_text(const char *p)
     return *p ? p + 1 : p;
 }
 
-/* How many rules the source of a file (its path is relative to lib/) breaks. */
+/* Returns how many rules the source of a file (its path is relative to lib/) breaks. */
 static int check_source(const char *path, const char *source)
 {
     int broken = 0, line_start = 1;
@@ -208,8 +209,8 @@ static int check_source(const char *path, const char *source)
 
 static int broken_rules, source_files;
 
-/* The text of a file that has one of the suffixes, counted in source_files, until the next call; NULL of any
- * other. */
+/* Returns the text of a file with one of the suffixes, counted in source_files, valid until the next call;
+ * NULL for other files. */
 static const char *read_source(const char *path, int kind, const char *const *suffixes)
 {
     const char *end = strrchr(path, '.');
@@ -288,8 +289,7 @@ static void test_each_rule_catches_its_breach(void **state)
     }
 }
 
-/* The mask of new files' rights is the whole process's: whoever reads it by setting it changes it for every
- * other thread. */
+/* The umask belongs to the whole process: reading it by setting it changes it for every other thread. */
 static int check_mask(const char *path, const struct stat *status, int kind, struct FTW *walk)
 {
     (void)status, (void)walk;
@@ -315,7 +315,7 @@ static void test_nobody_sets_the_mask(void **state)
     assert_int_equal(broken_rules, 0);
 }
 
-/* Whether the source defines a macro of a variable number of arguments. */
+/* Returns whether the source defines a variadic macro. */
 static int has_variadic_macro(const char *source)
 {
     for (const char *line = source; line != NULL; line = strchr(line, '\n')) {

@@ -1,5 +1,4 @@
-/* No two files of lib/ need each other: of two objects that the linker sees, one at most uses what the other
- * defines. */
+/* No two files of lib/ depend on each other: of two object files, at most one uses symbols of the other. */
 #include "support/support.h"
 
 #include <stdio.h>
@@ -19,7 +18,7 @@ static struct {
     int file_count;
     struct symbol symbols[MAX_SYMBOLS];
     int symbol_count;
-    unsigned char uses[MAX_FILES][MAX_FILES]; /* (who, whom), whom another */
+    unsigned char uses[MAX_FILES][MAX_FILES]; /* (user, used), different files */
     unsigned char is_gone[MAX_FILES];
 } links;
 
@@ -27,10 +26,10 @@ static int by_name(const void *a, const void *b)
 {
     const struct symbol *left = a, *right = b;
     int order = strcmp(left->name, right->name);
-    return order ? order : right->is_defined - left->is_defined; /* who defines it comes first */
+    return order ? order : right->is_defined - left->is_defined; /* definitions first */
 }
 
-/* A line of nm -A -P, the files one after the other: "path: name type value size". */
+/* Parses a line of nm -A -P, files in sequence: "path: name type value size". */
 static void read_line(const char *line)
 {
     char file[512], type;
@@ -73,7 +72,7 @@ static int is_in_use(int file, int direction)
     return 0;
 }
 
-/* Takes away the files that use no other or that no other uses, until none is left but those of circles. */
+/* Removes files that use no other or that no other uses, until only those in circles are left. */
 static int count_in_circles(void)
 {
     int left = links.file_count, before;

@@ -8,7 +8,7 @@
 #include <clformer/interrupt.h>
 #include <clformer/ranks.h>
 
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "cluster/ranks.h"
 #include "shared/command.h"
 #include "shared/ranks.h"
@@ -90,9 +90,9 @@ static const struct verb *find_verb(const char *name)
 /* Reports a flag in place of a verb. */
 static int report_no_flag(const char *name)
 {
-    struct clf__nearest nearest = clf__nearest_begin(name, (int)strlen(name));
-    clf__nearest_try(&nearest, "help");
-    clf__nearest_try(&nearest, "version");
+    struct clf__suggestion nearest = clf__suggest_begin(name, (int)strlen(name));
+    clf__suggest_try(&nearest, "help");
+    clf__suggest_try(&nearest, "version");
     return nearest.best != NULL
                ? report_wrong_call("there is no flag \"%s\"; did you mean --%s?", name, nearest.best)
                : report_wrong_call("there is no flag \"%s\" before a verb; `clformer --help` lists the verbs",
@@ -101,11 +101,11 @@ static int report_no_flag(const char *name)
 
 static int report_no_verb(const char *name)
 {
-    struct clf__nearest nearest = clf__nearest_begin(name, (int)strlen(name));
+    struct clf__suggestion nearest = clf__suggest_begin(name, (int)strlen(name));
     for (int i = 0; i < VERB_COUNT; i++) {
-        clf__nearest_try(&nearest, verbs[i].name);
+        clf__suggest_try(&nearest, verbs[i].name);
     }
-    clf__nearest_try(&nearest, "help");
+    clf__suggest_try(&nearest, "help");
     ranks_tell_failures();
     if (*name == '-') {
         return report_no_flag(name);

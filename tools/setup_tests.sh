@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 
 TEST_PACKAGES=(libcmocka-dev libopenmpi-dev openmpi-bin:mpirun oclgrind clang-15 libclc-15 intel-opencl-icd mesa-opencl-icd clang-format-14 clang-tidy-14
-    python3-pip:pip3)
+    libavformat-dev libavcodec-dev libswresample-dev python3-pip:pip3)
 
 # Wheels with version and checksum, so that any mirror gives the reviewed files. One checksum per processor.
 INTEL_WHEELS=(

@@ -1,22 +1,23 @@
 /* Scaled dot-product attention in one pass. For each sequence, head h and query i of it, over its keys j:
  *
- *     s[j] = scale * q[i] . k[j] + relative[h][clamp(j - i, -R, R) + R] + additive[i][j], -inf where i must not look
- *     y[i] = sum_j exp(s[j] - m) v[j] / sum_j exp(s[j] - m), m = max_j s[j]; zeros where every s[j] is -inf
+ *     s[j] = scale * q[i] . k[j] + relative[h][clamp(j - i, -R, R) + R] + additive[i][j], -inf if i must not see j
+ *     y[i] = sum_j exp(s[j] - m) v[j] / sum_j exp(s[j] - m), m = max_j s[j]; zeros if every s[j] is -inf
  *
- * q (query rows, heads * KEY_WIDTH), k (key rows, heads * KEY_WIDTH), v (key rows, heads * VALUE_WIDTH),
- * y (query rows, heads * VALUE_WIDTH); ranges (sequences, 4) of { first query, queries, first key, keys }.
- * Keys are taken in tiles from the first one on, with a running maximum and sum, so a query's result depends
- * on nothing but its own sequence.
+ * q (query rows, heads * KEY_WIDTH), k (key rows, heads * KEY_WIDTH), v (key rows, heads * VALUE_WIDTH), y
+ * (query rows, heads * VALUE_WIDTH); ranges (sequences, 4) of { first query, queries, first key, keys }.
+ * Keys are processed in tiles from the first one on, with a running maximum and sum, so a query's result
+ * depends only on its sequence.
  *
- * Macros: KEY_WIDTH, VALUE_WIDTH (of one head); HAS_DROPOUT for kernels that drop weights; RESULT_PRECISION
- * (result.cl); the GPU form takes IS_ALIGNED, where every fourth column of all of q, k and v starts on 16 bytes. */
+ * Macros: KEY_WIDTH, VALUE_WIDTH (of one head); HAS_DROPOUT for kernels that drop weights;
+ * RESULT_PRECISION (result.cl); the GPU variant has IS_ALIGNED if every fourth column of all of q, k and v
+ * starts on 16 bytes. */
 #if !defined(KEY_WIDTH) || !defined(VALUE_WIDTH)
 #error "attention.cl needs KEY_WIDTH and VALUE_WIDTH"
 #endif
 
 #include "include/attention_blocks.cl"
 
-/* ---- the CPU form: a work-item takes block_queries queries of one head of one sequence ---- */
+/* ---- CPU variant: a work-item computes block_queries queries of one head of one sequence ---- */
 
 CPU_KERNEL void attention_forward_cpu(ATTENTION_ARGUMENTS)
 {
@@ -27,17 +28,18 @@ CPU_KERNEL void attention_forward_cpu(ATTENTION_ARGUMENTS)
     }
 }
 
-/* ---- the GPU form: attention_blocks_gpu.cl says how a group takes its queries and keys ---- */
+/* ---- GPU variant: attention_blocks_gpu.cl describes how a group computes its queries ---- */
 #include "include/attention_blocks_gpu.cl"
 
-/* memory: STAGE + KEYS * QUERIES + ITEMS + QUERIES floats. It comes as a parameter: PoCL 3.1 leaves what a kernel of this size
- * declares itself in one place for all its threads. */
+/* memory: STAGE + KEYS * QUERIES + ITEMS + QUERIES floats. A parameter, because PoCL 3.1 gives arrays that
+ * are declared in a kernel of this size one address for all its threads. */
 GPU_KERNEL_OF(ITEMS) void attention_forward_gpu(__local float4 *memory, ATTENTION_ARGUMENTS)
 {
     __local float *stage = (__local float *)memory, *weights = stage + STAGE;
     __local float *parts = weights + KEYS * QUERIES, *shares = parts + ITEMS;
     int item = ITEM, place = item % QUERIES, own_key = item / QUERIES * PART;
-    __local float *own = weights + own_key * QUERIES + place; /* the scores that it makes weights of */
+    __local float *own = weights + own_key * QUERIES + place; /* the scores that this work-item turns into
+                                                               * weights */
     int blocks = (sizes.max_queries + QUERIES - 1) / QUERIES;
     int tasks = sizes.sequences * sizes.heads * blocks * SLICES;
     for (int task = (int)get_group_id(0); task < tasks; task += (int)get_num_groups(0)) {
@@ -67,7 +69,7 @@ GPU_KERNEL_OF(ITEMS) void attention_forward_gpu(__local float4 *memory, ATTENTIO
         if (additive) {
             view.terms = ROW(additive, (size_t)sequence * sizes.max_queries + query);
         }
-        /* Keys that all of the queries see as they are. */
+        /* Keys that all of the queries see without masks. */
         int plain = hidden || relative || additive ? 0 : sizes.causal ? min(first + shift + 1, keys) : keys;
         struct running running = {-INFINITY, 0.0f};
         struct block sums = {0.0f, 0.0f, 0.0f, 0.0f};
@@ -107,7 +109,8 @@ GPU_KERNEL_OF(ITEMS) void attention_forward_gpu(__local float4 *memory, ATTENTIO
             }
             barrier(CLK_LOCAL_MEM_FENCE);
             float largest = fmax(running.maximum, max4(PARTS_OF(parts, place)));
-            /* A query that has seen nothing yet: subtracting 0 instead of -inf gives weights 0, not NaN. */
+            /* For a query that has seen no key yet, subtracting 0 instead of -inf gives weights 0, not
+             * NaN. */
             float subtracted = largest == -INFINITY ? 0.0f : largest;
             float factor = EXP2(running.maximum - subtracted);
             running.maximum = largest;

@@ -1,22 +1,23 @@
-/* The gradients of attention.cl. For each sequence and head, of query i and key j of it, with P the weights of the forward
- * pass and f what dropout multiplies them by (1 without):
+/* The gradients of attention.cl. For each sequence and head, of query i and key j of it, with P the
+ * weights of the forward pass and f the factor of dropout (1 without):
  *
  *     dv[j] = sum_i P[i][j] f[i][j] dy[i]
  *     dS[i][j] = P[i][j] (f[i][j] dy[i] . v[j] - delta[i]),  delta[i] = dy[i] . y[i]
  *     dq[i] = scale * sum_j dS[i][j] k[j],  dk[j] = scale * sum_i dS[i][j] q[i]
  *
- * P is computed anew from q and k. statistics (3, heads, query_rows): of each query the largest score, the sum of the weights
- * below it, and delta; the CPU form keeps its own there where keys take more than one tile. After them partials
- * (sequences, heads, 2 * reach + 1), where they are wanted: of each sequence, the sums of dS by the distance of key and query,
- * which attention_backward_relative adds to drelative, one sequence after the other. A query that may look at nothing has P = 0. Shapes and masks
- * are those of attention.cl; gradients depend on nothing but their own sequence.
+ * P is recomputed from q and k. statistics (3, heads, query_rows): the largest score of each query, the
+ * sum of the weights relative to it, and delta; the CPU variant uses this memory if there is more than one
+ * tile of keys. partials (sequences, heads, 2 * reach + 1) follow if they are wanted: the sums of dS by
+ * the distance of key and query for each sequence, which attention_backward_relative adds to drelative in
+ * order. A query that sees no key has P = 0. Shapes and masks are as in attention.cl; gradients depend
+ * only on their sequence.
  *
- * Macros: KEY_WIDTH, VALUE_WIDTH (of one head); HAS_DROPOUT where the forward pass had it. */
+ * Macros: KEY_WIDTH, VALUE_WIDTH (of one head); HAS_DROPOUT if the forward pass had it. */
 #if !defined(KEY_WIDTH) || !defined(VALUE_WIDTH)
 #error "attention_backward.cl needs KEY_WIDTH and VALUE_WIDTH"
 #endif
 
-#define TILE_KEYS 128 /* of the CPU form, which holds more of each key than the forward pass does */
+#define TILE_KEYS 128 /* for the CPU variant, which stores more for each key than the forward pass */
 #include "include/attention_blocks.cl"
 
 #define BACKWARD_ARGUMENTS                                                                                             \
@@ -37,7 +38,7 @@
         relative_stride, reach, statistics, statistics_offset, wants_relative, query_rows, sequences, heads,           \
         max_queries, max_keys, scale, causal COMMA_DROPOUT_NAMES
 
-/* A head of a sequence: where its rows start, and what masks them (which may be null). */
+/* A head of a sequence: the addresses of its rows, and its masks (which may be null). */
 struct backward_head {
     __global float *dq, *dk, *dv;
     const __global float *dy, *q, *k, *v, *y;
@@ -107,7 +108,7 @@ CPU_KERNEL void attention_backward_cpu(BACKWARD_ARGUMENTS)
     __global float *drelative, int drelative_offset, int drelative_stride, const __global float *statistics,           \
         int statistics_offset, int query_rows, int sequences, int heads, int width
 
-/* A work-item takes a head at a time. */
+/* A work-item processes a head at a time. */
 CPU_KERNEL void attention_backward_relative_cpu(RELATIVE_ARGUMENTS)
 {
     const __global float *partials = statistics + statistics_offset + (size_t)3 * heads * query_rows;
@@ -123,7 +124,7 @@ CPU_KERNEL void attention_backward_relative_cpu(RELATIVE_ARGUMENTS)
     }
 }
 
-/* A group takes a head at a time, a work-item every 64th distance of it. */
+/* A group processes a head at a time, a work-item every 64th distance of it. */
 GPU_KERNEL void attention_backward_relative_gpu(RELATIVE_ARGUMENTS)
 {
     const __global float *partials = statistics + statistics_offset + (size_t)3 * heads * query_rows;
@@ -139,10 +140,12 @@ GPU_KERNEL void attention_backward_relative_gpu(RELATIVE_ARGUMENTS)
     }
 }
 
-/* ---- the GPU form: statistics of the queries, then dq by blocks of queries, and dk and dv by blocks of keys ----
+/* ---- GPU variant: statistics of the queries, then dq by blocks of queries, and dk and dv by blocks of
+ * keys ----
  *
- * Local memory: a struct backward_head; TILES + BLOCK * (BLOCK + 1) floats, and 2 * GROUP + BLOCK more for the statistics. It
- * comes as parameters: PoCL 3.1 leaves large arrays that a kernel declares itself in one place for all its threads. */
+ * Local memory: a struct backward_head; TILES + BLOCK * (BLOCK + 1) floats, and 2 * GROUP + BLOCK more for
+ * the statistics. It is passed as parameters, because PoCL 3.1 gives large arrays that are declared in a
+ * kernel one address for all its threads. */
 
 #define WIDEST     (KEY_WIDTH > VALUE_WIDTH ? KEY_WIDTH : VALUE_WIDTH)
 #define DOT_WIDTH  WIDEST
@@ -151,8 +154,9 @@ GPU_KERNEL void attention_backward_relative_gpu(RELATIVE_ARGUMENTS)
 
 #define SLICES_OF(width) (((width) + SLICE - 1) / SLICE)
 
-/* A group's head lies in local memory: what every work-item of it would hold in registers otherwise is more than the sums.
- * A barrier must come before, and at the end of each loop over tasks: PoCL 3.1 loses values there otherwise. */
+/* A group's head is in local memory, because it would need more registers than the sums in every
+ * work-item. A barrier is needed before it is written, and at the end of each loop over tasks: otherwise
+ * PoCL 3.1 loses values there. */
 static inline void find_head_together(__local struct backward_head *head, int sequence, int number, BACKWARD_ARGUMENTS)
 {
     if (get_local_id(0) == 0) {
@@ -163,7 +167,7 @@ static inline void find_head_together(__local struct backward_head *head, int se
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* delta of a query, of which two work-items see every second column each. */
+/* delta of a query, of which two work-items process every second column each. */
 static inline float find_delta(__local float *parts, const __local struct backward_head *head, int query)
 {
     int lane = (int)get_local_id(0);
@@ -178,8 +182,8 @@ static inline float find_delta(__local float *parts, const __local struct backwa
     return parts[lane & ~1] + parts[lane | 1];
 }
 
-/* A group takes 32 queries of a head, and finds maximum, total and delta of each. local_memory: TILES + BLOCK * (BLOCK + 1)
- * + 2 * GROUP + BLOCK. */
+/* A group processes 32 queries of a head, and computes maximum, total and delta of each. local_memory:
+ * TILES + BLOCK * (BLOCK + 1) + 2 * GROUP + BLOCK. */
 GPU_KERNEL void attention_backward_statistics_gpu(__local struct backward_head *head, __local float *tiles,
                                                   BACKWARD_ARGUMENTS)
 {
@@ -216,7 +220,7 @@ GPU_KERNEL void attention_backward_statistics_gpu(__local struct backward_head *
     }
 }
 
-/* P of a query that has seen something and of four keys from `key` on. */
+/* P of a query that has seen a key and of four keys from `key` on. */
 static inline float4 find_weights(float4 scores, int query, int key, const __local struct backward_head *head)
 {
     int last = head->keys - 1;
@@ -228,7 +232,7 @@ static inline float4 find_weights(float4 scores, int query, int key, const __loc
     }
     if (head->bias) {
         const __global float *bias = head->bias;
-        /* Oclgrind takes scalar bounds for those of the first element alone. */
+        /* Oclgrind applies scalar bounds only to the first element. */
         int4 place = clamp(keys - query + head->reach, (int4)(0), (int4)(2 * head->reach));
         scores += (float4)(bias[place.x], bias[place.y], bias[place.z], bias[place.w]);
     }
@@ -270,7 +274,8 @@ static inline __attribute__((always_inline)) void weigh_pairs(__local float *wei
                                  VALUE_WIDTH);
     }
     __local float *pairs = weights + row4 * (BLOCK + 1) + column;
-    /* Every eighth query in turn comes first in the vectors: unrolled, this would take half the kernel's registers. */
+    /* Rotates the vectors so that every eighth query is first in turn: unrolled, this would take half the
+     * kernel's registers. */
 #pragma unroll 1
     for (int query = first_query + column; query < first_query + BLOCK; query += 8, pairs += 8) {
         float4 scores = (float4)(pairs[0], pairs[BLOCK + 1], pairs[2 * (BLOCK + 1)], pairs[3 * (BLOCK + 1)]);
@@ -289,7 +294,8 @@ static inline __attribute__((always_inline)) void weigh_pairs(__local float *wei
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* A group takes 32 queries of a head and up to 64 columns of dq. local memory: TILES + BLOCK * (BLOCK + 1). */
+/* A group processes 32 queries of a head and up to 64 columns of dq. local memory: TILES + BLOCK * (BLOCK
+ * + 1). */
 GPU_KERNEL void attention_backward_queries_gpu(__local struct backward_head *head, __local float *tiles,
                                                BACKWARD_ARGUMENTS)
 {
@@ -319,8 +325,8 @@ GPU_KERNEL void attention_backward_queries_gpu(__local struct backward_head *hea
     }
 }
 
-/* Of a head's keys from `first` on, sums over the queries that see some of them: of dS times q, or of P after dropout times
- * dy. */
+/* For a head's keys from `first` on, sums over the queries that see some of them: of dS times q, or of P
+ * after dropout times dy. */
 static inline __attribute__((always_inline)) void
 add_queries(struct column_sums *sums, __local float *weights, __local float *tiles, int first, int slice,
             int wants_dscores, const __local struct backward_head *head COMMA_DROPOUT_ARGUMENTS)
@@ -337,7 +343,7 @@ add_queries(struct column_sums *sums, __local float *weights, __local float *til
     }
 }
 
-/* A group takes 32 keys of a head and up to 64 columns of dk. */
+/* A group processes 32 keys of a head and up to 64 columns of dk. */
 GPU_KERNEL void attention_backward_keys_gpu(__local struct backward_head *head, __local float *tiles,
                                             BACKWARD_ARGUMENTS)
 {
@@ -360,7 +366,7 @@ GPU_KERNEL void attention_backward_keys_gpu(__local struct backward_head *head, 
     }
 }
 
-/* A group takes 32 keys of a head and up to 64 columns of dv. */
+/* A group processes 32 keys of a head and up to 64 columns of dv. */
 GPU_KERNEL void attention_backward_values_gpu(__local struct backward_head *head, __local float *tiles,
                                               BACKWARD_ARGUMENTS)
 {
@@ -388,7 +394,8 @@ GPU_KERNEL void attention_backward_values_gpu(__local struct backward_head *head
 static inline void add_diagonals(__local float *diagonals, const __local float *weights, int first_query, int first_key,
                                  const __local struct backward_head *head)
 {
-    int lane = (int)get_local_id(0), distance = lane - (BLOCK - 1); /* of key and query within the tile */
+    int lane = (int)get_local_id(0), distance = lane - (BLOCK - 1); /* distance of key and query within the
+                                                                     * tile */
     float sum = 0.0f;
     for (int key = max(distance, 0); key < min(BLOCK, BLOCK + distance); key++) {
         sum += weights[key * (BLOCK + 1) + key - distance];
@@ -407,7 +414,7 @@ static inline void add_diagonals(__local float *diagonals, const __local float *
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 }
 
-/* A group takes a head: its partials. */
+/* A group computes the partials of a head. */
 GPU_KERNEL void attention_backward_partials_gpu(__local struct backward_head *head, __local float *tiles,
                                                 BACKWARD_ARGUMENTS)
 {

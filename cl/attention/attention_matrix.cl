@@ -1,17 +1,18 @@
-/* Scaled dot-product attention over blocks of queries by matrix instructions, in one pass (Dao 2022; Dao 2023). The formula,
- * the operands and the masks are those in attention.cl. q, k, v and the weights of the keys are rounded to PRECISION before
- * they are multiplied; scores, softmax and sums are fp32.
+/* Scaled dot-product attention over blocks of queries by matrix instructions, in one pass (Dao 2022; Dao
+ * 2023). The formula, the operands and the masks are as in attention.cl. q, k, v and the weights of the
+ * keys are rounded to PRECISION before they are multiplied; scores, softmax and sums are fp32.
  *
- * A group takes QUERIES queries of one head of one sequence, a warp ROW_TILES * MATRIX_ROWS of them. Keys and values are copied
- * to local memory in tiles, from the first key of the sequence on (attention_matrix_tiles.cl). Queries, the scores of a tile
- * and the sums stay in registers.
+ * A group computes QUERIES queries of one head of one sequence, a warp ROW_TILES * MATRIX_ROWS of them.
+ * Keys and values are copied to local memory in tiles, from the first key of the sequence on
+ * (attention_matrix_tiles.cl). Queries, the scores of a tile and the sums stay in registers.
  *
- * A query's bits depend on its own sequence: not on WARPS or ROW_TILES, nor on other sequences.
+ * A query's bits depend on its sequence: not on WARPS or ROW_TILES, nor on other sequences.
  *
- * Needs PRECISION (fp16 or bf16), KEY_WIDTH and VALUE_WIDTH (multiples of 16), WARPS and ROW_TILES. HAS_BIAS if relative or
- * additive is not null. OPERANDS_ARE_ROUNDED if q, k and v are in 16 bits, of PRECISION, and every eighth column of them starts
- * on 16 bytes. IS_ALIGNED if they are floats, and every fourth column starts on 16 bytes. RESULT_PRECISION (equal to
- * PRECISION): y is in 16 bits, for a product that reads it so. */
+ * Needs PRECISION (fp16 or bf16), KEY_WIDTH and VALUE_WIDTH (multiples of 16), WARPS and ROW_TILES.
+ * HAS_BIAS if relative or additive is not null. OPERANDS_ARE_ROUNDED if q, k and v are in 16 bits, of
+ * PRECISION, and every eighth column of them starts on 16 bytes. IS_ALIGNED if they are floats, and every
+ * fourth column starts on 16 bytes. RESULT_PRECISION (equal to PRECISION): y is in 16 bits, for a GEMM
+ * that reads that type. */
 #include "include/matrix.cl"
 #include "include/operand16.cl"
 #include "ops/arguments.h"
@@ -40,20 +41,20 @@
 #define EXP2 exp2
 #endif
 
-/* A query that has seen nothing yet: subtracting 0 instead of -inf gives weights 0, not NaN. */
+/* For a query that has seen no key yet, subtracting 0 instead of -inf gives weights 0, not NaN. */
 #define SUBTRACTED(maximum) ((maximum) == -INFINITY ? 0.0f : (maximum))
 
 /* ---- softmax ---- */
 
-/* What the warp's queries see. hidden, bias (of the head) and terms (of the sequence) may be null. Query i sees the keys up to
- * i + shift, and below `end`. */
+/* The keys and masks of the warp's queries. hidden, bias (of the head) and terms (of the sequence) may be
+ * null. Query i sees the keys up to i + shift, and below `end`. */
 struct view {
     int first, last, shift, end, reach, terms_stride; /* first, last: of the warp's queries and of the block's */
     const __global int *hidden;
     const __global float *bias, *terms;
 };
 
-/* The query of row r of tile m of a lane; beyond the last query that one repeats. */
+/* The query of row r of tile m of a lane; the last query repeats beyond the end. */
 INLINE int query_of(const struct view *view, int m, int r)
 {
     return min(view->first + m * MATRIX_ROWS + SUM_ROW(LANE, r * ROW_SUMS), view->last);
@@ -64,7 +65,7 @@ INLINE int last_key_of(const struct view *view, int query)
     return min(query + view->shift, view->end - 1);
 }
 
-/* A lane's running maxima, times UNIT, and its own part of the totals of its rows. */
+/* A lane's running maxima, times UNIT, and its part of the totals of its rows. */
 struct softmax {
     float maxima[ROWS], totals[ROWS];
 };
@@ -118,7 +119,8 @@ INLINE void hide_keys(matrix_sum (*scores)[MATRIX_SUMS], const __global int *hid
     }
 }
 
-/* Adds the biases to the scores of tile m of the keys from `tile` on; -inf where a query must not look. */
+/* Adds the biases to the scores of tile m of the keys from `tile` on; -inf for keys that a query must not
+ * see. */
 INLINE void mask_scores(matrix_sum (*scores)[MATRIX_SUMS], int m, float scale, int tile, const struct view *view)
 {
     int key = tile + SUM_COLUMN(LANE, 0);
@@ -140,7 +142,7 @@ INLINE void mask_scores(matrix_sum (*scores)[MATRIX_SUMS], int m, float scale, i
     }
 }
 
-/* The maximum of a row up to this tile takes the place of *maximum. Returns the factor for earlier sums. */
+/* Updates *maximum with a row's scores of this tile. Returns the factor for earlier sums. */
 INLINE float raise_maximum(float *maximum, const matrix_sum (*scores)[MATRIX_SUMS], int r, float unit,
                            __local uint4 *exchange)
 {
@@ -210,7 +212,7 @@ INLINE void add_values(matrix_sum (*sums)[VALUE_TILES][MATRIX_SUMS], matrix_sum 
     }
 }
 
-/* A lane's neighbouring sums of a row, times share, go to the result from element `at` on. */
+/* A lane's neighbouring sums of a row, times share, are stored in the result from element `at` on. */
 INLINE void store_sums(__global float *y, size_t at, const matrix_sum *sums, float share, int in_pairs)
 {
 #ifdef RESULT_PRECISION

@@ -1,22 +1,23 @@
-/* Scaled dot-product attention where a sequence has one or few queries (a decoding step). For each query row
- * r and head h, over the keys t that r may look at:
+/* Scaled dot-product attention for one or few queries per sequence (a decoding step). For each query row r
+ * and head h, over the keys t that r may see:
  *
- *     s[t] = scale * q[r] . k[t] + what the masks add
- *     y[r] = sum_t exp(s[t] - m) v[t] / sum_t exp(s[t] - m), m = max_t s[t]; zeros where every s[t] is -inf
+ *     s[t] = scale * q[r] . k[t] + masks
+ *     y[r] = sum_t exp(s[t] - m) v[t] / sum_t exp(s[t] - m), m = max_t s[t]; zeros if every s[t] is -inf
  *
- * attention_step: row r's own key and value go to row cache_rows[r] * positions_total + positions[r] of the cache,
- * unless own_k is null and they are there; then its key t is the cache's row table[cache_rows[r]][t] * positions_total
- * + t, t = 0 .. positions[r], in tiles of 64 from the first one on, and parts of 256. A row whose cache row or position lies
- * outside the cache gets zeros. attention_rows: queries and keys of a ragged batch as in attention.cl, with its masks,
- * likewise in tiles and parts. A row's result depends on nothing but its own keys; only where values are not finite may a masked one count.
+ * attention_step: stores row r's key and value in row cache_rows[r] * positions_total + positions[r] of
+ * the cache, unless own_k is null because they are stored already; then its key t is the cache's row
+ * table[cache_rows[r]][t] * positions_total + t, t = 0 .. positions[r], in tiles of 64 from the first one
+ * on, and parts of 256. A row whose cache row or position is outside the cache gets zeros. attention_rows:
+ * queries and keys of a ragged batch as in attention.cl, with its masks, likewise in tiles and parts. A
+ * row's result depends only on its keys; a masked value matters only if it is not finite.
  *
- * Macros: KEY_WIDTH, VALUE_WIDTH (of one head), HALF_CACHE (cache_element.cl) or none: of the cache, or of the batch's keys
- * and values; of the GPU form WAYS, and IS_ALIGNED or none (attention_step_gpu.cl). */
+ * Macros: KEY_WIDTH, VALUE_WIDTH (of one head), HALF_CACHE (cache_element.cl) or none: for the cache, or
+ * the batch's keys and values; in the GPU variant WAYS, and IS_ALIGNED or none (attention_step_gpu.cl). */
 #if !defined(KEY_WIDTH) || !defined(VALUE_WIDTH)
 #error "attention_step.cl needs KEY_WIDTH and VALUE_WIDTH"
 #endif
 
-#define TILE 64 /* keys between two looks at the running maximum */
+#define TILE 64 /* keys between two updates of the running maximum */
 
 /* own_k and own_v (rows, as q), or both null; keys beyond a row's position are never read. */
 #define STEP_ARGUMENTS                                                                                                 \
@@ -27,7 +28,7 @@
 #include "include/attention_blocks.cl"
 #include "include/cache_element.cl"
 
-/* How many keys row r sees: none where its cache row or position lies outside the cache. */
+/* The number of keys that row r sees: none if its cache row or position is outside the cache. */
 static inline int count_keys(int cache_row, int position, int cache_rows_total, int positions_total)
 {
     int is_inside = cache_row >= 0 && cache_row < cache_rows_total && position >= 0 && position < positions_total;
@@ -40,9 +41,9 @@ static inline float relative_bias(const __global float *bias, int reach, int t, 
     return bias[clamp(t - query + reach, 0, 2 * reach)];
 }
 
-/* ---- the CPU form: lanes are columns of a head. A work-item takes a row of the cache, or the queries of a sequence, and
- * some neighbouring heads: their keys lie side by side, and memory is read fastest in long runs. Keys are read as they
- * lie, where attention.cl packs them for many queries. ---- */
+/* ---- CPU variant: lanes are columns of a head. A work-item processes a row of the cache, or the queries
+ * of a sequence, and some neighbouring heads: their keys are adjacent, and memory is read fastest
+ * sequentially. Keys are read unpacked, while attention.cl packs them for many queries. ---- */
 
 #include "include/attention_few.cl"
 
@@ -55,15 +56,15 @@ static inline void finish(__global result_element *y, const struct running *runn
     }
 }
 
-/* How many tasks the heads make where each takes `together` of them. */
+/* The number of tasks if each has `together` heads. */
 static inline int count_head_groups(int heads, int together)
 {
     return (heads - 1) / together + 1;
 }
 
-/* How many heads a task takes of `all` rows or the like, whose tasks the groups share: as many as there are states for,
- * unless some group then had more to do than with one head a task. So in decoder_layer.cl; launches that have a group for
- * each head's task take one. */
+/* The number of heads per task, for `all` rows or similar units, whose tasks the groups share: as many as
+ * there are states for, unless some group would then have more work than with one head per task. Used in
+ * decoder_layer.cl; launches with one group per head use one. */
 static inline int heads_together(int all, int heads, int queries)
 {
     int groups = (int)get_num_groups(0), least = (all * heads - 1) / groups + 1;
@@ -137,8 +138,8 @@ CPU_KERNEL void attention_rows_cpu(ATTENTION_ARGUMENTS_OF(cache_element))
 #include "include/attention_step_gpu.cl"
 
 #ifndef WITHOUT_KERNELS /* for programs that call the functions above */
-/* memory: CLF__STEP_LOCAL_QUADS(), which the kernels that join do not use. With sizes.parts > 1 the parts of a query are tasks
- * of their own, and a launch of the kernel that joins them follows. */
+/* memory: CLF__STEP_LOCAL_QUADS(), which the joining kernels do not use. With sizes.parts > 1 each part of
+ * a query is a separate task, followed by a launch of the kernel that joins them. */
 GPU_KERNEL_OF(ITEMS) void attention_step_gpu(__local float4 *memory, __global float *partials, STEP_ARGUMENTS)
 {
     int tasks = sizes.parts * sizes.rows * sizes.heads;

@@ -1,16 +1,15 @@
-/* Where a query looks: the mean of the probabilities of the first `heads` heads, of scaled dot-product
- * attention. For each query row r over the keys j of its sequence:
+/* The mean over the first `heads` heads of the probabilities of scaled dot-product attention. For each
+ * query row r over the keys j of its sequence:
  *
- *     y[r][j] = 1 / heads * sum_h softmax_j(scale * q[r] . k[j]), 0 for hidden keys and behind the last key;
- * zeros where every key is hidden
+ *     y[r][j] = 1 / heads * sum_h softmax_j(scale * q[r] . k[j]), 0 for hidden keys and after the last key
  *
- * q (query rows, heads * key_width and others), k (key rows, likewise), y (query rows, columns); ranges and
- * hidden as in attention.cl. Keys beyond y's columns have no part. Every key is multiplied twice, for the sum
- * and for its share of it, so that no row of scores is kept. A row's result depends on nothing but its own
- * keys.
+ * zeros if every key is hidden. q (query rows, heads * key_width and others), k (key rows, likewise), y
+ * (query rows, columns); ranges and hidden as in attention.cl. Keys beyond y's columns are left out. Every
+ * key is multiplied twice, for the sum and for its share of it, so that no row of scores is stored. A
+ * row's result depends only on its keys.
  *
- * CPU form: a work-item takes a row. GPU form: a group takes a row, work-items are keys. Macros: HALF_CACHE
- * (cache_element.cl: of the keys) or none. */
+ * CPU variant: a work-item computes a row. GPU variant: a group computes a row, one key per work-item.
+ * Macros: HALF_CACHE (cache_element.cl, for the keys) or none. */
 #include "include/cache_element.cl"
 #include "ops/arguments.h"
 
@@ -24,7 +23,7 @@ struct seen {
     const __global int *hidden;
 };
 
-/* Row n of sequences * max_queries; returns the query's row, or -1 where its sequence has none so late. */
+/* Row n of sequences * max_queries; returns the query's row, or -1 if its sequence has fewer queries. */
 static inline int find_row(struct seen *seen, int n, const __global int *ranges, const __global int *hidden,
                            struct clf__attention_sizes sizes, int columns)
 {
@@ -53,7 +52,7 @@ static inline void add_score(struct running *running, float score)
     running->largest = largest;
 }
 
-/* ---- the CPU form ---- */
+/* ---- CPU variant ---- */
 
 static inline float dot_lanes(const __global float *a, const __global cache_element *b, int width)
 {
@@ -103,7 +102,7 @@ CPU_KERNEL void attention_weights_cpu(WEIGHTS_ARGUMENTS)
     }
 }
 
-/* ---- the GPU form ---- */
+/* ---- GPU variant ---- */
 
 static inline float dot_item(const __global float *a, const __global cache_element *b, int width)
 {
@@ -139,7 +138,7 @@ GPU_KERNEL void attention_weights_gpu(WEIGHTS_ARGUMENTS)
                 }
             }
             float largest = group_max(parts, running.largest);
-            /* A work-item that saw nothing adds 0, not NaN. */
+            /* A work-item that saw no key adds 0, not NaN. */
             float own = running.total == 0.0f ? 0.0f : running.total * exp(running.largest - largest);
             float share = 1.0f / (group_sum(parts, own) * sizes.heads);
             for (int j = lane; j < seen.count; j += GROUP) {

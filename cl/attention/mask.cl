@@ -1,19 +1,19 @@
 /* Masks of padded scores, in place: row n = (b * heads + h) * max_queries + i, column j:
  *
  *     scores[n][j] += relative[h][clamp(j - i, -R, R) + R] + additive[b * max_queries + i][j],
- *     or -inf where query i must not look at key j: beyond the sequence's own, later when causal, hidden
+ *     or -inf if query i must not see key j: beyond the sequence's keys, later when causal, hidden
  *
- * hidden, additive and relative may be null. CPU form: a work-item takes a block of rows. GPU form: a group
- * takes a row at a time. No macros. */
+ * hidden, additive and relative may be null. CPU variant: a work-item computes a block of rows. GPU
+ * variant: a group computes a row at a time. No macros. */
 #define MASK_ARGUMENTS                                                                                                 \
     __global float *scores, int scores_offset, int scores_stride, int rows, int columns, const __global int *ranges,   \
         int ranges_offset, const __global int *hidden, int hidden_offset, const __global float *additive,              \
         int additive_offset, int additive_stride, const __global float *relative, int relative_offset,                 \
         int relative_stride, int reach, int heads, int max_queries, int causal
 
-/* Where row n finds what masks it. */
+/* The masks of row n. */
 struct mask_row {
-    int query, end, first_key; /* keys 0 .. end - 1 are visible but for hidden ones */
+    int query, end, first_key; /* keys 0 .. end - 1 are visible except for hidden ones */
     int sequence, head;
 };
 

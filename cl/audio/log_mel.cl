@@ -1,21 +1,22 @@
-/* Logarithms of the power in mel bands, of frames of FRAME samples: y (T, M), samples (1, n). Row t is of the frame whose
- * middle is sample first + HOP * t; where that leaves the samples they are reflected at their ends.
+/* Logarithms of the power in mel bands, of frames of FRAME samples: y (T, M), samples (1, n). Row t is the
+ * frame whose middle is sample first + HOP * t; samples are reflected at both ends for frames that exceed
+ * them.
  *
  *     x[j]    = window[j] * samples[first + HOP * t - FRAME / 2 + j]
  *     p[k]    = |sum over j of x[j] exp(-2 pi i j k / FRAME)|^2, k <= FRAME / 2
  *     y[t][m] = log10(max(1e-10, sum over k of filters[m][k] p[k]));  peaks[t] = max over m of y[t][m]
  *
- * The transform goes in two steps, FRAME = LONG * SHORT, over j = SHORT a + b and k = c + LONG d:
+ * The transform has two steps, FRAME = LONG * SHORT, over j = SHORT a + b and k = c + LONG d:
  *
  *     u[c][b] = exp(-2 pi i b c / FRAME) * sum over a < LONG of x[SHORT a + b] exp(-2 pi i a c / LONG)
  *     X[k]    = sum over b < SHORT of u[c][b] exp(-2 pi i b d / SHORT)
  *
- * x is real, so that X[FRAME - k] is X[k] conjugated: c <= LONG / 2 gives all. tables holds the window, then cosines and
- * sines of a c (HALF, LONG), of b c (HALF, SHORT) and of b d (SHORT, SHORT). Band m has the bins spans[m][0] ..
- * spans[m][1] - 1.
+ * x is real, so that X[FRAME - k] is X[k] conjugated: c <= LONG / 2 gives all. tables holds the window,
+ * then cosines and sines of a c (HALF, LONG), of b c (HALF, SHORT) and of b d (SHORT, SHORT). Band m has
+ * the bins spans[m][0] .. spans[m][1] - 1.
  *
- * CPU form: a group takes frames one after the other, and its vectors are b, then d. GPU form: a group takes a frame, and
- * its work-items numbers of u, then of X, then bands. No macros are needed. */
+ * CPU variant: a group computes frames one after the other, with vectors over b, then d. GPU variant: a
+ * group computes a frame, with work-items for numbers of u, then of X, then bands. No macros are needed. */
 #define FRAME 400
 #define HOP   160
 #define LONG  25
@@ -37,7 +38,7 @@
         const __global int *spans, int spans_offset, int spans_stride, int rows, int columns, int sample_count,        \
         int first
 
-/* A sample by its number, which may be up to a frame beyond the ends: with few samples, the nearest of those. */
+/* A sample by its index, which may be up to a frame beyond the ends: with few samples, the nearest one. */
 static float reflected(const __global float *samples, long at, int count)
 {
     at = max(at, -at);
@@ -67,14 +68,14 @@ static void take_frame(float *x, const __global float *samples, long start, int 
     }
 }
 
-/* Which bin of the first half a number of the transform is, as its own or as its mirror image. */
+/* The bin of the first half for a number of the transform, either directly or as its conjugate. */
 static int bin_of(int c, int d)
 {
     int k = c + LONG * d;
     return k <= FRAME / 2 ? k : FRAME - k;
 }
 
-/* u of two rows c: together they take enough registers that no sum waits for itself. */
+/* u of two rows c together: enough registers so that no sum waits for itself. */
 static void transform_long(float (*u)[2][SHORT], const float *x, const __global float *tables, int c, int other)
 {
     const int both[2] = {c, other};
@@ -115,7 +116,7 @@ static void transform_short(float *p, const float (*u)[SHORT], const __global fl
     }
 }
 
-/* The logarithms of sixteen bands from the first one on, of which `left` are there; others are as the last. */
+/* The logarithms of sixteen bands from the first one on, of which `left` exist; others repeat the last. */
 #define log_bands(p, filters, stride, spans, span_stride, left) \
     (wide_log_bands(p, filters, stride, spans, span_stride, left).v)
 static inline struct wide wide_log_bands(const float *p, const __global float *filters, int stride,
@@ -224,7 +225,7 @@ GPU_KERNEL void log_mel_forward_gpu(ARGUMENTS, __local float *work, __local floa
     }
 }
 
-/* y[t][m] = (max(y[t][m], lowest) + 4) / 4; NaN stays. A group takes rows one after the other. */
+/* y[t][m] = (max(y[t][m], lowest) + 4) / 4; NaN stays NaN. A group computes rows one after the other. */
 #define SCALE_ARGUMENTS __global float *y, int y_offset, int y_stride, int rows, int columns, float lowest
 
 static float scaled(float value, float lowest)

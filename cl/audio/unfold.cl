@@ -1,9 +1,10 @@
-/* y[t][c * width + k] = x[t * step + k - width / 2][c], zeros where x has no such row: y (N, width * C), x (M, C). A row
- * of y is what a convolution over time looks at for one of its rows, in the order in which its weight is stored. The
- * gradient: dx[m][c] = the sum of dy[t][c * width + k] where t * step + k - width / 2 = m, in the order of k.
+/* y[t][c * width + k] = x[t * step + k - width / 2][c], zeros if x has no such row: y (N, width * C), x
+ * (M, C). A row of y is the input window of one output row of a convolution over time, in the order of its
+ * weight. The gradient: dx[m][c] = the sum of dy[t][c * width + k] with t * step + k - width / 2 = m, in
+ * the order of k.
  *
- * CPU forms: a group takes whole rows. GPU forms: a group takes a row, work-item i its columns i, then GROUP further on. No
- * macros are needed. */
+ * CPU variants: a group computes whole rows. GPU variants: a group computes a row, work-item i its columns
+ * i, then GROUP further. No macros are needed. */
 
 CPU_KERNEL void unfold_forward_cpu(__global float *y, int y_offset, int y_stride, const __global float *x, int x_offset,
                                    int x_stride, int rows, int columns, int x_rows, int width, int step)
@@ -12,7 +13,8 @@ CPU_KERNEL void unfold_forward_cpu(__global float *y, int y_offset, int y_stride
     for (int t = (int)get_group_id(0); t < rows; t += (int)get_num_groups(0)) {
         __global float *out = y + y_offset + (size_t)t * y_stride;
         long first = (long)t * step - width / 2;
-        if (width == 3 && first >= 0 && first + 2 < x_rows) { /* Whisper's, where it has all its rows */
+        if (width == 3 && first >= 0 && first + 2 < x_rows) { /* Whisper's width, with all of its rows
+                                                               * inside */
             const __global float *in = x + x_offset + (size_t)first * x_stride;
             for (int c = 0; c < channels; c++) {
                 out[3 * c] = in[c];
@@ -46,7 +48,7 @@ GPU_KERNEL void unfold_forward_gpu(__global float *y, int y_offset, int y_stride
     }
 }
 
-/* Which row of y looks at row m as its neighbour k; -1: none. */
+/* The row of y whose window has row m as its element k; -1: none. */
 static inline int row_that_sees(int m, int k, int width, int step, int rows)
 {
     int place = m + width / 2 - k;

@@ -1,12 +1,13 @@
-/* What a device can do at most, to hold other kernels against: fma and dot products a second, and bytes read a second.
+/* The peak rates of a device, to compare other kernels with: fma and dot products per second, and bytes
+ * read per second.
  *
- * No macros are needed; HAS_DOT_BF16 (CPU form) and HAS_INTEGER_DOT_PRODUCT (GPU form) add the peaks of dot products, which with
- * HAS_TILES are those of tiles. */
+ * No macros are needed; HAS_DOT_BF16 (CPU variant) and HAS_INTEGER_DOT_PRODUCT (GPU variant) add the peaks
+ * of dot products, by tiles with HAS_TILES. */
 
-/* ---- CPU form ---- */
+/* ---- CPU variant ---- */
 
-/* sums[group] = what 12 chains of rounds fma on vectors give: 2 * 12 * VECTOR_LANES * rounds operations a group. Twelve
- * cover the latency of two fma units. */
+/* sums[group] = the results of 12 chains of `rounds` fma on vectors: 2 * 12 * VECTOR_LANES * rounds
+ * operations per group. Twelve chains cover the latency of two fma units. */
 CPU_KERNEL void peak_fma_cpu(__global float *sums, int rounds, float factor)
 {
     floatv f = factor, a = 0.0f, b = 1.0f, c = 2.0f, d = 3.0f, e = 4.0f, g = 5.0f;
@@ -76,7 +77,8 @@ CPU_KERNEL void peak_bf16_cpu(__global float *sums, int rounds, float factor)
 }
 #elif defined(FORM_CPU)
 #if INT8_BYTES != CLF__INT8_FLOAT
-#define PEAK_INT8(acc, u, s) DOT_INT8(acc, acc, s) /* its own operand, so that no product can be computed before the loop */
+#define PEAK_INT8(acc, u, s) DOT_INT8(acc, acc, s) /* its own operand, so that no product can be computed
+                                                    * before the loop */
 CPU_KERNEL void peak_int8_cpu(__global float *sums, int rounds, float factor)
 {
     DOT_PEAK(intv, PEAK_INT8)
@@ -107,7 +109,7 @@ CPU_KERNEL void peak_read_cpu(__global float *sums, const __global float *x, int
     sums[get_group_id(0)] = sum16(a + b + c + d);
 }
 
-/* ---- GPU form ---- */
+/* ---- GPU variant ---- */
 
 /* The same of 8 chains of float: 2 * 8 * rounds operations a work-item. sums (groups * GROUP). */
 GPU_KERNEL void peak_fma_gpu(__global float *sums, int rounds, float factor)
@@ -126,7 +128,7 @@ GPU_KERNEL void peak_fma_gpu(__global float *sums, int rounds, float factor)
     sums[get_global_id(0)] = a + b + c + d + e + g + h + i;
 }
 
-/* Eight chains of dot products of four 8-bit numbers: 2 * 8 * 4 * rounds operations a work-item. */
+/* Eight chains of dot products of four 8-bit numbers: 2 * 8 * 4 * rounds operations per work-item. */
 #if defined(FORM_GPU) && defined(HAS_INTEGER_DOT_PRODUCT)
 #include "include/dot_word.cl"
 

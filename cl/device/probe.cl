@@ -1,12 +1,13 @@
-/* The first kernel that a device runs: the host knows the answer and refuses a device that gives another.
+/* The first kernel that a device runs: the host knows the result and refuses a device with a wrong one.
  *
- * y[i] = fma(x[i], scale, sum of x[0 .. i]) + (float)(i / 3), i < count <= 64: one work-group. The numbers are small
- * integers, so that the answer is exact. y[count] says which instructions the processor has, a sum of values of
- * tuning/levels.h; the system is asked for tiles only where asks_for_tiles. No macros are needed. */
+ * y[i] = fma(x[i], scale, sum of x[0 .. i]) + (float)(i / 3), i < count <= 64: one work-group. The numbers
+ * are small integers, so that the result is exact. y[count] holds the instructions of the processor, a sum
+ * of values of tuning/levels.h; tiles are requested from the system only if asks_for_tiles. No macros are
+ * needed. */
 
-/* Only where the compiler makes code for the processor itself (not SPIR-V, not a simulator), and knows registers that are
- * wide enough, can an instruction that it does not know be had, by inline assembly. The kernel asks, not the host: its
- * processor need not be the host's. */
+/* Inline assembly makes instructions available that the compiler does not know. It works only if the
+ * compiler generates code for the processor itself (not SPIR-V, not a simulator) and knows registers of
+ * that width. The kernel detects them, not the host, because its processor need not be the host's. */
 #if defined(__x86_64__) && defined(__AVX2__) && !defined(__SPIR__)
 static inline uint4 cpuid(uint leaf, uint part)
 {
@@ -15,8 +16,9 @@ static inline uint4 cpuid(uint leaf, uint part)
     return r;
 }
 
-/* Tiles take 8 KiB a thread, for which Linux wants to be asked: it then keeps that room for all threads of the process, also on
- * the stacks of its signal handlers. The kernel asks, since that process need not be the host's. */
+/* Tiles take 8 KiB per thread, which Linux must permit: it then reserves this space for all threads of the
+ * process, including the stacks of its signal handlers. The kernel requests it, because its process need
+ * not be the host's. */
 static inline int may_use_tiles(void)
 {
     long result = -1;
@@ -37,7 +39,8 @@ static inline int find_instructions(int asks_for_tiles)
     const uint avx_vnni = 1u << 4, avx512_bf16 = 1u << 5;
     const uint amx = 1u << 22 | 1u << 24 | 1u << 25; /* products of bf16, tiles, products of int8 */
     const uint basic = fma_bit | osxsave | f16c;
-    if (cpuid(0, 0).x < 7 || (cpuid(1, 0).z & basic) != basic) { /* osxsave: the system keeps wide registers */
+    if (cpuid(0, 0).x < 7 || (cpuid(1, 0).z & basic) != basic) { /* osxsave: the system saves wide
+                                                                  * registers */
         return 0;
     }
     uint low, high;
@@ -64,7 +67,8 @@ static inline int find_instructions(int asks_for_tiles)
 #elif defined(__aarch64__) && !defined(__SPIR__) /* every such processor has Advanced SIMD */
 static inline int find_instructions(int asks_for_tiles)
 {
-    ulong features = 0; /* ID_AA64ISAR0_EL1, which Linux tells programs too; elsewhere asking may end them */
+    ulong features = 0; /* ID_AA64ISAR0_EL1, which Linux emulates for programs; on other systems reading it
+                         * may end the process */
 #ifdef __linux__
     __asm__("mrs %0, s3_0_c0_c6_0" : "=r"(features));
 #endif
@@ -96,7 +100,7 @@ CPU_KERNEL void probe_cpu(__global float *y, const __global float *x, float scal
     y[count] = (float)find_instructions(asks_for_tiles);
 }
 
-/* Groups: one; work-item i makes y[i] from what the others put into local memory. */
+/* Groups: one; work-item i computes y[i] from values that the others store in local memory. */
 GPU_KERNEL void probe_gpu(__global float *y, const __global float *x, float scale, int count, int asks_for_tiles)
 {
     __local float shared[GROUP];

@@ -1,6 +1,6 @@
-/* sums (MATRIX_ROWS, MATRIX_COLUMNS) = A Bᵀ of one slice, by one warp. The host compares them to find out whether the device has
- * the matrix instructions of a level and whether the lanes hold what the level's file states. a: MATRIX_ROWS rows of SLICE_WORDS
- * words; b: MATRIX_COLUMNS such rows.
+/* sums (MATRIX_ROWS, MATRIX_COLUMNS) = A Bᵀ of one slice, by one warp. The host checks them to find out
+ * whether the device has the matrix instructions of a level and whether the lanes hold the elements that
+ * the level's file states. a: MATRIX_ROWS rows of SLICE_WORDS words; b: MATRIX_COLUMNS such rows.
  *
  * Needs PRECISION and a level's macro. */
 #include "include/matrix.cl"

@@ -1,9 +1,9 @@
-/* y[n] = scale * E[ids[n]] + table[positions[n]]: y (N, D), ids and positions (1, N), E (V, D) as clf__weight_layout()
- * says, table (P, D), which may be null. An id that is no row of E gives zeros, a position that is no row of the table
- * adds nothing.
+/* y[n] = scale * E[ids[n]] + table[positions[n]]: y (N, D), ids and positions (1, N), E (V, D) in the
+ * layout of clf__weight_layout(), table (P, D), which may be null. An id outside E gives zeros, a position
+ * outside the table adds nothing.
  *
- * CPU form: a group takes whole rows. GPU form: a group takes a row, work-item i its columns i, i + GROUP ..., and whole
- * rows by fours.
+ * CPU variant: a group computes whole rows. GPU variant: a group computes a row, work-item i its columns
+ * i, i + GROUP ..., or groups of four columns of whole rows.
  *
  * Needs PRECISION, a value of enum clf_precision. */
 #ifndef PRECISION
@@ -54,9 +54,9 @@ GPU_KERNEL void embedding_forward_gpu(EMBEDDING_ARGUMENTS)
 }
 
 #if PRECISION == 0
-/* dE[distinct[u]] += scale * the sum of the rows of dy (N, D) that id_sum.cl has for u. A group takes distinct ids one
- * after the other; an id that is no row of E is left out. GPU form: work-item i columns 4i .. 4i + 3, then QUADS further
- * on. */
+/* dE[distinct[u]] += scale * the sum of the rows of dy (N, D) that id_sum.cl assigns to u. A group
+ * processes distinct ids one after the other; ids outside E are skipped. GPU variant: work-item i has
+ * columns 4i .. 4i + 3, then QUADS further. */
 #include "include/id_sum.cl"
 
 #define BACKWARD_ARGUMENTS                                                                                             \
@@ -65,7 +65,7 @@ GPU_KERNEL void embedding_forward_gpu(EMBEDDING_ARGUMENTS)
         int order_offset, int order_stride, int ids, int columns, __global float *e, int panel, int outputs,           \
         float scale, int rows
 
-/* Element k of the row of which this is column 0 grows by `value`. */
+/* Adds `value` to element k of the row whose column 0 is given. */
 static inline void grow(__global float *row, int panel, int k, float value, float scale)
 {
     row[(size_t)k * panel] = fma(value, scale, row[(size_t)k * panel]);

@@ -1,8 +1,8 @@
-/* y[n] = x[n] + table[positions[n]]: y and x (N, D), table (P, D), positions (1, N); y may be x. A position that is no
- * row of the table adds nothing.
+/* y[n] = x[n] + table[positions[n]]: y and x (N, D), table (P, D), positions (1, N); y may be x. A
+ * position outside the table adds nothing.
  *
- * CPU form: a group takes whole rows. GPU form: a group takes a row, work-item i its columns 4i .. 4i + 3, then QUADS
- * further on. No macros are needed. */
+ * CPU variant: a group computes whole rows. GPU variant: a group computes a row, work-item i its columns
+ * 4i .. 4i + 3, then QUADS further. No macros are needed. */
 
 CPU_KERNEL void positions_forward_cpu(__global float *y, int y_offset, int y_stride, const __global float *x,
                                       int x_offset, int x_stride, const __global float *table, int table_offset,
@@ -46,8 +46,8 @@ GPU_KERNEL void positions_forward_gpu(__global float *y, int y_offset, int y_str
     }
 }
 
-/* dtable[distinct[u]] += the sum of the rows of dy (N, D) that id_sum.cl has for u: dtable (P, D). A group takes distinct
- * positions one after the other; one that is no row of the table is left out. */
+/* dtable[distinct[u]] += the sum of the rows of dy (N, D) that id_sum.cl assigns to u: dtable (P, D). A
+ * group processes distinct positions one after the other; positions outside the table are skipped. */
 #include "include/id_sum.cl"
 
 #define BACKWARD_ARGUMENTS                                                                                             \

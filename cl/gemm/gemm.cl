@@ -1,9 +1,9 @@
 /* y (M, N) = activation(scale * x (M, K) Wᵀ + bias) + residual
  *
- * How W lies and in which order is summed says product.cl. Contraction is off because the epilogue must round alike
- * wherever it is inlined. residual may be y itself.
+ * product.cl describes the layout of W and the order of the sums. Contraction is off, so that every
+ * inlined epilogue rounds equally. residual may be y itself.
  *
- * Needs ACTIVATION, a value of enum clf__activation, and PRECISION, one of clf_precision; CPU forms take
+ * Needs ACTIVATION, a value of enum clf__activation, and PRECISION, one of clf_precision; CPU variants use
  * RESULT_PRECISION (result.cl). */
 #ifndef ACTIVATION
 #error "gemm.cl needs ACTIVATION"
@@ -13,7 +13,7 @@
 #include "include/panel_rows.cl"
 #include "include/groups.cl"
 
-/* ---- CPU form ---- */
+/* ---- CPU variant ---- */
 
 /* A group: its share of the rows of one panel. */
 CPU_KERNEL void gemm_weight_cpu(__global result_element *y, int y_offset, int y_stride,
@@ -39,24 +39,24 @@ CPU_KERNEL void gemm_weight_cpu(__global result_element *y, int y_offset, int y_
                    end - first, w + get_group_id(0) * PANEL_ELEMENTS(inputs), inputs);
 }
 
-/* ---- GPU form ---- */
+/* ---- GPU variant ---- */
 
 #include "include/tile_gpu.cl"
 
-/* What an item carries of the next slice of the operands from global memory to local: x[x_row + 8i, next + x_input], and
+/* The prefetch registers of a work-item, from global to local memory: x[x_row + 8i, next + x_input], and
  * four columns of input next + w_input, of both panels or of two inputs. */
-struct tile_cargo {
+struct tile_prefetch {
     float x[8];
     weight4 w[2 / INPUTS_TOGETHER];
 };
-#define CARGO_X_INPUT  ((int)get_local_id(0) % TILE_INPUTS)
-#define CARGO_X_ROW    ((int)get_local_id(0) / TILE_INPUTS)
-#define CARGO_W_INPUT  ((int)get_local_id(0) / (8 * INPUTS_TOGETHER) * INPUTS_TOGETHER)
-#define CARGO_W_COLUMN ((int)get_local_id(0) % (8 * INPUTS_TOGETHER) * 4)
+#define PREFETCH_X_INPUT  ((int)get_local_id(0) % TILE_INPUTS)
+#define PREFETCH_X_ROW    ((int)get_local_id(0) / TILE_INPUTS)
+#define PREFETCH_W_INPUT  ((int)get_local_id(0) / (8 * INPUTS_TOGETHER) * INPUTS_TOGETHER)
+#define PREFETCH_W_COLUMN ((int)get_local_id(0) % (8 * INPUTS_TOGETHER) * 4)
 
-/* x: what the item carries of input 0 of the tile's first of `rows` rows; w: of its first of `outputs` columns. Nearly all
- * slices lie within their operands, and are fetched without looking at the ends. */
-static inline void fetch_cargo(struct tile_cargo *cargo, const __global float *x, size_t x_stride, int rows,
+/* x: the item's element of input 0 in the first of `rows` rows of the tile; w: its first of `outputs`
+ * columns. Nearly all slices are inside their operands and are loaded without bounds checks. */
+static inline void fetch_slice(struct tile_prefetch *prefetched, const __global float *x, size_t x_stride, int rows,
                                const __global weight_element *w, int outputs, int inputs, int next)
 {
     w += (size_t)(next / INPUTS_TOGETHER) * PANEL;
@@ -65,35 +65,35 @@ static inline void fetch_cargo(struct tile_cargo *cargo, const __global float *x
     if (rows >= TILE && outputs > PANEL && next + TILE_INPUTS <= inputs) {
 #pragma unroll
         for (int i = 0; i < 8; i++) {
-            cargo->x[i] = x[(size_t)(8 * i) * x_stride];
+            prefetched->x[i] = x[(size_t)(8 * i) * x_stride];
         }
 #pragma unroll
         for (int i = 0; i < 2 / INPUTS_TOGETHER; i++) {
-            cargo->w[i] = load_weight4(w + i * panel);
+            prefetched->w[i] = load_weight4(w + i * panel);
         }
         return;
     }
 #pragma unroll
     for (int i = 0; i < 8; i++) {
-        int inside = CARGO_X_ROW + 8 * i < rows && next + CARGO_X_INPUT < inputs;
-        cargo->x[i] = inside ? x[(size_t)(8 * i) * x_stride] : 0.0f;
+        int inside = PREFETCH_X_ROW + 8 * i < rows && next + PREFETCH_X_INPUT < inputs;
+        prefetched->x[i] = inside ? x[(size_t)(8 * i) * x_stride] : 0.0f;
     }
 #pragma unroll
     for (int i = 0; i < 2 / INPUTS_TOGETHER; i++) {
-        int inside = next + CARGO_W_INPUT < inputs && (CARGO_W_COLUMN / PANEL + i) * PANEL < outputs;
-        cargo->w[i] = inside ? load_weight4(w + i * panel) : (weight4)(0);
+        int inside = next + PREFETCH_W_INPUT < inputs && (PREFETCH_W_COLUMN / PANEL + i) * PANEL < outputs;
+        prefetched->w[i] = inside ? load_weight4(w + i * panel) : (weight4)(0);
     }
 }
 
-static inline void put_cargo(__local float *x_tile, __local float *w_tile, const struct tile_cargo *cargo)
+static inline void put_slice(__local float *x_tile, __local float *w_tile, const struct tile_prefetch *prefetched)
 {
 #pragma unroll
     for (int i = 0; i < 8; i++) {
-        x_tile[CARGO_X_INPUT * X_PITCH + CARGO_X_ROW + 8 * i] = ROUND_OPERAND(cargo->x[i]);
+        x_tile[PREFETCH_X_INPUT * X_PITCH + PREFETCH_X_ROW + 8 * i] = ROUND_OPERAND(prefetched->x[i]);
     }
 #pragma unroll
     for (int i = 0; i < 2 / INPUTS_TOGETHER; i++) {
-        store_weight4(&w_tile[CARGO_W_INPUT * TILE + CARGO_W_COLUMN + i * PANEL], TILE, cargo->w[i]);
+        store_weight4(&w_tile[PREFETCH_W_INPUT * TILE + PREFETCH_W_COLUMN + i * PANEL], TILE, prefetched->w[i]);
     }
 }
 
@@ -109,7 +109,7 @@ static inline void activate_sums(struct tile_sums *sums, float scale, float4 shi
     sums->row7 = activate4(fma((float4)(scale), sums->row7, shift));
 }
 
-/* A group: a tile of 64 rows and 64 columns, 8 x 4 of it an item. */
+/* A group: a tile of 64 rows and 64 columns, 8 x 4 of it per item. */
 GPU_KERNEL_OF(TILE_GROUP) void gemm_weight_tile_gpu(__global float *y, int y_offset, int y_stride, const __global float *x,
                                           int x_offset, int x_stride, int rows, const __global weight_element *w,
                                           int inputs, int outputs, float scale, const __global float *bias,
@@ -118,21 +118,21 @@ GPU_KERNEL_OF(TILE_GROUP) void gemm_weight_tile_gpu(__global float *y, int y_off
     __local float x_tile[2 * TILE_INPUTS * X_PITCH] __attribute__((aligned(16))); /* (2, 16, 64) */
     __local float w_tile[2 * TILE_INPUTS * TILE] __attribute__((aligned(16)));    /* (2, 16, 64) */
     int column = (int)get_group_id(0) * TILE, row = (int)get_group_id(1) * TILE;
-    const __global float *x_from = x + x_offset + (size_t)(row + CARGO_X_ROW) * x_stride + CARGO_X_INPUT;
+    const __global float *x_from = x + x_offset + (size_t)(row + PREFETCH_X_ROW) * x_stride + PREFETCH_X_INPUT;
     const __global weight_element *w_from = w +
-                                            (size_t)(column + CARGO_W_COLUMN / PANEL * PANEL) * panel_depth(inputs) +
-                                            CARGO_W_INPUT / INPUTS_TOGETHER * PANEL + CARGO_W_COLUMN % PANEL;
-    struct tile_cargo cargo;
+                                            (size_t)(column + PREFETCH_W_COLUMN / PANEL * PANEL) * panel_depth(inputs) +
+                                            PREFETCH_W_INPUT / INPUTS_TOGETHER * PANEL + PREFETCH_W_COLUMN % PANEL;
+    struct tile_prefetch prefetched;
     struct tile_sums sums = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
-#define FETCH_SLICE(next)     fetch_cargo(&cargo, x_from, x_stride, rows - row, w_from, outputs - column, inputs, next);
-#define PUT_SLICE(x_to, w_to) put_cargo(x_to, w_to, &cargo);
+#define FETCH_SLICE(next)     fetch_slice(&prefetched, x_from, x_stride, rows - row, w_from, outputs - column, inputs, next);
+#define PUT_SLICE(x_to, w_to) put_slice(x_to, w_to, &prefetched);
     SUM_SLICES(&sums, x_tile, X_PITCH, w_tile, inputs)
-    int first = column + ALONG * 4;
+    int first = column + THREAD_COLUMN * 4;
 #define SHIFT(j) (bias && first + (j) < outputs ? bias[first + (j)] : 0.0f)
     activate_sums(&sums, scale, (float4)(SHIFT(0), SHIFT(1), SHIFT(2), SHIFT(3)));
 #pragma unroll 1
     for (int i = 0; i < 8; i++, pass_rows(&sums)) {
-        int r = row + SPOT(i);
+        int r = row + ROW_INDEX(i);
         float values[4];
         vstore4(sums.row0, 0, values);
 #pragma unroll
@@ -148,8 +148,9 @@ GPU_KERNEL_OF(TILE_GROUP) void gemm_weight_tile_gpu(__global float *y, int y_off
 
 #define SKINNY_ROWS  CLF__SKINNY_ROWS
 #define SKINNY_DEPTH 128
-#define SKINNY_BATCH 4 /* inputs that are read from local memory while those before are multiplied */
-#define SKINNY_LOADS (SKINNY_DEPTH * PANEL / 4 / TILE_GROUP / INPUTS_TOGETHER) /* of an item, of W, a slice */
+#define SKINNY_BATCH 4 /* inputs that are read from local memory while the previous ones are multiplied */
+#define SKINNY_LOADS (SKINNY_DEPTH * PANEL / 4 / TILE_GROUP / INPUTS_TOGETHER) /* loads of an item for a
+                                                                                * slice of W */
 
 /* Some neighbouring inputs of an item's 4 rows and its column. */
 struct skinny_batch {
@@ -174,8 +175,8 @@ static inline void add_batch(float4 *acc, const struct skinny_batch *batch)
     }
 }
 
-/* acc (4) += the products of a slice's inputs, SKINNY_DEPTH at most: x_tile from the item's rows on, w_tile from its column
- * on. */
+/* acc (4) += the products of a slice's inputs, at most SKINNY_DEPTH: x_tile from the item's rows on,
+ * w_tile from its column on. */
 static inline void multiply_skinny(float4 *acc, const __local float *x_tile, const __local float *w_tile, int inputs)
 {
     if (inputs >= SKINNY_DEPTH) {
@@ -185,7 +186,7 @@ static inline void multiply_skinny(float4 *acc, const __local float *x_tile, con
         for (int k = 0; k < SKINNY_DEPTH; k += 2 * SKINNY_BATCH) {
             load_batch(&odd, x_tile, w_tile, k + SKINNY_BATCH);
             add_batch(acc, &even);
-            /* After the last batch the first one is read again, for nothing: cheaper than a branch. */
+            /* After the last batch the first one is read again, unused: cheaper than a branch. */
             load_batch(&even, x_tile, w_tile, (k + 2 * SKINNY_BATCH) % SKINNY_DEPTH);
             add_batch(acc, &odd);
         }
@@ -196,46 +197,47 @@ static inline void multiply_skinny(float4 *acc, const __local float *x_tile, con
     }
 }
 
-/* What an item carries of the next slice: of W, and all rows of one input of x. */
-struct skinny_cargo {
+/* The prefetch registers of an item: its part of W, and all rows of one input of x. */
+struct skinny_prefetch {
     float x[SKINNY_ROWS];
     weight4 w[SKINNY_LOADS];
 };
 
-/* The slice from input `next` on, zeros beyond the last one: x_from and w_from are the item's place in the first one. */
-static inline void fetch_skinny(struct skinny_cargo *cargo, const __global float *x_from, int x_stride, int rows,
+/* Loads the slice from input `next` on, zeros beyond the last one; x_from and w_from are the item's
+ * elements in the first slice. */
+static inline void fetch_skinny(struct skinny_prefetch *prefetched, const __global float *x_from, int x_stride, int rows,
                                 const __global weight_element *w_from, int inputs, int next)
 {
     int item = (int)get_local_id(0);
 #pragma unroll
     for (int i = 0; i < SKINNY_LOADS; i++) {
-        /* 8 items an input, so the group brings 16 inputs or pairs at a time */
+        /* 8 items per input, so the group loads 16 inputs or pairs at a time */
         int inside = next + (i * (TILE_GROUP / 8) + item / 8) * INPUTS_TOGETHER < inputs;
         const __global weight_element *from = w_from + (size_t)(next / INPUTS_TOGETHER + i * (TILE_GROUP / 8)) * PANEL;
-        cargo->w[i] = inside ? load_weight4(from) : (weight4)(0);
+        prefetched->w[i] = inside ? load_weight4(from) : (weight4)(0);
     }
 #pragma unroll
     for (int i = 0; i < SKINNY_ROWS; i++) {
-        cargo->x[i] = i < rows && next + item < inputs ? x_from[(size_t)i * x_stride + next] : 0.0f;
+        prefetched->x[i] = i < rows && next + item < inputs ? x_from[(size_t)i * x_stride + next] : 0.0f;
     }
 }
 
-static inline void put_skinny(__local float *x_tile, __local float *w_tile, const struct skinny_cargo *cargo)
+static inline void put_skinny(__local float *x_tile, __local float *w_tile, const struct skinny_prefetch *prefetched)
 {
     int item = (int)get_local_id(0);
 #pragma unroll
     for (int i = 0; i < SKINNY_LOADS; i++) {
-        store_weight4(&w_tile[(i * (TILE_GROUP / 8) + item / 8) * INPUTS_TOGETHER * PANEL + item % 8 * 4], PANEL, cargo->w[i]);
+        store_weight4(&w_tile[(i * (TILE_GROUP / 8) + item / 8) * INPUTS_TOGETHER * PANEL + item % 8 * 4], PANEL, prefetched->w[i]);
     }
 #pragma unroll
     for (int i = 0; i < SKINNY_ROWS; i++) {
-        x_tile[item * SKINNY_ROWS + i] = ROUND_OPERAND(cargo->x[i]);
+        x_tile[item * SKINNY_ROWS + i] = ROUND_OPERAND(prefetched->x[i]);
     }
 }
 
-/* For few rows, where reading W is all the work, or too few tiles for the device's cores. A group: 16 rows of one panel, 4
- * rows of one column an item; all items fetch the panel together, 8 (bf16: 4) vectors each under way while the slice
- * before is multiplied. */
+/* For few rows, with which the time is spent reading W, or if there are fewer tiles than cores. A group:
+ * 16 rows of one panel, 4 rows of one column per item; all items load the panel together, 8 (bf16: 4)
+ * vectors each, during the multiplication of the previous slice. */
 GPU_KERNEL_OF(TILE_GROUP) void gemm_weight_skinny_gpu(__global float *y, int y_offset, int y_stride, const __global float *x,
                                             int x_offset, int x_stride, int rows, const __global weight_element *w,
                                             int inputs, int outputs, float scale, const __global float *bias,
@@ -249,7 +251,7 @@ GPU_KERNEL_OF(TILE_GROUP) void gemm_weight_skinny_gpu(__global float *y, int y_o
     int row = (int)get_group_id(1) * SKINNY_ROWS;
     const __global float *x_from = x + x_offset + (size_t)row * x_stride + item;
     const __global weight_element *w_from = w + (size_t)column * panel_depth(inputs) + item * 4;
-    /* What is wanted at the end is asked for at the beginning, since waiting is most of the work. */
+    /* The operands of the epilogue are loaded at the start, because most of the time is latency. */
     int c = column + lane, first = row + quarter * 4;
     float shift = bias && c < outputs ? bias[c] : 0.0f, added[4];
 #pragma unroll
@@ -258,12 +260,12 @@ GPU_KERNEL_OF(TILE_GROUP) void gemm_weight_skinny_gpu(__global float *y, int y_o
         added[i] = inside ? residual[residual_offset + (size_t)(first + i) * residual_stride + c] : 0.0f;
     }
     float4 acc = 0.0f;
-    struct skinny_cargo cargo;
-    fetch_skinny(&cargo, x_from, x_stride, rows - row, w_from, inputs, 0);
+    struct skinny_prefetch prefetched;
+    fetch_skinny(&prefetched, x_from, x_stride, rows - row, w_from, inputs, 0);
     for (int k = 0; k < inputs; k += SKINNY_DEPTH) {
-        put_skinny(x_tile, w_tile, &cargo);
+        put_skinny(x_tile, w_tile, &prefetched);
         barrier(CLK_LOCAL_MEM_FENCE);
-        fetch_skinny(&cargo, x_from, x_stride, rows - row, w_from, inputs, k + SKINNY_DEPTH);
+        fetch_skinny(&prefetched, x_from, x_stride, rows - row, w_from, inputs, k + SKINNY_DEPTH);
         if (first < rows) {
             multiply_skinny(&acc, x_tile + quarter * 4, w_tile + lane, inputs - k);
         }

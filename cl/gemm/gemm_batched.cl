@@ -1,13 +1,13 @@
-/* For b < batches: c[b] (M, N) = alpha * a[b] (M, K) op(b[b]), op(b) = b (K, N), or bᵀ of b (N, K) where transpose_b.
- * Row-major; the b-th matrix starts at offset + b * step, its rows are stride apart. K = 0 gives zeros.
- * Every element is one chain acc = fma(a[m, k], b[k, n], acc) over k = 0 .. K-1. */
+/* For b < batches: c[b] (M, N) = alpha * a[b] (M, K) op(b[b]), op(b) = b (K, N), or bᵀ of b (N, K) if
+ * transpose_b. Row-major; matrix b starts at offset + b * step, its rows are stride apart. K = 0 gives
+ * zeros. Every element is one chain acc = fma(a[m, k], b[k, n], acc) over k = 0 .. K-1. */
 
 #include "gemm/layout.h"
 #include "include/block.cl"
 
-/* ---- CPU form ---- */
+/* ---- CPU variant ---- */
 
-/* Inputs packed at a time: 8 KB of private memory, which stays in the first cache. */
+/* Inputs packed at a time: 8 KB of private memory, which stays in the first-level cache. */
 #define DEPTH 64
 
 /* tile (ROWS, 32) += ROWS rows of a times a packed panel. */
@@ -80,8 +80,8 @@ static inline void store_row(const float16 *tile, __global float *c, int columns
     }
 }
 
-/* A group: rows_per_group rows of 32 columns of one c. K passes in slices of DEPTH; the sums wait in c meanwhile, which
- * does not change their bits. */
+/* A group: rows_per_group rows of 32 columns of one c. K is processed in slices of DEPTH; the sums are
+ * kept in c meanwhile, which does not change their bits. */
 CPU_KERNEL void gemm_batched_cpu(__global float *c, int c_offset, int c_stride, int c_step, const __global float *a,
                                  int a_offset, int a_stride, int a_step, const __global float *b, int b_offset,
                                  int b_stride, int b_step, int m, int n, int k, int transpose_b, float alpha,
@@ -133,11 +133,11 @@ CPU_KERNEL void gemm_batched_cpu(__global float *c, int c_offset, int c_stride, 
     } while (start < k);
 }
 
-/* ---- GPU form ---- */
+/* ---- GPU variant ---- */
 
 #define TILE 32           /* rows and columns of a group's tile */
-#define TILE_DEPTH 16     /* inputs that lie in local memory at a time */
-#define PITCH (TILE + 4)  /* padded, so that the transposing stores meet fewer bank conflicts */
+#define TILE_DEPTH 16     /* inputs in local memory at a time */
+#define PITCH (TILE + 4)  /* padded against bank conflicts of the transposing stores */
 
 /* acc (4 rows of 4 columns) += the products of `steps` inputs. */
 static inline void multiply_slice(float4 *acc, const __local float *a_tile, const __local float *b_tile, int steps)
@@ -169,8 +169,8 @@ static inline void put_elements(__global float *c, int c_stride, int rows, int c
     }
 }
 
-/* A group: a tile of 32 rows and 32 columns of one c, 4 x 4 of it an item. The next slice of the operands travels from
- * global memory to registers while the present one is multiplied. */
+/* A group: a tile of 32 rows and 32 columns of one c, 4 x 4 of it per item. The next slice of the operands
+ * is loaded into registers while the present one is multiplied. */
 GPU_KERNEL void gemm_batched_gpu(__global float *c, int c_offset, int c_stride, int c_step, const __global float *a,
                                  int a_offset, int a_stride, int a_step, const __global float *b, int b_offset,
                                  int b_stride, int b_step, int m, int n, int k, int transpose_b, float alpha)
@@ -186,8 +186,8 @@ GPU_KERNEL void gemm_batched_gpu(__global float *c, int c_offset, int c_stride, 
     a += a_offset + batch * a_step;
     b += b_offset + batch * b_step;
 
-    /* What the item carries of b, of element (b_input + i * b_input_step, b_column + i * b_column_step) for i < 8:
-     * neighbours read neighbours in memory. */
+    /* The prefetch registers of an item for b: element (b_input + i * b_input_step, b_column + i *
+     * b_column_step) for i < 8; neighbouring items read neighbouring memory. */
     int b_input = transpose_b ? item % TILE_DEPTH : item / TILE, b_input_step = transpose_b ? 0 : 2;
     int b_column = column + (transpose_b ? item / TILE_DEPTH : item % TILE), b_column_step = transpose_b ? 4 : 0;
     size_t along_k = transpose_b ? 1 : b_stride, along_n = transpose_b ? b_stride : 1;

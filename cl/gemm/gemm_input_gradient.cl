@@ -1,11 +1,12 @@
-/* dx (M, K) = scale * dy (M, N) W + residual of W (N, K), which lies in panels of 32 outputs as product.cl says. residual
- * may be dx itself.
+/* dx (M, K) = scale * dy (M, N) W + residual of W (N, K), which is stored in panels of 32 outputs
+ * (product.cl). residual may be dx itself.
  *
- * CPU form: every element is one chain acc = fma(dy[m, n], scale * w[n, k], acc) over n = 0 .. N-1 from the residual or
- * zero. In bf16 dy and scale * W are rounded, and outputs go in pairs as inputs do in product_bf16.cl; tiles sum up slices of
- * DEPTH pairs, each of which is added to what was there. GPU form: the transpose of W, by which gemm.cl multiplies.
+ * CPU variant: every element is one chain acc = fma(dy[m, n], scale * w[n, k], acc) over n = 0 .. N-1 from
+ * the residual or zero. In bf16 dy and scale * W are rounded, and outputs are paired like inputs in
+ * product_bf16.cl; tiles sum slices of DEPTH pairs and add each sum to the previous ones. GPU variant:
+ * transposes W for gemm.cl.
  *
- * Needs PRECISION, 0 (fp32) or 2 (bf16): of the products. */
+ * Needs PRECISION, 0 (fp32) or 2 (bf16), of the multiplications. */
 #ifndef PRECISION
 #error "gemm_input_gradient.cl needs PRECISION"
 #endif
@@ -16,18 +17,19 @@
 
 #define OUTPUTS_TOGETHER INPUTS_TOGETHER
 
-/* ---- CPU form, in bf16 where there are dot products of it ---- */
+/* ---- CPU variant, in bf16 if the level has dot products of bf16 ---- */
 
 #if PRECISION == 0 || defined(HAS_DOT_BF16)
-#define DEPTH 256 /* outputs, or pairs, that pass at a time: 32 KB of W, which stay in the second cache */
+#define DEPTH 256 /* outputs, or pairs, per slice: 32 KB of W, which stay in the second-level cache */
 
 #define ZIP_LOW(a, b)                                                                                                  \
     (float16)(a.s0, b.s0, a.s1, b.s1, a.s2, b.s2, a.s3, b.s3, a.s4, b.s4, a.s5, b.s5, a.s6, b.s6, a.s7, b.s7)
 #define ZIP_HIGH(a, b)                                                                                                 \
     (float16)(a.s8, b.s8, a.s9, b.s9, a.sa, b.sa, a.sb, b.sb, a.sc, b.sc, a.sd, b.sd, a.se, b.se, a.sf, b.sf)
 
-/* to: 16 outputs of 16 inputs, rows PANEL apart, from w (16 inputs, 16 outputs), of which `inputs` are there, times
- * scale. Zipping rows i and i + 8 turns the bits of an element's row and lane by one place; four times exchanges them. */
+/* to: 16 outputs of 16 inputs, rows PANEL apart, from w (16 inputs, 16 outputs), of which `inputs` exist,
+ * times scale. Zipping rows i and i + 8 rotates the bits of an element's row and lane by one position;
+ * four times exchanges them. */
 static inline void transpose_square(weight_element *to, const __global float *w, int inputs, float scale)
 {
     float16 a[16], b[16];
@@ -55,7 +57,7 @@ static inline void transpose_square(weight_element *to, const __global float *w,
     }
 }
 
-/* A vector of a row: `columns` of it and of what follows are inside. */
+/* A vector of a row: `columns` of it and of the following vectors are inside. */
 static inline void store_columns(const floatv *value, __global float *to, int columns)
 {
     if (columns >= VECTOR_LANES) {
@@ -71,7 +73,7 @@ static inline void store_columns(const floatv *value, __global float *to, int co
 
 #define STEPS_A_LINE 16 /* elements of dy in a cache line */
 
-/* Fetches a line of each of the next rows of dy, and at first those of dx. */
+/* Prefetches a line of each of the next rows of dy, and at first the lines of dx. */
 static inline void fetch_rows(__global float *dx, size_t dx_stride, const __global operand_element *dy, size_t dy_stride,
                               int rows, int first)
 {
@@ -84,8 +86,8 @@ static inline void fetch_rows(__global float *dx, size_t dx_stride, const __glob
     }
 }
 
-/* dx (ROWS, columns) = ROWS rows of dy (ROWS, steps) times panel (steps, 32) + what is at `from`, zero where that is NULL.
- * The first block of columns fetches the next block of rows. */
+/* dx (ROWS, columns) = ROWS rows of dy (ROWS, steps) times panel (steps, 32) + `from`, zero if that is
+ * NULL. The first block of columns prefetches the next block of rows. */
 #define DEFINE_ROWS(ROWS)                                                                                              \
     static inline void add_rows_##ROWS(__global float *dx, size_t dx_stride, const __global float *from,               \
                                        size_t from_stride, const __global operand_element *dy, size_t dy_stride,       \
@@ -118,7 +120,7 @@ DEFINE_ROWS(4)
 DEFINE_ROWS(BLOCK_ROWS)
 
 #ifdef TILES_OF_PAIRS
-/* The same by tiles, for up to MOST_TILED rows: what is at `from` is added to their sums. */
+/* The same by tiles, for up to MOST_TILED rows: adds `from` to their sums. */
 static inline void add_rows_tiled(struct tiled *tiled, __global float *dx, size_t dx_stride, const __global float *from,
                                   size_t from_stride, const __global operand_element *dy, size_t dy_stride,
                                   const weight_element *panel, int rows, int steps, int columns)
@@ -138,7 +140,7 @@ static inline void add_rows_tiled(struct tiled *tiled, __global float *dx, size_
 #define ROWS_AT_ONCE BLOCK_ROWS
 #endif
 
-/* The panel of `depth` outputs of 32 inputs; `square`: where W has them. */
+/* Packs the panel of `depth` outputs of 32 inputs; `square`: its first square in W. */
 static inline void pack_panel(weight_element *panel, const __global float *square, int depth, int inputs, int inputs_left,
                               float scale)
 {
@@ -150,7 +152,7 @@ static inline void pack_panel(weight_element *panel, const __global float *squar
     }
 }
 
-/* Fetches lines first .. end - 1 of what pack_panel() reads: 64 in each square. */
+/* Prefetches lines first .. end - 1 of the memory that pack_panel() reads: 64 in each square. */
 static inline void fetch_squares(const __global float *square, int inputs, int first, int end)
 {
     for (int line = first; line < end; line++) {
@@ -158,8 +160,9 @@ static inline void fetch_squares(const __global float *square, int inputs, int f
     }
 }
 
-/* A group: rows_per_group rows and panels_per_group times 32 inputs (the last groups fewer). N passes in slices of DEPTH;
- * the sums wait in dx meanwhile, which changes their bits only with tiles. dy: in bf16 from round_bf16.cl. */
+/* A group: rows_per_group rows and panels_per_group times 32 inputs (the last groups fewer). N is
+ * processed in slices of DEPTH; the sums are kept in dx meanwhile, which changes their bits only with
+ * tiles. dy: in bf16 from round_bf16.cl. */
 CPU_KERNEL void input_gradient_cpu(__global float *dx, int dx_offset, int dx_stride,
                                    const __global operand_element *dy, int dy_offset, int dy_stride, int rows,
                                    const __global float *w, int inputs, int outputs, float scale,
@@ -228,7 +231,7 @@ CPU_KERNEL void input_gradient_cpu(__global float *dx, int dx_offset, int dx_str
 
 #endif
 
-/* ---- GPU form ---- */
+/* ---- GPU variant ---- */
 
 #if PRECISION == 0
 #define JOIN(low, high) (low)
@@ -237,13 +240,13 @@ CPU_KERNEL void input_gradient_cpu(__global float *dx, int dx_offset, int dx_str
 #endif
 
 #if PRECISION == 2 && defined(HAS_MATRIX)
-#define TRANSPOSES_WORDS /* of 16 bytes: as gemm_matrix.cl reads them */
+#define TRANSPOSES_WORDS /* words of 16 bytes, as gemm_matrix.cl reads them */
 #include "include/operand16.cl"
 #endif
 
-/* out = Wᵀ (K, N), in panels of 32 inputs, zero beyond K; element or pair n of input k is
- * out[((k / 32) * depth + n) * 32 + k % 32], depth = panel_depth(N). A square of 32 inputs and 32 outputs is one piece of
- * memory on both sides, and a group's. */
+/* out = Wᵀ (K, N), in panels of 32 inputs, zero beyond K; element or pair n of input k is out[((k / 32) *
+ * depth + n) * 32 + k % 32], depth = panel_depth(N). A square of 32 inputs and 32 outputs is contiguous in
+ * both, and is transposed by one group. */
 GPU_KERNEL void transpose_weight_gpu(__global weight_element *out, const __global float *w, int inputs, int outputs)
 {
     __local float square[PANEL * (PANEL + 1)]; /* odd pitch: no bank conflicts */

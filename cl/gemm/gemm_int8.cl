@@ -1,5 +1,6 @@
-/* y (M, N) = activation(scale * x (M, K) Wᵀ + bias) + residual with int8 weights: product_int8.cl says how they lie and
- * what is summed. x: operands, rows of `pitch` bytes as quantize.cl writes them. residual may be y itself.
+/* y (M, N) = activation(scale * x (M, K) Wᵀ + bias) + residual with int8 weights: product_int8.cl
+ * describes their layout and the sums. x: operands, rows of `pitch` bytes as quantize.cl writes them.
+ * residual may be y itself.
  *
  * Needs ACTIVATION, a value of enum clf__activation. */
 #ifndef ACTIVATION
@@ -10,7 +11,7 @@
 #include "include/panel_rows.cl"
 #include "include/groups.cl"
 
-/* ---- CPU form ---- */
+/* ---- CPU variant ---- */
 
 /* A group: its share of the rows of one panel. */
 CPU_KERNEL void gemm_int8_cpu(__global float *y, int y_offset, int y_stride, const __global uchar *x, int pitch,
@@ -35,7 +36,7 @@ CPU_KERNEL void gemm_int8_cpu(__global float *y, int y_offset, int y_stride, con
                    inputs);
 }
 
-/* ---- GPU form ---- */
+/* ---- GPU variant ---- */
 
 typedef int tile_number; /* a word: four inputs, or a sum */
 typedef int4 tile_quad;
@@ -44,43 +45,43 @@ typedef int4 tile_quad;
            dot_word((sums).w, a, (b).w))
 #include "include/tile_gpu.cl"
 
-/* What an item carries of the next slice: the words of x[x_row + 8i] and group x_group, and of both panels those of the four
- * columns w_column of group w_group. */
-struct tile_cargo {
+/* The prefetch registers of an item: the words of x[x_row + 8i] and group x_group, and of the four columns
+ * w_column of group w_group in both panels. */
+struct tile_prefetch {
     int x[8];
     int4 left, right;
 };
-#define CARGO_X_GROUP  ((int)get_local_id(0) % TILE_INPUTS)
-#define CARGO_X_ROW    ((int)get_local_id(0) / TILE_INPUTS)
-#define CARGO_W_GROUP  ((int)get_local_id(0) / 8)
-#define CARGO_W_COLUMN ((int)get_local_id(0) % 8 * 4)
+#define PREFETCH_X_GROUP  ((int)get_local_id(0) % TILE_INPUTS)
+#define PREFETCH_X_ROW    ((int)get_local_id(0) / TILE_INPUTS)
+#define PREFETCH_W_GROUP  ((int)get_local_id(0) / 8)
+#define PREFETCH_W_COLUMN ((int)get_local_id(0) % 8 * 4)
 
-/* The slice from group `next` on, of a tile of so many rows: x from the item's place on. */
-static inline void fetch_cargo(struct tile_cargo *cargo, const __global uchar *x, int pitch, int rows,
+/* Loads the slice from group `next` on, of a tile of `rows` rows, from the item's element of x on. */
+static inline void fetch_slice(struct tile_prefetch *prefetched, const __global uchar *x, int pitch, int rows,
                                const __global char *left, const __global char *right, int has_right, int groups, int next)
 {
 #pragma unroll
     for (int i = 0; i < 8; i++) {
-        int inside = CARGO_X_ROW + 8 * i < rows && next + CARGO_X_GROUP < groups;
-        cargo->x[i] = inside ? *(const __global int *)(x + (size_t)(8 * i) * pitch + next * 4) : 0;
+        int inside = PREFETCH_X_ROW + 8 * i < rows && next + PREFETCH_X_GROUP < groups;
+        prefetched->x[i] = inside ? *(const __global int *)(x + (size_t)(8 * i) * pitch + next * 4) : 0;
     }
-    int inside = next + CARGO_W_GROUP < groups;
+    int inside = next + PREFETCH_W_GROUP < groups;
     size_t at = (size_t)next * (4 * PANEL) + get_local_id(0) * 16;
-    cargo->left = inside ? *(const __global int4 *)(left + at) : (int4)(0);
-    cargo->right = inside && has_right ? *(const __global int4 *)(right + at) : (int4)(0);
+    prefetched->left = inside ? *(const __global int4 *)(left + at) : (int4)(0);
+    prefetched->right = inside && has_right ? *(const __global int4 *)(right + at) : (int4)(0);
 }
 
-static inline void put_cargo(__local int *x_tile, __local int *w_tile, const struct tile_cargo *cargo)
+static inline void put_slice(__local int *x_tile, __local int *w_tile, const struct tile_prefetch *prefetched)
 {
 #pragma unroll
     for (int i = 0; i < 8; i++) {
-        x_tile[CARGO_X_GROUP * X_PITCH + CARGO_X_ROW + 8 * i] = cargo->x[i];
+        x_tile[PREFETCH_X_GROUP * X_PITCH + PREFETCH_X_ROW + 8 * i] = prefetched->x[i];
     }
-    *(__local int4 *)&w_tile[CARGO_W_GROUP * TILE + CARGO_W_COLUMN] = cargo->left;
-    *(__local int4 *)&w_tile[CARGO_W_GROUP * TILE + PANEL + CARGO_W_COLUMN] = cargo->right;
+    *(__local int4 *)&w_tile[PREFETCH_W_GROUP * TILE + PREFETCH_W_COLUMN] = prefetched->left;
+    *(__local int4 *)&w_tile[PREFETCH_W_GROUP * TILE + PANEL + PREFETCH_W_COLUMN] = prefetched->right;
 }
 
-/* s of a row of operands, and what is to be subtracted from them */
+/* scale s of a row of operands, and the zero to subtract from them */
 static inline float row_scale(const __global uchar *x, int pitch, int row)
 {
     return *(const __global float *)(x + (size_t)(row + 1) * pitch - 8);
@@ -91,7 +92,7 @@ static inline uint row_zero(const __global uchar *x, int pitch, int row)
     return *(const __global uint *)(x + (size_t)(row + 1) * pitch - 4);
 }
 
-/* A group: a tile of 64 rows and 64 columns, 8 x 4 of it an item. */
+/* A group: a tile of 64 rows and 64 columns, 8 x 4 of it per item. */
 GPU_KERNEL_OF(TILE_GROUP) void gemm_int8_tile_gpu(__global float *y, int y_offset, int y_stride, const __global uchar *x,
                                              int pitch, int rows, const __global char *w, int inputs, int outputs,
                                              float scale, const __global float *bias, const __global float *residual,
@@ -99,29 +100,29 @@ GPU_KERNEL_OF(TILE_GROUP) void gemm_int8_tile_gpu(__global float *y, int y_offse
 {
     __local int x_tile[2 * TILE_INPUTS * X_PITCH] __attribute__((aligned(16))); /* (2, 16, 64) */
     __local int w_tile[2 * TILE_INPUTS * TILE] __attribute__((aligned(16)));    /* (2, 16, 64) */
-    int in_tile = ALONG * 4; /* the item's first column */
+    int in_tile = THREAD_COLUMN * 4; /* the item's first column */
     int column = (int)get_group_id(0) * TILE, row = (int)get_group_id(1) * TILE;
     int groups = groups_of(inputs);
-    const __global uchar *x_from = x + (size_t)(row + CARGO_X_ROW) * pitch + CARGO_X_GROUP * 4;
+    const __global uchar *x_from = x + (size_t)(row + PREFETCH_X_ROW) * pitch + PREFETCH_X_GROUP * 4;
     const __global char *left = w + (size_t)get_group_id(0) * 2 * panel_bytes(inputs);
     const __global char *right = left + panel_bytes(inputs);
     int has_right = column + PANEL < outputs;
-    struct tile_cargo cargo;
+    struct tile_prefetch prefetched;
     struct tile_sums sums = {0, 0, 0, 0, 0, 0, 0, 0};
-#define FETCH_SLICE(next)     fetch_cargo(&cargo, x_from, pitch, rows - row, left, right, has_right, groups, next);
-#define PUT_SLICE(x_to, w_to) put_cargo(x_to, w_to, &cargo);
+#define FETCH_SLICE(next)     fetch_slice(&prefetched, x_from, pitch, rows - row, left, right, has_right, groups, next);
+#define PUT_SLICE(x_to, w_to) put_slice(x_to, w_to, &prefetched);
     SUM_SLICES(&sums, x_tile, X_PITCH, w_tile, groups)
-    /* The item's columns lie in one panel; where it is not there, it is not stored. */
+    /* The item's columns are in one panel; a missing panel is not stored. */
     const __global char *panel = in_tile >= PANEL && has_right ? right : left;
     float4 t = *(const __global float4 *)(panel_scales(panel, inputs) + in_tile % PANEL);
     uint4 sum = *(const __global uint4 *)(panel_sums(panel, inputs) + in_tile % PANEL);
     int first = column + in_tile;
 #define SHIFT(j) (bias && first + (j) < outputs ? bias[first + (j)] : 0.0f)
     float4 shift = (float4)(SHIFT(0), SHIFT(1), SHIFT(2), SHIFT(3));
-    /* Rows beyond the last take its scale and are not stored. */
+    /* Rows beyond the last use its scale and are not stored. */
 #pragma unroll 1
     for (int i = 0; i < 8; i++, pass_rows(&sums)) {
-        int r = row + SPOT(i), inside = min(r, rows - 1);
+        int r = row + ROW_INDEX(i), inside = min(r, rows - 1);
         float4 product = convert_float4(as_int4(as_uint4(sums.row0) - row_zero(x, pitch, inside) * sum));
         product = fma((float4)(scale), product * (row_scale(x, pitch, inside) * t), shift);
         float values[4];
@@ -164,48 +165,48 @@ static inline void multiply_skinny(int4 *acc, const __local int *x_tile, const _
     }
 }
 
-/* What an item carries of the next slice: group x_group of rows x_row, x_row + 2 ... of x, and of W. */
-struct skinny_cargo {
+/* The prefetch registers of an item: group x_group of rows x_row, x_row + 2 ... of x, and its part of W. */
+struct skinny_prefetch {
     int x[SKINNY_ROWS / 2];
     int4 w[SKINNY_GROUPS / 16];
 };
 #define SKINNY_X_GROUP ((int)get_local_id(0) % SKINNY_GROUPS)
 #define SKINNY_X_ROW   ((int)get_local_id(0) / SKINNY_GROUPS)
 
-/* The slice from group `next` on: x from the item's group and row on, of so many rows. */
-static inline void fetch_skinny(struct skinny_cargo *cargo, const __global uchar *x, int pitch, int rows,
+/* Loads the slice from group `next` on, of `rows` rows, from the item's group and row of x on. */
+static inline void fetch_skinny(struct skinny_prefetch *prefetched, const __global uchar *x, int pitch, int rows,
                                 const __global char *panel, int groups, int next)
 {
     int item = (int)get_local_id(0);
 #pragma unroll
     for (int i = 0; i < SKINNY_GROUPS / 16; i++) {
-        /* 8 items a group of inputs, so all items bring 16 of them at a time */
+        /* 8 items per group of inputs, so all items load 16 groups at a time */
         int inside = next + i * 16 + item / 8 < groups;
         size_t at = (size_t)(next + i * 16) * (4 * PANEL) + item * 16;
-        cargo->w[i] = inside ? *(const __global int4 *)(panel + at) : (int4)(0);
+        prefetched->w[i] = inside ? *(const __global int4 *)(panel + at) : (int4)(0);
     }
 #pragma unroll
     for (int i = 0; i < SKINNY_ROWS / 2; i++) {
         int inside = SKINNY_X_ROW + 2 * i < rows && next + SKINNY_X_GROUP < groups;
-        cargo->x[i] = inside ? *(const __global int *)(x + (size_t)(2 * i) * pitch + next * 4) : 0;
+        prefetched->x[i] = inside ? *(const __global int *)(x + (size_t)(2 * i) * pitch + next * 4) : 0;
     }
 }
 
-static inline void put_skinny(__local int *x_tile, __local int *w_tile, const struct skinny_cargo *cargo)
+static inline void put_skinny(__local int *x_tile, __local int *w_tile, const struct skinny_prefetch *prefetched)
 {
 #pragma unroll
     for (int i = 0; i < SKINNY_GROUPS / 16; i++) {
-        *(__local int4 *)&w_tile[i * 16 * PANEL + (int)get_local_id(0) * 4] = cargo->w[i];
+        *(__local int4 *)&w_tile[i * 16 * PANEL + (int)get_local_id(0) * 4] = prefetched->w[i];
     }
 #pragma unroll
     for (int i = 0; i < SKINNY_ROWS / 2; i++) {
-        x_tile[SKINNY_X_GROUP * SKINNY_ROWS + SKINNY_X_ROW + 2 * i] = cargo->x[i];
+        x_tile[SKINNY_X_GROUP * SKINNY_ROWS + SKINNY_X_ROW + 2 * i] = prefetched->x[i];
     }
 }
 
-/* For few rows, where reading W is all the work, or too few tiles for the device's cores. A group: 16 rows of one panel, 4
- * rows of one column an item; all items fetch the panel together, 4 int4 each under way while the slice before is
- * multiplied. */
+/* For few rows, with which the time is spent reading W, or if there are fewer tiles than cores. A group:
+ * 16 rows of one panel, 4 rows of one column per item; all items load the panel together, 4 int4 each,
+ * during the multiplication of the previous slice. */
 GPU_KERNEL_OF(TILE_GROUP) void gemm_int8_skinny_gpu(__global float *y, int y_offset, int y_stride, const __global uchar *x,
                                                int pitch, int rows, const __global char *w, int inputs, int outputs,
                                                float scale, const __global float *bias, const __global float *residual,
@@ -220,20 +221,20 @@ GPU_KERNEL_OF(TILE_GROUP) void gemm_int8_skinny_gpu(__global float *y, int y_off
     int groups = groups_of(inputs);
     const __global uchar *x_from = x + (size_t)(row + SKINNY_X_ROW) * pitch + SKINNY_X_GROUP * 4;
     const __global char *panel = w + get_group_id(0) * panel_bytes(inputs);
-    struct skinny_cargo cargo;
+    struct skinny_prefetch prefetched;
     int4 acc = 0;
     for (int g = -SKINNY_GROUPS; g < groups; g += SKINNY_GROUPS) {
         int next = g + SKINNY_GROUPS;
         int has_next = next < groups;
         if (has_next) {
-            fetch_skinny(&cargo, x_from, pitch, rows - row, panel, groups, next);
+            fetch_skinny(&prefetched, x_from, pitch, rows - row, panel, groups, next);
         }
         if (g >= 0 && row + quarter * 4 < rows) {
             multiply_skinny(&acc, x_tile + quarter * 4, w_tile + lane, groups - g);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         if (has_next) {
-            put_skinny(x_tile, w_tile, &cargo);
+            put_skinny(x_tile, w_tile, &prefetched);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }

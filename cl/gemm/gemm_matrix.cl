@@ -33,7 +33,7 @@
         }                                                                                                              \
     }
 
-/* The words of slice 0 that a work-item copies; those of other slices follow at a fixed distance. */
+/* The words of slice 0 that a work-item copies; the same words of other slices follow at a fixed distance. */
 struct copies {
     const __global uint4 *a[A_COPIES], *b[B_COPIES];
 };
@@ -145,7 +145,7 @@ static inline void begin_pipeline(struct pipeline *at, __local uint4 (*stages)[S
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* All warps have read the stage of the slice, and the next slice is there. */
+/* All warps have read the stage of the slice, and the next slice has arrived. */
 static inline void end_stage(struct pipeline *at, __local uint4 (*stages)[STAGE_WORDS])
 {
     WAIT_FOR_COPIES(1); /* STAGES - 2 */
@@ -171,7 +171,7 @@ GPU_KERNEL_OF(ITEMS) void gemm_matrix_gpu(MATRIX_ARGUMENTS)
     matrix_sum totals[A_TILES][WARP_B_TILES][MATRIX_SUMS];
     FOR_TILES(clear_sums(totals[i][j]))
 #endif
-    /* Steps' fragments are loaded while the step before is multiplied. */
+    /* The fragments of a step are loaded while the previous step is multiplied. */
     struct fragments fragments[SLICE_STEPS];
     load_fragments(&fragments[0], stages[0], 0);
     for (int slice = 0; slice < at.slices;) {
@@ -184,7 +184,7 @@ GPU_KERNEL_OF(ITEMS) void gemm_matrix_gpu(MATRIX_ARGUMENTS)
                 } else {
                     end_stage(&at, stages);
 #if SLICE_STEPS > 1
-                    load_fragments(&fragments[0], stages[at.stage], 0); /* behind the last slice: unused */
+                    load_fragments(&fragments[0], stages[at.stage], 0); /* unused after the last slice */
 #endif
                 }
                 FOR_TILES(multiply_step(sums[i][j], fragments[step].a[i], fragments[step].b, j))

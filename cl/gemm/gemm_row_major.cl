@@ -1,12 +1,13 @@
-/* y (M, N) = activation(scale * x (M, K) Wᵀ + bias) + residual for few rows, where reading W is all the work. W (N, K)
- * lies row-major, as CLBlast wants it for many rows. residual may be y itself.
+/* y (M, N) = activation(scale * x (M, K) Wᵀ + bias) + residual for few rows, with which the time is spent
+ * reading W. W (N, K) is row-major, as CLBlast reads it for many rows. residual may be y itself.
  *
- * A group: 8 outputs of up to 8 rows. 16 work-items share a pair of outputs, the l-th of them taking inputs 4l .. 4l + 3,
- * then 64 further on: 16 of them read 256 neighbouring bytes of each row of W. Then each work-item adds the 16 parts of
- * one element in their order. So an element's bits depend on K alone, not on M nor on where its row lies.
+ * A group: 8 outputs of up to 8 rows. 16 work-items share a pair of outputs; item l reads inputs 4l .. 4l
+ * + 3, then 64 inputs further, so that 16 items read 256 neighbouring bytes of each row of W. Then each
+ * work-item adds the 16 parts of one element in order. The bits of an element depend only on K, not on M
+ * or the position of its row.
  *
- * The GPU form alone: CLBlast is no choice for a device of the CPU form. Needs ACTIVATION, a value of enum
- * clf__activation; IS_ALIGNED where every row of x and W starts on 16 bytes. */
+ * Only in the GPU variant: devices of the CPU variant do not use CLBlast. Needs ACTIVATION, a value of
+ * enum clf__activation; IS_ALIGNED if every row of x and W starts on 16 bytes. */
 #ifndef ACTIVATION
 #error "gemm_row_major.cl needs ACTIVATION"
 #endif
@@ -15,7 +16,8 @@
 #define STEP    (4 * SHARERS)
 #define OUTPUTS 8
 #define ROWS    8
-#define PITCH   (2 * ROWS + 1) /* of a work-item's sums; odd, so that their readers meet no bank conflicts */
+#define PITCH   (2 * ROWS + 1) /* stride of a work-item's sums; odd, so that their readers meet no bank
+                                * conflicts */
 
 static inline float4 load_aligned(const __global float *p)
 {
@@ -31,7 +33,7 @@ static inline float add_product(float sum, float4 a, float4 b)
     return fma(a.w, b.w, fma(a.z, b.z, fma(a.y, b.y, fma(a.x, b.x, sum))));
 }
 
-/* left and right += COUNT rows of x, those beyond `last` repeating it, times four inputs of the two rows of W. */
+/* left and right += COUNT rows of x (rows beyond `last` repeat it) times four inputs of the two rows of W. */
 #define ADD_QUAD(COUNT, LOAD, a, b)                                                                                    \
     _Pragma("unroll") for (int r = 0; r < COUNT; r++)                                                                  \
     {                                                                                                                  \
@@ -41,8 +43,8 @@ static inline float add_product(float sum, float4 a, float4 b)
     }
 #define LOAD_PART(p) load_quad(p, inputs - k, 0.0f)
 
-/* sums (COUNT, 2) of a work-item from input k on. With few rows AHEAD steps of W are on their way at a time, as many as
- * the registers of 8 rows allow. */
+/* sums (COUNT, 2) of a work-item from input k on. With few rows AHEAD steps of W are loaded ahead, as many
+ * as fit in the registers of 8 rows. */
 #define DEFINE_PRODUCTS(COUNT, AHEAD)                                                                                  \
     static inline void products_##COUNT(__local float *sums, const __global float *x, int x_stride, int last,          \
                                         const __global float *first, const __global float *second, int inputs, int k)  \
@@ -87,7 +89,7 @@ GPU_KERNEL void gemm_row_major_gpu(__global float *y, int y_offset, int y_stride
 {
     __local float sums[GROUP * PITCH];
     int item = (int)get_local_id(0), group = (int)get_group_id(0);
-    /* The groups that read the same part of W are neighbours. */
+    /* Groups that read the same part of W are neighbours. */
     int blocks = (rows + ROWS - 1) / ROWS;
     int row = group % blocks * ROWS, output = group / blocks * OUTPUTS;
     int count = min(rows - row, ROWS);

@@ -1,11 +1,11 @@
-/* dW (N, K) += scale * dyᵀ x of x (M, K) and dy (M, N), where dW lies in panels as product.cl says: a panel is a product
- * xᵀ dy of its own, (K, M) by (M, 32).
+/* dW (N, K) += scale * dyᵀ x of x (M, K) and dy (M, N), with dW in panels (product.cl): each panel is a
+ * separate product xᵀ dy, (K, M) by (M, 32).
  *
- * Every element is one chain acc = fma(x[m, k], scale * dy[m, n], acc) over m = 0 .. M-1 from what is there: its bits do
- * not depend on how many rows are added at a time. In bf16 (CPU form) x and scale * dy are rounded, and rows go in pairs
- * as inputs do in product_bf16.cl. Lanes of the last panel beyond N stay zero.
+ * Every element is one chain acc = fma(x[m, k], scale * dy[m, n], acc) over m = 0 .. M-1 from the present
+ * value: its bits do not depend on the number of rows per call. In bf16 (CPU variant) x and scale * dy are
+ * rounded, and rows are paired like inputs in product_bf16.cl. Lanes of the last panel beyond N stay zero.
  *
- * Needs PRECISION, 0 (fp32) or 2 (bf16): of the products. */
+ * Needs PRECISION, 0 (fp32) or 2 (bf16), of the multiplications. */
 #ifndef PRECISION
 #error "gemm_weight_gradient.cl needs PRECISION"
 #endif
@@ -16,12 +16,13 @@
 
 #define ROWS_TOGETHER INPUTS_TOGETHER
 
-/* ---- CPU form, in bf16 where there are dot products of it ---- */
+/* ---- CPU variant, in bf16 if the level has dot products of bf16 ---- */
 
 #if PRECISION == 0 || defined(HAS_DOT_BF16)
 #define BLOCK BLOCK_ROWS   /* inputs of a register block */
-#define DEPTH 128          /* rows, or pairs, that pass at a time: 16 KB of dy stay in the first cache with 4 KB of x */
-#define SLICE (DEPTH * BLOCK + 16) /* elements from one block of x to the next: an odd number of cache lines */
+#define DEPTH 128          /* rows, or pairs, per slice: 16 KB of dy and 4 KB of x stay in the first-level
+                            * cache */
+#define SLICE (DEPTH * BLOCK + 16) /* elements between blocks of x: an odd number of cache lines */
 
 #if PRECISION == 0
 typedef float16 operand16;
@@ -36,7 +37,7 @@ typedef uint16 operand16;
 #define SECOND_BLOCK(v) (v).s6789abcd
 #endif
 
-/* 16 columns, count of them inside, of a row and of the next where there is one. */
+/* 16 columns, `count` of them inside, of a row and of the next if there is one. */
 #if PRECISION == 0
 #define load_rows16(x, stride, rows, count, scale) (wide_load_rows(x, stride, rows, count, scale).v)
 static inline struct wide wide_load_rows(const __global float *x, int stride, int rows, int count, float scale)
@@ -56,10 +57,10 @@ static inline struct wide wide_load_rows(const __global float *x, int stride, in
 }
 #endif
 
-/* out: `rows` rows of x in slices of DEPTH rows or pairs, and blocks of inputs, in the order in which they are read below:
- * element (m, k) at ((m / DEPTH) * blocks + k / BLOCK) * SLICE + m % DEPTH * BLOCK + k % BLOCK, zero beyond K. Eight
- * inputs of a row are written at a time, also where a block has six: the next row then overwrites the last two. Groups: one a
- * slice and blocks_per_group blocks. */
+/* out: `rows` rows of x in slices of DEPTH rows or pairs, and blocks of inputs, in the order of the reads
+ * below: element (m, k) at ((m / DEPTH) * blocks + k / BLOCK) * SLICE + m % DEPTH * BLOCK + k % BLOCK,
+ * zero beyond K. Eight inputs of a row are written at a time, even if a block has six: the next row then
+ * overwrites the last two. Groups: one per slice and blocks_per_group blocks. */
 CPU_KERNEL void pack_rows_cpu(__global operand_element *out, const __global float *x, int x_offset, int x_stride,
                               int first_row, int rows, int inputs, int blocks_per_group)
 {
@@ -70,7 +71,7 @@ CPU_KERNEL void pack_rows_cpu(__global operand_element *out, const __global floa
     int steps = (min(rows - row, DEPTH * ROWS_TOGETHER) + ROWS_TOGETHER - 1) / ROWS_TOGETHER;
     x += x_offset + (size_t)(first_row + row) * x_stride;
     out += (size_t)get_group_id(0) * blocks * SLICE;
-    for (int from = 0; from < steps; from += 8) { /* eight rows side by side, which the hardware follows */
+    for (int from = 0; from < steps; from += 8) { /* eight rows in parallel, which the hardware prefetches */
         int to = min(steps, from + 8);
         for (int k = first; k < end; k += 2 * BLOCK) {
             __global operand_element *block = out + (size_t)(k / BLOCK) * SLICE;
@@ -88,8 +89,8 @@ CPU_KERNEL void pack_rows_cpu(__global operand_element *out, const __global floa
     }
 }
 
-/* dw (count, 32) += count <= BLOCK inputs of x times dy (steps, 32), whose `columns` are inside. The first block of columns
- * fetches the next block of inputs. */
+/* dw (count, 32) += count <= BLOCK inputs of x times dy (steps, 32), whose `columns` are inside. The first
+ * block of columns prefetches the next block of inputs. */
 static inline void add_block(__global float *dw, const __global operand_element *x, const weight_element *dy, int steps,
                              int count, int columns)
 {
@@ -99,7 +100,8 @@ static inline void add_block(__global float *dw, const __global operand_element 
         floatv sums[BLOCK][COUNT];
         FOR_SUMS(BLOCK, COUNT, sums[r][v] = r < count ? vloadv(0, dw + r * PANEL + COLUMN) : (floatv)(0.0f))
         for (int first = 0; first < steps; first += 8) {
-            for (int line = 0; c == 0 && line < BLOCK / 2; line++) { /* the next block's: these rows, and one of its sums */
+            for (int line = 0; c == 0 && line < BLOCK / 2; line++) { /* for the next block: these rows, and
+                                                                      * one of its sums */
                 FETCH_TO_READ(x + SLICE + first * BLOCK + line * 16);
                 FETCH_TO_WRITE(dw + BLOCK * PANEL + min(first / 8, 2 * BLOCK - 1) * 16);
             }
@@ -117,7 +119,7 @@ static inline void add_block(__global float *dw, const __global operand_element 
     }
 }
 
-/* Fetches a panel's columns of rows first .. end - 1 of dy. */
+/* Prefetches a panel's columns of rows first .. end - 1 of dy. */
 static inline void fetch_rows(const __global float *dy, int dy_stride, int first, int end)
 {
     for (int row = first; row < end; row++) {
@@ -140,7 +142,7 @@ CPU_KERNEL void weight_gradient_cpu(__global float *dw, const __global float *dy
     int rows_a_block = (DEPTH * ROWS_TOGETHER * BLOCK - 1) / (end - first) + 1;
     for (int row = 0; row < rows; row += DEPTH * ROWS_TOGETHER) {
         int depth = min(rows - row, DEPTH * ROWS_TOGETHER), steps = (depth + ROWS_TOGETHER - 1) / ROWS_TOGETHER;
-        /* Some with each block: the rows after these, or the first ones of the next panel. */
+        /* Prefetches some rows with each block: the following rows, or the first ones of the next panel. */
         int next = row + DEPTH * ROWS_TOGETHER < rows ? row + DEPTH * ROWS_TOGETHER : 0;
         const __global float *dy_next = dy + (size_t)next * dy_stride + (next ? 0 : PANEL);
         int fetched = 0, next_rows = min(rows - next, DEPTH * ROWS_TOGETHER);
@@ -162,7 +164,7 @@ CPU_KERNEL void weight_gradient_cpu(__global float *dw, const __global float *dy
 
 #endif
 
-/* ---- GPU form ---- */
+/* ---- GPU variant ---- */
 
 #include "include/tile_gpu.cl"
 
@@ -172,68 +174,69 @@ CPU_KERNEL void weight_gradient_cpu(__global float *dw, const __global float *dy
 #define ROUND_QUAD(v) (float4)(ROUND_OPERAND((v).x), ROUND_OPERAND((v).y), ROUND_OPERAND((v).z), ROUND_OPERAND((v).w))
 #endif
 
-/* What an item carries of the next slice: four columns of its rows item / 16 and item / 16 + 8 in x and dy. */
-struct tile_cargo {
+/* The prefetch registers of an item: four columns of its rows item / 16 and item / 16 + 8 in x and dy. */
+struct tile_prefetch {
     float4 x[2], dy[2];
 };
-#define CARGO_ROW    ((int)get_local_id(0) / 16)
-#define CARGO_COLUMN ((int)get_local_id(0) % 16 * 4)
+#define PREFETCH_ROW    ((int)get_local_id(0) / 16)
+#define PREFETCH_COLUMN ((int)get_local_id(0) % 16 * 4)
 
-/* x and dy: the item's place in the first slice; so many rows are left from `next` on, and columns from that place on. */
-static inline void fetch_cargo(struct tile_cargo *cargo, const __global float *x, size_t x_stride, int x_left,
+/* x and dy: the item's elements in the first slice, with x_left and dy_left columns from there on. Loads
+ * rows from `next` on, of `rows`. */
+static inline void fetch_slice(struct tile_prefetch *prefetched, const __global float *x, size_t x_stride, int x_left,
                                const __global float *dy, size_t dy_stride, int dy_left, float scale, int rows, int next)
 {
     if (x_left >= 4 && dy_left >= 4 && next + TILE_INPUTS <= rows) {
 #pragma unroll
         for (int i = 0; i < 2; i++) {
-            cargo->x[i] = load_quad(x + (size_t)(next + 8 * i) * x_stride, 4, 0.0f);
-            cargo->dy[i] = scale * load_quad(dy + (size_t)(next + 8 * i) * dy_stride, 4, 0.0f);
+            prefetched->x[i] = load_quad(x + (size_t)(next + 8 * i) * x_stride, 4, 0.0f);
+            prefetched->dy[i] = scale * load_quad(dy + (size_t)(next + 8 * i) * dy_stride, 4, 0.0f);
         }
         return;
     }
 #pragma unroll
     for (int i = 0; i < 2; i++) {
-        int row = next + 8 * i, is_inside = CARGO_ROW + row < rows;
-        cargo->x[i] = is_inside && x_left > 0 ? load_quad(x + (size_t)row * x_stride, x_left, 0.0f) : (float4)(0.0f);
-        cargo->dy[i] =
+        int row = next + 8 * i, is_inside = PREFETCH_ROW + row < rows;
+        prefetched->x[i] = is_inside && x_left > 0 ? load_quad(x + (size_t)row * x_stride, x_left, 0.0f) : (float4)(0.0f);
+        prefetched->dy[i] =
             is_inside && dy_left > 0 ? scale * load_quad(dy + (size_t)row * dy_stride, dy_left, 0.0f) : (float4)(0.0f);
     }
 }
 
-static inline void put_cargo(__local float *x_tile, __local float *dy_tile, const struct tile_cargo *cargo)
+static inline void put_slice(__local float *x_tile, __local float *dy_tile, const struct tile_prefetch *prefetched)
 {
 #pragma unroll
     for (int i = 0; i < 2; i++) {
-        int at = (CARGO_ROW + 8 * i) * TILE + CARGO_COLUMN;
-        *(__local float4 *)&x_tile[at] = ROUND_QUAD(cargo->x[i]);
-        *(__local float4 *)&dy_tile[at] = ROUND_QUAD(cargo->dy[i]);
+        int at = (PREFETCH_ROW + 8 * i) * TILE + PREFETCH_COLUMN;
+        *(__local float4 *)&x_tile[at] = ROUND_QUAD(prefetched->x[i]);
+        *(__local float4 *)&dy_tile[at] = ROUND_QUAD(prefetched->dy[i]);
     }
 }
 
-/* A group: a tile of 64 inputs and 64 outputs over all rows, added to what is there. */
+/* A group: a tile of 64 inputs and 64 outputs over all rows, added to dW. */
 GPU_KERNEL_OF(TILE_GROUP) void weight_gradient_gpu(__global float *dw, const __global float *dy, int dy_offset, int dy_stride,
                                               const __global float *x, int x_offset, int x_stride, int rows, int inputs,
                                               int outputs, float scale)
 {
     __local float x_tile[2 * TILE_INPUTS * TILE] __attribute__((aligned(16)));  /* (2, 16, 64) */
     __local float dy_tile[2 * TILE_INPUTS * TILE] __attribute__((aligned(16))); /* (2, 16, 64) */
-    int k = (int)get_group_id(0) * TILE, n = (int)get_group_id(1) * TILE, column = ALONG * 4;
-    x += x_offset + (size_t)CARGO_ROW * x_stride + k + CARGO_COLUMN;
-    dy += dy_offset + (size_t)CARGO_ROW * dy_stride + n + CARGO_COLUMN;
-    int x_left = inputs - k - CARGO_COLUMN, dy_left = outputs - n - CARGO_COLUMN;
-    /* The item's columns lie in one panel, which there is or not. */
+    int k = (int)get_group_id(0) * TILE, n = (int)get_group_id(1) * TILE, column = THREAD_COLUMN * 4;
+    x += x_offset + (size_t)PREFETCH_ROW * x_stride + k + PREFETCH_COLUMN;
+    dy += dy_offset + (size_t)PREFETCH_ROW * dy_stride + n + PREFETCH_COLUMN;
+    int x_left = inputs - k - PREFETCH_COLUMN, dy_left = outputs - n - PREFETCH_COLUMN;
+    /* The item's columns are in one panel, which may be missing. */
     int has_panel = n + column / PANEL * PANEL < outputs;
     dw += (size_t)(n + column / PANEL * PANEL) * inputs + (size_t)k * PANEL + column % PANEL;
-#define INPUT_AT(i) (SPOT(i) * PANEL)
-#define HAS(i)      (has_panel && k + SPOT(i) < inputs)
+#define INPUT_AT(i) (ROW_INDEX(i) * PANEL)
+#define HAS(i)      (has_panel && k + ROW_INDEX(i) < inputs)
     struct tile_sums sums;
 #define LOAD(i) sums.row##i = HAS(i) ? *(const __global float4 *)(dw + INPUT_AT(i)) : (float4)(0.0f);
     LOAD(0) LOAD(1) LOAD(2) LOAD(3) LOAD(4) LOAD(5) LOAD(6) LOAD(7)
-    struct tile_cargo cargo;
-#define FETCH_SLICE(next)      fetch_cargo(&cargo, x, x_stride, x_left, dy, dy_stride, dy_left, scale, rows, next);
-#define PUT_SLICE(x_to, dy_to) put_cargo(x_to, dy_to, &cargo);
+    struct tile_prefetch prefetched;
+#define FETCH_SLICE(next)      fetch_slice(&prefetched, x, x_stride, x_left, dy, dy_stride, dy_left, scale, rows, next);
+#define PUT_SLICE(x_to, dy_to) put_slice(x_to, dy_to, &prefetched);
     SUM_SLICES(&sums, x_tile, TILE, dy_tile, rows)
-    /* What lies beyond the outputs stays zero, also where an infinity met it. */
+    /* Lanes beyond the outputs stay zero, even after an infinity. */
     int4 is_output = n + column + (int4)(0, 1, 2, 3) < outputs;
 #pragma unroll 1
     for (int i = 0; i < 8; i++, pass_rows(&sums)) {

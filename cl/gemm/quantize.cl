@@ -1,10 +1,10 @@
-/* Rows of activations in 8 bits, for products with int8 weights: operand_int8.cl has the formula.
+/* Rows of activations in 8 bits, for GEMMs with int8 weights: operand_int8.cl has the formula.
  *
- * out: a row is `pitch` bytes: its operands, zeros to a multiple of four of them, and in the last eight bytes s as a float
- * and as an integer what is to be subtracted from the operands to make them q. */
+ * out: a row is `pitch` bytes: its operands, padded with zeros to a multiple of four, and in the last
+ * eight bytes s as a float and the zero as an integer, which is subtracted from the operands to give q. */
 #include "include/operand_int8.cl"
 
-/* Groups: any number, each takes whole rows. */
+/* Groups: any number, each processes whole rows. */
 CPU_KERNEL void quantize_cpu(__global uchar *out, int pitch, const __global float *x, int x_offset, int x_stride,
                              int rows, int inputs)
 {
@@ -13,8 +13,8 @@ CPU_KERNEL void quantize_cpu(__global uchar *out, int pitch, const __global floa
     }
 }
 
-/* A group: one row. shared (GROUP) is a parameter because PoCL 3.1 leaves an array that this kernel declares itself in one
- * place for all its threads. */
+/* A group: one row. shared (GROUP) is a parameter because PoCL 3.1 gives an array that is declared in this
+ * kernel one address for all its threads. */
 GPU_KERNEL void quantize_gpu(__global uchar *out, int pitch, const __global float *x, int x_offset, int x_stride,
                              int rows, int inputs, __local float2 *shared)
 {

@@ -1,6 +1,7 @@
-/* Rows of activations in bf16, for the CPU form's products with bf16 weights; GPU forms round what they load.
+/* Rows of activations in bf16, for the CPU variant's GEMMs with bf16 weights; GPU variants round when they
+ * load.
  *
- * out: a row is `pitch` bytes: its inputs, zero to an even number of them. */
+ * out: a row is `pitch` bytes: its inputs, padded with zero to an even number. */
 #include "include/bf16.cl"
 
 static inline void round_row_bf16(__global ushort *to, const __global float *from, int inputs)
@@ -17,7 +18,7 @@ static inline void round_row_bf16(__global ushort *to, const __global float *fro
     }
 }
 
-/* Groups: any number, each takes whole rows. */
+/* Groups: any number, each processes whole rows. */
 CPU_KERNEL void round_bf16_cpu(__global uchar *out, int pitch, const __global float *x, int x_offset, int x_stride,
                                int rows, int inputs)
 {

@@ -1,6 +1,7 @@
-/* Rounds rows of activations to 16 bits for products by matrix instructions (operand16.cl).
+/* Rounds rows of activations to 16 bits for GEMMs with matrix instructions (operand16.cl).
  *
- * out has rows of `pitch` bytes, a multiple of 16, padded with zeros to whole slices. Needs PRECISION, fp16 or bf16. */
+ * out has rows of `pitch` bytes, a multiple of 16, padded with zeros to whole slices. Needs PRECISION,
+ * fp16 or bf16. */
 #include "gemm/layout.h"
 #include "include/operand16.cl"
 

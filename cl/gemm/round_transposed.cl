@@ -1,5 +1,5 @@
-/* Rounds the transpose of scale * x, x (M, N), to 16 bits for products by matrix instructions over the M rows: gradients of weights. Rows are
- * padded with zeros to whole slices. Needs PRECISION, fp16 or bf16. */
+/* Rounds the transpose of scale * x, x (M, N), to 16 bits for GEMMs with matrix instructions over the M
+ * rows (gradients of weights). Rows are padded with zeros to whole slices. Needs PRECISION, fp16 or bf16. */
 #include "gemm/layout.h"
 #include "include/operand16.cl"
 
@@ -17,7 +17,8 @@ static inline uint4 load_column_word(const __global float *x, int stride, int wo
                        (float4)(values[4], values[5], values[6], values[7]));
 }
 
-/* A group takes PANEL columns and GROUP / PANEL words of each, so that neighbouring work-items read neighbouring columns. */
+/* A group processes PANEL columns and GROUP / PANEL words of each, so that neighbouring work-items read
+ * neighbouring columns. */
 #define COLUMN ((int)get_group_id(0) * PANEL + (int)get_local_id(0) % PANEL)
 #define WORD   ((int)get_group_id(1) * (GROUP / PANEL) + (int)get_local_id(0) / PANEL)
 

@@ -1,4 +1,5 @@
-/* out = W (N, K) rounded to bf16 from fp32: from the panels of product.cl to those of product_bf16.cl. */
+/* out = W (N, K) rounded from fp32 to bf16: from the panels of product.cl to the panels of
+ * product_bf16.cl. */
 #include "include/bf16.cl"
 #include "gemm/layout.h"
 
@@ -18,7 +19,7 @@ CPU_KERNEL void round_weight_cpu(__global uint *out, const __global float *w, in
     }
 }
 
-#define PAIRS 32 /* of inputs of a panel, that a group takes at most */
+#define PAIRS 32 /* most pairs of inputs of a panel per group */
 
 #ifdef HAS_MATRIX /* to the words of 16 bytes of gemm_matrix.cl */
 #define OPERAND_PRECISION 2

@@ -1,13 +1,13 @@
-/* Activation functions. Included, never built alone.
+/* Activation functions. This file is included; it is not a program.
  *
  * With ACTIVATION, a value of enum clf__activation: activate(v), activate4(v), activate16(v). Each
  * ACTIVATE_<KIND>(T) replaces v of type T; NaN stays NaN. */
 #define ACTIVATE_RELU(T) v = v < (T)(0.0f) ? (T)(0.0f) : v;
 
-/* GELU: v Φ(v) (Hendrycks and Gimpel 2016), by a quarter of the operations of the built-in erf. */
+/* GELU: v Φ(v) (Hendrycks and Gimpel 2016), with a quarter of the operations of the built-in erf. */
 #ifdef FORM_GPU
-/* Where exp is an instruction: Φ(-|v|) = exp(-v²/2) times a polynomial in t = 1 / (1 + 0.42 |v| / √2), fitted here to a
- * relative error of 5e-7 and an absolute one of 3e-8. */
+/* On devices with an exp instruction: Φ(-|v|) = exp(-v²/2) times a polynomial in t = 1 / (1 + 0.42 |v| /
+ * √2), fitted for this file to a relative error of 5e-7 and an absolute error of 3e-8. */
 #define NORMAL_TAIL(T)                                                                                                 \
     T density = exp_##T(-0.5f * v * v);                                                                                \
     T t = 1.0f / fma_##T((T)(0.296984848f), fabs_##T(v), (T)(1.0f));                                                   \
@@ -23,9 +23,10 @@
     NORMAL_TAIL(T)                                                                                                     \
     v *= v < (T)(0.0f) ? tail : 1.0f - tail;
 #else
-/* As max(v, 0) - |v| Φ(-|v|). Φ(-x) is the eighth power of a polynomial, which was fitted here to the eighth root and falls
- * below 0 where Φ(-x) counts nothing: in fp32 Φ is right to 3e-7 and v Φ(v) to 1e-7, with neither a division nor an exp. */
-#define NORMAL_TAIL(T) /* tail = Φ(-x), x = |v|, but 16 at most: an infinite one times 0 would be NaN */                \
+/* As max(v, 0) - |v| Φ(-|v|). Φ(-x) is the eighth power of a polynomial that was fitted to the eighth
+ * root; it may be negative only where Φ(-x) is negligible. In fp32 Φ is right to 3e-7 and v Φ(v) to 1e-7,
+ * without a division or an exp. */
+#define NORMAL_TAIL(T) /* tail = Φ(-x), x = |v|, but at most 16: infinity times 0 would be NaN */                \
     T x = fabs_##T(v);                                                                                                 \
     x = x > (T)(16.0f) ? (T)(16.0f) : x;                                                                               \
     T tail = fma_##T(x, (T)(-2.909732473e-7f), (T)(7.405189535e-6f));                                                  \
@@ -60,7 +61,7 @@
 #define ACTIVATE ACTIVATE_GELU_TANH
 #elif ACTIVATION == 4
 #define ACTIVATE ACTIVATE_SILU
-#define ACTIVATE16 /* by exp(-|v|), whose argument has bounds; beyond them it counts nothing */                        \
+#define ACTIVATE16 /* by exp(-|v|) with a bounded argument; larger ones do not matter */                        \
     float16 e = fabs16(v) < 87.0f ? near_exp16(-fabs16(v)) : (float16)(0.0f);                                          \
     v = (v < 0.0f ? v * e : v) / (1.0f + e);
 #else
@@ -84,7 +85,7 @@ static inline struct wide wide_activate(struct wide value)
     return WIDE(v);
 }
 
-/* Element by element, so that its bits are those of activate(). */
+/* Element by element, so that the bits equal those from activate(). */
 static inline float4 activate4(float4 v)
 {
     return (float4)(activate(v.x), activate(v.y), activate(v.z), activate(v.w));

@@ -1,13 +1,13 @@
-/* The CPU form of attention_backward.cl: included, never built alone. A work-item takes a head of a sequence. Lanes are keys
- * for what belongs to a query and a key, and columns for the rest; scores are times log2(e), so that their weights are
- * powers of two. */
+/* The CPU variant of attention_backward.cl. This file is included; it is not a program. A work-item
+ * computes one head of a sequence. Lanes are keys for per-query values of each key, and columns otherwise;
+ * scores are multiplied by log2(e), so that weights are powers of two. */
 #define KEY_VECTORS   VECTORS(KEY_WIDTH)
 #define VALUE_VECTORS VECTORS(VALUE_WIDTH)
 #define TILE_VECTORS  VECTORS(TILE_KEYS)
 #define TILE_QUERIES  32 /* a multiple of MOST_ROWS */
 
-/* What a work-item holds of a tile of keys and of a block of queries. Rows are filled up to a multiple of MOST_ROWS, and
- * columns of a row to whole vectors, with zeros. */
+/* The private memory of a work-item for a tile of keys and a block of queries. Rows are padded to a
+ * multiple of MOST_ROWS, and columns to whole vectors, with zeros. */
 struct backward_work {
     float16 packed_keys[TILE_VECTORS][KEY_WIDTH]; /* times the scale */
     float16 packed_values[TILE_VECTORS][VALUE_WIDTH];
@@ -21,7 +21,7 @@ struct backward_work {
     float16 weights[TILE_QUERIES][TILE_VECTORS];  /* scores, then P, then P after dropout */
     float16 dweights[TILE_QUERIES][TILE_VECTORS]; /* dy . v, then dS */
     float maxima[TILE_QUERIES];                   /* of the scores */
-    float totals[TILE_QUERIES];                   /* of the weights below them */
+    float totals[TILE_QUERIES];                   /* sums of the weights relative to them */
     float deltas[TILE_QUERIES];
 };
 
@@ -48,7 +48,7 @@ static inline void clear_rows(float16 *rows, int count, int vectors)
     }
 }
 
-/* to = scale * rows, or that added to it. */
+/* to = scale * rows, or to += that. */
 static inline void store_rows(__global float *to, int stride, const float16 *rows, int count, int width, float scale,
                               int adds)
 {
@@ -67,7 +67,7 @@ static inline void store_rows(__global float *to, int stride, const float16 *row
     }
 }
 
-/* to[r * TILE_VECTORS + v] = row r of BLOCK_QUERIES rows times vector v < COUNT of the packed ones. */
+/* to[r * TILE_VECTORS + v] = row r of BLOCK_QUERIES rows times vector v < COUNT of the packed rows. */
 #define DEFINE_DOTS(NAME, COUNT)                                                                                       \
     static inline void NAME(float16 *to, const float16 *packed, const float *rows, int width)                          \
     {                                                                                                                  \
@@ -98,8 +98,9 @@ static inline void dots(float16 *to, const float16 *packed, const float16 *rows,
     }
 }
 
-/* to (BLOCK_QUERIES rows of `vectors`) += sum over n < count of a row's weight n times row n of `from`: a row's first weight
- * is row_step after that of the row before, its next one `step` on. COUNT vectors of columns. */
+/* to (BLOCK_QUERIES rows of `vectors`) += sum over n < count of weight n of a row times row n of `from`.
+ * Consecutive rows' first weights are row_step apart, consecutive weights of a row `step` apart. COUNT
+ * vectors of columns. */
 #define DEFINE_ADD_ROWS(NAME, COUNT)                                                                                   \
     static inline void NAME(float16 *to, const float *weights, int row_step, int step, const float16 *from, int count, \
                             int vectors)                                                                               \
@@ -129,14 +130,15 @@ static inline void add_rows(float16 *to, const float *weights, int row_step, int
     }
 }
 
-/* What is subtracted from scores below these maxima: of a query that has seen nothing 0, for -inf would make NaN. */
+/* The number to subtract from scores with these maxima. It is 0 for a query that has seen no key, because
+ * -inf would give NaN. */
 static inline float8 find_offsets(float8 maxima)
 {
     return maxima == -INFINITY ? (float8)(0.0f) : maxima;
 }
 
-/* Scores of eight queries to weights below the largest of them; maxima and totals go on from what they are unless
- * is_first. */
+/* Turns the scores of eight queries into weights relative to the largest score; continues the given maxima
+ * and totals unless is_first. */
 static inline void measure_rows(struct backward_work *work, int row, int vectors, int is_first)
 {
     float16 largest[MOST_ROWS], totals[MOST_ROWS];
@@ -174,7 +176,7 @@ static inline void measure_rows(struct backward_work *work, int row, int vectors
     vstore8(total, 0, work->totals + row);
 }
 
-/* Scores of eight queries to weights below maxima that are known. */
+/* Turns scores of eight queries into weights relative to known maxima. */
 static inline void weigh_rows_again(struct backward_work *work, int row, int vectors)
 {
     float offsets[MOST_ROWS];
@@ -205,7 +207,7 @@ static inline void find_deltas(struct backward_work *work, const struct backward
     }
 }
 
-/* Of eight queries: dS = P * (f * dy . v - delta), and P * f. query: the first one's. */
+/* For eight queries, the first of which is `query`: dS = P * (f * dy . v - delta), and P * f. */
 static inline void differentiate_rows(struct backward_work *work, const struct backward_head *head, int query, int row,
                                       int tile, int vectors COMMA_DROPOUT_ARGUMENTS)
 {
@@ -239,7 +241,8 @@ static inline void differentiate_rows(struct backward_work *work, const struct b
 /* Adds dS of a query and of `seen` keys to the partials. */
 static inline void add_partials(const struct backward_head *head, const float *dscores, int query, int tile, int seen)
 {
-    int last = 2 * head->reach, place = tile - query + head->reach; /* the first key's, but for the reach */
+    int last = 2 * head->reach, place = tile - query + head->reach; /* distance of the first key, without
+                                                                     * the limit of the reach */
     int middle = clamp(-place, 0, seen), end = clamp(last - place, 0, seen);
     float sum = 0.0f;
     for (int j = 0; j < middle; j++) {
@@ -256,7 +259,7 @@ static inline void add_partials(const struct backward_head *head, const float *d
     head->partials[last] += sum;
 }
 
-/* The tile's keys before the first one that none of the eight queries from `query` on sees. */
+/* The number of the tile's keys before the first one that none of the eight queries from `query` on sees. */
 static inline int count_seen(const struct backward_head *head, int query, int tile, int width)
 {
     return head->causal ? clamp(query + MOST_ROWS + head->keys - head->queries - tile, 0, width) : width;
@@ -274,7 +277,8 @@ static inline void score_queries(struct backward_work *work, const struct backwa
                                  int rows, int tile, int seen)
 {
     int vectors = VECTORS(seen);
-    int last = head->causal ? query + head->keys - head->queries : head->keys - 1; /* that the first query sees */
+    int last = head->causal ? query + head->keys - head->queries : head->keys - 1; /* last key that the
+                                                                                    * first query sees */
     dots(work->weights[row], &work->packed_keys[0][0], work->queries[row], KEY_WIDTH, vectors);
     if (vectors * LANES > seen || head->hidden || head->bias || head->terms || tile + seen - 1 > last) {
         const __global float *terms = head->terms ? head->terms + (size_t)query * head->terms_stride : 0;
@@ -283,7 +287,7 @@ static inline void score_queries(struct backward_work *work, const struct backwa
     }
 }
 
-/* Maxima and totals of count queries from `first` on, as earlier tiles left them; zeros without any. */
+/* Maxima and totals of count queries from `first` on, after earlier tiles; zeros for none. */
 static inline void load_measures(struct backward_work *work, const struct backward_head *head, int first, int count)
 {
     for (int i = 0; i < TILE_QUERIES; i++) {
@@ -292,7 +296,7 @@ static inline void load_measures(struct backward_work *work, const struct backwa
     }
 }
 
-/* Maxima and totals of all queries, where keys take more than a tile. */
+/* Computes maxima and totals of all queries, if there is more than one tile of keys. */
 static inline void measure_queries(struct backward_work *work, const struct backward_head *head)
 {
     for (int tile = 0; tile < head->keys; tile += TILE_KEYS) {
@@ -316,7 +320,8 @@ static inline void measure_queries(struct backward_work *work, const struct back
     }
 }
 
-/* Weights and their gradients for a block of queries and a tile of keys; gives dq, or adds to what earlier tiles gave. */
+/* Computes weights and their gradients for a block of queries and a tile of keys; writes dq, or adds to it
+ * after the first tile. */
 static inline void differentiate_queries(struct backward_work *work, const struct backward_head *head, int first,
                                          int count, int tile, int width COMMA_DROPOUT_ARGUMENTS)
 {
@@ -348,7 +353,7 @@ static inline void differentiate_queries(struct backward_work *work, const struc
     store_rows(dq, head->dq_stride, &work->dqueries[0][0], count, KEY_WIDTH, head->scale, tile > 0);
 }
 
-/* Adds to dkeys and dvalues what a block of queries gives. */
+/* Adds the contribution of a block of queries to dkeys and dvalues. */
 static inline void differentiate_keys(struct backward_work *work, const struct backward_head *head, int first, int count,
                                       int tile, int width)
 {
@@ -374,7 +379,7 @@ static inline void differentiate_head(struct backward_work *work, const struct b
         head->partials[c] = 0.0f;
     }
     int tile = 0;
-    do { /* once even without keys: it gives dq */
+    do { /* once even without keys, to write dq */
         int width = min(head->keys - tile, TILE_KEYS);
         size_t row = (size_t)tile;
         pack_tile(work, head, tile, width);

@@ -1,14 +1,14 @@
-/* The CPU form of attention.cl, parts of which other kernels of attention use: included, never built alone. Lanes are keys for the
- * scores and columns for the sums. Scores are times log2(e), so that their weights are powers of two. y is as
- * result.cl says. */
+/* The CPU variant of attention.cl; other attention kernels use parts of it. This file is included; it is
+ * not a program. Lanes are keys for the scores and columns for the sums. Scores are multiplied by log2(e),
+ * so that weights are powers of two. result.cl describes the precision of y. */
 #include "gemm/layout.h"
 #include "include/block.cl"
 #include "include/exp2.cl"
 #include "include/result.cl"
 #include "ops/arguments.h"
 
-/* With -DHAS_DROPOUT, in training, weights are hidden after their sum was taken: key j's from query row r in head h as
- * element (r * heads + h, j) of the mask. */
+/* With -DHAS_DROPOUT, in training, weights are dropped after their sum was computed: the weight of key j
+ * for query row r in head h is element (r * heads + h, j) of the mask. */
 #ifdef HAS_DROPOUT
 #include "include/philox.cl"
 #define COMMA_DROPOUT_ARGUMENTS , DROPOUT_ARGUMENTS
@@ -18,8 +18,9 @@
 #define COMMA_DROPOUT_NAMES
 #endif
 
-/* hidden (key rows), additive (sequences * max_queries, ..) and relative (heads, 2 * reach + 1) may be null.
- * block_queries, at most MOST_QUERIES in the CPU form, decides who takes a query, not what comes out. */
+/* hidden (key rows), additive (sequences * max_queries, ..) and relative (heads, 2 * reach + 1) may be
+ * null. block_queries, at most MOST_QUERIES in the CPU variant, decides which work-item computes a query,
+ * not the result. */
 #define ATTENTION_ARGUMENTS ATTENTION_ARGUMENTS_OF(float)
 #define ATTENTION_ARGUMENTS_OF(key_element)                                                                            \
     __global result_element *y, const __global float *q, const __global key_element *k, const __global key_element *v,          \
@@ -29,13 +30,14 @@
 #define LANES          16
 #define VECTORS(width) (((width) + LANES - 1) / LANES)
 #define MOST_QUERIES   CLF__ATTENTION_QUERIES(KEY_WIDTH, VALUE_WIDTH)
-#define MOST_ROWS      8 /* queries that are taken together */
+#define MOST_ROWS      8 /* queries computed together */
 #ifndef TILE_KEYS
 #define TILE_KEYS CLF__ATTENTION_KEYS(KEY_WIDTH, VALUE_WIDTH)
 #endif
 
-/* How many vectors of scores, and of sums, each of ROWS queries has in registers: all together at most sixteen of 512 bits,
- * or, where a vector takes two registers, four vectors. There eight queries are twice four. */
+/* The vectors of scores, and of sums, that each of ROWS queries has in registers: in all at most sixteen
+ * of 512 bits, or four vectors if a vector takes two registers. Then eight queries are computed as two
+ * times four. */
 #if VECTOR_LANES == 16
 #define BLOCK_QUERIES       8
 #define SCORE_VECTORS(ROWS) 2
@@ -46,19 +48,20 @@
 #define SUM_VECTORS(ROWS)   (4 / (ROWS))
 #endif
 
-/* What a work-item packs of a tile of keys, and what it keeps of its queries. */
+/* The packed tile of keys of a work-item, and the state of its queries. */
 struct attention_work {
     float16 keys[VECTORS(TILE_KEYS)][KEY_WIDTH];   /* [.][d]: column d of 16 keys, times the scale */
-    int16 unseen[VECTORS(TILE_KEYS)];              /* -1 for hidden keys and beyond the tile's last one */
-    float16 scores[MOST_ROWS][VECTORS(TILE_KEYS)]; /* of some queries, and then their weights */
-    float factors[MOST_ROWS];                      /* what the new maximum makes of their earlier sums */
+    int16 unseen[VECTORS(TILE_KEYS)];              /* -1 for hidden keys and beyond the last key of the
+                                                    * tile */
+    float16 scores[MOST_ROWS][VECTORS(TILE_KEYS)]; /* scores of some queries, then their weights */
+    float factors[MOST_ROWS];                      /* scale of the earlier sums relative to the new maximum */
     float maxima[MOST_QUERIES + MOST_ROWS];
-    float16 totals[MOST_QUERIES + MOST_ROWS]; /* of the weights, lane by lane */
+    float16 totals[MOST_QUERIES + MOST_ROWS]; /* sums of weights, lane by lane */
     float16 sums[MOST_QUERIES][VECTORS(VALUE_WIDTH)];
 };
 
-/* One of the equal rounds that together transpose as many rows as a register has lanes: to[2 i], to[2 i + 1] = the first and
- * the second of their halves dealt alternately. */
+/* One of the equal rounds that together transpose a square of one row per lane: to[2 i], to[2 i + 1] = the
+ * first and the second halves of two rows, interleaved. */
 static inline void deal(floatv *to, const floatv *from)
 {
 #pragma unroll
@@ -92,7 +95,8 @@ static inline void transpose(floatv *rows)
 #endif
 }
 
-/* Fetches rows while others are computed: those of a head lie apart, where the hardware expects none. */
+/* Prefetches rows during computation: the rows of a head are strided, so the hardware does not prefetch
+ * them. */
 static inline void fetch_rows(const __global float *rows, int stride, int count, int width)
 {
     for (int i = 0; i < count; i++) {
@@ -102,16 +106,16 @@ static inline void fetch_rows(const __global float *rows, int stride, int count,
     }
 }
 
-/* Columns d .. d + 15 of a row of `width`, zeros beyond it. Inlined early: late, it leaves an intrinsic of aliases that
- * Oclgrind does not know. */
+/* Columns d .. d + 15 of a row of `width`, zeros beyond it. Inlined early: later inlining leaves an alias
+ * intrinsic that Oclgrind does not know. */
 #define load_columns(row, d, width) (wide_load_columns(row, d, width).v)
 static inline __attribute__((always_inline)) struct wide wide_load_columns(const __global float *row, int d, int width)
 {
     return WIDE(d + LANES <= width ? vload16(0, row + d) : load_part(row + d, width - d, 0.0f));
 }
 
-/* Packs count rows of `width` times scale: packed[n * width + d] is column d of rows 16 n .. 16 n + 15, those beyond the
- * last one as it. */
+/* Packs count rows of `width` times scale: packed[n * width + d] is column d of rows 16 n .. 16 n + 15;
+ * the last row repeats beyond the end. */
 static inline void pack_rows(float16 *packed, const __global float *rows, int stride, int count, int width, float scale)
 {
     for (int first = 0; first < count; first += LANES, packed += width) {
@@ -137,7 +141,7 @@ static inline void pack_rows(float16 *packed, const __global float *rows, int st
 
 #define LANE_NUMBERS (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 
-/* unseen = -1 for hidden keys and those beyond count, else 0; hidden (of the tile's keys) may be null. */
+/* unseen = -1 for hidden keys and keys beyond count, else 0; hidden (of the tile's keys) may be null. */
 static inline void find_unseen(int16 *unseen, const __global int *hidden, int count)
 {
     for (int first = 0; first < count; first += LANES) {
@@ -205,7 +209,8 @@ static inline struct wide wide_pair_sums(struct wide a, struct wide b)
 
 #define REDUCE(pair, v) pair(pair(pair(v[0], v[1]), pair(v[2], v[3])), pair(pair(v[4], v[5]), pair(v[6], v[7])))
 
-/* Scores to weights, below the larger of their maximum and the one before; the rows' maxima, totals and factors. */
+/* Turns scores into weights relative to the larger of their maximum and the previous one; updates the
+ * maxima, totals and factors of the rows. */
 static inline void weigh(struct attention_work *work, int row, int rows, int vectors, int is_first)
 {
     float16 largest[MOST_ROWS];
@@ -223,7 +228,7 @@ static inline void weigh(struct attention_work *work, int row, int rows, int vec
     float8 before = is_first ? (float8)(-INFINITY) : vload8(0, work->maxima + row);
     maxima = before > maxima ? before : maxima;
     vstore8(maxima, 0, work->maxima + row);
-    /* A query that has seen nothing yet keeps -inf: subtracting 0 instead makes its weights 0, not NaN. */
+    /* A query that has seen no key yet keeps -inf: subtracting 0 instead makes its weights 0, not NaN. */
     float8 subtracted = maxima == -INFINITY ? (float8)(0.0f) : maxima;
     vstore8(exp2_16((float16)(before - subtracted, before - subtracted)).lo, 0, work->factors);
     float offsets[MOST_ROWS];
@@ -241,7 +246,7 @@ static inline void weigh(struct attention_work *work, int row, int rows, int vec
     }
 }
 
-/* In long sequences nearly all are whole: loops of known length are unrolled. */
+/* In long sequences nearly all tiles are full: loops of constant length are unrolled. */
 static inline void weigh_rows(struct attention_work *work, int row, int rows, int vectors, int is_first)
 {
     if (rows == MOST_ROWS && vectors == VECTORS(TILE_KEYS)) {
@@ -252,7 +257,7 @@ static inline void weigh_rows(struct attention_work *work, int row, int rows, in
 }
 
 #ifdef HAS_DROPOUT
-/* Drops a row's weights of the keys from `key`, a multiple of 64, on. */
+/* Drops weights of a row for the keys from `key`, a multiple of 64, on. */
 static inline void drop_weights(float16 *weights, int key, int vectors, int row, DROPOUT_ARGUMENTS)
 {
     for (int vector = 0; vector < vectors; vector += 4) {
@@ -265,8 +270,8 @@ static inline void drop_weights(float16 *weights, int key, int vectors, int row,
 }
 #endif
 
-/* sums = sums * factor + the values of count keys by their weights: ROWS queries, the weights' from `first` on, COUNT
- * vectors of columns from c on. */
+/* sums = sums * factor + the weighted values of count keys: ROWS queries, with weights from `first` on,
+ * COUNT vectors of columns from c on. */
 #define DEFINE_ADD(NAME, ROWS, COUNT)                                                                                  \
     static inline void NAME(struct attention_work *work, int row, int first, int c, const __global float *v_rows,      \
                             int stride, int count, int is_first)                                                       \
@@ -304,7 +309,8 @@ DEFINE_ADDS(4)
 DEFINE_ADDS(2)
 DEFINE_ADDS(1)
 
-/* Queries are taken by eights, and what is left by four, two and one: each has its own chains, alone or together. */
+/* Queries are computed in groups of eight, the rest in groups of four, two and one; each query has its own
+ * chain of sums in any group. */
 static inline int rows_together(int left)
 {
     return left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
@@ -337,7 +343,7 @@ static inline void add_values(struct attention_work *work, int row, int rows, co
     }
 }
 
-/* y = sums / total for count <= MOST_ROWS rows, zeros where a row has seen nothing. */
+/* y = sums / total for count <= MOST_ROWS rows, zeros for a row that has seen no key. */
 static inline void finish_rows(__global result_element *y, int stride, const struct attention_work *work, int row,
                                int count)
 {
@@ -353,8 +359,9 @@ static inline void finish_rows(__global result_element *y, int stride, const str
     }
 }
 
-/* Masks the scores of `rows` queries, the first one at `query`, of which it sees key `last` at most and a causal next
- * one a key more, for vectors of keys from `key` on. bias (the head's) and terms (the first query's row) may be null. */
+/* Masks the scores of `rows` queries from `query` on, for vectors of keys from `key` on. Query `query`
+ * sees keys up to `last`; with `causal` each next query sees one more. bias (of the head) and terms (row
+ * of the first query) may be null. */
 static inline void mask_rows(float16 (*scores)[VECTORS(TILE_KEYS)], const int16 *unseen, int query, int rows, int key,
                              int vectors, int keys, int last, int causal, const __global float *bias, int reach,
                              const __global float *terms, int terms_stride)
@@ -380,8 +387,8 @@ static inline void mask_rows(float16 (*scores)[VECTORS(TILE_KEYS)], const int16 
     }
 }
 
-/* The keys and values after a tile, whose next key is `next` (0: none is left): of this head, of the next one, or of the
- * next sequence's first one. */
+/* The keys and values after a tile, from key `next` on (0: none is left): of this head, of the next one,
+ * or of the first head of the next sequence. */
 struct following {
     const __global float *k, *v;
     int count, has_queries; /* has_queries: of this block, whose columns of the next head follow */
@@ -402,7 +409,7 @@ static inline struct following find_following(int sequence, int head, int next, 
     return following;
 }
 
-/* Fetches the share of them that falls to `rows` of `count` queries from `row` on. */
+/* Prefetches a share of them in proportion to `rows` of `count` queries from `row` on. */
 static inline void fetch_following(const struct following *following, int row, int rows, int count,
                                    const __global float *block_q, struct clf__attention_sizes sizes)
 {
@@ -414,9 +421,9 @@ static inline void fetch_following(const struct following *following, int row, i
     }
 }
 
-/* A block of queries of one head of one sequence; there may be none. The blocks of a head, the late ones, which are long
- * when causal, come first. While the first block works on a tile, the next one is fetched, and while the last block does, the
- * next head's. */
+/* Computes a block of queries of one head of one sequence, if it exists. Late blocks of a head, which are
+ * long with causal masks, come first. During a tile the first block prefetches the next tile, and the last
+ * block the tile of the next head. */
 static inline void attention_task(struct attention_work *work, int task, ATTENTION_ARGUMENTS)
 {
     int blocks = (sizes.max_queries + sizes.block_queries - 1) / sizes.block_queries;
@@ -437,7 +444,7 @@ static inline void attention_task(struct attention_work *work, int task, ATTENTI
     int last = causal ? first + keys - queries : keys - 1; /* the last key that the block's first query sees */
     int end = causal ? min(last + count, keys) : keys;
     int tile = 0;
-    do { /* once even without keys: it starts the sums */
+    do { /* once even without keys, to clear the sums */
         int width = clamp(end - tile, 0, TILE_KEYS), next = tile + TILE_KEYS < end ? tile + TILE_KEYS : 0;
         int fetches = next > 0 ? queries - first <= sizes.block_queries : first == 0; /* once for all blocks of a head */
         struct following following = find_following(sequence, head, next, k, v, ranges, sizes);

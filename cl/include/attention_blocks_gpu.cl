@@ -1,20 +1,22 @@
-/* What the GPU forms of attention.cl and attention_local.cl share: included after attention_blocks.cl, never built alone.
+/* Shared by the GPU variants of attention.cl and attention_local.cl, which include this file after attention_blocks.cl.
  *
- * A group takes QUERIES queries of one head of one sequence and up to 64 value columns, and their keys in tiles of 64. Each
- * work-item holds four queries' scores of four keys, and their sums of four columns: 16 products for every two loads of four
- * floats from local memory. Queries and keys come there by DEPTH columns, values by DEPTH rows, and while such a chunk is worked
- * on, the next one is on its way into registers. Between the two products the scores lie in local memory, where four work-items
- * a query mask them and make weights of them.
+ * A group computes QUERIES queries of one head of one sequence and up to 64 value columns, with keys in
+ * tiles of 64. Each work-item holds four queries' scores of four keys, and their sums of four columns: 16
+ * products for every two loads of four floats from local memory. Queries and keys are loaded there by
+ * DEPTH columns, values by DEPTH rows, and during the computation of a chunk the next one is loaded into
+ * registers. Between the two multiplications the scores are in local memory, where four work-items per
+ * query mask them and turn them into weights.
  *
- * A work-item's queries start at 4 * ROW_PLACE, its keys and columns at 4 * PLACE: neighbours load 64 and 128 bytes in one piece
- * from local memory, and with 32 keys or columns half of a group's sub-groups are free. */
+ * A work-item's queries start at 4 * ROW_PLACE, its keys and columns at 4 * PLACE: neighbours load 64 and
+ * 128 contiguous bytes from local memory, and with 32 keys or columns half of a group's sub-groups are
+ * free. */
 #define ITEMS       TILE_GROUP
 #define QUERIES     CLF__BLOCK_QUERIES
 #define KEYS        CLF__BLOCK_KEYS /* of a tile */
 #define DEPTH       CLF__BLOCK_DEPTH
-#define KEY_PITCH   (KEYS + 4) /* of a column of keys: four columns further on half of the banks lie between */
+#define KEY_PITCH   (KEYS + 4) /* stride of a column of keys: four columns are half of the banks apart */
 #define QUERY_PITCH (QUERIES + 4)
-#define STAGE       CLF__BLOCK_STAGE /* floats of a chunk; one of values takes fewer */
+#define STAGE       CLF__BLOCK_STAGE /* floats of a chunk; a chunk of values is smaller */
 #define SLICES      ((VALUE_WIDTH + 63) / 64)
 #define SLICE       (((VALUE_WIDTH + SLICES - 1) / SLICES + 3) / 4 * 4) /* columns of a group's sums */
 
@@ -22,7 +24,7 @@
 #define ROW_PLACE (ITEM % 4 + ITEM / 64 * 4)
 #define PLACE     (ITEM / 4 % 16)
 
-/* Where the fast one is known to be good, and to be 0 of -inf. */
+/* A fast function on devices where it is known to be accurate, and to be 0 at -inf. */
 #if defined(__NV_CL_C_VERSION) || defined(__AMDGCN__)
 #define EXP2 native_exp2
 #else
@@ -34,7 +36,7 @@ struct block {
     float4 s0, s1, s2, s3;
 };
 
-/* block += the queries' values times what each of the keys or columns has. */
+/* block += the queries' values times the values of the keys or columns. */
 static inline void add_outer(struct block *block, float4 queries, float4 others)
 {
     block->s0 = fma(queries, (float4)(others.x), block->s0);
@@ -43,13 +45,13 @@ static inline void add_outer(struct block *block, float4 queries, float4 others)
     block->s3 = fma(queries, (float4)(others.w), block->s3);
 }
 
-/* A work-item's part of a chunk on its way: fours of keys k and queries q, or of values k. */
+/* A work-item's prefetch registers for a chunk: fours of keys k and queries q, or of values k. */
 struct chunk {
     float4 k0, k1, q;
 };
 #define EACH_FOUR(DO) DO(0) DO(1)
 #if KEYS * DEPTH != 2 * 4 * ITEMS
-#error "a work-item brings two fours of a chunk"
+#error "a work-item loads two fours of a chunk"
 #endif
 
 /* The rows of a task: its queries, and the keys and values of its sequence. */
@@ -62,13 +64,13 @@ struct sources {
 #define LOCAL_FOUR(p)  (*(__local float4 *)(p))
 #define READ_FOUR(p)   (*(const __local float4 *)(p))
 
-/* Of queries and keys a work-item brings four columns of row FETCH_ROW and of those ITEMS / 4 further on: 16 rows next to each
- * other of 32 bytes together, which lie column by column in different banks. */
+/* For queries and keys a work-item loads four columns of row FETCH_ROW and of the row ITEMS / 4 further:
+ * 16 neighbouring rows of 32 contiguous bytes, whose columns are in different banks. */
 #define FETCH_ROW    (ITEM % 16 + ITEM / 32 % (ITEMS / 64) * 16)
 #define FETCH_COLUMN ((ITEM / 16 % 2 + ITEM / (ITEMS / 2) * 2) * 4)
 
-/* Columns d .. d + DEPTH - 1 of the queries and of the width keys from `tile` on. Beyond the last row or column is another one:
- * nobody looks at what comes of it. */
+/* Loads columns d .. d + DEPTH - 1 of the queries and of the `width` keys from `tile` on. Another row or
+ * column replaces those beyond the last; its results are not used. */
 static inline void fetch_products(struct chunk *chunk, const struct sources *from, int tile, int width, int d)
 {
 #ifdef IS_ALIGNED
@@ -111,7 +113,8 @@ static inline void put_products(__local float *stage, const struct chunk *chunk,
 #endif
 }
 
-/* Values: DEPTH rows from `key` on, of which `width` are there. Beyond the last row is that one again, its weights are 0. */
+/* Values: DEPTH rows from `key` on, of which `width` exist. The last row replaces those beyond it, with
+ * weights of 0. */
 static inline void fetch_values(struct chunk *chunk, const struct sources *from, int key, int width)
 {
 #ifdef IS_ALIGNED
@@ -138,7 +141,7 @@ static inline void put_values(__local float *stage, const struct chunk *chunk, c
 #endif
 }
 
-/* scores += the products of a chunk's first `columns` columns, in their order. */
+/* scores += the products of a chunk's first `columns` columns, in order. */
 static inline void add_products(struct block *scores, const __local float *stage, int columns)
 {
     const __local float *k = stage + PLACE * 4, *q = stage + DEPTH * KEY_PITCH + ROW_PLACE * 4;
@@ -158,7 +161,7 @@ static inline void put_scores(__local float *weights, const struct block *scores
     LOCAL_FOUR(to + 3 * QUERIES) = scores->s3 * scale;
 }
 
-/* sums += the values of a chunk by their weights, in their order. */
+/* sums += the weighted values of a chunk, in order. */
 static inline void sum_values(struct block *sums, const __local float *weights, const __local float *stage)
 {
     const __local float *weight = weights + ROW_PLACE * 4, *value = stage + PLACE * 4;
@@ -168,7 +171,7 @@ static inline void sum_values(struct block *sums, const __local float *weights, 
     }
 }
 
-/* sums *= what each query has. */
+/* sums *= the factor of each query. */
 static inline void rescale(struct block *sums, const __local float *shares)
 {
     float4 own = READ_FOUR(shares + ROW_PLACE * 4);
@@ -178,19 +181,20 @@ static inline void rescale(struct block *sums, const __local float *shares)
     sums->s3 *= own;
 }
 
-/* ---- between the products: four work-items a query, of 16 keys of a tile each ---- */
+/* ---- between the multiplications: four work-items per query, with 16 keys of a tile each ---- */
 
 #define PART (KEYS / 4)
 
-/* The query whose weights a work-item makes, the last key that it sees, and what masks it: hidden, bias (the head's) and
- * terms (the query's) may be null. */
+/* The query whose weights a work-item computes, the last key that it sees, and its masks: hidden, bias
+ * (the head's) and terms (the query's) may be null. */
 struct view {
     int query, last, reach;
     const __global int *hidden;
     const __global float *bias, *terms;
 };
 
-/* Adds what the masks say to the scores of a part's keys, `key` .., of one query. Scores are times log2(e). */
+/* Adds the masks to the scores of one query for a part's keys, from `key` on. Scores are multiplied by
+ * log2(e). */
 static inline void mask_part(__local float *scores, int key, const struct view *view)
 {
 #pragma unroll 1
@@ -240,7 +244,7 @@ static inline float weigh_part(__local float *scores, float subtracted)
 }
 
 #ifdef HAS_DROPOUT
-/* Drops the weights of a part's keys, `key` ..; row is the query's in the mask. */
+/* Drops weights of a part's keys, from `key` on; row is the query's row in the mask. */
 static inline void drop_part(__local float *weights, int key, int row, DROPOUT_ARGUMENTS)
 {
 #pragma unroll 1
@@ -254,7 +258,7 @@ static inline void drop_part(__local float *weights, int key, int row, DROPOUT_A
 }
 #endif
 
-/* What a query's four work-items have each, one of them `place`. */
+/* The values of a query's four work-items, of which one is `place`. */
 #define PARTS_OF(parts, place)                                                                                         \
     (float4)((parts)[place], (parts)[place + QUERIES], (parts)[place + 2 * QUERIES], (parts)[place + 3 * QUERIES])
 
@@ -277,7 +281,8 @@ static inline void put_outputs(__global result_element *y, int y_stride, int cou
     barrier(CLK_LOCAL_MEM_FENCE);
     rescale(sums, shares);
     __global result_element *to = y + (size_t)row * y_stride + column;
-    /* Every query in turn comes first in the vectors: unrolled, compilers keep four addresses all the time. */
+    /* Rotates the vectors so that each query is first in turn: in an unrolled loop compilers keep four
+     * addresses in registers. */
 #pragma unroll 1
     for (int i = 0; i < 4 && row + i < count && column < columns; i++, to += y_stride) {
         store_result_quad((float4)(sums->s0.x, sums->s1.x, sums->s2.x, sums->s3.x), to, columns - column);

@@ -1,33 +1,35 @@
-/* A tile of keys that few queries look at, in the CPU form: of attention_step.cl, which decoder_layer.cl uses too. After
- * attention_blocks.cl and cache_element.cl. Included, never built alone. */
+/* A tile of keys for few queries, CPU variant, for attention_step.cl and decoder_layer.cl. This file is
+ * included, after attention_blocks.cl and cache_element.cl; it is not a program. */
 
 #define STEP_QUERIES CLF__STEP_QUERIES(KEY_WIDTH, VALUE_WIDTH)
-#define STEP_STATES  CLF__STEP_STATES(KEY_WIDTH, VALUE_WIDTH) /* queries times heads that are taken together */
+#define STEP_STATES  CLF__STEP_STATES(KEY_WIDTH, VALUE_WIDTH) /* queries times heads computed together */
 #define PART_KEYS    CLF__PART_KEYS
 #define PARTIAL      CLF__PARTIAL_WIDTH(VALUE_WIDTH)
 
-/* What some keys come to for a query and head: the sum of their values, weighed by exp(score - maximum), and the total of
- * these weights. */
+/* The partial result of some keys for a query and head: the sum of their values, weighted by exp(score -
+ * maximum), and the total of these weights. */
 struct running {
     float16 sums[VECTORS(VALUE_WIDTH)];
     float maximum, total;
 };
 
-/* Of each query of each head; all queries of a head lie one after the other. Scores are times log2(e). */
+/* The state of each query of each head; all queries of a head are stored consecutively. Scores are
+ * multiplied by log2(e). */
 struct step_work {
     float16 queries[STEP_STATES][VECTORS(KEY_WIDTH)];
     struct running running[STEP_STATES];
-    struct running earlier[STEP_STATES]; /* of the parts of keys before this one */
+    struct running earlier[STEP_STATES]; /* result of the previous parts of keys */
     float scores[STEP_STATES][TILE];     /* and then weights */
-    float factors[STEP_STATES];          /* what the new maximum makes of their earlier sums */
-    int rows[TILE + LANES];              /* of keys and values, and of the next tile's first ones */
+    float factors[STEP_STATES];          /* scale of the earlier sums relative to the new maximum */
+    int rows[TILE + LANES];              /* row indices of keys and values, then of the first ones of the
+                                          * next tile */
     int row_count;
 #ifdef HALF_CACHE
     float16 widened[LANES][VECTORS(KEY_WIDTH > VALUE_WIDTH ? KEY_WIDTH : VALUE_WIDTH)]; /* a head's columns of some rows */
 #endif
 };
 
-/* Keys and values as they lie in a cache, from some head's columns on. */
+/* Keys and values in a cache, from the columns of a head on. */
 struct cached {
     const __global cache_element *k, *v;
     int k_stride, v_stride;
@@ -51,14 +53,16 @@ static inline void begin(struct running *running)
     running->total = 0.0f;
 }
 
-/* A head's columns of rows first .. first + LANES - 1 of the tile; those after its last row are that one. */
+/* The columns of a head in rows first .. first + LANES - 1 of the tile; the last row repeats beyond the
+ * end. */
 struct head_rows {
     const struct step_work *work;
     const __global cache_element *cache;
     int stride, first, last;
 };
 
-/* Where products read row i of them: floats as they lie in the cache, halves where they were converted, once for all queries. */
+/* The address of row i for the multiplications: in the cache for floats; halves are converted once for all
+ * queries. */
 #ifdef HALF_CACHE
 #define ROW_OF(head, i)     ((const float *)(head)->work->widened[i])
 #define read_lanes(p, left) vloadv(0, p)
@@ -72,7 +76,8 @@ typedef const float *row_pointer;
 typedef const __global float *row_pointer;
 #endif
 
-/* Makes `count` rows from `first` on ready for products: halves are converted, floats stay where they are. */
+/* Prepares `count` rows from `first` on for multiplication: halves are converted, floats are used in
+ * place. */
 static inline struct head_rows ready_rows(struct step_work *work, const __global cache_element *cache, int stride, int width,
                                           int first, int count, int last)
 {
@@ -90,8 +95,8 @@ static inline struct head_rows ready_rows(struct step_work *work, const __global
     return rows;
 }
 
-/* Fetches a head's columns of rows first .. end - 1 of the tile while those before them are computed. Halves take more
- * instructions than floats, so that a processor looks ahead to fewer of them. */
+/* Prefetches the columns of a head in rows first .. end - 1 of the tile, during the computation of earlier
+ * rows. Halves need more instructions than floats, so that the processor prefetches fewer of them. */
 static inline void fetch_cached(const struct step_work *work, const __global cache_element *cache, int stride, int width,
                                 int first, int end)
 {
@@ -105,8 +110,8 @@ static inline void fetch_cached(const struct step_work *work, const __global cac
 #endif
 }
 
-/* The products of a query and of as many keys as a register has lanes: lane by lane, and then the lanes are added
- * pairwise, as a tree, until one register holds the keys' sums. */
+/* The dot products of a query and one key per lane: products are added lane by lane, and then lanes
+ * pairwise, as a tree, until one register holds the sums. */
 #if VECTOR_LANES == 16
 #define score_keys(query, keys) (wide_score_keys(query, keys).v)
 static inline struct wide wide_score_keys(const float16 *query, const struct head_rows *keys)
@@ -137,7 +142,8 @@ static inline float8 pair_halves(float8 a, float8 b)
            (float8)(a.s1, a.s3, b.s1, b.s3, a.s5, a.s7, b.s5, b.s7);
 }
 
-/* Of the sixteen lanes the eight from `first` on, 0 or 8. Inlined, so that its loops have ends that are known. */
+/* Lanes `first` .. `first` + 7 of sixteen, `first` being 0 or 8. Inlined, so that its loops have constant
+ * bounds. */
 static inline __attribute__((always_inline)) float8 score_half(const float16 *query, const struct head_rows *keys, int first)
 {
     float8 sums[8];
@@ -162,7 +168,7 @@ static inline float8 score_keys(const float16 *query, const struct head_rows *ke
 }
 #endif
 
-/* scores[n][t] = query n . k[rows[t]] for t < count. The keys of all heads before the next ones. */
+/* scores[n][t] = query n . k[rows[t]] for t < count. All heads of some keys before the next keys. */
 static inline void score_tile(struct step_work *work, int heads, int queries, const struct cached *cached, int count)
 {
     for (int t = 0; t < count; t += VECTOR_LANES) {
@@ -195,7 +201,7 @@ static inline void weigh_tile(struct step_work *work, int n, int count)
         largest = fmax16(largest, vload16(0, scores + t));
     }
     float maximum = max16(largest);
-    /* While nothing has been seen: subtracting 0 instead of -inf makes the weights 0, not NaN. */
+    /* Before any key has been seen, subtracting 0 instead of -inf makes the weights 0, not NaN. */
     float subtracted = maximum == -INFINITY ? 0.0f : maximum;
     float factor = exp2_16((float16)(running->maximum - subtracted)).s0;
     float16 total = 0.0f;
@@ -209,7 +215,7 @@ static inline void weigh_tile(struct step_work *work, int n, int count)
     work->factors[n] = factor;
 }
 
-/* sums = sums times the factor + count values by their weights. */
+/* sums = sums times the factor + count weighted values. */
 static inline void add_values_of(struct running *running, float factor, const float *weights, const struct head_rows *values,
                                  int count)
 {
@@ -232,7 +238,7 @@ static inline void add_values_of(struct running *running, float factor, const fl
     }
 }
 
-/* Folds the tile's weights and values into the sums. Of all heads before the next keys. */
+/* Adds the tile's weights and values to the sums. All heads of some keys before the next keys. */
 static inline void add_tile(struct step_work *work, int heads, int queries, const struct cached *cached, int count)
 {
     for (int t = 0; t < count; t += LANES) {

@@ -4,7 +4,7 @@
  * A tile of keys has rows of words, swizzled by ROW_PLACE. If the level defines READS_ROWS, so has a tile of values, and there
  * are two stages: one tile is copied while the other one is multiplied. Otherwise values are transposed while they are copied,
  * into rows of columns and words of keys. */
-#define INLINE static inline __attribute__((always_inline)) /* the arrays that functions take stay in registers */
+#define INLINE static inline __attribute__((always_inline)) /* so that array arguments stay in registers */
 
 #ifdef OPERANDS_ARE_ROUNDED
 typedef ushort operand;
@@ -45,7 +45,8 @@ INLINE const __local uint4 *word_of(const __local uint4 *row, int word)
 #define VALUE_TILE_WORDS (KEYS * ROW_WORDS(VALUE_WIDTH))
 #define STAGE_WORDS      (KEY_TILE_WORDS + VALUE_TILE_WORDS)
 
-/* Whether slice s of a tile begins below `width`. Long sequences do not skip slices, so that their loops have no branches. */
+/* 1 if slice s of a tile starts before `width`. Long sequences do not skip slices, so that their loops
+ * have no branches. */
 #if ROW_TILES == 1
 #define HAS_SLICE(s, width) ((s) == 0 || (s)*SLICE_HALVES < (width))
 #else
@@ -93,7 +94,8 @@ INLINE void copy_word(__local uint4 *to, const __global operand *from, int place
 #endif
 }
 
-/* The fragments of a warp's queries; beyond the block's last query they repeat it. Zeros beyond KEY_WIDTH. */
+/* The fragments of a warp's queries; the last query of the block repeats beyond the end. Zeros beyond
+ * KEY_WIDTH. */
 INLINE void load_queries(uint4 (*queries)[KEY_SLICES][A_WORDS], const __global operand *q, int stride, int count)
 {
     UNROLL_SLICES

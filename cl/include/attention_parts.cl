@@ -1,10 +1,11 @@
-/* Attention of few queries over the keys of their sequence, in the CPU form: the second half of attention_step.cl, which
- * decoder_layer.cl uses too. Included, never built alone.
+/* Attention of few queries over the keys of their sequence, CPU variant: the second half of
+ * attention_step.cl, also used by decoder_layer.cl. This file is included; it is not a program.
  *
- * Keys are taken in parts of PART_KEYS; what the parts come to is added up in their order. So the parts of a long sequence
- * can be shared out, which is how memory is read from end to end by several cores, and come to the same bits. */
+ * Keys are processed in parts of PART_KEYS, and the results of the parts are added in order. The parts of
+ * a long sequence can therefore be distributed over several cores, which read memory sequentially, with
+ * the same bits. */
 
-/* Adds what a part of the keys comes to to that of the parts before it. */
+/* Adds the partial result of some keys to the result of the previous parts. */
 static inline void join(struct running *to, const struct running *part)
 {
     float maximum = fmax(to->maximum, part->maximum), subtracted = maximum == -INFINITY ? 0.0f : maximum;
@@ -37,7 +38,7 @@ static inline void load_running(struct running *running, const __global float *p
     running->total = partial[VECTORS(VALUE_WIDTH) * LANES + 1];
 }
 
-/* Where a part's sums lie among the partial ones. */
+/* The offset of the sums of a part in the partial sums. */
 static inline size_t partial_of(size_t row, int head, int part, struct clf__attention_sizes sizes)
 {
     return sizes.partials.offset + ((row * sizes.heads + head) * sizes.parts + part) * PARTIAL;
@@ -48,7 +49,7 @@ static inline int count_parts(int keys)
     return max((keys - 1) / PART_KEYS + 1, 1);
 }
 
-/* Blocks of queries times the parts of keys that are shared out; parts is 1 where none are. */
+/* Blocks of queries times the parts of keys in separate tasks; parts is 1 if keys are not split. */
 static inline int count_blocks(struct clf__attention_sizes sizes)
 {
     return sizes.sequences * ((sizes.max_queries - 1) / STEP_QUERIES + 1) * sizes.parts;
@@ -64,11 +65,11 @@ static inline int count_row_tasks(int together, struct clf__attention_sizes size
     return count_blocks(sizes) * count_head_groups(sizes.heads, together);
 }
 
-/* What a task works on: queries of a sequence, some heads, some keys. */
+/* The work of one task: queries of a sequence, some heads, some keys. */
 struct block {
     size_t row; /* of the first query */
     int sequence, first, queries, part, first_head, heads;
-    int first_key, own, end; /* the ends of the keys that the first query and the last one may see */
+    int first_key, own, end; /* the ends of the keys that the first query and the last query may see */
 };
 
 static inline struct block block_of(int task, int together, const __global int *ranges, struct clf__attention_sizes sizes)
@@ -88,8 +89,8 @@ static inline struct block block_of(int task, int together, const __global int *
     return block;
 }
 
-/* Masks a query's scores of count keys from `key` on, of which it sees those before `seen`. hidden (of these keys), bias
- * (the head's) and terms (the query's row) may be null. */
+/* Masks a query's scores of count keys from `key` on; the query sees keys before `seen`. hidden (of these
+ * keys), bias (of the head) and terms (row of the query) may be null. */
 static inline void mask_scores(float *scores, int query, int key, int count, int seen, const __global int *hidden,
                                const __global float *bias, int reach, const __global float *terms)
 {
@@ -141,7 +142,8 @@ static inline void sum_part(struct step_work *work, const struct block *block, i
     }
 }
 
-/* A task: one part of its keys where partial is not null, which then receives what it comes to, unless there is but one. */
+/* Runs one task. If `partials` is not null and there are several parts, the task computes one part of its
+ * keys and stores the result in `partials`. */
 static inline void rows_task(struct step_work *work, int task, int together, __global float *partials,
                              ATTENTION_ARGUMENTS_OF(cache_element))
 {
@@ -177,7 +179,7 @@ static inline void rows_task(struct step_work *work, int task, int together, __g
     }
 }
 
-/* Query n % max_queries of a sequence, if there is one and its keys were shared out. */
+/* Query n % max_queries of a sequence, if it exists and its keys were split. */
 static inline void join_task(int n, __global result_element *y, const __global float *partials, const __global int *ranges,
                              struct clf__attention_sizes sizes)
 {

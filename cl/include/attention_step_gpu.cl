@@ -1,12 +1,13 @@
-/* Attention of one query and head in the GPU form: the second half of attention_step.cl, which decoder_layers_gpu.cl uses too.
- * After attention_few.cl. Included, never built alone.
+/* Attention of one query and head, GPU variant: the second half of attention_step.cl, also used by
+ * decoder_layers_gpu.cl. This file is included, after attention_few.cl; it is not a program.
  *
- * The keys of a query are split into parts of PART_KEYS, and a part into tiles of 64. Each tile has a maximum, a total of
- * weights and weighed sums; tiles are joined in their order, and then parts in theirs. The split depends on key positions
- * alone, so the bits are the same whether one group takes all parts of a query or several groups share them, and for any
- * number of sub-groups of GROUP work-items that take tiles side by side (WAYS: 1, 2 or 4).
+ * The keys of a query are split into parts of PART_KEYS, and a part into tiles of 64. Each tile has a
+ * maximum, a total of weights and weighted sums; tiles are joined in order, and then parts in order. The
+ * split depends only on key positions. So the bits are the same for one group or several per query, and
+ * for 1, 2 or 4 (WAYS) sub-groups of GROUP work-items that compute different tiles.
  *
- * IS_ALIGNED: heads of keys and values begin on multiples of eight elements, and their widths are such. */
+ * IS_ALIGNED: heads of keys and values start at multiples of eight elements, and their widths are such
+ * multiples. */
 
 #ifndef WAYS
 #define WAYS 1
@@ -14,8 +15,9 @@
 #define ITEMS      (WAYS * GROUP)
 #define PART_TILES CLF__PART_TILES
 
-/* KEY_LANES lanes of a sub-group share the columns of a key, and VALUE_LANES those of a value, eight columns each at a time.
- * The keys of a lane are KEYS_APART keys from each other, and the values VALUES_APART. COLUMNS: octets of sums of a lane. */
+/* KEY_LANES lanes of a sub-group share the columns of a key, and VALUE_LANES lanes share a value, eight
+ * columns each at a time. Consecutive keys of a lane are KEYS_APART keys apart, consecutive values
+ * VALUES_APART. COLUMNS: groups of eight sums per lane. */
 #define KEY_OCTETS   ((KEY_WIDTH + 7) / 8)
 #define VALUE_OCTETS ((VALUE_WIDTH + 7) / 8)
 #define KEY_LANES    (KEY_OCTETS > 4 ? 8 : 4)
@@ -23,10 +25,12 @@
 #define KEYS_APART   (GROUP / KEY_LANES)
 #define VALUES_APART (GROUP / VALUE_LANES)
 #define COLUMNS      CLF__STEP_COLUMNS(VALUE_WIDTH)
-#define PITCH        CLF__STEP_PITCH /* of the lanes' parts of scores: those of a key are in different banks */
+#define PITCH        CLF__STEP_PITCH /* stride of the partial scores of the lanes: the parts of one key are
+                                      * in different banks */
 
-/* A lane reads rows by BATCH, as long as the tile has some, and AHEAD rows before it uses the first one. With registers to
- * spare it reads EARLY_VALUES values before the weights are known. Intel's compiler spills with more than here. */
+/* A lane reads BATCH rows at a time while the tile has that many, AHEAD rows before their first use. If
+ * registers allow, it reads EARLY_VALUES values before the weights are known. Intel's compiler spills with
+ * larger numbers. */
 #if defined(MATRIX_NV80) && defined(HALF_CACHE)
 #define BATCH        4
 #define AHEAD        8
@@ -46,8 +50,8 @@
 
 #define ALWAYS_INLINE __attribute__((always_inline))
 
-/* The keys and values that a query and head look at: key t = 0 .. keys - 1 is row first_row + t of them, or with `lookup` row
- * lookup[t] * positions_total + t. Masks that are null add nothing to the scores. */
+/* The keys and values that a query and head see: key t = 0 .. keys - 1 is row first_row + t of them, or
+ * with `lookup` row lookup[t] * positions_total + t. Masks that are null add nothing to the scores. */
 struct attended {
     const __global cache_element *k, *v;
     int key_stride, value_stride, keys, first_row, positions_total;
@@ -56,8 +60,8 @@ struct attended {
     int reach, query;
 };
 
-/* A task: a query and head; y null: nothing to do. With parts > 1 the task is one part of the keys, and stores its sums in
- * `partials`, which has room for all parts of the query and head. */
+/* One task: a query and head. y null: nothing to do. With parts > 1 the task computes one part of the keys
+ * and stores its sums in `partials`, which holds all parts of the query and head. */
 struct step {
     __global result_element *y;
     const __global float *q;
@@ -65,17 +69,17 @@ struct step {
     struct attended seen;
     __global float *partials;
     int parts, part;
-    int index; /* of the query and head in the batch */
+    int index; /* index of the query and head in the batch */
 };
 
 /* A sub-group's place in the group, and its local memory. */
 struct place {
     int item, lane, way;
     __local float *query, *lanes, *scores, *weights;
-    __local int *rows; /* of the tile's keys and values */
+    __local int *rows; /* row indices of the tile's keys and values */
 };
 
-/* The sums of some keys: of the work-item's columns, which are item + i * ITEMS. */
+/* The sums of some keys in the work-item's columns, item + i * ITEMS. */
 #define ITEM_COLUMNS ((VALUE_WIDTH + ITEMS - 1) / ITEMS)
 struct part_sums {
     float columns[ITEM_COLUMNS];
@@ -92,7 +96,8 @@ static inline void begin_sums(struct part_sums *sums)
     sums->total = 0.0f;
 }
 
-/* Returns what is subtracted from the scores: 0 instead of a maximum of -inf, so that weights are 0 and not NaN. */
+/* The number to subtract from the scores: 0 instead of a maximum of -inf, so that weights are 0 and not
+ * NaN. */
 static inline float subtracted_of(float maximum)
 {
     return maximum == -INFINITY ? 0.0f : maximum;
@@ -147,12 +152,12 @@ static inline void store_output(__global result_element *y, const struct part_su
     }
 }
 
-/* A tile of keys: the number of the first one, and how many there are. */
+/* A tile of keys: the index of the first key, and their number. */
 struct tile {
     int first, count;
 };
 
-/* Finds the rows of a tile, where keys after the last one have its row. */
+/* Finds the rows of a tile; keys beyond the last one get its row. */
 static inline void find_rows(const struct place *at, const struct attended *seen, struct tile tile)
 {
     int t = tile.first + min(at->lane, tile.count - 1), row = seen->first_row + t;
@@ -162,7 +167,8 @@ static inline void find_rows(const struct place *at, const struct attended *seen
     at->rows[at->lane] = row;
 }
 
-/* Reads BATCH rows, `apart` keys from each other; the cache begins with the lane's columns, of which `left` are in the head. */
+/* Reads BATCH rows, `apart` keys from each other; the pointer is at the lane's columns, of which `left`
+ * are in the head. */
 static inline ALWAYS_INLINE void read_rows(cached_octet to[BATCH], const __global cache_element *cache, int stride, int left,
                                            const __local int *rows, int apart)
 {
@@ -206,7 +212,8 @@ static inline float add_products(float8 a, float8 b, float sum)
     return fma(a.s7, b.s7, fma(a.s6, b.s6, fma(a.s5, b.s5, fma(a.s4, b.s4, sum))));
 }
 
-/* lanes[l][t] = lane l's part of query . k[t], for t < tile.count at least. rows: the first ones. */
+/* lanes[l][t] = the part of lane l in query . k[t], at least for t < tile.count. rows: the first rows, if
+ * loaded. */
 static inline ALWAYS_INLINE void multiply_keys(cached_octet rows[AHEAD], const struct place *at, const struct attended *seen,
                                                struct tile tile)
 {
@@ -232,7 +239,7 @@ static inline ALWAYS_INLINE void multiply_keys(cached_octet rows[AHEAD], const s
     }
 }
 
-/* Adds the values of a tile by their weights. rows: the first ones, where values are read early. */
+/* Adds the weighted values of a tile. rows: the first rows, if values are read early. */
 static inline ALWAYS_INLINE void weigh_values(float8 sums[COLUMNS], float *total, cached_octet rows[AHEAD],
                                               const struct place *at, const struct attended *seen, struct tile tile)
 {
@@ -254,7 +261,7 @@ static inline ALWAYS_INLINE void weigh_values(float8 sums[COLUMNS], float *total
     }
 }
 
-/* Query times scale to local memory, zeros after its columns. */
+/* Copies query times scale to local memory, zeros beyond its columns. */
 static inline void load_query(const struct step *step, int item, __local float *query)
 {
     for (int d = item; d < KEY_OCTETS * 8; d += ITEMS) {
@@ -275,12 +282,13 @@ static inline float masked(const struct attended *seen, int t)
     return seen->hidden && seen->hidden[t] ? -INFINITY : added;
 }
 
-/* Leaves the sums of a tile in `lanes`, and the totals and the maximum in `scores`. All sub-groups meet the same barriers, also
- * those whose tile has no keys. is_first: the first tile of a task, whose query is not in local memory yet. */
+/* Computes the sums of a tile into `lanes`, and the totals and the maximum into `scores`. All sub-groups
+ * reach the same barriers, even if their tile has no keys. is_first: the first tile of a task, whose query
+ * is not in local memory yet. */
 static inline ALWAYS_INLINE void weigh_keys(const struct place *at, const struct step *step, struct tile tile, int is_first)
 {
     const struct attended *seen = &step->seen;
-    /* Without zeros compilers carry rows that are not read from iteration to iteration. */
+    /* Without zeros compilers keep rows that are not read in registers across iterations. */
     cached_octet keys[AHEAD] = {(cached_octet)(0)}, values[AHEAD] = {(cached_octet)(0)};
     find_rows(at, seen, tile);
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -323,12 +331,12 @@ static inline ALWAYS_INLINE void weigh_keys(const struct place *at, const struct
         to[0] = sums[c].lo;
         to[1] = sums[c].hi;
     }
-    at->scores[at->lane / VALUE_LANES] = total; /* the same from all lanes of a value */
+    at->scores[at->lane / VALUE_LANES] = total; /* equal in all lanes of a value */
     at->scores[VALUES_APART] = maximum;
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* Adds up the sums of a tile that weigh_keys() left. */
+/* Adds the sums of a tile from weigh_keys(). */
 static inline void gather_sums(struct part_sums *sums, int item, const __local float *lanes)
 {
     const __local float *totals = lanes + 4 * CLF__STEP_LANE_QUADS(VALUE_WIDTH);
@@ -355,7 +363,8 @@ static inline ALWAYS_INLINE void sum_keys(struct part_sums *out, const struct pl
 {
     const __local float *lanes = at->lanes - at->way * 4 * CLF__STEP_WAY_QUADS(VALUE_WIDTH);
     int first = part * PART_KEYS, end = min(first + PART_KEYS, step->seen.keys);
-    /* With as many ways as tiles this is one pass, whatever the keys: a condition there is what PoCL 3.1 gets wrong. */
+    /* With as many ways as tiles the loop has one pass for any number of keys: PoCL 3.1 miscompiles a
+     * condition there. */
     int tiles = WAYS == PART_TILES ? PART_TILES : (end - first + TILE - 1) / TILE;
     begin_sums(out);
 #pragma unroll 1
@@ -411,7 +420,8 @@ static inline ALWAYS_INLINE int attend(const struct step *step, __local float4 *
     return is_split ? parts : 0;
 }
 
-/* Stores the result of a query and head from the sums of its parts, if it has more than one. Several are read at a time. */
+/* Stores the result of a query and head from the sums of its parts, if it has more than one; reads several
+ * parts at a time. */
 static inline ALWAYS_INLINE void join_parts(const struct step *step)
 {
     enum { TOGETHER = 8 };
@@ -437,8 +447,8 @@ static inline ALWAYS_INLINE void join_parts(const struct step *step)
     store_output(step->y, &all);
 }
 
-/* Task `task` of attention_step, whose own key and value go to the cache; a barrier on global memory comes before attend().
- * The first parts of all rows and heads come before the second ones. */
+/* Task `task` of attention_step, whose key and value are stored in the cache; a barrier on global memory
+ * is needed before attend(). The first parts of all rows and heads precede the second ones. */
 static inline ALWAYS_INLINE void begin_step(struct step *out, int task, __global float *partials, STEP_ARGUMENTS)
 {
     int item = (int)get_local_id(0), index = task % (sizes.rows * sizes.heads), row = index / sizes.heads;

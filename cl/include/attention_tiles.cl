@@ -1,14 +1,16 @@
-/* The GPU form of attention's gradients: included, never built alone. Tiles of keys and values go through local
- * memory. Work-item (row, column) of 8 x 8 holds products of four rows, 4 row .., with every eighth row from `column` on,
- * and sums of the four rows' columns from `column` on by eights.
+/* The GPU variant of the gradients of attention. This file is included; it is not a program. Tiles of keys
+ * and values pass through local memory. Work-item (row, column) of 8 x 8 holds the dot products of rows 4
+ * row .. 4 row + 3 with every eighth row from `column` on, and every eighth column from `column` on of the
+ * sums of these four rows.
  *
- * Macros: DOT_WIDTH, the largest width that products are summed over, and SUM_WIDTH, that of the rows that are added. */
+ * Macros: DOT_WIDTH, the largest width of a dot product, and SUM_WIDTH, the width of the rows that are
+ * summed. */
 #define BLOCK   32 /* queries of a group, and keys of a tile */
 #define CHUNK   (DOT_WIDTH < 32 ? DOT_WIDTH : 32)
 #define SLICES  ((SUM_WIDTH + 63) / 64)
 #define SLICE   ((SUM_WIDTH + SLICES - 1) / SLICES) /* columns of a group's sums */
-#define COLUMNS ((SLICE + 7) / 8)                   /* of them, those of a work-item */
-/* The columns' sums have names, not an index: Intel's compiler leaves an array of them in memory. */
+#define COLUMNS ((SLICE + 7) / 8)                   /* columns of a work-item */
+/* The columns' sums are named variables: Intel's compiler keeps an array of them in memory. */
 #define IF_COLUMN(c, DO)                                                                                               \
     if (c < COLUMNS) {                                                                                                 \
         DO(c)                                                                                                          \
@@ -46,7 +48,7 @@ static inline void load_slice(__local float *tile, const __global float *rows, i
     }
 }
 
-/* A row's products with every eighth row into a row of scores. */
+/* Dot products of a row with every eighth row, into a row of scores. */
 static inline void put_products(__local float *row, float4 products)
 {
     row[0] = products.x;
@@ -72,15 +74,16 @@ static inline void put_column(__global float *column, int stride, int count, flo
     }
 }
 
-/* The query whose maximum and sum a work-item keeps, the last key that it sees, and what masks it: hidden, bias (the
- * head's) and terms (the query's) may be null. */
+/* The query whose maximum and sum a work-item keeps, the last key that it sees, and its masks: hidden,
+ * bias (of the head) and terms (of the query) may be null. */
 struct view {
     int query, last, reach;
     const __global int *hidden;
     const __global float *bias, *terms;
 };
 
-/* The scores of half a tile's keys, `key` .., for one query: adds what the masks say and returns the largest. */
+/* The scores of one query for half of a tile's keys, from `key` on: adds the masks and returns the largest
+ * score. */
 static inline float mask_half_row(__local float *scores, int key, const struct view *view)
 {
     float largest = -INFINITY;
@@ -115,12 +118,13 @@ static inline float weigh_half_row(__local float *scores, float subtracted)
     return sum;
 }
 
-/* A row's products with every eighth row each. */
+/* Dot products of a row with every eighth row. */
 struct products {
     float4 s0, s1, s2, s3;
 };
 
-/* Products of a_count rows a, times a_scale, with b_count rows b, times b_scale, of `width`, through tiles. */
+/* Dot products of a_count rows a, times a_scale, with b_count rows b, times b_scale, of `width`, through
+ * tiles. */
 static inline struct products multiply_tile(__local float *tiles, const __global float *a, int a_stride, int a_count,
                                             float a_scale, const __global float *b, int b_stride, int b_count,
                                             float b_scale, int width)
@@ -149,7 +153,7 @@ static inline struct products multiply_tile(__local float *tiles, const __global
     return products;
 }
 
-/* scores (BLOCK, BLOCK + 1) = those products over the width of a key. */
+/* scores (BLOCK, BLOCK + 1) = these dot products over the width of a key. */
 static inline void score_tile(__local float *scores, __local float *tiles, const __global float *a, int a_stride,
                               int a_count, float a_scale, const __global float *b, int b_stride, int b_count, float b_scale)
 {
@@ -163,12 +167,12 @@ static inline void score_tile(__local float *scores, __local float *tiles, const
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* The maximum and the sum of a query, of which two work-items see half a tile each. */
+/* The maximum and the sum of a query, for which two work-items process half a tile each. */
 struct running {
     float maximum, total;
 };
 
-/* Masks the scores of the tile's keys and makes weights of them; factors (BLOCK) is what the sums so far shrink by. */
+/* Masks the scores of the tile's keys and turns them into weights; factors (BLOCK) scale the earlier sums. */
 static inline void weigh_tile(struct running *running, __local float *weights, __local float *parts,
                               __local float *sum_parts, __local float *factors, int tile, const struct view *view)
 {
@@ -177,7 +181,7 @@ static inline void weigh_tile(struct running *running, __local float *weights, _
     parts[lane] = mask_half_row(half_row, tile + lane % 2 * (BLOCK / 2), view);
     barrier(CLK_LOCAL_MEM_FENCE);
     float largest = fmax(running->maximum, fmax(parts[lane], parts[lane ^ 1]));
-    /* A query that has seen nothing yet: subtracting 0 instead of -inf gives weights 0, not NaN. */
+    /* For a query that has seen no key yet, subtracting 0 instead of -inf gives weights 0, not NaN. */
     float subtracted = largest == -INFINITY ? 0.0f : largest;
     float factor = exp(running->maximum - subtracted);
     sum_parts[lane] = weigh_half_row(half_row, subtracted);
@@ -189,12 +193,13 @@ static inline void weigh_tile(struct running *running, __local float *weights, _
     running->maximum = largest;
 }
 
-/* Every eighth output column of four queries, a column each. */
+/* Every eighth output column of four queries, one member per column. */
 struct column_sums {
     float4 s0, s1, s2, s3, s4, s5, s6, s7;
 };
 
-/* sums += weights times the rows of a tile: row r's weight of row j is weights[r * row_step + j * step]. */
+/* sums += weights times the rows of a tile: the weight of row j for row r is weights[r * row_step + j *
+ * step]. */
 static inline void add_tile_rows(struct column_sums *sums, const __local float *weights, int row_step, int step,
                                  const __local float *rows, int count)
 {
@@ -209,7 +214,7 @@ static inline void add_tile_rows(struct column_sums *sums, const __local float *
     }
 }
 
-/* to = sums * shares, those of each row, for `count` rows and `width` columns. */
+/* to = sums * shares, one share per row, for `count` rows and `width` columns. */
 static inline void put_sums(__global float *to, int stride, int count, int width, const struct column_sums *sums,
                             float4 shares)
 {

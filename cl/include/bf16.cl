@@ -1,5 +1,5 @@
-/* Rounding to bf16, the upper half of a float: to the nearest, ties to even; NaN stays NaN. Included, never built
- * alone. */
+/* Rounding to bf16, the upper half of a float: to nearest, ties to even; NaN stays NaN. This file is
+ * included; it is not a program. */
 
 #ifndef ROUND_BF16 /* more than one file includes this one */
 
@@ -22,7 +22,7 @@ static inline struct wide wide_round_bf16(struct wide value)
     return WIDE(as_float16(rounded));
 }
 
-/* PoCL's vstore16() of short integers goes lane by lane. */
+/* PoCL's vstore16() of short integers is lane by lane. */
 typedef ushort16 ushort16_anywhere __attribute__((aligned(2)));
 
 #define store_bf16_16(value, to) wide_store_bf16(WIDE(value), to)

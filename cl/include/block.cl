@@ -1,13 +1,14 @@
-/* Register blocks: the sums of ROWS rows and some vectors of outputs, which stay in registers. Included, never built alone.
+/* Register blocks: the sums of ROWS rows and some vectors of outputs in registers. This file is included;
+ * it is not a program.
  *
- * All loops over a block are unrolled: what is indexed by a variable would lie in memory. */
+ * All loops over a block are unrolled: arrays with variable indices would be kept in memory. */
 #include "include/fetch.cl"
 
-/* Vectors of a panel that a block takes. A row or two take the whole panel: more chains of sums than two vectors have hide
- * how long an addition takes. */
+/* Vectors of a panel in a block. One or two rows use the whole panel, because more chains of sums than two
+ * vectors have hide the latency of additions. */
 #define BLOCK_VECTORS(ROWS) ((ROWS) <= 2 ? PANEL / VECTOR_LANES : 2)
 
-/* Runs the body for each block of columns of a panel: it begins at c and has COUNT vectors. */
+/* Runs the body for each block of columns of a panel: the block starts at c and has COUNT vectors. */
 #define FOR_COLUMNS(COUNT) for (int c = 0; c < PANEL; c += COUNT * VECTOR_LANES)
 
 /* Runs the statement for each row r and vector v. */
@@ -20,7 +21,7 @@
         }                                                                                                              \
     }
 
-/* DO(ROWS) for each number of rows that a block can have. */
+/* DO(ROWS) for each possible number of rows of a block. */
 #if BLOCK_ROWS == 6
 #define FOR_BLOCK_SIZES(DO) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6)
 #else
@@ -38,7 +39,8 @@
 
 #define COLUMN (c + v * VECTOR_LANES)
 
-/* MULTIPLY(sum, value, weight) of every one of the sums (ROWS, COUNT): `weight` is an expression of v, and `value` one of r. */
+/* MULTIPLY(sum, value, weight) for each of the sums (ROWS, COUNT): `weight` is an expression of v, and
+ * `value` one of r. */
 #define ADD_INPUT(ROWS, COUNT, sums, MULTIPLY, weight_type, weight, value_type, value)                                 \
     {                                                                                                                  \
         weight_type vectors_[COUNT];                                                                                   \

@@ -1,13 +1,13 @@
-/* An element of the keys and values that a decoder keeps from step to step: a float, or with HALF_CACHE a half, of which
- * twice as many come through memory in the same time. What is too large for one, more than 65504, becomes infinite. Included,
- * never built alone. */
+/* An element of the decoder's cache of keys and values: a float, or with HALF_CACHE a half, which doubles
+ * the elements read per second. Numbers above 65504, the largest half, become infinite. This file is
+ * included; it is not a program. */
 #ifdef HALF_CACHE
 typedef half cache_element;
 
 #define LOAD_CACHED(p, i)         vload_half(i, p)
 #define STORE_CACHED(value, p, i) vstore_half(value, i, p)
 
-/* Sixteen, of which `left` are there at least, zeros beyond them. */
+/* Sixteen elements, of which at least `left` exist, zeros beyond them. */
 #define load_cached16(p, left) (wide_load_cached(p, left).v)
 static inline __attribute__((always_inline)) struct wide wide_load_cached(const __global cache_element *p, int left)
 {
@@ -23,8 +23,8 @@ static inline __attribute__((always_inline)) struct wide wide_load_cached(const 
 
 #define store_cached16(value, p)  store_half16(value, p)
 
-/* Eight as they are in memory, of which `left` >= 1 are there, zeros beyond them. With IS_ALIGNED every eight begin on 16
- * bytes and are there: one access. */
+/* Eight elements as stored, of which `left` >= 1 exist, zeros beyond them. With IS_ALIGNED all eight exist
+ * and start on 16 bytes: one access. */
 typedef uint4 cached_octet;
 static inline cached_octet read_octet(const __global cache_element *p, int left)
 {
@@ -42,7 +42,7 @@ static inline cached_octet read_octet(const __global cache_element *p, int left)
 
 static inline float2 pair_floats(uint pair)
 {
-#ifdef MATRIX_NV80 /* certain to stay in registers */
+#ifdef MATRIX_NV80 /* guaranteed to stay in registers */
     float low, high;
     __asm__("cvt.f32.f16 %0, %1;" : "=f"(low) : "h"((ushort)pair));
     __asm__("cvt.f32.f16 %0, %1;" : "=f"(high) : "h"((ushort)(pair >> 16)));

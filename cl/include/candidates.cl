@@ -1,6 +1,7 @@
-/* Candidates, their sorted lists, and the ranges of columns that they come from: included, never built alone. */
+/* Candidates, their sorted lists, and the ranges of columns that they are taken from. This file is
+ * included; it is not a program. */
 
-/* Puts a value larger than the last one of a sorted list into its place, after those that equal it. */
+/* Inserts a value larger than the last one into a sorted list, after equal values. */
 static void insert(__global float *values, __global int *ids, int k, float value, int id)
 {
     int at = k - 1;
@@ -25,7 +26,7 @@ struct range {
     int first, count;
 };
 
-/* From column ends[0] up to ends[1], cut to the columns that the row has. */
+/* From column ends[0] up to ends[1], limited to the columns of the row. */
 static inline struct range range_of(const __global int *ends, int columns)
 {
     struct range range;
@@ -34,11 +35,11 @@ static inline struct range range_of(const __global int *ends, int columns)
     return range;
 }
 
-/* A value and its column as one number that orders as candidates do: larger values first, equal ones (0 and -0 too) by
- * ascending id. 0 is no candidate, and what -inf and NaN give. */
+/* A value and its column as one number with the order of candidates: larger values first, equal ones (0
+ * and -0 as well) by ascending id. 0 is no candidate, and the result for -inf and NaN. */
 static inline ulong key_of(float value, int id)
 {
-    uint bits = value == 0.0f ? 0 : as_uint(value); /* not value + 0.0f, which Mesa takes for value */
+    uint bits = value == 0.0f ? 0 : as_uint(value); /* not value + 0.0f, which Mesa simplifies to value */
     uint ordered = bits >> 31 ? ~bits : bits | 0x80000000u;
     return value > -INFINITY ? (ulong)ordered << 32 | (uint)~id : 0;
 }
@@ -54,5 +55,5 @@ static inline float value_of(ulong key)
     return key ? as_float(ordered >> 31 ? ordered & 0x7fffffffu : ~ordered) : -INFINITY;
 }
 
-/* The largest of one key a work-item, to all of them. */
+/* The largest of one key per work-item, for all of them. */
 DEFINE_GROUP_REDUCTION(group_max_key, ulong, max)

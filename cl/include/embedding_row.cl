@@ -1,9 +1,10 @@
-/* A row of an embedding that lies as clf__weight_layout() says. Included, never built alone.
+/* A row of an embedding stored as clf__weight_layout() describes. This file is included; it is not a
+ * program.
  *
  * Needs PRECISION, a value of enum clf_precision. */
 
-/* TOGETHER: the layout's group, neighbouring inputs of an output. GROUPS_MULTIPLE: of their number in a panel. TAIL: elements
- * after a panel's. */
+/* TOGETHER: the layout's group, neighbouring inputs of an output. GROUPS_MULTIPLE: the multiple of their
+ * number in a panel. TAIL: elements after the elements of a panel. */
 #define TAIL 0
 #if PRECISION != 0 && defined(HAS_MATRIX)
 #define TOGETHER        (PRECISION == 3 ? 16 : 8)
@@ -35,7 +36,7 @@ typedef char embedding_element;
 #define TOGETHER 4
 #endif
 #undef TAIL
-#define TAIL    256 /* 32 scales, and what only products read */
+#define TAIL    256 /* 32 scales, and data only for GEMMs */
 #define LOAD(p) ((float)*(p))
 #else
 #error "no such PRECISION"
@@ -48,13 +49,13 @@ static const __global embedding_element *embedding_row(const __global embedding_
     return e + (size_t)(v / panel) * ((size_t)groups * panel * TOGETHER + TAIL) + v % panel * TOGETHER;
 }
 
-/* Column k of the row of which this is column 0. */
+/* Column k of the row whose column 0 is given. */
 static float element_of_row(const __global embedding_element *row, int panel, int k)
 {
     return LOAD(row + (size_t)(k / TOGETHER) * panel * TOGETHER + k % TOGETHER);
 }
 
-/* What the elements of row v are to be multiplied by. */
+/* The scale of the elements of row v. */
 static float scale_of_embedding(const __global embedding_element *e, int panel, int v, int columns, float scale)
 {
 #if PRECISION == 3
@@ -65,7 +66,7 @@ static float scale_of_embedding(const __global embedding_element *e, int panel, 
 #endif
 }
 
-/* The row that position n adds, or null. */
+/* The row to add for position n, or null. */
 static const __global float *added_row(const __global float *table, int table_offset, int table_stride, int table_rows,
                                        const __global int *positions, int n)
 {
@@ -73,8 +74,8 @@ static const __global float *added_row(const __global float *table, int table_of
     return position >= 0 && position < table_rows ? table + table_offset + (size_t)position * table_stride : 0;
 }
 
-/* out (D) = scale * E[id] + added, which may be null. Of the CPU form: a row of a panel is spread over cache lines, which the
- * hardware fetches ahead, since they lie evenly; whole rows (panel 1) go by vectors. */
+/* out (D) = scale * E[id] + added, which may be null. For the CPU variant: a row of a panel is spread over
+ * cache lines at equal distances, which the hardware prefetches; whole rows (panel 1) are read by vectors. */
 static inline void embed_row(__global float *out, int columns, const __global embedding_element *e, int panel, int outputs,
                              int id, float scale, const __global float *added)
 {

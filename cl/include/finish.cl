@@ -1,11 +1,12 @@
-/* What becomes of products before they are stored: y = activation(scale * product + bias) + residual. Included, never
- * built alone.
+/* The epilogue of a GEMM before its results are stored: y = activation(scale * product + bias) + residual.
+ * This file is included; it is not a program.
  *
- * Needs ACTIVATION, a value of enum clf__activation. y may be rounded for the next product (result.cl). */
+ * Needs ACTIVATION, a value of enum clf__activation. y may be rounded for the next GEMM (result.cl). */
 #include "include/fetch.cl"
 #include "include/result.cl"
 
-/* One vector of the result: count <= 16 columns of a row. Where it does not activate, the activation is the identity. */
+/* One vector of the result: count <= 16 columns of a row. Without `activates` the activation is the
+ * identity. */
 static inline void finish16(const float16 *product, __global result_element *y, const __global float *bias,
                             const __global float *residual, float scale, int count, int activates)
 {
@@ -23,8 +24,8 @@ static inline void finish16(const float16 *product, __global result_element *y, 
     store_result16(value, y, count);
 }
 
-/* Fetches what finish_tile() will touch, while the products are computed: short pieces of rows that lie apart, where the
- * hardware expects none. */
+/* Prefetches the memory that finish_tile() will access, during the multiplications: short strided parts of
+ * rows, which the hardware does not prefetch. */
 static inline void fetch_tile(int rows, const __global result_element *y, size_t y_stride, const __global float *residual,
                               size_t residual_stride, int columns)
 {
@@ -39,7 +40,7 @@ static inline void fetch_tile(int rows, const __global result_element *y, size_t
     }
 }
 
-/* The same where all 32 columns are inside: nothing to ask at each vector. */
+/* The same if all 32 columns are inside, without checks for each vector. */
 static inline void finish_whole_tile(const float16 *tile, int rows, __global result_element *y, size_t y_stride,
                                      const __global float *bias, const __global float *residual,
                                      size_t residual_stride, float scale, int activates)

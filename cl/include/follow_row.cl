@@ -1,13 +1,14 @@
-/* A row of the table of the decoder's memory (see lib/ops/cache.h). Included, never built alone. */
+/* A row of the table of the decoder's cache (see lib/ops/cache.h). This file is included; it is not a
+ * program. */
 
-/* 1 where 0 <= value < bound. */
+/* 1 if 0 <= value < bound. */
 static inline int inside(int value, int bound)
 {
     return value >= 0 && value < bound;
 }
 
-/* next[cache_row][t] = history[parent][t] for t < position, and cache_row at t = position. One that lies outside the table is
- * skipped. Of the CPU form. */
+/* next[cache_row][t] = history[parent][t] for t < position, and cache_row at t = position. Rows and
+ * positions outside the table are skipped. For the CPU variant. */
 static inline void follow_row(__global int *next, int next_stride, const __global int *history, int history_stride,
                               int cache_rows_total, int positions_total, int cache_row, int parent, int position)
 {

@@ -1,8 +1,8 @@
-/* A barrier over all groups of a launch, which must all be resident. Needs PTX (MATRIX_NV80) or
- * OpenCL C 3.0 with acquire and release across the device (HAS_DEVICE_ATOMICS).
+/* A barrier over all groups of a launch, which must all be resident. Needs PTX (MATRIX_NV80) or OpenCL C
+ * 3.0 with acquire and release across the device (HAS_DEVICE_ATOMICS).
  *
- * Groups count their arrivals in one counter, which only grows. Looks at it are bounded: a group that looked too often sets
- * a flag and leaves, and so do all others when they see the flag. */
+ * Groups count their arrivals in one counter, which only grows. The number of reads in a wait is limited:
+ * a group that exceeds it sets a flag and leaves, and so do all others when they see the flag. */
 #if defined(MATRIX_NV80)
 static inline void add_release(__global uint *to, uint n)
 {
@@ -94,10 +94,10 @@ static inline int wait_for_groups(const struct grid_barrier *at, uint target, in
     return *at->is_over;
 }
 
-/* Called by each of `count` groups that contribute to one result, each after it wrote its contribution. Returns whether this
- * group is the last one, which then sees all contributions. The counter is 0 before the first call and after the last one.
- * With a count of 0 nothing is counted and no group is the last one: all groups meet the barriers here, for PoCL 3.1 fails
- * where a condition surrounds them. */
+/* Called by each of `count` groups that contribute to one result, each after it wrote its contribution.
+ * Returns whether this group is the last one, which then sees all contributions. The counter is 0 before
+ * the first call and after the last one. With a count of 0 nothing is counted and no group is the last
+ * one: all groups reach the barriers here, because PoCL 3.1 fails if a condition surrounds them. */
 static inline int is_last_group(__global uint *counter, uint count, __local int *answer)
 {
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);

@@ -1,7 +1,8 @@
-/* How groups of a product share its rows. Included, never built alone. */
+/* How the work-groups of a GEMM share its rows. This file is included; it is not a program. */
 
-/* Where the rows of a group begin that shares all rows with others: it takes as many blocks as they do, or one fewer. A last
- * group of a few rows would let PoCL's threads end far apart: the later a group, the more of them a thread takes at once. */
+/* The first row of a group if the groups share the rows: groups have equal numbers of blocks, or differ by
+ * one. A short last group would make PoCL's threads finish at different times, because a thread takes more
+ * groups at once the later they come. */
 static inline int first_row(int rows, int group, int groups)
 {
     long blocks = (rows + BLOCK_ROWS - 1) / BLOCK_ROWS;

@@ -1,7 +1,8 @@
-/* Sums of the rows of dy (N, D) that share an id: included, never built alone. Distinct id u has the rows order[first[u]] ..
- * order[first[u + 1] - 1], added in this order; a number that is no row of dy is left out. */
+/* Sums of the rows of dy (N, D) with the same id. This file is included; it is not a program. Distinct id
+ * u has the rows order[first[u]] .. order[first[u + 1] - 1], added in this order; numbers outside the rows
+ * of dy are skipped. */
 
-/* Columns 0 .. 15 of the rows order[i], begin <= i < end; `left` >= 1 of these columns are there. */
+/* Columns 0 .. 15 of the rows order[i], begin <= i < end; `left` >= 1 of these columns exist. */
 #define id_sum16(dy, stride, rows, order, begin, end, left)                                                            \
     (wide_id_sum(dy, stride, rows, order, begin, end, left).v)
 static struct wide wide_id_sum(const __global float *dy, int stride, int rows, const __global int *order,
@@ -18,7 +19,7 @@ static struct wide wide_id_sum(const __global float *dy, int stride, int rows, c
     return WIDE(sum);
 }
 
-/* The same of four columns. */
+/* The same for four columns. */
 static float4 id_sum4(const __global float *dy, int stride, int rows, const __global int *order, int begin, int end,
                       int left)
 {

@@ -1,15 +1,15 @@
-/* What a level of instructions of the CPU forms does otherwise than another: part of the prelude, never built alone. The
- * levels are the rows of lib/tuning/levels.c, from which the host sets
+/* The differences between the instruction set levels of the CPU variants: part of the prelude; not a
+ * program. The levels are the rows of lib/tuning/levels.c, from which the host sets
  *     VECTOR_LANES  floats in a register, 8 or 16
- *     BLOCK_ROWS    rows of x whose sums with two registers of outputs lie in registers, at most 8
- *     INT8_BYTES    how products in int8 are made: CLF__INT8_DOT, CLF__INT8_PAIR or CLF__INT8_FLOAT
- *     HAS_DOT_INT8, HAS_DOT_BF16  where the level has an instruction for such dot products
- *     HAS_TILES  where it has those for products of tiles (tiles.cl)
- */
+ *     BLOCK_ROWS    rows of x whose sums with two registers of outputs fit in registers, at most 8
+ *     INT8_BYTES    how int8 products are computed: CLF__INT8_DOT, CLF__INT8_PAIR or CLF__INT8_FLOAT
+ *     HAS_DOT_INT8, HAS_DOT_BF16  the level has an instruction for such dot products
+ *     HAS_TILES  the level has instructions for products of tiles (tiles.cl) */
 #include "tuning/levels.h"
 
-/* Eight halves as floats, and back. PoCL converts them one by one where it does not know of an instruction for all. */
-#if defined(__x86_64__) && defined(__F16C__) && !defined(WITHOUT_F16C) /* the tests' way to both variants */
+/* Eight halves as floats, and the reverse. PoCL converts them one by one unless it knows an instruction
+ * for all. */
+#if defined(__x86_64__) && defined(__F16C__) && !defined(WITHOUT_F16C) /* lets tests run both variants */
 #define HAS_F16C
 #endif
 #if (defined(__aarch64__) || defined(__x86_64__)) && !defined(HAS_F16C) && !defined(__SPIR__)
@@ -25,7 +25,8 @@ static inline float8 load_half8(const __global half *p)
     return (float8)(low, high);
 #else
     uint8 bits = __builtin_convertvector(halves, uint8), magnitude = (bits & 0x7fffu) << 13;
-    /* Exponents count from 15 and not from 127, but infinities and NaN have the largest one. */
+    /* Exponents are biased by 15 instead of 127, except for infinities and NaN, which have the largest
+     * exponent. */
     uint8 number = as_uint8(as_float8(magnitude) * 0x1p112f);
     uint8 value = magnitude >= 0x7c00u << 13 ? magnitude | 0x7f800000u : number;
     return as_float8(value | (bits & 0x8000u) << 16);
@@ -46,10 +47,10 @@ static inline void store_half8(float8 value, __global half *p)
 #define store_half8(value, p) vstore_half8(value, 0, p)
 #endif
 
-/* Vectors of 16 lanes: one register of AVX-512 and two of AVX2. Where such a vector is two, compilers for x86 warn of each
- * function that takes or returns it by value, since how it travels depends on the instructions. So functions of ours take
- * and return it in a struct, behind macros that hide it, and built-in functions get it by its halves. All are inlined:
- * this changes neither bits nor speed. */
+/* Vectors of 16 lanes: one register of AVX-512 or two of AVX2. Compilers for x86 warn of each function
+ * that passes a vector of two registers by value, because the calling convention depends on the
+ * instruction set. So functions here pass it in a struct, hidden by macros, and built-in functions take it
+ * in halves. All are inlined: this changes neither bits nor speed. */
 struct wide {
     float16 v;
 };
@@ -113,7 +114,7 @@ static inline struct wide wide_fabs(struct wide a)
 #define fabs16   fabs
 #endif
 
-/* vstore_half16(), by its halves. */
+/* vstore_half16(), in halves. */
 #define store_half16(value, p) wide_store_half16(WIDE(value), p)
 static inline void wide_store_half16(struct wide value, __global half *p)
 {
@@ -121,8 +122,8 @@ static inline void wide_store_half16(struct wide value, __global half *p)
     store_half8(value.v.hi, p + 8);
 }
 
-/* Whole vectors anywhere in memory. PoCL's vstore8 and vstore16 are stores of 16 bytes each, for which a load of the whole
- * then waits. */
+/* Whole vectors at any address. PoCL's vstore8 and vstore16 are stores of 16 bytes each, for which a later
+ * load of the whole vector waits. */
 #if defined(__x86_64__) && defined(__clang__)
 #define DEFINE_LOOSE(T)                                                                                                \
     typedef T##8 loose_##T##8 __attribute__((aligned(4)));                                                             \
@@ -139,7 +140,7 @@ static inline void wide_store_half16(struct wide value, __global half *p)
 DEFINE_LOOSE(float)
 DEFINE_LOOSE(int)
 DEFINE_LOOSE(uint)
-#ifdef __opencl_c_generic_address_space /* pointers are of this one, where nothing else is said */
+#ifdef __opencl_c_generic_address_space /* default address space of pointers */
 DEFINE_PLACES(float, __generic)
 DEFINE_PLACES(int, __generic)
 DEFINE_PLACES(uint, __generic)
@@ -156,7 +157,7 @@ DEFINE_PLACES(uint, __private)
 #endif
 
 /* One register of the level: the vectors of register blocks. */
-#ifndef VECTOR_LANES /* the probe kernel comes before the level is known; GPU forms have none */
+#ifndef VECTOR_LANES /* the probe kernel runs before the level is known; GPU variants have none */
 #define VECTOR_LANES 8
 #define BLOCK_ROWS   6
 #define INT8_BYTES   CLF__INT8_FLOAT
@@ -191,8 +192,8 @@ typedef uint8 uintv;
 #define as_uintv         as_uint8
 #endif
 
-/* A register of floats anywhere in global memory. PoCL's vload8 is loads of two floats, which its compiler joins again in most
- * kernels but not in all. The same of integers, where it joins them in none. */
+/* A register of floats at any address in global memory. PoCL's vload8 consists of loads of two floats,
+ * which its compiler joins in most kernels but not in all; for integers it joins them in none. */
 #ifdef __clang__
 typedef floatv loose_floatv __attribute__((aligned(4)));
 #define load_floatv(p) (*(const __global loose_floatv *)(p))
@@ -206,8 +207,9 @@ typedef intv loose_intv __attribute__((aligned(4)));
 #define load_intv(p) vloadv(0, p)
 #endif
 
-/* Hints to the compiler. LOAD_AGAIN: what was loaded before is loaded again after it, for sums need the registers.
- * HOLD_POINTER: the pointer gets a register of its own, and is not computed anew from others in a loop. */
+/* Hints to the compiler. LOAD_AGAIN: loads before it are repeated after it, because the sums need the
+ * registers. HOLD_POINTER: the pointer is kept in a register instead of being recomputed from others in a
+ * loop. */
 #if (defined(__x86_64__) || defined(__aarch64__)) && !defined(__SPIR__)
 #define LOAD_AGAIN      __asm__ volatile("" ::: "memory")
 #define HOLD_POINTER(p) __asm__("" : "+r"(p))
@@ -216,10 +218,10 @@ typedef intv loose_intv __attribute__((aligned(4)));
 #define HOLD_POINTER(p)
 #endif
 
-/* Dot products that PoCL's compiler does not know, but its assembler. In each lane, acc of 32 bits: */
+/* Dot products that PoCL's compiler does not know, but its assembler does. In each lane, acc of 32 bits: */
 #if INT8_BYTES == CLF__INT8_DOT && defined(__aarch64__)
 /* acc += x[0 .. 3] . w[0 .. 3] of signed bytes, of which w is never -128, half a vector at a time. */
-#ifdef HAS_DOT_INT8 /* the name of an architecture makes LLVM 15 take sdot only where an extension follows it */
+#ifdef HAS_DOT_INT8 /* LLVM 15 accepts sdot only if an extension follows the name of the architecture */
 #define ADD_DOTS(acc, x, w)                                                                                            \
     __asm__(".arch armv8.4-a+crc\n\tsdot %0.4s, %1.16b, %2.16b" : "+w"(acc) : "w"(x), "w"(w));
 #define DOT_INT8(acc, x, w)                                                                                            \
@@ -229,7 +231,8 @@ typedef intv loose_intv __attribute__((aligned(4)));
         ADD_DOTS(high_, (x).hi, (w).hi)                                                                                \
         acc = (intv)(low_, high_);                                                                                     \
     }
-#else /* sums of two products still fit into 16 bits; in this order, for there are three registers beside the sums */
+#else /* sums of two products fit in 16 bits; in this order, because only three registers are left besides
+       * the sums */
 #define MULTIPLY_HALF(to, half, x, w) __asm__ volatile("smull" half : "=w"(to) : "w"(x), "w"(w))
 #define ADD_HALVES(acc, a, b)                                                                                          \
     __asm__ volatile("addp %1.8h, %1.8h, %2.8h\n\tsadalp %0.4s, %1.8h" : "+w"(acc), "+w"(a) : "w"(b))

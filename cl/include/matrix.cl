@@ -21,7 +21,7 @@
  *                                    local word of row LANE; K is in the order of SUMS_ARE_OPERANDS
  *     ROUND_PAIR(low, high)          optional: two floats rounded to the 16 bits of PRECISION, the first in the low half
  *     multiply_slice(sums, a, b)     sums += A Bᵀ over a slice
- *     SLICE_STEPS                    optional: instructions a slice takes one after the other, in products alone, with
+ *     SLICE_STEPS                    optional: consecutive instructions for a slice, only in GEMM, with
  *                                    A_STEP_WORDS and B_STEP_WORDS(tiles), the words of a lane's fragments of a step,
  *                                    load_a_step(), load_b_step() and multiply_step(), of tiles in local memory, and
  *                                    fetch_a(), fetch_b() and multiply_fetched(), of slices in global memory; before it,

@@ -1,5 +1,5 @@
-/* The matrix instructions of matrix_nv80.cl in plain OpenCL C, so that the kernels for them run on any device: slow, for tests.
- * A lane loads whole rows of A and B, those of its own sums. */
+/* The matrix instructions of matrix_nv80.cl in plain OpenCL C, so that their kernels run on any device:
+ * slow, for tests. A lane loads the whole rows of A and B of its sums. */
 #define MATRIX_LANES   32
 #define MATRIX_ROWS    16
 #define MATRIX_COLUMNS 8
@@ -16,11 +16,12 @@
 #define SUM_COLUMN(lane, i) ((lane) % 4 * 2 + (i) % 2)
 #define SUMS_ARE_PAIRED
 #if PRECISION == 1
-#define READS_ROWS /* in bf16 values are transposed as they are copied, so that tests run both */
+#define READS_ROWS /* in bf16 values are transposed when they are copied, so that tests run both */
 #endif
-#define UNROLL_SLICES _Pragma("unroll 1") /* else PoCL's compiler takes long, and crashes in large kernels */
+#define UNROLL_SLICES _Pragma("unroll 1") /* otherwise PoCL's compiler is slow, and crashes in large
+                                           * kernels */
 
-/* The products of a word's elements, added up as a tree. */
+/* The products of a word's elements, summed as a tree. */
 #if PRECISION == 3
 static inline int multiply_word(uint4 a, uint4 b)
 {
@@ -35,7 +36,7 @@ static inline float8 widen_word(uint4 word)
 {
     uint8 bits = convert_uint8(as_ushort8(word));
 #if PRECISION == 1
-    uint8 magnitude = (bits & 0x7fffu) << 13; /* exponents count from 15 and not from 127 */
+    uint8 magnitude = (bits & 0x7fffu) << 13; /* exponents are biased by 15 instead of 127 */
     uint8 number = as_uint8(as_float8(magnitude) * 0x1p112f);
     uint8 value = select(number, magnitude | 0x7f800000u, magnitude >= 0x7c00u << 13);
     return as_float8(value | (bits & 0x8000u) << 16);

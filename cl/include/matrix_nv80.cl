@@ -42,8 +42,8 @@ static inline void multiply_slice(matrix_sum *sums, const uint4 *a, const uint4 
     MMA(sums, a[0].z, a[1].z, a[0].w, a[1].w, b[0].z, b[0].w);
 }
 
-/* Steps: a step is one instruction, whose fragments ldmatrix loads as they are, so that K has its own order. Words of B hold those of
- * two tiles. */
+/* A step is one instruction; ldmatrix loads its fragments unchanged, so that K has an order specific to
+ * this level. Words of B hold the words of two tiles. */
 #define SLICE_STEPS         2
 #define A_STEP_WORDS        1
 #define B_STEP_WORDS(tiles) ((tiles) / 2)
@@ -78,7 +78,8 @@ static inline void multiply_step(matrix_sum *sums, const uint4 *a, const uint4 *
     MMA(sums, a[0].x, a[0].y, a[0].z, a[0].w, own.x, own.y);
 }
 
-/* Slices in global memory. A lane requests whole words of x, which go through local memory to the lanes that multiply them. */
+/* Slices in global memory. A lane requests whole words of x, which pass through local memory to the lanes
+ * that multiply them. */
 #define A_EXCHANGE_WORDS (MATRIX_ROWS * SLICE_WORDS)
 
 static inline void fetch_a(uint4 *a, const __global uint4 *x, int pitch, int rows)

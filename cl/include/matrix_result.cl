@@ -85,8 +85,9 @@ static inline void activate_sums(float (*values)[MATRIX_SUMS], int kind)
     }
 }
 
-/* Where y (or, with its stride, the residual) has an element. Y_IN_PANELS: as the fp32 weights of product.cl, whose inputs are the
- * rows here and whose outputs the columns; the stride is that of panels. */
+/* The offset of an element of y (or, with its stride, of the residual). Y_IN_PANELS: y is stored like the
+ * fp32 weights of product.cl, with the rows here as inputs and the columns as outputs; the stride is that
+ * between panels. */
 #ifdef Y_IN_PANELS
 #define PLACE_OF(stride) ((size_t)(column / PANEL) * (stride) + (size_t)row * PANEL + column % PANEL)
 #else

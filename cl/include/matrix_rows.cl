@@ -1,9 +1,10 @@
-/* Tiles of products of few rows by matrix instructions: MATRIX_ROWS rows by MATRIX_COLUMNS outputs. Neighbouring warps of a group
- * share a tile, and each multiplies one chunk of K at a time. Fragments are read directly from global memory; a warp requests the
- * words of W of FETCHED_SLICES slices at once. The order of the sums is that of gemm_matrix.cl. Include after matrix_result.cl. */
+/* Tiles of a GEMM with few rows, by matrix instructions: MATRIX_ROWS rows by MATRIX_COLUMNS outputs.
+ * Neighbouring warps of a group share a tile, and each multiplies one chunk of K at a time. Fragments are
+ * read directly from global memory; a warp requests the words of W of FETCHED_SLICES slices at once. The
+ * order of the sums is the same as in gemm_matrix.cl. Include after matrix_result.cl. */
 
 #ifndef FETCHED_SLICES
-#define FETCHED_SLICES (CHUNK_SLICES / B_WORDS) /* as many as registers have room for */
+#define FETCHED_SLICES (CHUNK_SLICES / B_WORDS) /* as many as fit in registers */
 #endif
 #define BATCH_SLICES   (FETCHED_SLICES < 2 ? FETCHED_SLICES : 2)
 #define BATCHES        (FETCHED_SLICES / BATCH_SLICES)
@@ -20,8 +21,8 @@ static inline __attribute__((always_inline)) void fetch_batch(uint4 (*a)[A_WORDS
     }
 }
 
-/* sums = the products of slices first .. first + CHUNK_SLICES - 1, as far as there are such. w: output 0 of the tile. Fragments of x
- * are requested BATCHES_HELD - 1 batches ahead. */
+/* sums = the products of slices first .. first + CHUNK_SLICES - 1, if they exist. w: output 0 of the tile.
+ * Fragments of x are requested BATCHES_HELD - 1 batches ahead. */
 static inline __attribute__((always_inline)) void multiply_chunk(matrix_sum *sums, const struct matrix_result *result, int row,
                                                                  const __global uint4 *w, int first, __local uint4 *exchange)
 {
@@ -62,8 +63,8 @@ static inline const __global uint4 *tile_of(const __global uint4 *w, int column,
     return w + column / PANEL * panel_words(slices) + column % PANEL;
 }
 
-/* A warp's place among those that share a tile, and local memory of all of them: WARP_PARTS values each, for exchange_a() and then
- * for the sums of a chunk. */
+/* The index of a warp among the warps that share a tile, and the local memory of all of them: WARP_PARTS
+ * values each, for exchange_a() and then for the sums of a chunk. */
 #define WARP_PARTS (CLF__WARP_BYTES / 4)
 #if A_EXCHANGE_WORDS * BATCH_SLICES * 16 > CLF__WARP_BYTES
 #error "CLF__WARP_BYTES is too small"
@@ -73,8 +74,8 @@ struct tile_warps {
     __local matrix_sum *parts;
 };
 
-/* totals = the sums of the tile, in the first of its warps. w: output 0 of the tile; null: this warp has no tile. All
- * work-items of a group come here, with tiles of as many inputs. */
+/* totals = the sums of the tile, in the first of its warps. w: output 0 of the tile; null: this warp has
+ * no tile. All work-items of a group must call this, with tiles of the same number of inputs. */
 static inline __attribute__((always_inline)) void multiply_tile(matrix_sum *totals, const struct matrix_result *result, int row,
                                                                 const __global uint4 *w, const struct tile_warps *at)
 {

@@ -1,24 +1,26 @@
-/* Activations in 8 bits: x ≈ s q, q = round(x / s), s = (hi - lo) / 254 with hi the row's largest number or 0 and lo its
- * smallest or 0, so that all eight bits serve rows of one sign too. u = q + zero, zero = round(-lo / s), is in 0 .. 255.
- * Included, never built alone.
+/* Activations in 8 bits: x ≈ s q, q = round(x / s), s = (hi - lo) / 254 with hi the row's largest number
+ * or 0 and lo its smallest or 0, so that rows of one sign use all eight bits as well. u = q + zero, zero =
+ * round(-lo / s), is in 0 .. 255. This file is included; it is not a program.
  *
- * Every kernel quantises by these functions, so that a row's q are the same wherever it is done. What lies in memory is
- * the form's: on the GPU form u - 128 as a char, on the CPU form what its product reads. */
+ * Every kernel quantizes by these functions, so that q of a row does not depend on the kernel. The stored
+ * operand depends on the kernel variant: u - 128 as a char on the GPU, the format that the GEMM reads on
+ * the CPU. */
 #include "gemm/layout.h"
 
-#if INT8_BYTES == CLF__INT8_DOT && defined(__aarch64__) /* its dot products take two signed numbers: u - 128 */
+#if INT8_BYTES == CLF__INT8_DOT && defined(__aarch64__) /* its dot products need two signed numbers: u -
+                                                         * 128 */
 typedef char cpu_operand;
 typedef char16 cpu_operand16;
 #define CPU_OPERAND_ZERO(zero) ((zero) - 128)
 #define CPU_OPERAND_PLACE(k)   (k)
 #define CONVERT_OPERAND16(u)   convert_char16(u)
-#elif INT8_BYTES == CLF__INT8_DOT /* vpdpbusd takes unsigned times signed: u */
+#elif INT8_BYTES == CLF__INT8_DOT /* vpdpbusd needs unsigned times signed: u */
 typedef uchar cpu_operand;
 typedef uchar16 cpu_operand16;
 #define CPU_OPERAND_ZERO(zero) (zero)
 #define CPU_OPERAND_PLACE(k)   (k)
 #define CONVERT_OPERAND16(u)   convert_uchar16(u)
-#elif INT8_BYTES == CLF__INT8_PAIR /* vpmaddwd takes signed numbers of 16 bits: q, where w comes in that order */
+#elif INT8_BYTES == CLF__INT8_PAIR /* vpmaddwd needs signed numbers of 16 bits: q, in the order of w */
 typedef short cpu_operand;
 typedef short16 cpu_operand16;
 #define CPU_OPERAND_ZERO(zero) 0
@@ -32,8 +34,8 @@ typedef float16 cpu_operand16;
 #define CONVERT_OPERAND16(q)   convert_float16(q)
 #endif
 
-/* s and 1 / s from lo and hi; broken is NaN where the row holds an infinity or NaN, and then s is. A row whose numbers are
- * too small to divide by (s below 1e-32) is taken for zeros. */
+/* s and 1 / s from lo and hi; broken is NaN if the row contains an infinity or NaN, and then s is NaN. A
+ * row too small for a division (s below 1e-32) counts as zeros. */
 static inline float scale_of_range(float lo, float hi, float broken, float *inverse)
 {
     float s = hi / 254.0f - lo / 254.0f;
@@ -50,9 +52,9 @@ static inline int quantize(float x, float inverse)
 
 #define quantize16(x, inverse) (as_int16(fma16(x, (float16)(inverse), (float16)(12582912.0f))) - 0x4b400000)
 
-/* ---- GPU form: neighbouring work-items share a row, by quads ---- */
+/* ---- GPU variant: neighbouring work-items share a row, by quads ---- */
 
-/* A row's scale, its inverse, and what is added to q to make an operand. */
+/* The scale of a row, its inverse, and the number that turns q into an operand. */
 struct row_scale {
     float scale, inverse;
     int zero;
@@ -75,8 +77,8 @@ static inline void widen_range(struct row_range *range, float4 v)
     range->broken = fma(v, (float4)(0.0f), range->broken);
 }
 
-/* The maximum over `items` neighbouring work-items, of which this is number `item`, in each of them. shared: a value for each
- * of them; all work-items of a group must call this function. */
+/* The maximum over `items` neighbouring work-items, of which this is number `item`, for each of them.
+ * shared: a value for each of them; all work-items of a group must call this function. */
 #define RANGE_PARTS 16
 static inline float2 max_of_items(__local float2 *shared, float2 value, int item, int items)
 {
@@ -96,10 +98,11 @@ static inline float2 max_of_items(__local float2 *shared, float2 value, int item
     return value;
 }
 
-/* The scale of the row whose numbers the work-items have seen; arguments as above. */
+/* The scale of a row from the ranges of its work-items; arguments as above. */
 static inline struct row_scale scale_of_items(const struct row_range *range, __local float2 *shared, int item, int items)
 {
-    /* An infinite maximum stands for a broken row. Of -low Intel's CPU runtime makes 0 in rows of both signs. */
+    /* An infinite maximum marks a broken row. In rows of both signs Intel's CPU runtime computes 0 for
+     * -low. */
     float high = isnan(sum4(range->broken)) ? INFINITY : max4(range->high);
     float2 ends = max_of_items(shared, (float2)(max4(0.0f - range->low), high), item, items);
     float lo = 0.0f - ends.x;
@@ -116,15 +119,15 @@ static inline void store_quantized_quad(float4 v, __global uchar *to, int left, 
     *(__global char4 *)to = convert_char4(select((int4)(0), q + by->zero, (int4)(0, 1, 2, 3) < left));
 }
 
-/* Stores what follows a row. end: the beginning of the next row. */
+/* Stores the tail of a row. end: the start of the next row. */
 static inline void store_row_scale(__global uchar *end, const struct row_scale *by)
 {
     *(__global float *)(end - 8) = by->scale;
     *(__global int *)(end - 4) = by->zero;
 }
 
-/* Quantises a row of `inputs` floats, whose operands are `pitch` bytes; other arguments as above. */
-#define QUADS_AT_ONCE 4 /* that a work-item requests */
+/* Quantizes a row of `inputs` floats, whose operands take `pitch` bytes; other arguments as above. */
+#define QUADS_AT_ONCE 4 /* loads of a work-item in flight */
 static inline void quantize_row_gpu(__local float2 *shared, __global uchar *to, int pitch, const __global float *from,
                                     int inputs, int item, int items)
 {
@@ -150,9 +153,9 @@ static inline void quantize_row_gpu(__local float2 *shared, __global uchar *to, 
     }
 }
 
-/* ---- CPU form ---- */
+/* ---- CPU variant ---- */
 
-/* s of a row and what scale_of_range() gives, and lo. */
+/* s of a row with the other results of scale_of_range(), and lo. */
 static inline float scale_of_row(const __global float *x, int inputs, float *inverse, float *lo)
 {
     float16 low = 0.0f, high = 0.0f, broken = 0.0f, low_2 = 0.0f, high_2 = 0.0f, broken_2 = 0.0f;
@@ -179,7 +182,7 @@ static inline float scale_of_row(const __global float *x, int inputs, float *inv
     return scale_of_range(*lo, max16(high), sum16(broken), inverse);
 }
 
-/* Bytes from row to row, which ends with s as a float and zero as an integer. */
+/* Bytes between rows; a row ends with s as a float and zero as an integer. */
 #define OPERAND_PITCH(inputs) CLF__PACKED_PITCH(inputs, sizeof(cpu_operand), CLF__INT8_ROW_TAIL)
 
 /* One row, with zeros beyond its K inputs. */

@@ -1,18 +1,20 @@
-/* Rows of x times one panel, finished and stored: what a group of a product with a weight does. Included, never built alone.
+/* Multiplies rows of x by one panel of weights and stores the finished results: the work of a group in a
+ * GEMM. This file is included; it is not a program.
  *
  * Needs PRECISION, one of clf_precision, and ACTIVATION. */
 #include "include/finish.cl"
 
-/* HOLD_PANEL(panel, w, first, inputs, rows): `panel` = so many inputs of the panel at w, from input `first` on, for that many
- * rows. MULTIPLY_ROWS(tile, x, pitch, first, count, ...): the tile of count <= BLOCK_ROWS rows by it, where row r of all inputs
- * begins r * pitch bytes after x; before it REACH_ROWS(panel, x, pitch, left, inputs) of all rows that are left. */
+/* HOLD_PANEL(panel, w, first, inputs, rows): `panel` = `inputs` inputs of the panel at w, from input
+ * `first` on, for `rows` rows. MULTIPLY_ROWS(tile, x, pitch, first, count, ...): tile of count <=
+ * BLOCK_ROWS rows times the panel; row r of all inputs starts r * pitch bytes after x. REACH_ROWS(panel,
+ * x, pitch, left, inputs) comes before it, for all remaining rows. */
 #if PRECISION == 3
 #include "include/product_int8.cl"
 
 typedef char weight_element;
 #define PANEL_ELEMENTS(inputs) panel_bytes(inputs)
 
-/* Its sums are of whole numbers, which a tile does not hold: no slices. */
+/* The sums are whole numbers, which a tile of floats cannot hold: no slices. */
 #define SLICE_OF(inputs, rows) (inputs)
 #define HOLD_PANEL(panel, w, first, inputs, rows)                                                                      \
     int room[ROOM_INTS];                                                                                               \
@@ -27,7 +29,8 @@ typedef char weight_element;
 #define PANEL_ELEMENTS(inputs) ((size_t)PANEL * panel_depth(inputs))
 
 #if PRECISION == 2 && defined(HAS_DOT_BF16)
-#define SLICE_OF(inputs, rows) (inputs) /* two bytes an input: a panel of 2048 is of 128 KiB, and tiles take it whole */
+#define SLICE_OF(inputs, rows) (inputs) /* two bytes per input: a panel of 2048 takes 128 KiB, and tiles
+                                         * use it whole */
 #else
 #define SLICE_OF(inputs, rows)                                                                                         \
     ((inputs) > CLF__WHOLE_INPUTS(VECTOR_LANES) && (rows) >= 4 * BLOCK_ROWS ? CLF__SLICE_INPUTS : (inputs))
@@ -42,7 +45,7 @@ typedef char weight_element;
           (first) > 0, turn)
 #endif
 
-/* Rows whose sums are kept from slice to slice: as many as a group has, at most. */
+/* Most rows whose sums are kept between slices: the most rows of a group. */
 #define SLICED_ROWS ((CLF__GROUP_ROWS + BLOCK_ROWS - 1) / BLOCK_ROWS * BLOCK_ROWS)
 
 /* y (rows, columns) and the residual, which may be null, from the panel's first column on. */
@@ -56,8 +59,8 @@ struct panel_result {
     int columns, activates;
 };
 
-/* Inputs first .. first + inputs - 1 of the panel at w, for some rows. sums: the tile of each row where they are sliced, or one
- * tile for all. */
+/* Multiplies by inputs first .. first + inputs - 1 of the panel at w, for some rows. sums: the tile of
+ * each row with slices, or one tile for all. */
 static inline void multiply_slice_of_panel(float16 *sums, const struct panel_result *result, const __global uchar *x,
                                            size_t pitch, int row, int end, const __global weight_element *w, int first,
                                            int inputs, int is_sliced, int is_last)
@@ -81,7 +84,8 @@ static inline void multiply_slice_of_panel(float16 *sums, const struct panel_res
     let_go_panel(&panel);
 }
 
-/* All `rows` rows of x, which lie `pitch` bytes apart, times the panel at w. The panel stays in the cache while they pass. */
+/* Multiplies all `rows` rows of x, `pitch` bytes apart, by the panel at w. The panel stays in the cache
+ * meanwhile. */
 static inline void multiply_panel(const struct panel_result *result, const __global uchar *x, size_t pitch, int rows,
                                   const __global weight_element *w, int inputs)
 {

@@ -1,13 +1,13 @@
-/* Philox4x32-10 (Salmon et al. 2011, "Parallel Random Numbers: As Easy as 1, 2, 3") and the dropout that it decides:
- * included, never built alone. Element (row, column) is hidden where word column % 4 of the block with counter
- * { column / 4, row, step, site } is below the threshold, rate * 2^32. */
+/* Philox4x32-10 (Salmon et al. 2011, "Parallel Random Numbers: As Easy as 1, 2, 3") and dropout with it.
+ * This file is included; it is not a program. Element (row, column) is dropped if word column % 4 of the
+ * block with counter { column / 4, row, step, site } is below the threshold, rate * 2^32. */
 #define PHILOX_ROUNDS 10
 
-/* What decides a mask: the arguments of a kernel that needs one, and their names. */
+/* The parameters of a mask, as kernel arguments and as their names. */
 #define DROPOUT_ARGUMENTS uint threshold, float kept_scale, uint seed_low, uint seed_high, uint step, uint site
 #define DROPOUT_NAMES     threshold, kept_scale, seed_low, seed_high, step, site
 
-/* One round: the words of a block change places after two of them were multiplied. */
+/* One round: two words of a block are multiplied, then the words are permuted. */
 #define PHILOX_ROUND(T, w0, w1, w2, w3, k0, k1)                                                                        \
     {                                                                                                                  \
         T high0 = mul_hi((T)(0xd2511f53u), w0), low0 = (T)(0xd2511f53u) * w0;                                          \
@@ -18,7 +18,7 @@
         w3 = low0;                                                                                                     \
     }
 
-/* Which block of random words: all of its counter but the first word, and its key. */
+/* Selects a block of random words: the counter except its first word, and the key. */
 #define PHILOX_ARGUMENTS uint row, uint step, uint site, uint seed_low, uint seed_high
 
 /* The words of columns 4 * quad .. 4 * quad + 3. */
@@ -32,7 +32,7 @@ static inline uint4 philox_quad(uint quad, PHILOX_ARGUMENTS)
     return (uint4)(w0, w1, w2, w3);
 }
 
-/* Columns 4 * quad .. 4 * quad + 3 of a row: what each is to be multiplied by, 0 or kept_scale. */
+/* Columns 4 * quad .. 4 * quad + 3 of a row: the factor of each, 0 or kept_scale. */
 static inline float4 dropout_quad(int quad, int row, DROPOUT_ARGUMENTS)
 {
     uint4 words = philox_quad((uint)quad, (uint)row, step, site, seed_low, seed_high);
@@ -40,8 +40,8 @@ static inline float4 dropout_quad(int quad, int row, DROPOUT_ARGUMENTS)
                     words.z < threshold ? 0.0f : kept_scale, words.w < threshold ? 0.0f : kept_scale);
 }
 
-/* Sixteen blocks of Philox are computed as two times eight, in the low halves of 64 bits, where a product leaves its high
- * word above its low one; what else comes to lie in the high halves is never looked at. */
+/* Sixteen blocks of Philox are computed as two times eight, in the low halves of 64 bits, so that a
+ * product has its high word above its low one; the other contents of the high halves are not used. */
 #define PHILOX_LOW(w) ((w) & 0xffffffffUL)
 #define PHILOX_WIDE_ROUND(w0, w1, w2, w3, k0, k1)                                                                      \
     {                                                                                                                  \

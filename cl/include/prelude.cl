@@ -1,34 +1,34 @@
-/* Comes before every program. The macros HAS_FP16, HAS_SUBGROUPS, HAS_INTEGER_DOT_PRODUCT and HAS_DP4A are set by the host where
- * the device has them. */
+/* Precedes every program. The host defines the macros HAS_FP16, HAS_SUBGROUPS, HAS_INTEGER_DOT_PRODUCT and
+ * HAS_DP4A if the device has the feature. */
 
-/* The same expression gives the same bits wherever it stands: what is to be one fma says fma(). */
+/* Equal expressions give equal bits in every kernel: the source calls fma() explicitly. */
 #pragma OPENCL FP_CONTRACT OFF
 
 #include "include/level.cl"
 
-/* CPU forms: one work-item a group, 16-wide vectors. */
+/* CPU variants: one work-item per group, 16-wide vectors. */
 #define CPU_KERNEL __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 
-/* GPU forms: GROUP work-items a group, a power of two; a launch asks for more where a row is long, and kernels that gain by
- * another number say it themselves. */
+/* GPU variants: GROUP work-items per group, a power of two; launches use more for long rows, and kernels
+ * that are faster with another number declare it. */
 #ifndef GROUP
 #define GROUP 64
 #endif
-/* A work-item's number in its group. GROUPS_TOGETHER: the groups of a launch are several groups of GROUP side by side, which
- * meet the same barriers. */
+/* A work-item's index in its group. GROUPS_TOGETHER: each group of a launch contains several groups of
+ * GROUP, which reach the same barriers. */
 #ifdef GROUPS_TOGETHER
 #define WITHOUT_SUBGROUPS
 #define GROUP_ITEM ((int)get_local_id(0) % GROUP)
 #else
 #define GROUP_ITEM ((int)get_local_id(0))
 #endif
-#define TILE_GROUP           128 /* of those whose groups take tiles: CLF__TILE_GROUP */
+#define TILE_GROUP           128 /* for kernels with tiles: CLF__TILE_GROUP */
 #define GPU_KERNEL_OF(items) __kernel __attribute__((reqd_work_group_size(items, 1, 1)))
 #define GPU_KERNEL           GPU_KERNEL_OF(GROUP)
 
-/* A device runs one form, FORM_CPU or FORM_GPU (neither: both). The kernels of the other become functions that nobody
- * calls, which compilers drop: a first start takes half the time. A function cannot have local memory, and a CPU form
- * has none. */
+/* A device runs one kernel variant, FORM_CPU or FORM_GPU (neither: both). The kernels of the other variant
+ * become unused functions, which compilers drop: this halves the time of a first start. A function cannot
+ * have local memory, and a CPU variant has none. */
 #if defined(FORM_CPU)
 #undef GPU_KERNEL_OF
 #define GPU_KERNEL_OF(items) static
@@ -38,13 +38,14 @@
 #define CPU_KERNEL static
 #endif
 
-/* GPU forms: one value a work-item combined over the group, to all of them, always as this tree: of 64, items 0 .. 31
- * with 32 .. 63, then 0 .. 15 with 16 .. 31, and so on down to 0 with 1. Sub-groups take the last levels without local
- * memory where the device has them: the same tree and the same bits, since a level's order of two does not matter.
+/* GPU variants: reductions of one value per work-item over the group, with the result in all of them,
+ * always as this tree: of 64, items 0 .. 31 with 32 .. 63, then 0 .. 15 with 16 .. 31, and so on down to 0
+ * with 1. Sub-groups compute the last levels without local memory if the device has them: the same tree
+ * and the same bits, because both operands of a level commute.
  *
- * shared holds GROUP values and may be used again at once; every work-item must come here. Nothing is assumed of which
- * items share a sub-group. */
-#if defined(HAS_SUBGROUPS) && !defined(WITHOUT_SUBGROUPS) /* the tests' way to both variants on one device */
+ * shared holds GROUP values and may be reused at once; every work-item must call this. The assignment of
+ * items to sub-groups does not matter. */
+#if defined(HAS_SUBGROUPS) && !defined(WITHOUT_SUBGROUPS) /* lets tests run both variants on one device */
 #if defined(cl_khr_subgroup_shuffle)
 #define PASS_VALUE sub_group_shuffle_xor
 #elif defined(cl_intel_subgroups)
@@ -80,7 +81,8 @@
         }                                                                                                              \
         return result;                                                                                                 \
     }
-#elif GROUP == 256 /* four levels at a time, in each work-item that needs them: three barriers and not ten */
+#elif GROUP == 256 /* four levels at a time, in each work-item that needs them: three barriers instead of
+                    * ten */
 /* The tree of s[at], s[at + step] .. s[at + 15 * step]. */
 #define TREE_OF_FOUR(COMBINE, s, at, step)                                                                             \
     COMBINE(COMBINE(s[at], s[(at) + 8 * (step)]), COMBINE(s[(at) + 4 * (step)], s[(at) + 12 * (step)]))
@@ -122,11 +124,12 @@ DEFINE_GROUP_REDUCTION(group_sum, float, ADD)
 #undef ADD
 DEFINE_GROUP_REDUCTION(group_max, float, fmax) /* passes NaN over */
 
-/* GPU forms take rows by fours: work-item i columns 4i .. 4i + 3, then those QUADS further on. What starts on 16 bytes is
- * one access; what does not still gives each work-item the same columns, so that no sum's order depends on it. */
+/* GPU variants process rows in fours: work-item i has columns 4i .. 4i + 3, then QUADS further. Rows that
+ * start on 16 bytes need one access; unaligned rows have the same columns per work-item, so that the order
+ * of sums is the same. */
 #define QUADS (4 * GROUP)
 
-/* Four floats of which `left` >= 1 are there, the rest filled. */
+/* Four floats of which `left` >= 1 exist, the rest filled. */
 static inline float4 load_quad(const __global float *p, int left, float fill)
 {
     if (left >= 4) {
@@ -174,7 +177,7 @@ static inline struct wide wide_load_part(const __global float *p, int count, flo
     return WIDE(vload16(0, lanes));
 }
 
-/* A register of the level, of whose floats `left` are there at least, zeros beyond them. */
+/* A register of the level, of whose floats at least `left` exist, zeros beyond them. */
 #if VECTOR_LANES == 16
 #define load_lanes(p, left) (wide_load_lanes(p, left).v)
 static inline struct wide wide_load_lanes(const __global float *p, int left)
@@ -216,8 +219,8 @@ static inline float wide_max(struct wide value)
     return fmax(c.x, c.y);
 }
 
-/* exp(x) for -87 <= x <= 87, to 1e-7 of it, in half the time of the built-in one; NaN stays. Adding 1.5 * 2^23 leaves
- * the whole number next to x / ln 2 in the low bits. */
+/* exp(x) for -87 <= x <= 87, to a relative error of 1e-7, in half the time of the built-in function; NaN
+ * stays NaN. Adding 1.5 * 2^23 leaves the whole number nearest to x / ln 2 in the low bits. */
 #define near_exp16(x) (wide_near_exp(WIDE(x)).v)
 static inline struct wide wide_near_exp(struct wide argument)
 {

@@ -1,10 +1,11 @@
-/* What kernels that multiply by packed weights share: included, never built alone.
+/* Shared code of kernels that multiply by packed weights. This file is included; it is not a program.
  *
- * W lies in panels of 32 outputs, zero beyond N: element (n, k) is w[((n / 32) * K + k) * 32 + n % 32]. Every element
- * of x Wᵀ is one chain acc = fma(x[m, k], w[n, k], acc) over k = 0 .. K-1 from acc = 0, in every kernel: its bits depend
- * neither on the number of rows nor on where its row lies, nor on the level. For bf16 see product_bf16.cl.
+ * W is stored in panels of 32 outputs, zero beyond N: element (n, k) is w[((n / 32) * K + k) * 32 + n %
+ * 32]. In every kernel each element of x Wᵀ is one chain acc = fma(x[m, k], w[n, k], acc) over k = 0 ..
+ * K-1 from acc = 0: its bits depend neither on the number of rows, nor on the position of the row, nor on
+ * the instruction set level. For bf16 see product_bf16.cl.
  *
- * Needs PRECISION, a value of enum clf_precision: how the weights are kept. */
+ * Needs PRECISION, a value of enum clf_precision: the storage of the weights. */
 #ifndef PRECISION
 #error "product.cl needs PRECISION"
 #endif
@@ -13,12 +14,12 @@
 #include "include/steps.cl"
 
 #if PRECISION == 0 || PRECISION == 1
-typedef float operand_element; /* of x, as the CPU forms read it */
+typedef float operand_element; /* elements of x that the CPU variants read */
 typedef floatv operandv;
 typedef floatv weightv;
 #define INPUTS_TOGETHER  1   /* in an element of w */
 #define MULTIPLY         MULTIPLY_FLOATS
-#define ROUND_OPERAND(x) (x) /* GPU forms read floats */
+#define ROUND_OPERAND(x) (x) /* GPU variants read floats */
 
 typedef float4 weight4;
 
@@ -32,7 +33,7 @@ static inline weight4 load_weight4(const __global weight_element *w)
     return *(const __global float4 *)w;
 }
 #else
-typedef half weight_element; /* converted when loaded: the products are fp32's with rounded weights */
+typedef half weight_element; /* converted when loaded: fp32 multiplications with rounded weights */
 
 #define load_weightv(w) vload_halfv(0, w)
 
@@ -42,14 +43,14 @@ static inline weight4 load_weight4(const __global weight_element *w)
 }
 #endif
 
-/* Four outputs' weights of one input to a tile of (inputs, pitch). */
+/* Writes the weights of four outputs for one input to a tile of (inputs, pitch). */
 static inline void store_weight4(__local float *tile, int pitch, weight4 w)
 {
     *(__local float4 *)tile = w;
 }
 
 #if PRECISION == 1
-#define STORED_APART /* from fp32, in which products are made */
+#define STORED_APART /* another type than fp32, in which multiplications are computed */
 
 static inline floatv stored_input(const __global weight_element *w, int input)
 {
@@ -75,14 +76,14 @@ static inline int panel_depth(int inputs)
 #define FOR_INPUTS(ROWS, inputs) FOR_STEPS(ROWS, COUNT, ADD_ELEMENT, panel_depth(inputs), weights, turn)
 #endif
 
-/* Where many blocks of rows take a panel that is stored in another precision it is widened once: on Intel's processors the
- * ports that convert are those that multiply. */
+/* A panel stored in another precision is widened once if many blocks of rows use it: on Intel processors
+ * conversions and multiplications compete for the same ports. */
 #ifdef STORED_APART
 #define WIDE_FLOATS     (PANEL * CLF__WHOLE_INPUTS(VECTOR_LANES))
 #define LEAST_WIDE_ROWS (4 * BLOCK_ROWS)
 #define ADD_WIDE_INPUT(ROWS, k)                                                                                        \
     ADD_INPUT(ROWS, COUNT, sums, MULTIPLY_FLOATS, floatv, vloadv(0, wide + (k)*PANEL + COLUMN), floatv, rows[r][k])
-/* Of the panel in memory, which is fetched meanwhile, an input of an output takes two bytes. */
+/* The prefetched panel takes two bytes per input and output in memory. */
 #define FOR_WIDE_INPUTS(ROWS, inputs)                                                                                  \
     const float *wide = panel.wide;                                                                                    \
     FOR_STEPS(ROWS, COUNT, ADD_WIDE_INPUT, inputs, (const __global ushort *)weights, turn)
@@ -99,7 +100,7 @@ static inline int panel_depth(int inputs)
 #define ROOM_FLOATS WIDE_FLOATS
 #endif
 
-/* A panel, or a slice of one, as blocks of rows read it. */
+/* A panel, or a slice of one, for blocks of rows. */
 struct panel {
     const __global weight_element *weights;
     const float *wide; /* the same, (K, 32) in fp32, or 0 */
@@ -108,7 +109,8 @@ struct panel {
 #endif
 };
 
-/* For `rows` rows; `room` is of ROOM_FLOATS. Before each block of rows comes reach_rows(), and in the end let_go_panel(). */
+/* For `rows` rows; `room` has ROOM_FLOATS floats. reach_rows() precedes each block of rows, and
+ * let_go_panel() comes at the end. */
 static inline void hold_panel(struct panel *panel, const __global weight_element *weights, int inputs, int rows, float *room)
 {
     panel->weights = weights;
@@ -130,7 +132,8 @@ static inline void hold_panel(struct panel *panel, const __global weight_element
 #endif
 }
 
-/* x: the block's first row, of those that are left. Tiles take all rows, so that each has the same bits. */
+/* x: the block's first row, of `left` remaining rows. Tiles are used for all rows, so that each has the
+ * same bits. */
 static inline void reach_rows(struct panel *panel, const __global uchar *x, size_t pitch, int left, int inputs)
 {
 #ifdef TILES_OF_PAIRS
@@ -146,7 +149,8 @@ static inline void let_go_panel(const struct panel *panel)
 #endif
 }
 
-/* tile (ROWS, 32) = ROWS rows of x times one panel of K inputs; where it adds, += a slice of one. */
+/* tile (ROWS, 32) = ROWS rows of x times one panel of K inputs; with `adds`, += the product with a slice
+ * of one. */
 #define DEFINE_BLOCK_OF(NAME, ROWS, ADD)                                                                               \
     static inline void NAME(float16 *tile, const __global operand_element *x, size_t x_stride, struct panel panel,     \
                             int inputs, int adds, struct turn turn)                                                    \
@@ -171,7 +175,8 @@ FOR_BLOCK_SIZES(DEFINE_BLOCK)
 DEFINE_BLOCK_OF(block_wide, BLOCK_ROWS, FOR_WIDE_INPUTS)
 #endif
 
-/* tile (count, 32) = count <= BLOCK_ROWS rows of x times one panel; where it adds, += a slice of one: never with tiles. */
+/* tile (count, 32) = count <= BLOCK_ROWS rows of x times one panel; with `adds`, += the product with a
+ * slice of one (never with tiles). */
 static inline void block(float16 *tile, const __global operand_element *x, size_t x_stride, int count, struct panel panel,
                          int inputs, int adds, struct turn turn)
 {

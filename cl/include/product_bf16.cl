@@ -1,17 +1,19 @@
-/* product.cl for weights in bf16: included by it, never built alone.
+/* The part of product.cl for weights in bf16. This file is included by product.cl; it is not a program.
  *
- * Inputs go in pairs, zero beyond K: the low half of a uint is input 2p, the high half input 2p + 1. Pair p of output n
- * is w[((n / 32) * P + p) * 32 + n % 32], P = ceil(K / 2).
+ * Inputs are paired, zero beyond K: the low half of a uint is input 2p, the high half input 2p + 1. Pair p
+ * of output n is w[((n / 32) * P + p) * 32 + n % 32], P = ceil(K / 2).
  *
- * CPU forms at a level with dot products of bf16: the rows of x come rounded, as pairs, from round_bf16.cl. Every element
- * of x Wᵀ is one chain over p = 0 .. P-1 of acc = fma(high x, high w, acc) and then acc = fma(low x, low w, acc): the
- * order of the instruction vdpbf16ps (DOT_BF16), which takes numbers below 2^-126 for zero.
+ * CPU variants at a level with dot products of bf16: round_bf16.cl rounds the rows of x to pairs. Every
+ * element of x Wᵀ is one chain over p = 0 .. P-1 of acc = fma(high x, high w, acc) and then acc = fma(low
+ * x, low w, acc): the order of the instruction vdpbf16ps (DOT_BF16), which flushes numbers below 2^-126 to
+ * zero.
  *
- * At a level with tiles it is the order that tiles.cl says.
+ * Levels with tiles use the order described in tiles.cl.
  *
- * CPU forms at other levels: a way to store weights. x is not rounded, and the products are fp32's in fp32's order.
+ * CPU variants at other levels only store weights in bf16. x is not rounded, and the products and their
+ * order equal those in fp32.
  *
- * GPU forms round what they load of x, and have fp32's order. */
+ * GPU variants round the elements of x when they load them and keep the order of fp32. */
 #include "include/bf16.cl"
 
 typedef uint weight_element; /* a pair */
@@ -43,7 +45,7 @@ typedef float operand_element;
         ADD_HALF(ROWS, LOW_BF16, inputs - 1)                                                                           \
     }
 
-#define STORED_APART /* from fp32, in which products are made */
+#define STORED_APART /* another type than fp32, in which multiplications are computed */
 
 static inline floatv stored_input(const __global weight_element *w, int input)
 {
@@ -57,7 +59,7 @@ static inline weight4 load_weight4(const __global weight_element *w)
     return *(const __global uint4 *)w;
 }
 
-/* Four outputs' weights of two inputs to a tile of (inputs, pitch). */
+/* Writes the weights of four outputs for two inputs to a tile of (inputs, pitch). */
 static inline void store_weight4(__local float *tile, int pitch, weight4 w)
 {
     *(__local float4 *)tile = as_float4(w << 16);

@@ -1,15 +1,16 @@
-/* What kernels that multiply by int8 weights share: included, never built alone.
+/* Shared code of kernels that multiply by int8 weights. This file is included; it is not a program.
  *
- * W ≈ t w: w in -127 .. 127, one t an output. It lies in panels of 32 outputs, zero beyond N, in groups of four inputs:
- * of panel p, at p * panel_bytes(K), w of (output n, input k) is byte ((k / 4) * 32 + n) * 4 + k % 4; after the
- * ceil(K / 4) groups come 32 floats t and 32 integers Σ w.
+ * W ≈ t w: w in -127 .. 127, one t per output. W is stored in panels of 32 outputs, zero beyond N, in
+ * groups of four inputs: in panel p, at p * panel_bytes(K), w of (output n, input k) is byte ((k / 4) * 32
+ * + n) * 4 + k % 4; after the ceil(K / 4) groups follow 32 floats t and 32 integers Σ w.
  *
- * An element of x Wᵀ is s t Σ q w, x ≈ s q as operand_int8.cl says, and Σ q w = Σ u w - zero Σ w. The sums are exact in every
- * kernel, so that it does not matter in which order and by which instructions they are made. */
+ * An element of x Wᵀ is s t Σ q w, with x ≈ s q as in operand_int8.cl, and Σ q w = Σ u w - zero Σ w. The
+ * sums are exact in every kernel, so that their order and the instructions do not matter. */
 #include "include/operand_int8.cl"
 
 #include "gemm/layout.h"
-/* Products of pairs take so many instructions for each cache line that the processor does not see far enough ahead by itself. */
+/* Products of pairs take many instructions per cache line, so that the processor does not prefetch far
+ * enough by itself. */
 #if INT8_BYTES == CLF__INT8_PAIR
 #define FETCH_AHEAD 4096
 #endif
@@ -40,17 +41,17 @@ static inline const __global uint *panel_sums(const __global char *panel, int in
     return (const __global uint *)(panel_scales(panel, inputs) + PANEL);
 }
 
-/* ---- GPU form ---- */
+/* ---- GPU variant ---- */
 
 #include "include/dot_word.cl"
 
-/* ---- CPU form: tile (ROWS, 32) = ROWS rows of x times one panel ---- */
+/* ---- CPU variant: tile (ROWS, 32) = ROWS rows of x times one panel ---- */
 
 /* Operands: rows of `pitch` bytes as quantize.cl writes them. */
 #define ROW_SCALE(x, pitch, r) (*(const __global float *)((const __global uchar *)(x) + ((r) + 1) * (pitch)-8))
 #define ROW_ZERO(x, pitch, r)  (*(const __global uint *)((const __global uchar *)(x) + ((r) + 1) * (pitch)-4))
 
-/* The four inputs of a group, of the outputs of a vector. */
+/* The four inputs of a group, for the outputs of a vector. */
 #define WORDS(g) load_intv(words + (size_t)(g)*PANEL + COLUMN)
 
 #if INT8_BYTES == CLF__INT8_DOT
@@ -67,7 +68,7 @@ static inline const __global uint *panel_sums(const __global char *panel, int in
         ADD_GROUP(ROWS, sums[0], g)                                                                                    \
     }
 #elif INT8_BYTES == CLF__INT8_PAIR
-/* A group's inputs go as 0 and 2, then 1 and 3, as w widens by shifts. */
+/* Inputs of a group are paired as 0 and 2, then 1 and 3, because w is widened by shifts. */
 #define EVEN_PAIRS(words)   as_intv((__builtin_astype(words, shortv) << (short)8) >> (short)8)
 #define ODD_PAIRS(words)    as_intv(__builtin_astype(words, shortv) >> (short)8)
 #define VALUE(r, g, is_odd) rows[r][2 * (g) + (is_odd)]
@@ -78,17 +79,18 @@ static inline const __global uint *panel_sums(const __global char *panel, int in
 #define ADD_PAIRS(ROWS, g) ADD_PAIRS_OF(ROWS, g, EVEN_PAIRS(WORDS(g)), ODD_PAIRS(WORDS(g)))
 #define ADD_GROUPS(ROWS)   FOR_STEPS(ROWS, COUNT, ADD_PAIRS, groups, words, turn)
 
-/* Where many blocks of rows take a panel it is widened once: the shifts are a tenth of a block's work. */
-#define WIDE_INTS               (2 * PANEL * 512) /* of a panel of 2048 inputs: 128 KiB */
+/* A panel is widened once if many blocks of rows use it: the shifts take a tenth of the time of a block. */
+#define WIDE_INTS               (2 * PANEL * 512) /* for a panel of 2048 inputs: 128 KiB */
 #define LEAST_WIDE_ROWS         (4 * BLOCK_ROWS)
 #define WIDE_PAIRS(g, is_odd)   vloadv(0, panel.wide + (2 * (g) + (is_odd)) * PANEL + COLUMN)
 #define ADD_WIDE_PAIRS(ROWS, g) ADD_PAIRS_OF(ROWS, g, WIDE_PAIRS(g, 0), WIDE_PAIRS(g, 1))
 #define ADD_WIDE_GROUPS(ROWS)   FOR_STEPS(ROWS, COUNT, ADD_WIDE_PAIRS, groups, words, turn)
 #else
-/* After so many groups of four products, each at most 254 * 127, a sum is still below 2^24, where fp32 is exact. */
+/* After this many groups of four products, each at most 254 * 127, a sum is still below 2^24, where fp32
+ * is exact. */
 #define EXACT_GROUPS 128
 
-/* w of input j of the groups */
+/* w of input j in the groups */
 #define WEIGHTS(words, j) convert_floatv(((words) << (24 - 8 * (j))) >> 24)
 #define VALUE(r, g, j)    as_float(rows[r][4 * (g) + (j)])
 #define ADD_GROUPS(ROWS)                                                                                               \
@@ -114,7 +116,7 @@ static inline const __global uint *panel_sums(const __global char *panel, int in
 #define ROOM_INTS WIDE_INTS
 #endif
 
-/* A panel as blocks of rows read it. */
+/* A panel for blocks of rows. */
 struct int8_panel {
     const __global char *weights;
     const int *wide; /* the same, widened, or 0 */
@@ -123,7 +125,8 @@ struct int8_panel {
 #endif
 };
 
-/* For `rows` rows; `room` is of ROOM_INTS. Before each block of rows comes reach_rows(), and in the end let_go_panel(). */
+/* For `rows` rows; `room` has ROOM_INTS integers. reach_rows() precedes each block of rows, and
+ * let_go_panel() comes at the end. */
 static inline void hold_panel(struct int8_panel *panel, const __global char *weights, int groups, int rows, int *room)
 {
     panel->weights = weights;
@@ -145,7 +148,8 @@ static inline void hold_panel(struct int8_panel *panel, const __global char *wei
 #endif
 }
 
-/* x: the block's first row, of those that are left. Fewer rows than a tile has are as fast without. */
+/* x: the block's first row, of `left` remaining rows. Fewer rows than a tile has are as fast without
+ * tiles. */
 static inline void reach_rows(struct int8_panel *panel, const __global uchar *x, size_t pitch, int left, int groups)
 {
 #ifdef HAS_TILES
@@ -161,7 +165,7 @@ static inline void let_go_panel(const struct int8_panel *panel)
 #endif
 }
 
-/* Chains of sums that run side by side, where one each would wait for itself. */
+/* Independent chains of sums, because one chain would be limited by latency. */
 #if INT8_BYTES != CLF__INT8_DOT || !defined(HAS_DOT_INT8)
 #define CHAINS(ROWS) 1
 #elif VECTOR_LANES == 16
@@ -170,7 +174,8 @@ static inline void let_go_panel(const struct int8_panel *panel)
 #define CHAINS(ROWS) ((ROWS) == 1 || (ROWS) == 3 ? 2 : 1)
 #endif
 
-/* A vector of a tile, from the sums of the row at x: `columns` are the tail of its panel from the vector on. */
+/* A vector of a tile, from the sums of the row at x: `columns` is the tail of its panel from the vector
+ * on. */
 static inline void finish_sums(float *to, const intv *sums, const __global cpu_operand *x, size_t pitch,
                                const __global float *columns)
 {
@@ -213,7 +218,7 @@ DEFINE_BLOCK_OF(block_wide, BLOCK_ROWS, ADD_WIDE_GROUPS)
 #endif
 
 #ifdef HAS_TILES
-/* Of rows whose sums are there. */
+/* Finishes rows whose sums are complete. */
 static inline void finish_block(float16 *tile, const __global cpu_operand *x, size_t pitch, int count, struct int8_panel panel,
                                 int groups)
 {

@@ -1,5 +1,6 @@
-/* Where a kernel's result goes: fp32, or with RESULT_PRECISION (fp16 or bf16, a value of clf_precision) rounded to that, for a
- * product that reads it so; the CPU form has bf16. Included, never built alone. */
+/* The result of a kernel: fp32, or with RESULT_PRECISION (fp16 or bf16, a value of clf_precision) rounded
+ * for a GEMM that reads that precision; the CPU variant supports bf16. This file is included; it is not a
+ * program. */
 
 #ifndef RESULT_COLUMNS /* more than one file includes this one */
 #define RESULT_COLUMNS 16 /* of a vector */

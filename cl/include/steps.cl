@@ -1,8 +1,9 @@
-/* The steps of a block's sums over a panel, and what is fetched meanwhile. Included, never built alone. */
+/* The steps of a block's sums over a panel, and the prefetches in each step. This file is included; it is
+ * not a program. */
 #include "include/block.cl"
 
-/* Which of the blocks of rows that take a panel one after the other, and how much of the next panel each but the first of them
- * fetches: bytes of 64. */
+/* The number of this block of rows among those that use a panel one after the other, and the share of the
+ * next panel that each block except the first prefetches, in units of 64 bytes. */
 struct turn {
     uint number, share;
 };
@@ -14,9 +15,9 @@ static inline struct turn first_turn(int rows)
     return turn;
 }
 
-/* What a block fetches beside its sums, so much a step. Panels come from memory, one after the other. The first block passes
- * over a panel that may not be there yet: where it takes half of each line, it fetches the other half of the line. The other
- * blocks share the next panel, which then costs none of them a wait. */
+/* The prefetches of a block, a fixed number of bytes per step. Panels are read from memory in order. The
+ * first block may read a panel that is not in the cache yet: when it reads half of each line, it
+ * prefetches the other half. The other blocks share the prefetch of the next panel. */
 struct soon {
     const __global uchar *at;
     size_t step;
@@ -35,13 +36,13 @@ static inline struct soon soon_of(struct turn turn, const __global uchar *panel,
     return soon;
 }
 
-/* How many bytes of a panel lie between what fewer rows than a block has multiply and what they fetch; 0: the processor reads
- * ahead enough by itself. */
+/* The distance in bytes between the part of a panel that fewer than BLOCK_ROWS rows multiply and the part
+ * that they prefetch; 0: the hardware prefetches far enough. */
 #ifndef FETCH_AHEAD
 #define FETCH_AHEAD 0
 #endif
 
-/* STEP(ROWS, k) for k = 0 .. depth - 1, which begins to read at element k * PANEL of the panel. */
+/* STEP(ROWS, k) for k = 0 .. depth - 1, which reads from element k * PANEL of the panel on. */
 #define FOR_STEPS(ROWS, COUNT, STEP, depth, panel, turn)                                                               \
     {                                                                                                                  \
         struct soon soon = soon_of(turn, (const __global uchar *)(panel), PANEL * sizeof *(panel), depth,              \

@@ -1,8 +1,9 @@
-/* A product's tile in the GPU form: 64 rows and 64 columns, of which each of 128 work-items has 8 rows and 4 columns, while
- * slices of the operands lie in local memory. Included, never built alone.
+/* A tile of a GEMM, GPU variant: 64 rows and 64 columns. Each of 128 work-items computes 8 rows and 4
+ * columns, with slices of the operands in local memory. This file is included; it is not a program.
  *
- * Numbers are floats. For others define tile_number, the type of operands and sums, tile_quad, of four of them, and
- * ADD_COLUMNS(sums, a, b): four sums, the products of one number and four columns added. */
+ * Numbers are floats. For other types define tile_number, the type of operands and sums, tile_quad, a
+ * vector of four, and ADD_COLUMNS(sums, a, b), which adds the products of one number and four columns to
+ * four sums. */
 #ifndef ADD_COLUMNS
 typedef float tile_number;
 typedef float4 tile_quad;
@@ -11,27 +12,31 @@ typedef float4 tile_quad;
 
 #define TILE        CLF__TILE
 #define TILE_INPUTS 16 /* inputs of a slice */
-#define X_PITCH     (TILE + 4) /* of a slice that is stored transposed: padded, so that stores meet fewer bank conflicts */
+#define X_PITCH     (TILE + 4) /* pitch of a slice that is stored transposed: padded against bank conflicts
+                                * of stores */
 
-/* Inputs that go without a branch: the loads of the next ones are hoisted, which costs more registers than some have. */
+/* Inputs without a branch: the loads of the next ones are hoisted, which costs more registers than some
+ * devices have. */
 #if defined(__NV_CL_C_VERSION)
 #define INPUTS_UNROLLED TILE_INPUTS
 #else
 #define INPUTS_UNROLLED 2
 #endif
 
-/* The first column of an item is ALONG * 4, its rows are SPOT(i): 4 neighbours in each half of the tile. So 32 items in a row
- * read 8 neighbouring quads of the one operand and 4 of the other, which local memory serves at once. */
-#define ALONG   ((int)get_local_id(0) % 8 + (int)get_local_id(0) / 32 % 2 * 8)
-#define ACROSS  ((int)get_local_id(0) / 8 % 4 + (int)get_local_id(0) / 64 * 4)
-#define SPOT(i) ((i) / 4 * 32 + ACROSS * 4 + (i) % 4)
+/* The first column of an item is THREAD_COLUMN * 4, its rows are ROW_INDEX(i): 4 neighbours in each half
+ * of the tile. So 32 consecutive items read 8 neighbouring quads of one operand and 4 of the other, which
+ * local memory serves in one access. */
+#define THREAD_COLUMN ((int)get_local_id(0) % 8 + (int)get_local_id(0) / 32 % 2 * 8)
+#define THREAD_ROW    ((int)get_local_id(0) / 8 % 4 + (int)get_local_id(0) / 64 * 4)
+#define ROW_INDEX(i)  ((i) / 4 * 32 + THREAD_ROW * 4 + (i) % 4)
 
-/* The sums of an item, one quad a row: named, because an array of them ends in memory with some compilers. */
+/* The sums of an item, one quad per row: named members, because some compilers keep an array of them in
+ * memory. */
 struct tile_sums {
     tile_quad row0, row1, row2, row3, row4, row5, row6, row7;
 };
 
-/* The next row comes to row0. */
+/* Moves the next row to row0. */
 static inline void pass_rows(struct tile_sums *sums)
 {
     sums->row0 = sums->row1;
@@ -43,7 +48,7 @@ static inline void pass_rows(struct tile_sums *sums)
     sums->row6 = sums->row7;
 }
 
-/* sums += the product of one input: a from the item's first row on, b from its first column on. */
+/* sums += the products of one input: a from the item's first row on, b from its first column on. */
 static inline void multiply_input(struct tile_sums *sums, const __local tile_number *a, const __local tile_number *b)
 {
     tile_quad above = *(const __local tile_quad *)a, below = *(const __local tile_quad *)(a + 32);
@@ -58,7 +63,8 @@ static inline void multiply_input(struct tile_sums *sums, const __local tile_num
     sums->row7 = ADD_COLUMNS(sums->row7, below.w, columns);
 }
 
-/* The same for a slice of so many inputs, TILE_INPUTS at most: rows of a are a_pitch apart, of b TILE. */
+/* The same for a slice of `inputs` inputs, TILE_INPUTS at most: rows of a are a_pitch apart, rows of b
+ * TILE. */
 static inline void multiply_slice(struct tile_sums *sums, const __local tile_number *a, int a_pitch,
                                   const __local tile_number *b, int inputs)
 {
@@ -75,8 +81,9 @@ static inline void multiply_slice(struct tile_sums *sums, const __local tile_num
     }
 }
 
-/* sums += the products of all inputs. The next slice travels from global memory to registers, FETCH_SLICE(its first input),
- * while the present one is multiplied, and then to the other half of local memory, PUT_SLICE(where in a_tile, in b_tile). */
+/* sums += the products of all inputs. During each multiplication FETCH_SLICE(first input) loads the next
+ * slice from global memory to registers; then PUT_SLICE(offset in a_tile, in b_tile) stores it in the
+ * other half of local memory. */
 #define SUM_SLICES(sums, a_tile, a_pitch, b_tile, inputs)                                                              \
     FETCH_SLICE(0)                                                                                                     \
     PUT_SLICE(a_tile, b_tile)                                                                                          \
@@ -86,8 +93,8 @@ static inline void multiply_slice(struct tile_sums *sums, const __local tile_num
         if (next < (inputs)) {                                                                                         \
             FETCH_SLICE(next)                                                                                          \
         }                                                                                                              \
-        multiply_slice(sums, a_tile + half_at * TILE_INPUTS * (a_pitch) + ACROSS * 4, a_pitch,                         \
-                       b_tile + half_at * TILE_INPUTS * TILE + ALONG * 4, (inputs)-now);                               \
+        multiply_slice(sums, a_tile + half_at * TILE_INPUTS * (a_pitch) + THREAD_ROW * 4, a_pitch,                     \
+                       b_tile + half_at * TILE_INPUTS * TILE + THREAD_COLUMN * 4, (inputs)-now);                       \
         if (next < (inputs)) {                                                                                         \
             PUT_SLICE(a_tile + (1 - half_at) * TILE_INPUTS * (a_pitch), b_tile + (1 - half_at) * TILE_INPUTS * TILE)   \
         }                                                                                                              \

@@ -1,34 +1,36 @@
-/* Products by AMX, whose registers are tiles of 16 rows of 64 bytes: one instruction adds, for 16 rows of x and 16 outputs, the
- * products of 16 groups of inputs, four of int8 or a pair of bf16. Panels lie as it wants them. Included, never built alone.
+/* Matrix multiplications by AMX, whose registers are tiles of 16 rows of 64 bytes: one instruction adds,
+ * for 16 rows of x and 16 outputs, the products of 16 groups of inputs, four of int8 or a pair of bf16.
+ * Panels are stored in the layout of the instruction. This file is included; it is not a program.
  *
- * In bf16 the sum of each element is, over the P pairs of inputs in parts of 16, acc += (chain of fma over the part's low halves
- * from 0) + (the same of its high halves); numbers below 2^-126 count as zero.
+ * In bf16 the sum of each element is, over the P pairs of inputs in parts of 16, acc += (chain of fma over
+ * the part's low halves from 0) + (the same of its high halves); numbers below 2^-126 count as zero.
  *
- * Tiles 0 to 3 hold the sums of 32 rows and a panel's 32 outputs, 4 and 5 the rows of x, 6 and 7 the panel's groups.
+ * Tiles 0 to 3 hold the sums of 32 rows and the 32 outputs of a panel, 4 and 5 the rows of x, 6 and 7 the
+ * groups of the panel.
  *
- * Needs TILE_PRODUCT, the instruction that multiplies, as LLVM's assembler names it. */
+ * Needs TILE_PRODUCT, the multiply instruction, as LLVM's assembler names it. */
 #include "gemm/layout.h"
 #include "include/fetch.cl"
 
 #define TILE_ROWS   16
 #define TILE_DEPTH  16 /* groups */
-#define TILE_LINE   ((size_t)4 * PANEL) /* bytes from group to group of a panel, and from row to row of sums */
+#define TILE_LINE   ((size_t)4 * PANEL) /* bytes between groups of a panel, and between rows of sums */
 #define MOST_TILED  (2 * TILE_ROWS)
-#define TILE_FETCH  2048 /* bytes of a panel that the first rows' products fetch ahead */
+#define TILE_FETCH  2048 /* bytes of a panel that the multiplications of the first rows prefetch */
 
-/* The sums of rows of x times a panel, which tiles make before blocks of rows finish them. */
+/* The sums of rows of x times a panel, which tiles compute before blocks of rows finish them. */
 struct tiled {
     uint *room;       /* (MOST_TILED, 32) */
-    int at;           /* the first row there that is not finished */
+    int at;           /* the first of these rows that is not finished */
     int rows;         /* that lie there */
-    const uint *sums; /* there, of the block of rows that comes; 0 where tiles do not make them */
-    int set_rows, set_groups; /* for which the tiles are set, 0 at first */
+    const uint *sums; /* sums of the next block of rows; 0 if tiles did not compute them */
+    int set_rows, set_groups; /* sizes for which the tiles are configured, 0 at first */
 };
 
-/* What the instruction ldtilecfg reads. */
+/* The operand of the instruction ldtilecfg. */
 struct tile_shapes {
     uchar palette, first_row, reserved[14];
-    ushort row_bytes[16]; /* of each tile, and then its rows */
+    ushort row_bytes[16]; /* bytes per row of each tile, followed by the number of rows */
     uchar rows[16];
 };
 
@@ -39,7 +41,7 @@ static inline void begin_tiled(struct tiled *tiled, uint *room)
     tiled->at = tiled->rows = tiled->set_rows = tiled->set_groups = 0;
 }
 
-/* Shapes the tiles for that many rows of x and groups. A change of shape clears them. */
+/* Configures the tiles for that many rows of x and groups. A change of shape clears them. */
 static inline void set_tiles(struct tiled *tiled, int rows, int groups)
 {
     if (tiled->set_rows == rows && tiled->set_groups == groups) {
@@ -56,7 +58,8 @@ static inline void set_tiles(struct tiled *tiled, int rows, int groups)
     tiled->set_groups = groups;
 }
 
-/* With STORE_TILE for MOVE, writes the tiles' sums of that many rows to `sums`; with LOAD_TILE, reads them back. */
+/* With STORE_TILE for MOVE, writes the sums of that many rows from the tiles to `sums`; with LOAD_TILE,
+ * reads them back. */
 #define MOVE_SUMS(MOVE, sums, rows)                                                                                    \
     __asm__ volatile(MOVE("0", "(%0, %1)") MOVE("1", "64(%0, %1)") : : "r"(sums), "r"(TILE_LINE) : "memory");          \
     if ((rows) > TILE_ROWS) {                                                                                          \
@@ -68,7 +71,8 @@ static inline void set_tiles(struct tiled *tiled, int rows, int groups)
 #define LOAD_TILE(tile, place)  "tileloadd " place ", %%tmm" tile "\n\t"
 #define STORE_TILE(tile, place) "tilestored %%tmm" tile ", " place "\n\t"
 
-/* sums += rows of x times what lies at the address `panel`, of the groups that the tiles are set for. */
+/* sums += rows of x times the panel at the address `panel`, for the groups for which the tiles are
+ * configured. */
 static inline void add_groups(const __global uchar *x, size_t pitch, int rows, ulong panel)
 {
     __asm__ volatile("tileloadd (%0, %1), %%tmm4\n\t"
@@ -86,8 +90,9 @@ static inline void add_groups(const __global uchar *x, size_t pitch, int rows, u
     }
 }
 
-/* room = `rows` rows of x times a panel of that many groups. `panel` is its address, in global or private memory. The first rows
- * that take a panel set `fetches`, so that it is prefetched while they are multiplied. */
+/* room = `rows` rows of x times a panel of that many groups. `panel` is its address, in global or private
+ * memory. The first rows that use a panel set `fetches`, so that it is prefetched while they are
+ * multiplied. */
 static inline void multiply_tiles(struct tiled *tiled, const __global uchar *x, size_t pitch, int rows, ulong panel, int groups,
                                   int fetches)
 {
@@ -109,8 +114,8 @@ static inline void multiply_tiles(struct tiled *tiled, const __global uchar *x, 
     }
 }
 
-/* Before each block of rows, x being its first of those that are left: makes the sums of the next MOST_TILED rows where the last
- * ones are finished, if at least `least` are left, and sets tiled->sums. */
+/* Precedes each block of rows, x being the first of `left` remaining rows: computes the sums of the next
+ * MOST_TILED rows when the previous ones are finished, if at least `least` are left, and sets tiled->sums. */
 static inline void reach_tiled(struct tiled *tiled, const __global uchar *x, size_t pitch, int left,
                                       const __global uchar *panel, int groups, int least)
 {
@@ -125,7 +130,7 @@ static inline void reach_tiled(struct tiled *tiled, const __global uchar *x, siz
     tiled->at += BLOCK_ROWS;
 }
 
-/* Threads whose tiles are not in use cost the system less to switch. */
+/* The system switches threads faster if their tiles are not in use. */
 static inline void end_tiled(const struct tiled *tiled)
 {
     if (tiled->set_rows > 0) {

@@ -1,5 +1,5 @@
-/* addresses[first + i] = where buffer i of `count` <= 8 begins, so that later launches find many buffers by one argument:
- * for a device whose buffers stay where they are. No macros are needed. */
+/* addresses[first + i] = the address of buffer i of `count` <= 8, so that later launches access many
+ * buffers through one argument: for a device whose buffers keep their addresses. No macros are needed. */
 struct address {
     const __global char *at;
 };

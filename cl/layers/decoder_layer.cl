@@ -1,28 +1,31 @@
-/* Decoder layers for one new token a row (Vaswani 2017, 3.1), whole, in one launch: few rows make products so short
- * that launching them one by one costs more than they do, and with many rows no core idles while a launch ends. The
- * same functions in the same order as the launches make that lib/layers/layer.c would make, so the same bits.
+/* Whole decoder layers for one new token per row (Vaswani 2017, 3.1) in one launch: with few rows launches
+ * cost more than the GEMMs between them, and with many rows no core is idle at the end of a launch. The
+ * kernel calls the same functions in the same order as the launches of lib/layers/layer.c, so it gives the
+ * same bits.
  *
- * A layer is a list of stages: products, attentions and norms; where products read converted rows, a conversion comes
- * before each, and where sources are long, what parts of their keys come to is joined. A group takes tiles of the stage (a
- * panel of a product, some heads of a row, a row) until none is left, then waits until those that others took are done. It
- * waits for nothing but work that a running group has begun, so one group alone gets through, and one that starts late finds
- * its stages done: no order or number of groups can block (the occupancy-bound model of Sorensen et al., OOPSLA 2016).
+ * A layer is a list of stages: GEMMs, attentions and norms. A conversion precedes GEMMs that read
+ * converted rows, and partial attention results of long sources are joined. A group takes tiles of the
+ * stage (a panel of a GEMM, some heads of a row, a row) until none is left, then waits until the tiles of
+ * other groups are done. It waits only for tiles that a running group has begun, so any number of groups
+ * in any order makes progress, even a single one (the occupancy-bound model of Sorensen et al., OOPSLA
+ * 2016).
  *
- * The launch of a step's first layers may begin with what comes before them: the memory's table follows the parents, and
- * the new tokens are embedded.
+ * The launch of a step's first layers may include the start of the step: the cache table follows the
+ * parents, and the new tokens are embedded.
  *
- * Of the keys that this step adds a row may look at its own alone, as in a search: the others may not be there yet.
+ * A row may read only its own key among those that this step adds, as in a search: the others may not have
+ * been written yet.
  *
- * CPU form only. Needs PRECISION and what finish.cl, attention_step.cl and layernorm.cl need, NORM_FIRST (1: norm before
- * each sub-layer, 0: after it), OpenCL C 3.0 with acquire and release across the device, and addresses of buffers that
- * hold from one launch to the next. */
+ * CPU variant only. Needs PRECISION and the macros of finish.cl, attention_step.cl and layernorm.cl,
+ * NORM_FIRST (1: norm before each sub-layer, 0: after it), OpenCL C 3.0 with acquire and release across
+ * the device, and addresses of buffers that stay constant between launches. */
 #ifndef NORM_FIRST
 #error "decoder_layer.cl needs NORM_FIRST"
 #endif
 
-#define TILES_A_GROUP 4 /* of a product, at least: see take_piece() */
+#define TILES_A_GROUP 4 /* least tiles of a GEMM per group: see take_piece() */
 
-/* What the others make kernels of is called here. */
+/* Calls the functions of these files without their kernels. */
 #undef CPU_KERNEL
 #define CPU_KERNEL static
 #include "attention/attention_step.cl"
@@ -32,7 +35,7 @@
 
 #include "include/panel_rows.cl"
 
-/* CONVERT_ROW: a row of a product's operand, where it reads them converted. */
+/* CONVERT_ROW: converts a row to an operand of a GEMM, if GEMMs read converted rows. */
 #if PRECISION == 3
 #define CONVERT_ROW(to, from, inputs) quantize_row_global(to, OPERAND_PITCH(inputs), from, inputs)
 #elif PRECISION == 2 && defined(HAS_DOT_BF16)
@@ -43,7 +46,7 @@
 #undef CPU_KERNEL
 #define CPU_KERNEL __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 
-/* The stages in the order of a layer with the norms after the sub-layers; with NORM_FIRST the last norm comes first. */
+/* The stages in the order of a post-norm layer; with NORM_FIRST the last norm comes first. */
 enum {
     QUERY_KEY_VALUE,
     SELF_ATTENTION,
@@ -60,8 +63,8 @@ enum {
     STAGES
 };
 
-/* Counters lie a cache line apart, all zero before a launch and after it: groups that left, then tiles taken and tiles
- * done of the start, and of each stage and each conversion of each layer. */
+/* Counters are a cache line apart, all zero before and after a launch: groups that left, then tiles taken
+ * and tiles done of the start, and of each stage and each conversion of each layer. */
 #define COUNTER(i)       (counters + (i)*16)
 #define COUNTERS(layers) (3 + 4 * STAGES * (layers))
 #define LEFT             COUNTER(0)
@@ -84,9 +87,10 @@ struct piece {
     int first, end;
 };
 
-/* The next piece; none where it begins at `tiles`. The first pieces are long, for memory is read fastest from end to end
- * and taking one costs a message between cores; the last ones are short, so that all groups end at about the same time
- * (guided self-scheduling: Polychronopoulos and Kuck, IEEE Transactions on Computers 1987). */
+/* Takes the next tiles; none if the first is `tiles`. The first portions are long, because memory is read
+ * fastest sequentially and each portion costs a message between cores; the last ones are short, so that
+ * all groups finish at about the same time (guided self-scheduling: Polychronopoulos and Kuck, IEEE
+ * Transactions on Computers 1987). */
 static inline struct piece take_piece(__global atomic_int *taken, int tiles)
 {
     int shares = 2 * (int)get_num_groups(0), first = 0, size = max(1, tiles / shares);
@@ -97,7 +101,8 @@ static inline struct piece take_piece(__global atomic_int *taken, int tiles)
     return (struct piece){first, first + size};
 }
 
-/* Runs the statement for every tile that this group gets of a stage, and waits for the others' tiles. */
+/* Runs the statement for every tile that this group takes of a stage, and waits for the tiles of other
+ * groups. */
 #define FOR_TILES(stage, tiles, statement)                                                                             \
     {                                                                                                                  \
         int ready = 0;                                                                                                 \
@@ -133,7 +138,7 @@ struct norm {
     const __global float *gamma, *beta;
 };
 
-/* y (rows, outputs) = what finish.cl says of x Wᵀ; no weight: not a product. */
+/* y (rows, outputs) = the epilogue of finish.cl on x Wᵀ; no weight: no GEMM. */
 struct product {
     struct rows y, x;
     struct linear linear;
@@ -152,7 +157,8 @@ static inline void convert_tile(int tile, const struct product *product, __globa
 }
 #endif
 
-/* How many tiles share the rows of a panel: one, unless a product has too few panels for all groups to be busy. */
+/* The number of tiles that share the rows of a panel: one, unless a GEMM has too few panels to occupy all
+ * groups. */
 static inline int row_shares(int panels, int rows)
 {
     int wanted = (TILES_A_GROUP * (int)get_num_groups(0) + panels - 1) / panels;
@@ -185,7 +191,7 @@ static inline void product_tile(int tile, const struct product *product, int row
                    product->linear.weight + number * PANEL_ELEMENTS(inputs), inputs);
 }
 
-/* All rows, after their conversion where the product reads them converted. */
+/* All rows, after their conversion if the GEMM reads converted rows. */
 static inline void run_product(__global atomic_int *counters, int stage, const struct product *product, int rows,
                                __global uchar *operand)
 {
@@ -196,9 +202,9 @@ static inline void run_product(__global atomic_int *counters, int stage, const s
     FOR_TILES(stage, panels * shares, product_tile(tile, product, rows, shares, operand))
 }
 
-/* What a layer has of its own: weights and biases, norms, and what it remembers of earlier tokens and of the encoder's
- * output. The norms are those after the three sub-layers; with NORM_FIRST that is the next one's. The host writes it as
- * an array of addresses. */
+/* The data of one layer: weights and biases, norms, and its caches of earlier tokens and of the encoder's
+ * output. The norms follow the three sub-layers; with NORM_FIRST that is the next one's norm. The host
+ * writes it as an array of addresses. */
 struct layer {
     struct linear qkv, self_output, query, cross_output, up, down;
     struct norm self_norm, cross_norm, ffn_norm;
@@ -206,14 +212,14 @@ struct layer {
     const __global cache_element *memory;
 };
 
-/* What all layers work in: normed (R, D), projected (R, H (2 K + V)), context (R, H V), hidden (R, F). A sub-layer reads
- * `in` and leaves in `out` its result and x (R, D); a norm goes from `out` to `in`, which in both arrangements of the
- * norms is what the next sub-layer reads. */
+/* The work space of all layers: normed (R, D), projected (R, H (2 K + V)), context (R, H V), hidden (R,
+ * F). A sub-layer reads `in` and writes its result and x (R, D) to `out`; a norm reads `out` and writes
+ * `in`, which the next sub-layer reads with either order of norms. */
 struct work_space {
     struct rows x, in, out, projected, context, hidden;
 };
 
-/* The products of a layer; other stages have none. */
+/* The GEMMs of a layer; other stages have none. */
 static inline void list_products(struct product *out, const struct layer *layer, const struct work_space *work,
                                  const struct clf__decoder_step_sizes *sizes)
 {
@@ -232,7 +238,7 @@ static inline void list_products(struct product *out, const struct layer *layer,
     }
 }
 
-/* What a step starts with: of the row before, where it lies in the memory, and of the token, its embedding. */
+/* The start of a step: the previous row's table of the cache, and the token's embedding. */
 struct start {
     __global int *table;
     const __global int *history, *cache_rows, *parents, *positions, *ids, *added_rows;
@@ -260,7 +266,7 @@ static inline void start_tile(int tile, const struct start *start, const struct 
     }
 }
 
-/* The group that leaves last makes all counters zero. */
+/* The group that leaves last clears all counters. */
 static inline void leave(__global atomic_int *counters, int layers)
 {
     if (ADD_TO(LEFT, 1) == (int)get_num_groups(0) - 1) {
@@ -270,8 +276,9 @@ static inline void leave(__global atomic_int *counters, int layers)
     }
 }
 
-/* Groups: one a compute unit. x goes in and out; operand (R rows of converted inputs) and partials, which may be null, are
- * work space, too. From history on: the start's, which is left out where ids is null. */
+/* Groups: one per compute unit. x is input and output; operand (R rows of converted inputs) and partials,
+ * which may be null, are work space as well. The arguments from history on are for the start, which is
+ * skipped if ids is null. */
 CPU_KERNEL void decoder_layer_step_cpu(__global atomic_int *counters, const __global struct layer *layers,
                                        __global float *x, __global float *normed, __global float *projected,
                                        __global float *context, __global float *hidden, __global uchar *operand,

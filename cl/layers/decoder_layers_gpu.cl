@@ -1,17 +1,19 @@
-/* Decoder layers for one new token a row (Vaswani 2017, 3.1) in one launch of resident groups, which go through a list of
- * stages (lib/layers/stages.h) and wait for each other after each: a launch per stage costs more than the stages do. The
- * stages call the functions of the kernels that lib/layers/layer.c would launch, so the bits are the same.
+/* Decoder layers for one new token a row (Vaswani 2017, 3.1) in one launch of resident groups, which
+ * process a list of stages (lib/layers/stages.h) with a barrier after each: a launch per stage costs more
+ * than the stages do. The stages call the functions of the kernels that lib/layers/layer.c would launch,
+ * so the bits are the same.
  *
- * Buffers are arguments, and stages name a buffer and a place in it. Activations are written during the launch, so they are
- * never read through pointers that are restrict or constant.
+ * Buffers are arguments, and stages name a buffer and a place in it. Activations are written during the
+ * launch, so they are never read through pointers that are restrict or constant.
  *
- * GPU form only. Needs PRECISION (fp16, bf16 or int8), what attention_step.cl and layernorm.cl need, and GROUPS_TOGETHER. */
+ * GPU variant only. Needs PRECISION (fp16, bf16 or int8), what attention_step.cl and layernorm.cl need, and
+ * GROUPS_TOGETHER. */
 #include "include/grid_barrier.cl"
 #include "include/matrix.cl"
 #include "layers/stages.h"
 
 #define WAYS (CLF__STAGE_GROUP / GROUP)
-#if PRECISION == 3 /* attention and products have floats as results */
+#if PRECISION == 3 /* attention and GEMMs have float results */
 #define QUANTIZED
 #else
 #define RESULT_PRECISION PRECISION
@@ -21,7 +23,7 @@
 #include "attention/attention_step.cl"
 #include "rows/layernorm.cl"
 #define B_TILES        1
-#define FETCHED_SLICES (CLF__CHUNK_SLICES / 2 / B_WORDS) /* attention needs registers, too */
+#define FETCHED_SLICES (CLF__CHUNK_SLICES / 2 / B_WORDS) /* attention needs registers as well */
 #include "include/matrix_result.cl"
 #if PRECISION == 3 /* sums of integers are exact in every order: smaller chunks, for more warps */
 #undef CHUNK_SLICES
@@ -38,7 +40,7 @@ struct space {
     __global uint4 *work;
     const __global float *vectors;
     __global float *partials;
-    __global uint *counters; /* of the parts of each row and head that were stored */
+    __global uint *counters; /* number of stored parts of each row and head */
     __local float4 *memory;
     __local int *answer;
 };
@@ -55,7 +57,7 @@ static inline __global ushort *operands_of(const struct space *space, int rows, 
     return rows == CLF__ROWS_OPERAND ? space->operands + offset : (__global ushort *)(space->work + offset);
 }
 
-/* Where attention writes to. */
+/* The output of attention. */
 #if PRECISION == 3
 #define RESULTS_OF floats_of
 #else
@@ -68,7 +70,7 @@ static inline const __global float *vector_of(const struct space *space, int pla
 }
 
 #if PRECISION == 3
-/* A group takes whole rows. */
+/* A group processes whole rows. */
 static inline ALWAYS_INLINE void round_rows(const struct clf__stage *stage, const struct space *space,
                                             const struct clf__stages_sizes *sizes)
 {
@@ -95,7 +97,7 @@ static inline ALWAYS_INLINE void round_rows(const struct clf__stage *stage, cons
 }
 #endif
 
-/* Each of the groups within a group takes a row; those without one go through the same barriers. */
+/* Each of the groups within a group processes a row; those without a row still reach the same barriers. */
 static inline ALWAYS_INLINE void norm_rows(const struct clf__stage *stage, const struct space *space,
                                            const struct clf__stages_sizes *sizes)
 {
@@ -112,13 +114,13 @@ static inline ALWAYS_INLINE void norm_rows(const struct clf__stage *stage, const
     }
 }
 
-/* How groups share a product: tiles of as many warps as K has chunks, several tiles side by side in a group. With one row of tiles
- * neighbouring tiles go to different groups, so that all groups read W. With several rows a group takes neighbouring tiles, which
- * share panels of W and rows of x in the first-level cache. */
+/* How groups share a GEMM: a tile needs as many warps as K has chunks, and a group has several tiles. With
+ * one row of tiles neighbouring tiles go to different groups, so that all groups read W. With several rows
+ * a group computes neighbouring tiles, which share panels of W and rows of x in the first-level cache. */
 struct shares {
-    int slices, warps, beside; /* beside: the number of this warp's tile in the group */
+    int slices, warps, beside; /* beside: index of this warp's tile in the group */
     int row_tiles, tiles;
-    int in_group, between; /* tiles that a group takes at a time; from one to the next */
+    int in_group, between; /* tiles of a group at a time; distance between them */
 };
 
 static inline struct shares share_product(const struct clf__stage *stage, int rows)
@@ -269,8 +271,8 @@ static inline int stage_of(int s, const struct clf__stages_sizes *sizes)
     return s < sizes->rounds ? 0 : sizes->first + s - sizes->rounds;
 }
 
-/* Groups: as many as are resident at once. arrived: the counter of the barriers; CLF__ARRIVALS further on the counters of
- * parts, zeros. memory: enough for attention, a norm and a product. */
+/* Groups: as many as are resident at once. arrived: the counter of the barriers; the counters of parts
+ * follow after CLF__ARRIVALS, all zero. memory: enough for attention, a norm and a GEMM. */
 GPU_KERNEL_OF(CLF__STAGE_GROUP) void decoder_layers_gpu(__local float4 *memory, __global uint *arrived, __global uint *failed,
                                                         int failed_offset,
                                                         const __global struct clf__stage *stages,

@@ -1,24 +1,28 @@
-/* The k best of each row of logits (R, V) = scale * x (R, K) Wᵀ + bias, and what log-probabilities need of the others,
- * without the logits: what top_k.cl and softmax.cl's log_softmax_pick find in a matrix that the products filled.
+/* The k best of each row of logits (R, V) = scale * x (R, K) Wᵀ + bias, and the statistics of
+ * log-probabilities, without storing the logits: the results of top_k.cl and softmax.cl's log_softmax_pick
+ * on a matrix of logits.
  *
- * Columns are taken in blocks of 32 panels. What is known of a row and a block is
+ * Columns are processed in blocks of 32 panels. The state of a row and a block is
  *
- *     sum    of exp(logit - base), without the banned ids
- *     base   what the block began with, or more
- *     aside  sum of exp(logit - largest), and largest, of the banned ids
+ *     sum         of exp(logit - base), without the banned ids
+ *     base        the initial base of the block, or more
+ *     suppressed  sum of exp(logit - largest), and largest, of the banned ids
  *
- * Blocks depend on V alone, and no sum goes beyond one, so that bits do not depend on which group takes which blocks.
- * The candidates of a row are found in lists, one a group that has some of its blocks: which they are depends on nothing.
+ * Blocks depend only on V, and no sum extends beyond one, so that bits do not depend on the assignment of
+ * blocks to groups. The candidates of a row are kept in lists, one for each group that has some of its
+ * blocks; the candidates do not depend on this assignment.
  *
- * A row of partials: base, sum, aside and aside_largest of each block, then the values of each list (lists, k); a row of
- * ids: those of each list. A pick has no banned ids, k = 1, and the label's logit of each row in picked.
+ * A row of partials: base, sum, suppressed and suppressed_largest of each block, then the values of each list
+ * (lists, k); a row of ids: the ids of each list. A pick has no banned ids, k = 1, and the label's logit
+ * of each row in picked.
  *
- * With a counter (1) of zero, which needs HAS_DEVICE_ATOMICS, the group that ends last gives the answers, too, and leaves
- * zero: for few rows, whose steps a launch more would lengthen.
+ * With a counter (1) of zero, which needs HAS_DEVICE_ATOMICS, the last group also merges the results and
+ * resets the counter: this saves a launch in steps of few rows.
  *
- * CPU forms alone: with GPU forms the logits are written, and top_k.cl reads them.
+ * Only for CPU variants: GPU variants write the logits, and top_k.cl reads them.
  *
- * How W lies and in which order is summed say product.cl and product_int8.cl. Needs PRECISION, one of clf_precision. */
+ * product.cl and product_int8.cl describe the layout of W and the order of sums. Needs PRECISION, one of
+ * clf_precision. */
 #if PRECISION == 3
 #include "include/product_int8.cl"
 
@@ -30,7 +34,8 @@ static inline const __global weight_element *panel_of(const __global weight_elem
     return w + panel * panel_bytes(inputs);
 }
 
-/* Whole numbers are not widened: for the rows of a group that takes as long as it saves. Tiles alone need room. */
+/* Weights in int8 are not widened, because for the rows of a group widening takes as long as it saves.
+ * Only tiles need work space. */
 #ifdef HAS_TILES
 #define ROOM_FOR_PANEL ROOM_INTS
 #else
@@ -43,7 +48,7 @@ typedef struct int8_panel held_panel;
     held_panel held;                                                                                                   \
     hold_panel(&held, panel, groups_of(inputs), 0, room)
 
-/* tile (min(left, BLOCK_ROWS), 32) = the first of the rows that are left times one panel. */
+/* tile (min(left, BLOCK_ROWS), 32) = the first of the remaining rows times one panel. */
 static inline void multiply(float16 *tile, const __global operand_element *x, size_t x_stride, int left, held_panel *held,
                             int inputs, struct turn turn)
 {
@@ -78,8 +83,8 @@ static inline void multiply(float16 *tile, const __global operand_element *x, si
 #define MOST_ROWS    CLF__PROJECTION_ROWS
 #define SHORT_LIST   16 /* candidates that a vector holds */
 
-/* A row's exponentials are taken from a base at most so far below its largest logit, which no sum of them overflows:
- * nearly all panels leave the base alone. */
+/* The base of a row's exponentials is at most this far below its largest logit, so that no sum overflows:
+ * nearly all panels keep the base. */
 #define MOST_ABOVE 20.0f
 
 struct ban_list {
@@ -103,15 +108,15 @@ static inline uint panel_bit(int id, int first_panel)
     return id >= 0 && panel >= 0 && panel < BLOCK_PANELS ? 1u << panel : 0u;
 }
 
-/* What a group knows of its rows while their panels pass. */
+/* The state of a group for its rows. */
 struct row_states {
     float16 sums[MOST_ROWS];
     float bases[MOST_ROWS];
-    float bars[MOST_ROWS]; /* logits up to this are no candidates, and leave the base alone */
+    float thresholds[MOST_ROWS]; /* thresholds: logits up to this are no candidates and keep the base */
     float lasts[MOST_ROWS]; /* of the k best so far */
-    float16 best[MOST_ROWS]; /* these, after +inf, where k is at most 16 */
+    float16 best[MOST_ROWS]; /* the values, after +inf, if k is at most 16 */
     int16 best_ids[MOST_ROWS];
-    float asides[MOST_ROWS], asides_largest[MOST_ROWS];
+    float suppressed[MOST_ROWS], suppressed_largest[MOST_ROWS];
     uint marks[MOST_ROWS]; /* panels with a banned id or the label */
 };
 
@@ -119,20 +124,21 @@ static void begin_block(struct row_states *states, int i)
 {
     states->sums[i] = 0.0f;
     states->bases[i] = -INFINITY;
-    states->bars[i] = -INFINITY;
-    states->asides[i] = 0.0f;
-    states->asides_largest[i] = -INFINITY;
+    states->thresholds[i] = -INFINITY;
+    states->suppressed[i] = 0.0f;
+    states->suppressed_largest[i] = -INFINITY;
     states->marks[i] = 0;
 }
 
-/* Whether some lane of a comparison is true: written so that a compiler finds its instruction for it. */
+/* Returns whether a comparison is true in any lane; written so that compilers select the instruction for
+ * it. */
 #define ANY(v)                                                                                                         \
     (((v).s0 | (v).s1 | (v).s2 | (v).s3 | (v).s4 | (v).s5 | (v).s6 | (v).s7 | (v).s8 | (v).s9 | (v).sa | (v).sb |      \
       (v).sc | (v).sd | (v).se | (v).sf) != 0)
 
 #define LANES (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 
-/* 32 where there is none */
+/* 32 if there is none */
 #define first_above(left, right, bar) wide_first_above(WIDE(left), WIDE(right), bar)
 static inline int wide_first_above(struct wide left, struct wide right, float bar)
 {
@@ -143,29 +149,29 @@ static inline int wide_first_above(struct wide left, struct wide right, float ba
     return min(c.x, c.y);
 }
 
-/* exp(x) for x <= 20, and 1e-38 for all below -87; NaN stays NaN. */
+/* exp(x) for x <= 20, and 1e-38 for all x below -87; NaN stays NaN. */
 #define exp_of(x) near_exp16((x) < -87.0f ? (float16)(-87.0f) : (x))
 
-/* Takes the banned ids of a panel out of its logits. An id that comes again finds -inf. */
-static void set_aside(struct row_states *states, int i, float *logits, int column, const struct ban_list *banned, int row)
+/* Removes the banned ids of a panel from its logits. A repeated id finds -inf. */
+static void suppress_banned(struct row_states *states, int i, float *logits, int column, const struct ban_list *banned, int row)
 {
     for (int b = first_ban(banned, row); b < end_ban(banned, row); b++) {
         int at = banned->ids[b] - column;
         if (banned->ids[b] < 0 || at < 0 || at >= PANEL) {
             continue;
         }
-        float logit = logits[at], largest = states->asides_largest[i];
+        float logit = logits[at], largest = states->suppressed_largest[i];
         logits[at] = -INFINITY;
         if (logit > largest) {
-            states->asides[i] = states->asides[i] * exp(largest - logit) + 1.0f;
-            states->asides_largest[i] = logit;
+            states->suppressed[i] = states->suppressed[i] * exp(largest - logit) + 1.0f;
+            states->suppressed_largest[i] = logit;
         } else if (logit != -INFINITY) { /* NaN too */
-            states->asides[i] += exp(logit - largest);
+            states->suppressed[i] += exp(logit - largest);
         }
     }
 }
 
-/* insert() for a list in a vector: those before the value stay, the others move on by one. */
+/* insert() for a list in a vector: lanes before the value stay, the others move by one. */
 static inline void insert_short(float16 *values, int16 *ids, float value, int id)
 {
     float16 v = *values, moved = (float16)(INFINITY, v.s0123, v.s4567, v.s89ab, v.scde);
@@ -186,11 +192,12 @@ static inline void store_last(const float16 *best, const int16 *best_ids, __glob
     }
 }
 
-/* A panel of which some logit is above the bar. In ascending ids, so that of equal values the first one stays ahead. */
-#define raise_bar(states, i, left, right, column, values, ids, k)                                                      \
-    wide_raise_bar(states, i, WIDE(left), WIDE(right), column, values, ids, k)
-static void wide_raise_bar(struct row_states *states, int i, struct wide first, struct wide second, int column,
-                      __global float *values, __global int *ids, int k)
+/* Processes a panel with a logit above the threshold. In ascending ids, so that the first of equal values
+ * stays first. */
+#define raise_threshold(states, i, left, right, column, values, ids, k)                                                \
+    wide_raise_threshold(states, i, WIDE(left), WIDE(right), column, values, ids, k)
+static void wide_raise_threshold(struct row_states *states, int i, struct wide first, struct wide second, int column,
+                                 __global float *values, __global int *ids, int k)
 {
     float16 left = first.v, right = second.v;
     float logits[PANEL];
@@ -215,7 +222,7 @@ static void wide_raise_bar(struct row_states *states, int i, struct wide first, 
         states->bases[i] = base = higher;
     }
     states->lasts[i] = last;
-    states->bars[i] = fmin(last, base + MOST_ABOVE);
+    states->thresholds[i] = fmin(last, base + MOST_ABOVE);
 }
 
 /* The sum over the blocks of sums[b] * exp(bases[b] - largest), in one order. */
@@ -229,7 +236,7 @@ static float merged(const __global float *sums, const __global float *bases, flo
     return sum16(sum);
 }
 
-/* What is known of a row becomes its answer: best (k), best_ids (k) and statistics (4), see top_k.cl. */
+/* Turns the state of a row into its result: best (k), best_ids (k) and statistics (4), see top_k.cl. */
 static void merge_row(__global float *best, __global int *best_ids, __global float *answer,
                       const __global float *partial, const __global int *found_ids, int blocks, int lists, int k, int both)
 {
@@ -249,9 +256,9 @@ static void merge_row(__global float *best, __global int *best_ids, __global flo
         all = fmax(all, partial[3 * blocks + b]);
     }
     if (both && all > -INFINITY) {
-        float aside = merged(partial + 2 * blocks, partial + 3 * blocks, all, blocks);
+        float suppressed = merged(partial + 2 * blocks, partial + 3 * blocks, all, blocks);
         answer[0] = all;
-        answer[1] = log((largest > -INFINITY ? sum * exp(largest - all) : sum) + aside);
+        answer[1] = log((largest > -INFINITY ? sum * exp(largest - all) : sum) + suppressed);
     }
 }
 
@@ -261,10 +268,10 @@ typedef atomic_int counter_value;
 typedef int counter_value;
 #endif
 
-/* The rows of a group: where the first one's values lie, and from row to row. */
+/* The rows of a group: the first row's values, and the stride. */
 struct row_group {
     int count, k;
-    __global float *partials, *values; /* both by partials_stride */
+    __global float *partials, *values; /* both with partials_stride */
     __global int *ids;
     const __global operand_element *x;
     int partials_stride, ids_stride, x_stride;
@@ -297,7 +304,7 @@ static inline void begin_blocks(struct row_states *states, const struct row_grou
     }
 }
 
-/* What is added to the panel's logits: the bias, and beyond the last column what no row can want. */
+/* The addend of the panel's logits: the bias, and -inf beyond the last column. */
 static inline void load_shifts(float16 *left, float16 *right, const __global float *bias, int width)
 {
     *left = *right = 0.0f;
@@ -311,7 +318,7 @@ static inline void load_shifts(float16 *left, float16 *right, const __global flo
     }
 }
 
-/* A panel with a label, which is picked, or with banned ids, which are taken out of the logits. */
+/* A panel with a label, which is picked, or with banned ids, which are removed from the logits. */
 static inline void take_marked(struct row_states *states, const struct row_group *group, int i, int column, float16 *left,
                                float16 *right)
 {
@@ -321,13 +328,14 @@ static inline void take_marked(struct row_states *states, const struct row_group
     if (group->labels) {
         group->picked[i] = logits[group->labels[i] - column];
     } else {
-        set_aside(states, i, logits, column, &group->bans, i);
+        suppress_banned(states, i, logits, column, &group->bans, i);
         *left = vload16(0, logits);
         *right = vload16(1, logits);
     }
 }
 
-/* The panel whose first column is `column`, the bit `mark` of its block; `shifts` is the bias from that column on. */
+/* The panel whose first column is `column`, with bit `mark` of its block; `shifts` is the bias from that
+ * column on. */
 static inline void take_panel(struct row_states *states, const struct row_group *group,
                               const __global weight_element *panel, int inputs, int column, int width, int mark,
                               const __global float *shifts, float scale)
@@ -347,8 +355,8 @@ static inline void take_panel(struct row_states *states, const struct row_group 
         if (states->marks[i] >> mark & 1) {
             take_marked(states, group, i, column, &left, &right);
         }
-        if (ANY(left > states->bars[i] || right > states->bars[i])) {
-            raise_bar(states, i, left, right, column, group->values + (size_t)i * group->partials_stride,
+        if (ANY(left > states->thresholds[i] || right > states->thresholds[i])) {
+            raise_threshold(states, i, left, right, column, group->values + (size_t)i * group->partials_stride,
                       group->ids + (size_t)i * group->ids_stride, group->k);
         }
         float base = states->bases[i] == -INFINITY ? 0.0f : states->bases[i];
@@ -363,13 +371,13 @@ static inline void store_blocks(const struct row_states *states, const struct ro
         __global float *partial = group->partials + (size_t)i * group->partials_stride + block;
         partial[0] = states->bases[i];
         partial[blocks] = sum16(states->sums[i]);
-        partial[2 * blocks] = states->asides[i];
-        partial[3 * blocks] = states->asides_largest[i];
+        partial[2 * blocks] = states->suppressed[i];
+        partial[3 * blocks] = states->suppressed_largest[i];
     }
 }
 
-/* A group: at most 64 rows of a share of the blocks; neighbours have the same share, whose panels then are in the cache
- * that cores have in common. */
+/* A group: at most 64 rows of a share of the blocks; neighbouring groups have the same share, whose panels
+ * then are in the cache shared by cores. */
 CPU_KERNEL void projection_tiles_cpu(__global float *partials, __global int *ids, const __global operand_element *x,
                                      const __global weight_element *w, const __global float *bias,
                                      const __global int *banned, const __global int *banned_offsets,
@@ -425,7 +433,7 @@ CPU_KERNEL void projection_tiles_cpu(__global float *partials, __global int *ids
 #endif
 }
 
-/* values (R, k), ids (R, k), statistics (R, 4). A group takes whole rows. */
+/* values (R, k), ids (R, k), statistics (R, 4). A group processes whole rows. */
 CPU_KERNEL void projection_top_k_cpu(__global float *values, int values_offset, int values_stride, __global int *ids,
                                      int ids_offset, int ids_stride, __global float *statistics, int statistics_offset,
                                      int statistics_stride, const __global float *partials, int partials_offset,

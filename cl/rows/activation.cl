@@ -1,16 +1,17 @@
-/* y = activation(x), and y = activation(x) * gate: all (N, F); y may be x or gate. The gradients: dx = dy *
- * activation'(x); dx = dy * gate * activation'(x) with dgate = dy * activation(x); each may be one of its operands.
+/* y = activation(x), and y = activation(x) * gate: all (N, F); y may be x or gate. The gradients: dx = dy
+ * * activation'(x); dx = dy * gate * activation'(x) with dgate = dy * activation(x); each may be one of
+ * its operands.
  *
- * CPU forms: a group takes whole rows. GPU forms: a group takes a row, work-item i its columns 4i .. 4i + 3,
- * then QUADS further on.
+ * CPU variants: a group computes whole rows. GPU variants: a group computes a row, work-item i its columns
+ * 4i .. 4i + 3, then QUADS further.
  *
  * Macro: ACTIVATION, the kind (see the prelude). */
 #ifndef ACTIVATION
 #error "ACTIVATION: a value of enum clf__activation"
 #endif
 
-/* slope(v) = activation'(v); NaN stays NaN, but for ReLU. Far out, where a factor would overflow, v stands for all that
- * lies beyond: the slope is 0 or 1 there. */
+/* slope(v) = activation'(v); NaN stays NaN, except for ReLU. For large magnitudes, at which a factor would
+ * overflow, v is clamped: the slope is 0 or 1 there. */
 #define CLAMPED(T, v, limit) ((v) > (T)(limit) ? (T)(limit) : (v) < (T)(-limit) ? (T)(-limit) : (v))
 #if ACTIVATION == 0
 #define SLOPE(T) v = (T)(1.0f);
@@ -21,7 +22,7 @@
     v = CLAMPED(T, v, 16.0f);                                                                                          \
     NORMAL_TAIL(T)                                                                                                     \
     v = fma_##T(0.398942280f * v, exp_##T(-0.5f * v * v), v < (T)(0.0f) ? tail : 1.0f - tail);
-#elif ACTIVATION == 3 /* of v s, s = 1 / (1 + e), e = exp(-2u): s + 2u' v e s² */
+#elif ACTIVATION == 3 /* derivative of v s, s = 1 / (1 + e), e = exp(-2u): s + 2u' v e s² */
 #define SLOPE(T)                                                                                                       \
     v = CLAMPED(T, v, 10.0f);                                                                                          \
     T square = v * v;                                                                                                  \

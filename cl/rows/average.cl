@@ -3,16 +3,16 @@
  *
  *     m = (t m' + x) / (t + 1);  y = x / (1 + exp(-g)) + h / (1 + exp(-f)) + residual
  *
- * average_step: m' is row parents[r] of `before`, zeros at position 0, and t = positions[r]; m (R, D) becomes
- * row cache_rows[r] of `next` too. A parent that is no row counts as zeros, a cache row that is none keeps
- * nothing. A group takes whole rows.
+ * average_step: m' is row parents[r] of `before`, zeros at position 0, and t = positions[r]; m (R, D) is
+ * also stored in row cache_rows[r] of `next`. An invalid parent counts as zeros; an invalid cache row
+ * stores nothing. A group computes whole rows.
  *
- * average_forward: sequence b is the rows ranges[b][0] .. + ranges[b][1] - 1, and begins with zeros. CPU
- * form: a group takes whole sequences, 16 columns at a time; GPU form: a group takes GROUP columns of a
- * sequence, a work-item each.
+ * average_forward: sequence b is the rows ranges[b][0] .. + ranges[b][1] - 1, and starts from zeros. CPU
+ * variant: a group computes whole sequences, 16 columns at a time; GPU variant: a group computes GROUP
+ * columns of a sequence, one per work-item.
  *
- * average_gate: g and f stand side by side in `gates` (N, 2 D); x, h, residual, y (N, D); y may be any of
- * these. A group takes whole rows.
+ * average_gate: `gates` (N, 2 D) holds g, then f; x, h, residual, y (N, D); y may be any of these. A group
+ * computes whole rows.
  *
  * No macros. */
 
@@ -35,7 +35,7 @@ static inline struct wide wide_with(struct wide m, struct wide x, float t)
         const __global int *positions, int positions_offset, int positions_stride, int rows, int columns,    \
         int cache_rows_total
 
-/* The row of means that row r goes on from, or null; and the one where its own is kept. */
+/* The row of means that row r continues, or null; and the row that stores its mean. */
 #define FIND_MEANS                                                                                           \
     int position = max(positions[positions_offset + r], 0);                                                  \
     int parent = position > 0 ? parents[parents_offset + r] : -1;                                            \

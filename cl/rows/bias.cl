@@ -1,7 +1,9 @@
-/* sums[k] = the sum of the rows of chunk k of dy, in their order: sums (chunks, C), dy (N, C). A chunk has chunk_rows rows,
- * the last one what is left. Groups are (stretches of columns, chunks); chunks.cl adds what they leave.
+/* sums[k] = the sum of the rows of chunk k of dy, in order: sums (chunks, C), dy (N, C). A chunk has
+ * chunk_rows rows, the last one the rest. Groups are (strips of columns, chunks); chunks.cl adds their
+ * sums.
  *
- * CPU form: a stretch has 1024 columns. GPU form: it has QUADS columns, work-item i four of them. No macros are needed. */
+ * CPU variant: a strip has 1024 columns. GPU variant: it has QUADS columns, work-item i four of them. No
+ * macros are needed. */
 
 CPU_KERNEL void bias_backward_cpu(__global float *sums, int sums_offset, const __global float *dy, int dy_offset,
                                   int dy_stride, int rows, int columns, int chunk_rows)

@@ -1,12 +1,12 @@
-/* Ids drawn from ranges of rows of logits (R, V), by softmax(logits / temperature) of the range: the id is the one whose
- * value, logit / temperature + g, is the largest, g being a number of Gumbel's distribution for each id (Maddison et al.
- * 2014, "A* Sampling", 2). So the id with the largest value of several ranges is drawn from all of them, and whoever knows
- * which ranges count need not have told before. values (D, M), ids (D, M) and their logits, found (D, M): (-inf, -1, -inf)
- * where the range holds nothing but -inf and NaN.
+/* Samples ids from ranges of rows of logits (R, V), by softmax(logits / temperature) of the range, with
+ * the Gumbel-max trick: the sample is the id with the largest value, logit / temperature + g, with Gumbel
+ * noise g for each id (Maddison et al. 2014, "A* Sampling", 2). The id with the largest value over several
+ * ranges is the sample from all of them, so the selection of ranges may follow the kernel. values (D, M),
+ * ids (D, M) and their logits, found (D, M): (-inf, -1, -inf) if the range has only -inf and NaN.
  *
- * ranges (R, 2 M) = { first, end, first, end ... } as in top_k.cl. draws (D, 6) = { row, sample, count, the key's low and
- * high word, the temperature's bits }; row - first_row is that of the logits. Which numbers are drawn follows from sample,
- * count, key and id alone.
+ * ranges (R, 2 M) = { first, end, first, end ... } as in top_k.cl. draws (D, 6) = { row, sample, count,
+ * the key's low and high word, the temperature's bits }; row - first_row is the row of the logits. The
+ * noise depends only on sample, count, key and id.
  *
  * No macros are needed. */
 #include "include/candidates.cl"
@@ -20,7 +20,7 @@
 
 #define RANDOM_SAMPLES 0x7fffff03u /* CLF__RANDOM_SAMPLES */
 
-/* What is drawn, and from where. */
+/* The parameters of a draw and its row of logits. */
 struct draw {
     uint sample, count, seed_low, seed_high;
     float inverse; /* of the temperature */
@@ -35,20 +35,22 @@ static inline struct draw draw_of(const __global int *words, int first_row)
     draw.count = (uint)words[2];
     draw.seed_low = (uint)words[3];
     draw.seed_high = (uint)words[4];
-    draw.inverse = fmin(1.0f / as_float(words[5]), 1e30f); /* times a logit it is finite */
+    draw.inverse = fmin(1.0f / as_float(words[5]), 1e30f); /* finite, so that its product with a logit is
+                                                            * finite */
     return draw;
 }
 
 #define COUNTER_OF(draw) (draw).sample, (draw).count, RANDOM_SAMPLES, (draw).seed_low, (draw).seed_high
 
-/* -log(-log(1 - u)), u = (word + 1/2) / 2^32: of the small u, which give the large numbers, no digit is lost. */
+/* -log(-log(1 - u)), u = (word + 1/2) / 2^32: no digits are lost for small u, which give the large
+ * numbers. */
 static inline float perturbed(float logit, float inverse, uint word)
 {
     float u = fmin(fma((float)word, 0x1p-32f, 0x1p-33f), 0x1.fffffep-1f);
     return fma(logit, inverse, -log(-log1p(-u)));
 }
 
-/* No id has a number above it: -log(2^-33) = 22.87. */
+/* The largest possible noise: -log(2^-33) = 22.87. */
 #define MOST_ADDED 23.0f
 
 /* The largest value so far. */
@@ -71,12 +73,12 @@ static inline struct wide wide_load_range(const __global float *x, int c, struct
     return WIDE(vload16(0, lanes));
 }
 
-/* Of 16 words: which may belong to a value above the largest one, below which their logits alone stay by so much. They do
- * where -log(u) > -below, for g < -log(u). What is not a number may be. */
+/* Finds which of 16 words may give a value above the largest one, if their logits are `below` it: those
+ * with -log(u) > -below, because g < -log(u). NaN may be included. */
 static inline int may_win(const uint16 *words, const float16 *below)
 {
-    float16 bar = exp16(*below < 0.0f ? *below : (float16)(0.0f)) * 1.0001f;
-    int16 is_under = convert_float16(*words) * 0x1p-32f <= bar;
+    float16 threshold = exp16(*below < 0.0f ? *below : (float16)(0.0f)) * 1.0001f;
+    int16 is_under = convert_float16(*words) * 0x1p-32f <= threshold;
     return any(is_under.lo | is_under.hi);
 }
 
@@ -96,7 +98,7 @@ static inline void take_lanes(struct drawn *drawn, const uint16 *words, const fl
     }
 }
 
-/* Most blocks are passed over by their logits alone, and most of the others by their words, without a logarithm. */
+/* Most blocks are skipped by their logits, and most of the others by their words, without a logarithm. */
 static inline struct drawn draw_from(const __global float *x, struct range range, struct draw draw)
 {
     struct drawn drawn = {-INFINITY, -INFINITY, -1};
@@ -120,7 +122,7 @@ static inline struct drawn draw_from(const __global float *x, struct range range
     return drawn;
 }
 
-/* A group takes ranges one after the other. */
+/* A group processes ranges one after the other. */
 CPU_KERNEL void draw_forward_cpu(ARGUMENTS)
 {
     for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {
@@ -135,7 +137,7 @@ CPU_KERNEL void draw_forward_cpu(ARGUMENTS)
     }
 }
 
-/* Inlined early: late, it leaves an intrinsic of aliases that Oclgrind does not know. */
+/* Inlined early: later inlining leaves an alias intrinsic that Oclgrind does not know. */
 static inline __attribute__((always_inline)) ulong key_in_range(const __global float *x, struct range range, float inverse,
                                                                 int id, uint word)
 {
@@ -143,7 +145,7 @@ static inline __attribute__((always_inline)) ulong key_in_range(const __global f
     return is_inside ? key_of(perturbed(x[id], inverse, word), id) : 0;
 }
 
-/* The largest key of the work-item's columns, which are dealt by fours. */
+/* The largest key of the work-item's columns, which are assigned in fours. */
 static inline ulong first_of_range(const __global float *x, struct range range, struct draw draw)
 {
     ulong first = 0;
@@ -157,7 +159,7 @@ static inline ulong first_of_range(const __global float *x, struct range range, 
     return first;
 }
 
-/* A group takes ranges one after the other. */
+/* A group processes ranges one after the other. */
 GPU_KERNEL void draw_forward_gpu(ARGUMENTS, __local ulong *keys)
 {
     for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {

@@ -1,17 +1,17 @@
-/* Normalisation of rows: y (N, D) of x (N, D) with gamma (1, D) and beta (1, D); y may be x. rounded (N, D) is y in
- * bf16, or with RESULT_PRECISION as result.cl says, or with QUANTIZED (GPU form) rows of quantize.cl, whose stride counts 16
- * bits. y or rounded may be null.
+/* Normalisation of rows: y (N, D) of x (N, D) with gamma (1, D) and beta (1, D); y may be x. rounded (N,
+ * D) is y in bf16, or with RESULT_PRECISION as in result.cl, or with QUANTIZED (GPU variant) rows of
+ * quantize.cl, whose stride counts 16 bits. y or rounded may be null.
  *
  *   NORM 0: y = (x - mean) / sqrt(var + eps) * gamma + beta, var = mean of (x - mean)^2
  *   NORM 1: y = x / sqrt(mean of x^2 + eps) * gamma
  *   NORM 2: y = gamma * (x - mean) / (std + eps) + beta, std^2 = sum of (x - mean)^2 / (D - 1)
  *
- * The squares are taken after the mean is known: a row far from zero would lose its digits otherwise. CPU form: a group
- * takes whole rows; a row stays in the first cache between the passes. GPU form: a group takes a row, work-item i its
- * columns 4i .. 4i + 3, then QUADS further on.
+ * The squares are taken after the mean is known: a row far from zero would lose its digits otherwise. CPU
+ * variant: a group computes whole rows; a row stays in the first-level cache between the passes. GPU
+ * variant: a group computes a row, work-item i its columns 4i .. 4i + 3, then QUADS further.
  *
- * Macros: NORM; HAS_BETA where there is a beta (its buffer is null otherwise); HELD (GPU form) or none: how many quads of a
- * row a work-item has, where it can hold them. */
+ * Macros: NORM; HAS_BETA if there is a beta (its buffer is null otherwise); HELD (GPU variant) or none:
+ * the quads of a row that a work-item holds in registers. */
 #include "include/bf16.cl"
 #ifdef RESULT_PRECISION
 #define OPERAND_PRECISION RESULT_PRECISION
@@ -30,7 +30,7 @@
 #error "NORM: 0 (layer), 1 (RMS) or 2 (std)"
 #endif
 
-/* What a centred row is multiplied with. */
+/* The factor of a centred row. */
 static float scale_of(float squares, int columns, float eps)
 {
 #if NORM == 2
@@ -80,7 +80,7 @@ static float row_squares(const __global float *x, float mean, int columns)
         float16 p = vload16(0, x + i) - mean;
         a = fma16(p, p, a);
     }
-    float16 p = load_part(x + i, columns - i, mean) - mean; /* what is not there counts nothing */
+    float16 p = load_part(x + i, columns - i, mean) - mean; /* missing columns add nothing */
     b = fma16(p, p, b);
     return sum16((a + b) + (c + d));
 }
@@ -130,7 +130,7 @@ CPU_KERNEL void layernorm_forward_cpu(FORWARD_ARGUMENTS)
     }
 }
 
-/* Where the GPU form stores a row: as floats, as operands that end before operands_end, or both. */
+/* The output of the GPU variant: floats, operands that end before operands_end, or both. */
 struct norm_row {
     __global float *out;
     __global ushort *operands, *operands_end;
@@ -141,7 +141,7 @@ static inline struct norm_row row_of(__global float *out, __global ushort *opera
     return (struct norm_row){out, operands, operands ? operands + stride : 0};
 }
 
-/* Stores the quad at a column, of which `left` belong to the row; in int8 the floats alone. */
+/* Stores the quad at a column, of which `left` belong to the row; in int8 only the floats. */
 static inline void store_normal(float4 value, const struct norm_row *row, int column, int left)
 {
     if (row->out) {
@@ -172,8 +172,8 @@ static inline void end_quantized(const struct norm_row *row, const struct row_sc
 #endif
 
 #ifdef HELD
-/* A row of up to HELD * QUADS columns, of which a work-item holds HELD quads: all that is read is asked for at once, since
- * waiting for memory is most of the work of the few rows of a decoding step. shared: NORM_SHARED. */
+/* Computes a row of up to HELD * QUADS columns, of which a work-item holds HELD quads: all loads are
+ * issued first, because latency dominates the few rows of a decoding step. shared: NORM_SHARED. */
 static inline void norm_row_gpu(__local float *shared, const struct norm_row *row, const __global float *in,
                                 const __global float *gamma, const __global float *beta, int columns, float eps)
 {
@@ -207,7 +207,7 @@ static inline void norm_row_gpu(__local float *shared, const struct norm_row *ro
     float scale = scale_of(group_sum(shared, sum4(squares)), columns, eps);
 #pragma unroll
     for (int i = 0; i < HELD; i++) {
-        values[i] = fma(values[i] * scale, factors[i], shifts[i]); /* 0 where the row has no column */
+        values[i] = fma(values[i] * scale, factors[i], shifts[i]); /* 0 beyond the row */
         if (left > i * QUADS) {
             store_normal(values[i], row, first + i * QUADS, left - i * QUADS);
         }
@@ -244,7 +244,7 @@ static inline void norm_row_gpu(__local float *shared, const struct norm_row *ro
     float mean = group_sum(shared, sum4(sums)) / (float)columns;
 #endif
     for (int c = first; c < columns; c += QUADS) {
-        float4 p = load_quad(in + c, columns - c, mean) - mean; /* what is not there counts nothing */
+        float4 p = load_quad(in + c, columns - c, mean) - mean; /* missing columns add nothing */
         squares = fma(p, p, squares);
     }
     float scale = scale_of(group_sum(shared, sum4(squares)), columns, eps);
@@ -285,22 +285,23 @@ GPU_KERNEL void layernorm_forward_gpu(FORWARD_ARGUMENTS)
     }
 }
 
-/* The gradients, with n = (x - mean) * r the normal row, r what scale_of() gives, g = dy * gamma:
+/* The gradients, with n = (x - mean) * r the normal row, r the result of scale_of(), g = dy * gamma:
  *
- *   dx = r * (g - mean of g - n * (sum of g * n) * f), the mean only where the norm takes one off x
+ *   dx = r * (g - mean of g - n * (sum of g * n) * f), the mean only if the norm subtracts one from x
  *   dgamma += sum over rows of dy * n, dbeta += sum over rows of dy
  *
- * NORM 0 and 1: f = 1 / D. NORM 2, where r is not 1 / std alone: f = 1 / ((D - 1) * std * r).
+ * NORM 0 and 1: f = 1 / D. NORM 2, where r is not just 1 / std: f = 1 / ((D - 1) * std * r).
  *
- * A group takes a chunk of chunk_rows rows, chunk k, and leaves its sums for dgamma at sums[k] and those for dbeta at
- * sums[k] + D: sums (chunks, 2 D); chunks.cl adds them up. dx may be dy. CPU form: a row and the sums stay in the first
- * cache. GPU form: each work-item has its columns of the sums to itself. */
+ * A group computes chunk k of chunk_rows rows, and stores its sums for dgamma at sums[k] and for dbeta at
+ * sums[k] + D: sums (chunks, 2 D); chunks.cl adds them. dx may be dy. CPU variant: a row and the sums stay
+ * in the first-level cache. GPU variant: each column of the sums belongs to one work-item. */
 static float projection_of(float squares, int columns, float scale)
 {
 #if NORM == 2
     float degrees = (float)max(columns - 1, 1);
     float std = sqrt(squares / degrees);
-    return std == 0.0f ? 0.0f : 1.0f / (degrees * std * scale); /* a constant row is its mean, and n is 0 */
+    return std == 0.0f ? 0.0f : 1.0f / (degrees * std * scale); /* a constant row equals its mean, and n is
+                                                                 * 0 */
 #else
     return 1.0f / (float)columns;
 #endif

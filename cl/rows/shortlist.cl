@@ -1,10 +1,11 @@
-/* Logits of chosen words alone (lib/ops/shortlist.h): logits (R, C), x (R, D), weight (V, D) row after row, bias (V) or
- * null.
+/* Logits of selected words (lib/ops/shortlist.h): logits (R, C), x (R, D), weight (V, D) row-major, bias
+ * (V) or null.
  *
  *     logits[r][j] = scale * (x[r] . weight[v]) + bias[v],  v = ids[starts[r] + j]  for j < counts[r];  else -inf
  *
- * A v that is no row of the weight gives -inf too. CPU form: a group takes whole rows. GPU form: a group takes a row and
- * GROUP of its words, a work-item each; words beside each other share nothing, but each reads whole cache lines of its own.
+ * A v outside the weight also gives -inf. CPU variant: a group computes whole rows. GPU variant: a group
+ * computes GROUP words of a row, one per work-item; neighbouring words share no data, but each reads whole
+ * cache lines.
  *
  * No macros. */
 

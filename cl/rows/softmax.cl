@@ -1,16 +1,18 @@
 /* Softmax and its logarithm over rows: y (N, C) of x (N, C), y may be x.
  *
- * CPU forms: a group takes whole rows, one after the other; a row stays in its core's cache between the passes. GPU
- * forms: a group takes a row, work-item i its columns 4i .. 4i + 3, then QUADS further on. No macros are needed. */
+ * CPU variants: a group computes whole rows, one after the other; a row stays in the core's cache between
+ * the passes. GPU variants: a group computes a row, work-item i its columns 4i .. 4i + 3, then QUADS
+ * further. No macros are needed. */
 
-/* What is subtracted from a row before exp: its largest value, or 0 where all of it is -inf (the difference would be
- * NaN). NaN is no largest value; it reaches the sum and from there the whole row. */
+/* The number that is subtracted from a row before exp: its largest value, or 0 if the row has only -inf
+ * (the difference would be NaN). NaN is never the largest value; it reaches the sum and through it the
+ * whole row. */
 static float offset_of(float largest)
 {
     return largest == -INFINITY ? 0.0f : largest;
 }
 
-/* log(sum) that leaves a row of -inf at -inf */
+/* log(sum) that keeps a row of -inf at -inf */
 static float log_of(float sum)
 {
     return sum == 0.0f ? 0.0f : log(sum);
@@ -45,7 +47,7 @@ static float row_exp_sum(const __global float *x, float largest, int columns)
     return sum16(a + b);
 }
 
-/* y[c] = exp(x[c] - largest) and its sum: so that each exp is computed once */
+/* y[c] = exp(x[c] - largest) and its sum: each exp is computed once */
 static float row_exp(__global float *y, const __global float *x, float largest, int columns)
 {
     float16 sum = (float16)(0.0f);
@@ -63,7 +65,7 @@ static float row_exp(__global float *y, const __global float *x, float largest, 
     return sum16(sum);
 }
 
-/* y[n] = exp(x[n] - max) / sum; zeros where all of x[n] is -inf. */
+/* y[n] = exp(x[n] - max) / sum; zeros if all of x[n] is -inf. */
 CPU_KERNEL void softmax_forward_cpu(__global float *y, int y_offset, int y_stride, const __global float *x,
                                     int x_offset, int x_stride, int rows, int columns)
 {
@@ -82,7 +84,7 @@ CPU_KERNEL void softmax_forward_cpu(__global float *y, int y_offset, int y_strid
     }
 }
 
-/* y[n] = (x[n] - max) - log(sum of exp(x[n] - max)); -inf everywhere where all of x[n] is. */
+/* y[n] = (x[n] - max) - log(sum of exp(x[n] - max)); -inf everywhere if all of x[n] is. */
 CPU_KERNEL void log_softmax_forward_cpu(__global float *y, int y_offset, int y_stride, const __global float *x,
                                         int x_offset, int x_stride, int rows, int columns)
 {
@@ -101,7 +103,7 @@ CPU_KERNEL void log_softmax_forward_cpu(__global float *y, int y_offset, int y_s
     }
 }
 
-/* picked (1, N): picked[n] = log_softmax(x[n])[targets[n]]; -inf for a target that is no column. */
+/* picked (1, N): picked[n] = log_softmax(x[n])[targets[n]]; -inf for a target outside the columns. */
 CPU_KERNEL void log_softmax_pick_cpu(__global float *picked, int picked_offset, int picked_stride,
                                      const __global float *x, int x_offset, int x_stride,
                                      const __global int *targets, int targets_offset, int targets_stride,

@@ -1,13 +1,15 @@
-/* The simpler simple recurrent unit (Kim et al. 2019, see lib/ops/ssru.h), element by element: g and z stand side by side
- * in `projected` (N, 2 D).
+/* The simpler simple recurrent unit (Kim et al. 2019, see lib/ops/ssru.h), element by element: `projected`
+ * (N, 2 D) holds g, then z.
  *
  *     f = 1 / (1 + exp(-g));  c = f c' + (1 - f) z;  y = max(c, 0) + residual;  y, residual (N, D); y may be residual
  *
- * ssru_step: c' is row parents[r] of `before`, zeros at position 0; c becomes row cache_rows[r] of `next`. A parent that is
- * no row counts as zeros, a cache row that is none keeps nothing. A group takes whole rows.
+ * ssru_step: c' is row parents[r] of `before`, zeros at position 0; c is stored in row cache_rows[r] of
+ * `next`. An invalid parent counts as zeros; an invalid cache row stores nothing. A group computes whole
+ * rows.
  *
- * ssru_forward: sequence b is the rows ranges[b][0] .. + ranges[b][1] - 1, and begins with zeros. CPU form: a group takes
- * whole sequences, 16 columns at a time; GPU form: a group takes GROUP columns of a sequence, a work-item each.
+ * ssru_forward: sequence b is the rows ranges[b][0] .. + ranges[b][1] - 1, and starts from zeros. CPU
+ * variant: a group computes whole sequences, 16 columns at a time; GPU variant: a group computes GROUP
+ * columns of a sequence, one per work-item.
  *
  * No macros. */
 
@@ -24,7 +26,7 @@ static inline struct wide wide_after(struct wide g, struct wide z, struct wide c
     return WIDE(fma16(f, c.v - z.v, z.v));
 }
 
-/* As fmax(c, 0), but NaN stays. */
+/* Like fmax(c, 0), but keeps NaN. */
 static inline float positive(float c)
 {
     return c < 0.0f ? 0.0f : c;
@@ -44,7 +46,7 @@ static inline struct wide wide_positive(struct wide c)
         const __global int *parents, int parents_offset, int parents_stride, const __global int *positions,            \
         int positions_offset, int positions_stride, int rows, int columns, int cache_rows_total
 
-/* The row of states that row r goes on from, or null; and the one where its own is kept. */
+/* The row of states that row r continues, or null; and the row that stores its state. */
 #define FIND_STATES                                                                                                    \
     int parent = positions[positions_offset + r] > 0 ? parents[parents_offset + r] : -1;                               \
     int own = cache_rows[cache_rows_offset + r];                                                                       \

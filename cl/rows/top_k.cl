@@ -59,8 +59,8 @@ static float row_log_sum(const __global float *x, float largest, int columns)
     return log(sum16(a + b));
 }
 
-/* In ascending ids, so that of equal values the first one stays ahead. Nearly all blocks hold nothing that beats the
- * last candidate, and are passed over with one comparison. */
+/* In ascending ids, so that the first of equal values stays first. Nearly all blocks have no value above
+ * the last candidate, and are skipped with one comparison. */
 static void row_top_k(__global float *values, __global int *ids, int k, const __global float *x, int columns)
 {
     clear(values, ids, k);
@@ -83,7 +83,7 @@ static void row_top_k(__global float *values, __global int *ids, int k, const __
     }
 }
 
-/* A group takes whole rows; a row of logits stays in its core's second cache between the passes. */
+/* A group processes whole rows; a row of logits stays in the core's second-level cache between the passes. */
 CPU_KERNEL void top_k_forward_cpu(ARGUMENTS)
 {
     for (int r = (int)get_group_id(0); r < rows; r += (int)get_num_groups(0)) {
@@ -113,7 +113,7 @@ CPU_KERNEL void top_k_forward_cpu(ARGUMENTS)
     }
 }
 
-/* A group takes ranges one after the other. */
+/* A group processes ranges one after the other. */
 CPU_KERNEL void top_k_ranges_cpu(RANGE_ARGUMENTS)
 {
     for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {
@@ -133,19 +133,19 @@ CPU_KERNEL void top_k_ranges_cpu(RANGE_ARGUMENTS)
     }
 }
 
-/* GPU forms: a row's columns are dealt one by one, neighbours to neighbours, so that a load of the group is whole
- * sectors wherever the row starts, which with an odd number of columns is anywhere. A work-item has 32 loads under way at
- * a time: where there is but one row and so one group, its time is that of loads which wait for each other. */
+/* GPU variants: columns are assigned to work-items cyclically, so that a load of the group reads whole
+ * sectors for every start of a row, which is unaligned if the number of columns is odd. A work-item has 32
+ * loads in flight: with a single row, and so a single group, latency dominates. */
 #define BLOCK (32 * GROUP)
 
-/* Which work-item has a column. */
+/* The work-item that has a column. */
 static int slice_of(int column)
 {
     return column % GROUP;
 }
 
-/* What a work-item knows of its columns: the largest value, the first column that has it (-1: none), and the sum of
- * exp(x - best). */
+/* The state of a work-item: the largest value of its columns, the first column with it (-1: none), and the
+ * sum of exp(x - best). */
 struct slice {
     float best;
     int id;
@@ -158,8 +158,8 @@ static inline float4 load_four(const __global float *x)
     return (float4)(x[0], x[GROUP], x[2 * GROUP], x[3 * GROUP]);
 }
 
-/* Those of columns at, at + GROUP ... that the row has, as c is. One beyond it reads column c, so that no load waits for a
- * branch. */
+/* Loads columns at, at + GROUP ... inside the row, of which c is one. A column outside reads column c
+ * instead, so that no load depends on a branch. */
 static inline float load_one_of(const __global float *x, int c, int at, int columns)
 {
     float value = x[at < columns ? at : c];
@@ -172,21 +172,23 @@ static inline float4 load_four_of(const __global float *x, int c, int at, int co
                     load_one_of(x, c, at + 2 * GROUP, columns), load_one_of(x, c, at + 3 * GROUP, columns));
 }
 
-/* exp(x - largest); NaN stays NaN. The product's rounding counts for nothing where exp(x - largest) counts. */
+/* exp(x - largest); NaN stays NaN. The rounding of the multiplication does not matter for results that are
+ * not negligible. */
 static inline float4 exp4_below(float4 x, float largest)
 {
     return exp2(M_LOG2E_F * (x - largest));
 }
 
-/* One look at a row for both: exponentials are taken below the largest value so far, and a larger one scales their sum.
- * Inlined early, as group_log_sum(): late, it leaves an intrinsic of aliases that Oclgrind does not know. */
+/* One pass over a row for both: exponentials are relative to the largest value so far, and a larger one
+ * rescales the sum. Inlined early, as is group_log_sum(): later inlining leaves an alias intrinsic that
+ * Oclgrind does not know. */
 static inline __attribute__((always_inline)) struct slice read_slice(const __global float *x, int columns)
 {
     struct slice slice = {-INFINITY, -1, (float4)(0.0f)};
     int item = (int)get_local_id(0);
     for (int c = item; c < columns; c += BLOCK) {
         float4 v0, v1, v2, v3, v4, v5, v6, v7;
-        if (columns - (c - item) >= BLOCK) { /* the whole group's are there */
+        if (columns - (c - item) >= BLOCK) { /* all columns of the group are inside */
             v0 = load_four(x + c);
             v1 = load_four(x + c + 4 * GROUP);
             v2 = load_four(x + c + 8 * GROUP);
@@ -235,7 +237,7 @@ static inline __attribute__((always_inline)) float group_log_sum(__local float *
     return log(group_sum(shared, sum4(slice.sums) * scale));
 }
 
-/* What comes after a candidate in its slice: the group searches that slice together. */
+/* The next candidate after a given one in its slice; the group searches that slice together. */
 static ulong next_of_slice(__local ulong *shared, const __global float *x, int columns, ulong last)
 {
     ulong next = 0;
@@ -246,9 +248,9 @@ static ulong next_of_slice(__local ulong *shared, const __global float *x, int c
     return group_max_key(shared, next);
 }
 
-/* The k best of a row, given the best of the work-item's slice and the first of all. k times the best of what the
- * slices have left is taken, and the slice that it comes from is searched again. keys holds GROUP. The ids are columns of
- * the row, and first_id more. */
+/* The k best of a row, from the best of each work-item's slice and the best of all. Repeats k times: takes
+ * the best remaining value and searches its slice again. keys has GROUP entries. The ids are columns of
+ * the row, plus first_id. */
 static void group_row_top_k(__local ulong *keys, __global float *values, __global int *ids, int k, ulong own,
                             ulong first, const __global float *x, int columns, int first_id)
 {
@@ -266,13 +268,13 @@ static void group_row_top_k(__local ulong *keys, __global float *values, __globa
     }
 }
 
-/* One ban a work-item; an id that comes twice is written twice, as the same. */
+/* One ban per work-item; a repeated id is written twice with the same value. */
 static void group_ban(__global float *x, int columns, const __global int *banned, int first, int end)
 {
     if (first >= end) {
         return;
     }
-    barrier(CLK_GLOBAL_MEM_FENCE); /* the row as it came has been read */
+    barrier(CLK_GLOBAL_MEM_FENCE); /* the unmodified row has been read */
     for (int i = first + (int)get_local_id(0); i < end; i += GROUP) {
         int id = banned[i];
         if (id >= 0 && id < columns) {
@@ -282,10 +284,10 @@ static void group_ban(__global float *x, int columns, const __global int *banned
     barrier(CLK_GLOBAL_MEM_FENCE);
 }
 
-/* A group takes a row. shared and keys hold GROUP each.
+/* A group computes a row. shared and keys have GROUP entries each.
  *
- * Local memory comes as parameters: PoCL 3.1 leaves arrays that a kernel of this size declares itself in one place for
- * all its threads, which then overwrite each other's. */
+ * Local memory is passed as parameters: PoCL 3.1 gives arrays that are declared in a kernel of this size
+ * one address for all its threads, which then overwrite each other's data. */
 GPU_KERNEL void top_k_forward_gpu(ARGUMENTS, __local float *shared, __local ulong *keys)
 {
     for (int r = (int)get_group_id(0); r < rows; r += (int)get_num_groups(0)) {
@@ -318,7 +320,7 @@ GPU_KERNEL void top_k_forward_gpu(ARGUMENTS, __local float *shared, __local ulon
     }
 }
 
-/* A group takes ranges one after the other. */
+/* A group processes ranges one after the other. */
 GPU_KERNEL void top_k_ranges_gpu(RANGE_ARGUMENTS, __local float *shared, __local ulong *keys)
 {
     for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {

@@ -1,16 +1,17 @@
-/* One step of Adam or AdamW on n parameters w with the moments m and v and the gradients dw, and sums of squares.
+/* One step of Adam or AdamW on n parameters w with the moments m and v and the gradients dw, and sums of
+ * squares.
  *
- * A group takes neighbouring stretches of STRETCH numbers, one after the other. GPU forms: work-item i takes numbers
- * 4i .. 4i + 3 of a stretch, then QUADS further on. No macros are needed. */
-#define STRETCH 4096
+ * A group processes neighbouring blocks of BLOCK numbers, one after the other. GPU variants: work-item i
+ * processes numbers 4i .. 4i + 3 of a block, then QUADS further. No macros are needed. */
+#define BLOCK 4096
 
-/* This group's share of the stretches of n numbers. */
+/* This group's share of the blocks of n numbers. */
 static void group_stretches(int *first, int *last, int n)
 {
-    int stretches = (n - 1) / STRETCH + 1, groups = (int)get_num_groups(0);
-    int share = (stretches - 1) / groups + 1;
-    *first = min((int)get_group_id(0) * share, stretches);
-    *last = min(*first + share, stretches);
+    int blocks = (n - 1) / BLOCK + 1, groups = (int)get_num_groups(0);
+    int share = (blocks - 1) / groups + 1;
+    *first = min((int)get_group_id(0) * share, blocks);
+    *last = min(*first + share, blocks);
 }
 
 /* With g = gradient_scale dw + coupled_decay w:
@@ -37,7 +38,7 @@ CPU_KERNEL void adam_update_cpu(ADAM_ARGUMENTS)
     int first_stretch, last_stretch;
     group_stretches(&first_stretch, &last_stretch, n);
     for (int k = first_stretch; k < last_stretch; k++) {
-        int first = k * STRETCH, end = n - first < STRETCH ? n : first + STRETCH;
+        int first = k * BLOCK, end = n - first < BLOCK ? n : first + BLOCK;
         int i = first;
         for (; i + 16 <= end; i += 16) {
             float16 a = vload16(0, w + i), b = vload16(0, m + i), c = vload16(0, v + i), d = vload16(0, dw + i);
@@ -64,7 +65,7 @@ GPU_KERNEL void adam_update_gpu(ADAM_ARGUMENTS)
     int first_stretch, last_stretch;
     group_stretches(&first_stretch, &last_stretch, n);
     for (int k = first_stretch; k < last_stretch; k++) {
-        int first = k * STRETCH, end = n - first < STRETCH ? n : first + STRETCH;
+        int first = k * BLOCK, end = n - first < BLOCK ? n : first + BLOCK;
         for (int i = first + (int)get_local_id(0) * 4; i < end; i += QUADS) {
             int left = end - i;
             float4 a = load_quad(w + i, left, 0.0f), b = load_quad(m + i, left, 0.0f);
@@ -78,14 +79,14 @@ GPU_KERNEL void adam_update_gpu(ADAM_ARGUMENTS)
     }
 }
 
-/* parts[k] = the sum of x[i]² over stretch k of x (1, n) */
+/* parts[k] = the sum of x[i]² over block k of x (1, n) */
 CPU_KERNEL void sum_squares_cpu(__global float *parts, int parts_offset, const __global float *x, int x_offset, int n)
 {
     x += x_offset;
     int first_stretch, last_stretch;
     group_stretches(&first_stretch, &last_stretch, n);
     for (int k = first_stretch; k < last_stretch; k++) {
-        int i = k * STRETCH, end = n - i < STRETCH ? n : i + STRETCH;
+        int i = k * BLOCK, end = n - i < BLOCK ? n : i + BLOCK;
         float16 s0 = (float16)(0.0f), s1 = s0, s2 = s0, s3 = s0;
         for (; i + 64 <= end; i += 64) {
             float16 a = vload16(0, x + i), b = vload16(1, x + i), c = vload16(2, x + i), d = vload16(3, x + i);
@@ -109,7 +110,7 @@ GPU_KERNEL void sum_squares_gpu(__global float *parts, int parts_offset, const _
     int first_stretch, last_stretch;
     group_stretches(&first_stretch, &last_stretch, n);
     for (int k = first_stretch; k < last_stretch; k++) {
-        int first = k * STRETCH, end = n - first < STRETCH ? n : first + STRETCH;
+        int first = k * BLOCK, end = n - first < BLOCK ? n : first + BLOCK;
         float4 squares = 0.0f;
         for (int i = first + (int)get_local_id(0) * 4; i < end; i += QUADS) {
             float4 a = load_quad(x + i, end - i, 0.0f);

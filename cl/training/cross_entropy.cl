@@ -1,15 +1,16 @@
-/* The loss of logits x (R, V) against labels (1, R), and its gradient dx (R, V), which may be x, or null where only the
- * losses are wanted. With a row's wanted distribution q (1 - smoothing for the label, 0 for the hidden class, share for
- * every other), d = x - max and S = the sum of exp(d):
+/* The loss of logits x (R, V) against labels (1, R), and its gradient dx (R, V), which may be x, or null
+ * if only the losses are wanted. With a row's target distribution q (1 - smoothing for the label, 0 for
+ * the hidden class, share for every other), d = x - max and S = the sum of exp(d):
  *
  *   losses[r] = { log S * sum q - sum of q d, log S - d[label] }, dx = scale * (exp(d) / S * sum q - q)
  *
- * A label that is no column: the row counts nothing, and its losses and its gradient are 0. A row of -inf everywhere has
- * infinite losses and a softmax of zeros.
+ * A row with a label outside the columns does not count: its losses and its gradient are 0. A row of only
+ * -inf has infinite losses and a softmax of zeros.
  *
- * CPU form: a group takes whole rows; the first look at a row is for its largest logit, the second, which finds the row in
- * the cache, leaves exp(d) in dx, the third makes it the gradient. GPU form: a group takes a row, work-item i its columns
- * 4i .. 4i + 3, then QUADS further on, and computes exp(d) twice. No macros are needed. */
+ * CPU variant: a group computes whole rows. The first pass finds the largest logit; the second, with the
+ * row in the cache, stores exp(d) in dx; the third computes the gradient. GPU variant: a group computes a
+ * row, work-item i its columns 4i .. 4i + 3, then QUADS further, and computes exp(d) twice. No macros are
+ * needed. */
 
 #include "include/exp2.cl"
 
@@ -18,10 +19,10 @@
         const __global float *x, int x_offset, int x_stride, const __global int *labels, int labels_offset,            \
         int labels_stride, int rows, int columns, float smoothing, float share, int hidden, float scale
 
-/* What a row of logits adds up to, but for its label and its hidden class. */
+/* Sums over a row of logits, without its label and its hidden class. */
 struct row_sums {
-    float exps;  /* of exp(d), all classes */
-    float rests; /* of d, classes whose share is `share` */
+    float exps;  /* sum of exp(d) over all classes */
+    float rests; /* sum of d over the classes whose probability is `share` */
 };
 
 static float offset_of(float largest)
@@ -64,7 +65,7 @@ static float row_max(const __global float *x, int columns)
 #define LOG2_E 1.44269504f
 #define LANES  (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 
-/* Leaves exp(d) in out, where it is not null. */
+/* Stores exp(d) in out, if out is not null. */
 static struct row_sums row_exp(__global float *out, const __global float *x, float largest, int columns, int label,
                                int hidden)
 {
@@ -150,7 +151,7 @@ GPU_KERNEL void cross_entropy_gpu(ARGUMENTS)
         }
         float largest = offset_of(group_max(shared, max4(most)));
         float label_d = counts ? in[label] - largest : 0.0f;
-        barrier(CLK_GLOBAL_MEM_FENCE); /* before another writes to out, which may be in */
+        barrier(CLK_GLOBAL_MEM_FENCE); /* before another work-item writes to out, which may be in */
         for (int c = first; c < columns; c += QUADS) {
             int4 at = c + (int4)(0, 1, 2, 3);
             float4 d = load_quad(in + c, columns - c, -INFINITY) - largest;

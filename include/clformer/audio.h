@@ -17,9 +17,13 @@ enum { CLF_AUDIO_RATE = 16000 }; /* sample rate of all audio in this library, in
 struct clf_audio;
 
 /**
- * Opens a recording in any format that libsndfile reads (WAV, FLAC, OGG, MP3, ...), with a sample rate of
- * 1,000 to 1,000,000 Hz and any number of channels. Channels are averaged. A pipe is copied to a temporary
- * file first, because a pipe can be read only once.
+ * Opens a recording in any format that libsndfile reads (WAV, FLAC, OGG, MP3, ...) or, in a library built
+ * with FFmpeg, that FFmpeg reads (M4A, MP4, WebM, WMA, AAC, ...; of several audio streams, the one that
+ * av_find_best_stream() chooses), with a sample rate of 1,000 to 1,000,000 Hz and any number of channels.
+ * Channels are averaged. A pipe is copied to a temporary file first, because a pipe can be read only once.
+ *
+ * The first recording that libsndfile refuses sets FFmpeg's log callback (av_log_set_callback()) for the
+ * process: errors and warnings of this library quote FFmpeg's messages, which are not printed.
  *
  * @param out receives the recording; free it with clf_audio_free().
  * @param path path of a file or pipe, UTF-8; "-" is standard input.
@@ -56,7 +60,8 @@ CLF_API clf_status clf_audio_open_samples(struct clf_audio **out, const float *s
  * @param samples array of at least `wanted` elements.
  * @param wanted number of samples to read.
  * @param count receives the number of samples read; less than `wanted` only at the end.
- * @return CLF_FORMAT if the remaining data is damaged or truncated, or a sample is not a number.
+ * @return CLF_FORMAT if the remaining data is damaged or truncated, or a sample is not a number. Packets
+ *         that FFmpeg cannot decode are left out, and a warning (clf_log_set()) names the first of them.
  */
 CLF_API clf_status clf_audio_read(struct clf_audio *audio, float *samples, size_t wanted, size_t *count);
 

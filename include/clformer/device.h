@@ -171,6 +171,22 @@ CLF_API clf_status clf_device_open(struct clf_device **out, const char *selector
                                    const struct clf_device_options *options);
 
 /**
+ * Opens the device of an OpenCL context that the program created, so that both can use the same memory and
+ * the same queue.
+ *
+ * @param out receives the device; close it with clf_device_close() after freeing everything created on it.
+ * @param context a cl_context with a single device. It is retained until the device is closed.
+ * @param queue an in-order cl_command_queue of this context; retained likewise. Commands of the program and
+ * of the library are executed in the order in which they are enqueued. NULL lets the library create a queue.
+ * @param options as in clf_device_open(); options->profile needs a queue with CL_QUEUE_PROFILING_ENABLE.
+ * @return CLF_BAD_ARGUMENT if the context has several devices, or the queue belongs to another context,
+ *         executes out of order or takes no times; CLF_NO_DEVICE if clf_device_list_create() does not list
+ * the device; else as clf_device_open().
+ */
+CLF_API clf_status clf_device_open_context(struct clf_device **out, void *context, void *queue,
+                                           const struct clf_device_options *options);
+
+/**
  * Opens all devices that a list of selectors matches: "0,2", "gpu*", "all".
  *
  * @param out receives an array of *count devices; close it with clf_devices_close() after freeing everything

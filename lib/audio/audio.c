@@ -1,4 +1,4 @@
-/* A recording: a file that is decoded, or samples in memory. */
+/* A recording: a decoded file, or samples in memory. */
 #include <clformer/audio.h>
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 struct clf_audio {
     char *name;
-    struct clf__decoder *decoder; /* NULL: the samples in memory */
+    struct clf__decoder *decoder; /* NULL: samples in memory */
     const float *samples;
     size_t count, next; /* of these */
     int64_t read;       /* samples given so far */

@@ -1,4 +1,4 @@
-/* Files of sound, by libsndfile; at CLF_AUDIO_RATE, by soxr. */
+/* Decodes audio files with libsndfile or FFmpeg and resamples to CLF_AUDIO_RATE with soxr. */
 #include "audio/decoder.h"
 
 #include <clformer/audio.h>
@@ -14,75 +14,49 @@
 #include <sndfile.h>
 #include <soxr.h>
 
+#include "audio/byte_range.h"
+#include "audio/ffmpeg.h"
 #include "audio/parts.h"
 #include "audio/spool.h"
+#include "audio/wav.h"
 #include "base/file.h"
 #include "base/log.h"
 
-enum { BLOCK = 4096 }; /* frames: a sample of each channel */
+enum { BLOCK = 4096 }; /* frames: one sample per channel */
 
 struct clf__decoder {
     const char *name;
+    const char *input; /* the name, or "-": in a command line */
     int descriptor;
     struct clf__audio_parts parts;
-    int part;       /* that is read */
-    int64_t at;     /* next byte for libsndfile, from the begin of the part */
-    int64_t length; /* samples at CLF_AUDIO_RATE in all parts; 0: unknown */
-    double before;  /* seconds of the parts before */
+    int part;                     /* that is read */
+    struct clf__byte_range bytes; /* of the part */
+    int64_t length;               /* samples at CLF_AUDIO_RATE in all parts; 0: unknown */
+    double before;                /* seconds of the parts before */
     int raw_rate;
     SNDFILE *file;
-    SF_INFO info;
-    soxr_t resampler; /* NULL: the rate is right */
-    float *frames;    /* (BLOCK, channels) */
-    float *mono;      /* (BLOCK) */
-    size_t next, filled;
-    int64_t read;   /* frames */
-    int ended;      /* the part */
-    int has_warned; /* about an early end */
+    struct clf__ffmpeg *ffmpeg; /* NULL where libsndfile reads the part */
+    SF_INFO info;               /* frames is SF_COUNT_MAX where the file does not say how many it has */
+    soxr_t resampler;           /* NULL: the rate is right */
+    float *frames;              /* (BLOCK, channels) */
+    float *mono;                /* (mono_size) */
+    size_t mono_size;
+    size_t next, filled; /* of mono */
+    int64_t read;        /* frames */
+    int ended;           /* the part */
+    int has_warned;      /* about an early end */
 };
-
-static int64_t begin_of(const struct clf__decoder *decoder)
-{
-    return decoder->parts.starts[decoder->part];
-}
-
-static int64_t end_of(const struct clf__decoder *decoder)
-{
-    return decoder->parts.starts[decoder->part + 1];
-}
 
 int clf__decoder_exists(void)
 {
     return 1;
 }
 
-/* Of a WAV file: the bytes of samples that its header tells of, and those that are there. libsndfile takes
- * what is in both, and says no more. 0 where there is no such header, or where it is a stream's, which could
- * not know. */
-static int measure_wav(int64_t *said, int64_t *there, const struct clf__decoder *decoder)
-{
-    enum { RIFF = 12, CHUNK = 8, MOST_CHUNKS = 1000, STREAMS = 0x7ffff000 };
-    unsigned char head[RIFF];
-    int64_t at = begin_of(decoder) + RIFF;
-    int is_wav = pread(decoder->descriptor, head, RIFF, begin_of(decoder)) == RIFF &&
-                 memcmp(head, "RIFF", 4) == 0 && memcmp(head + 8, "WAVE", 4) == 0;
-    for (int i = 0; is_wav && i < MOST_CHUNKS && pread(decoder->descriptor, head, CHUNK, at) == CHUNK; i++) {
-        *said = (int64_t)head[4] | (int64_t)head[5] << 8 | (int64_t)head[6] << 16 | (int64_t)head[7] << 24;
-        at += CHUNK;
-        if (memcmp(head, "data", 4) == 0) {
-            *there = end_of(decoder) - at;
-            return *said < STREAMS;
-        }
-        at += *said + *said % 2;
-    }
-    return 0;
-}
-
 static clf_status check_info(const struct clf__decoder *decoder)
 {
     const SF_INFO *info = &decoder->info;
     int64_t said, there;
-    if (info->frames <= 0 && measure_wav(&said, &there, decoder) && said == 0 && there > 0) {
+    if (info->frames <= 0 && clf__wav_measure(&said, &there, &decoder->bytes) && said == 0 && there > 0) {
         return clf__fail(CLF_FORMAT,
                          "%s: its header says that it holds no samples, though %lld bytes follow: whatever "
                          "recorded it was stopped before its end; ffmpeg -ignore_length 1 or sox "
@@ -99,45 +73,40 @@ static clf_status check_info(const struct clf__decoder *decoder)
     return CLF_OK;
 }
 
-/* --- The part as libsndfile reads it. --- */
+/* --- The current part as a libsndfile stream. --- */
 
 static sf_count_t get_length(void *user)
 {
-    const struct clf__decoder *decoder = user;
-    return end_of(decoder) - begin_of(decoder);
+    return clf__byte_range_size(user);
 }
 
 static sf_count_t seek(sf_count_t offset, int whence, void *user)
 {
-    struct clf__decoder *decoder = user;
-    int64_t from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? decoder->at : get_length(user);
-    decoder->at = offset < -from ? 0 : from + offset;
-    return decoder->at;
+    return clf__byte_range_seek(user, offset, whence);
 }
 
 static sf_count_t read_bytes(void *target, sf_count_t wanted, void *user)
 {
-    struct clf__decoder *decoder = user;
-    int64_t left = get_length(user) - decoder->at, done = 0;
-    wanted = wanted < left ? wanted : left;
-    while (done < wanted) {
-        ssize_t got = pread(decoder->descriptor, (char *)target + done, (size_t)(wanted - done),
-                            (off_t)(begin_of(decoder) + decoder->at));
-        if (got <= 0) {
-            break;
-        }
-        done += got;
-        decoder->at += got;
-    }
-    return done;
+    return clf__byte_range_read(user, target, wanted);
 }
 
 static sf_count_t tell(void *user)
 {
-    return ((const struct clf__decoder *)user)->at;
+    return ((const struct clf__byte_range *)user)->at;
 }
 
-/* Opens the part, from its start. */
+/* Opens the part by FFmpeg, after libsndfile refused it. */
+static clf_status start_ffmpeg(struct clf__decoder *decoder)
+{
+    CLF__TRY(clf__ffmpeg_open(&decoder->ffmpeg, &decoder->bytes, decoder->name, decoder->input,
+                              sf_strerror(NULL)));
+    int64_t length = clf__ffmpeg_length(decoder->ffmpeg);
+    decoder->info = (SF_INFO){.samplerate = clf__ffmpeg_rate(decoder->ffmpeg),
+                              .frames = length > 0 ? length : SF_COUNT_MAX};
+    return CLF_OK;
+}
+
+/* Opens the part at its start. */
 static clf_status start(struct clf__decoder *decoder)
 {
     SF_VIRTUAL_IO reading = {.get_filelen = get_length, .seek = seek, .read = read_bytes, .tell = tell};
@@ -147,14 +116,15 @@ static clf_status start(struct clf__decoder *decoder)
                                   .channels = 1,
                                   .format = SF_FORMAT_RAW | SF_FORMAT_PCM_16 | SF_ENDIAN_LITTLE};
     }
+    decoder->bytes = (struct clf__byte_range){.descriptor = decoder->descriptor,
+                                              .begin = decoder->parts.starts[decoder->part],
+                                              .end = decoder->parts.starts[decoder->part + 1]};
     decoder->next = decoder->filled = 0;
-    decoder->read = decoder->at = 0;
+    decoder->read = 0;
     decoder->ended = 0;
-    decoder->file = sf_open_virtual(&reading, SFM_READ, &decoder->info, decoder);
+    decoder->file = sf_open_virtual(&reading, SFM_READ, &decoder->info, &decoder->bytes);
     if (decoder->file == NULL) {
-        return clf__fail(CLF_FORMAT,
-                         "%s: is no recording that can be read, such as WAV, FLAC, OGG or MP3 (%s)",
-                         decoder->name, sf_strerror(NULL));
+        CLF__TRY(start_ffmpeg(decoder));
     }
     return check_info(decoder);
 }
@@ -165,15 +135,17 @@ static void stop(struct clf__decoder *decoder)
         sf_close(decoder->file);
         decoder->file = NULL;
     }
+    clf__ffmpeg_free(decoder->ffmpeg);
+    decoder->ffmpeg = NULL;
     soxr_delete(decoder->resampler);
     decoder->resampler = NULL;
 }
 
-/* What there is of a WAV file that was cut off is whole. */
+/* A truncated WAV file is usable up to its end. */
 static void warn_of_end(const struct clf__decoder *decoder)
 {
     int64_t said, there;
-    if (measure_wav(&said, &there, decoder) && there < said) {
+    if (clf__wav_measure(&said, &there, &decoder->bytes) && there < said) {
         double seconds = (double)decoder->info.frames / decoder->info.samplerate;
         clf__log(CLF_LOG_WARNING, "%s: is cut off: it holds %.2f s of the %.2f s that it says", decoder->name,
                  seconds, seconds * (double)said / (double)there);
@@ -193,7 +165,7 @@ static clf_status create_resampler(struct clf__decoder *decoder)
 
 static enum clf__audio_kind kind_of(const struct clf__decoder *decoder)
 {
-    enum { MPEG = 0x230000 }; /* SF_FORMAT_MPEG, which libsndfile before 1.1 does not have */
+    enum { MPEG = 0x230000 }; /* SF_FORMAT_MPEG, missing in libsndfile before 1.1 */
     switch (decoder->info.format & SF_FORMAT_TYPEMASK) {
     case SF_FORMAT_OGG:
         return CLF__AUDIO_OGG;
@@ -206,10 +178,13 @@ static enum clf__audio_kind kind_of(const struct clf__decoder *decoder)
     }
 }
 
-/* Gets ready to read the part that was opened. */
+/* Prepares reading of the opened part. */
 static clf_status begin_part(struct clf__decoder *decoder)
 {
     CLF__TRY(create_resampler(decoder));
+    if (decoder->ffmpeg != NULL) {
+        return CLF_OK;
+    }
     return clf__resize(&decoder->frames, (size_t)BLOCK * (size_t)decoder->info.channels,
                        sizeof *decoder->frames);
 }
@@ -221,7 +196,7 @@ static void add_length(struct clf__decoder *decoder)
     decoder->length += is_known ? info->frames * CLF_AUDIO_RATE / info->samplerate : 0;
 }
 
-/* Drops the parts from the current one on, which cannot be read. */
+/* Drops the current part and those after it, which cannot be read. */
 static void drop_parts(struct clf__decoder *decoder)
 {
     clf__log(CLF_LOG_WARNING,
@@ -230,7 +205,7 @@ static void drop_parts(struct clf__decoder *decoder)
     decoder->parts.count = decoder->part;
 }
 
-/* Looks for further recordings in the file. libsndfile opens no WAV file that another one follows. */
+/* Looks for further recordings in the file. libsndfile rejects a WAV file that another one follows. */
 static clf_status find_parts(struct clf__decoder *decoder, int64_t first, int64_t end)
 {
     struct clf__audio_parts found;
@@ -246,7 +221,7 @@ static clf_status find_parts(struct clf__decoder *decoder, int64_t first, int64_
     return CLF_OK;
 }
 
-/* Adds up the lengths of all parts, and opens the first one. */
+/* Sums the lengths of all parts, and opens the first one. */
 static clf_status measure_parts(struct clf__decoder *decoder)
 {
     if (decoder->parts.count == 1) {
@@ -281,7 +256,6 @@ static clf_status open_spooled(struct clf__decoder *decoder)
     CLF__TRY(find_parts(decoder, first, file.st_size));
     CLF__TRY(measure_parts(decoder));
     warn_of_end(decoder);
-    CLF__TRY(clf__allocate(&decoder->mono, BLOCK, sizeof *decoder->mono));
     return begin_part(decoder);
 }
 
@@ -291,6 +265,7 @@ clf_status clf__decoder_open(struct clf__decoder **out, const char *path, const 
     struct clf__decoder *decoder;
     CLF__TRY(clf__allocate(&decoder, 1, sizeof *decoder));
     decoder->name = name;
+    decoder->input = strcmp(path, "-") == 0 ? path : name;
     decoder->raw_rate = raw_rate;
     decoder->descriptor = -1;
     clf_status status = clf__spool_open(&decoder->descriptor, path, name);
@@ -334,53 +309,85 @@ clf_status clf__decoder_rewind(struct clf__decoder *decoder)
     return go_to(decoder, 0);
 }
 
-/* Fails where a part is damaged or cut off. Where a decoder stops early without an error, a warning names the
- * place. */
-static clf_status check_end(struct clf__decoder *decoder)
+/* A warning, once: a recording is read twice. */
+static void warn_of_damage(struct clf__decoder *decoder, double seconds)
 {
     static const double exact = 0.1; /* seconds: MP3 files are measured by their bytes */
-    const SF_INFO *info = &decoder->info;
-    double seconds = (double)decoder->read / info->samplerate, all = (double)info->frames / info->samplerate;
-    int is_known = info->frames < SF_COUNT_MAX;
-    if (sf_error(decoder->file) != SF_ERR_NO_ERROR) {
-        return clf__fail(CLF_FORMAT, "%s: is damaged after %.2f s: %s", decoder->name,
-                         decoder->before + seconds, sf_strerror(decoder->file));
+    double all = (double)decoder->info.frames / decoder->info.samplerate, place = 0;
+    const char *damage = decoder->ffmpeg != NULL ? clf__ffmpeg_damage(decoder->ffmpeg, &place) : NULL;
+    if (decoder->has_warned) {
+        return;
     }
-    if ((info->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_FLAC && is_known && decoder->read < info->frames) {
-        return clf__fail(CLF_FORMAT, "%s: is cut off: it holds %.2f s of the %.2f s that it says",
-                         decoder->name, seconds, all);
-    }
-    if (is_known && seconds + exact < all && !decoder->has_warned) { /* a recording is read twice */
+    if (decoder->info.frames < SF_COUNT_MAX && seconds + exact < all) {
         decoder->has_warned = 1;
         clf__log(CLF_LOG_WARNING,
                  "%s: is read only up to %.2f s, where it is damaged; it claims to last %.2f s",
                  decoder->name, decoder->before + seconds, decoder->before + all);
+    } else if (damage != NULL) {
+        decoder->has_warned = 1;
+        clf__log(CLF_LOG_WARNING, "%s: is damaged at %.2f s, and what cannot be decoded is left out: %s",
+                 decoder->name, decoder->before + place, damage);
     }
+}
+
+/* Fails where libsndfile reports that the part is damaged, or a FLAC file is cut off. Warns
+ * where a decoder stops early without an error, and where FFmpeg left out what it could not decode. */
+static clf_status check_end(struct clf__decoder *decoder)
+{
+    const SF_INFO *info = &decoder->info;
+    double seconds = (double)decoder->read / info->samplerate;
+    if (decoder->ffmpeg != NULL) {
+        warn_of_damage(decoder, clf__ffmpeg_seconds(decoder->ffmpeg));
+        return CLF_OK;
+    }
+    if (sf_error(decoder->file) != SF_ERR_NO_ERROR) {
+        return clf__fail(CLF_FORMAT, "%s: is damaged after %.2f s: %s", decoder->name,
+                         decoder->before + seconds, sf_strerror(decoder->file));
+    }
+    if ((info->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_FLAC && info->frames < SF_COUNT_MAX &&
+        decoder->read < info->frames) {
+        return clf__fail(CLF_FORMAT, "%s: is cut off: it holds %.2f s of the %.2f s that it says",
+                         decoder->name, seconds, (double)info->frames / info->samplerate);
+    }
+    warn_of_damage(decoder, seconds);
+    return CLF_OK;
+}
+
+static clf_status read_frames(struct clf__decoder *decoder, const float **frames, size_t *count,
+                              int *channels)
+{
+    if (decoder->ffmpeg != NULL) {
+        return clf__ffmpeg_read(decoder->ffmpeg, frames, count, channels);
+    }
+    sf_count_t got = sf_readf_float(decoder->file, decoder->frames, BLOCK);
+    *frames = decoder->frames;
+    *count = got > 0 ? (size_t)got : 0;
+    *channels = decoder->info.channels;
     return CLF_OK;
 }
 
 static clf_status read_block(struct clf__decoder *decoder)
 {
-    int channels = decoder->info.channels;
-    sf_count_t count = sf_readf_float(decoder->file, decoder->frames, BLOCK);
-    decoder->next = 0;
-    decoder->filled = count > 0 ? (size_t)count : 0;
-    decoder->read += (int64_t)decoder->filled;
-    for (size_t i = 0; i < decoder->filled; i++) {
+    const float *frames;
+    size_t count;
+    int channels;
+    decoder->next = decoder->filled = 0;
+    CLF__TRY(read_frames(decoder, &frames, &count, &channels));
+    CLF__TRY(clf__grow_to(&decoder->mono, count, &decoder->mono_size, sizeof *decoder->mono));
+    for (size_t i = 0; i < count; i++) {
         float sum = 0;
         for (int c = 0; c < channels; c++) {
-            sum += decoder->frames[i * (size_t)channels + (size_t)c];
+            sum += frames[i * (size_t)channels + (size_t)c];
         }
         decoder->mono[i] = sum / (float)channels;
     }
-    if (decoder->filled < BLOCK) {
-        decoder->ended = 1;
-        return check_end(decoder);
-    }
-    return CLF_OK;
+    decoder->filled = count;
+    decoder->read += (int64_t)count;
+    decoder->ended = decoder->ffmpeg != NULL ? count == 0 : count < BLOCK;
+    return decoder->ended ? check_end(decoder) : CLF_OK;
 }
 
-/* Some of the block, at the right rate; at the end, what the resampler still holds. */
+/* Gives samples of the block at the target rate; at the end, the resampler's remaining samples. */
 static clf_status convert(struct clf__decoder *decoder, float *samples, size_t room, size_t *count)
 {
     size_t have = decoder->filled - decoder->next, used = 0;

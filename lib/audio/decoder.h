@@ -1,4 +1,4 @@
-/* What reads a file of sound, by libsndfile and soxr. */
+/* Decodes audio files with libsndfile or FFmpeg, and soxr. */
 #ifndef CLF_AUDIO_DECODER_H
 #define CLF_AUDIO_DECODER_H
 
@@ -11,10 +11,11 @@ struct clf__decoder;
 
 enum { CLF__LEAST_RATE = 1000, CLF__MOST_RATE = 1000000 }; /* of a file */
 
-/* `name` is for messages, the caller's. raw_rate above 0: samples of 16 bits without a header. */
+/* Opens a decoder. `name` is for messages and owned by the caller. raw_rate above 0: 16-bit samples without a
+   header. */
 clf_status clf__decoder_open(struct clf__decoder **out, const char *path, const char *name, int raw_rate);
 void clf__decoder_free(struct clf__decoder *decoder);
-/* Mono, CLF_AUDIO_RATE a second; fewer than wanted only at the end. */
+/* Reads mono samples at CLF_AUDIO_RATE; fewer than requested only at the end. */
 clf_status clf__decoder_read(struct clf__decoder *decoder, float *samples, size_t wanted, size_t *count);
 clf_status clf__decoder_rewind(struct clf__decoder *decoder);
 int64_t clf__decoder_length(const struct clf__decoder *decoder);

@@ -9,7 +9,7 @@
 
 enum { WINDOW = 1 << 16 };
 
-/* Bytes of a file, of which a window is in memory. */
+/* The bytes of a file, seen through a window in memory. */
 struct bytes {
     int descriptor;
     int64_t end;   /* of the file */
@@ -18,7 +18,7 @@ struct bytes {
     uint8_t *window;
 };
 
-/* `size` bytes from `at` on, borrowed until the next call; NULL if the file does not have them. */
+/* Returns `size` bytes at `at`, borrowed until the next call; NULL if the file is shorter. */
 static const uint8_t *look(struct bytes *bytes, int64_t at, int64_t size)
 {
     if (at < 0 || at > bytes->end - size) {
@@ -33,7 +33,7 @@ static const uint8_t *look(struct bytes *bytes, int64_t at, int64_t size)
     return size <= bytes->held ? bytes->window + (at - bytes->first) : NULL;
 }
 
-/* The first place from `at` on where the file has these bytes; the file's end if there is none. */
+/* Returns the first position from `at` on with these bytes; the file's end if there is none. */
 static int64_t find(struct bytes *bytes, int64_t at, const char *wanted, int64_t size)
 {
     const uint8_t *here;
@@ -56,11 +56,11 @@ static clf_status add(struct clf__audio_parts *parts, int64_t start)
     return CLF_OK;
 }
 
-/* --- Ogg: a page that begins a stream, after one that does not, begins a part. --- */
+/* --- Ogg: a part begins at a start-of-stream page that follows another kind of page. --- */
 
 enum { PAGE_HEADER = 27, BEGINS_STREAM = 2 };
 
-/* Bytes of the page at `at`; 0 if there is no page. */
+/* Returns the size of the page at `at`; 0 if there is no page. */
 static int64_t page_size(struct bytes *bytes, int64_t at, int *begins_stream)
 {
     const uint8_t *header = look(bytes, at, PAGE_HEADER);
@@ -94,16 +94,16 @@ static clf_status find_ogg(struct clf__audio_parts *parts, struct bytes *bytes, 
     return CLF_OK;
 }
 
-/* --- MPEG audio: a part begins with a tag or a frame of information (Xing, Info, VBRI), or after the frames
- * that the information counts. --- */
+/* --- MPEG audio: a part begins at a tag or an information frame (Xing, Info, VBRI), or after the number of
+ * frames in the information. --- */
 
 struct frame {
     int64_t size;
     int side;       /* bytes between the header and the information */
-    uint32_t fixed; /* bits that all frames of a stream have in common */
+    uint32_t fixed; /* header bits shared by all frames of a stream */
 };
 
-/* Returns 0 if there is no frame at `at`, or one of a free bitrate. */
+/* Returns 0 if there is no frame at `at`, or one of free bitrate. */
 static int read_frame(struct frame *out, struct bytes *bytes, int64_t at)
 {
     static const int rates[2][3][15] = {
@@ -118,7 +118,8 @@ static int read_frame(struct frame *out, struct bytes *bytes, int64_t at)
     if (header == NULL || header[0] != 0xff || (header[1] & 0xe0) != 0xe0) {
         return 0;
     }
-    int version = header[1] >> 3 & 3, layer = 4 - (header[1] >> 1 & 3); /* version 3: MPEG 1, 2: 2, 0: 2.5 */
+    int version = header[1] >> 3 & 3, layer = 4 - (header[1] >> 1 & 3); /* version 3: MPEG 1, 2: MPEG 2, 0:
+                                                                           MPEG 2.5 */
     int rate = header[2] >> 4, sampling = header[2] >> 2 & 3, padding = header[2] >> 1 & 1;
     if (version == 1 || layer == 4 || rate == 0 || rate == 15 || sampling == 3) {
         return 0;
@@ -138,7 +139,7 @@ static uint32_t read_32(const uint8_t *bytes)
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-/* Returns 1 if a frame holds information and no sound; *frames is the number of frames of sound, or -1. */
+/* Returns 1 if a frame holds information and no sound; *frames is the number of sound frames, or -1. */
 static int is_information(int64_t *frames, struct bytes *bytes, int64_t at, const struct frame *frame)
 {
     const uint8_t *xing = look(bytes, at + 4 + frame->side, 12);
@@ -155,7 +156,7 @@ static int is_information(int64_t *frames, struct bytes *bytes, int64_t at, cons
     return 0;
 }
 
-/* Bytes of an ID3v2 tag; 0 if there is none. */
+/* Returns the size of an ID3v2 tag; 0 if there is none. */
 static int64_t tag_size(struct bytes *bytes, int64_t at)
 {
     const uint8_t *tag = look(bytes, at, 10);
@@ -167,7 +168,7 @@ static int64_t tag_size(struct bytes *bytes, int64_t at)
     return 10 + size + (tag[5] & 0x10 ? 10 : 0);
 }
 
-/* The next frame or tag from `at` on. Another frame follows the frame. */
+/* Returns the next frame or tag from `at` on. A valid frame is followed by another. */
 static int64_t find_frame(struct bytes *bytes, int64_t at)
 {
     struct frame frame, next;
@@ -184,14 +185,14 @@ static int64_t find_frame(struct bytes *bytes, int64_t at)
     return bytes->end;
 }
 
-/* The part that is walked through. */
+/* State of the current part. */
 struct mpeg_part {
-    int64_t frames, said; /* of sound, so far and by the part's information; -1: unknown */
-    int64_t tag;          /* where a tag before the next frame begins, or -1 */
-    int64_t over;         /* where the first frame beyond those that were said begins */
+    int64_t frames, said; /* sound frames so far, and as declared; -1: unknown */
+    int64_t tag;          /* start of a tag before the next frame, or -1 */
+    int64_t over;         /* start of the first frame after the declared ones */
 };
 
-/* Takes the frame at `at`. Some encoders count a few frames less than they write. */
+/* Counts the frame at `at`. Some encoders declare a few frames fewer than they write. */
 static clf_status take_frame(struct clf__audio_parts *parts, struct mpeg_part *part, struct bytes *bytes,
                              int64_t at, const struct frame *frame)
 {
@@ -242,7 +243,7 @@ static clf_status find_mpeg(struct clf__audio_parts *parts, struct bytes *bytes,
 static clf_status find_flac(struct clf__audio_parts *parts, struct bytes *bytes, int64_t at)
 {
     for (at = find(bytes, at + 1, "fLaC", 4); at < bytes->end; at = find(bytes, at + 1, "fLaC", 4)) {
-        const uint8_t *block = look(bytes, at + 4, 4); /* of the stream's information: 34 bytes */
+        const uint8_t *block = look(bytes, at + 4, 4); /* STREAMINFO: 34 bytes */
         if (block != NULL && (block[0] & 127) == 0 && memcmp(block + 1, "\0\0\x22", 3) == 0) {
             CLF__TRY(add(parts, at));
         }

@@ -1,5 +1,4 @@
-/* Recordings that one file holds one after the other: concatenated MP3, FLAC and WAV files, and chained Ogg.
- */
+/* Finds the recordings in a file: concatenated MP3, FLAC and WAV files, and chained Ogg. */
 #ifndef CLF_AUDIO_PARTS_H
 #define CLF_AUDIO_PARTS_H
 
@@ -15,7 +14,7 @@ struct clf__audio_parts {
     int count, capacity;
 };
 
-/* Finds the parts of bytes start .. end - 1: one at least. Bytes that cannot be read end the search. */
+/* Finds the parts of bytes start .. end - 1, at least one. Unreadable bytes end the search. */
 clf_status clf__audio_parts_find(struct clf__audio_parts *out, enum clf__audio_kind kind, int descriptor,
                                  int64_t start, int64_t end);
 void clf__audio_parts_free(struct clf__audio_parts *parts);

@@ -14,7 +14,7 @@
 
 enum { PIECE = 1 << 16 };
 
-/* A temporary file without a name, which goes when it is closed. */
+/* Creates an unnamed temporary file, which is removed when closed. */
 static clf_status create_spool(int *spool, const char *name)
 {
     char *path = NULL;

@@ -4,8 +4,8 @@
 
 #include "base/status.h"
 
-/* Opens a file, or standard input for "-"; what is a pipe is copied to a temporary file without a name, which
- * *descriptor is then. The caller closes it. `name` is for messages. */
+/* Opens a file, or standard input for "-"; a pipe is copied to an unnamed temporary file, and *descriptor is
+ * that file. The caller closes it. `name` is for messages. */
 clf_status clf__spool_open(int *descriptor, const char *path, const char *name);
 
 #endif

@@ -1,12 +1,12 @@
 #include "backprop/internal.h"
-#include "base/larger.h"
+#include "base/minmax.h"
 #include "ops/cross_entropy.h"
 
 int clf__training_logits_rows(const struct clf__training *training)
 {
     enum { MOST_LOGITS = (128 << 20) / sizeof(float), LEAST_ROWS = 64, MANY_ROWS = 256 };
     int rows = MOST_LOGITS / training->transformer->config.target_vocabulary;
-    /* Products of gradients take slices of many rows, and rows by pairs in bf16. */
+    /* GEMMs of gradients process slices of many rows, and pairs of rows in bf16. */
     rows = rows < LEAST_ROWS ? LEAST_ROWS : rows - rows % (rows < MANY_ROWS ? 2 : MANY_ROWS);
     return rows < training->limits.target_tokens ? rows : training->limits.target_tokens;
 }
@@ -34,7 +34,7 @@ clf_status clf__training_project(struct clf__training *training, const struct cl
 {
     int rows = pass->sides[CLF__DECODER].rows;
     for (int first = 0; first < rows; first += training->logits.rows) {
-        CLF__TRY(project_chunk(training, pass, first, clf__smaller(rows - first, training->logits.rows)));
+        CLF__TRY(project_chunk(training, pass, first, clf__min_int(rows - first, training->logits.rows)));
     }
     return CLF_OK;
 }

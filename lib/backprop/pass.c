@@ -2,7 +2,7 @@
 #include "config/family/family.h"
 #include "config/sides.h"
 
-/* Each dropout of the model has a site of its own. */
+/* Each dropout of the model has a separate site. */
 enum { ENCODER_EMBEDDING, DECODER_EMBEDDING, FIRST_LAYER };
 enum { SELF_WEIGHTS, SELF_OUTPUT, CROSS_WEIGHTS, CROSS_OUTPUT, ACTIVATION, FEED_FORWARD, LAYER_SITES };
 
@@ -17,7 +17,7 @@ static struct clf__dropout dropout_at(const struct clf__training *training, cons
     };
 }
 
-/* Of an encoder layer, or of a decoder layer, counted after them. */
+/* The site of a dropout in a layer; decoder layers are counted after encoder layers. */
 static int site_of(int layer, int which)
 {
     return FIRST_LAYER + LAYER_SITES * layer + which;
@@ -48,8 +48,7 @@ static struct clf__feed_forward_training feed_forward_training(const struct clf_
     };
 }
 
-/* The biases of the distances that the gradient has: a session over the same model may have asked for more.
- */
+/* The biases for the distances of the gradient: a session over the same model may have requested more. */
 static struct clf__tensor cut_relative(struct clf__tensor relative, struct clf__tensor gradient)
 {
     int more = relative.columns - gradient.columns;
@@ -111,7 +110,7 @@ static struct clf__embedder_training embedder_training(const struct clf__trainin
     };
 }
 
-/* What goes into layer `index`, and, at the count of layers, what comes out of the last one. */
+/* The input of layer `index`, or, for the count of layers, the output of the last one. */
 static struct clf__tensor layer_rows(const struct clf__training *training, const struct clf__pass *pass,
                                      enum clf__side side, int index)
 {
@@ -150,7 +149,7 @@ static clf_status forward(struct clf__training *training, const struct clf__pass
                : CLF_OK;
 }
 
-/* From the gradient of what came out, dx, which it overwrites. */
+/* Starts from the gradient of the output, dx, and overwrites it. */
 static clf_status backward(struct clf__training *training, const struct clf__pass *pass, enum clf__side side,
                            struct clf__tensor dx)
 {
@@ -172,7 +171,8 @@ static clf_status backward(struct clf__training *training, const struct clf__pas
         struct clf__layer_training its = layer_training(training, pass, side, i);
         CLF__TRY(clf__layer_backward(&gradient->layers[i], layer, layer_rows(training, pass, side, i),
                                      &record, &workspace, &its));
-        CLF__TRY(clf__lending_reach(training, clf__lending_stage(&training->transformer->config, side, i)));
+        CLF__TRY(
+            clf__buckets_map_until(training, clf__gradient_stage(&training->transformer->config, side, i)));
     }
     struct clf__embedder_training embedder = embedder_training(training, pass, side);
     return clf__embedder_backward(&gradient->embedder, workspace.x, &stack->embedder, &embedder,

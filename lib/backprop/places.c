@@ -1,4 +1,4 @@
-/* From named parameters to arrays on the device: walks the modules, and with them the list of parameters. */
+/* Maps named parameters to arrays on the device: walks the modules together with the list of parameters. */
 #include <assert.h>
 #include <inttypes.h>
 #include <string.h>
@@ -8,12 +8,12 @@
 
 struct walker {
     struct clf__training *training;
-    int index; /* of the next parameter */
-    int kinds; /* of what lies as the values do */
-    int stage; /* of the module that is visited: see struct clf__trained */
+    int index; /* index of the next parameter */
+    int kinds; /* number of arrays with the layout of the values */
+    int stage; /* stage of the current module: see struct clf__trained */
 };
 
-/* A weight's whole array, whatever its layout; it was checked that an int counts it. */
+/* A weight's whole array in any layout; its size was checked to fit an int. */
 static struct clf__tensor array_of(const struct clf__weight *weight)
 {
     struct clf__buffer *buffer = (struct clf__buffer *)clf__weight_layout(weight).buffer;
@@ -60,8 +60,7 @@ clf_status clf__training_check_count(const char *name, int64_t count)
                            count, INT32_MAX);
 }
 
-/* The next parameter: rows first .. of weights, which lie in the arrays, or, weights NULL, numbers of these.
- */
+/* Records the next parameter: rows from `first` of weights, or, with weights NULL, numbers of the arrays. */
 static void place_next(struct walker *walker, struct clf__weight *const *weights,
                        const struct clf__tensor *arrays, int first)
 {
@@ -80,23 +79,24 @@ static clf_status walk_weight(struct walker *walker, struct clf__weight *const w
                               int first)
 {
     struct clf__tensor arrays[CLF__TRAINED_KINDS] = {{.buffer = NULL}};
-    /* Its own rows are not too many; those stacked with them, and what a layout adds, are counted too. */
+    /* Loading checked the rows of the parameter itself; this count includes rows stacked with it and
+     * padding of the layout. */
     const char *name = walker->training->list.items[walker->index].name;
     CLF__TRY(clf__training_check_count(name, (int64_t)clf__weight_elements(weights[CLF__VALUES])));
-    for (int form = 0; form < walker->kinds; form++) {
-        arrays[form] = array_of(weights[form]);
+    for (int kind = 0; kind < walker->kinds; kind++) {
+        arrays[kind] = array_of(weights[kind]);
     }
     place_next(walker, weights, arrays, first);
     return CLF_OK;
 }
 
-/* A table or a norm's vector, seen as one row. `at`: the same module in values, gradients and moments. */
+/* A table or a norm's vector, as one row. `at`: the same module in values, gradients and moments. */
 static void walk_tensor(struct walker *walker, void *const at[CLF__TRAINED_KINDS], size_t offset)
 {
     struct clf__tensor vectors[CLF__TRAINED_KINDS] = {{.buffer = NULL}};
-    for (int form = 0; form < walker->kinds; form++) {
-        const struct clf__tensor *tensor = (const void *)((const char *)at[form] + offset);
-        vectors[form] = clf__tensor_floats(tensor->buffer, 1, tensor->rows * tensor->columns);
+    for (int kind = 0; kind < walker->kinds; kind++) {
+        const struct clf__tensor *tensor = (const void *)((const char *)at[kind] + offset);
+        vectors[kind] = clf__tensor_floats(tensor->buffer, 1, tensor->rows * tensor->columns);
     }
     place_next(walker, NULL, vectors, 0);
 }
@@ -105,22 +105,22 @@ static void walk_bias(struct walker *walker, void *const at[CLF__TRAINED_KINDS],
 {
     struct clf__tensor vectors[CLF__TRAINED_KINDS] = {{.buffer = NULL}};
     const struct clf__linear *values = at[CLF__VALUES];
-    for (int form = 0; form < walker->kinds; form++) {
-        const struct clf__linear *linear = at[form];
-        vectors[form] = clf__tensor_floats(linear->bias, 1, clf__weight_outputs(values->weight));
+    for (int kind = 0; kind < walker->kinds; kind++) {
+        const struct clf__linear *linear = at[kind];
+        vectors[kind] = clf__tensor_floats(linear->bias, 1, clf__weight_outputs(values->weight));
     }
     place_next(walker, NULL, vectors, first);
 }
 
-/* Where other parts of a stacked layer have a bias and one has none, zeros stand in the bias and stay. */
+/* A part without a bias, stacked with parts that have one, has a bias of zeros, which stays zero. */
 static clf_status walk_linear(struct walker *walker, void *const at[CLF__TRAINED_KINDS],
                               const struct clf__module *module)
 {
     struct clf__training *training = walker->training;
     const struct clf__linear *gradients = at[CLF__GRADIENTS];
     struct clf__weight *weights[CLF__TRAINED_KINDS] = {NULL};
-    for (int form = 0; form < walker->kinds; form++) {
-        weights[form] = ((const struct clf__linear *)at[form])->weight;
+    for (int kind = 0; kind < walker->kinds; kind++) {
+        weights[kind] = ((const struct clf__linear *)at[kind])->weight;
     }
     for (int i = 0, first = 0; i < module->part_count; first += module->parts[i].rows, i++) {
         const struct clf__module_part *part = &module->parts[i];
@@ -137,21 +137,21 @@ static clf_status walk_linear(struct walker *walker, void *const at[CLF__TRAINED
     return CLF_OK;
 }
 
-/* The stacks that hold values, gradients or moments. */
-static struct clf__stacks stacks_of(struct clf__training *training, int form)
+/* The stacks with values, gradients or moments. */
+static struct clf__stacks stacks_of(struct clf__training *training, int kind)
 {
-    return form == CLF__VALUES ? clf__transformer_stacks(training->transformer)
-                               : clf__parameter_tree_stacks(clf__training_mirror(training, form));
+    return kind == CLF__VALUES ? clf__transformer_stacks(training->transformer)
+                               : clf__parameter_tree_stacks(clf__training_tree(training, kind));
 }
 
 static clf_status walk_module(void *context, const struct clf__module *module)
 {
     struct walker *walker = context;
     void *at[CLF__TRAINED_KINDS] = {NULL};
-    walker->stage = clf__lending_stage(&walker->training->transformer->config, module->side, module->layer);
+    walker->stage = clf__gradient_stage(&walker->training->transformer->config, module->side, module->layer);
     struct clf__weight *weights[CLF__TRAINED_KINDS] = {NULL};
-    for (int form = 0; form < walker->kinds; form++) {
-        at[form] = clf__tree_module(module, stacks_of(walker->training, form));
+    for (int kind = 0; kind < walker->kinds; kind++) {
+        at[kind] = clf__tree_module(module, stacks_of(walker->training, kind));
     }
     switch (module->kind) {
     case CLF__MODULE_LINEAR:
@@ -168,8 +168,8 @@ static clf_status walk_module(void *context, const struct clf__module *module)
     case CLF__MODULE_WEIGHT:
         break;
     }
-    for (int form = 0; form < walker->kinds; form++) {
-        weights[form] = *(struct clf__weight *const *)at[form];
+    for (int kind = 0; kind < walker->kinds; kind++) {
+        weights[kind] = *(struct clf__weight *const *)at[kind];
     }
     return walk_weight(walker, weights, 0);
 }

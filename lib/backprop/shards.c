@@ -1,8 +1,8 @@
-/* Moments by rank: each keeps those of its share of every stretch of the gradients, takes the steps of that
- * share, and then they send each other the weights. */
+/* The sharded optimizer: each rank keeps the moments of its share of every gradient bucket and updates
+ * that share; then the ranks gather the weights. */
 #include "backprop/internal.h"
-#include "base/larger.h"
 #include "base/memory.h"
+#include "base/minmax.h"
 #include "cluster/tree.h"
 #include "device/lock.h"
 
@@ -11,14 +11,14 @@ static struct clf__tensor part_of(struct clf__tensor array, size_t first, size_t
     return clf__tensor_columns(array, (int)first, (int)count);
 }
 
-/* The part of an array, by its gradient's place, that lies from `from` to `to`. */
+/* The part of an array between offsets `from` and `to` among all gradients. */
 static int find_part(struct clf__piece *out, const struct clf__training *training, int index, size_t from,
                      size_t to)
 {
     const struct clf__trained *trained = &training->trained[index];
     size_t end = trained->place + (size_t)trained->arrays[CLF__GRADIENTS].columns;
-    from = clf__larger_size(from, trained->place);
-    to = clf__smaller_size(to, end);
+    from = clf__max_size(from, trained->place);
+    to = clf__min_size(to, end);
     if (from >= to) {
         return 0;
     }
@@ -26,11 +26,11 @@ static int find_part(struct clf__piece *out, const struct clf__training *trainin
     return 1;
 }
 
-/* Where this rank's share of a stretch begins and ends among all gradients. */
-static void find_own(size_t own[2], const struct clf__training *training, const struct clf__stretch *stretch)
+/* The range of this rank's share of a bucket among all gradients. */
+static void find_own(size_t own[2], const struct clf__training *training, const struct clf__bucket *bucket)
 {
-    own[0] = stretch->place + clf__tree_shares_before(stretch->shares, training->ranks->rank);
-    own[1] = own[0] + stretch->shares[training->ranks->rank];
+    own[0] = bucket->place + clf__tree_shares_before(bucket->shares, training->ranks->rank);
+    own[1] = own[0] + bucket->shares[training->ranks->rank];
 }
 
 static clf_status add_piece(struct clf__training *training, const struct clf__piece *piece)
@@ -54,11 +54,11 @@ static clf_status reserve_moments(struct clf__training *training, struct clf__pi
 static clf_status take_share(struct clf__training *training, int index)
 {
     size_t own[2];
-    find_own(own, training, &training->lending.stretches[index]);
+    find_own(own, training, &training->buckets.items[index]);
     for (int i = 0; i < training->trained_count; i++) {
         struct clf__piece piece;
         if (find_part(&piece, training, i, own[0], own[1])) {
-            piece.stretch = index;
+            piece.bucket = index;
             clf_status status = reserve_moments(training, &piece);
             status = status == CLF_OK ? add_piece(training, &piece) : status;
             if (status != CLF_OK) {
@@ -74,14 +74,14 @@ static clf_status take_share(struct clf__training *training, int index)
 static clf_status create_shares(struct clf__training *training)
 {
     training->shards.device = training->transformer->device;
-    for (int i = 0; i < training->lending.stretch_count; i++) {
+    for (int i = 0; i < training->buckets.count; i++) {
         CLF__TRY(take_share(training, i));
     }
     for (int i = 0; i < CLF__TICKETS; i++) {
         CLF__TRY(
-            clf__allocate(&training->gathered[i], training->lending.longest, sizeof *training->gathered[i]));
+            clf__allocate(&training->gathered[i], training->buckets.longest, sizeof *training->gathered[i]));
     }
-    return clf__pool_allocate(&training->shards, "room for a share of the moments");
+    return clf__pool_allocate(&training->shards, "memory for a share of the moments");
 }
 
 clf_status clf__shards_create(struct clf__training *training)
@@ -114,78 +114,76 @@ void clf__shards_free(struct clf__training *training)
     clf__free(training->pieces);
 }
 
-/* What goes to everybody: values, to the same place, or moments, to that of the gradients. */
+/* The data of a gather: values, in place, or moments, into the memory of the gradients. */
 struct gathering {
     struct clf__training *training;
     enum clf__training_values from, to;
     int next_piece;
 };
 
-static clf_status read_own(struct gathering *gathering, int index, float *stretch)
+static clf_status read_own(struct gathering *gathering, int index, float *bucket)
 {
     const struct clf__training *training = gathering->training;
-    size_t start = training->lending.stretches[index].place;
+    size_t start = training->buckets.items[index].place;
     for (; gathering->next_piece < training->piece_count; gathering->next_piece++) {
         const struct clf__piece *piece = &training->pieces[gathering->next_piece];
         const struct clf__trained *trained = &training->trained[piece->trained];
-        if (piece->stretch != index) {
+        if (piece->bucket != index) {
             break;
         }
         struct clf__tensor from = gathering->from == CLF__VALUES
                                       ? part_of(trained->arrays[CLF__VALUES], piece->first, piece->count)
                                       : piece->moments[gathering->from - CLF__FIRST_MOMENTS];
-        CLF__TRY(clf__tensor_read(from, stretch + (trained->place + piece->first - start)));
+        CLF__TRY(clf__tensor_read(from, bucket + (trained->place + piece->first - start)));
     }
     return CLF_OK;
 }
 
-static clf_status write_range(const struct gathering *gathering, int index, const float *stretch, size_t from,
+static clf_status write_range(const struct gathering *gathering, int index, const float *bucket, size_t from,
                               size_t to)
 {
     const struct clf__training *training = gathering->training;
-    size_t start = training->lending.stretches[index].place;
+    size_t start = training->buckets.items[index].place;
     struct clf__piece part;
     for (int i = 0; i < training->trained_count; i++) {
         const struct clf__trained *trained = &training->trained[i];
         if (find_part(&part, training, i, from, to)) {
             CLF__TRY(clf__tensor_write(part_of(trained->arrays[gathering->to], part.first, part.count),
-                                       stretch + (trained->place + part.first - start)));
+                                       bucket + (trained->place + part.first - start)));
         }
     }
     return CLF_OK;
 }
 
-static clf_status write_others(const struct gathering *gathering, int index, const float *stretch)
+static clf_status write_others(const struct gathering *gathering, int index, const float *bucket)
 {
     const struct clf__training *training = gathering->training;
-    const struct clf__stretch *its = &training->lending.stretches[index];
+    const struct clf__bucket *its = &training->buckets.items[index];
     size_t own[2];
     find_own(own, training, its);
     if (gathering->from != gathering->to) {
-        own[1] = own[0]; /* its own are elsewhere, too */
+        own[1] = own[0]; /* this rank's part is elsewhere as well */
     }
-    CLF__TRY(write_range(gathering, index, stretch, its->place, own[0]));
-    return write_range(gathering, index, stretch, own[1], its->place + its->count);
+    CLF__TRY(write_range(gathering, index, bucket, its->place, own[0]));
+    return write_range(gathering, index, bucket, own[1], its->place + its->count);
 }
 
 static clf_status gather(struct gathering *gathering)
 {
     const struct clf__training *training = gathering->training;
     const struct clf__communicator *ranks = training->ranks;
-    const struct clf__lending *lending = &training->lending;
-    clf_status status =
-        CLF_OK; /* the first failure; after it the rank sends on, for the others wait for it */
-    for (int i = 0; i < lending->stretch_count + CLF__TICKETS; i++) {
+    const struct clf__gradient_buckets *buckets = &training->buckets;
+    clf_status status = CLF_OK; /* the first failure; the rank still sends, because the others wait for it */
+    for (int i = 0; i < buckets->count + CLF__TICKETS; i++) {
         int ticket = i % CLF__TICKETS;
-        float *stretch = training->gathered[ticket];
-        if (i >= CLF__TICKETS && i - CLF__TICKETS < lending->stretch_count) {
+        float *bucket = training->gathered[ticket];
+        if (i >= CLF__TICKETS && i - CLF__TICKETS < buckets->count) {
             CLF__TRY(ranks->finish(ranks, ticket));
-            status = status == CLF_OK ? write_others(gathering, i - CLF__TICKETS, stretch) : status;
+            status = status == CLF_OK ? write_others(gathering, i - CLF__TICKETS, bucket) : status;
         }
-        if (i < lending->stretch_count) {
-            status = status == CLF_OK ? read_own(gathering, i, stretch) : status;
-            CLF__TRY(
-                ranks->begin_gather(ranks, ticket, sizeof *stretch, stretch, lending->stretches[i].shares));
+        if (i < buckets->count) {
+            status = status == CLF_OK ? read_own(gathering, i, bucket) : status;
+            CLF__TRY(ranks->begin_gather(ranks, ticket, sizeof *bucket, bucket, buckets->items[i].shares));
         }
     }
     return ranks->agree(ranks, status);

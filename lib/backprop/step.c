@@ -1,4 +1,4 @@
-/* One pass over a batch, and what is done with the gradients. */
+/* One pass over a batch, the gradient norm and the update. */
 #include <assert.h>
 #include <limits.h>
 #include <math.h>
@@ -13,7 +13,7 @@ static clf_status zero(struct clf__tensor vector)
                             (size_t)vector.columns * sizeof(float), 0.0f);
 }
 
-/* What the layers' gradients still lack to be those of the parameters. */
+/* Completes the gradients of parameters that the backward pass of the layers leaves incomplete. */
 static clf_status finish_gradients(struct clf__training *training)
 {
     const struct clf__config *config = &training->transformer->config;
@@ -37,22 +37,22 @@ static clf_status run(struct clf__training *training, const struct clf__training
     return pass->is_training ? clf__training_stacks_backward(training, pass) : CLF_OK;
 }
 
-/* What the host does to a gradient as a whole comes before it is lent, or, where it makes zeros, after it was
- * added up, and need not wait for the device. */
+/* The host changes whole gradients (relative biases) before they are mapped. It sets gradients to zero
+ * after the reduction, without waiting for the device. */
 clf_status clf__training_backward_begin(struct clf__training *training,
                                         const struct clf__training_batch *batch, float gradient_scale,
-                                        uint32_t pass, int lends)
+                                        uint32_t pass, int maps_gradients)
 {
     CLF__LOCK_DEVICE(training->transformer->device);
-    struct clf__lending *lending = &training->lending;
+    struct clf__gradient_buckets *buckets = &training->buckets;
     training->pass = (struct clf__pass){.is_training = 1, .number = pass, .gradient_scale = gradient_scale};
-    lending->is_on = lends;
-    lending->begun = 0;
+    buckets->is_on = maps_gradients;
+    buckets->begun = 0;
     CLF__TRY(run(training, batch));
     if (clf__training_has_relative(training)) {
         CLF__TRY(finish_gradients(training));
     }
-    return clf__lending_reach(training, INT_MAX);
+    return clf__buckets_map_until(training, INT_MAX);
 }
 
 clf_status clf__training_complete_sums(struct clf__training *training)
@@ -85,7 +85,8 @@ clf_status clf__training_evaluate(struct clf__training *training, const struct c
     return clf__training_read_losses(training, &training->pass, loss);
 }
 
-/* The sums of squares of this rank's pieces, each in its place among those of all arrays; zero elsewhere. */
+/* The partial sums of squares of this rank's pieces, each at its offset among those from all arrays; zero
+ * elsewhere. */
 static clf_status sum_squares(struct clf__training *training, int count)
 {
     if (training->options.shards_moments) {
@@ -94,7 +95,7 @@ static clf_status sum_squares(struct clf__training *training, int count)
     for (int i = 0; i < training->piece_count; i++) {
         const struct clf__piece *piece = &training->pieces[i];
         const struct clf__trained *trained = &training->trained[piece->trained];
-        int first = trained->first_part + (int)(piece->first / CLF__ADAM_STRETCH);
+        int first = trained->first_part + (int)(piece->first / CLF__ADAM_BLOCK);
         CLF__TRY(clf__sum_squares(
             clf__tensor_columns(training->parts, first, clf__sum_squares_parts(piece->count)),
             clf__tensor_columns(trained->arrays[CLF__GRADIENTS], (int)piece->first, (int)piece->count)));
@@ -102,7 +103,7 @@ static clf_status sum_squares(struct clf__training *training, int count)
     return clf__tensor_read(clf__tensor_columns(training->parts, 0, count), training->host);
 }
 
-/* Each part is one rank's, and what the others add to it is zero. */
+/* Each part comes from one rank; the others add zero to it. */
 static clf_status share_squares(struct clf__training *training, int count, clf_status status)
 {
     const struct clf__communicator *ranks = training->ranks;
@@ -126,7 +127,7 @@ clf_status clf__training_gradient_norm(struct clf__training *training, double *n
     return CLF_OK;
 }
 
-/* The tables of relative biases follow the parameters. */
+/* Recomputes the tables of relative biases from the parameters. */
 static clf_status renew_relative(struct clf__training *training)
 {
     const struct clf__config *config = &training->transformer->config;
@@ -134,7 +135,7 @@ static clf_status renew_relative(struct clf__training *training)
     return clf__embedder_renew_relative(&training->transformer->decoder.embedder, config, CLF__DECODER);
 }
 
-/* The gradient of the table by distance, which is no parameter: Adam leaves it. */
+/* The gradient of the table by distance is not a parameter, so Adam does not clear it. */
 static clf_status clear_relative(struct clf__training *training)
 {
     struct clf__tensor tables[] = {training->gradients.encoder.embedder.relative.table,
@@ -175,7 +176,7 @@ clf_status clf__training_update(struct clf__training *training, const struct clf
     if (training->options.shards_moments) {
         CLF__TRY(training->ranks->agree(training->ranks, status));
         CLF__TRY(clf__shards_exchange_values(training));
-        status = clf__training_clear(training); /* of the others' shares */
+        status = clf__training_clear(training); /* the shares of other ranks */
     }
     CLF__TRY(status);
     CLF__TRY(clear_relative(training));
@@ -193,7 +194,7 @@ const struct clf__parameter_list *clf__training_parameters(const struct clf__tra
     return &training->list;
 }
 
-/* A parameter's numbers in a vector. */
+/* The numbers of a parameter in a vector. */
 static struct clf__tensor vector_at(const struct clf__training *training, enum clf__training_values which,
                                     int index)
 {

@@ -14,12 +14,12 @@ struct clf__gradient_sums {
     struct clf__gradient_sums_options options;
     int has_tree;
     struct clf__tree_sum tree;
-    size_t length; /* of all gradients, in floats */
-    /* Sums that wait for their right halves, in the host's memory: the device has room for one. */
+    size_t length; /* floats of all gradients */
+    /* Partial sums that wait for their right halves, in host memory: the device has memory for one. */
     float **waiting; /* (capacity), of `length` */
     int capacity, count;
     struct clf__tree_node nodes[CLF__TREE_NODES]; /* which they are */
-    float *nothing; /* a stretch of what a rank brings whose device has failed */
+    float *nothing; /* zeros: the contribution of a rank whose device has failed */
 };
 
 /* The leaves of the tree: micro-batches, or, in any order, the ranks. */
@@ -30,13 +30,13 @@ static int64_t most_leaves(const struct clf__gradient_sums *sums)
 
 static struct clf__tree_options tree_options(const struct clf__gradient_sums *sums)
 {
-    const struct clf__lending *lending = &sums->training->lending;
+    const struct clf__gradient_buckets *buckets = &sums->training->buckets;
     return (struct clf__tree_options){
         .most = most_leaves(sums),
         .is_bf16 = sums->options.is_bf16,
         .is_scattered = sums->training->options.shards_moments,
-        .stretch = lending->longest,
-        .share = lending->largest_share,
+        .bucket = buckets->longest,
+        .share = buckets->largest_share,
     };
 }
 
@@ -47,7 +47,7 @@ static clf_status make(struct clf__gradient_sums *sums)
     struct clf__tree_leaves share = clf__tree_share(options.most, options.most, ranks->size, ranks->rank);
     sums->length = clf__pool_floats(&sums->training->gradients.pool);
     sums->capacity = clf__tree_waiting(share);
-    CLF__TRY(clf__allocate(&sums->nothing, options.stretch, sizeof *sums->nothing));
+    CLF__TRY(clf__allocate(&sums->nothing, options.bucket, sizeof *sums->nothing));
     CLF__TRY(clf__allocate(&sums->waiting, (size_t)sums->capacity, sizeof *sums->waiting));
     for (int i = 0; i < sums->capacity; i++) {
         CLF__TRY(clf__allocate(&sums->waiting[i], sums->length, sizeof *sums->waiting[i]));
@@ -99,12 +99,12 @@ int clf__gradient_sums_borrow(const struct clf__gradient_sums *sums)
     return sums->ranks->size > 1 || sums->count > 0 || (sums->has_tree && sums->options.is_bf16);
 }
 
-/* What happens to the gradients of a micro-batch that are with the host. */
+/* The reduction of a micro-batch's gradients on the host. */
 struct merge {
     struct clf__gradient_sums *sums;
     struct clf__tree_node node; /* that they become */
-    int halves;                 /* as many sums that wait are left halves, the last one first */
-    size_t place;               /* of the next of them among all gradients */
+    int halves;                 /* the last `halves` waiting sums are left halves, the last one first */
+    size_t place;               /* offset of the next gradients among all of them */
 };
 
 static struct merge begin_merge(struct clf__gradient_sums *sums, int64_t number)
@@ -130,7 +130,7 @@ static void add_halves(const struct merge *merge, float *values, size_t place, s
     }
 }
 
-static clf_status put_aside(const void *context, float *values, size_t count)
+static clf_status store_sum(const void *context, float *values, size_t count)
 {
     struct merge *merge = *(struct merge *const *)context;
     struct clf__gradient_sums *sums = merge->sums;
@@ -146,20 +146,20 @@ clf_status clf__gradient_sums_take(struct clf__gradient_sums *sums, int64_t numb
         return CLF_OK;
     }
     struct merge merge = begin_merge(sums, number), *visit = &merge;
-    CLF__TRY(clf__pool_lend(&sums->training->gradients.pool, put_aside, &visit));
+    CLF__TRY(clf__pool_visit(&sums->training->gradients.pool, store_sum, &visit));
     sums->count -= merge.halves;
     sums->nodes[sums->count++] = merge.node;
     return clf__training_clear(sums->training);
 }
 
-/* Waits for the device, and lets what is under way between the ranks go on meanwhile. */
-static clf_status wait_for(struct clf__gradient_sums *sums, const struct clf__loan *loan)
+/* Waits for the device, and lets pending communication between the ranks progress. */
+static clf_status wait_for(struct clf__gradient_sums *sums, const struct clf__mapped_range *range)
 {
     enum { SHORTEST = 20000, LONGEST = 200000 }; /* nanoseconds */
     long pause = SHORTEST;
     for (;;) {
         int is_there;
-        CLF__TRY(clf__pool_has_lent(&is_there, &sums->training->gradients.pool, loan));
+        CLF__TRY(clf__pool_is_mapped(&is_there, &sums->training->gradients.pool, range));
         if (is_there) {
             return CLF_OK;
         }
@@ -174,24 +174,25 @@ struct update {
     struct clf__gradient_sums *sums;
     struct merge merge;
     int has_own;       /* this rank had a micro-batch */
-    int64_t pushed;    /* stretches */
-    int taken_back;    /* loans */
-    clf_status status; /* of this rank's own part: the others rely on the rest of it all the same */
+    int64_t pushed;    /* buckets */
+    int unmapped;      /* ranges */
+    clf_status status; /* status of this rank's part; the other ranks rely on its communication even after
+                        * a failure */
 };
 
-/* The loans before the first stretch that is under way are not needed any more. */
-static void take_back(struct update *update, int64_t ended)
+/* Unmaps the ranges before the first bucket in flight. */
+static void unmap_ranges(struct update *update, int64_t ended)
 {
-    struct clf__lending *lending = &update->sums->training->lending;
+    struct clf__gradient_buckets *buckets = &update->sums->training->buckets;
     const struct clf__pool *pool = &update->sums->training->gradients.pool;
-    int end = ended < lending->stretch_count ? lending->stretches[ended].loan : lending->count;
-    for (; update->taken_back < end; update->taken_back++) {
-        clf_status status = clf__pool_take_back(pool, &lending->loans[update->taken_back]);
+    int end = ended < buckets->count ? buckets->items[ended].range : buckets->range_count;
+    for (; update->unmapped < end; update->unmapped++) {
+        clf_status status = clf__pool_unmap_range(pool, &buckets->ranges[update->unmapped]);
         update->status = update->status == CLF_OK ? status : update->status;
     }
 }
 
-/* Without a tree: each of them under its own ticket. */
+/* Without a tree each bucket has its own ticket. */
 static clf_status push_plain(struct update *update, float *values, size_t count)
 {
     const struct clf__communicator *ranks = update->sums->ranks;
@@ -199,44 +200,44 @@ static clf_status push_plain(struct update *update, float *values, size_t count)
     CLF__TRY(ranks->finish(ranks, ticket));
     CLF__TRY(ranks->begin_sum(ranks, ticket, values, count));
     update->pushed++;
-    take_back(update, update->pushed - CLF__TICKETS < 0 ? 0 : update->pushed - CLF__TICKETS);
+    unmap_ranges(update, update->pushed - CLF__TICKETS < 0 ? 0 : update->pushed - CLF__TICKETS);
     return CLF_OK;
 }
 
-static clf_status push(struct update *update, const struct clf__stretch *stretch, float *values)
+static clf_status push(struct update *update, const struct clf__bucket *bucket, float *values)
 {
     struct clf__gradient_sums *sums = update->sums;
     float *nodes[CLF__TREE_NODES];
     int count = sums->count;
     if (update->has_own) {
-        add_halves(&update->merge, values, stretch->place, stretch->count);
+        add_halves(&update->merge, values, bucket->place, bucket->count);
         count -= update->merge.halves;
     }
     if (!sums->has_tree) {
-        return push_plain(update, values, stretch->count);
+        return push_plain(update, values, bucket->count);
     }
     for (int i = 0; i < count; i++) {
-        nodes[i] = sums->waiting[i] + stretch->place;
+        nodes[i] = sums->waiting[i] + bucket->place;
     }
     nodes[count] = values;
-    CLF__TRY(clf__tree_push(&sums->tree, nodes, values, stretch->shares));
-    take_back(update, sums->tree.ended);
+    CLF__TRY(clf__tree_push(&sums->tree, nodes, values, bucket->shares));
+    unmap_ranges(update, sums->tree.ended);
     return CLF_OK;
 }
 
-/* A rank whose device has failed brings zeros, and overwrites them. */
-static clf_status push_loan(struct update *update, int index, int *next)
+/* A rank whose device has failed contributes zeros; it overwrites the result. */
+static clf_status push_range(struct update *update, int index, int *next)
 {
     struct clf__gradient_sums *sums = update->sums;
-    const struct clf__lending *lending = &sums->training->lending;
-    const struct clf__loan *loan = &lending->loans[index];
+    const struct clf__gradient_buckets *buckets = &sums->training->buckets;
+    const struct clf__mapped_range *range = &buckets->ranges[index];
     if (update->status == CLF_OK) {
-        update->status = wait_for(sums, loan);
+        update->status = wait_for(sums, range);
     }
-    for (; *next < lending->stretch_count && lending->stretches[*next].loan == index; ++*next) {
-        const struct clf__stretch *stretch = &lending->stretches[*next];
-        int is_there = update->status == CLF_OK && loan->values != NULL;
-        CLF__TRY(push(update, stretch, is_there ? loan->values + stretch->first : sums->nothing));
+    for (; *next < buckets->count && buckets->items[*next].range == index; ++*next) {
+        const struct clf__bucket *bucket = &buckets->items[*next];
+        int is_there = update->status == CLF_OK && range->values != NULL;
+        CLF__TRY(push(update, bucket, is_there ? range->values + bucket->first : sums->nothing));
     }
     return CLF_OK;
 }
@@ -255,33 +256,33 @@ static clf_status finish_sums(struct update *update)
 
 static clf_status add_up(struct update *update)
 {
-    const struct clf__lending *lending = &update->sums->training->lending;
+    const struct clf__gradient_buckets *buckets = &update->sums->training->buckets;
     int next = 0;
-    for (int i = 0; i < lending->count; i++) {
-        CLF__TRY(push_loan(update, i, &next));
+    for (int i = 0; i < buckets->range_count; i++) {
+        CLF__TRY(push_range(update, i, &next));
     }
     CLF__TRY(finish_sums(update));
-    take_back(update, lending->stretch_count);
+    unmap_ranges(update, buckets->count);
     return CLF_OK;
 }
 
-/* A rank that had no micro-batch has nothing to wait for, and lends zeros. */
-static clf_status lend_all(struct clf__training *training)
+/* A rank without a micro-batch has nothing to wait for, and maps zeros. */
+static clf_status map_all(struct clf__training *training)
 {
-    training->lending.is_on = 1;
-    training->lending.begun = 0;
-    return clf__lending_reach(training, INT_MAX);
+    training->buckets.is_on = 1;
+    training->buckets.begun = 0;
+    return clf__buckets_map_until(training, INT_MAX);
 }
 
 clf_status clf__gradient_sums_finish(struct clf__gradient_sums *sums, int64_t number, int64_t count)
 {
     struct update update = {.sums = sums, .has_own = number >= 0 && !sums->options.is_any_order};
     if (!clf__gradient_sums_borrow(sums)) {
-        return CLF_OK; /* the sum of one is there, and stays on the device */
+        return CLF_OK; /* the sum of one micro-batch stays on the device */
     }
     update.merge = begin_merge(sums, number);
     if (number < 0) {
-        update.status = lend_all(sums->training);
+        update.status = map_all(sums->training);
     }
     CLF__TRY(sums->ranks->agree(sums->ranks, update.status));
     if (sums->has_tree) {

@@ -3,8 +3,8 @@
 #include <math.h>
 
 #include "backprop/internal.h"
-#include "base/larger.h"
 #include "base/memory.h"
+#include "base/minmax.h"
 #include "config/sides.h"
 #include "device/caps.h"
 #include "device/lock.h"
@@ -22,21 +22,22 @@ static const struct clf__front_end_kind *front_end_of(const struct clf__training
     return training->transformer->encoder.embedder.front_end.kind;
 }
 
-/* Those of each source may be rounded up. */
+/* The row count of each source may be rounded up. */
 static int most_source_rows(const struct clf__training *training)
 {
     const struct clf__training_limits *limits = &training->limits;
     int rows = front_end_of(training)->rows(limits->source_tokens);
-    return clf__smaller(limits->source_tokens,
-                        rows + clf__smaller(limits->sequences, limits->source_tokens - rows));
+    return clf__min_int(limits->source_tokens,
+                        rows + clf__min_int(limits->sequences, limits->source_tokens - rows));
 }
 
-/* What the sums over any number of rows up to `rows` need: fewer rows may be cut into more parts. */
+/* The largest scratch memory of the sums over any number of rows up to `rows`: fewer rows may be cut into
+ * more parts. */
 static size_t row_sums_scratch(int rows, int columns, size_t (*needed)(int, int))
 {
     size_t most = 0;
     for (int count = 1; count <= rows; count++) {
-        most = clf__larger_size(most, needed(count, columns));
+        most = clf__max_size(most, needed(count, columns));
     }
     return most;
 }
@@ -57,30 +58,30 @@ static struct clf__gradient_sizes gradient_sizes(const struct clf__training *tra
     struct clf__heads decoder = clf__config_heads(config, CLF__DECODER);
     struct clf__gradient_sizes sizes = {
         .widths = clf__stacks_widths(config),
-        .rows = clf__larger(training->source_rows, limits->target_tokens),
+        .rows = clf__max_int(training->source_rows, limits->target_tokens),
         .source_rows = training->source_rows,
-        .activated = clf__larger(config->encoder_ffn, config->decoder_ffn),
+        .activated = clf__max_int(config->encoder_ffn, config->decoder_ffn),
         .memory = clf__memory_projection_width(&decoder),
     };
-    int widest = clf__larger(clf__larger(sizes.widths.projected, sizes.widths.hidden),
-                             clf__larger(sizes.memory, sizes.widths.d_model));
+    int widest = clf__max_int(clf__max_int(sizes.widths.projected, sizes.widths.hidden),
+                              clf__max_int(sizes.memory, sizes.widths.d_model));
     sizes.scratch =
-        clf__larger_size(row_sums_scratch(sizes.rows, widest, clf__bias_backward_scratch),
-                         row_sums_scratch(sizes.rows, sizes.widths.d_model, clf__layernorm_backward_scratch));
+        clf__max_size(row_sums_scratch(sizes.rows, widest, clf__bias_backward_scratch),
+                      row_sums_scratch(sizes.rows, sizes.widths.d_model, clf__layernorm_backward_scratch));
     if (front_end_of(training)->record != NULL) {
         sizes.scratch =
-            clf__larger_size(sizes.scratch, row_sums_scratch(limits->source_tokens, sizes.widths.d_model,
-                                                             clf__bias_backward_scratch));
+            clf__max_size(sizes.scratch, row_sums_scratch(limits->source_tokens, sizes.widths.d_model,
+                                                          clf__bias_backward_scratch));
     }
     if (trains_logits_bias(training)) {
-        sizes.scratch = clf__larger_size(sizes.scratch, row_sums_scratch(clf__training_logits_rows(training),
-                                                                         config->target_vocabulary,
-                                                                         clf__bias_backward_scratch));
+        sizes.scratch = clf__max_size(sizes.scratch, row_sums_scratch(clf__training_logits_rows(training),
+                                                                      config->target_vocabulary,
+                                                                      clf__bias_backward_scratch));
     }
     sizes.scratch =
-        clf__larger_size(sizes.scratch, attention_scratch(training, CLF__ENCODER, training->source_rows));
+        clf__max_size(sizes.scratch, attention_scratch(training, CLF__ENCODER, training->source_rows));
     sizes.scratch =
-        clf__larger_size(sizes.scratch, attention_scratch(training, CLF__DECODER, limits->target_tokens));
+        clf__max_size(sizes.scratch, attention_scratch(training, CLF__DECODER, limits->target_tokens));
     return sizes;
 }
 
@@ -108,7 +109,7 @@ static clf_status reserve_activations(struct clf__training *training, enum clf__
     return CLF_OK;
 }
 
-/* Scores of a device that does not take attention in one pass. */
+/* Scores for a device without fused attention. */
 static clf_status reserve_attention(struct clf__training *training)
 {
     const struct clf__training_limits *limits = &training->limits;
@@ -117,7 +118,7 @@ static clf_status reserve_attention(struct clf__training *training)
         return CLF_OK;
     }
     struct clf__heads largest = clf__config_largest_heads(config);
-    int longest = clf__larger(front_end_of(training)->rows(limits->source_length), limits->target_length);
+    int longest = clf__max_int(front_end_of(training)->rows(limits->source_length), limits->target_length);
     return clf__attention_scratch_reserve(&training->scratch, &training->arena, limits->sequences, &largest,
                                           longest, longest);
 }
@@ -135,7 +136,7 @@ static clf_status reserve_frames(struct clf__training *training)
                                 : clf__arena_reserve(&training->arena, &training->front_record, CLF__F32, 1,
                                                      kind->record(config->d_model, config->feature_size,
                                                                   frames, training->source_rows),
-                                                     "what convolutions look at");
+                                                     "the record of the convolutions");
 }
 
 static clf_status reserve(struct clf__training *training)
@@ -169,24 +170,24 @@ static clf_status check_counts(const struct clf__parameter_list *list)
     return CLF_OK;
 }
 
-/* What is read back: sums of squares, losses. */
+/* Reserves host memory for sums of squares and losses. */
 static clf_status reserve_host(struct clf__training *training)
 {
     const struct clf__trained *last = &training->trained[training->trained_count - 1];
     int parts = last->first_part + last->parts;
-    size_t count = clf__larger_size((size_t)parts, 2 * (size_t)training->limits.target_tokens);
+    size_t count = clf__max_size((size_t)parts, 2 * (size_t)training->limits.target_tokens);
     CLF__TRY(clf__arena_reserve(&training->arena, &training->parts, CLF__F32, 1, parts, "sums of squares"));
-    return clf__allocate(&training->host, clf__larger_size(count, 1), sizeof *training->host);
+    return clf__allocate(&training->host, clf__max_size(count, 1), sizeof *training->host);
 }
 
-/* Weights and the gradients that products write. */
+/* Weights, and gradients that GEMMs write. */
 static clf_status prepare_products(struct clf__training *training)
 {
     const struct clf__transformer *transformer = training->transformer;
     struct clf_device *device = transformer->device;
     clf_precision products = training->options.products;
     const struct clf__weight *projection = transformer->decoder.projection.weight;
-    int most = clf__larger(training->limits.source_tokens, training->limits.target_tokens);
+    int most = clf__max_int(training->limits.source_tokens, training->limits.target_tokens);
     for (int i = 0; i < training->list.count; i++) {
         struct clf__weight *weight = training->places[i].weights[CLF__VALUES];
         int is_looked_up = weight == transformer->encoder.embedder.front_end.tokens ||
@@ -214,13 +215,13 @@ static clf_status make(struct clf__training *training)
     CLF__TRY(clf__transformer_ensure_positions(training->transformer, training->limits.source_length,
                                                training->limits.target_length));
     CLF__TRY(reserve(training));
-    for (int form = CLF__GRADIENTS; form < clf__training_kinds(training); form++) {
+    for (int kind = CLF__GRADIENTS; kind < clf__training_kinds(training); kind++) {
         CLF__TRY(clf__parameter_tree_create_zero(
-            clf__training_mirror(training, form), clf__transformer_stacks(training->transformer),
-            &transformer->config, form == CLF__GRADIENTS ? "room for gradients" : "room for moments"));
+            clf__training_tree(training, kind), clf__transformer_stacks(training->transformer),
+            &transformer->config, kind == CLF__GRADIENTS ? "room for gradients" : "room for moments"));
     }
     CLF__TRY(clf__training_place(training));
-    CLF__TRY(clf__lending_create(training));
+    CLF__TRY(clf__buckets_create(training));
     CLF__TRY(clf__shards_create(training));
     CLF__TRY(reserve_host(training));
     if (training->options.keeps_padding) {
@@ -263,7 +264,7 @@ void clf__training_pause(struct clf__training *training, int is_paused)
     }
 }
 
-/* The transformer's weights multiply as they did before; that needs nothing and cannot fail. */
+/* Restores the GEMM precision of the transformer's weights, which cannot fail. */
 static void leave_weights(struct clf__training *training)
 {
     for (int i = 0; training->places != NULL && i < training->list.count; i++) {
@@ -282,10 +283,10 @@ void clf__training_free(struct clf__training *training)
     }
     clf__arena_free(&training->arena);
     leave_weights(training);
-    clf__lending_free(training);
+    clf__buckets_free(training);
     clf__shards_free(training);
-    for (int form = CLF__TRAINED_KINDS - 1; form >= CLF__GRADIENTS; form--) {
-        clf__parameter_tree_free(clf__training_mirror(training, form), &training->transformer->config);
+    for (int kind = CLF__TRAINED_KINDS - 1; kind >= CLF__GRADIENTS; kind--) {
+        clf__parameter_tree_free(clf__training_tree(training, kind), &training->transformer->config);
     }
     clf__parameter_list_free(&training->list);
     clf__free(training->places);

@@ -1,7 +1,6 @@
 /* A transformer whose parameters are trained: forward and backward over batches, gradients, Adam.
  *
- * It owns gradients, moments and every activation, sized once; nothing is allocated while it runs. Batches
- * are ragged, as a session's. */
+ * It owns gradients, moments and every activation, allocated once. Batches are ragged, as in a session. */
 #ifndef CLF_BACKPROP_TRAINING_H
 #define CLF_BACKPROP_TRAINING_H
 
@@ -15,33 +14,35 @@
 /* The largest batch of one forward pass. */
 struct clf__training_limits {
     int sequences;
-    int source_tokens, target_tokens; /* of all of them together */
+    int source_tokens, target_tokens; /* total of all sequences */
     int source_length, target_length; /* of one */
 };
 
 struct clf__training_options {
     clf_precision products; /* FP32 or BF16; the parameters are fp32 */
-    uint64_t seed;          /* of dropout, whose rates are the configuration's */
+    uint64_t seed;          /* seed of dropout; the configuration holds its rates */
     struct clf__smoothing smoothing;
     /* The pad token's row of the output projection has no gradient. In MarianMT's models that row is zero,
      * being also the embedding that decoding starts from, and CTranslate2 counts on it. */
     int keeps_padding;
-    const struct clf__communicator *communicator; /* who trains together, borrowed; NULL: one alone */
-    /* Each rank keeps the moments of its share of the parameters, and takes their steps; calls about norms
-     * and steps are then made by all ranks, and need the sums of its share of the gradients alone. */
+    const struct clf__communicator *communicator; /* the ranks that train together, borrowed; NULL: one
+                                                   * rank */
+    /* Each rank keeps the moments of its share of the parameters and updates that share (ZeRO stage 1).
+     * All ranks then make the calls about norms and updates, and need only the summed gradients of their
+     * share. */
     int shards_moments;
 };
 
 struct clf__training;
 
-/* The transformer was loaded in fp32, is borrowed, and changes with every update. */
+/* The transformer must be loaded in fp32; it is borrowed, and changes with every update. */
 clf_status clf__training_create(struct clf__training **out, struct clf__transformer *transformer,
                                 const struct clf__training_limits *limits,
                                 const struct clf__training_options *options);
 void clf__training_free(struct clf__training *training);
 
-/* Pairs: sequence b of the sources belongs to sequence b of the inputs (start token first) and its labels,
- * one a row of the inputs; a label of -1 does not count. */
+/* A batch of pairs: sequence b of the sources belongs to sequence b of the inputs (start token first) and
+ * its labels, one per row of the inputs; a label of -1 does not count. */
 struct clf__training_batch {
     struct clf__sequences sources, inputs;
     const int32_t *labels;
@@ -49,40 +50,40 @@ struct clf__training_batch {
 
 /* Sums over the labels that count. */
 struct clf__training_loss {
-    double loss; /* what is trained: smoothed, -sum q log p */
+    double loss; /* the training loss: smoothed, -sum q log p */
     double nll;  /* -log p of the labels */
     int64_t labels;
 };
 
-/* Forward and backward: the gradients of gradient_scale * loss are added to what is there. `pass` numbers the
- * forward passes of the run: dropout depends on it. */
+/* Runs forward and backward and adds the gradients of gradient_scale * loss to the present ones. `pass`
+ * numbers the forward passes of the run: dropout depends on it. */
 clf_status clf__training_backward(struct clf__training *training, const struct clf__training_batch *batch,
                                   float gradient_scale, uint32_t pass, struct clf__training_loss *loss);
 
-/* The same in two halves: the first enqueues the work, and with `lends` lends the gradients to sums.h, piece
- * by piece as they are complete; the second waits for the losses. */
+/* The same in two halves: the first enqueues the work and, if `maps_gradients`, maps the gradients for sums.h
+ * as they are completed; the second waits for the losses. */
 clf_status clf__training_backward_begin(struct clf__training *training,
                                         const struct clf__training_batch *batch, float gradient_scale,
-                                        uint32_t pass, int lends);
+                                        uint32_t pass, int maps_gradients);
 clf_status clf__training_backward_end(struct clf__training *training, struct clf__training_loss *loss);
 
-/* What the second half does to gradients that were added up over ranks, for a rank that had no pass of its
- * own: zeros where nothing is trained. */
+/* Completes gradients that were summed over ranks, on a rank without a pass in this update: sets the
+ * gradients of untrained parts to zero. */
 clf_status clf__training_complete_sums(struct clf__training *training);
 
-/* Forward alone, without dropout. */
+/* Runs the forward pass without dropout. */
 clf_status clf__training_evaluate(struct clf__training *training, const struct clf__training_batch *batch,
                                   struct clf__training_loss *loss);
 
-/* The Euclidean norm of all gradients, shared ones once; not finite where one of them is not. */
+/* The Euclidean norm of all gradients, shared ones once; not finite if one of them is not finite. */
 clf_status clf__training_gradient_norm(struct clf__training *training, double *norm);
 
-/* One step of Adam over every parameter; decay goes to those that the parameter list says decay. The
- * gradients become zero. */
+/* One Adam step for every parameter; weight decay applies to parameters marked in the list. The gradients
+ * become zero. */
 clf_status clf__training_update(struct clf__training *training, const struct clf__adam *adam);
 
-/* While training is paused its transformer computes as one that was loaded does, in fp32, so that a session
- * may run on it. Only the pause's end is called meanwhile. */
+/* While training is paused its transformer computes in fp32 like a loaded one, so that a session may run
+ * on it. Only the end of the pause may be called meanwhile. */
 void clf__training_pause(struct clf__training *training, int is_paused);
 
 /* Forgets the gradients. */
@@ -97,12 +98,12 @@ clf_status clf__training_read(const struct clf__training *training, enum clf__tr
 clf_status clf__training_write(struct clf__training *training, enum clf__training_values which, int index,
                                const float *source);
 
-/* Whether this rank keeps a share of the moments alone. */
+/* Returns whether the moments are sharded, so that this rank keeps only a share. */
 int clf__training_shards_moments(const struct clf__training *training);
 
-/* Where moments are shared out they are read and written in the place of the gradients, which are zero
- * between updates: all ranks' moments of one kind come there on each of them, or each rank takes its share
- * from there. clf__training_clear() ends it. All ranks make the first call. */
+/* Reads or writes sharded moments through the memory of the gradients, which are zero between updates.
+ * collect gathers all moments of one kind there on every rank; take copies this rank's share from there.
+ * clf__training_clear() restores the zeros. All ranks call collect. */
 clf_status clf__training_collect_moments(struct clf__training *training, enum clf__training_values which);
 clf_status clf__training_take_moments(struct clf__training *training, enum clf__training_values which);
 

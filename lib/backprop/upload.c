@@ -10,7 +10,7 @@ int64_t clf__training_upload_size(const struct clf__training_limits *limits)
     return 3 * sources + 4 * targets + 12 * sequences + id_groups;
 }
 
-/* Takes the u-th of `count` distinct ids out, whose rows go after the last one. */
+/* Removes one of `count` distinct ids; its rows move to the end. */
 static void leave_out(int32_t *distinct, int32_t *first, int32_t *order, int count, int u)
 {
     int rows = first[u + 1] - first[u];
@@ -21,7 +21,7 @@ static void leave_out(int32_t *distinct, int32_t *first, int32_t *order, int cou
     }
 }
 
-/* Rows by id; those of `padding` (-1: none) have no part. */
+/* Groups rows by id; rows of `padding` (-1: none) are left out. */
 static clf_status take_groups(struct clf__id_groups *out, struct clf__upload *upload, const int32_t *ids,
                               int count, int padding)
 {
@@ -42,7 +42,7 @@ static clf_status take_groups(struct clf__id_groups *out, struct clf__upload *up
     return CLF_OK;
 }
 
-/* The ids of one side, and the rows of its positions where they are learned. */
+/* The ids of one side, and the rows of its positions if they are learned. */
 static clf_status take_both_groups(struct clf__pass_side *its, struct clf__upload *upload,
                                    const struct clf__config *config, enum clf__side side,
                                    const struct clf__sequences *sequences)
@@ -71,7 +71,7 @@ static void take_cross(struct clf__sequence_ranges *out, struct clf__upload *upl
     clf__ranges_count(out, ranges, 0);
 }
 
-/* The sources as the rows that their front end makes of them. */
+/* The sources as rows of their front end. */
 static struct clf__sequences rows_of(const struct clf__training *training,
                                      const struct clf__sequences *sources)
 {

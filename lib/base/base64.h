@@ -9,7 +9,8 @@
 
 /* The caller frees *out. */
 clf_status clf__base64_encode(char **out, const uint8_t *bytes, size_t size);
-/* The bytes of a text; `out` has room for as many as the text has. 0: it is not base64, to the last bit. */
+/* Decodes a text; `out` has as many bytes as the text. Returns the size, or 0 if the text is not valid
+ * base64, including its padding bits. */
 int clf__base64_decode(uint8_t *out, size_t *size, const char *text, size_t length);
 
 #endif

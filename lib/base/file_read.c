@@ -27,7 +27,7 @@ static clf_status fail_open(const char *path, int flags)
 clf_status clf__file_open_as_is(struct clf__file *out, const char *path, int flags)
 {
     *out = (struct clf__file){.path = NULL};
-    /* O_NONBLOCK: a pipe in place of a file is refused below, not waited for. */
+    /* O_NONBLOCK: a pipe instead of a file is refused below, without waiting for it. */
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
     if (descriptor < 0) {
         return fail_open(path, flags);
@@ -47,7 +47,7 @@ clf_status clf__file_open_as_is(struct clf__file *out, const char *path, int fla
     return CLF_OK;
 }
 
-/* What git keeps of a large file until git-lfs fetches it: some lines of text that begin so. */
+/* The start of the pointer that git keeps for a large file until git-lfs fetches it. */
 static clf_status refuse_pointer(const struct clf__file *file)
 {
     static const char start[] = "version https://git-lfs.github.com/spec/";
@@ -198,8 +198,8 @@ clf_status clf__file_find(int *out, const char *folder, const char *name)
         if (status == CLF_OK) {
             clf__file_close(&file);
             *out = 1;
-        } else if (!clf__file_exists(path)) { /* a link that leads nowhere, or what is no file */
-            clf__fail(status, "%s; put the file in its place, or remove it", clf_last_error());
+        } else if (!clf__file_exists(path)) { /* a broken link, or not a file */
+            clf__fail(status, "%s; replace or remove it", clf_last_error());
         }
     }
     clf__free(path);

@@ -1,4 +1,4 @@
-/* Writing files and naming folders, so that they are whole or not there. */
+/* Writes files and renames folders, so that they appear completely or not at all. */
 #define _GNU_SOURCE /* O_TMPFILE, and sync() */
 
 #include <errno.h>
@@ -28,7 +28,7 @@ static clf_status parent_of(char **out, const char *path)
     return clf__copy_bytes(out, slash ? path : ".", slash ? (size_t)(slash - path) + 1 : 1);
 }
 
-/* Where the system shows a file that is open, and links to it lead. */
+/* The folder with the links to the open files of the process. */
 struct shown {
     char path[32];
 };
@@ -40,8 +40,8 @@ static struct shown shown_at(int descriptor)
     return shown;
 }
 
-/* A file without a name goes with its process, however that ends. Not every system and file system has them:
- * the descriptor stays -1 there. */
+/* An unnamed file disappears with its process. Not every system and file system has unnamed files: the
+ * descriptor then stays -1. */
 static clf_status create_nameless(struct clf__file_writer *writer, mode_t mode)
 {
 #ifdef O_TMPFILE
@@ -59,8 +59,8 @@ static clf_status create_nameless(struct clf__file_writer *writer, mode_t mode)
     return CLF_OK;
 }
 
-/* Gives the file that is open its temporary name, or makes one of that name. A name that is taken is another
- * machine's or container's, or was left by a process that was killed. */
+/* Links the open file to a temporary name, or creates a file of that name. A name in use belongs to
+ * another machine or container, or to a process that was killed. */
 static clf_status take_temporary(struct clf__file_writer *writer, mode_t mode)
 {
     enum { MOST_TRIES = 1000 };
@@ -117,7 +117,7 @@ clf_status clf__file_writer_open(struct clf__file_writer *out, const char *path)
     return open_writer(out, path, 0666);
 }
 
-/* A large file is brought to the disk part by part: nothing can stop one fsync() of all of it. */
+/* A large file is synced in parts, because one fsync() of the whole file cannot be interrupted. */
 static clf_status sync_some(struct clf__file_writer *writer, size_t written)
 {
     writer->unsynced += written;
@@ -148,7 +148,7 @@ clf_status clf__file_writer_write(struct clf__file_writer *writer, const void *b
     return CLF_OK;
 }
 
-/* The folder that holds a path, onto the disk: until then a rename may be forgotten. */
+/* Syncs the folder of a path: without this a rename may be lost. */
 static clf_status sync_parent(const char *path)
 {
     char *folder = NULL;
@@ -156,12 +156,13 @@ static clf_status sync_parent(const char *path)
     clf_status status = CLF_OK;
     int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor < 0) {
-        if (errno == EACCES) { /* one that can be written and not read */
+        if (errno == EACCES) { /* a folder that can be written and not read */
             sync();
         } else {
-            status = clf__file_fail(folder, "opened, and may forget what was written");
+            status = clf__file_fail(folder, "opened, and may lose the last writes");
         }
-    } else if (fsync(descriptor) != 0 && errno != EINVAL) { /* not every file system can, and says so */
+    } else if (fsync(descriptor) != 0 && errno != EINVAL) { /* some file systems cannot sync folders and
+                                                             * report EINVAL */
         status = clf__file_fail(folder, "written");
     }
     if (descriptor >= 0) {
@@ -173,7 +174,7 @@ static clf_status sync_parent(const char *path)
 
 clf_status clf__file_writer_close(struct clf__file_writer *writer, clf_status status)
 {
-    /* On the disk before it has its name: a power cut must not leave a named, half-written file. */
+    /* Synced before it is renamed: a power failure must not leave a named, half-written file. */
     if (status == CLF_OK && fsync(writer->descriptor) != 0 && errno != EINVAL) {
         status = clf__file_fail(writer->path, "written");
     }
@@ -222,7 +223,7 @@ clf_status clf__file_copy(const char *target, const char *source)
 {
     struct clf__file file;
     struct clf__file_writer writer;
-    CLF__TRY(clf__file_open_as_is(&file, source, 0)); /* a pointer, too: nobody needs what it says here */
+    CLF__TRY(clf__file_open_as_is(&file, source, 0)); /* git-LFS pointers are copied unchanged */
     clf_status status = clf__file_writer_open(&writer, target);
     if (status == CLF_OK) {
         status = clf__file_writer_close(&writer, clf__file_each_piece(&file, write_piece, &writer));

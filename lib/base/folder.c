@@ -1,4 +1,4 @@
-/* Making, listing and removing folders. */
+/* Creates, lists and removes folders. */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -22,13 +22,14 @@ static clf_status create_folder(const char *path, mode_t mode)
             continue;
         }
         partial[i] = '\0';
-        /* Another program may make the same folder at the same time: whether it is there is what counts. */
+        /* Another program may create the same folder at the same time, so only its existence is checked. */
         if (mkdir(partial, mode) != 0) {
             int reason = errno;
             if (!clf__folder_exists(partial)) {
                 errno = reason;
                 status = reason == EEXIST
-                             ? clf__fail(CLF_FILE, "%s: is no folder, where one is to be", partial)
+                             ? clf__fail(CLF_FILE, "%s: is not a folder; remove it or choose another path",
+                                         partial)
                              : clf__file_fail(partial, "created");
             }
         }
@@ -62,7 +63,7 @@ void clf__folder_remove_empty(const char *path, size_t missing)
     for (size_t i = strlen(path); missing > 0 && i >= missing && i < sizeof part; i--) {
         if (path[i] == '/' || path[i] == '\0') {
             snprintf(part, sizeof part, "%.*s", (int)i, path);
-            rmdir(part); /* the system refuses what is not empty */
+            rmdir(part); /* fails if the folder is not empty */
         }
     }
 }

@@ -2,8 +2,8 @@
 
 #include <stdint.h>
 
-#include "base/larger.h"
 #include "base/memory.h"
+#include "base/minmax.h"
 
 int clf__gzip_is(const char *bytes, size_t size)
 {
@@ -26,7 +26,7 @@ static clf_status damaged(const char *path, const char *what)
     return clf__fail(CLF_FORMAT, "%s: is damaged (what gzip compressed %s); download it again", path, what);
 }
 
-/* Room for at least one byte more. */
+/* Reserves at least one more byte. */
 static clf_status make_room(struct unpacked *out, const char *path)
 {
     if (out->used < out->room) {
@@ -35,23 +35,23 @@ static clf_status make_room(struct unpacked *out, const char *path)
     if (out->room == out->most) {
         return clf__fail(CLF_FORMAT, "%s: has more than %zu bytes once it is unpacked", path, out->most);
     }
-    size_t room = clf__smaller_size(out->room < FIRST_ROOM ? FIRST_ROOM : 2 * out->room, out->most);
+    size_t room = clf__min_size(out->room < FIRST_ROOM ? FIRST_ROOM : 2 * out->room, out->most);
     CLF__TRY(clf__resize(&out->bytes, room + 1, 1));
     out->room = room;
     return CLF_OK;
 }
 
-/* One call's worth: what is left of the packed bytes goes in, what there is room for comes out. */
+/* Inflates once: from the remaining packed bytes into the free space. */
 static clf_status inflate_some(struct unpacked *out, int *result, z_stream *stream, const char *path)
 {
     CLF__TRY(make_room(out, path));
-    uInt room = (uInt)clf__smaller_size(out->room - out->used, MOST_PIECE);
+    uInt room = (uInt)clf__min_size(out->room - out->used, MOST_PIECE);
     stream->next_out = (Bytef *)out->bytes + out->used;
     stream->avail_out = room;
     *result = inflate(stream, Z_NO_FLUSH);
     out->used += room - stream->avail_out;
     if (*result == Z_MEM_ERROR) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "%s: there is no memory to unpack it", path);
+        return clf__fail(CLF_OUT_OF_MEMORY, "%s: not enough memory to unpack it", path);
     }
     if (*result == Z_OK && stream->avail_in == 0 && stream->avail_out > 0) {
         return damaged(path, "is cut off");
@@ -74,15 +74,15 @@ static clf_status inflate_all(struct unpacked *out, z_stream *stream, const char
 clf_status clf__gzip_unpack(char **out, size_t *size, const char *bytes, size_t packed, const char *path,
                             size_t max_bytes)
 {
-    enum { GZIP = 16 }; /* added to the window's bits: gzip's head and end */
+    enum { GZIP = 16 }; /* added to the window bits: gzip header and trailer */
     struct unpacked unpacked = {.most = max_bytes};
     z_stream stream = {.next_in = (z_const Bytef *)bytes, .avail_in = (uInt)packed};
     *out = NULL;
     if (packed > MOST_PIECE) {
-        return clf__fail(CLF_FORMAT, "%s: has %zu bytes, more than are unpacked", path, packed);
+        return clf__fail(CLF_FORMAT, "%s: has %zu bytes, more than can be unpacked", path, packed);
     }
     if (inflateInit2(&stream, MAX_WBITS + GZIP) != Z_OK) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "%s: there is no memory to unpack it", path);
+        return clf__fail(CLF_OUT_OF_MEMORY, "%s: not enough memory to unpack it", path);
     }
     clf_status status = inflate_all(&unpacked, &stream, path);
     inflateEnd(&stream);

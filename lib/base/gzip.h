@@ -1,4 +1,4 @@
-/* Files that gzip compressed (RFC 1952), by zlib. */
+/* Files compressed by gzip (RFC 1952), read by zlib. */
 #ifndef CLF_BASE_GZIP_H
 #define CLF_BASE_GZIP_H
 
@@ -6,12 +6,11 @@
 
 #include "base/status.h"
 
-/* Whether a file's first bytes are those of what gzip compressed. */
+/* Returns whether a file starts with the magic bytes of gzip. */
 int clf__gzip_is(const char *bytes, size_t size);
 
-/* Unpacks it all, one member after another, to at most max_bytes, NUL-terminated beyond *size; the caller
- * frees *out. What is damaged, and what is longer, is CLF_FORMAT with the path; CLF_UNSUPPORTED without zlib.
- */
+/* Unpacks all members, to at most max_bytes, NUL-terminated beyond *size; the caller frees *out. Damaged
+ * or longer files are CLF_FORMAT with the path; CLF_UNSUPPORTED without zlib. */
 clf_status clf__gzip_unpack(char **out, size_t *size, const char *bytes, size_t packed, const char *path,
                             size_t max_bytes);
 

@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* To the nearest, ties to even; what is too large becomes infinite, NaN stays NaN. Those that are written out
- * here need no call for each number of a tensor. */
+/* Rounds to nearest, ties to even; larger numbers become infinite, NaN stays NaN. The inline functions
+ * avoid a call for each number of a tensor. */
 uint16_t clf__fp16_of(float value);
 
 static inline uint16_t clf__bf16_of(float value)

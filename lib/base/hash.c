@@ -31,7 +31,7 @@ static void mix(struct state *s, int rounds)
     }
 }
 
-/* Up to eight bytes, the first the lowest. */
+/* Reads up to eight bytes, the lowest first. */
 static uint64_t read_word(const uint8_t *bytes, size_t count)
 {
     uint64_t word = 0;
@@ -70,7 +70,7 @@ static void draw_key(void)
     if (getrandom(process_key, sizeof process_key, GRND_NONBLOCK) == (ssize_t)sizeof process_key) {
         return;
     }
-    /* A system that has no random numbers yet: what another program can only guess. */
+    /* A fallback for a system without random numbers yet: another program could guess it. */
     struct timespec now = {0};
     clock_gettime(CLOCK_REALTIME, &now);
     process_key[0] = (uint64_t)now.tv_sec << 30 ^ (uint64_t)now.tv_nsec;
@@ -98,7 +98,7 @@ uint64_t clf__checksum_begin(uint64_t size)
     return 0xcbf29ce484222325ULL ^ size;
 }
 
-/* Eight bytes a step; each step is reversible, so damage within one step always shows. */
+/* Eight bytes per step; each step is reversible, so damage within one step always changes the checksum. */
 uint64_t clf__checksum_add(uint64_t sum, const void *bytes, size_t size)
 {
     const unsigned char *at = bytes;

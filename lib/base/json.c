@@ -9,12 +9,12 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 
-/* jansson keeps its own allocator: json_set_alloc_funcs() is one setting for the whole process, which belongs
- * to the program that uses this library. */
+/* jansson keeps its default allocator: json_set_alloc_funcs() is a setting of the whole process, which
+ * belongs to the program that uses this library. */
 
 const struct clf__json_limits clf__json_settings = {1 << 22, 1 << 18};
 
-/* A real that stands for a whole number which a double holds exactly. */
+/* A real that represents a whole number exactly. */
 static int is_whole(const json_t *value)
 {
     double number = json_real_value(value);
@@ -26,7 +26,7 @@ static json_t *whole(const json_t *value)
     return json_integer((json_int_t)json_real_value(value));
 }
 
-/* Turns the whole reals of a tree back into integers; not 0 where there is no memory left. */
+/* Turns the whole reals of a tree back into integers; not 0 if memory is exhausted. */
 static int restore_integers(json_t *value)
 {
     int failed = 0;
@@ -50,9 +50,9 @@ static clf_status no_memory(const char *path)
     return clf__fail(CLF_OUT_OF_MEMORY, "%s: no host memory left to read it", path);
 }
 
-/* jansson 2.14 does not look whether memory was left while it collects a string or a number: it then stops
- * the process at an assertion, or calls the text damaged. So the most that it may need is asked for first,
- * and given back untouched. What remains is memory that another thread takes in between. */
+/* jansson 2.14 does not check allocations while it collects a string or a number: it then aborts at an
+ * assertion, or reports damage. So the most that it may need is allocated first and freed untouched.
+ * Another thread may still take the memory in between. */
 static clf_status check_memory(const char *text, size_t size, const char *path,
                                struct clf__json_limits limits)
 {
@@ -66,7 +66,7 @@ static clf_status check_memory(const char *text, size_t size, const char *path,
     return CLF_OK;
 }
 
-/* jansson's result with as few liberties as the text needs: equal keys, unless they must be unique, and whole
+/* Parses with as few extensions as the text needs: duplicate keys, unless they must be unique, and whole
  * numbers of more than 64 bits, which *flags then allow. */
 static json_t *parse_with(size_t *flags, const char *text, size_t size, const char *path, int keys_are_unique,
                           json_error_t *error)
@@ -79,7 +79,7 @@ static json_t *parse_with(size_t *flags, const char *text, size_t size, const ch
                      error->text);
             *flags &= ~(size_t)JSON_REJECT_DUPLICATES;
         } else if (code == json_error_numeric_overflow && !(*flags & JSON_DECODE_INT_AS_REAL)) {
-            /* transformers writes model_max_length as 10^30 where a tokenizer has no limit. */
+            /* transformers writes 10^30 for model_max_length if a tokenizer has no limit. */
             *flags |= JSON_DECODE_INT_AS_REAL;
         } else {
             return root;
@@ -98,7 +98,7 @@ static clf_status parse(json_t **out, const char *text, size_t size, const char 
         json_decref(root);
         return no_memory(path);
     }
-    if (!root && !error.text[0]) { /* nothing wrong with the text: jansson found no memory */
+    if (!root && !error.text[0]) { /* jansson had no memory; the text is not at fault */
         return no_memory(path);
     }
     if (!root) {
@@ -235,7 +235,7 @@ void clf__json_free(struct clf__json *json)
     *json = (struct clf__json){0};
 }
 
-/* The value of a key, or NULL where it is missing or null. */
+/* The value of a key, or NULL if it is missing or null. */
 static const json_t *get(const struct clf__json *json, const char *key)
 {
     const json_t *value = json_object_get(json->root, key);
@@ -311,7 +311,7 @@ int clf__json_has(const struct clf__json *json, const char *key)
     return get(json, key) != NULL;
 }
 
-/* json_dumps() would hand out memory of jansson's allocator, which the program may have changed. */
+/* json_dumps() would return memory of jansson's allocator, which the program may have changed. */
 clf_status clf__json_text(char **out, const json_t *value, size_t flags)
 {
     *out = NULL;
@@ -329,7 +329,7 @@ clf_status clf__json_write(const char *path, const json_t *value, size_t flags)
     char *text = NULL;
     CLF__TRY(clf__json_text(&text, value, flags | JSON_INDENT(1)));
     size_t size = strlen(text);
-    text[size] = '\n'; /* clf__json_text() left room */
+    text[size] = '\n'; /* clf__json_text() reserved this byte */
     clf_status status = clf__file_write(path, text, size + 1);
     clf__free(text);
     return status;

@@ -1,4 +1,4 @@
-/* jansson with limits and error sentences of our own: every getter names file and key when it fails. */
+/* A wrapper of jansson with limits and error messages: every getter names file and key when it fails. */
 #ifndef CLF_BASE_JSON_H
 #define CLF_BASE_JSON_H
 
@@ -12,19 +12,19 @@ struct clf__json {
     char *path;
 };
 
-/* How much a kind of file may hold; more is refused, naming the limit. An empty list of two bytes takes some
- * hundred in memory, so values (numbers, strings, lists and objects) are counted as well as bytes. */
+/* Limits of a kind of file; a failure names the limit. An empty list of two bytes takes some hundred bytes
+ * in memory, so values (numbers, strings, lists and objects) are counted as well as bytes. */
 struct clf__json_limits {
     size_t bytes, values;
 };
 
-/* Of files that hold the settings of one thing: config.json, tokenizer_config.json, recipe.json, ... */
+/* The limits of settings files: config.json, tokenizer_config.json, recipe.json, ... */
 extern const struct clf__json_limits clf__json_settings;
 
 clf_status clf__json_load(struct clf__json *out, const char *path, struct clf__json_limits limits);
-/* The same by clf__json_parse_strict(), for files that people write. */
+/* The same with clf__json_parse_strict(), for files that people write. */
 clf_status clf__json_load_strict(struct clf__json *out, const char *path, struct clf__json_limits limits);
-/* The file of settings `name` in a folder; with find, *out has no root where it is not there. */
+/* The settings file `name` in a folder; with `find`, *out has no root if the file is missing. */
 clf_status clf__json_load_in(struct clf__json *out, const char *folder, const char *name);
 clf_status clf__json_find_in(struct clf__json *out, const char *folder, const char *name);
 void clf__json_free(struct clf__json *json);
@@ -40,35 +40,35 @@ clf_status clf__json_bool(const struct clf__json *json, const char *key, int *ou
 clf_status clf__json_string(const struct clf__json *json, const char *key, const char **out);
 int clf__json_has(const struct clf__json *json, const char *key); /* present and not null */
 
-/* Any value from text; the caller releases *out. `path` is for the messages: damage is CLF_FORMAT with the
- * line, and no memory CLF_OUT_OF_MEMORY. Values more than 100 deep and NUL bytes are damage. Whatever else
- * Python's json module reads is read: of two equal keys the last one counts, with a warning, and
- * base/json_python.h says what becomes of \u0000, surrogates, NaN and Infinity. Whole numbers of more than 64
- * bits are reals; in a text that holds one, 5.0 is read as 5, and whole numbers beyond 9 * 10^15 are reals
- * too. */
+/* Parses any value; the caller releases *out. `path` is for the messages: damage is CLF_FORMAT with the
+ * line, exhausted memory CLF_OUT_OF_MEMORY. Nesting deeper than 100 and NUL bytes are damage. Everything
+ * else that Python's json module accepts is accepted: the last of duplicate keys counts, with a warning,
+ * and base/json_python.h describes \u0000, surrogates, NaN and Infinity. Whole numbers of more than 64
+ * bits are reals; in a text with such a number, 5.0 is read as 5, and whole numbers beyond 9 * 10^15 are
+ * reals as well. */
 clf_status clf__json_parse(json_t **out, const char *text, size_t size, const char *path,
                            struct clf__json_limits limits);
 
-/* The same for JSON of the standard: equal keys, \u0000, surrogates, NaN and Infinity are damage too. */
+/* The same for standard JSON: duplicate keys, \u0000, surrogates, NaN and Infinity are damage as well. */
 clf_status clf__json_parse_strict(json_t **out, const char *text, size_t size, const char *path,
                                   struct clf__json_limits limits);
 
-/* What a parser would trip over is looked for first: more values than the limit or too deep is CLF_FORMAT.
- * *bytes is the most memory that jansson needs for the text, at any time and together. */
+/* Checks a text before a parser reads it: CLF_FORMAT for too many values or too much nesting. *bytes is an
+ * upper bound of all memory that jansson allocates for the text. */
 clf_status clf__json_scan(size_t *bytes, const char *text, size_t size, const char *path,
                           struct clf__json_limits limits);
 
-/* The value that a word stands for; *out is NULL where it is no JSON. */
+/* Parses a word as a JSON value; *out is NULL if it is not JSON. */
 clf_status clf__json_word(json_t **out, const char *word);
-/* A new value: the one that a word stands for, or the word itself as a string. NULL without memory. */
+/* Returns a new value: the parsed word, or the word itself as a string. NULL if memory is exhausted. */
 json_t *clf__json_scalar(const char *word);
-/* Sets the key of KEY=VALUE to such a value; -1 without memory. */
+/* Sets the key of KEY=VALUE to such a value; -1 if memory is exhausted. */
 int clf__json_set_pair(json_t *object, const char *pair);
 
-/* A value as text, by jansson's flags; the caller frees *out. NULL, what jansson gives without memory, is
+/* Writes a value as text, with jansson's flags; the caller frees *out. NULL from jansson is
  * CLF_OUT_OF_MEMORY. */
 clf_status clf__json_text(char **out, const json_t *value, size_t flags);
-/* Writes it to a file, one key a line; the file appears whole or not at all. */
+/* Writes a value to a file, one key per line; the file appears completely or not at all. */
 clf_status clf__json_write(const char *path, const json_t *value, size_t flags);
 
 #endif

@@ -15,7 +15,7 @@ enum {
 
 struct writer {
     const char *at, *end;
-    char *out; /* NULL: only look for something to change */
+    char *out; /* NULL: only check whether the text needs a change */
     size_t size;
     int is_changed;
 };
@@ -104,7 +104,7 @@ static void copy_string(struct writer *writer)
     }
 }
 
-/* Whether the next token is a word, and is not a key. */
+/* Returns whether the next token is a word and not a key. */
 static int has_value(const struct writer *writer, const char *word)
 {
     size_t size = strlen(word);

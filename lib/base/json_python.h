@@ -1,4 +1,4 @@
-/* JSON as Python's json module writes and reads it, where jansson does not. */
+/* The extensions of JSON that Python's json module reads and writes and jansson does not. */
 #ifndef CLF_BASE_JSON_PYTHON_H
 #define CLF_BASE_JSON_PYTHON_H
 
@@ -6,15 +6,15 @@
 
 #include "base/status.h"
 
-/* Rewrites JSON text for jansson, which reads no NUL character in a key, no surrogate without its pair, and
- * neither NaN nor Infinity:
+/* Rewrites JSON text for jansson, which rejects a NUL character in a key, an unpaired surrogate, NaN and
+ * Infinity:
  *
  *   \u0000 in a string              U+FDD0, a noncharacter
- *   \uD800 ... \uDFFF alone         U+10F800 ... U+10FFFF, the end of the last private use plane
+ *   \uD800 ... \uDFFF unpaired      U+10F800 ... U+10FFFF, the end of the last private use plane
  *   NaN                             the string "NaN", which no reader of numbers accepts
  *   Infinity, -Infinity             1.7e308, -1.7e308
  *
- * Different strings stay different: a vocabulary keeps all pieces. *out is NULL where the text needs no
+ * Different strings stay different: a vocabulary keeps all tokens. *out is NULL if the text needs no
  * change; otherwise the caller frees *out, which holds *out_size bytes. */
 clf_status clf__json_from_python(char **out, size_t *out_size, const char *text, size_t size);
 

@@ -2,15 +2,15 @@
 
 #include "base/json.h"
 
-/* What jansson 2.14 allocates for each thing in a text, with malloc's own bytes: a block has 8 more than were
- * asked for, a multiple of 16 and 32 at least. The tables of arrays and objects double, and all their sizes
- * together are counted, because small blocks may fill the holes that the old ones leave. */
+/* Bytes that jansson 2.14 allocates for each item of a text, with the overhead of malloc: a block has 8
+ * more bytes than requested, a multiple of 16 and at least 32. The tables of arrays and objects double,
+ * and the sizes of all of them are added, because small blocks may fill the holes of the old ones. */
 enum {
     ARRAY_BYTES = 48 + 80,   /* with a table of 8 */
     OBJECT_BYTES = 80 + 144, /* with 8 buckets */
     NUMBER_BYTES = 32,
-    STRING_BYTES = 78, /* beside those of its text: a value in two blocks, or a key in one */
-    SLOT_BYTES = 36,   /* a value's place in an array's table; half of its place in an object's buckets */
+    STRING_BYTES = 78, /* besides the bytes of its text: a value in two blocks, or a key in one */
+    SLOT_BYTES = 36,   /* an entry of an array's table; half of an entry of an object's buckets */
     FIXED_BYTES = 4096,
     MAX_DEPTH = 100
 };
@@ -24,7 +24,7 @@ static clf_status fail(const char *path, const char *start, const char *at, cons
     return clf__fail(CLF_FORMAT, "%s: line %d is not the JSON expected: %s", path, line, what);
 }
 
-/* With its quotes; one without an end reaches to the end of the text. */
+/* Skips a string with its quotes, or to the end of the text if the closing quote is missing. */
 static size_t string_size(const char *start, const char *end)
 {
     const char *at = start + 1;
@@ -34,7 +34,7 @@ static size_t string_size(const char *start, const char *end)
     return (size_t)(at - start) + (at < end);
 }
 
-/* Of a number, true, false, null, or of what is none of these. */
+/* Skips a number, true, false, null, or an invalid word. */
 static size_t word_size(const char *start, const char *end)
 {
     static const char ends[] = ",:[]{}\" \t\r\n"; /* and NUL */
@@ -71,7 +71,7 @@ clf_status clf__json_scan(size_t *bytes, const char *text, size_t size, const ch
             token = string_size(at, end);
             *bytes += SLOT_BYTES + STRING_BYTES + token;
             values += !is_key(at + token, end);
-        } else if (*at == '\0') { /* jansson drops one after a number or a word */
+        } else if (*at == '\0') { /* jansson drops a NUL after a number or a word */
             return fail(path, text, at, "a NUL byte");
         } else if (!memchr(",: \t\r\n", *at, 6)) {
             token = word_size(at, end);
@@ -84,10 +84,10 @@ clf_status clf__json_scan(size_t *bytes, const char *text, size_t size, const ch
                              path, limits.values);
         }
         if (depth > MAX_DEPTH) {
-            return fail(path, text, at, "values in values, more than 100 deep");
+            return fail(path, text, at, "nesting deeper than 100");
         }
     }
-    /* A token is collected in a buffer that doubles; a key stays until its copy is in its place. */
+    /* A token is collected in a buffer that doubles; a key is kept until it has been copied. */
     *bytes += 5 * longest;
     return CLF_OK;
 }

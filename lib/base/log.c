@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/memory.h"
-#include "base/visible.h"
 
 /* The hook and its argument change together. */
 static pthread_mutex_t hook_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -24,8 +24,8 @@ void clf_log_set(clf_log_function *function, void *user)
 
 enum { ROOM = 512 };
 
-/* Room for a text of so many bytes: `some` where that is enough, and where there is no memory, because the
- * beginning is better than nothing. */
+/* Allocates a buffer of the given size; uses `some` if that is large enough, or if memory is exhausted,
+ * because a truncated message is better than none. */
 static char *room_for(size_t length, char some[ROOM], size_t *size)
 {
     char *all = NULL;
@@ -34,7 +34,7 @@ static char *room_for(size_t length, char some[ROOM], size_t *size)
     return is_some ? some : all;
 }
 
-/* The message is sent with what a terminal would obey made visible. */
+/* Sends the message with terminal control characters escaped. */
 void clf__log(clf_log_level level, const char *format, ...)
 {
     pthread_mutex_lock(&hook_lock);
@@ -55,8 +55,8 @@ void clf__log(clf_log_level level, const char *format, ...)
     va_end(again);
     va_end(arguments);
     length = strlen(message);
-    char *shown = room_for(clf__visible(NULL, 0, message, length), some_shown, &size);
-    clf__visible(shown, size, message, length);
+    char *shown = room_for(clf__escape(NULL, 0, message, length), some_shown, &size);
+    clf__escape(shown, size, message, length);
     function(user, level, shown);
     clf__free(shown != some_shown ? shown : NULL);
     clf__free(message != some ? message : NULL);

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 static atomic_uint_fast64_t allocations;  /* since clf__memory_fail_at() */
-static atomic_uint_fast64_t failing_turn; /* of those, the one that fails; 0: none */
+static atomic_uint_fast64_t failing_turn; /* index of the allocation that fails; 0: none */
 
 void clf__memory_fail_at(uint64_t n)
 {
@@ -27,7 +27,7 @@ uint64_t clf__memory_count(void)
     return atomic_load(&allocations);
 }
 
-/* realloc() with the turn counted, overflow seen, and a valid pointer for zero bytes. */
+/* realloc() that counts the call, detects overflow, and returns a valid pointer for zero bytes. */
 static clf_status resize(void **pointer, size_t count, size_t size)
 {
     uint64_t turn = atomic_fetch_add(&allocations, 1) + 1;
@@ -70,7 +70,7 @@ clf_status clf__grow(void *items, int count, int *capacity, size_t size)
         return CLF_OK;
     }
     if (*capacity > (INT_MAX - FIRST) / 2) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "a list of %d has no room for more", count);
+        return clf__fail(CLF_OUT_OF_MEMORY, "a list of %d items cannot grow further", count);
     }
     int more = 2 * *capacity + FIRST;
     CLF__TRY(clf__resize(items, (size_t)more, size));
@@ -103,7 +103,7 @@ clf_status clf__copy_bytes(char **out, const char *bytes, size_t length)
     return CLF_OK;
 }
 
-/* After the first `kept` bytes of *text. */
+/* Appends after the first `kept` bytes of *text. */
 static clf_status format_after(char **text, size_t kept, const char *format, va_list arguments)
 {
     va_list again;
@@ -158,11 +158,11 @@ uint64_t clf__available_memory(void)
 
 size_t clf__thread_stack_bytes(void)
 {
-    enum { LEAST = 1 << 20 }; /* of the systems that have OpenCL */
+    enum { LEAST = 1 << 20 }; /* the smallest default of systems that have OpenCL */
     pthread_attr_t usual;
     size_t bytes = 0;
     if (pthread_attr_init(&usual) == 0) {
-        (void)pthread_attr_getstacksize(&usual, &bytes); /* leaves 0 where it fails */
+        (void)pthread_attr_getstacksize(&usual, &bytes); /* leaves 0 on failure */
         pthread_attr_destroy(&usual);
     }
     return bytes > 0 ? bytes : LEAST;
@@ -170,7 +170,7 @@ size_t clf__thread_stack_bytes(void)
 
 void clf__prefer_large_pages(void *start, size_t bytes)
 {
-    /* Whole pages, so that a large one may reach into the next such memory. */
+    /* Whole pages, so that a large page may extend into the next such memory. */
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = (uintptr_t)start / page * page;
     uintptr_t end = ((uintptr_t)start + bytes + page - 1) / page * page;
     (void)madvise((void *)first, end - first, MADV_HUGEPAGE); /* systems without them refuse */

@@ -2,9 +2,12 @@
 
 #include <string.h>
 
-#include "base/larger.h"
+#include "base/minmax.h"
 
-enum { MAX_SIZE = 4096 }; /* of any options struct of any version: what is more was never initialised */
+enum {
+    MAX_SIZE = 4096
+}; /* limit for any options struct of any version; larger sizes were never
+    * initialised */
 
 clf_status clf__options_take(void *options, size_t size, const void *given, const char *type,
                              const char *initialiser)
@@ -14,23 +17,24 @@ clf_status clf__options_take(void *options, size_t size, const void *given, cons
     }
     size_t given_size;
     memcpy(&given_size, given, sizeof given_size);
-    /* It holds a size_t and more, and so its size is a multiple of a size_t's. */
+    /* The struct contains a size_t, so its size is a multiple of sizeof(size_t). */
     if (given_size <= sizeof given_size || given_size > MAX_SIZE || given_size % sizeof given_size != 0) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "the size in a struct %s is %zu, and no version of it has that; start from %s", type,
-                         given_size, initialiser);
+                         "the size in a struct %s is %zu, which no version of it has; initialise it from %s",
+                         type, given_size, initialiser);
     }
     const unsigned char *bytes = given;
     for (size_t i = size; i < given_size; i++) {
         if (bytes[i] != 0) {
-            return clf__fail(CLF_BAD_ARGUMENT,
-                             "a struct %s of %zu bytes, from the headers of a newer version, asks for what "
-                             "clformer " CLF_VERSION_STRING
-                             " (%zu bytes) does not know; leave those fields at 0, or link the newer version",
-                             type, given_size, size);
+            return clf__fail(
+                CLF_BAD_ARGUMENT,
+                "a struct %s of %zu bytes, from the headers of a newer version, uses fields that "
+                "clformer " CLF_VERSION_STRING
+                " (%zu bytes) does not know; leave those fields at 0, or link the newer version",
+                type, given_size, size);
         }
     }
-    memcpy(options, given, clf__smaller_size(size, given_size));
+    memcpy(options, given, clf__min_size(size, given_size));
     memcpy(options, &size, sizeof size);
     return CLF_OK;
 }

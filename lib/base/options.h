@@ -1,4 +1,4 @@
-/* Options structs of callers that were compiled with the headers of this version, an older or a newer one. */
+/* Options structs from callers that were compiled with the headers of this, an older or a newer version. */
 #ifndef CLF_BASE_OPTIONS_H
 #define CLF_BASE_OPTIONS_H
 
@@ -6,15 +6,15 @@
 
 #include "base/status.h"
 
-/* Copies a caller's options over the defaults, as clformer.h promises: fields that an older caller does not
- * have keep their defaults; fields that only a newer caller has must be zero. Every options struct begins
- * with `size_t size`, its sizeof where the caller was compiled.
+/* Copies a caller's options over the defaults, as clformer.h promises: fields that an older caller does
+ * not have keep their defaults; fields that only a newer caller has must be zero. Every options struct
+ * starts with `size_t size`, its sizeof in the caller.
  *
- * Who adds a field appends it, and lets zero mean what the library did before. No struct ends with padding,
- * which callers leave undefined and the next field would take: `reserved` fills it, and is never used.
+ * New fields are appended, and zero means the previous behaviour. Structs must not end with padding, which
+ * callers leave undefined and the next field would use: `reserved` fills it and is never used.
  *
- * options: `size` bytes, filled with the defaults. given: the caller's; NULL leaves the defaults.
- * type, initialiser: the struct's name and what callers start it from, for the sentence of a failure. */
+ * options: `size` bytes, filled with the defaults. given: the caller's; NULL keeps the defaults. type,
+ * initialiser: the name of the struct and of its initialiser, for the error message. */
 clf_status clf__options_take(void *options, size_t size, const void *given, const char *type,
                              const char *initialiser);
 

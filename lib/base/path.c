@@ -43,7 +43,7 @@ int clf__folder_exists(const char *path)
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
-/* Whether both paths lead to one thing, and of which kind it is. */
+/* Returns whether both paths lead to the same file of the given kind. */
 static int is_one(mode_t *kind, const char *path, const char *other)
 {
     struct stat about, others;

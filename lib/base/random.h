@@ -7,8 +7,8 @@
 /* One block of Philox4x32-10 (Salmon et al. 2011); cl/include/philox.cl has the same for kernels. */
 void clf__philox(uint32_t words[4], const uint32_t counter[4], uint64_t key);
 
-/* What numbers are for is the last word of their counter, so that no two uses share any. Dropout numbers its
- * sites from 0. */
+/* The last word of the counter is the purpose of the numbers, so that uses do not share numbers. Dropout
+ * numbers its sites from 0. */
 enum clf__random_use {
     CLF__RANDOM_WEIGHTS = 0x7fffff00,
     CLF__RANDOM_PAIRS,
@@ -19,7 +19,7 @@ enum clf__random_use {
 /* Uniform in [0, 1), of 53 bits. */
 double clf__random_unit(uint32_t high, uint32_t low);
 
-/* Shuffles items; seed, use and `round` alone decide how. */
+/* Shuffles items; the order depends only on seed, use and `round`. */
 void clf__shuffle(int *items, int count, uint64_t seed, enum clf__random_use use, uint32_t round);
 
 #endif

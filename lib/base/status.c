@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/utf8.h"
-#include "base/visible.h"
 
-/* A fixed buffer a thread, so that reporting a failed allocation needs no allocation. */
+/* A fixed buffer per thread, so that reporting a failed allocation needs no allocation. */
 static _Thread_local char last_error[CLF__ERROR_BYTES];
 
 static const struct {
@@ -26,7 +26,7 @@ const char *clf_status_name(clf_status status)
 
 const char *clf_status_meaning(clf_status status)
 {
-    return (unsigned)status < STATUS_COUNT ? statuses[status].meaning : "no status of this library";
+    return (unsigned)status < STATUS_COUNT ? statuses[status].meaning : "invalid status";
 }
 
 const char *clf_last_error(void)
@@ -34,7 +34,7 @@ const char *clf_last_error(void)
     return last_error;
 }
 
-/* Ends a sentence that was cut with "...", on a whole code point. */
+/* Ends a truncated message with "...", on a whole code point. */
 static void mark_cut(char *sentence)
 {
     size_t length = strlen(sentence), most = sizeof last_error - sizeof "...";
@@ -42,8 +42,8 @@ static void mark_cut(char *sentence)
     memcpy(sentence + end, "...", sizeof "...");
 }
 
-/* Formatted beside last_error first: the arguments may point into it. Names that a model's files chose are in
- * such sentences, and many a program prints them on a terminal. */
+/* Formats into a second buffer first, because the arguments may point into last_error. Messages may
+ * contain names from a model's files, and many programs print them on a terminal. */
 static void record(const char *context_format, va_list arguments, const char *rest)
 {
     char sentence[sizeof last_error];
@@ -53,7 +53,7 @@ static void record(const char *context_format, va_list arguments, const char *re
         used += (size_t)snprintf(sentence + used, sizeof sentence - used, ": %s", rest);
     }
     size_t kept = used < sizeof sentence ? used : clf__utf8_cut(sentence, sizeof sentence - 1);
-    if (clf__visible(last_error, sizeof last_error, sentence, kept) >= sizeof last_error || used > kept) {
+    if (clf__escape(last_error, sizeof last_error, sentence, kept) >= sizeof last_error || used > kept) {
         mark_cut(last_error);
     }
 }

@@ -1,29 +1,28 @@
-/* Failing with a sentence. */
+/* Failing with a message. */
 #ifndef CLF_BASE_STATUS_H
 #define CLF_BASE_STATUS_H
 
 #include <clformer/status.h>
 
-/* Records the sentence for clf_last_error() and returns status, so that a failure is one line:
- * `return clf__fail(CLF_FORMAT, "%s: header is %zu bytes, the file has %zu; download it again", ...)`. */
+/* Records the message for clf_last_error() and returns status, so that a failure is one line: `return
+ * clf__fail(CLF_FORMAT, "%s: header is %zu bytes, the file has %zu; download it again", ...)`. */
 clf_status clf__fail(clf_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Puts "<context>: " before the recorded sentence and returns status unchanged. */
+/* Puts "<context>: " before the recorded message and returns status unchanged. */
 clf_status clf__fail_in(clf_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A failure with its sentence, kept while work goes on that may fail too, or for another thread.
- */
-enum { CLF__ERROR_BYTES = 2048 }; /* a longer sentence ends in "..." */
+/* A failure with its message, kept during work that may fail as well, or for another thread. */
+enum { CLF__ERROR_BYTES = 2048 }; /* a longer message ends in "..." */
 struct clf__failure {
     clf_status status;
     char sentence[CLF__ERROR_BYTES];
 };
-/* Of the sentence recorded last; status may be CLF_OK. */
+/* Keeps the last recorded message; status may be CLF_OK. */
 struct clf__failure clf__failure_keep(clf_status status);
-/* Records the sentence again and returns the status. */
+/* Records the message again and returns the status. */
 clf_status clf__failure_again(const struct clf__failure *failure);
 
-/* Returns from the calling function when an expression fails. */
+/* Returns from the calling function if an expression fails. */
 #define CLF__TRY(expression)                                                                                 \
     do {                                                                                                     \
         clf_status clf__try_status = (expression);                                                           \

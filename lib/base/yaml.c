@@ -8,7 +8,7 @@
 
 enum { MOST_LEVELS = 16, MOST_TAGS = 64 };
 
-/* What is open: the outermost first. A mapping waits for a key (key NULL) or for that key's value. */
+/* Open containers, the outermost first. A mapping waits for a key (key NULL) or for the value of `key`. */
 struct level {
     json_t *value;
     char *key; /* owned */
@@ -33,7 +33,7 @@ static clf_status no_memory(const struct reading *reading)
     return clf__fail(CLF_OUT_OF_MEMORY, "%s: no host memory left to read it", reading->path);
 }
 
-/* Puts a value where it belongs and releases it on failure. */
+/* Adds a value to its container; releases it on failure. */
 static clf_status add(struct reading *reading, const yaml_event_t *event, json_t *value)
 {
     if (value == NULL) {
@@ -77,7 +77,7 @@ static clf_status open_level(struct reading *reading, const yaml_event_t *event,
 {
     if (reading->depth == MOST_LEVELS) {
         json_decref(value);
-        return damaged(reading, event, "values lie too deep in others");
+        return damaged(reading, event, "values are nested too deeply");
     }
     CLF__TRY(add(reading, event, value));
     reading->levels[reading->depth++] = (struct level){.value = value};
@@ -91,7 +91,7 @@ static clf_status take(struct reading *reading, const yaml_event_t *event)
                                 : event->type == YAML_MAPPING_START_EVENT  ? event->data.mapping_start.anchor
                                                                            : NULL;
     if (anchor != NULL || event->type == YAML_ALIAS_EVENT) {
-        return damaged(reading, event, "anchors and aliases are not read");
+        return damaged(reading, event, "anchors and aliases are not supported");
     }
     if (++reading->values > reading->most_values) {
         return damaged(reading, event, "more values than such a file has");
@@ -123,7 +123,7 @@ static clf_status read_all(struct reading *reading)
             if (parser->error == YAML_MEMORY_ERROR) {
                 return no_memory(reading);
             }
-            return clf__fail(CLF_FORMAT, "%s: line %zu: is no YAML (%s); download it again", reading->path,
+            return clf__fail(CLF_FORMAT, "%s: line %zu: is not YAML (%s); download it again", reading->path,
                              parser->problem_mark.line + 1,
                              parser->problem != NULL ? parser->problem : "unreadable");
         }
@@ -135,8 +135,8 @@ static clf_status read_all(struct reading *reading)
     return CLF_OK;
 }
 
-/* libyaml compares each %TAG directive with all before it: a megabyte of them takes half a minute. The NULs
- * of UTF-16 are passed over. */
+/* libyaml compares each %TAG directive with all previous ones: a megabyte of them takes half a minute. NUL
+ * bytes of UTF-16 are skipped. */
 static clf_status check_tags(const char *text, size_t size, const char *path)
 {
     static const char directive[] = "%TAG";
@@ -155,7 +155,7 @@ static clf_status check_tags(const char *text, size_t size, const char *path)
     return count <= MOST_TAGS
                ? CLF_OK
                : clf__fail(CLF_FORMAT,
-                           "%s: holds %d times %%TAG, which such a file has no use for; download it again",
+                           "%s: holds %%TAG %d times, which such a file does not need; download it again",
                            path, count);
 }
 
@@ -183,7 +183,7 @@ clf_status clf__yaml_parse(json_t **out, const char *text, size_t size, const ch
         status = reading.root != NULL ? CLF_OK : no_memory(&reading);
     }
     if (status == CLF_OK && !json_is_object(reading.root)) {
-        status = clf__fail(CLF_FORMAT, "%s: is no list of settings", path);
+        status = clf__fail(CLF_FORMAT, "%s: is not a mapping of settings", path);
     }
     if (status != CLF_OK) {
         json_decref(reading.root);

@@ -1,4 +1,4 @@
-/* YAML files as JSON values, by way of libyaml. */
+/* Reads YAML files as JSON values, with libyaml. */
 #ifndef CLF_BASE_YAML_H
 #define CLF_BASE_YAML_H
 
@@ -8,10 +8,10 @@
 
 #include "base/status.h"
 
-/* The one document of a text, a mapping: lists become arrays, mappings objects, and every scalar a string,
- * "" and what is left out too; an empty document is an empty object. `path` is for the messages: what is no
- * YAML, anchors and aliases, a key twice, more than 16 levels or `most_values` values is CLF_FORMAT with the
- * line; so are more than 64 times %TAG, without one. The caller releases *out. */
+/* Parses the only document of a text, a mapping: lists become arrays, mappings objects, and every scalar a
+ * string; missing values become "", an empty document an empty object. `path` is for the messages: invalid
+ * YAML, anchors and aliases, duplicate keys, more than 16 levels or `most_values` values are CLF_FORMAT
+ * with the line; more than 64 %TAG directives are CLF_FORMAT without one. The caller releases *out. */
 clf_status clf__yaml_parse(json_t **out, const char *text, size_t size, const char *path, size_t most_values);
 
 #endif

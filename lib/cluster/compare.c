@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* One thing that is compared: a text that can be shown, or what nobody could read. */
+/* One value to compare: a readable text, or a hash of longer data. */
 struct fact {
     char what[64], value[CLF__FACT_BYTES];
 };

@@ -1,4 +1,4 @@
-/* Ranks that reach each other by MPI: the only file that includes <mpi.h>. */
+/* Communication by MPI: the only file that includes <mpi.h>. */
 #include "cluster/ranks.h"
 
 #ifdef CLF_HAS_MPI
@@ -16,25 +16,26 @@
 
 enum { MESSAGE_TAG = 1 };
 
-/* What was begun under one ticket. */
+/* The asynchronous operation of a ticket. */
 struct operation {
-    MPI_Request request; /* MPI_REQUEST_NULL: nothing, or it has ended */
-    int *counts[4]; /* (size) each: what MPI calls counts and displacements, of what is sent and received */
+    MPI_Request request; /* MPI_REQUEST_NULL: none, or finished */
+    int *counts[4];      /* (size) each: counts and displacements of the sent and received segments, as MPI
+                          * needs them */
 };
 
 struct mpi {
     MPI_Comm ranks;
-    int is_ours;    /* MPI was begun here, and ends here */
-    int has_failed; /* nothing is said any more */
-    int is_known;   /* and every rank knows of it */
+    int is_ours;    /* MPI was initialised here, and is finalised here */
+    int has_failed; /* no further communication */
+    int is_known;   /* and every rank knows it */
     int rank;
     double waited; /* seconds */
     struct operation operations[CLF__TICKETS];
     char host[MPI_MAX_PROCESSOR_NAME];
-    struct message *first; /* of those that came and were not received yet */
+    struct message *first; /* queue of received messages */
 };
 
-/* What came from another rank. */
+/* A message from another rank. */
 struct message {
     struct message *next;
     void *bytes;
@@ -54,10 +55,9 @@ static clf_status check(struct mpi *mpi, int error, const char *doing)
     return clf__fail(CLF_NETWORK, "rank %d on %s: MPI fails in %s: %s", mpi->rank, mpi->host, doing, reason);
 }
 
-/* Waits without taking a core from those that are waited for: a validation lasts minutes, and ranks may share
- * a machine. What is almost done is looked at without a pause, for MPI moves only while it is looked at; and
- * no pause is long beside what was waited before, or thousands of exchanges would take several times as long
- * as the link needs. */
+/* Waits without occupying a core, because ranks may share a machine and a validation lasts minutes. Polls
+ * without pause at first, since MPI progresses only in its calls; each pause is short compared with the
+ * time already waited, so that short exchanges stay fast. */
 static clf_status settle(struct mpi *mpi, int error, MPI_Request *request, const char *doing)
 {
     static const double eager = 2e-3, longest = 1e-3; /* seconds */
@@ -79,8 +79,8 @@ static clf_status settle(struct mpi *mpi, int error, MPI_Request *request, const
     }
 }
 
-/* Which rank failed first, by number; their count where none did. Every call begins with it, so that a rank
- * which fails anywhere is heard wherever the others are. */
+/* Finds the lowest rank that has failed, or the number of ranks if none has. Every collective call begins
+ * with this exchange, so that a failure reaches the other ranks in any call. */
 static clf_status find_failed(int *out, const struct clf__communicator *communicator, clf_status status)
 {
     struct mpi *mpi = communicator->context;
@@ -92,7 +92,7 @@ static clf_status find_failed(int *out, const struct clf__communicator *communic
 
 static clf_status fail_parted(void)
 {
-    return clf__fail(CLF_NETWORK, "the ranks have parted after a failure");
+    return clf__fail(CLF_NETWORK, "the ranks no longer communicate after a failure");
 }
 
 static clf_status agree(const struct clf__communicator *communicator, clf_status status)
@@ -119,7 +119,7 @@ static clf_status agree(const struct clf__communicator *communicator, clf_status
     return clf__failure_again(&failure);
 }
 
-/* A stretch of numbers at a time: MPI counts in int. */
+/* MPI counts in int, so numbers are exchanged in segments. */
 static clf_status sum(const struct clf__communicator *communicator, void *values, size_t count, size_t width,
                       MPI_Datatype type)
 {
@@ -176,7 +176,7 @@ static clf_status lay_out(int *counts, int *places, const size_t *given, int siz
     return CLF_OK;
 }
 
-/* Finds the operation of a ticket; fails after a failure, when nothing is said any more. */
+/* Finds the operation of a ticket; fails after an earlier failure. */
 static clf_status take_ticket(struct operation **out, const struct clf__communicator *communicator,
                               int ticket)
 {
@@ -258,7 +258,7 @@ const char *clf__mpi_library(void)
     static char version[MPI_MAX_LIBRARY_VERSION_STRING];
     int length = 0;
     MPI_Get_library_version(version, &length);
-    version[strcspn(version, ",\n")] = '\0'; /* the rest says how it was built */
+    version[strcspn(version, ",\n")] = '\0'; /* the rest of the text describes the build */
     for (char *tab = version; (tab = strchr(tab, '\t')) != NULL;) {
         *tab = ' ';
     }
@@ -273,7 +273,7 @@ static void free_message(struct message *message)
     }
 }
 
-/* Without memory the message is lost, and somebody counts on it: nobody can go on. */
+/* If memory is exhausted the message is lost although a rank relies on it, so all ranks must stop. */
 static clf_status make_message(struct message **out, struct mpi *mpi, size_t count)
 {
     struct message *message;
@@ -290,7 +290,7 @@ static clf_status make_message(struct message **out, struct mpi *mpi, size_t cou
     return CLF_OK;
 }
 
-/* Takes in one message, where one has come, behind those that are there. */
+/* Receives one message, if there is one, and appends it to the queue. */
 static clf_status take_in(struct mpi *mpi, int *has_come)
 {
     MPI_Status about;
@@ -320,7 +320,7 @@ static clf_status take_in(struct mpi *mpi, int *has_come)
     return CLF_OK;
 }
 
-/* Who it goes to may itself be sending, to this rank: what comes is taken in meanwhile. */
+/* The receiver may itself be sending to this rank, so incoming messages are received meanwhile. */
 static clf_status send(const struct clf__communicator *communicator, int to, const void *bytes, size_t count)
 {
     struct mpi *mpi = communicator->context;
@@ -380,7 +380,8 @@ static clf_status begin(struct mpi *mpi)
     int is_ended = 0, provided;
     MPI_Finalized(&is_ended);
     if (is_ended) {
-        return clf__fail(CLF_BAD_ARGUMENT, "a process joins other ranks once, and this one has left them");
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "a process can join other ranks only once, and this one has left them");
     }
     if (!clf__mpi_is_begun()) {
         CLF__TRY(check(mpi, MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided), "starting"));
@@ -389,7 +390,7 @@ static clf_status begin(struct mpi *mpi)
     return CLF_OK;
 }
 
-/* A communicator of our own: what else the process says by MPI cannot be taken for ours. */
+/* A separate communicator: other MPI messages of the process cannot be confused with these. */
 static clf_status meet(struct clf__communicator *out, struct mpi *mpi)
 {
     MPI_Comm host;
@@ -439,8 +440,8 @@ clf_status clf__mpi_join(struct clf__communicator *out, int started)
     clf_status status = meet(out, mpi);
     if (status == CLF_OK && started > 1 && out->size != started) {
         status = clf__fail(CLF_UNSUPPORTED,
-                           "%d ranks were started, but %s, with which clformer was built, knows of %d: start "
-                           "them with the mpirun that belongs to it",
+                           "%d ranks were started, but %s, with which clformer was built, sees %d; start "
+                           "them with the mpirun of this MPI",
                            started, clf__mpi_library(), out->size);
     }
     if (status != CLF_OK) {
@@ -449,7 +450,8 @@ clf_status clf__mpi_join(struct clf__communicator *out, int started)
     return status;
 }
 
-/* The others may be waiting in a call whose end never comes: without MPI they cannot be told, only ended. */
+/* The other ranks may be waiting in a call that never ends. Without MPI they cannot be notified, only
+ * terminated. */
 void clf__mpi_leave(const struct clf__communicator *communicator, clf_status status)
 {
     struct mpi *mpi = communicator->context;
@@ -481,7 +483,7 @@ clf_status clf__mpi_join(struct clf__communicator *out, int started)
 {
     (void)out;
     return clf__fail(CLF_UNSUPPORTED,
-                     "this is one of %d ranks, but clformer was built without MPI: build it where MPI is "
+                     "this is one of %d ranks, but clformer was built without MPI; build it with MPI "
                      "installed (Debian: libopenmpi-dev), or start one process",
                      started);
 }

@@ -13,10 +13,10 @@ static int number_of(const char *variable)
     return number > 0 && number <= MOST ? (int)number : 0;
 }
 
-/* MPI_Init() of a process that no launcher started is not always harmless: it may start daemons, or fail
- * where there is no network. So it is for launchers to say it: Open MPI's mpirun; MPICH's, and srun for it;
- * srun with PMIx, which says how many only in a variable of Slurm's. A batch script has that one too, but no
- * rank. */
+/* MPI_Init() of a process that no launcher started may start daemons, or fail without a network, so it is
+ * called only if launcher variables are set: those of Open MPI's mpirun, of MPICH and srun for MPICH, and
+ * of srun with PMIx, which passes the number of ranks only in a Slurm variable. A batch script has that
+ * variable as well, but no rank. */
 int clf__ranks_started(void)
 {
     int count = number_of("OMPI_COMM_WORLD_SIZE");

@@ -11,7 +11,7 @@
 #include "config/family/family.h"
 #include "config/sides.h"
 
-/* Says after a value that the file does not hold it. */
+/* Returns a note for error messages that the value is a default. */
 static const char *if_missing(const struct clf__json *json, const char *key)
 {
     return clf__json_has(json, key) ? "" : " (the default: the key is missing)";
@@ -40,12 +40,13 @@ static clf_status check_width(const struct clf__config *config, const struct clf
     return CLF_OK;
 }
 
-/* The start token of config.json, and that of generation_config.json. */
+/* Checks the start token after both files are read. */
 static clf_status check_start(const struct clf__config *config, const struct clf__json *json, int id)
 {
     if (clf__family_of(config->system)->hides_start_pad && id == config->pad_id) {
         return clf__fail(
-            CLF_FORMAT, "%s: \"decoder_start_token_id\" is the pad id %d, which a %s model hides from itself",
+            CLF_FORMAT,
+            "%s: \"decoder_start_token_id\" is the pad id %d, which a %s model masks; set another id",
             json->path, config->pad_id, clf__system_word(config->system));
     }
     return CLF_OK;
@@ -68,15 +69,17 @@ static clf_status check_frames(const struct clf__config *config, const struct cl
 {
     int is_stacked = config->frame_stack > 1 || config->frame_step > 1;
     if (is_stacked && (config->feature_size == 0 || config->convolves_frames)) {
-        return clf__fail(CLF_FORMAT,
-                         "%s: \"frame_stack\" and \"frame_step\" are of models whose positions are frames as "
-                         "they come",
-                         json->path);
+        return clf__fail(
+            CLF_FORMAT,
+            "%s: \"frame_stack\" and \"frame_step\" need a model with one position per frame; remove them",
+            json->path);
     }
     return config->feature_size % config->frame_stack == 0
                ? CLF_OK
-               : clf__fail(CLF_FORMAT, "%s: \"feature_size\" %d is no multiple of \"frame_stack\" %d",
-                           json->path, config->feature_size, config->frame_stack);
+               : clf__fail(
+                     CLF_FORMAT,
+                     "%s: \"feature_size\" %d is not a multiple of \"frame_stack\" %d; correct one of them",
+                     json->path, config->feature_size, config->frame_stack);
 }
 
 static clf_status check(const struct clf__config *config, const struct clf__json *json)
@@ -91,14 +94,14 @@ static clf_status check(const struct clf__config *config, const struct clf__json
         (config->relative_buckets % 2 != 0 || config->relative_distance <= config->relative_buckets / 2)) {
         return clf__fail(CLF_FORMAT,
                          "%s: \"relative_attention_num_buckets\" %d must be even, and "
-                         "\"relative_attention_max_distance\" %d more than half of it",
+                         "\"relative_attention_max_distance\" %d more than half of it; correct them",
                          json->path, config->relative_buckets, config->relative_distance);
     }
     return CLF_OK;
 }
 
-/* Hugging Face's folders say whether they have two vocabularies; ours have where the sizes differ or the file
- * is there. */
+/* Hugging Face folders declare separate vocabularies; clformer folders have them if the sizes differ or the
+ * file exists. */
 static clf_status find_target_vocabulary(struct clf__config *config, const char *folder)
 {
     if (clf__family_of(config->system)->hugging_face || config->share_source_target ||
@@ -150,7 +153,7 @@ static clf_status load(struct clf__config *config, const char *folder)
     return status;
 }
 
-/* A file in place of a folder: most likely one of the model's own. */
+/* The user named a file instead of a folder, most likely a file of the model. */
 static clf_status refuse_file(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -160,25 +163,25 @@ static clf_status refuse_file(const char *path)
     CLF__TRY(clf__copy_bytes(&folder, length > 0 ? path : ".", length > 0 ? length : 1));
     clf_status status = clf__file_exists_in(&is_model, folder, "config.json");
     if (status == CLF_OK && is_model) {
-        status = clf__fail(CLF_FILE, "%s: is a file of a model; give its folder, %s", path, folder);
+        status = clf__fail(CLF_FILE, "%s: is a file of a model; use its folder, %s", path, folder);
     } else if (status == CLF_OK && clf__ends_with(path, ".argosmodel")) {
         status = clf__fail(CLF_FILE,
-                           "%s: is a package of Argos Translate; this takes folders alone: unpack it "
-                           "(`unzip`) and give the folder in it",
+                           "%s: is an Argos Translate package, but a folder is needed; unpack it (`unzip`) "
+                           "and use the folder in it",
                            path);
     } else if (status == CLF_OK && clf__ends_with(path, ".nemo")) {
         status = clf__fail(CLF_UNSUPPORTED,
-                           "%s: is an archive of NVIDIA NeMo (Canary, Parakeet), a kind of model that is not "
-                           "supported; for speech, give a Whisper model",
+                           "%s: is an NVIDIA NeMo archive (Canary, Parakeet), which is not supported; for "
+                           "speech, use a Whisper model",
                            path);
     } else if (status == CLF_OK) {
-        status = clf__fail(CLF_FILE, "%s: is a file; a model is a folder with config.json in it", path);
+        status = clf__fail(CLF_FILE, "%s: is a file; use a folder with config.json in it", path);
     }
     clf__free(folder);
     return status;
 }
 
-/* Whether a path looks like a repository of Hugging Face's Hub: "owner/name". */
+/* Returns whether a path looks like a Hugging Face Hub repository: "owner/name". */
 static int is_repository(const char *path)
 {
     char owner[128];
@@ -201,13 +204,12 @@ clf_status clf__config_check_folder(const char *folder)
     }
     if (is_repository(folder)) {
         const char *name = strchr(folder, '/') + 1;
-        return clf__fail(
-            CLF_FILE,
-            "%s: no such folder; download the model from Hugging Face's Hub with `hf download %s "
-            "--local-dir %s` and give %s",
-            folder, folder, name, name);
+        return clf__fail(CLF_FILE,
+                         "%s: no such folder; download the model from the Hugging Face Hub with `hf download "
+                         "%s --local-dir %s` and use %s",
+                         folder, folder, name, name);
     }
-    return clf__fail(CLF_FILE, "%s: no such folder; a model is a folder with config.json in it", folder);
+    return clf__fail(CLF_FILE, "%s: no such folder; use a folder with config.json in it", folder);
 }
 
 clf_status clf__config_load(struct clf__config *out, const char *folder)

@@ -16,25 +16,26 @@ clf_status clf__config_read_end_id(const struct clf__json *json, int *id)
     const json_t *first = json_array_get(value, 0);
     if (!json_is_integer(first) || json_integer_value(first) < 0 ||
         json_integer_value(first) >= CLF__MAX_VOCABULARY) {
-        return clf__fail(CLF_FORMAT, "%s: \"eos_token_id\" is no list of ids", json->path);
+        return clf__fail(CLF_FORMAT, "%s: \"eos_token_id\" is not a list of ids; correct it", json->path);
     }
     *id = (int)json_integer_value(first);
     return CLF_OK;
 }
 
-/* An element of an array of ids. */
+/* Reads an element of an array of ids. */
 static clf_status read_element(const struct clf__json *json, const char *key, const json_t *value,
                                int vocabulary, int32_t *id)
 {
     if (!json_is_integer(value) || json_integer_value(value) < 0 || json_integer_value(value) >= vocabulary) {
-        return clf__fail(CLF_FORMAT, "%s: \"%s\" holds what is no id of the vocabulary of %d", json->path,
-                         key, vocabulary);
+        return clf__fail(CLF_FORMAT,
+                         "%s: \"%s\" contains a value that is not an id of the vocabulary of %d; correct it",
+                         json->path, key, vocabulary);
     }
     *id = (int32_t)json_integer_value(value);
     return CLF_OK;
 }
 
-/* Those behind the first, where "eos_token_id" is a list. */
+/* Reads the ids after the first if "eos_token_id" is a list. */
 static clf_status read_other_ends(struct clf__search_options *options, const struct clf__json *json)
 {
     const json_t *array = json_object_get(json->root, "eos_token_id");
@@ -56,7 +57,7 @@ static clf_status read_other_ends(struct clf__search_options *options, const str
     return CLF_OK;
 }
 
-/* The array that a key names, NULL where it is missing or null. */
+/* Returns the array at a key; NULL if it is missing or null. */
 static clf_status get_array(const struct clf__json *json, const char *key, const json_t **array)
 {
     const json_t *value = json_object_get(json->root, key);
@@ -65,7 +66,8 @@ static clf_status get_array(const struct clf__json *json, const char *key, const
         return CLF_OK;
     }
     if (!json_is_array(value) || json_array_size(value) > MAX_IDS) {
-        return clf__fail(CLF_FORMAT, "%s: \"%s\" is no list of at most %d entries", json->path, key, MAX_IDS);
+        return clf__fail(CLF_FORMAT, "%s: \"%s\" is not a list of at most %d entries; correct it", json->path,
+                         key, MAX_IDS);
     }
     *array = value;
     return CLF_OK;
@@ -75,7 +77,8 @@ static clf_status read_forced(const struct clf__json *json, const char *key, int
 {
     const json_t *value = json_object_get(json->root, key);
     if (json_is_array(value) && json_array_size(value) > 1) {
-        return clf__fail(CLF_UNSUPPORTED, "%s: \"%s\" lists several ids; one is supported", json->path, key);
+        return clf__fail(CLF_UNSUPPORTED, "%s: \"%s\" lists several ids, but only one is supported; keep one",
+                         json->path, key);
     }
     if (!value || json_is_null(value) || (json_is_array(value) && json_array_size(value) == 0)) {
         return CLF_OK;
@@ -87,7 +90,7 @@ static clf_status read_forced(const struct clf__json *json, const char *key, int
     return CLF_OK;
 }
 
-/* A list of ids, owned by the options even where reading it fails. */
+/* Reads a list of ids; the options own it even on failure. */
 static clf_status read_id_list(const int32_t **out, int *out_count, const struct clf__json *json,
                                const char *key, int vocabulary)
 {
@@ -112,21 +115,21 @@ static clf_status check_forced(const struct clf__search_options *options, const 
 {
     for (int i = 0; id >= 0 && i < options->suppressed_count; i++) {
         if (options->suppressed[i] == id) {
-            return clf__fail(CLF_FORMAT, "%s: \"%s\" %d is among \"suppress_tokens\" too; drop one of them",
+            return clf__fail(CLF_FORMAT, "%s: \"%s\" %d is also in \"suppress_tokens\"; remove one of them",
                              json->path, key, id);
         }
     }
     return CLF_OK;
 }
 
-/* Lists of ids, one after the other, as search wants them. */
+/* Lists of ids, concatenated, in the form that search expects. */
 struct sequences {
     const char *key;
-    size_t count, total; /* lists; ids of all together */
+    size_t count, total; /* number of lists; number of ids in all lists */
     int32_t *ids, *offsets;
 };
 
-/* The ids of entry i of the array of a key. */
+/* Returns the ids of entry i of an array. */
 typedef const json_t *ids_of(const json_t *array, size_t i);
 
 static const json_t *bad_word(const json_t *array, size_t i)
@@ -146,7 +149,8 @@ static clf_status count_sequences(struct sequences *out, const struct clf__json 
     for (size_t i = 0; i < out->count; i++) {
         size_t length = json_array_size(ids_of_entry(array, i));
         if (length == 0 || length > MAX_IDS) {
-            return clf__fail(CLF_FORMAT, "%s: \"%s\" holds what is no list of ids", json->path, out->key);
+            return clf__fail(CLF_FORMAT, "%s: \"%s\" contains an entry that is not a list of ids; correct it",
+                             json->path, out->key);
         }
         out->total += length;
     }
@@ -170,7 +174,7 @@ static clf_status fill_sequences(struct sequences *out, const struct clf__json *
     return CLF_OK;
 }
 
-/* The caller frees both lists, on failure too. */
+/* Reads lists of ids; the caller frees both arrays, even on failure. */
 static clf_status read_sequences(struct sequences *out, const struct clf__json *json, const json_t *array,
                                  ids_of *ids_of_entry, int vocabulary)
 {
@@ -196,7 +200,7 @@ static int is_same(const struct sequences *sequences, size_t a, size_t b)
                   (size_t)length * sizeof *sequences->ids) == 0;
 }
 
-/* Leaves out one sequence; those after it move up. */
+/* Removes one sequence; later ones move up. */
 static void drop_sequence(struct sequences *sequences, size_t i)
 {
     int length = sequence_length(sequences, i), total = sequences->offsets[sequences->count];
@@ -217,7 +221,7 @@ static clf_status read_bad_words(struct clf__search_options *options, const stru
     options->bad_words = words.ids;
     options->bad_word_offsets = words.offsets;
     CLF__TRY(status);
-    for (size_t i = 0; i < words.count;) { /* transformers does not ban the end token by this key */
+    for (size_t i = 0; i < words.count;) { /* transformers never bans the end token by this key */
         if (sequence_length(&words, i) == 1 && clf__is_end(options, words.ids[words.offsets[i]])) {
             drop_sequence(&words, i);
         } else {
@@ -236,8 +240,8 @@ static clf_status read_biases(float *biases, struct sequences *sequences, const 
         if (json_array_size(pair) != 2 || !json_is_number(bias) ||
             !(json_number_value(bias) >= -CLF__MOST_BIAS && json_number_value(bias) <= CLF__MOST_BIAS)) {
             return clf__fail(CLF_FORMAT,
-                             "%s: \"sequence_bias\" holds what is no pair of a list of ids and a number from "
-                             "%g to %g",
+                             "%s: \"sequence_bias\" contains an entry that is not a pair of a list of ids "
+                             "and a number from %g to %g; correct it",
                              json->path, -CLF__MOST_BIAS, CLF__MOST_BIAS);
         }
         biases[i] = (float)json_number_value(bias);
@@ -245,7 +249,7 @@ static clf_status read_biases(float *biases, struct sequences *sequences, const 
     return CLF_OK;
 }
 
-/* Of one that is there twice the last bias counts, in the first one's place. */
+/* Of duplicate sequences the last bias counts, at the position of the first. */
 static void keep_last_biases(float *biases, struct sequences *sequences)
 {
     for (size_t i = 1; i < sequences->count;) {
@@ -265,13 +269,13 @@ static void keep_last_biases(float *biases, struct sequences *sequences)
 
 static clf_status read_sequence_bias(struct clf__search_options *options, const struct clf__json *json)
 {
-    enum { MOST = 4096 }; /* each is looked for at every step */
+    enum { MOST = 4096 }; /* every step compares each sequence */
     const json_t *array;
     float *biases = NULL;
     struct sequences sequences = {.key = "sequence_bias"};
     CLF__TRY(get_array(json, sequences.key, &array));
     if (json_array_size(array) > MOST) {
-        return clf__fail(CLF_FORMAT, "%s: \"sequence_bias\" holds %zu sequences; %d can be used", json->path,
+        return clf__fail(CLF_FORMAT, "%s: \"sequence_bias\" has %zu sequences; use at most %d", json->path,
                          json_array_size(array), (int)MOST);
     }
     clf_status status = read_sequences(&sequences, json, array, biased, options->vocabulary);
@@ -299,11 +303,10 @@ static clf_status read_decay(struct clf__search_options *options, const struct c
     int is_pair = json_array_size(pair) == 2 && json_is_integer(start) && json_is_number(factor);
     if (!is_pair || json_integer_value(start) < 0 || json_integer_value(start) > MAX_TOKENS ||
         !(json_number_value(factor) >= CLF__LEAST_DECAY && json_number_value(factor) <= CLF__MOST_DECAY)) {
-        return clf__fail(
-            CLF_FORMAT,
-            "%s: \"exponential_decay_length_penalty\" is no list of a number of tokens and a factor "
-            "from %g to %g",
-            json->path, CLF__LEAST_DECAY, CLF__MOST_DECAY);
+        return clf__fail(CLF_FORMAT,
+                         "%s: \"exponential_decay_length_penalty\" is not a list of a number of tokens and a "
+                         "factor from %g to %g; correct it",
+                         json->path, CLF__LEAST_DECAY, CLF__MOST_DECAY);
     }
     options->decay_start = (int)json_integer_value(start);
     options->decay_factor = (float)json_number_value(factor);
@@ -326,9 +329,9 @@ static clf_status read_early_stopping(struct clf__search_options *options, const
         options->early_stopping = is_all ? CLF__STOP_ALL : is_narrow ? CLF__STOP_SHRINK : CLF__STOP_NEVER;
         return CLF_OK;
     }
-    return clf__fail(CLF_FORMAT,
-                     "%s: \"early_stopping\" is neither true, false, \"never\", \"all\" nor \"narrow\"",
-                     json->path);
+    return clf__fail(
+        CLF_FORMAT, "%s: \"early_stopping\" is not true, false, \"never\", \"all\" or \"narrow\"; correct it",
+        json->path);
 }
 
 static clf_status read_length_penalty(struct clf__search_options *options, const struct clf__json *json)
@@ -340,8 +343,8 @@ static clf_status read_length_penalty(struct clf__search_options *options, const
     return CLF_OK;
 }
 
-/* transformers counts the start token in max_length. Its min_length is the number of generated tokens, the
- * end token among them, and min_new_tokens those before the end token. */
+/* In transformers, max_length counts the start token, min_length the generated tokens with the end token, and
+ * min_new_tokens those without it. */
 static clf_status read_lengths(struct clf__search_options *options, const struct clf__json *json,
                                int max_positions)
 {
@@ -370,18 +373,18 @@ static clf_status read_lengths(struct clf__search_options *options, const struct
     return CLF_OK;
 }
 
-/* What is wrong only where it is used. */
+/* Checks values that matter only with sampling. */
 static clf_status check_sampling(const struct clf__sampling *sampling, const struct clf__json *json)
 {
     if (sampling->is_on && (sampling->temperature <= 0.0f || sampling->typical_p <= 0.0f)) {
         int is_temperature = sampling->temperature <= 0.0f;
-        return clf__fail(CLF_FORMAT, "%s: \"%s\" is 0 where \"do_sample\" is true; it must be more",
+        return clf__fail(CLF_FORMAT, "%s: \"%s\" is 0 although \"do_sample\" is true; set it above 0",
                          json->path, is_temperature ? "temperature" : "typical_p");
     }
     return CLF_OK;
 }
 
-/* Keys of transformers that would change the output, and that ours does not follow. */
+/* Warns of transformers keys that would change the output but are not supported. */
 static void warn_of_others(const struct clf__json *json)
 {
     static const struct {
@@ -398,7 +401,8 @@ static void warn_of_others(const struct clf__json *json)
                          ((json_is_array(value) || json_is_object(value)) && json_array_size(value) == 0 &&
                           json_object_size(value) == 0);
         if (!is_neutral) {
-            clf__log(CLF_LOG_WARNING, "%s: \"%s\" is not applied", json->path, others[i].key);
+            clf__log(CLF_LOG_WARNING, "%s: \"%s\" is not supported and is ignored", json->path,
+                     others[i].key);
         }
     }
 }
@@ -421,8 +425,8 @@ clf_status clf__config_read_word_heads(struct clf__config *config, const struct 
             json_integer_value(layer) >= config->decoder_layers ||
             json_integer_value(head) >= config->decoder_heads) {
             return clf__fail(CLF_FORMAT,
-                             "%s: \"alignment_heads\" holds what is no layer and head of a decoder with %d "
-                             "layers of %d heads",
+                             "%s: \"alignment_heads\" contains an entry that is not a layer and head of a "
+                             "decoder with %d layers of %d heads; correct it",
                              json->path, config->decoder_layers, config->decoder_heads);
         }
         config->word_heads[i].layer = (int)json_integer_value(layer);

@@ -48,7 +48,7 @@ static const struct clf__key_word encoder_attentions[] = {CLF__FAMILY_ENCODER_AT
 #define FIELDS(encoder, decoder) {offsetof(struct clf__config, encoder), offsetof(struct clf__config, decoder)}
 #define KEY(name, type, stage, field, low, high, words, uses)                                                       \
     {name, CLF__KEY_##type, CLF__KEY_##stage, uses, FIELDS(field, field), low, high, words}
-/* Of the families of Hugging Face too, or of our own folders alone. */
+/* EVERY: also in Hugging Face folders. OURS: only in clformer folders. */
 #define EVERY (CLF__KEY_CHOSEN | CLF__KEY_EVERY)
 #define OURS  CLF__KEY_CHOSEN
 #define SHOWN CLF__KEY_SHOWN
@@ -171,7 +171,7 @@ const struct clf__config_key *clf__config_key_find(const char *name, size_t leng
     return NULL;
 }
 
-_Static_assert(sizeof(enum clf__norm_kind) == sizeof(int), "an enumeration is read as an int");
+_Static_assert(sizeof(enum clf__norm_kind) == sizeof(int), "enumerations are read as int");
 
 static clf_status read_real(const struct clf__json *json, const struct clf__config_key *key, const char *name,
                             float *field)
@@ -198,7 +198,7 @@ static clf_status read_field(void *field, const struct clf__json *json, const st
     return clf__config_read_word(json, name, key->words, field);
 }
 
-/* What the file calls a key; NULL: it has none that is read. */
+/* Returns the name of a key in the file; NULL: not read. */
 static const char *name_in_file(const struct clf__config_key *key, const struct clf__family *theirs)
 {
     int is_fixed = key->stage == CLF__KEY_SWITCH || key->stage == CLF__KEY_DERIVED;

@@ -1,5 +1,5 @@
-/* The keys of config.json and generation_config.json, each said once: reading, choosing, writing and showing
- * a configuration follow from one table. */
+/* One table of the keys of config.json and generation_config.json for reading, choosing, writing and showing
+ * a configuration. */
 #ifndef CLF_CONFIG_KEYS_H
 #define CLF_CONFIG_KEYS_H
 
@@ -7,35 +7,36 @@
 #include "config/config.h"
 #include "config/word.h"
 
-/* Of a model, a head or a frame. */
+/* Maximum width of a model, head or frame. */
 enum { CLF__CONFIG_MOST_WIDTH = 65536 };
-/* Of an output. */
+/* Maximum length of an output. */
 enum { CLF__CONFIG_MOST_TOKENS = 1 << 30 };
 
-/* When a key is read. What depends on others, or on the vocabulary, has a function of its own. */
+/* When a key is read. Keys that depend on other keys or on the vocabulary are read by a function. */
 enum clf__key_stage {
     CLF__KEY_ALONE,   /* by that function */
-    CLF__KEY_SIZE,    /* first, and written even where it is the preset's */
+    CLF__KEY_SIZE,    /* first; always written */
     CLF__KEY_KIND,    /* first */
-    CLF__KEY_RATE,    /* once "dropout" is known, which is the default */
-    CLF__KEY_SWITCH,  /* in our own folders; a family of Hugging Face's fixes it unless it lists the key */
-    CLF__KEY_DERIVED, /* the same, over what was worked out from the others */
-    CLF__KEY_DECODING /* from generation_config.json, or from config.json where a folder has only that */
+    CLF__KEY_RATE,    /* after "dropout", which is the default */
+    CLF__KEY_SWITCH,  /* in clformer folders; in Hugging Face folders only if the architecture lists the
+                         key */
+    CLF__KEY_DERIVED, /* the same, overriding derived values */
+    CLF__KEY_DECODING /* from generation_config.json, or from config.json if there is no such file */
 };
 
 enum clf__key_type { CLF__KEY_WHOLE, CLF__KEY_REAL, CLF__KEY_FLAG, CLF__KEY_WORD };
 
 /* What else a key is. */
 enum {
-    CLF__KEY_CHOSEN = 1,       /* a new model's description may choose it */
-    CLF__KEY_EVERY = 2,        /* and so for the families of Hugging Face, which fix the others */
-    CLF__KEY_GENERATION = 4,   /* it is written to generation_config.json */
+    CLF__KEY_CHOSEN = 1,       /* a new model may set it */
+    CLF__KEY_EVERY = 2,        /* also in Hugging Face folders, which fix all other keys */
+    CLF__KEY_GENERATION = 4,   /* written to generation_config.json */
     CLF__KEY_SHOWN = 8,        /* inspect shows its field */
-    CLF__KEY_OF_SINUSOID = 16, /* but only where positions are of this kind */
+    CLF__KEY_OF_SINUSOID = 16, /* only for sinusoidal positions */
     CLF__KEY_OF_RELATIVE = 32,
-    CLF__KEY_OF_FRAMES = 64,  /* where the source is frames, one a position */
-    CLF__KEY_OF_WINDOW = 128, /* where the encoder's attention is local or transient-global */
-    CLF__KEY_OF_GLOBAL = 256  /* where it is transient-global */
+    CLF__KEY_OF_FRAMES = 64,  /* only if the source is frames, one per position */
+    CLF__KEY_OF_WINDOW = 128, /* only if the encoder's attention is local or transient-global */
+    CLF__KEY_OF_GLOBAL = 256  /* only if it is transient-global */
 };
 
 struct clf__config_key {
@@ -43,27 +44,27 @@ struct clf__config_key {
     enum clf__key_type type;
     enum clf__key_stage stage;
     unsigned uses;
-    size_t fields[2]; /* its places in struct clf__config: the same one twice, or each side's */
+    size_t fields[2]; /* offsets in struct clf__config: one twice, or one per side */
     double low, high;
-    const struct clf__key_word *words; /* ended by one without a word */
+    const struct clf__key_word *words; /* ends with an entry without a word */
 };
 
-/* In the order in which they are shown; ended by one without a name. */
+/* In display order; ends with an entry without a name. */
 extern const struct clf__config_key clf__config_keys[];
 
-/* NULL: there is none of this name, of length bytes. */
+/* Finds a key by a name of `length` bytes; NULL: unknown. */
 const struct clf__config_key *clf__config_key_find(const char *name, size_t length);
 
-/* Reads the keys of a stage by the names of a family of Hugging Face's, or of our own folders (NULL); those
- * that are missing stay as they are. */
+/* Reads the keys of a stage with the names of a Hugging Face architecture, or of clformer folders (NULL);
+ * missing keys leave their fields unchanged. */
 struct clf__family;
 clf_status clf__config_read_stage(struct clf__config *config, const struct clf__json *json,
                                   enum clf__key_stage stage, const struct clf__family *theirs);
 
-/* The value of its field; NULL where there is no memory. The caller releases it. */
+/* Returns the value of a key's field; NULL if out of memory. The caller releases it. */
 json_t *clf__config_key_value(const struct clf__config *config, const struct clf__config_key *key);
 
-/* The word of a key of words. */
+/* Returns the word for a value of a key with words. */
 const char *clf__config_key_word(const char *name, int value);
 
 #endif

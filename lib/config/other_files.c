@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "config/build.h"
 
-/* The weights beside an adapter do not include its changes. */
+/* Weights beside an adapter do not include its changes. */
 static clf_status refuse_adapter(const char *folder, const char *file)
 {
     struct clf__json json;
@@ -18,8 +18,8 @@ static clf_status refuse_adapter(const char *folder, const char *file)
     }
     clf_status status = clf__fail(
         CLF_UNSUPPORTED,
-        "%s/%s: is an adapter (%.40s%s%.80s%s), which clformer does not apply; merge it into its model with "
-        "merge_and_unload() of PEFT, save that, and give its folder (or remove the adapter's files)",
+        "%s/%s: is an adapter (%.40s%s%.80s%s), which clformer does not apply; merge it with "
+        "merge_and_unload() of PEFT, save the model and use its folder (or remove the adapter's files)",
         folder, file, type != NULL ? type : "LoRA or PEFT", base != NULL ? " of \"" : "",
         base != NULL ? base : "", base != NULL ? "\"" : "");
     clf__json_free(&json);
@@ -29,8 +29,8 @@ static clf_status refuse_adapter(const char *folder, const char *file)
 static clf_status refuse_archive(const char *folder, const char *file)
 {
     return clf__fail(CLF_UNSUPPORTED,
-                     "%s/%s: is an archive of NVIDIA NeMo (Canary, Parakeet), a kind of model that is not "
-                     "supported; for speech, give a Whisper model",
+                     "%s/%s: is an NVIDIA NeMo archive (Canary, Parakeet), which is not supported; for "
+                     "speech, use a Whisper model",
                      folder, file);
 }
 

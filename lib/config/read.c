@@ -5,7 +5,7 @@
 #include "config/family/family.h"
 #include "config/keys.h"
 
-/* transformers writes all of them: without one, the weights are hardly those of the default. */
+/* transformers always writes all sizes, so the weights of a folder without one hardly have the default. */
 static void warn_of_missing_sizes(const struct clf__config *config, const struct clf__json *json)
 {
     const struct clf__family *family = clf__family_of(config->system);
@@ -13,7 +13,7 @@ static void warn_of_missing_sizes(const struct clf__config *config, const struct
         int is_optional;
         const char *name = clf__family_key_name(family, key->name, &is_optional);
         if (key->stage == CLF__KEY_SIZE && name && !is_optional && !clf__json_has(json, name)) {
-            clf__log(CLF_LOG_WARNING, "%s: \"%s\" is missing; the default %d is taken", json->path, name,
+            clf__log(CLF_LOG_WARNING, "%s: \"%s\" is missing; using the default %d", json->path, name,
                      *(const int *)((const char *)config + key->fields[0]));
         }
     }
@@ -27,7 +27,7 @@ static clf_status read_preset(enum clf__system *system, const struct clf__json *
 #undef PRESET_WORD
     };
     if (!clf__json_has(json, "preset")) {
-        return clf__fail(CLF_FORMAT, "%s: \"preset\" is missing, which model_type clformer needs",
+        return clf__fail(CLF_FORMAT, "%s: \"preset\" is missing, which model_type clformer needs; add it",
                          json->path);
     }
     int preset = 0;
@@ -36,7 +36,7 @@ static clf_status read_preset(enum clf__system *system, const struct clf__json *
     return CLF_OK;
 }
 
-/* The folder's class may be one that has an encoder or a decoder alone, or another head. */
+/* The class may have only an encoder or a decoder, or another head. */
 static clf_status check_class(const struct clf__json *json)
 {
     const json_t *first = json_array_get(json_object_get(json->root, "architectures"), 0);
@@ -44,22 +44,21 @@ static clf_status check_class(const struct clf__json *json)
     const char *what = clf__family_refused_class(word);
     if (what) {
         return clf__fail(CLF_UNSUPPORTED,
-                         "%s: \"architectures\" says %.64s: %s; clformer runs encoder-decoders that "
-                         "generate text",
+                         "%s: \"architectures\" is %.64s: %s; use an encoder-decoder that generates text",
                          json->path, word, what);
     }
     int is_whole = 1;
     CLF__TRY(clf__json_bool(json, "is_encoder_decoder", &is_whole));
     if (!is_whole) {
         return clf__fail(CLF_UNSUPPORTED,
-                         "%s: \"is_encoder_decoder\" is false: the folder holds an encoder or a decoder "
-                         "alone; clformer runs encoder-decoders",
+                         "%s: \"is_encoder_decoder\" is false: the model is encoder-only or decoder-only; "
+                         "use an encoder-decoder",
                          json->path);
     }
     return CLF_OK;
 }
 
-/* The family of the class that saved a folder without "model_type". */
+/* Finds the architecture by the class that saved a folder without "model_type". */
 static clf_status read_class(enum clf__system *system, const struct clf__json *json, const char *known)
 {
     const json_t *classes = json_object_get(json->root, "architectures");
@@ -74,13 +73,13 @@ static clf_status read_class(enum clf__system *system, const struct clf__json *j
         const char *what = clf__family_refused_class(first);
         return clf__fail(
             CLF_UNSUPPORTED,
-            "%s: \"model_type\" is missing and \"architectures\" says %.64s%s%s; supported are "
-            "the encoder-decoders clformer, as `clformer train` writes it, and of Hugging Face %s",
+            "%s: \"model_type\" is missing and \"architectures\" is %.64s%s%s; use an encoder-decoder of "
+            "type clformer, written by `clformer train`, or of the Hugging Face types %s",
             json->path, first, what ? ": " : "", what ? what : "", known);
     }
     return clf__fail(CLF_FORMAT,
-                     "%s: \"model_type\" and \"architectures\" are missing; supported are clformer, as "
-                     "`clformer train` writes it, and of Hugging Face %s",
+                     "%s: \"model_type\" and \"architectures\" are missing; use a folder of type clformer, "
+                     "written by `clformer train`, or of the Hugging Face types %s",
                      json->path, known);
 }
 
@@ -99,16 +98,15 @@ static clf_status read_system(enum clf__system *system, int *is_ours, const stru
     }
     if (!clf__family_find_type(system, type)) {
         const char *what = clf__family_refused_type(type);
-        return clf__fail(
-            CLF_UNSUPPORTED,
-            "%s: \"model_type\" is \"%.64s\"%s%s; supported are the encoder-decoders clformer, as "
-            "`clformer train` writes it, and of Hugging Face %s",
-            json->path, type, what ? ", " : "", what ? what : "", known);
+        return clf__fail(CLF_UNSUPPORTED,
+                         "%s: \"model_type\" is \"%.64s\"%s%s; use an encoder-decoder of type clformer, "
+                         "written by `clformer train`, or of the Hugging Face types %s",
+                         json->path, type, what ? ", " : "", what ? what : "", known);
     }
     return check_class(json);
 }
 
-/* An id, or -1 where the file says null. */
+/* Reads an id; null gives -1. */
 static clf_status read_id(const struct clf__json *json, const char *key, int *id)
 {
     if (json_is_null(json_object_get(json->root, key))) {
@@ -130,7 +128,7 @@ static clf_status read_ids(struct clf__config *config, const struct clf__json *j
                          &config->decoder_start_id);
 }
 
-/* A flag that has one name in Hugging Face's files and another in jadore's. */
+/* Reads a flag with different names in Hugging Face and jadore files. */
 static clf_status read_shared_flag(const struct clf__json *json, const char *key, const char *other, int *out)
 {
     int theirs = *out;
@@ -161,7 +159,7 @@ static clf_status read_tied_sharing(struct clf__config *config, const struct clf
 {
     int share = config->feature_size == 0, tie = 1;
     CLF__TRY(clf__json_bool(json, "tie_word_embeddings", &tie));
-    if (clf__family_of(config->system)->ties_by_file) { /* loading the weights settles it */
+    if (clf__family_of(config->system)->ties_by_file) { /* decided when the weights are loaded */
         config->share_source_target = 1;
         config->share_target_output = tie;
         return CLF_OK;
@@ -169,11 +167,11 @@ static clf_status read_tied_sharing(struct clf__config *config, const struct clf
     CLF__TRY(clf__json_bool(json, "share_encoder_decoder_embeddings", &share));
     if (share && config->target_vocabulary != config->source_vocabulary) {
         clf__log(CLF_LOG_WARNING,
-                 "%s: \"decoder_vocab_size\" is %d and the shared vocabulary has %d; the latter is used",
+                 "%s: \"decoder_vocab_size\" is %d but the shared vocabulary has %d; using the latter",
                  json->path, config->target_vocabulary, config->source_vocabulary);
         config->target_vocabulary = config->source_vocabulary;
     }
-    /* Where embeddings are shared and words are not tied, transformers 5 keeps three separate matrices. */
+    /* With shared but untied embeddings, transformers 5 has three separate matrices. */
     config->share_source_target = share && tie;
     config->separate_vocabularies = !share && config->feature_size == 0;
     config->share_target_output = tie;
@@ -187,13 +185,14 @@ static clf_status read_sharing(struct clf__config *config, const struct clf__jso
     CLF__TRY(read_shared_flag(json, "tie_word_embeddings", "trg_emb_prj_weight_sharing",
                               &config->share_target_output));
     if (config->share_source_target && config->feature_size > 0) {
-        return clf__fail(CLF_FORMAT, "%s: \"share_encoder_decoder_embeddings\" needs a source of tokens",
+        return clf__fail(CLF_FORMAT,
+                         "%s: \"share_encoder_decoder_embeddings\" needs a source of tokens; set it to false",
                          json->path);
     }
     if (config->share_source_target && config->source_vocabulary != config->target_vocabulary) {
         return clf__fail(CLF_FORMAT,
                          "%s: \"share_encoder_decoder_embeddings\" needs one vocabulary, but \"vocab_size\" "
-                         "is %d and \"decoder_vocab_size\" %d",
+                         "is %d and \"decoder_vocab_size\" %d; correct one of them",
                          json->path, config->source_vocabulary, config->target_vocabulary);
     }
     return CLF_OK;
@@ -219,8 +218,8 @@ static clf_status read_scale(struct clf__config_choices *choices, const struct c
     return CLF_OK;
 }
 
-/* "dropout" is the embedding's too, and in some families the activation's, where these have no key of their
- * own; attention weights keep theirs. */
+/* "dropout" also applies to embeddings and, in some architectures, to activations without a separate key;
+ * attention weights keep their own rate. */
 static clf_status read_dropout(struct clf__config *config, const struct clf__json *json,
                                const struct clf__family *theirs)
 {
@@ -231,7 +230,7 @@ static clf_status read_dropout(struct clf__config *config, const struct clf__jso
     return clf__config_read_stage(config, json, CLF__KEY_RATE, theirs);
 }
 
-/* What was derived may be said outright: the scales, and the framing of a source line. */
+/* Keys may override derived values: the scales, and the framing of sources. */
 static clf_status read_derived(struct clf__config *config, const struct clf__json *json)
 {
     CLF__TRY(clf__config_read_stage(config, json, CLF__KEY_DERIVED, NULL));
@@ -245,7 +244,7 @@ static clf_status read_derived(struct clf__config *config, const struct clf__jso
     return CLF_OK;
 }
 
-/* What a folder of ours may set and the families of Hugging Face fix. */
+/* Reads keys that clformer folders may set and Hugging Face architectures fix. */
 static clf_status read_ours(struct clf__config *config, struct clf__config_choices *choices,
                             const struct clf__json *json)
 {

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/larger.h"
+#include "base/minmax.h"
 
 const char *clf__side_word(enum clf__side side)
 {
@@ -51,9 +51,9 @@ struct clf__heads clf__config_largest_heads(const struct clf__config *config)
     struct clf__heads encoder = clf__config_heads(config, CLF__ENCODER);
     struct clf__heads decoder = clf__config_heads(config, CLF__DECODER);
     return (struct clf__heads){
-        .count = clf__larger(encoder.count, decoder.count),
-        .key_width = clf__larger(encoder.key_width, decoder.key_width),
-        .value_width = clf__larger(encoder.value_width, decoder.value_width),
+        .count = clf__max_int(encoder.count, decoder.count),
+        .key_width = clf__max_int(encoder.key_width, decoder.key_width),
+        .value_width = clf__max_int(encoder.value_width, decoder.value_width),
     };
 }
 
@@ -67,7 +67,7 @@ int clf__config_hears_windows(const struct clf__config *config)
     return config->convolves_frames && clf__config_longest_source(config) == CLF__WINDOW_FRAMES;
 }
 
-/* The widest heads, of equal keys and values, that a device has room for. */
+/* Returns the largest equal key and value width of a head that the device's local memory holds. */
 static int widest_heads(const struct clf_device *device, int is_trained)
 {
     enum { STEP = 16, MOST = 1 << 16 };
@@ -98,12 +98,12 @@ static clf_status check_heads(const struct clf__config *config, const struct clf
     } else {
         snprintf(keys, sizeof keys, "\"d_k\" %d and \"d_v\" %d", heads.key_width, heads.value_width);
     }
-    return clf__fail(
-        CLF_UNSUPPORTED,
-        "%s%sconfig.json: %s: %s heads that wide take %zu bytes of %s on this device, and there is "
-        "room for %zu; %s runs with heads of %d at most",
-        folder != NULL ? folder : "", folder != NULL ? "/" : "", keys, clf__side_word(side), room.bytes,
-        room.place, room.limit, is_trained ? "training" : "a model", widest_heads(device, is_trained));
+    return clf__fail(CLF_UNSUPPORTED,
+                     "%s%sconfig.json: %s: %s heads of this width need %zu bytes of %s but the device has "
+                     "%zu; %s supports head widths up to %d",
+                     folder != NULL ? folder : "", folder != NULL ? "/" : "", keys, clf__side_word(side),
+                     room.bytes, room.place, room.limit, is_trained ? "training" : "a model",
+                     widest_heads(device, is_trained));
 }
 
 clf_status clf__config_check_heads(const struct clf__config *config, const struct clf_device *device,

@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "base/memory.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "config/build.h"
 
 static const char tasks_key[] = "task_specific_params";
@@ -47,19 +47,20 @@ clf_status clf__config_task_names(struct clf__names *out, const char *folder)
 static clf_status refuse(const struct clf__names *names, const char *folder, const char *task)
 {
     char *list = NULL;
-    struct clf__nearest nearest = clf__nearest_begin(task, (int)strlen(task));
+    struct clf__suggestion nearest = clf__suggest_begin(task, (int)strlen(task));
     clf_status status = clf__copy_string(&list, "");
     for (int i = 0; i < names->count && status == CLF_OK; i++) {
-        clf__nearest_try(&nearest, names->items[i]);
+        clf__suggest_try(&nearest, names->items[i]);
         status = clf__append(&list, "%s%s", i > 0 ? ", " : "", names->items[i]);
     }
     if (status == CLF_OK && names->count == 0) {
         status =
-            clf__fail(CLF_BAD_ARGUMENT, "%s: has no tasks (\"%s\" in config.json), so that none is \"%.80s\"",
+            clf__fail(CLF_BAD_ARGUMENT,
+                      "%s: has no tasks (\"%s\" in config.json), so \"%.80s\" is unknown; remove the task",
                       folder, tasks_key, task);
     } else if (status == CLF_OK) {
         status =
-            clf__fail(CLF_BAD_ARGUMENT, "%s: has no task \"%.80s\"%s%s%s; its tasks are %s", folder, task,
+            clf__fail(CLF_BAD_ARGUMENT, "%s: has no task \"%.80s\"%s%s%s; use one of %s", folder, task,
                       nearest.best != NULL ? " (did you mean \"" : "",
                       nearest.best != NULL ? nearest.best : "", nearest.best != NULL ? "\"?)" : "", list);
     }
@@ -67,7 +68,7 @@ static clf_status refuse(const struct clf__names *names, const char *folder, con
     return status;
 }
 
-/* What the task says; borrowed. */
+/* Finds the object of a task; borrowed. */
 static clf_status find_task(json_t **out, const struct clf__json *json, const char *folder, const char *task)
 {
     *out = json_object_get(json_object_get(json->root, tasks_key), task);
@@ -75,8 +76,8 @@ static clf_status find_task(json_t **out, const struct clf__json *json, const ch
         return CLF_OK;
     }
     if (*out != NULL) {
-        return clf__fail(CLF_FORMAT, "%s: task \"%.80s\" of \"%s\" is no object", json->path, task,
-                         tasks_key);
+        return clf__fail(CLF_FORMAT, "%s: task \"%.80s\" of \"%s\" is not an object; correct it", json->path,
+                         task, tasks_key);
     }
     struct clf__names names;
     clf_status status = list_names(&names, json);
@@ -95,7 +96,7 @@ static clf_status read_prefix(char **out, const struct clf__json *json, json_t *
     return clf__copy_string(out, prefix);
 }
 
-/* Its keys over those that the folder decodes by, as transformers' pipelines have it. */
+/* Task keys override the folder's decoding keys, as in transformers' pipelines. */
 static clf_status parse(struct clf__config *config, const struct clf__json *json,
                         const struct clf__json *generation, json_t *task)
 {
@@ -103,7 +104,7 @@ static clf_status parse(struct clf__config *config, const struct clf__json *json
     merged.root = json_deep_copy(generation->root != NULL ? generation->root : json->root);
     if (merged.root == NULL || json_object_update(merged.root, task) != 0) {
         json_decref(merged.root);
-        return clf__fail(CLF_OUT_OF_MEMORY, "no host memory left to read a task");
+        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory to read a task");
     }
     clf_status status = clf__config_parse(config, json, &merged);
     json_decref(merged.root);

@@ -4,13 +4,13 @@
 
 #include "base/json.h"
 
-/* A word and what it stands for. The first word of a value is the one that is shown. */
+/* A word and its value. The first word of a value is used for display. */
 struct clf__key_word {
     const char *word;
     int value;
 };
 
-/* One of several words; *out stays as it is where the key is missing. */
+/* Reads one of several words; *out is unchanged if the key is missing. */
 clf_status clf__config_read_word(const struct clf__json *json, const char *name,
                                  const struct clf__key_word *words, int *out);
 

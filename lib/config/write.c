@@ -8,7 +8,7 @@
 #include "config/keys.h"
 #include "config/write.h"
 
-/* Both files while they are made; `failed` where jansson had no memory. */
+/* Both files while they are built; `failed`: jansson ran out of memory. */
 struct draft {
     const struct clf__model_description *description;
     enum clf__system system;
@@ -26,7 +26,7 @@ static json_t *id_or_null(int id)
     return id >= 0 ? json_integer(id) : json_null();
 }
 
-/* The sizes stand in the file even where they are the preset's: who reads it need not know those. */
+/* Sizes are always written, so that readers need not know the preset. */
 static void set_sizes(struct draft *draft)
 {
     struct clf__config preset;
@@ -80,7 +80,7 @@ int clf__model_has_key(const char *key, size_t length)
     return find_choice(key, length) != NULL;
 }
 
-/* "KEY=VALUE" under the name that the family's folders have for the key. */
+/* Sets "KEY=VALUE" under the architecture's name for the key. */
 static void set_choice(struct draft *draft, json_t *object, const char *name, const char *word)
 {
     char *renamed = NULL;
@@ -94,16 +94,15 @@ static clf_status take_choice(struct draft *draft, const char *word)
     size_t length = strcspn(word, "=");
     const struct clf__config_key *key = find_choice(word, length);
     if (key == NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT, "\"%.*s\" is no key of config.json that can be chosen",
+        return clf__fail(CLF_BAD_ARGUMENT, "\"%.*s\" is not a key of config.json that can be set",
                          length < 64 ? (int)length : 64, word);
     }
     const struct clf__family *family = clf__family_of(draft->system);
     const char *name = clf__family_key_name(family, key->name, NULL);
     int is_fixed = !(key->uses & CLF__KEY_EVERY) && !clf__family_has_key(family, key->name);
     if (family->hugging_face && (is_fixed || name == NULL)) {
-        return clf__fail(CLF_BAD_ARGUMENT,
-                         "\"%s\" cannot be chosen for the preset %s, whose arrangement fixes it", key->name,
-                         clf__system_word(draft->system));
+        return clf__fail(CLF_BAD_ARGUMENT, "\"%s\" cannot be set for the preset %s, which fixes it",
+                         key->name, clf__system_word(draft->system));
     }
     json_t *object = key->uses & CLF__KEY_GENERATION ? draft->generation : draft->config;
     set_choice(draft, object, name, word);
@@ -122,7 +121,7 @@ static clf_status take_choices(struct draft *draft)
     return CLF_OK;
 }
 
-/* transformers' own default would stop it after 20 tokens. */
+/* transformers' default would stop after 20 tokens. */
 static void set_longest(struct draft *draft, const struct clf__config *config)
 {
     if (!json_object_get(draft->generation, "max_length") &&
@@ -139,7 +138,7 @@ static clf_status write_file(const struct draft *draft, const char *folder, cons
                              const json_t *object)
 {
     if (draft->failed) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "no host memory left to describe a model");
+        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory to describe a model");
     }
     char *path = NULL;
     CLF__TRY(clf__path_join(&path, folder, name));
@@ -148,17 +147,16 @@ static clf_status write_file(const struct draft *draft, const char *folder, cons
     return status;
 }
 
-/* What was written must be what was meant, and can only be judged as a whole. */
+/* Reads the result back: only the whole configuration can be validated. */
 static clf_status check(const struct clf__config *config, const struct clf__model_description *description)
 {
     if (description->separate_vocabularies && !config->separate_vocabularies) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "source and target with a vocabulary each cannot share their embeddings");
+                         "source and target with separate vocabularies cannot share embeddings");
     }
     if (!description->separate_vocabularies && config->separate_vocabularies) {
-        return clf__fail(CLF_BAD_ARGUMENT,
-                         "source and target of one vocabulary must share their embeddings in "
-                         "the preset marian; or give each a vocabulary");
+        return clf__fail(CLF_BAD_ARGUMENT, "the preset marian with one vocabulary must share embeddings; "
+                                           "share them, or use two vocabularies");
     }
     if ((config->feature_size > 0) != (description->source_vocabulary == 0)) {
         return clf__fail(CLF_BAD_ARGUMENT, "the source must be either frames (\"feature_size\") or text");
@@ -166,7 +164,7 @@ static clf_status check(const struct clf__config *config, const struct clf__mode
     return CLF_OK;
 }
 
-/* A tokenizer that says no limit of its own has the model's. */
+/* Sets the limit of a tokenizer without one to that of the model. */
 static clf_status limit_tokenizer(const char *folder, int longest)
 {
     struct clf__json json;
@@ -212,13 +210,13 @@ static clf_status write_both(struct draft *draft, const char *folder)
     return status;
 }
 
-/* Reads the draft as it would be read from its files. */
+/* Parses the draft like the files of a folder. */
 static clf_status check_draft(struct draft *draft, const char *name)
 {
     const struct clf__model_description *description = draft->description;
     CLF__TRY(fill(draft));
     if (draft->failed) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "no host memory left to describe a model");
+        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory to describe a model");
     }
     struct clf__config config = {0};
     const struct clf__json config_json = {draft->config, (char *)name};

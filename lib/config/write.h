@@ -1,4 +1,4 @@
-/* Writing config.json and generation_config.json of a new model. */
+/* Writes config.json and generation_config.json of a new model. */
 #ifndef CLF_CONFIG_WRITE_H
 #define CLF_CONFIG_WRITE_H
 
@@ -6,24 +6,25 @@
 
 #include "base/status.h"
 
-/* A new model, as its configuration files are to say it. */
+/* Contents of the configuration files of a new model. */
 struct clf__model_description {
     const char *preset; /* a word of CLF__SYSTEM_LIST */
     int source_vocabulary, target_vocabulary;
     int separate_vocabularies;
     int pad_id, start_id, end_id; /* start -1: none */
-    const char *const *sizes;     /* KEY=VALUE with keys of config.json, over the preset's; NULL ends them */
-    const char *const *choices;   /* (choice_count) the same, over those; what is no JSON is a string */
+    const char *const *sizes;     /* KEY=VALUE with keys of config.json, overriding the preset;
+                                     NULL-terminated */
+    const char *const *choices;   /* (choice_count) the same, overriding sizes; a value that is not JSON is a
+                                     string */
     int choice_count;
 };
 
-/* Writes config.json and generation_config.json into a folder; a tokenizer_config.json that is there gets the
- * model's model_max_length where it has none. */
+/* Writes config.json and generation_config.json into a folder, and the model's model_max_length into an
+ * existing tokenizer_config.json that has none. */
 clf_status clf__model_describe(const char *folder, const struct clf__model_description *description);
-/* The same without a folder: fails where the files would not describe a model. `name` stands for them in the
- * sentence. */
+/* Checks a description without writing files. Error messages use `name` as the file name. */
 clf_status clf__model_check(const struct clf__model_description *description, const char *name);
-/* Whether there is such a key, of length bytes; not each fits each preset. */
+/* Returns whether a key of `length` bytes exists; a preset may still reject it. */
 int clf__model_has_key(const char *key, size_t length);
 
 #endif

@@ -9,7 +9,7 @@
 #include "device/profile.h"
 #include "device/queue.h"
 
-/* error: what the driver said, or CL_SUCCESS where it was not asked. */
+/* error: the driver's error code, or CL_SUCCESS if the driver was not called. */
 static clf_status too_large(const struct clf_device *device, size_t bytes, const char *what, int is_weight,
                             cl_int error)
 {
@@ -53,7 +53,7 @@ clf_status clf__buffer_create(struct clf__buffer **out, struct clf_device *devic
 clf_status clf__buffer_create_for(struct clf__buffer **out, struct clf_device *device, size_t bytes,
                                   const char *what, int is_weight)
 {
-    /* Many drivers allocate at first use: refuse here what can never be had. */
+    /* Many drivers allocate at first use, so requests that can never succeed are refused here. */
     if (bytes > device->caps.max_buffer_bytes || bytes > clf__device_free_bytes(device)) {
         return too_large(device, bytes, what, is_weight, CL_SUCCESS);
     }

@@ -6,8 +6,8 @@
 #include "base/memory.h"
 #include "device/device.h"
 
-/* An integrated GPU's memory is the processor's, which other programs use too and which is not swapped for
- * it. */
+/* An integrated GPU shares the memory of the processor, which other programs use as well and which is not
+ * swapped for the GPU. */
 static uint64_t find_usable(const struct clf__listed_device *device)
 {
     const struct clf_device_info *info = &device->info;
@@ -43,22 +43,21 @@ clf_status clf__caps_choose(struct clf__caps *out, const struct clf__listed_devi
         .instructions = options->instructions,
         .level = clf__level_portable(), /* until the device's first kernel has run */
         .has_device_atomics = device->has_device_atomics && (without & CLF__WITHOUT_ATOMICS) == 0,
-        .has_fixed_addresses = info->kind == CLF_DEVICE_CPU, /* whose buffers are the host's memory */
+        .has_fixed_addresses = info->kind == CLF_DEVICE_CPU, /* its buffers are host memory */
         .is_paced = info->kind == CLF_DEVICE_GPU && (without & CLF__WITHOUT_PACE) == 0,
         .without = without,
         .tuning = clf__tuning_standard(),
     };
-    /* Only with native products has a sentence the same bits alone and in any batch, and on the one GPU that
-     * was measured they are faster than CLBlast's. */
+    /* Only native GEMM gives a sentence the same bits in every batch, and it is faster than CLBlast on the
+     * one GPU that was measured. */
     if (options->gemm != CLF_GEMM_AUTO) {
         out->gemm = options->gemm;
     }
     if (out->form == CLF_FORM_GPU && out->max_work_group < CLF__TILE_GROUP) {
-        return clf__fail(
-            CLF_UNSUPPORTED,
-            "device %d \"%s\" runs at most %zu work-items a group and the GPU form needs %d; ask "
-            "for the CPU form (CLFORMER_FORM=cpu)",
-            info->index, info->name, out->max_work_group, CLF__TILE_GROUP);
+        return clf__fail(CLF_UNSUPPORTED,
+                         "device %d \"%s\" runs at most %zu work-items a group and the GPU form needs %d; "
+                         "ask for the CPU form (CLFORMER_FORM=cpu)",
+                         info->index, info->name, out->max_work_group, CLF__TILE_GROUP);
     }
     return CLF_OK;
 }
@@ -67,18 +66,17 @@ clf_status clf__caps_build_options(char **out, const struct clf__listed_device *
                                    const struct clf__caps *caps)
 {
     const struct clf_device_info *info = &device->info;
-    /* Sub-groups, dot products and C11 atomics are of OpenCL C 3.0; everything else is 1.2. No -cl-mad-enable
-     * and nothing relaxed: the kernels say fma where they mean it, so that a row's bits do not depend on what
-     * the compiler makes of the code around it. -w, since some drivers send their compiler's warnings to
-     * standard error; an error's log is kept whole. Division is exact wherever the device can: a GPU's own is
-     * off by some units in the last place, and a mean of equal numbers another number. */
+    /* Sub-groups, dot products and C11 atomics need OpenCL C 3.0; everything else 1.2. No -cl-mad-enable
+     * or relaxed math: kernels call fma() explicitly, so that the bits of a row do not depend on the
+     * optimiser. -w, because some drivers print compiler warnings to standard error. Division is exact if
+     * the device supports it: a GPU's default is wrong by some units in the last place. */
     int has_subgroups = info->has_subgroups && (caps->without & CLF__WITHOUT_SUBGROUPS) == 0;
     int is_exact = device->has_exact_division && (caps->without & CLF__WITHOUT_EXACT_DIVISION) == 0;
     int needs_3 = has_subgroups || (info->has_integer_dot_product && caps->has_integer_dot_product) ||
                   caps->has_device_atomics;
-    char apart[32] = "";
-    if (caps->apart > 0) {
-        snprintf(apart, sizeof apart, " -DAPART=%d", caps->apart);
+    char program_key[32] = "";
+    if (caps->program_key > 0) {
+        snprintf(program_key, sizeof program_key, " -DPROGRAM_KEY=%d", caps->program_key);
     }
     return clf__format(
         out,
@@ -93,7 +91,7 @@ clf_status clf__caps_build_options(char **out, const struct clf__listed_device *
         caps->level->instructions & CLF__DOT_BF16 ? " -DHAS_DOT_BF16" : "",
         caps->level->instructions & CLF__TILES ? " -DHAS_TILES" : "",
         caps->level->matrix.define ? " -DHAS_MATRIX " : "",
-        caps->level->matrix.define ? caps->level->matrix.define : "", apart);
+        caps->level->matrix.define ? caps->level->matrix.define : "", program_key);
 }
 
 int clf__caps_have_matrix(const struct clf__caps *caps)

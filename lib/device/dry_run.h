@@ -1,8 +1,8 @@
-/* What work takes of a device, found by doing all that the work does before it begins.
+/* Measures the device memory of an operation by running all of its allocations.
  *
- * Until a dry run ends, the buffers that are made on its device are counted, and refused where they do not
- * fit, as always, but have no memory: what is written is lost, what is read is zero, and nothing is computed.
- * All that was made in it is freed in it. */
+ * Until a dry run ends, buffers on its device are counted, and refused if they do not fit, but have no
+ * memory: writes are lost, reads return zero, and kernels are not run. Buffers created in a dry run are
+ * freed in it. */
 #ifndef CLF_DEVICE_DRY_RUN_H
 #define CLF_DEVICE_DRY_RUN_H
 
@@ -12,7 +12,7 @@
 struct clf_device;
 struct clf__slab;
 
-/* What the end gives back to the device. */
+/* State to restore at the end. */
 struct clf__dry_run {
     struct clf_device *device;
     uint64_t used_bytes, peak_bytes;
@@ -20,9 +20,9 @@ struct clf__dry_run {
     size_t slab_used;
 };
 
-/* The device's scratch memory, which is made as it is needed, is given up first. */
+/* The device's scratch memory, which is allocated on demand, is freed first. */
 void clf__dry_run_begin(struct clf__dry_run *dry_run, struct clf_device *device);
-/* Returns the most bytes that were in use at a time, beside those from before. */
+/* Returns the most bytes in use at a time, in addition to those in use before. */
 uint64_t clf__dry_run_end(const struct clf__dry_run *dry_run);
 
 #endif

@@ -1,5 +1,5 @@
-/* Persistent launches, whose groups wait for each other, one at a time on a piece of hardware: two of them,
- * each resident in part, would wait forever. */
+/* One persistent launch at a time per hardware device: the groups of two of them, each partly resident,
+ * would wait forever. */
 #ifndef CLF_DEVICE_EXCLUSIVE_H
 #define CLF_DEVICE_EXCLUSIVE_H
 

@@ -19,7 +19,7 @@ clf_status clf__pool_reserve(struct clf__buffer **out, struct clf__pool *pool, s
     size_t limit = pool->device->caps.max_buffer_bytes;
     struct clf__buffer *buffer = NULL;
     if (pool->chunk_count == 0 || !clf__slab_has_room(pool->chunks[pool->chunk_count - 1], bytes, limit)) {
-        CLF__TRY(add_chunk(pool)); /* a buffer that is larger than that is refused with its chunk */
+        CLF__TRY(add_chunk(pool)); /* a larger buffer is refused when its chunk is allocated */
     }
     CLF__TRY(clf__resize(&pool->buffers, (size_t)pool->buffer_count + 1, sizeof buffer));
     CLF__TRY(clf__buffer_allocate(&buffer, pool->device, bytes, what));
@@ -65,7 +65,8 @@ size_t clf__pool_chunk_floats(const struct clf__pool *pool, int chunk)
     return pool->chunks[chunk]->whole->bytes / sizeof(float);
 }
 
-static clf_status lend(const struct clf__buffer *whole, clf__floats_visitor *visit, const void *context)
+static clf_status map_and_visit(const struct clf__buffer *whole, clf__floats_visitor *visit,
+                                const void *context)
 {
     const struct clf_device *device = whole->device;
     cl_int error = CL_SUCCESS;
@@ -81,10 +82,10 @@ static clf_status lend(const struct clf__buffer *whole, clf__floats_visitor *vis
                                                 whole->bytes, device->label);
 }
 
-clf_status clf__pool_lend(const struct clf__pool *pool, clf__floats_visitor *visit, const void *context)
+clf_status clf__pool_visit(const struct clf__pool *pool, clf__floats_visitor *visit, const void *context)
 {
     for (int i = 0; i < pool->chunk_count; i++) {
-        CLF__TRY(lend(pool->chunks[i]->whole, visit, context));
+        CLF__TRY(map_and_visit(pool->chunks[i]->whole, visit, context));
     }
     return CLF_OK;
 }
@@ -98,59 +99,59 @@ size_t clf__pool_place(const struct clf__pool *pool, const struct clf__buffer *b
     return place;
 }
 
-/* What is mapped may have no part that a kernel writes meanwhile (OpenCL 1.2, 5.4.3): hence a part of its
- * own. */
-clf_status clf__pool_lend_later(const struct clf__pool *pool, struct clf__loan *loan)
+/* Kernels must not write a mapped buffer meanwhile (OpenCL 1.2, 5.4.3), so each mapped range is a
+ * sub-buffer. */
+clf_status clf__pool_map_range(const struct clf__pool *pool, struct clf__mapped_range *range)
 {
-    const struct clf__buffer *whole = pool->chunks[loan->chunk]->whole;
+    const struct clf__buffer *whole = pool->chunks[range->chunk]->whole;
     const struct clf_device *device = whole->device;
-    const cl_buffer_region region = {loan->first * sizeof(float), loan->count * sizeof(float)};
+    const cl_buffer_region region = {range->first * sizeof(float), range->count * sizeof(float)};
     cl_event event = NULL;
     cl_int error = CL_SUCCESS;
-    loan->memory = CLF__CL_CREATE(&error, clCreateSubBuffer(whole->memory, CL_MEM_READ_WRITE,
-                                                            CL_BUFFER_CREATE_TYPE_REGION, &region, &error));
+    range->memory = CLF__CL_CREATE(&error, clCreateSubBuffer(whole->memory, CL_MEM_READ_WRITE,
+                                                             CL_BUFFER_CREATE_TYPE_REGION, &region, &error));
     if (error == CL_SUCCESS) {
-        loan->values = CLF__CL_CREATE(&error, clEnqueueMapBuffer(device->queue, loan->memory, CL_FALSE,
-                                                                 CL_MAP_READ | CL_MAP_WRITE, 0, region.size,
-                                                                 0, NULL, &event, &error));
-        loan->event = event;
+        range->values = CLF__CL_CREATE(&error, clEnqueueMapBuffer(device->queue, range->memory, CL_FALSE,
+                                                                  CL_MAP_READ | CL_MAP_WRITE, 0, region.size,
+                                                                  0, NULL, &event, &error));
+        range->event = event;
     }
     CLF__TRY(clf__opencl_check(error, "mapping %zu bytes of %s on device %s", region.size, whole->what,
                                device->label));
     return clf__device_flush(pool->device);
 }
 
-clf_status clf__pool_has_lent(int *out, const struct clf__pool *pool, const struct clf__loan *loan)
+clf_status clf__pool_is_mapped(int *out, const struct clf__pool *pool, const struct clf__mapped_range *range)
 {
     const struct clf_device *device = pool->device;
     cl_int state = CL_COMPLETE;
     cl_int error =
-        CLF__CL(clGetEventInfo(loan->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL));
+        CLF__CL(clGetEventInfo(range->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL));
     *out = error == CL_SUCCESS && state == CL_COMPLETE;
     error = error == CL_SUCCESS && state < 0 ? state : error;
-    if (*out) { /* asking makes nothing visible to the host */
-        cl_event event = loan->event;
+    if (*out) { /* the query makes nothing visible to the host */
+        cl_event event = range->event;
         error = CLF__CL(clWaitForEvents(1, &event));
     }
     return clf__opencl_check(error, "waiting for gradients on device %s", device->label);
 }
 
-clf_status clf__pool_take_back(const struct clf__pool *pool, struct clf__loan *loan)
+clf_status clf__pool_unmap_range(const struct clf__pool *pool, struct clf__mapped_range *range)
 {
-    const struct clf__buffer *whole = pool->chunks[loan->chunk]->whole;
+    const struct clf__buffer *whole = pool->chunks[range->chunk]->whole;
     cl_int error = CL_SUCCESS;
-    if (loan->values != NULL) {
-        error = clEnqueueUnmapMemObject(whole->device->queue, loan->memory, loan->values, 0, NULL, NULL);
+    if (range->values != NULL) {
+        error = clEnqueueUnmapMemObject(whole->device->queue, range->memory, range->values, 0, NULL, NULL);
     }
-    if (loan->event != NULL) {
-        clReleaseEvent(loan->event);
+    if (range->event != NULL) {
+        clReleaseEvent(range->event);
     }
-    if (loan->memory != NULL) {
-        clReleaseMemObject(loan->memory);
+    if (range->memory != NULL) {
+        clReleaseMemObject(range->memory);
     }
-    loan->memory = NULL;
-    loan->values = NULL;
-    loan->event = NULL;
+    range->memory = NULL;
+    range->values = NULL;
+    range->event = NULL;
     return clf__opencl_check(error, "unmapping %s on device %s", whole->what, whole->device->label);
 }
 

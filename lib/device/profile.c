@@ -11,14 +11,14 @@
 #include "device/buffer.h"
 #include "device/device.h"
 
-/* A driver keeps something for every event alive: no more of them than this. */
+/* Drivers keep resources for every live event, so their number is limited. */
 enum { MOST_PENDING = 4096 };
 
 struct pending {
-    cl_event before; /* its end is the start; NULL: the event's own */
+    cl_event before; /* the time starts at its end; NULL: at the start of the event */
     cl_event event;
     int entry;
-    double asked; /* when the host began to enqueue it, on its own clock */
+    double asked; /* host time before it was enqueued */
     struct clf__cost cost;
 };
 
@@ -27,9 +27,9 @@ struct clf__profile {
     int entry_count;
     struct pending *pending; /* (MOST_PENDING), in the order of the queue */
     int pending_count;
-    double asked;                  /* when the next command began to be enqueued; 0: it has not */
-    int has_discarded;             /* a time, which was logged */
-    struct clf_kernel_time *times; /* the entries in order, as the last question was answered */
+    double asked;                  /* host time before the next command is enqueued; 0: not yet */
+    int has_discarded;             /* a time was discarded, which was logged */
+    struct clf_kernel_time *times; /* the sorted entries of the last query */
 };
 
 clf_status clf__profile_create(struct clf__profile **out)
@@ -86,11 +86,12 @@ static cl_int read_time(cl_ulong *nanoseconds, cl_event event, cl_profiling_info
     return CLF__CL(clGetEventProfilingInfo(event, what, sizeof *nanoseconds, nanoseconds, NULL));
 }
 
-/* Reads the time of a finished command. *is_true: the time can be true, given that the host saw the command
- * finished at `now`. Drivers report times in a wrong unit, of commands that have not run, or constants. */
+/* Reads the time of a finished command. *is_true: the time is plausible, given that the host saw the
+ * command finished at `now`. Some drivers report times in a wrong unit, of commands that have not run, or
+ * constants. */
 static cl_int read_seconds(double *seconds, int *is_true, const struct pending *pending, double now)
 {
-    const cl_ulong least_end = 1000; /* ns; no device's clock is that young */
+    const cl_ulong least_end = 1000; /* ns; device clocks start earlier */
     const double most_operations = 1e17, most_bytes = 1e15, shortest = 1e-6, clock_error = 1.1, delay = 1e-4;
     cl_ulong start = 0, end = 0;
     cl_int error = pending->before ? read_time(&start, pending->before, CL_PROFILING_COMMAND_END)
@@ -119,7 +120,7 @@ static void add_time(struct clf_device *device, const struct pending *pending, d
         device->profile->has_discarded = 1;
         clf__log(
             CLF_LOG_WARNING,
-            "the driver of device %s reports times that cannot be true, as of kernel %s; they are left out",
+            "the driver of device %s reports impossible times, for example for kernel %s; they are left out",
             device->label, entry->name);
     }
 }
@@ -132,8 +133,9 @@ static clf_status collect(struct clf_device *device, int count)
         return CLF_OK;
     }
     struct pending *pending = profile->pending;
-    CLF__TRY(clf__device_flush(device)); /* some drivers do not when an event is waited for */
-    cl_int error = CLF__CL(clWaitForEvents(1, &pending[count - 1].event)); /* in order: all before it, too */
+    CLF__TRY(clf__device_flush(device)); /* some drivers do not flush when an event is waited for */
+    cl_int error = CLF__CL(clWaitForEvents(1, &pending[count - 1].event)); /* in order, so all earlier
+                                                                            * events have finished as well */
     double now = clf__seconds();
     int done = 0;
     while (done < count && error == CL_SUCCESS) {
@@ -175,7 +177,8 @@ static clf_status add(struct clf_device *device, const char *name, struct clf__c
     int index = 0;
     CLF__TRY(find_entry(&index, profile, name, cost.precision));
     if (profile->pending_count == MOST_PENDING) {
-        CLF__TRY(collect(device, MOST_PENDING / 2)); /* the queue keeps the other half to work on */
+        CLF__TRY(collect(device, MOST_PENDING / 2)); /* half of the events stay pending, so that the queue
+                                                      * has work */
     }
     struct clf_kernel_time *entry = &profile->entries[index];
     entry->launches++;
@@ -207,7 +210,7 @@ clf_status clf__profile_mark(struct clf_device *device, cl_event *event)
     return clf__opencl_check(error, "marking a time in the queue of device %s", device->label);
 }
 
-/* The longest first; equals by name, so that the order is always the same. */
+/* The longest first; equal times by name, so that the order is always the same. */
 static int compare(const void *left, const void *right)
 {
     const struct clf_kernel_time *a = left, *b = right;

@@ -8,7 +8,8 @@
 
 enum { LAUNCHES_A_FLUSH = 16 };
 
-/* The rate of a slow GPU, until one is seen; seconds of work that are enqueued at most, and in one launch. */
+/* The assumed rate of a slow GPU before the first measurement; the most seconds of enqueued work, and of
+ * one launch. */
 static const double first_rate = 5e10, most_seconds = 1.0, launch_seconds = 0.3;
 
 static double rate_of(const struct clf_device *device)
@@ -21,8 +22,8 @@ double clf__device_most_operations(const struct clf_device *device)
     return device->caps.is_paced ? launch_seconds * rate_of(device) : HUGE_VAL;
 }
 
-/* Learns the rate. The host may have kept the device waiting, unless much work was enqueued: only then a
- * lower rate counts. */
+/* Updates the measured rate. The host may have kept the device waiting unless much work was enqueued: only
+ * then a lower rate counts. */
 static void end_pace(struct clf_device *device)
 {
     struct clf__pace *pace = &device->pace;
@@ -47,7 +48,7 @@ clf_status clf__device_flush(struct clf_device *device)
 {
     device->unflushed = 0;
     device->has_flushed = 1;
-    return clf__opencl_check(CLF__CL(clFlush(device->queue)), "handing work to device %s", device->label);
+    return clf__opencl_check(CLF__CL(clFlush(device->queue)), "submitting work to device %s", device->label);
 }
 
 /* In rusticl of Mesa 22.3, clFinish() does not wait for commands that were flushed before, but it waits for

@@ -1,6 +1,6 @@
-/* Weights in common buffers. A CPU reads them from end to end at every step, and large pages, which most
- * weights are too small for, make reading up to a quarter faster. A GPU with matrix instructions gets the
- * weights of many layers as a few arguments of one kernel (layers/persistent.h). */
+/* Weights in common buffers. A CPU reads all weights sequentially at every step, and large pages, for
+ * which most weights are too small, make reading up to a quarter faster. A GPU with matrix instructions
+ * gets the weights of many layers as a few arguments of one kernel (layers/persistent.h). */
 #include "base/log.h"
 #include "base/memory.h"
 #include "device/buffer.h"
@@ -21,8 +21,8 @@ static size_t slab_bytes(const struct clf_device *device)
     return bytes < MOST_SLAB_BYTES ? (size_t)bytes / ALIGNMENT * ALIGNMENT : MOST_SLAB_BYTES;
 }
 
-/* Nothing is written yet: pages come with the first writing. A buffer that cannot be mapped serves with small
- * ones; one that cannot be unmapped does not. */
+/* Called before the first write, which allocates the pages. If the buffer cannot be mapped, it keeps small
+ * pages; if it cannot be unmapped, it is unusable. */
 static clf_status prefer_large_pages(struct clf__buffer *buffer)
 {
     struct clf_device *device = buffer->device;
@@ -37,7 +37,7 @@ static clf_status prefer_large_pages(struct clf__buffer *buffer)
         return CLF_OK;
     }
     clf__prefer_large_pages(start, buffer->bytes);
-    /* No test makes this fail: PoCL keeps a buffer that is mapped for good. */
+    /* No test injects this failure: PoCL would keep the buffer mapped forever. */
     error = clEnqueueUnmapMemObject(device->queue, buffer->memory, start, 0, NULL, NULL);
     return clf__opencl_check(error, "unmapping %s, %zu bytes on device %s", buffer->what, buffer->bytes,
                              device->label);
@@ -75,7 +75,7 @@ static clf_status create_slab(struct clf__slab **out, struct clf_device *device)
     return status;
 }
 
-/* Where the next buffer begins. */
+/* The offset of the next buffer. */
 static size_t next_in(const struct clf__slab *slab)
 {
     return (slab->used + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -129,7 +129,7 @@ static clf_status create_shared(struct clf__buffer **out, struct clf_device *dev
     if (has_room) {
         slab->users++;
     } else {
-        CLF__TRY(create_slab(&slab, device)); /* those in the last one keep it */
+        CLF__TRY(create_slab(&slab, device)); /* the buffers in the last slab keep it alive */
     }
     clf_status status = create_in(slab, out, device, bytes, what);
     device->slab = slab;
@@ -150,7 +150,7 @@ clf_status clf__buffer_create_streamed(struct clf__buffer **out, struct clf_devi
     }
     clf_status status = create_shared(out, device, bytes, what, has_room);
     if (status == CLF_DEVICE || status == CLF_DEVICE_MEMORY) {
-        clf__log(CLF_LOG_DEBUG, "weights lie in memory of their own from now on: %s", clf_last_error());
+        clf__log(CLF_LOG_DEBUG, "weights are in separate buffers from now on: %s", clf_last_error());
         device->has_no_slabs = 1;
         status = create_large(out, device, bytes, what, 1);
     }

@@ -1,5 +1,5 @@
-/* Packages of Argos Translate, unpacked: a CTranslate2 folder model/, its SentencePiece model or its pairs of
- * characters, and metadata.json (its package.py, translate.py, tokenizer.py). */
+/* Unpacked Argos Translate packages: a CTranslate2 folder model/, a SentencePiece model or BPE merges, and
+ * metadata.json (its package.py, translate.py, tokenizer.py). */
 #include <string.h>
 
 #include "base/file.h"
@@ -21,19 +21,18 @@ static clf_status find_folder(int *is_one, const char *folder)
     return has_metadata && !*is_one ? clf__file_exists_in(is_one, folder, converted) : CLF_OK;
 }
 
-/* What a package says of itself, and of what it cannot do here. */
+/* Checks the metadata and rejects unsupported packages. */
 static clf_status check_metadata(const struct clf__json *metadata)
 {
     const char *type = NULL;
     CLF__TRY(clf__json_string(metadata, "type", &type));
     return type == NULL || strcmp(type, "translate") == 0
                ? CLF_OK
-               : clf__fail(CLF_UNSUPPORTED,
-                           "%s: \"type\" is \"%.60s\"; packages that translate are supported", metadata->path,
-                           type);
+               : clf__fail(CLF_UNSUPPORTED, "%s: \"type\" is \"%.60s\"; use a package for translation",
+                           metadata->path, type);
 }
 
-/* How its text is cut: by SentencePiece, or as Moses does by language. Of both files the first counts. */
+/* Segmenter files: SentencePiece, or BPE on Moses words. If both exist, the first is used. */
 static const char sentencepiece[] = "sentencepiece.model", pairs[] = "bpe.model";
 
 static clf_status find_pairs(int *out, const char *folder)
@@ -47,7 +46,7 @@ static clf_status find_pairs(int *out, const char *folder)
                                          folder, sentencepiece, pairs);
 }
 
-/* The code of a language; NULL: it has none. */
+/* Reads a language code; NULL: none. */
 static clf_status read_language(const char **out, const struct clf__json *metadata, const char *key,
                                 int is_needed)
 {
@@ -55,11 +54,12 @@ static clf_status read_language(const char **out, const struct clf__json *metada
     return *out != NULL || !is_needed
                ? CLF_OK
                : clf__fail(CLF_FORMAT,
-                           "%s: has no \"%s\", by which the text of %s is cut; download the package again",
+                           "%s: has no \"%s\", which the tokenizer of %s needs; download the package again",
                            metadata->path, key, pairs);
 }
 
-/* "target_prefix": one token that every translation begins with. No text shows it; lengths count it. */
+/* Reads "target_prefix": a token at the start of every translation. It is not shown in text, but counts
+   towards the length. */
 static clf_status read_prefix(struct clf__config *out, const struct clf__json *metadata, const char *model)
 {
     const char *prefix = NULL;
@@ -68,15 +68,14 @@ static clf_status read_prefix(struct clf__config *out, const struct clf__json *m
         return CLF_OK;
     }
     CLF__TRY(clf__ctranslate2_find_target(&out->forced_first, model, prefix));
-    return out->forced_first >= 0
-               ? CLF_OK
-               : clf__fail(CLF_FORMAT,
-                           "%s: \"target_prefix\" is \"%.60s\", which the model's vocabulary does not have; "
-                           "download the package again",
-                           metadata->path, prefix);
+    return out->forced_first >= 0 ? CLF_OK
+                                  : clf__fail(CLF_FORMAT,
+                                              "%s: \"target_prefix\" is \"%.60s\", which is not in the "
+                                              "model's vocabulary; download the package again",
+                                              metadata->path, prefix);
 }
 
-/* Argos asks for four beams, and has longer translations than CTranslate2. */
+/* Argos uses four beams, and a higher length limit than CTranslate2. */
 static clf_status read_parts(struct clf__config *out, const struct clf__json *metadata, const char *model)
 {
     CLF__TRY(check_metadata(metadata));
@@ -113,7 +112,7 @@ static clf_status open_weights(struct clf__checkpoint **out, const char *folder)
     return status;
 }
 
-/* Fills in what is known of the text; the strings are the metadata's. */
+/* Fills in the text settings; the strings belong to the metadata. */
 static clf_status read_text(struct clf__ctranslate2_text *out, const struct clf__json *metadata)
 {
     int has_pairs;

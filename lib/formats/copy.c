@@ -31,7 +31,7 @@ static int begins_with_any(const char *name, const char *const *starts)
     return 0;
 }
 
-/* Tokenizers, settings, lists of words, and texts about the model. */
+/* Tokenizers, settings, word lists, and documents about the model. */
 static int is_known(const char *name)
 {
     static const char *const ends[] = {".json", ".txt",      ".model", ".spm",   ".vocab", ".yml", ".yaml",
@@ -43,8 +43,8 @@ static int is_known(const char *name)
            !ends_with_any(name, weights) && strcmp(name, "state.json") != 0;
 }
 
-/* Files that loading a model reads, wherever a link leads: where one is missing the new folder would not be
- * that model. */
+/* Files needed to load the model are copied even through links out of the folder: without one, the new folder
+ * would be incomplete. */
 static int is_of_model(const char *name)
 {
     static const char *const names[] = {
@@ -87,7 +87,7 @@ static int is_of_model(const char *name)
     return 0;
 }
 
-/* Returns 1 if a path is below a folder; both are without links. */
+/* Returns 1 if a path is below a folder; both paths must be resolved. */
 static int is_below(const char *real, const char *folder)
 {
     size_t length = strlen(folder);
@@ -95,8 +95,8 @@ static int is_below(const char *real, const char *folder)
            (real[length] == '/' || (length > 0 && folder[length - 1] == '/'));
 }
 
-/* The folder itself or, in the cache of huggingface_hub, where models--NAME/snapshots/REVISION holds links to
- * models--NAME/blobs, the latter. */
+/* Returns whether a file is in the folder's tree, or in the huggingface_hub cache, where
+ * models--NAME/snapshots/REVISION links to models--NAME/blobs. */
 static int is_in_tree(const char *real, const char *folder)
 {
     static const char snapshots[] = "/snapshots/";
@@ -114,12 +114,12 @@ static int is_in_tree(const char *real, const char *folder)
     return is_blob;
 }
 
-/* Returns 1 for a regular file of the folder's own tree. */
+/* Returns 1 for a regular file in the folder's own tree. */
 static int is_own(const char *path, const char *name, const char *folder)
 {
     struct stat about;
     if (stat(path, &about) != 0) {
-        return is_of_model(name); /* copying it says why it cannot be read */
+        return is_of_model(name); /* copying reports why it cannot be read */
     }
     if (!S_ISREG(about.st_mode)) {
         return 0;
@@ -130,8 +130,7 @@ static int is_own(const char *path, const char *name, const char *folder)
     char *real = realpath(path, NULL), *real_folder = realpath(folder, NULL);
     int is_inside = real != NULL && real_folder != NULL && is_in_tree(real, real_folder);
     if (!is_inside) {
-        clf__log(CLF_LOG_WARNING, "%s: is a link that leads out of the model's folder, and is not copied",
-                 path);
+        clf__log(CLF_LOG_WARNING, "%s: is a link out of the model's folder; it is not copied", path);
     }
     free(real);
     free(real_folder);
@@ -144,13 +143,13 @@ static clf_status write_piece(void *user, const uint8_t *bytes, size_t size)
     return clf__file_writer_write(user, bytes, size);
 }
 
-/* clf__file_copy() that a request to stop ends. */
+/* Runs clf__file_copy(), stopping on request. */
 static clf_status copy(const char *target, const char *source)
 {
     struct clf__file file;
     struct clf__file_writer writer;
     CLF__TRY(
-        clf__file_open_as_is(&file, source, 0)); /* a git-LFS pointer, too: nobody reads this file here */
+        clf__file_open_as_is(&file, source, 0)); /* also accepts a git-LFS pointer: the file is only copied */
     clf_status status = clf__file_writer_open(&writer, target);
     if (status == CLF_OK) {
         writer.asks = 1;

@@ -1,4 +1,4 @@
-/* Folders that CTranslate2's converters write (its models/transformer.cc, specs/transformer_spec.py). */
+/* Folders written by CTranslate2's converters (its models/transformer.cc, specs/transformer_spec.py). */
 #include "formats/ctranslate2.h"
 
 #include <math.h>
@@ -15,21 +15,21 @@
 enum {
     LATEST_REVISION = 7,
     NAME_BYTES = 160,
-    LONGEST_SOURCE = 1024, /* CTranslate2's max_input_length, where no table says less */
+    LONGEST_SOURCE = 1024, /* CTranslate2's max_input_length, unless a table is shorter */
     NO_LIMIT = 1 << 20,
     MOST_LAYERS = 1024,
 };
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
-/* What reading a configuration needs. */
+/* State of reading a configuration. */
 struct reading {
     struct clf__config *config;
     const struct clf__checkpoint *weights;
     const char *path; /* of model.bin */
 };
 
-/* --- What the tensors' names and shapes say --- */
+/* --- Properties from tensor names and shapes --- */
 
 static const struct clf__stored_tensor *find(const struct reading *reading, int side, const char *rest)
 {
@@ -38,16 +38,15 @@ static const struct clf__stored_tensor *find(const struct reading *reading, int 
     return clf__checkpoint_find(reading->weights, name);
 }
 
-/* Its rows and columns; a weight that is missing is CLF_FORMAT. */
+/* Reads the rows and columns of a weight; CLF_FORMAT if it is missing. */
 static clf_status read_shape(const struct reading *reading, int side, const char *rest, int *rows,
                              int *columns)
 {
     const struct clf__stored_tensor *tensor = find(reading, side, rest);
     if (tensor == NULL || tensor->dimensions != 2 || tensor->shape[0] < 1 || tensor->shape[1] < 1 ||
         tensor->shape[0] > CLF__MAX_VOCABULARY || tensor->shape[1] > CLF__CONFIG_MOST_WIDTH) {
-        return clf__fail(CLF_FORMAT, "%s: the matrix that is \"model.%s.%s\" here is %s; download it again",
-                         reading->path, clf__ctranslate2_sides[side], rest,
-                         tensor == NULL ? "missing" : "no matrix");
+        return clf__fail(CLF_FORMAT, "%s: the matrix \"model.%s.%s\" is %s; download it again", reading->path,
+                         clf__ctranslate2_sides[side], rest, tensor == NULL ? "missing" : "no matrix");
     }
     *rows = (int)tensor->shape[0];
     *columns = (int)tensor->shape[1];
@@ -69,7 +68,7 @@ static int same_place(const struct clf__stored_tensor *a, const struct clf__stor
     return a != NULL && b != NULL && a->offset == b->offset;
 }
 
-/* A source of tokens, or of frames that go through convolutions. */
+/* Reads the kind of source: tokens, or frames that pass convolutions. */
 static clf_status read_source(const struct reading *reading)
 {
     struct clf__config *config = reading->config;
@@ -80,10 +79,10 @@ static clf_status read_source(const struct reading *reading)
     }
     const int64_t *shape = convolution->shape;
     if (convolution->dimensions != 3 || shape[1] < 1 || shape[1] > CLF__CONFIG_MOST_WIDTH) {
-        return clf__fail(CLF_FORMAT,
-                         "%s: \"encoder/conv1/weight\" has no three dimensions of a convolution; "
-                         "download it again",
-                         reading->path);
+        return clf__fail(
+            CLF_FORMAT,
+            "%s: \"encoder/conv1/weight\" is not a three-dimensional convolution; download it again",
+            reading->path);
     }
     config->convolves_frames = 1;
     config->source_vocabulary = 0;
@@ -100,12 +99,12 @@ static clf_status read_sizes(const struct reading *reading)
     config->encoder_layers = count_layers(reading, 0);
     config->decoder_layers = count_layers(reading, 1);
     if (config->encoder_layers == 0 || config->decoder_layers == 0) {
-        return clf__fail(CLF_UNSUPPORTED, "%s: has no layers of %s; clformer runs encoder-decoders",
-                         reading->path, clf__ctranslate2_sides[config->encoder_layers != 0]);
+        return clf__fail(CLF_UNSUPPORTED, "%s: has no layers of %s; use an encoder-decoder", reading->path,
+                         clf__ctranslate2_sides[config->encoder_layers != 0]);
     }
     CLF__TRY(read_shape(reading, 0, "layers.0.fc1.weight", &config->encoder_ffn, &width));
     CLF__TRY(read_shape(reading, 1, "layers.0.fc1.weight", &config->decoder_ffn, &width));
-    /* TransformerBig alone has another number of heads where none is stored. */
+    /* If the number of heads is not stored, it is 8, or 16 for TransformerBig. */
     const char *name = clf__ctranslate2_specification(reading->weights).name;
     int heads = name != NULL && strcmp(name, "TransformerBig") == 0 ? 16 : 8;
     config->encoder_heads = config->decoder_heads = heads;
@@ -116,8 +115,7 @@ static clf_status read_sizes(const struct reading *reading)
     CLF__TRY(read_shape(reading, 0, "layers.0.self_attn.q_proj.weight", &keys, &width));
     if (keys % config->encoder_heads != 0 || keys % config->decoder_heads != 0) {
         return clf__fail(CLF_FORMAT,
-                         "%s: %d columns of keys are not divided by %d and %d heads; download it "
-                         "again",
+                         "%s: %d columns of keys are not divisible by %d and %d heads; download it again",
                          reading->path, keys, config->encoder_heads, config->decoder_heads);
     }
     config->encoder_key_width = config->encoder_value_width = keys / config->encoder_heads;
@@ -125,20 +123,19 @@ static clf_status read_sizes(const struct reading *reading)
     return CLF_OK;
 }
 
-/* Both sides have it or neither. */
+/* Reads a flag that must be equal on both sides. */
 static clf_status read_switch(const struct reading *reading, const char *rest, int *out)
 {
     int encoder = find(reading, 0, rest) != NULL, decoder = find(reading, 1, rest) != NULL;
     *out = encoder;
-    return encoder == decoder
-               ? CLF_OK
-               : clf__fail(CLF_UNSUPPORTED,
-                           "%s: \"%s\" is in the %s alone, which is not supported; take the folder that it "
-                           "was converted from",
-                           reading->path, rest, clf__ctranslate2_sides[!encoder]);
+    return encoder == decoder ? CLF_OK
+                              : clf__fail(CLF_UNSUPPORTED,
+                                          "%s: \"%s\" is only in the %s, which is not supported; use the "
+                                          "folder that it was converted from",
+                                          reading->path, rest, clf__ctranslate2_sides[!encoder]);
 }
 
-/* The same number on both sides. */
+/* Reads a number that must be equal on both sides. */
 static clf_status read_shared(const struct reading *reading, const char *word, int high, int fallback,
                               int *out)
 {
@@ -146,11 +143,11 @@ static clf_status read_shared(const struct reading *reading, const char *word, i
     CLF__TRY(clf__ctranslate2_read_int(reading->weights, 0, word, 0, high, &encoder));
     CLF__TRY(clf__ctranslate2_read_int(reading->weights, 1, word, 0, high, &decoder));
     *out = encoder;
-    return encoder == decoder
-               ? CLF_OK
-               : clf__fail(CLF_UNSUPPORTED,
-                           "%s: \"%s\" is %d in the encoder and %d in the decoder, which is not supported",
-                           reading->path, word, encoder, decoder);
+    return encoder == decoder ? CLF_OK
+                              : clf__fail(CLF_UNSUPPORTED,
+                                          "%s: \"%s\" is %d in the encoder and %d in the decoder, which is "
+                                          "not supported; use a model with equal values",
+                                          reading->path, word, encoder, decoder);
 }
 
 static clf_status read_norms(const struct reading *reading, float epsilon)
@@ -180,7 +177,7 @@ static clf_status read_activation(const struct reading *reading)
                  {CLF__RELU, "tanh"},
                  {CLF__RELU, "the sigmoid"}};
     int code = 0;
-    /* An encoder of frames has GELU, and norms before, without a word of it. */
+    /* An encoder of frames implicitly has GELU, and norms before sub-layers. */
     CLF__TRY(read_shared(reading, "activation", (int)COUNT(codes) - 1,
                          reading->config->convolves_frames ? 3 : 0, &code));
     if (codes[code].refused != NULL) {
@@ -192,7 +189,7 @@ static clf_status read_activation(const struct reading *reading)
     return read_switch(reading, "layers.0.fc1.bias", &reading->config->ffn_bias);
 }
 
-/* One factor is used for all layers. */
+/* Checks that all layers have the same factor, as only one is supported. */
 static clf_status check_queries_scales(const struct reading *reading, float expected)
 {
     for (int i = 0; i < clf__checkpoint_count(reading->weights); i++) {
@@ -203,7 +200,7 @@ static clf_status check_queries_scales(const struct reading *reading, float expe
         }
         if (fabsf(scale - expected) > 1e-6f) {
             return clf__fail(CLF_UNSUPPORTED,
-                             "%s: \"%.100s\" is %g, and %g in the encoder's first layer; only one number for "
+                             "%s: \"%.100s\" is %g, but %g in the encoder's first layer; only one value for "
                              "all layers is supported",
                              reading->path, tensor->name, (double)scale, (double)expected);
         }
@@ -211,7 +208,7 @@ static clf_status check_queries_scales(const struct reading *reading, float expe
     return CLF_OK;
 }
 
-/* The factor of the queries: 1 / sqrt(K) unless it is stored. */
+/* Reads the factor of the queries: 1 / sqrt(K) unless stored. */
 static clf_status read_attention(const struct reading *reading)
 {
     struct clf__config *config = reading->config;
@@ -226,7 +223,7 @@ static clf_status read_attention(const struct reading *reading)
     config->attention_scaled = fabsf(scale - usual) < 1e-6f * usual;
     if (!config->attention_scaled && fabsf(scale - 1.0f) > 1e-6f) {
         return clf__fail(CLF_UNSUPPORTED,
-                         "%s: \"queries_scale\" is %g; only 1 and 1/sqrt of a head's width are supported",
+                         "%s: \"queries_scale\" is %g; only 1 and 1/sqrt of the head width are supported",
                          reading->path, (double)scale);
     }
     return CLF_OK;
@@ -263,13 +260,13 @@ static clf_status read_both_positions(const struct reading *reading)
     CLF__TRY(read_positions(reading, 1, &config->decoder_positions, &config->decoder_max_positions));
     if (config->encoder_positions != config->decoder_positions) {
         return clf__fail(CLF_UNSUPPORTED,
-                         "%s: encoder and decoder have positions of different kinds, which is not supported",
+                         "%s: encoder and decoder have different kinds of positions, which is not supported",
                          reading->path);
     }
     return CLF_OK;
 }
 
-/* A whole number is a switch, and what is not stored is one that is on. */
+/* Reads the embedding scale: an integer is a switch; if nothing is stored, it is on. */
 static clf_status read_embedding_scale(const struct reading *reading, int side, float *out)
 {
     const struct clf__stored_tensor *setting =
@@ -297,13 +294,13 @@ static clf_status read_embeddings(const struct reading *reading)
     config->share_source_target = source != NULL && same_place(source, target);
     config->share_target_output = same_place(target, projection);
     config->logits_bias = clf__checkpoint_find(reading->weights, "final_logits_bias") != NULL;
-    config->encoder_embedding_scale = 1.0f; /* of frames, which have none */
+    config->encoder_embedding_scale = 1.0f; /* frames have no embedding */
     CLF__TRY(source != NULL ? read_embedding_scale(reading, 0, &config->encoder_embedding_scale) : CLF_OK);
     CLF__TRY(read_embedding_scale(reading, 1, &config->decoder_embedding_scale));
     return clf__ctranslate2_read_setting(reading->weights, 1, "scale_outputs", 1.0f, &config->output_scale);
 }
 
-/* Without a word of it, one head of the last layer. A layer below 0 counts from the last one, which is -1. */
+/* The default is one head of the last layer. A negative layer counts from the last one, -1. */
 static clf_status read_alignment(const struct reading *reading)
 {
     struct clf__config *config = reading->config;
@@ -324,7 +321,7 @@ static clf_status find_token(int *id, const struct clf__vocabulary *vocabulary, 
     *id = token != NULL ? clf__vocabulary_id(vocabulary, token, strlen(token)) : -1;
     return *id >= 0 || !is_needed
                ? CLF_OK
-               : clf__fail(CLF_FORMAT, "%s: has no \"%.80s\", which ends a line; download it again",
+               : clf__fail(CLF_FORMAT, "%s: has no \"%.80s\", the end token; download it again",
                            vocabulary->path, token != NULL ? token : "eos_token");
 }
 
@@ -340,14 +337,13 @@ static clf_status set_tokens(const struct reading *reading, const struct clf__ct
     CLF__TRY(find_token(&config->decoder_start_id, target, tokens->decoder_start, 0));
     CLF__TRY(clf__ctranslate2_read_int(reading->weights, 1, "start_from_zero_embedding", 0, 1, &zero));
     config->start_is_given = !zero && tokens->decoder_start == NULL;
-    if (zero) { /* an id without a row is zeros */
+    if (zero) { /* an id without a row gives a zero vector */
         config->decoder_start_id = -1;
     } else if (!config->start_is_given && config->decoder_start_id < 0) {
-        return clf__fail(
-            CLF_UNSUPPORTED,
-            "%s: the vocabulary does not have the token that the decoder starts with, \"%.80s\"; "
-            "take the folder that it was converted from",
-            reading->path, tokens->decoder_start);
+        return clf__fail(CLF_UNSUPPORTED,
+                         "%s: the decoder's start token \"%.80s\" is not in the vocabulary; use the folder "
+                         "that it was converted from",
+                         reading->path, tokens->decoder_start);
     }
     CLF__TRY(find_token(&source_id, source, tokens->end, tokens->adds_end));
     config->source_end_id = tokens->adds_end ? source_id : -1;
@@ -357,7 +353,7 @@ static clf_status set_tokens(const struct reading *reading, const struct clf__ct
     return CLF_OK;
 }
 
-/* CTranslate2's own defaults. */
+/* CTranslate2's defaults. */
 static void set_generation(struct clf__config *config)
 {
     enum { LONGEST_OUTPUT = 256, BEAMS = 2 };
@@ -367,7 +363,8 @@ static void set_generation(struct clf__config *config)
     options->vocabulary = config->target_vocabulary;
     options->start_id = config->decoder_start_id;
     options->end_id = config->end_id;
-    options->min_length = config->convolves_frames ? 0 : 2; /* one token and the end; of silence nothing */
+    options->min_length = config->convolves_frames ? 0 : 2; /* one token and the end token; a silent recording
+                                                               may give none */
     options->max_length = limit < LONGEST_OUTPUT ? limit : LONGEST_OUTPUT;
     options->length_rule = CLF__LENGTH_HUGGINGFACE;
     options->length_penalty = 1.0;
@@ -406,7 +403,7 @@ static clf_status read_frames_decoding(struct clf__config *config, const char *f
     return status;
 }
 
-/* Of frames there are tokens on one side, and their names are CTranslate2's own choice. */
+/* For frames only the target has tokens; CTranslate2 chooses their names. */
 static clf_status read_frames_text(const struct reading *reading, const char *folder)
 {
     static char end[] = CLF__CTRANSLATE2_FRAMES_END, start[] = "<|startoftranscript|>";
@@ -427,13 +424,14 @@ static clf_status check_specification(const struct reading *reading)
                                         "WhisperSpec"};
     struct clf__specification specification = clf__ctranslate2_specification(reading->weights);
     if (!clf__ctranslate2_is_listed(specification.name, known, COUNT(known))) {
-        return clf__fail(CLF_UNSUPPORTED, "%s: is a %.60s; clformer runs encoder-decoders (TransformerSpec)",
+        return clf__fail(CLF_UNSUPPORTED, "%s: is a %.60s; use an encoder-decoder (TransformerSpec)",
                          reading->path, specification.name);
     }
     return specification.revision <= LATEST_REVISION
                ? CLF_OK
                : clf__fail(CLF_UNSUPPORTED,
-                           "%s: has revision %d of %s; up to %d are known: convert it with an older release",
+                           "%s: has revision %d of %s, but only revisions up to %d are supported; convert it "
+                           "with an older release",
                            reading->path, specification.revision, specification.name, LATEST_REVISION);
 }
 
@@ -480,7 +478,8 @@ static clf_status load_tokenizer(struct clf__tokenizer **out, const char *folder
     return clf__ctranslate2_load_tokenizer(out, &text, config);
 }
 
-/* model.bin with a vocabulary, and no weights of Hugging Face's; or what was made of it. */
+/* A folder is CTranslate2's if it has model.bin with a vocabulary and no Hugging Face weights, or converted
+   weights. */
 static clf_status find_folder(int *is_one, const char *folder)
 {
     static const char *const vocabularies[] = {"shared_vocabulary.json", "shared_vocabulary.txt",

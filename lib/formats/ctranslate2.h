@@ -1,4 +1,4 @@
-/* What the files of a CTranslate2 folder have in common. */
+/* Shared by the files of the CTranslate2 format. */
 #ifndef CLF_FORMATS_CTRANSLATE2_H
 #define CLF_FORMATS_CTRANSLATE2_H
 
@@ -6,39 +6,40 @@
 #include "text/segmenters/segmenter.h"
 #include "text/vocabulary.h"
 
-/* The weights of a folder that `clformer convert` wrote, in model.bin's place. */
+/* Weights written by `clformer convert` in place of model.bin. */
 #define CLF__CTRANSLATE2_CONVERTED "model.ctranslate2.safetensors"
 
-/* Opens model.bin, or what was made of it, and gives its variables canonical names. Settings keep theirs.
- * Either can be left out. */
+/* Opens model.bin or its converted form, and gives variables canonical names. Settings keep their names.
+ * Either part can be skipped. */
 enum clf__ctranslate2_part { CLF__CTRANSLATE2_ALL, CLF__CTRANSLATE2_WEIGHTS, CLF__CTRANSLATE2_SETTINGS };
 clf_status clf__ctranslate2_open_model(struct clf__checkpoint **out, const char *folder,
                                        enum clf__ctranslate2_part part);
-/* What model.bin says of itself, kept in what was made of it too. */
+/* Returns the specification of model.bin, which converted files keep. */
 struct clf__specification clf__ctranslate2_specification(const struct clf__checkpoint *weights);
 int clf__ctranslate2_is_setting(const struct clf__stored_tensor *tensor);
 
 int clf__ctranslate2_is_listed(const char *word, const char *const *list, size_t count);
 
-/* Settings of the encoder (side 0) and of the decoder (1), which before revision 5 are the whole model's. */
+/* Names of settings of the encoder (side 0) and of the decoder (1); before revision 5 they apply to the whole
+   model. */
 extern const char *const clf__ctranslate2_sides[2];
-/* Fails where one is set that is not known, naming it. */
+/* Fails if an unknown setting is present, and names it. */
 clf_status clf__ctranslate2_check_settings(const struct clf__checkpoint *weights);
 /* NULL: there is none. */
 const struct clf__stored_tensor *clf__ctranslate2_find_setting(const struct clf__checkpoint *weights,
                                                                int side, const char *word);
-/* One that is NaN or infinite is CLF_FORMAT. */
+/* Reads a number; NaN and infinity are CLF_FORMAT. */
 clf_status clf__ctranslate2_read_number(const struct clf__stored_tensor *setting, float *out);
 clf_status clf__ctranslate2_read_setting(const struct clf__checkpoint *weights, int side, const char *word,
                                          float fallback, float *out);
-/* *out is the fallback; CLF_FORMAT unless it is a whole number of low to high. */
+/* *out is the default; CLF_FORMAT unless the value is an integer from low to high. */
 clf_status clf__ctranslate2_read_int(const struct clf__checkpoint *weights, int side, const char *word,
                                      int low, int high, int *out);
 
-/* What ends a text, and stands for unknown tokens, where sources are frames. */
+/* End token and unknown token if sources are frames. */
 #define CLF__CTRANSLATE2_FRAMES_END "<|endoftext|>"
 
-/* Tokens of config.json, or of model.bin before version 6, and how a source is framed. */
+/* Tokens in config.json, or in model.bin before version 6, and the framing of sources. */
 struct clf__ctranslate2_tokens {
     char *unknown, *start, *end, *decoder_start; /* NULL: there is none */
     int adds_start, adds_end;                    /* around a source */
@@ -48,31 +49,30 @@ clf_status clf__ctranslate2_read_tokens(struct clf__ctranslate2_tokens *out, con
                                         const struct clf__checkpoint *weights);
 void clf__ctranslate2_free_tokens(struct clf__ctranslate2_tokens *tokens);
 
-/* A folder's vocabulary, of one side or of both. */
+/* The vocabularies of a folder. */
 struct clf__ctranslate2_vocabulary {
-    struct clf__vocabulary source, target; /* target of size 0: the source's */
+    struct clf__vocabulary source, target; /* target of size 0: shared */
 };
 clf_status clf__ctranslate2_load_vocabulary(struct clf__ctranslate2_vocabulary *out, const char *folder,
                                             const char *unknown);
 void clf__ctranslate2_free_vocabulary(struct clf__ctranslate2_vocabulary *vocabulary);
-/* The id of a token of the target's; -1: it has none. */
+/* Finds the id of a target token; -1: not found. */
 clf_status clf__ctranslate2_find_target(int32_t *out, const char *folder, const char *token);
 
-/* What struct clf__format asks for of a new folder. */
+/* Functions for struct clf__format. */
 clf_status clf__ctranslate2_describe(struct clf__beside *out, const char *folder);
 clf_status clf__ctranslate2_copy_files(const char *target, const char *folder,
                                        const struct clf__format_weights *weights);
 
-/* Reads the configuration, as struct clf__format says. */
+/* Reads the configuration, as defined by struct clf__format. */
 clf_status clf__ctranslate2_read_config(struct clf__config *out, const char *folder);
 
-/* Where a tokenizer's files are, and what is known of its text. */
+/* Location of a tokenizer's files, and known text settings. */
 struct clf__ctranslate2_text {
     const char *vocabulary_folder, *model_folder;
     const char *language; /* of a source, or NULL */
-    int32_t hidden;       /* the id of a token that a target's text does not show, or -1 */
-    /* How text is cut, and by which model and to which language, where the format knows; NULL: by what lies
-     * beside the weights. */
+    int32_t hidden;       /* id of a token that target text does not show, or -1 */
+    /* Segmenter, model and target language if known; NULL: determined from the files beside the weights. */
     const struct clf__segmenter *segmenter;
     const char *model, *target_language;
 };

@@ -1,4 +1,4 @@
-/* Folders with weights of ours in the place of model.bin: what this says beside its weights stays. */
+/* Writes folders with converted weights in place of model.bin, keeping its settings. */
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -41,7 +41,7 @@ clf_status clf__ctranslate2_describe(struct clf__beside *out, const char *folder
                       version_key, version, revision_key, revision);
         status = out->metadata != NULL
                      ? CLF_OK
-                     : clf__fail(CLF_OUT_OF_MEMORY, "no host memory left to describe a model");
+                     : clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory to describe a model");
     }
     clf__free(version);
     clf__free(revision);

@@ -1,5 +1,5 @@
-/* CTranslate2's names of variables as ours. Theirs are fused where ours are apart, and the other way round
- * nowhere. */
+/* Maps CTranslate2's variable names to canonical names. CTranslate2 fuses some matrices that are separate
+ * here; the reverse never occurs. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,10 +8,10 @@
 
 enum { MOST_PARTS = 3, NAME_BYTES = 160 };
 
-/* `#` stands for a layer's number. */
+/* `#` stands for a layer number. */
 struct rule {
     const char *theirs;
-    const char *ours[MOST_PARTS]; /* the groups of its rows; one, where the second is NULL */
+    const char *ours[MOST_PARTS]; /* names of its row groups; a single one if the second is NULL */
 };
 
 /* clang-format off */
@@ -36,7 +36,7 @@ static const struct rule stack_rules[] = {
     {"conv1/", {"conv1.", NULL, NULL}},
     {"conv2/", {"conv2.", NULL, NULL}},
 };
-/* What a variable's last word is. */
+/* Last word of a variable, theirs and ours. */
 static const char *const endings[][2] = {
     {"weight", "weight"}, {"bias", "bias"}, {"gamma", "weight"}, {"beta", "bias"}};
 /* Whole names. */
@@ -64,8 +64,8 @@ static const char *find_ending(const char *word)
     return NULL;
 }
 
-/* Adds the parts of a tensor whose name goes on with `name` behind `prefix`; *found: a rule says what it is.
- */
+/* Adds the parts of a tensor whose name continues with `name` after `prefix`; sets *found if a rule
+ * matches. */
 static clf_status add_parts(struct clf__checkpoint *checkpoint, const struct clf__stored_tensor *tensor,
                             const struct rule *rules, size_t rule_count, const char *prefix, const char *name,
                             int *found)
@@ -95,7 +95,7 @@ int clf__ctranslate2_is_setting(const struct clf__stored_tensor *tensor)
     return tensor->dimensions == 0 || is_text;
 }
 
-/* T5's bias is stored for the first layer, and named in all. */
+/* T5's bias is stored for the first layer and aliased in the others. */
 static int is_repeated(const struct clf__checkpoint *checkpoint, const struct clf__stored_tensor *tensor,
                        const char *side)
 {
@@ -136,7 +136,7 @@ static clf_status map_weight(struct clf__checkpoint *checkpoint, const struct cl
     return found ? CLF_OK : clf__checkpoint_add(checkpoint, tensor, tensor->name);
 }
 
-/* Names of revision 1, in the order in which they are looked for; the first of each is renamed. */
+/* Names in revision 1, in order of lookup; only the first occurrence is renamed. */
 static const char *const old_words[][2] = {{"transformer/", ""},
                                            {":0", ""},
                                            {"w_embs", "embeddings/weight"},
@@ -166,7 +166,7 @@ static void rename_old(char *name, const char *old)
     }
 }
 
-/* The other names of a matrix that is stored once. */
+/* Adds the other names of a matrix that is stored once. */
 static clf_status map_converted(struct clf__checkpoint *checkpoint, const struct clf__stored_tensor *tensor)
 {
     static const char shared[] = "model.shared.weight", target[] = "model.decoder.embed_tokens.weight",
@@ -182,7 +182,7 @@ static clf_status map_converted(struct clf__checkpoint *checkpoint, const struct
                : CLF_OK;
 }
 
-/* *user: an enum clf__ctranslate2_part. */
+/* user: an enum clf__ctranslate2_part. */
 static clf_status map(struct clf__checkpoint *checkpoint, const struct clf__stored_tensor *tensor, void *user)
 {
     enum clf__ctranslate2_part part = *(const enum clf__ctranslate2_part *)user;

@@ -1,4 +1,4 @@
-/* Numbers and texts of model.bin that are no weights. */
+/* Numbers and strings in model.bin besides weights. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@ enum { NAME_BYTES = 160 };
 
 const char *const clf__ctranslate2_sides[2] = {"encoder", "decoder"};
 
-/* Those that are read below, and those that change nothing here. */
+/* Settings read below, and settings without effect here. */
 static const char *const known_settings[] = {"num_heads",
                                              "pre_norm",
                                              "activation",
@@ -24,9 +24,9 @@ static const char *const known_settings[] = {"num_heads",
                                              "embeddings_merge",
                                              "alibi_use_positive_positions",
                                              "scale_alibi"};
-/* Those that may be there as long as they are 0. */
+/* Settings that are accepted only if 0. */
 static const char *const refused_settings[] = {"alibi", "multi_query_attention"};
-/* Texts and switches of files before version 6 (ctranslate2_text.c). */
+/* Strings and flags of files before version 6 (ctranslate2_text.c). */
 static const char *const text_settings[] = {"unk_token",
                                             "bos_token",
                                             "eos_token",
@@ -58,12 +58,11 @@ static clf_status check_setting(const struct clf__stored_tensor *setting)
     if (is_refused && setting->dimensions == 0) {
         CLF__TRY(clf__stored_tensor_read(setting, &value));
     }
-    return is_refused && value == 0.0f
-               ? CLF_OK
-               : clf__fail(CLF_UNSUPPORTED,
-                           "%s: \"%.100s\" is set, which is not supported; take the folder that it was "
-                           "converted from",
-                           setting->file, setting->name);
+    return is_refused && value == 0.0f ? CLF_OK
+                                       : clf__fail(CLF_UNSUPPORTED,
+                                                   "%s: \"%.100s\" is set, which is not supported; use the "
+                                                   "folder that it was converted from",
+                                                   setting->file, setting->name);
 }
 
 clf_status clf__ctranslate2_check_settings(const struct clf__checkpoint *weights)
@@ -109,7 +108,7 @@ clf_status clf__ctranslate2_read_int(const struct clf__checkpoint *weights, int 
     float value;
     CLF__TRY(clf__ctranslate2_read_setting(weights, side, word, (float)*out, &value));
     if (value < (float)low || value > (float)high || value != truncf(value)) {
-        return clf__fail(CLF_FORMAT, "%s: \"%s/%s\" is %g, not one of %d to %d; download it again",
+        return clf__fail(CLF_FORMAT, "%s: \"%s/%s\" is %g, not in %d to %d; download it again",
                          clf__checkpoint_path(weights), clf__ctranslate2_sides[side], word, (double)value,
                          low, high);
     }

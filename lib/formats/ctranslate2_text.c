@@ -1,19 +1,19 @@
-/* The vocabularies and tokens of CTranslate2's folders (its models/model_reader.cc, vocabulary.cc). A token
- * is looked up by its text: ids of SentencePiece's models are never used. */
+/* Vocabularies and tokens of CTranslate2 folders (its models/model_reader.cc, vocabulary.cc). Tokens are
+ * looked up by text: ids of SentencePiece models are never used. */
 #include <string.h>
 
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "formats/ctranslate2.h"
-#include "text/pieces.h"
+#include "text/token_list.h"
 #include "text/tokenizer_make.h"
 
 enum { MAX_VOCABULARY_BYTES = 1 << 28, MAX_TOKEN_BYTES = 4096 };
 
 /* --- Tokens --- */
 
-/* A text of the root, as one int8 a byte. */
+/* Reads a string of the root, stored as int8 bytes. */
 static clf_status read_text(char **out, const struct clf__checkpoint *weights, const char *name,
                             const char *fallback)
 {
@@ -22,7 +22,7 @@ static clf_status read_text(char **out, const struct clf__checkpoint *weights, c
         return clf__copy_string(out, fallback);
     }
     if (stored->type != CLF__STORED_I8 || stored->dimensions != 1 || stored->size > MAX_TOKEN_BYTES) {
-        return clf__fail(CLF_FORMAT, "%s: \"%s\" is no text; download it again", stored->file, name);
+        return clf__fail(CLF_FORMAT, "%s: \"%s\" is not a string; download it again", stored->file, name);
     }
     CLF__TRY(clf__allocate(out, stored->size + 1, 1));
     clf_status status = clf__file_read_at(stored->source, stored->offset, *out, stored->size);
@@ -114,26 +114,26 @@ void clf__ctranslate2_free_tokens(struct clf__ctranslate2_tokens *tokens)
 
 /* --- Vocabularies --- */
 
-static clf_status add_listed(struct clf__pieces *pieces, const char *text, size_t size, const char *path)
+static clf_status add_listed(struct clf__token_list *pieces, const char *text, size_t size, const char *path)
 {
     json_t *root;
     struct clf__json_limits limits = {MAX_VOCABULARY_BYTES, CLF__MAX_VOCABULARY};
     CLF__TRY(clf__json_parse(&root, text, size, path, limits));
     clf_status status = json_is_array(root)
                             ? CLF_OK
-                            : clf__fail(CLF_FORMAT, "%s: is no list of tokens; download it again", path);
+                            : clf__fail(CLF_FORMAT, "%s: is not a list of tokens; download it again", path);
     for (size_t i = 0; status == CLF_OK && i < json_array_size(root); i++) {
         const json_t *token = json_array_get(root, i);
         status = json_is_string(token)
-                     ? clf__pieces_add(pieces, json_string_value(token), json_string_length(token), 0)
-                     : clf__fail(CLF_FORMAT, "%s: token %zu is no string; download it again", path, i);
+                     ? clf__token_list_add(pieces, json_string_value(token), json_string_length(token), 0)
+                     : clf__fail(CLF_FORMAT, "%s: token %zu is not a string; download it again", path, i);
     }
     json_decref(root);
     return status;
 }
 
-/* One a line; of line ends with a carriage return before them, all have one or it is a token's. */
-static clf_status add_lines(struct clf__pieces *pieces, const char *text, size_t size)
+/* Reads one token per line. A carriage return is part of the line ending only if every line has one. */
+static clf_status add_lines(struct clf__token_list *pieces, const char *text, size_t size)
 {
     size_t returns = 0, lines = 0;
     const char *end = text + size, *next;
@@ -146,14 +146,14 @@ static clf_status add_lines(struct clf__pieces *pieces, const char *text, size_t
         next = memchr(line, '\n', (size_t)(end - line));
         next = next != NULL ? next : end;
         size_t length = (size_t)(next - line) - (returns == lines);
-        CLF__TRY(clf__pieces_add(pieces, line, length, 0));
+        CLF__TRY(clf__token_list_add(pieces, line, length, 0));
     }
     return CLF_OK;
 }
 
-/* CTranslate2 adds the unknown token where a file has none. */
-static clf_status finish_vocabulary(struct clf__vocabulary *out, struct clf__pieces *pieces, const char *path,
-                                    const char *unknown)
+/* CTranslate2 adds the unknown token to a file without one. */
+static clf_status finish_vocabulary(struct clf__vocabulary *out, struct clf__token_list *pieces,
+                                    const char *path, const char *unknown)
 {
     const char *piece = pieces->text;
     int i = 0;
@@ -161,7 +161,7 @@ static clf_status finish_vocabulary(struct clf__vocabulary *out, struct clf__pie
         piece += strlen(piece) + 1;
     }
     if (i == pieces->count) {
-        CLF__TRY(clf__pieces_add(pieces, unknown, strlen(unknown), 0));
+        CLF__TRY(clf__token_list_add(pieces, unknown, strlen(unknown), 0));
     }
     return clf__vocabulary_take(out, pieces, path);
 }
@@ -170,7 +170,7 @@ static clf_status load_file(struct clf__vocabulary *out, const char *path, int i
 {
     char *text;
     size_t size;
-    struct clf__pieces pieces = {.text = NULL};
+    struct clf__token_list pieces = {.text = NULL};
     CLF__TRY(clf__file_read(&text, &size, path, MAX_VOCABULARY_BYTES));
     clf_status status = CLF_OK;
     if (!is_json && memchr(text, '\0', size) != NULL) {
@@ -182,11 +182,11 @@ static clf_status load_file(struct clf__vocabulary *out, const char *path, int i
     if (status == CLF_OK) {
         status = finish_vocabulary(out, &pieces, path, unknown);
     }
-    clf__pieces_free(&pieces);
+    clf__token_list_free(&pieces);
     return status;
 }
 
-/* <name>.json, else <name>.txt; *found: one is there. */
+/* Loads <name>.json, otherwise <name>.txt; *found is set if either exists. */
 static clf_status load_named(struct clf__vocabulary *out, int *found, const char *folder, const char *name,
                              const char *unknown)
 {
@@ -229,8 +229,8 @@ clf_status clf__ctranslate2_load_vocabulary(struct clf__ctranslate2_vocabulary *
     }
     if (status == CLF_OK && !found) {
         status = clf__fail(CLF_FILE,
-                           "%s: neither shared_vocabulary.json nor source_vocabulary.json and "
-                           "target_vocabulary.json (or .txt) are there; download them",
+                           "%s: has neither shared_vocabulary.json nor source_vocabulary.json and "
+                           "target_vocabulary.json (or .txt); download them",
                            folder);
     }
     if (status != CLF_OK) {
@@ -247,8 +247,8 @@ void clf__ctranslate2_free_vocabulary(struct clf__ctranslate2_vocabulary *vocabu
 
 /* --- The tokenizer --- */
 
-/* A model of text beside the weights; else words are pieces, one between white space, unless the vocabulary
- * shows that a model is missing. */
+/* Finds a segmentation model beside the weights; otherwise tokens are words between white space, unless the
+ * vocabulary shows that a model is missing. */
 static clf_status find_model(struct clf__tokenizer_material *material)
 {
     static const char *const whole[] = {"sentencepiece.model", "spm.model", "sentencepiece.bpe.model",
@@ -270,19 +270,17 @@ static clf_status find_model(struct clf__tokenizer_material *material)
                           : has_marks || has_bytes ? &clf__segmenter_missing
                                                    : &clf__segmenter_words;
     if (!found && (has_marks || has_bytes)) {
-        material->folder.model =
-            has_marks
-                ? "the SentencePiece models of the original model (source.spm and target.spm, or "
-                  "sentencepiece.bpe.model or spiece.model with tokenizer_config.json) into it, or give "
-                  "tokens (--tokens)"
-                : "tokenizer.json and tokenizer_config.json of the original model into it, or give "
-                  "tokens (--tokens)";
+        material->folder.model = has_marks ? "the SentencePiece models of the original model (source.spm and "
+                                             "target.spm, or sentencepiece.bpe.model or spiece.model with "
+                                             "tokenizer_config.json) into it, or pass tokens (--tokens)"
+                                           : "tokenizer.json and tokenizer_config.json of the original model "
+                                             "into it, or pass tokens (--tokens)";
     }
     return CLF_OK;
 }
 
-/* Converters of Hugging Face's folders leave the end of a source to whoever calls; those are the models whose
- * SentencePiece files have two names. */
+/* Converters from Hugging Face leave the end of a source to the caller; such models have two SentencePiece
+ * files. */
 static void frame_source(struct clf__tokenizer_material *material)
 {
     struct clf__tokenizer_options *options = &material->options;
@@ -290,32 +288,31 @@ static void frame_source(struct clf__tokenizer_material *material)
     if (is_apart && options->source_end_id < 0) {
         const struct clf__vocabulary *target =
             material->target.size > 0 ? &material->target : &material->source;
-        const char *end = target->pieces[options->end_id];
+        const char *end = target->tokens[options->end_id];
         options->source_end_id = clf__vocabulary_id(&material->source, end, strlen(end));
     }
 }
 
-/* A token is shown among pieces, as any other but the end; a text leaves it out. */
+/* Hides a token in text; among tokens it is shown like any but the end token. */
 static void hide(const struct clf__tokenizer_material *material, int32_t id)
 {
     const struct clf__vocabulary *target = material->target.size > 0 ? &material->target : &material->source;
     if (id >= 0 && material->segmenter->has_model) {
-        target->marks[id] |= CLF__PIECE_SPECIAL;
+        target->marks[id] |= CLF__TOKEN_SPECIAL;
     }
 }
 
 static clf_status check_size(const struct clf__vocabulary *vocabulary, int rows)
 {
-    return vocabulary->size == rows
-               ? CLF_OK
-               : clf__fail(CLF_FORMAT,
-                           "%s: has %d tokens, and model.bin %d rows of embeddings; download or convert both "
-                           "again",
-                           vocabulary->path, vocabulary->size, rows);
+    return vocabulary->size == rows ? CLF_OK
+                                    : clf__fail(CLF_FORMAT,
+                                                "%s: has %d tokens but model.bin has %d rows of embeddings; "
+                                                "download or convert both again",
+                                                vocabulary->path, vocabulary->size, rows);
 }
 
-/* The files of a tokenizer of Hugging Face's, as its converter copies them: they say more than a model of
- * text alone does. */
+/* Returns whether the folder has Hugging Face tokenizer files, which the converter copies: they define more
+ * than a segmentation model. */
 static clf_status has_own_tokenizer(int *out, const struct clf__tokenizer_material *material)
 {
     static const char *const files[] = {"tokenizer.json", "sentencepiece.bpe.model", "spiece.model",
@@ -323,7 +320,7 @@ static clf_status has_own_tokenizer(int *out, const struct clf__tokenizer_materi
     const char *folder = material->folder.path;
     int found = 0;
     *out = 0;
-    if (material->options.source_vocabulary == 0) { /* of frames there is nothing else */
+    if (material->options.source_vocabulary == 0) { /* frames have no other tokenizer */
         return clf__file_find(out, folder, "tokenizer.json");
     }
     CLF__TRY(clf__file_find(&found, folder, "tokenizer_config.json"));
@@ -334,16 +331,16 @@ static clf_status has_own_tokenizer(int *out, const struct clf__tokenizer_materi
     return CLF_OK;
 }
 
-/* Both must number their pieces alike. What has no piece in one is a name that was made up in the other. */
+/* Checks that both assign the same ids. A token missing in one is a filler name in the other. */
 static clf_status check_pieces(const struct clf__tokenizer *tokenizer,
                                const struct clf__vocabulary *vocabulary)
 {
     for (int32_t id = 0; id < vocabulary->size; id++) {
-        const char *piece = clf__tokenizer_target_piece(tokenizer, id), *own = vocabulary->pieces[id];
+        const char *piece = clf__tokenizer_target_token(tokenizer, id), *own = vocabulary->tokens[id];
         if (strcmp(piece, own) != 0 && strncmp(piece, "<unused_", 8) != 0 &&
             strncmp(own, "madeupword", 10) != 0) {
             return clf__fail(CLF_FORMAT,
-                             "%s: token %d is \"%.80s\", and in the tokenizer's files beside it \"%.80s\"; "
+                             "%s: token %d is \"%.80s\", but \"%.80s\" in the tokenizer's files beside it; "
                              "take both from one model",
                              vocabulary->path, (int)id, own, piece);
         }
@@ -351,8 +348,8 @@ static clf_status check_pieces(const struct clf__tokenizer *tokenizer,
     return CLF_OK;
 }
 
-/* Its class puts languages around a source; the converter leaves its end, and BART's start, to whoever
- * calls. */
+/* The tokenizer class puts languages around a source; the converter leaves its end, and BART's start, to the
+ * caller. */
 static clf_status load_own_tokenizer(struct clf__tokenizer **out,
                                      const struct clf__tokenizer_material *material)
 {
@@ -367,8 +364,8 @@ static clf_status load_own_tokenizer(struct clf__tokenizer **out,
     return status;
 }
 
-/* A Whisper folder without tokenizer.json: the vocabulary has all tokens, by their ranks, or text cannot be
- * cut. */
+/* Loads a Whisper folder without tokenizer.json: the vocabulary must contain all tokens in order of rank,
+ * otherwise text cannot be encoded. */
 static clf_status load_ranked(struct clf__tokenizer **out, struct clf__tokenizer_material *material)
 {
     clf_status status =

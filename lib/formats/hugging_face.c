@@ -1,4 +1,4 @@
-/* Folders as transformers saves them, and ours. */
+/* Folders of transformers and clformer. */
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
@@ -14,14 +14,14 @@ static clf_status load_tokenizer(struct clf__tokenizer **out, const char *folder
     return clf__tokenizer_load(out, folder, &options);
 }
 
-/* Whether an object that says a type of its weights says this one now. */
+/* Replaces the type of the weights in an object that has one; returns whether it did. */
 static int say_type(json_t *object, const char *key, const char *type)
 {
     return !json_is_string(json_object_get(object, key)) ||
            json_object_set_new(object, key, json_string(type)) == 0;
 }
 
-/* What config.json says of the weights' type becomes true: transformers would round them to it. */
+/* Copies config.json with the new type of the weights: transformers would round them to the old one. */
 static clf_status copy_config(const char *target, const char *folder,
                               const struct clf__format_weights *weights)
 {

@@ -1,4 +1,4 @@
-/* Marian's own folders, Bergamot's and Firefox's among them. */
+/* Marian's native folders, including those of Bergamot and Firefox. */
 #include "checkpoint/marian.h"
 
 #include <stdlib.h>
@@ -22,12 +22,13 @@ static clf_status find(int *is_one, const char *folder)
     return CLF_OK;
 }
 
-/* The files of a folder that is one. */
+/* Finds the files of a Marian folder. */
 static clf_status find_files(struct clf__marian_folder *out, const char *folder)
 {
     int found;
     CLF__TRY(clf__marian_folder_find(out, &found, folder));
-    return found ? CLF_OK : clf__fail(CLF_FILE, "%s: holds no model of Marian's any more", folder);
+    return found ? CLF_OK
+                 : clf__fail(CLF_FILE, "%s: no longer contains a Marian model; download it again", folder);
 }
 
 static clf_status read_ids(struct clf__marian_ids *out, const struct clf__marian_folder *files)
@@ -47,7 +48,7 @@ static int is_converted(const struct clf__marian_folder *files)
     return clf__ends_with(files->model, "/" CLF__MARIAN_CONVERTED);
 }
 
-/* The options that our file keeps, and the precision of its weights. */
+/* Reads the options stored in a converted file, and the precision of its weights. */
 static clf_status read_converted(json_t **options, struct clf__config *said, const char *folder)
 {
     struct clf__checkpoint *weights;
@@ -55,7 +56,7 @@ static clf_status read_converted(json_t **options, struct clf__config *said, con
     const json_t *kept = json_object_get(clf__checkpoint_metadata(weights), options_key);
     clf_status status = clf__format_said_precision(said, weights);
     if (status == CLF_OK && !json_is_string(kept)) {
-        status = clf__fail(CLF_FORMAT, "%s: does not say \"%s\"; convert the model again",
+        status = clf__fail(CLF_FORMAT, "%s: has no \"%s\"; convert the model again",
                            clf__checkpoint_path(weights), options_key);
     }
     if (status == CLF_OK) {
@@ -128,7 +129,8 @@ static clf_status load_tokenizer(struct clf__tokenizer **out, const char *folder
     return status;
 }
 
-/* One of the numbers behind the path in the configuration's "shortlist"; without it *out stays. */
+/* Reads one of the numbers after the path in the configuration's "shortlist"; *out is unchanged if it is
+   missing. */
 static clf_status read_cut(double *out, const struct clf__marian_folder *files, size_t index, double most)
 {
     const json_t *value = json_array_get(json_object_get(files->decoding, "shortlist"), index);
@@ -139,17 +141,16 @@ static clf_status read_cut(double *out, const struct clf__marian_folder *files, 
     }
     *out = word != NULL ? strtod(word, &end) : 0;
     if (word == NULL || end == word || *end != '\0' || !(*out >= 0 && *out <= most)) {
-        return clf__fail(
-            CLF_FORMAT,
-            "%s: \"shortlist\" of the configuration beside it has \"%.40s\" as its value %zu, not "
-            "a number from 0 to %g; correct it, or take it out",
-            files->shortlist, word != NULL ? word : "a list", index + 1, most);
+        return clf__fail(CLF_FORMAT,
+                         "%s: \"shortlist\" in the configuration beside it has \"%.40s\" as value %zu, not a "
+                         "number from 0 to %g; correct or remove it",
+                         files->shortlist, word != NULL ? word : "a list", index + 1, most);
     }
     return CLF_OK;
 }
 
-/* Behind the path of a shortlist in text stand the numbers by which it is cut; behind that of a binary one,
- * whether its checksum is looked at. */
+/* For a text shortlist, the path is followed by pruning options; for a binary one, by whether to verify its
+ * checksum. */
 static clf_status find_cut(struct clf__shortlist_cut *cut, const struct clf__marian_folder *files)
 {
     double first = cut->first, best = cut->best, threshold = (double)cut->threshold;
@@ -194,7 +195,7 @@ static clf_status describe(struct clf__beside *out, const char *folder)
         out->metadata = json_pack("{ss}", options_key, text);
         status = out->metadata != NULL
                      ? CLF_OK
-                     : clf__fail(CLF_OUT_OF_MEMORY, "no host memory left to describe a model");
+                     : clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory to describe a model");
     }
     clf__free(text);
     json_decref(options);

@@ -8,13 +8,12 @@
 #include "base/memory.h"
 #include "formats/copy.h"
 
-/* What the copies are called. */
+/* Names of the copies. */
 struct copies {
     char *source_words, *target_words, *shortlist;
 };
 
-/* A file from wherever it lies, into a folder where another one may have its name; *name is the one that it
- * gets. */
+/* Copies a file from any location into a folder where its name may be taken; *name is the resulting name. */
 static clf_status copy_into(char **name, const char *target, const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -46,7 +45,7 @@ static clf_status copy_named(struct copies *out, const char *target, const struc
     return files->shortlist != NULL ? copy_into(&out->shortlist, target, files->shortlist) : CLF_OK;
 }
 
-/* The name that the copy has, and what stood behind the path: how it is cut. */
+/* Builds the "shortlist" entry: the copy's name and the original pruning options. */
 static json_t *shortlist_of(const json_t *decoding, const char *name)
 {
     json_t *list = json_deep_copy(json_object_get(decoding, "shortlist"));
@@ -81,13 +80,13 @@ static clf_status write_configuration(const char *target, const json_t *decoding
     return status;
 }
 
-/* Models, packed files, and configurations, which name those. */
+/* Excludes models, packed files, and configurations, which name them. */
 static int is_left_behind(const char *name)
 {
     return clf__ends_with(name, ".npz") || clf__ends_with(name, ".gz") || clf__marian_is_configuration(name);
 }
 
-/* Without a configuration the files are known by their names, which they keep. */
+/* Without a configuration, files are found by name, so the names are kept. */
 clf_status clf__marian_copy_files(const char *target, const char *folder,
                                   const struct clf__marian_folder *files)
 {

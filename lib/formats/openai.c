@@ -1,5 +1,5 @@
-/* Checkpoints of openai/whisper (its __init__.py, load_model): one file, whose tokenizer lies beside that
- * program's code and is to lie beside the file here. */
+/* Checkpoints of openai/whisper (its __init__.py, load_model): one file. Its tokenizer is part of that
+ * program's code and must be placed beside the file. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@
 #include "text/json/tiktoken.h"
 #include "text/speech_tokens.h"
 
-/* The weights of a folder that `clformer convert` wrote. */
+/* Weights of a folder that `clformer convert` wrote. */
 static const char converted[] = "model.openai.safetensors";
 
 static int is_file(const char *path)
@@ -37,7 +37,7 @@ static clf_status open_weights(struct clf__checkpoint **out, const char *path)
 
 /* --- The tokenizer's file --- */
 
-/* Where a model's other files lie; the caller frees it. */
+/* Returns the folder with a model's other files; the caller frees it. */
 static clf_status folder_of(char **out, const char *path)
 {
     const char *stroke = strrchr(path, '/');
@@ -48,8 +48,8 @@ static clf_status folder_of(char **out, const char *path)
                           : clf__copy_bytes(out, path, stroke == path ? 1 : (size_t)(stroke - path));
 }
 
-/* Finds the tokenizer's file for a model with so many ids, by folder and name; fails where there is none. The
- * caller frees *folder. */
+/* Finds the tokenizer file for a model with `rows` ids as folder and name; fails if there is none. The caller
+ * frees *folder. */
 static clf_status find_tokens(char **folder, const char **name, const char *path, int vocabulary)
 {
     int found;
@@ -57,11 +57,10 @@ static clf_status find_tokens(char **folder, const char **name, const char *path
     CLF__TRY(folder_of(folder, path));
     clf_status status = clf__file_find(&found, *folder, *name);
     if (status == CLF_OK && !found) {
-        status = clf__fail(
-            CLF_FILE,
-            "%s: has no tokenizer in it, and %s is not beside it; put it there, from whisper/assets/ in "
-            "https://github.com/openai/whisper or where that is installed",
-            path, *name);
+        status = clf__fail(CLF_FILE,
+                           "%s: has no tokenizer, and %s is not beside it; copy it there from "
+                           "whisper/assets/ in https://github.com/openai/whisper or its installation",
+                           path, *name);
     }
     if (status != CLF_OK) {
         clf__free(*folder);
@@ -87,8 +86,9 @@ static clf_status load_tokenizer(struct clf__tokenizer **out, const char *path,
 
 static clf_status fail_dims(const struct clf__checkpoint *weights, const char *key, const char *what)
 {
-    return clf__fail(CLF_FORMAT, "%s: \"%s\" of its \"dims\" %s, so it is no Whisper checkpoint of OpenAI's",
-                     clf__checkpoint_path(weights), key, what);
+    return clf__fail(
+        CLF_FORMAT, "%s: \"%s\" in \"dims\" %s, so it is not an OpenAI Whisper checkpoint; download it again",
+        clf__checkpoint_path(weights), key, what);
 }
 
 static clf_status read_dim(json_t *config, const struct clf__checkpoint *weights, const char *key,
@@ -103,11 +103,11 @@ static clf_status read_dim(json_t *config, const struct clf__checkpoint *weights
     }
     return json_object_set_new(config, ours, json_integer(value)) == 0
                ? CLF_OK
-               : clf__fail(CLF_OUT_OF_MEMORY, "no host memory left to read %s",
+               : clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory to read %s",
                            clf__checkpoint_path(weights));
 }
 
-/* What its dims say, as config.json says it. */
+/* Converts dims to keys of config.json. */
 static clf_status read_dims(json_t *config, const struct clf__checkpoint *weights)
 {
     static const char *const keys[][2] = {
@@ -135,7 +135,7 @@ static clf_status read_dims(json_t *config, const struct clf__checkpoint *weight
     return CLF_OK;
 }
 
-/* Special tokens begin where those of the tokenizer's file end. */
+/* Special tokens start after those of the tokenizer file. */
 static clf_status read_ids(json_t *config, const char *path)
 {
     static const char *const ends[] = {"pad_token_id", "bos_token_id", "eos_token_id"};
@@ -158,7 +158,7 @@ static clf_status read_ids(json_t *config, const char *path)
     return status;
 }
 
-/* As generation_config.json of a folder says it. */
+/* Reads the heads in the format of generation_config.json. */
 static clf_status read_heads(struct clf__config *config, const struct clf__json *json, const char *path)
 {
     json_t *heads =
@@ -174,7 +174,7 @@ static clf_status parse(struct clf__config *out, const struct clf__checkpoint *w
                                                         (char *)clf__checkpoint_path(weights)};
     clf_status status = json.root != NULL
                             ? read_dims(json.root, weights)
-                            : clf__fail(CLF_OUT_OF_MEMORY, "no host memory left to read %s", json.path);
+                            : clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory to read %s", json.path);
     if (status == CLF_OK) {
         status = read_ids(json.root, path);
     }
@@ -209,7 +209,7 @@ static clf_status describe(struct clf__beside *out, const char *path)
     out->metadata = json_copy((json_t *)clf__checkpoint_metadata(weights));
     clf__checkpoint_close(weights);
     return out->metadata != NULL ? CLF_OK
-                                 : clf__fail(CLF_OUT_OF_MEMORY, "no host memory left to describe a model");
+                                 : clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory to describe a model");
 }
 
 static clf_status copy_tokens(const char *target, const char *path, int vocabulary)
@@ -230,7 +230,7 @@ static clf_status copy_tokens(const char *target, const char *path, int vocabula
     return status;
 }
 
-/* Beside a checkpoint may lie anything. */
+/* A checkpoint's folder may contain unrelated files. */
 static clf_status copy_files(const char *target, const char *path, const struct clf__format_weights *weights)
 {
     struct clf__config config;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The published models, by what their checkpoints say of themselves; the heads as LAYER.HEAD. */
+/* The published models, identified by dims of their checkpoints, with heads as LAYER.HEAD. */
 static const struct model {
     const char *name;
     int layers, heads, vocabulary;
@@ -33,7 +33,7 @@ static int is_like(const struct model *model, const struct model *other)
            model->vocabulary == other->vocabulary;
 }
 
-/* Whether another model says the same of itself. */
+/* Returns whether another model has the same dims. */
 static int has_twin(const struct model *model)
 {
     int alike = 0;

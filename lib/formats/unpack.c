@@ -1,5 +1,5 @@
-/* The folder lives while a model is loaded. One that a killed process left behind goes with the next package
- * that is unpacked: whoever uses one holds a lock on it, which the system drops with the process. */
+/* The temporary folder exists while a model is loaded. Unpacking the next package removes folders of killed
+ * processes: a user of a folder holds a lock on it, which the system releases with the process. */
 #include "formats/unpack.h"
 
 #include <errno.h>
@@ -15,11 +15,11 @@
 #include "base/environment.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/owned.h"
+#include "base/ownership.h"
 #include "checkpoint/zip.h"
 #include "formats/format.h"
 
-/* Temporary folders have this prefix and hold a file that marks them as clformer's. */
+/* Temporary folders have this prefix and contain a file that marks them as clformer's. */
 #define FOLDER_NAME "clformer-package-"
 #define MARK_NAME   ".clformer-temporary"
 static const char mark[] =
@@ -31,7 +31,7 @@ enum { UNIQUE = 6, MOST_TIMES_LARGER = 100 };
 struct package {
     const struct clf__file *file;
     struct clf__zip zip;
-    const char *top; /* what names of the package's files begin with */
+    const char *top; /* prefix of the names of the package's files */
     size_t top_length;
 };
 
@@ -55,13 +55,13 @@ static clf_status check_entry(const struct clf__file *file, const struct clf__zi
                                                                    : NULL;
     return what == NULL
                ? CLF_OK
-               : clf__fail(CLF_FORMAT,
-                           "%s: \"%.200s\" in it %s, which no package of Argos Translate's does; download it "
-                           "again",
-                           file->path, entry->name, what);
+               : clf__fail(
+                     CLF_FORMAT,
+                     "%s: \"%.200s\" in it %s, which no Argos Translate package does; download it again",
+                     file->path, entry->name, what);
 }
 
-/* The package is where metadata.json lies: in the archive's only folder, or beside none. */
+/* The package is in the folder of metadata.json: the archive's only folder, or its root. */
 static clf_status find_top(struct package *package)
 {
     static const char wanted[] = "metadata.json";
@@ -77,12 +77,12 @@ static clf_status find_top(struct package *package)
     }
     return count == 1 ? CLF_OK
                       : clf__fail(CLF_FORMAT,
-                                  "%s: is a zip archive with %s metadata.json in its folder, no package of "
-                                  "Argos Translate; a model is such a package or a folder",
+                                  "%s: is a zip archive with %s metadata.json in its folder, not an Argos "
+                                  "Translate package; use such a package or a model folder",
                                   package->file->path, count == 0 ? "no" : "more than one");
 }
 
-/* Its name in the package; NULL where it is not read. */
+/* Returns the name within the package; NULL if the file is not needed. */
 static const char *wanted_name(const struct package *package, const struct clf__zip_entry *entry)
 {
     static const char *const files[] = {"metadata.json", "sentencepiece.model", "bpe.model"};
@@ -96,7 +96,7 @@ static const char *wanted_name(const struct package *package, const struct clf__
             return name;
         }
     }
-    for (size_t i = 0; i < 2; i++) { /* files alone, no folders in it */
+    for (size_t i = 0; i < 2; i++) { /* only files, no subfolders */
         const char *start = i == 0 ? below : list;
         size_t length = strlen(start);
         if (strncmp(name, start, length) == 0 && name[length] != '\0' && strchr(name + length, '/') == NULL) {
@@ -106,7 +106,7 @@ static const char *wanted_name(const struct package *package, const struct clf__
     return NULL;
 }
 
-/* Whether what it says of its sizes can be, and has room. */
+/* Checks that the declared sizes are plausible and fit on the disk. */
 static clf_status check_room(const struct package *package, const char *folder)
 {
     struct statvfs about;
@@ -118,8 +118,8 @@ static clf_status check_room(const struct package *package, const char *folder)
         }
         if (entry->size > most - bytes) {
             return clf__fail(CLF_FORMAT,
-                             "%s: would become more than %d times as large when it is unpacked, as no model "
-                             "does; download it again",
+                             "%s: would become more than %d times as large when unpacked, unlike any model; "
+                             "download it again",
                              package->file->path, MOST_TIMES_LARGER);
         }
         bytes += entry->size;
@@ -130,15 +130,15 @@ static clf_status check_room(const struct package *package, const char *folder)
     uint64_t room = (uint64_t)about.f_bavail * about.f_frsize;
     return bytes <= room ? CLF_OK
                          : clf__fail(CLF_FILE,
-                                     "%s: takes %llu MB unpacked, and %s has %llu MB left; let TMPDIR name a "
-                                     "folder with more room",
+                                     "%s: takes %llu MB unpacked, but %s has %llu MB left; set TMPDIR to a "
+                                     "folder with more space",
                                      package->file->path, (unsigned long long)(bytes >> 20) + 1, folder,
                                      (unsigned long long)(room >> 20));
 }
 
 /* --- The folder --- */
 
-/* A lock on a folder, or -1: somebody else has it, or removed it. */
+/* Locks a folder; returns -1 if another process holds the lock or removed it. */
 static int lock_folder(const char *path, int flags)
 {
     struct stat about, named;
@@ -151,7 +151,7 @@ static int lock_folder(const char *path, int flags)
     return lock;
 }
 
-/* Returns 1 if clformer made the folder. */
+/* Returns 1 if clformer created the folder. */
 static int is_marked(const char *folder)
 {
     char *path = NULL, *text = NULL;
@@ -175,8 +175,8 @@ static clf_status write_mark(const char *folder)
     return status;
 }
 
-/* Removes temporary folders that killed processes of this user left. Failures are ignored. A folder without
- * the mark belongs to somebody else, or was left before anything was in it. */
+/* Removes temporary folders left by killed processes of this user. Failures are ignored. A folder without the
+ * mark is not clformer's, or was left before anything was written. */
 static void remove_left(const char *above)
 {
     struct clf__names names;
@@ -204,7 +204,7 @@ static void remove_left(const char *above)
 static clf_status make_folder(struct clf__unpacked *out, const char *above)
 {
     out->lock = -1;
-    while (out->lock < 0) { /* again where remove_left() came between */
+    while (out->lock < 0) { /* retries if remove_left() of another process intervened */
         CLF__TRY(clf__format(&out->made, "%s/" FOLDER_NAME "%.*s", above, UNIQUE, "XXXXXX"));
         if (mkdtemp(out->made) == NULL) {
             clf_status status = clf__file_fail(out->made, "created");
@@ -296,8 +296,8 @@ static clf_status unpack_package(struct clf__unpacked *out, const char *path)
     struct package package = {.file = &file};
     if (!clf__zip_can_unpack()) {
         return clf__fail(CLF_UNSUPPORTED,
-                         "%s: is a package of Argos Translate, and clformer was built without zlib; unpack "
-                         "it (`unzip`) and give the folder in it",
+                         "%s: is an Argos Translate package, but clformer was built without zlib; unpack it "
+                         "(`unzip`) and use the folder in it",
                          path);
     }
     CLF__TRY(clf__file_open(&file, path));
@@ -310,7 +310,7 @@ static clf_status unpack_package(struct clf__unpacked *out, const char *path)
     return status;
 }
 
-/* By its name; else it must be a zip archive that is no file of another model. */
+/* Recognises a package by its name, otherwise as a zip archive that is not a file of another model. */
 static clf_status is_package(int *out, const char *path)
 {
     static const uint8_t magic[] = {'P', 'K', 3, 4};
@@ -328,7 +328,7 @@ static clf_status is_package(int *out, const char *path)
     clf_status status = file.size < sizeof magic ? CLF_OK : clf__file_read_at(&file, 0, start, sizeof magic);
     *out = status == CLF_OK && file.size >= sizeof magic && memcmp(start, magic, sizeof magic) == 0;
     clf__file_close(&file);
-    if (*out) { /* pytorch_model.bin is one, too */
+    if (*out) { /* pytorch_model.bin is a zip archive too */
         const char *stroke = strrchr(path, '/');
         char *beside = NULL;
         CLF__TRY(

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/larger.h"
 #include "base/memory.h"
+#include "base/minmax.h"
 #include "device/lock.h"
 #include "frames/frames.h"
 #include "ops/log_mel.h"
@@ -111,7 +111,7 @@ static clf_status make_room(struct clf__frame_maker *maker, int samples, int row
     }
     free_room(maker);
     clf_status status =
-        allocate_room(maker, clf__larger(samples, MINUTE), clf__larger(rows, MINUTE / HOP + 1));
+        allocate_room(maker, clf__max_int(samples, MINUTE), clf__max_int(rows, MINUTE / HOP + 1));
     if (status != CLF_OK) {
         free_room(maker);
     }
@@ -142,7 +142,7 @@ clf_status clf__frame_maker_add(struct clf__frame_maker *maker, float *target, i
                                     .samples = count + SILENCE,
                                     .first_frame = maker->used_frames,
                                     .frames = frames,
-                                    .wanted = clf__smaller(seen, count / HOP)};
+                                    .wanted = clf__min_int(seen, count / HOP)};
     CLF__TRY(wait_for(maker, &waiting));
     float *room = maker->samples_host + waiting.first_sample;
     memcpy(room, samples, (size_t)count * sizeof *room);
@@ -185,7 +185,7 @@ static void copy_rows(const struct clf__frame_maker *maker, const struct waiting
     float *target = its->target;
     for (int row = 0; row < its->rows; row++) {
         for (int i = 0; i < layout->stack; i++) {
-            int frame = clf__smaller(row * layout->step + i, its->wanted - 1);
+            int frame = clf__min_int(row * layout->step + i, its->wanted - 1);
             memcpy(target, frames + (size_t)frame * (size_t)layout->bands,
                    (size_t)layout->bands * sizeof *target);
             target += layout->bands;

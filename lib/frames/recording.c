@@ -3,8 +3,8 @@
 #include <clformer/audio.h>
 
 #include "base/file.h"
-#include "base/larger.h"
 #include "base/memory.h"
+#include "base/minmax.h"
 #include "config/config.h"
 #include "frames/frames.h"
 #include "ops/log_mel.h"
@@ -41,7 +41,7 @@ static clf_status read_samples(struct clf__recording *recording, struct clf_audi
     size_t read = 0;
     do {
         if (recording->count == capacity) {
-            int room = capacity < most / 2 ? clf__larger(2 * capacity, FIRST) : most;
+            int room = capacity < most / 2 ? clf__max_int(2 * capacity, FIRST) : most;
             capacity = room < most ? room : most;
             CLF__TRY(clf__resize(&recording->samples, (size_t)capacity, sizeof *recording->samples));
         }
@@ -49,8 +49,7 @@ static clf_status read_samples(struct clf__recording *recording, struct clf_audi
         CLF__TRY(clf_audio_read(audio, recording->samples + recording->count, wanted, &read));
         recording->count += (int)read;
     } while (recording->count == capacity && capacity < most);
-    int64_t there =
-        clf__larger_int64(recording->count, recording->count == most ? clf_audio_length(audio) : 0);
+    int64_t there = clf__max_int64(recording->count, recording->count == most ? clf_audio_length(audio) : 0);
     int64_t frames = there / CLF__LOG_MEL_HOP;
     recording->rows = (frames + step - 1) / step;
     return CLF_OK;

@@ -4,22 +4,22 @@
 #include <limits.h>
 #include <stdint.h>
 
-#include "base/larger.h"
+#include "base/minmax.h"
 #include "device/buffer.h"
 #include "device/device.h"
-#include "gemm/provider.h"
+#include "gemm/backend.h"
 #include "program/launch.h"
 
 enum { MOST_GROUPS = 4096 };
 
-/* Who converts, and into what. Kernels: (out, pitch, x, x_offset, x_stride, rows, inputs); the CPU form takes
- * any number of groups, the GPU form one a row, with two floats a work-item in local memory as its last
- * argument where it reduces rows. */
+/* The conversion of activations to each precision. Kernels: (out, pitch, x, x_offset, x_stride, rows,
+ * inputs). The CPU variant accepts any number of groups; the GPU variant needs one per row, and local
+ * memory of two floats per work-item as its last argument if it reduces rows. */
 struct conversion {
     const char *program, *cpu_kernel, *gpu_kernel, *defines;
     int reduces_rows;
-    size_t element_bytes; /* an element's, of whose groups of four each row has whole ones */
-    size_t tail_bytes;    /* what else belongs to a row, at the end of its pitch */
+    size_t element_bytes; /* of an element; each row has whole groups of four elements */
+    size_t tail_bytes;    /* further data of a row, at the end of its pitch */
 };
 
 static struct conversion conversion_of(const struct clf__caps *caps, clf_precision precision)
@@ -62,7 +62,7 @@ static clf_status reserve(struct clf__buffer **scratch, struct clf_device *devic
     if (*scratch != NULL && clf__buffer_bytes(*scratch) >= bytes) {
         return CLF_OK;
     }
-    /* First the old one, which kernels that are enqueued keep alive: both might not fit. */
+    /* Frees the old buffer first, because both might not fit; enqueued kernels keep it alive. */
     clf__buffer_free(*scratch);
     *scratch = NULL;
     return clf__buffer_create_large(scratch, device, bytes, what);
@@ -104,7 +104,7 @@ static clf_status convert(struct clf_device *device, const struct conversion *co
     struct clf__launch launch = {
         .program = conversion->program,
         .defines = conversion->defines,
-        .cpu = CLF__GRID(conversion->cpu_kernel, clf__smaller_size((size_t)rows, MOST_GROUPS)),
+        .cpu = CLF__GRID(conversion->cpu_kernel, clf__min_size((size_t)rows, MOST_GROUPS)),
         .gpu = CLF__GRID(conversion->gpu_kernel, (size_t)rows),
         .arguments = arguments,
         .argument_count = (int)(sizeof arguments / sizeof *arguments) - !conversion->reduces_rows,

@@ -1,7 +1,7 @@
 #include <limits.h>
 
 #include "device/buffer.h"
-#include "gemm/provider.h"
+#include "gemm/backend.h"
 
 const char *clf__activation_define(enum clf__activation kind)
 {

@@ -9,11 +9,11 @@
 #include "base/memory.h"
 #include "device/buffer.h"
 #include "gemm/activations.h"
-#include "gemm/provider.h"
+#include "gemm/backend.h"
 #include "program/launch.h"
 
-/* CLBlast 1.5.3, the one of Debian 12, is not thread-safe: calls from several threads, even on devices of
- * their own, crash or give wrong results. Only one at a time is inside it. */
+/* CLBlast 1.5.3, the version of Debian 12, is not thread-safe: calls from several threads, even on
+ * different devices, crash or give wrong results. A lock admits one call at a time. */
 static pthread_mutex_t one_call = PTHREAD_MUTEX_INITIALIZER;
 
 static clf_status check(int code, const struct clf_device *device, int m, int n, int k)
@@ -21,7 +21,7 @@ static clf_status check(int code, const struct clf_device *device, int m, int n,
     if (code == CLBlastSuccess) {
         return CLF_OK;
     }
-    if (code > -1000) { /* an error of OpenCL's, passed on */
+    if (code > -1000) { /* an OpenCL error code, passed on */
         return clf__opencl_check(code, "CLBlast's product (%d, %d) by (%d, %d) on device %s", m, k, k, n,
                                  device->label);
     }
@@ -32,7 +32,7 @@ static clf_status check(int code, const struct clf_device *device, int m, int n,
         m, k, k, n, device->label, code);
 }
 
-/* The end of a call: its failure, or its time for the profile. */
+/* Ends a call: reports its failure, or its time for the profile. */
 static clf_status finish(int code, struct clf_device *device, const char *routine,
                          const struct clf__batched_shape *shape, struct clf__cost cost, cl_event before,
                          cl_event event)
@@ -86,8 +86,8 @@ static CLBlastTranspose transpose_of(int is_transposed)
     return is_transposed ? CLBlastTransposeYes : CLBlastTransposeNo;
 }
 
-/* Where CLBlast keeps its copies of the operands, NULL where it makes none: left alone it would allocate that
- * memory in every call. */
+/* CLBlast's scratch memory for copies of the operands, NULL if it copies none; without it CLBlast would
+ * allocate memory in every call. */
 static clf_status reserve_copies(cl_mem *out, struct clf_device *device, const struct product *p)
 {
     size_t bytes = 0;
@@ -191,8 +191,8 @@ static clf_status weight_gradient(struct clf__weight *dweight, struct clf__matri
     return multiply(dweight->device, &product);
 }
 
-/* The product itself, and its two gradients. Offsets of one element make CLBlast copy whatever it may have to
- * copy. */
+/* The GEMM and its two gradients. Offsets of one element make CLBlast copy all operands that it may have
+ * to copy. */
 static clf_status reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs,
                                     clf_precision precision)
 {
@@ -221,7 +221,8 @@ static const char *row_major_defines(enum clf__activation activation, int is_ali
     return defines[activation][is_aligned];
 }
 
-/* Few rows, as a step of decoding has them, from the same row-major weight: CLBlast is slow there. */
+/* For few rows, such as a decoding step, a native kernel on the same row-major weight: CLBlast is slow
+ * there. */
 static clf_status multiply_few(struct clf__matrix y, struct clf__matrix x, int rows,
                                const struct clf__weight *weight, const struct clf__epilogue *epilogue)
 {
@@ -253,13 +254,13 @@ static clf_status multiply_with_epilogue(struct clf__matrix y, struct clf__matri
     if (caps->form == CLF_FORM_GPU && rows <= caps->tuning.values[CLF__KNOB_ROW_MAJOR_ROWS]) {
         return multiply_few(y, x, rows, weight, epilogue);
     }
-    struct clf__epilogue rest = *epilogue; /* what is left to the kernel after the product */
+    struct clf__epilogue rest = *epilogue; /* the part of the epilogue for the kernel after the GEMM */
     int in_place = rest.residual.buffer == y.buffer && rest.residual.offset == y.offset;
     if (in_place && rest.activation == CLF__IDENTITY) {
         rest.residual.buffer = NULL;
         CLF__TRY(multiply_weight(y, x, rows, weight, rest.scale, 1.0f));
     } else if (in_place) {
-        /* The product would overwrite the residual, which an activation must not touch. */
+        /* CLBlast would add to the residual, which the activation must not change. */
         struct clf__buffer *product = NULL;
         CLF__TRY(clf__buffer_create(&product, weight->device,
                                     (size_t)rows * (size_t)weight->outputs * sizeof(float),
@@ -286,7 +287,8 @@ static int is_packed(struct clf__batched_matrix matrix, int rows, int columns)
            matrix.batch_stride == (size_t)rows * (size_t)columns;
 }
 
-/* Right for any strides and offsets, but CLBlast uploads the arrays at every call and waits for it. */
+/* Correct for any strides and offsets, but CLBlast uploads the arrays in every call and waits for the
+ * upload. */
 static clf_status multiply_offsets(struct clf__batched_matrix c, struct clf__batched_matrix a,
                                    struct clf__batched_matrix b, const struct clf__batched_shape *shape)
 {
@@ -344,21 +346,20 @@ static clf_status multiply_strided(struct clf__batched_matrix c, struct clf__bat
 static clf_status multiply_batched(struct clf__batched_matrix c, struct clf__batched_matrix a,
                                    struct clf__batched_matrix b, const struct clf__batched_shape *shape)
 {
-    if (shape->k == 0) { /* which CLBlast refuses: zeros */
+    if (shape->k == 0) { /* CLBlast refuses k = 0; the result is zero */
         return clf__gemm_native.multiply_batched(c, a, b, shape);
     }
     if (clf__buffer_device(c.matrix.buffer)->is_dry_run) {
         return CLF_OK;
     }
-    /* CLBlast's strided-batched product ignores offsets and strides on its path for large matrices and
-     * reports success (xgemmstridedbatched.cpp, still so in 2026): it is asked only where there is nothing to
-     * ignore. */
+    /* CLBlast's strided-batched GEMM ignores offsets and strides for large matrices and reports success
+     * (xgemmstridedbatched.cpp, unchanged in 2026): it is used only if there are none. */
     int packed = is_packed(c, shape->m, shape->n) && is_packed(a, shape->m, shape->k) &&
                  (shape->transpose_b ? is_packed(b, shape->n, shape->k) : is_packed(b, shape->k, shape->n));
     return packed ? multiply_strided(c, a, b, shape) : multiply_offsets(c, a, b, shape);
 }
 
-/* Weights lie as PyTorch has them. */
+/* Weights are stored as in PyTorch. */
 static size_t bytes_of(const struct clf__weight *weight, int rows)
 {
     return (size_t)rows * (size_t)weight->inputs * sizeof(float);
@@ -399,7 +400,7 @@ static clf_status write_stream(struct clf__weight *weight, const struct clf__wei
     return status;
 }
 
-const struct clf__gemm_provider clf__gemm_clblast = {
+const struct clf__gemm_backend clf__gemm_clblast = {
     .panel = 1,
     .rounds_weights = 0,
     .weight_bytes = weight_bytes,

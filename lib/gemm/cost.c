@@ -1,5 +1,5 @@
-/* The work of products, whoever computes them. */
-#include "gemm/provider.h"
+/* The cost of GEMMs, for every backend. */
+#include "gemm/backend.h"
 
 struct clf__cost clf__weight_cost(int rows, const struct clf__weight *weight,
                                   const struct clf__epilogue *epilogue)

@@ -1,8 +1,8 @@
 #include "device/caps.h"
-#include "gemm/provider.h"
+#include "gemm/backend.h"
 
-/* Of the CPU forms: the most rows that share one pass over a panel, and how few where their packed rows are
- * large. */
+/* For CPU variants: the most rows that share one pass over a panel, and the fewest if their packed rows
+ * are large. */
 enum { MOST_ROWS = CLF__GROUP_ROWS, LEAST_ROWS = 32 };
 
 size_t clf__cpu_rows_per_group(size_t rows, size_t row_bytes, size_t column_groups,
@@ -11,7 +11,7 @@ size_t clf__cpu_rows_per_group(size_t rows, size_t row_bytes, size_t column_grou
     const int *tuned = caps->tuning.values;
     size_t groups_wanted = (size_t)tuned[CLF__KNOB_CPU_GROUPS] * caps->compute_units;
     size_t wanted = clf__ceil_divide(rows, clf__ceil_divide(groups_wanted, column_groups));
-    /* The packed rows should stay in the second cache while panel after panel passes. */
+    /* The packed rows should stay in the second-level cache during the passes over all panels. */
     size_t bytes = (size_t)tuned[CLF__KNOB_CPU_OPERAND] << 10;
     size_t most = bytes / (row_bytes > 0 ? row_bytes : 1);
     most = most < LEAST_ROWS ? LEAST_ROWS : most > MOST_ROWS ? MOST_ROWS : most;

@@ -4,7 +4,7 @@
 
 #include "device/buffer.h"
 #include "gemm/activations.h"
-#include "gemm/provider.h"
+#include "gemm/backend.h"
 
 clf_precision clf__gemm_operand(const struct clf__weight *weight)
 {
@@ -17,7 +17,7 @@ clf_precision clf__gemm_operand(const struct clf__weight *weight)
 
 clf_precision clf__gemm_row_operand(const struct clf__weight *weight)
 {
-    int reads_quantized = weight->precision == CLF_PRECISION_INT8 && weight->provider == &clf__gemm_matrix;
+    int reads_quantized = weight->precision == CLF_PRECISION_INT8 && weight->backend == &clf__gemm_matrix;
     return reads_quantized ? CLF_PRECISION_INT8 : clf__gemm_operand(weight);
 }
 
@@ -26,14 +26,14 @@ int clf__operand_multiple(const struct clf_device *device)
     return clf__caps_have_matrix(clf__device_caps(device)) ? CLF__MATRIX_INPUTS(CLF_PRECISION_FP16) : 2;
 }
 
-/* Whether operands that are not fp32 begin where the kernels can read them. */
+/* Returns whether operands that are not fp32 start where the kernels can read them. */
 static int is_operand_aligned(struct clf__matrix x, const struct clf_device *device)
 {
     int words = clf__caps_have_matrix(clf__device_caps(device)) ? CLF__WORD_HALVES : 2;
     return x.stride % words == 0 && x.offset % (size_t)words == 0;
 }
 
-/* Whether x and y are in precisions that the kernels have. */
+/* Returns whether kernels exist for the precisions of x and y. */
 static int are_readable(struct clf__matrix y, struct clf__matrix x, const struct clf__weight *weight)
 {
     clf_precision operand = clf__gemm_row_operand(weight), rounded = weight->precision;
@@ -68,11 +68,11 @@ clf_status clf__gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows
         struct clf__matrix bias = {.buffer = epilogue->bias, .stride = weight->outputs};
         CLF__TRY(clf__gemm_check_matrix("bias", bias, 0, 1, weight->outputs));
     }
-    if (clf__weight_reads_copy(weight)) { /* made now or before, it leaves the values as they are */
+    if (clf__weight_reads_copy(weight)) { /* the copy is made here or earlier; the values do not change */
         CLF__TRY(clf__weight_prepare((struct clf__weight *)weight));
         weight = weight->rounded;
     }
-    return weight->provider->multiply(y, x, rows, weight, epilogue);
+    return weight->backend->multiply(y, x, rows, weight, epilogue);
 }
 
 static clf_status check_batch(const char *what, struct clf__batched_matrix matrix, int batches, int rows,
@@ -84,8 +84,8 @@ static clf_status check_batch(const char *what, struct clf__batched_matrix matri
     size_t last = (size_t)(batches - 1) * matrix.batch_stride;
     if (matrix.batch_stride > INT_MAX || last > SIZE_MAX / 4) {
         return clf__fail(CLF_UNSUPPORTED,
-                         "a batched product's %s lies %zu elements apart; at most %d is supported", what,
-                         matrix.batch_stride, INT_MAX);
+                         "a batched product's %s has matrices %zu elements apart; at most %d is supported",
+                         what, matrix.batch_stride, INT_MAX);
     }
     return clf__gemm_check_matrix(what, matrix.matrix, last, rows, columns);
 }
@@ -105,5 +105,5 @@ clf_status clf__gemm_batched(struct clf__batched_matrix c, struct clf__batched_m
     CLF__TRY(shape->transpose_b ? check_batch("second operand", b, shape->batches, shape->n, shape->k)
                                 : check_batch("second operand", b, shape->batches, shape->k, shape->n));
     struct clf_device *device = clf__buffer_device(c.matrix.buffer);
-    return clf__gemm_provider_of(device, CLF_PRECISION_FP32)->multiply_batched(c, a, b, shape);
+    return clf__gemm_backend_of(device, CLF_PRECISION_FP32)->multiply_batched(c, a, b, shape);
 }

@@ -1,8 +1,8 @@
-/* Matrix products: one door, two providers (native kernels over packed weights, CLBlast).
+/* Matrix multiplications (GEMM) with two backends: native kernels over packed weights, and CLBlast.
  *
- * Activations are row-major fp32; weights have a precision. The native provider sums each output element in
- * one order, whatever the number of rows, so that its bits do not depend on it: in fp32 and fp16 one fma
- * chain over k = 0 .. K-1, in bf16 as cl/include/product_bf16.cl says, in int8 exactly. */
+ * Activations are row-major fp32; weights have a precision. The native backend sums each output element in
+ * one order for any number of rows, so that its bits do not depend on that number: in fp32 and fp16 one
+ * fma chain over k = 0 .. K-1, in bf16 as cl/include/product_bf16.cl describes, in int8 exactly. */
 #ifndef CLF_GEMM_GEMM_H
 #define CLF_GEMM_GEMM_H
 
@@ -17,13 +17,13 @@ struct clf__buffer;
 struct clf__pool;
 struct clf__weight;
 
-/* A matrix in a buffer: element (row, column) is at offset + row * stride + column, counted in elements:
- * floats, or numbers of two bytes where the precision is bf16 or fp16. */
+/* A matrix in a buffer: element (row, column) is at offset + row * stride + column, in elements: floats,
+ * or two-byte numbers if the precision is bf16 or fp16. */
 struct clf__matrix {
     const struct clf__buffer *buffer;
     size_t offset;
     int stride;
-    clf_precision precision; /* FP32; others where clf__gemm_row_operand() says so */
+    clf_precision precision; /* FP32; other precisions if clf__gemm_row_operand() returns them */
 };
 
 /* One block of rows of a weight, as PyTorch's nn.Linear stores it. */
@@ -32,8 +32,8 @@ struct clf__weight_part {
     int rows;
 };
 
-/* Where a weight comes from. Parts are stacked: outputs = the sum of their rows (query, key and value
- * projections become one product). */
+/* The source of a weight. Parts are stacked: outputs = the sum of their rows (query, key and value
+ * projections become one GEMM). */
 struct clf__weight_source {
     const struct clf__weight_part *parts;
     int part_count;
@@ -42,43 +42,45 @@ struct clf__weight_source {
     const char *what; /* for messages */
 };
 
-/* How a row of weights becomes int8: the largest size in it, infinite where one is no finite number; one of
- * its values; and what the row is multiplied by again. */
+/* The quantization of a row of weights to int8: its largest magnitude, infinite if a value is not finite;
+ * a function for one value; and the scale to multiply the row by. */
 float clf__int8_largest(const float *row, int inputs);
 int8_t clf__int8_of(float value, float largest);
 float clf__int8_factor(float largest);
 
-/* A weight that is read as it goes to the device, some rows at a time in their order, so that the host never
- * holds all of it. */
+/* A weight that is read during its upload, some rows at a time in order, so that the host never holds all
+ * of it. */
 struct clf__weight_stream {
     int outputs, inputs;
     clf_precision precision;
     const char *what;                                                    /* for messages */
     clf_status (*read)(void *user, int first, int count, float *target); /* (count, inputs) */
-    /* The same as int8, and what each row is multiplied by. NULL: it is not stored so. */
+    /* The same as int8, with the scale of each row. NULL: the weight is not stored as int8. */
     clf_status (*read_int8)(void *user, int first, int count, int8_t *target, float *factors);
     void *user;
 };
 clf_status clf__weight_create_streamed(struct clf__weight **out, struct clf_device *device,
                                        const struct clf__weight_stream *stream);
 
-/* A weight W (outputs, inputs), kept once on the device in the layout of the provider that serves it. */
+/* A weight W (outputs, inputs), stored once on the device in the layout of its backend. */
 clf_status clf__weight_create(struct clf__weight **out, struct clf_device *device,
                               const struct clf__weight_source *source);
-/* The same values once more, copied on the device. */
+/* A copy of the weight on the device. */
 clf_status clf__weight_create_copy(struct clf__weight **out, const struct clf__weight *weight,
                                    const char *what);
 void clf__weight_free(struct clf__weight *weight);
 int clf__weight_inputs(const struct clf__weight *weight);
 int clf__weight_outputs(const struct clf__weight *weight);
 
-/* How a weight lies on the device, for kernels that read it directly (the embedding shares the projection's).
- * In a panel `group` neighbouring inputs of an output lie together: element (output n, input k) is at
+/* The layout of a weight on the device, for kernels that read it directly (the embedding shares the weight
+ * of the projection). A panel stores `group` consecutive inputs of an output together: element (output n,
+ * input k) is at
  *     (((n / panel) * groups + k / group) * panel + n % panel) * group + k % group, groups = ceil(inputs /
- * group) counted in elements of the precision. Where the device has matrix instructions, panels of all
- * precisions but fp32 have groups of 16 bytes, their number rounded up to a multiple of CLF__SLICE_WORDS.
- * Row-major (n * inputs + k) is panel 1 and group 1. In int8 a panel is followed by its outputs' scales
- * (float) and what else cl/include/product_int8.cl says. */
+ *     group)
+ * counted in elements of the precision. If the device has matrix instructions, panels of all precisions
+ * except fp32 have groups of 16 bytes, their number rounded up to a multiple of CLF__SLICE_WORDS.
+ * Row-major (n * inputs + k) is panel 1 and group 1. In int8 the scales of its outputs (float) and the
+ * sums described in cl/include/product_int8.cl follow each panel. */
 struct clf__weight_layout {
     const struct clf__buffer *buffer;
     clf_precision precision;
@@ -89,11 +91,12 @@ struct clf__weight_layout clf__weight_layout(const struct clf__weight *weight);
 size_t clf__weight_bytes(struct clf_device *device, clf_precision precision, int outputs, int inputs);
 
 enum clf__activation { CLF__IDENTITY, CLF__RELU, CLF__GELU_ERF, CLF__GELU_TANH, CLF__SILU };
-/* The macro that kernels are built with: "-DACTIVATION=<kind>"; NULL for an unknown kind. */
+/* The build option of kernels: "-DACTIVATION=<kind>"; NULL for an unknown kind. */
 const char *clf__activation_define(enum clf__activation kind);
 
-/* What is done to each product before it is stored: y = activation(scale * (x Wᵀ) + bias) + residual. Start
- * from CLF__EPILOGUE_NONE. Fused into the native kernels; after CLBlast's, a kernel of its own. */
+/* The operations on each product before it is stored: y = activation(scale * (x Wᵀ) + bias) + residual.
+ * Start from CLF__EPILOGUE_NONE. Native kernels fuse the epilogue; after CLBlast a separate kernel applies
+ * it. */
 struct clf__epilogue {
     float scale;
     const struct clf__buffer *bias; /* (outputs), or NULL */
@@ -108,12 +111,12 @@ struct clf__epilogue {
 clf_status clf__gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows,
                             const struct clf__weight *weight, const struct clf__epilogue *epilogue);
 
-/* ---- weights that are trained: fp32, whose gradients and moments lie as they do ---- */
+/* ---- trained weights: fp32; gradients and moments have the same layout ---- */
 
-/* A weight of zeros, laid out as every fp32 weight of these sizes on this device. */
+/* A weight of zeros, with the layout of every fp32 weight of these sizes on this device. */
 clf_status clf__weight_create_zero(struct clf__weight **out, struct clf_device *device, int outputs,
                                    int inputs, const char *what);
-/* The same of another one's sizes, whose memory comes from a pool, with what else that holds. */
+/* The same with the sizes of another weight, in memory from a pool. */
 clf_status clf__weight_reserve_zero(struct clf__weight **out, struct clf__pool *pool,
                                     const struct clf__weight *like, const char *what);
 
@@ -122,26 +125,25 @@ clf_status clf__weight_reserve_zero(struct clf__weight **out, struct clf__pool *
 clf_status clf__weight_read(const struct clf__weight *weight, int first, int count, float *target);
 clf_status clf__weight_write(struct clf__weight *weight, int first, int count, const float *source);
 
-/* How many floats an fp32 weight's layout has, for work that takes every element alike, whatever its place.
- * What a layout adds beside the weight is zero, and has to stay so. */
+/* The number of floats in the layout of an fp32 weight, for elementwise work on the whole array. Padding
+ * of the layout is zero and must stay zero. */
 size_t clf__weight_elements(const struct clf__weight *weight);
 
-/* Products with this fp32 weight, or towards this gradient, are computed in `precision` (FP32 or BF16) from
- * now on: in bf16 their operands are rounded, sums and results are fp32; a device that has no products in
- * bf16, and would be slower, goes on in fp32. The copies that they read are made
- * anew by clf__weight_changed(), which whoever writes the values on the device calls afterwards.
- * CLF_UNSUPPORTED: CLBlast has none in bf16. */
+/* From now on, computes GEMMs with this fp32 weight, or into this gradient, in `precision` (FP32 or BF16):
+ * in bf16 operands are rounded, sums and results are fp32; a device without bf16 instructions, on which
+ * bf16 would be slower, continues in fp32. clf__weight_changed() renews the bf16 copies and must be called
+ * after every write to the values on the device. CLF_UNSUPPORTED: CLBlast has no bf16. */
 clf_status clf__weight_multiply_in(struct clf__weight *weight, clf_precision precision);
 clf_status clf__weight_changed(struct clf__weight *weight);
-/* Makes those copies now: else the first product does. */
+/* Makes those copies now; otherwise the first GEMM makes them. */
 clf_status clf__weight_prepare(struct clf__weight *weight);
-/* Lays the copies aside, so that products are in fp32, until they are taken up again. The values do not
- * change meanwhile. */
+/* Disables the copies, so that GEMMs are in fp32, until they are enabled again. The values do not change
+ * meanwhile. */
 void clf__weight_pause_copies(struct clf__weight *weight, int is_paused);
 
-/* The gradients of y = scale * x Wᵀ. Each element is one chain over the outputs, or over the rows (in bf16
- * over pairs of them), in their order, on the native provider; matrix instructions sum in an order of their
- * own. */
+/* The gradients of y = scale * x Wᵀ. With the native backend each element is one chain over the outputs,
+ * or over the rows (in bf16 over pairs of them), in order; matrix instructions have a different order of
+ * sums. */
 
 /* dx (rows, inputs) = scale * dy (rows, outputs) W + residual. residual.buffer may be NULL; it may be dx. */
 clf_status clf__gemm_input_gradient(struct clf__matrix dx, struct clf__matrix dy, int rows,
@@ -151,39 +153,37 @@ clf_status clf__gemm_input_gradient(struct clf__matrix dx, struct clf__matrix dy
 clf_status clf__gemm_weight_gradient(struct clf__weight *dweight, struct clf__matrix dy, struct clf__matrix x,
                                      int rows, float scale);
 
-/* Takes as much of the device's scratch memory as both, and with CLBlast the product itself, need for so many
+/* Reserves the device's scratch memory for both gradients, and with CLBlast for the GEMM, with this many
  * rows, so that they allocate nothing. */
 clf_status clf__gemm_reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs,
                                        clf_precision precision);
 
-/* The precision in which products with this weight read x; they also take fp32, and convert it first. Where
- * it is bf16 or fp16, a product with such a weight can write y so, too, for the next one. */
+/* The precision in which GEMMs with this weight read x; they also accept fp32 and convert it first. If it
+ * is bf16 or fp16, a GEMM with such a weight can also write y in that precision for the next one. */
 clf_precision clf__gemm_operand(const struct clf__weight *weight);
-/* The precision of rows that are converted once for all products with such weights that read them: that of
- * clf__gemm_operand(), or CLF_PRECISION_INT8 for rows of cl/gemm/quantize.cl, CLF__QUANTIZED_STRIDE() apart.
- */
+/* The precision of rows that are converted once for several GEMMs with such weights: clf__gemm_operand(),
+ * or CLF_PRECISION_INT8 for rows of cl/gemm/quantize.cl, CLF__QUANTIZED_STRIDE() apart. */
 clf_precision clf__gemm_row_operand(const struct clf__weight *weight);
-/* The multiple that the inputs of a weight must be for products to read x in 16 bits. */
+/* GEMMs read x in 16 bits only if the inputs of the weight are a multiple of this number. */
 int clf__operand_multiple(const struct clf_device *device);
 
-/* y (rows, columns) = x in the precision of y, bf16, fp16 or int8, converted as a product would that reads
- * it. In 16 bits columns are a multiple of clf__operand_multiple(); y begins its buffer. */
+/* y (rows, columns) = x in the precision of y, bf16, fp16 or int8, converted as the GEMM that reads it
+ * would convert it. In 16 bits columns are a multiple of clf__operand_multiple(); y starts at the start of
+ * its buffer. */
 clf_status clf__gemm_round(struct clf__matrix y, struct clf__matrix x, int rows, int columns);
 
-/* Products in bf16, int8 and, with matrix instructions, fp16 first convert x into memory that the device
- * keeps. This takes as much of it as products of so many rows and inputs need, so that they allocate nothing.
- */
+/* GEMMs in bf16, int8 and, with matrix instructions, fp16 first convert x into scratch memory of the
+ * device. This reserves it for GEMMs with this many rows and inputs, so that they allocate nothing. */
 clf_status clf__gemm_reserve(struct clf_device *device, int rows, int inputs, clf_precision precision);
-/* That memory, for kernels that hold products among other things; NULL where there is none. */
+/* That memory, for kernels that include GEMMs; NULL if none is reserved. */
 const struct clf__buffer *clf__gemm_scratch(const struct clf_device *device);
 
-/* What a product takes at least, with all of its epilogue but the activation; no epilogue: NULL. */
+/* The least cost of a GEMM with its epilogue, except the activation; no epilogue: NULL. */
 struct clf__cost clf__weight_cost(int rows, const struct clf__weight *weight,
                                   const struct clf__epilogue *epilogue);
 
-/* A batch of products of activations: for b < batches,
- * c[b] (m, n) = alpha * a[b] (m, k) op(b[b]), op(b) = b (k, n), or bᵀ of b (n, k) where transpose_b. The b-th
- * matrix starts at offset + b * batch_stride. */
+/* A batch of GEMMs of activations: for b < batches, c[b] (m, n) = alpha * a[b] (m, k) op(b[b]), op(b) = b
+ * (k, n), or bᵀ of b (n, k) if transpose_b. Matrix b starts at offset + b * batch_stride. */
 struct clf__batched_matrix {
     struct clf__matrix matrix;
     size_t batch_stride;

@@ -1,12 +1,12 @@
-/* The gradients of products with weights: the door of every provider. */
+/* The gradients of GEMMs with weights: dispatch to the backends. */
 #include <limits.h>
 
 #include "device/caps.h"
 #include "gemm/activations.h"
+#include "gemm/backend.h"
 #include "gemm/gemm.h"
-#include "gemm/provider.h"
 
-/* Of y = scale * x Wᵀ: the gradient dy of y, and x or its gradient. */
+/* The operands of y = scale * x Wᵀ: the gradient dy of y, and x or its gradient. */
 static clf_status check(const struct clf__weight *weight, struct clf__matrix dy, const char *what,
                         struct clf__matrix x, int rows)
 {
@@ -38,7 +38,7 @@ clf_status clf__gemm_input_gradient(struct clf__matrix dx, struct clf__matrix dy
         }
         CLF__TRY(clf__gemm_check_matrix("residual", residual, 0, rows, weight->inputs));
     }
-    return weight->provider->input_gradient(dx, dy, rows, weight, scale, residual);
+    return weight->backend->input_gradient(dx, dy, rows, weight, scale, residual);
 }
 
 clf_status clf__gemm_weight_gradient(struct clf__weight *dweight, struct clf__matrix dy, struct clf__matrix x,
@@ -48,7 +48,7 @@ clf_status clf__gemm_weight_gradient(struct clf__weight *dweight, struct clf__ma
         return CLF_OK;
     }
     CLF__TRY(check(dweight, dy, "operand", x, rows));
-    return dweight->provider->weight_gradient(dweight, dy, x, rows, scale);
+    return dweight->backend->weight_gradient(dweight, dy, x, rows, scale);
 }
 
 clf_status clf__gemm_reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs,
@@ -63,6 +63,6 @@ clf_status clf__gemm_reserve_gradients(struct clf_device *device, int rows, int 
     if (!clf__has_bf16_products(device)) {
         precision = CLF_PRECISION_FP32; /* as clf__weight_multiply_in() does */
     }
-    return clf__gemm_provider_of(device, CLF_PRECISION_FP32)
+    return clf__gemm_backend_of(device, CLF_PRECISION_FP32)
         ->reserve_gradients(device, rows, outputs, inputs, precision);
 }

@@ -1,18 +1,19 @@
-/* Products by the matrix instructions of GPUs (cl/gemm/gemm_matrix.cl), in all precisions but fp32. */
+/* GEMMs with the matrix instructions of GPUs (cl/gemm/gemm_matrix.cl), in all precisions except fp32. */
 #include <stdio.h>
 
 #include "device/buffer.h"
 #include "device/caps.h"
 #include "device/device.h"
 #include "gemm/activations.h"
-#include "gemm/provider.h"
+#include "gemm/backend.h"
 #include "program/launch.h"
 
-/* The most work-items of a group of gemm_matrix_rows.cl, and of a warp that the tiles below are for. */
+/* The most work-items of a group of gemm_matrix_rows.cl, and the width of a warp for the tiles below. */
 enum { MOST_ITEMS = 256, TILE_LANES = 32 };
 
-/* How gemm_matrix.cl shares out a product: tiles of a group and of a warp; a wider warp takes more columns.
- * From the largest on: large tiles read less, small ones occupy more of the device. */
+/* The divisions of a GEMM by gemm_matrix.cl: tiles of a group and of a warp, from the largest to the
+ * smallest; a wider warp computes more columns. Large tiles read less, small ones occupy more of the
+ * device. */
 struct tile {
     int rows, columns, warp_rows, warp_columns;
 };
@@ -25,8 +26,8 @@ static size_t count_tiles(const struct tile *tile, int rows, int outputs)
            clf__ceil_divide((size_t)outputs, (size_t)tile->columns);
 }
 
-/* Returns NULL for gemm_matrix_rows.cl, which reads W again for every few rows, so that the smallest tile is
- * worth idle compute units. The choice changes no bits. */
+/* Returns NULL for gemm_matrix_rows.cl, which reads W again for every few rows, so that the smallest tile
+ * is worth idle compute units. The choice changes no bits. */
 static const struct tile *choose_tile(const struct clf__caps *caps, int rows, int outputs)
 {
     if (rows <= caps->level->matrix.rows) {
@@ -46,7 +47,7 @@ struct product {
     int rows;
     const struct clf__weight *weight;
     const struct clf__epilogue *epilogue;
-    int is_gradient; /* y lies in the panels of a weight in fp32 whose inputs are the product's rows */
+    int is_gradient; /* y has the panel layout of an fp32 weight whose inputs are the rows of the GEMM */
 };
 
 static clf_status launch_product(const struct product *product, struct clf__launch launch)
@@ -91,7 +92,7 @@ static int count_warps(const struct clf__weight *weight)
     return warps;
 }
 
-/* Whether the sums of chunks need not be kept apart: of integers they are exact. */
+/* Returns whether the sums of chunks may be added in any order, because sums of integers are exact. */
 static int has_one_chunk(const struct clf__weight *weight)
 {
     return weight->precision == CLF_PRECISION_INT8 ||
@@ -235,8 +236,8 @@ static size_t weight_bytes(clf_precision precision, int outputs, int inputs)
     return clf__panels_bytes(clf__matrix_packing_of(precision), outputs, inputs);
 }
 
-/* The native provider serves fp32: weights that are trained, and products of activations. */
-const struct clf__gemm_provider clf__gemm_matrix = {
+/* The native backend serves fp32: trained weights, and GEMMs of activations. */
+const struct clf__gemm_backend clf__gemm_matrix = {
     .panel = CLF__PANEL,
     .packing = clf__matrix_packing_of,
     .weight_bytes = weight_bytes,

@@ -1,10 +1,10 @@
 #include "device/buffer.h"
 #include "device/caps.h"
 #include "gemm/activations.h"
-#include "gemm/provider.h"
+#include "gemm/backend.h"
 #include "program/launch.h"
 
-enum { BATCHED_TILE = 32 }; /* of the GPU form of gemm_batched.cl */
+enum { BATCHED_TILE = 32 }; /* tile of the GPU variant of gemm_batched.cl */
 
 /* The macros of cl/gemm/gemm.cl. */
 static const char *gemm_defines(clf_precision precision, enum clf__activation activation,
@@ -22,13 +22,13 @@ static const char *gemm_defines(clf_precision precision, enum clf__activation ac
     return result == CLF_PRECISION_BF16 ? to_bf16[activation] : defines[precision][activation];
 }
 
-/* What a group of a GPU form computes. */
+/* The part of a GEMM that a group of a GPU variant computes. */
 struct gpu_kernel {
     const char *name;
     size_t rows, columns;
 };
 
-/* The kernels of a product with a weight. */
+/* The kernels of a GEMM with a weight. */
 struct kernels {
     const char *cpu;
     struct gpu_kernel skinny, tile;
@@ -40,8 +40,8 @@ static size_t count_groups(const struct gpu_kernel *kernel, int rows, const stru
            clf__ceil_divide((size_t)weight->outputs, kernel->columns);
 }
 
-/* Tiles share more of what they read. But where they are far fewer than cores, as in a decoding step of some
- * dozens of sentences, most of a large device waits for the few. Both come to the same bits. */
+/* Tiles share more of their reads. But if there are far fewer tiles than cores, as in a decoding step of
+ * some dozens of sentences, most of a large device is idle. Both choices give the same bits. */
 static struct clf__grid choose_gpu(const struct kernels *kernels, int rows, const struct clf__weight *weight)
 {
     const struct clf__caps *caps = clf__device_caps(weight->device);
@@ -54,7 +54,8 @@ static struct clf__grid choose_gpu(const struct kernels *kernels, int rows, cons
                               .local = {CLF__TILE_GROUP}};
 }
 
-/* `block` rows share a group in the CPU form; the launch has its program, macros and arguments. */
+/* A group of the CPU variant computes `block` rows; the caller has filled in the launch's program, macros
+ * and arguments. */
 static clf_status launch_product(struct clf__launch launch, const struct kernels *kernels, int rows,
                                  size_t block, const struct clf__weight *weight,
                                  const struct clf__epilogue *epilogue)
@@ -119,7 +120,7 @@ static clf_status multiply(struct clf__matrix y, struct clf__matrix x, int rows,
         x = (struct clf__matrix){.buffer = packed.buffer, .stride = packed.pitch / 4};
         row_bytes = (size_t)packed.pitch;
     } else if (weight->inputs > CLF__WHOLE_INPUTS(clf__device_caps(weight->device)->level->lanes)) {
-        row_bytes = 0; /* in slices, rows do not wait in the cache for the next panel */
+        row_bytes = 0; /* with slices, rows are not kept in the cache for the next panel */
     }
     size_t block = rows_per_group(weight, rows, row_bytes);
     const struct clf__argument arguments[] = {
@@ -167,7 +168,7 @@ static size_t weight_bytes(clf_precision precision, int outputs, int inputs)
     return clf__panels_bytes(clf__packing_of(precision), outputs, inputs);
 }
 
-const struct clf__gemm_provider clf__gemm_native = {
+const struct clf__gemm_backend clf__gemm_native = {
     .panel = CLF__PANEL,
     .rounds_weights = 1,
     .packing = clf__packing_of,

@@ -1,12 +1,11 @@
 #include "device/buffer.h"
 #include "device/device.h"
 #include "gemm/activations.h"
-#include "gemm/provider.h"
+#include "gemm/backend.h"
 #include "program/launch.h"
 
-/* Of the CPU forms: the sizes of gemm_weight_gradient.cl, the fewest blocks worth a copy of the other
- * operand, what a group of the copying kernel takes, and the rows that share a panel of W that was transposed
- * for them. */
+/* For the CPU variants: the sizes of gemm_weight_gradient.cl, the fewest blocks worth a copy of the other
+ * operand, the elements per group of the copy kernel, and the rows that share a transposed panel of W. */
 enum { DEPTH = 128, SLICE_END = 16 };
 enum { LEAST_BLOCKS = 4, BLOCKS_A_GROUP = 32, MOST_ROWS = 512, PACKED_BYTES = 1 << 21 };
 
@@ -15,7 +14,7 @@ static const char *defines_of(clf_precision precision)
     return precision == CLF_PRECISION_BF16 ? "-DPRECISION=2" : "-DPRECISION=0";
 }
 
-/* Rows that lie together in what gemm_weight_gradient.cl reads. */
+/* Rows stored together in the packed operand of gemm_weight_gradient.cl. */
 static int together(clf_precision precision)
 {
     return clf__packing_of(precision)->group;
@@ -60,14 +59,14 @@ clf_status clf__native_reserve_gradients(struct clf_device *device, int rows, in
     return clf__activations_reserve(device, packed_bytes(device, rows, inputs, precision));
 }
 
-/* *out: the transpose of a weight, as a weight of its own in the device's scratch memory. */
+/* out: the transpose of a weight, as a separate weight in the device's scratch memory. */
 static clf_status transpose(struct clf__weight *out, const struct clf__weight *weight)
 {
     struct clf_device *device = weight->device;
     clf_precision precision = clf__products_precision(weight);
-    const struct clf__gemm_provider *provider =
-        precision == CLF_PRECISION_BF16 ? weight->bf16_provider : weight->provider;
-    size_t bytes = provider->weight_bytes(precision, weight->inputs, weight->outputs);
+    const struct clf__gemm_backend *backend =
+        precision == CLF_PRECISION_BF16 ? weight->bf16_backend : weight->backend;
+    size_t bytes = backend->weight_bytes(precision, weight->inputs, weight->outputs);
     CLF__TRY(clf__transposed_reserve(device, bytes));
     const struct clf__argument arguments[] = {
         CLF__BUFFER(device->transposed),
@@ -90,7 +89,7 @@ static clf_status transpose(struct clf__weight *out, const struct clf__weight *w
         .precision = precision,
         .inputs = weight->outputs,
         .outputs = weight->inputs,
-        .provider = provider,
+        .backend = backend,
     };
     return CLF_OK;
 }
@@ -103,7 +102,7 @@ static clf_status multiply_on_gpu(struct clf__matrix dx, struct clf__matrix dy, 
     struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
     epilogue.scale = scale;
     epilogue.residual = residual;
-    return transposed.provider->multiply(dx, dy, rows, &transposed, &epilogue);
+    return transposed.backend->multiply(dx, dy, rows, &transposed, &epilogue);
 }
 
 static size_t groups_wanted(const struct clf__caps *caps)
@@ -125,7 +124,8 @@ static clf_status multiply_on_cpu(struct clf__matrix dx, struct clf__matrix dy, 
     size_t block = block_of(device);
     size_t share = clf__ceil_divide(clf__ceil_divide((size_t)rows, row_groups), block) * block;
     size_t panels = clf__ceil_divide((size_t)weight->inputs, CLF__PANEL);
-    /* Few groups: each passes over all of its rows of dy, which no cache holds where outputs are many. */
+    /* Few groups, because each passes over all of its rows of dy, which no cache holds if there are many
+     * outputs. */
     size_t groups = clf__ceil_divide(groups_wanted(&device->caps), 2);
     size_t panel_share = clf__ceil_divide(panels, clf__ceil_divide(groups, row_groups));
     struct clf__cost cost = clf__weight_cost(rows, weight, NULL);
@@ -156,7 +156,8 @@ clf_status clf__native_input_gradient(struct clf__matrix dx, struct clf__matrix 
                                                      : multiply_on_cpu(dx, dy, rows, weight, scale, residual);
 }
 
-/* Rows first .. first + rows - 1 of x in the device's scratch memory, as weight_gradient_cpu reads them. */
+/* Packs rows first .. first + rows - 1 of x into the device's scratch memory, in the layout that
+ * weight_gradient_cpu reads. */
 static clf_status pack_rows(struct clf_device *device, struct clf__matrix x, int first, int rows, int inputs,
                             clf_precision precision)
 {
@@ -177,7 +178,7 @@ static clf_status pack_rows(struct clf_device *device, struct clf__matrix x, int
     return clf__launch(device, &launch);
 }
 
-/* Adds what rows first .. first + rows - 1, which are packed, give. */
+/* Adds the contribution of the packed rows first .. first + rows - 1. */
 static clf_status add_rows(struct clf__weight *dweight, struct clf__matrix dy, int first, int rows,
                            float scale)
 {

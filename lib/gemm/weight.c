@@ -5,8 +5,8 @@
 #include "device/buffer.h"
 #include "device/caps.h"
 #include "device/pool.h"
+#include "gemm/backend.h"
 #include "gemm/gemm.h"
-#include "gemm/provider.h"
 
 int clf__weight_inputs(const struct clf__weight *weight)
 {
@@ -20,17 +20,17 @@ int clf__weight_outputs(const struct clf__weight *weight)
 
 size_t clf__weight_bytes(struct clf_device *device, clf_precision precision, int outputs, int inputs)
 {
-    return clf__gemm_provider_of(device, precision)->weight_bytes(precision, outputs, inputs);
+    return clf__gemm_backend_of(device, precision)->weight_bytes(precision, outputs, inputs);
 }
 
 struct clf__weight_layout clf__weight_layout(const struct clf__weight *weight)
 {
-    const struct clf__gemm_provider *provider = weight->provider;
+    const struct clf__gemm_backend *backend = weight->backend;
     return (struct clf__weight_layout){
         .buffer = weight->buffer,
         .precision = weight->precision,
-        .panel = provider->panel,
-        .group = provider->packing ? provider->packing(weight->precision)->group : 1,
+        .panel = backend->panel,
+        .group = backend->packing ? backend->packing(weight->precision)->group : 1,
     };
 }
 
@@ -64,7 +64,7 @@ clf_status clf__weight_check(long long outputs, int inputs, clf_precision precis
     return CLF_OK;
 }
 
-/* Its memory is of the pool where there is one. */
+/* Its memory comes from the pool, if there is one. */
 static clf_status allocate(struct clf__weight **out, struct clf_device *device, struct clf__pool *pool,
                            clf_precision precision, int outputs, int inputs, const char *what)
 {
@@ -74,9 +74,9 @@ static clf_status allocate(struct clf__weight **out, struct clf_device *device, 
     weight->precision = precision;
     weight->inputs = inputs;
     weight->outputs = outputs;
-    weight->provider = clf__gemm_provider_of(device, precision);
-    weight->bf16_provider = clf__gemm_provider_of(device, CLF_PRECISION_BF16);
-    size_t bytes = weight->provider->weight_bytes(precision, outputs, inputs);
+    weight->backend = clf__gemm_backend_of(device, precision);
+    weight->bf16_backend = clf__gemm_backend_of(device, CLF_PRECISION_BF16);
+    size_t bytes = weight->backend->weight_bytes(precision, outputs, inputs);
     clf_status status = pool != NULL ? clf__pool_reserve(&weight->buffer, pool, bytes, what)
                                      : clf__buffer_create_streamed(&weight->buffer, device, bytes, what);
     if (status != CLF_OK) {
@@ -126,7 +126,7 @@ clf_status clf__weight_create_streamed(struct clf__weight **out, struct clf_devi
     }
     CLF__TRY(clf__weight_allocate(&weight, device, stream->precision, stream->outputs, stream->inputs,
                                   stream->what));
-    clf_status status = weight->provider->write_stream(weight, stream);
+    clf_status status = weight->backend->write_stream(weight, stream);
     if (status != CLF_OK) {
         clf__weight_free(weight);
         return status;
@@ -135,7 +135,7 @@ clf_status clf__weight_create_streamed(struct clf__weight **out, struct clf_devi
     return CLF_OK;
 }
 
-/* The rows of the stacked parts, one after the other. */
+/* Reads the rows of the stacked parts in order. */
 static clf_status read_parts(void *user, int first, int count, float *target)
 {
     const struct clf__weight_source *source = user;

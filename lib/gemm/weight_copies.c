@@ -1,9 +1,9 @@
-/* The copies in bf16 that products with a weight in fp32 read. */
+/* The bf16 copies that GEMMs with an fp32 weight read. */
 #include "device/buffer.h"
 #include "device/device.h"
 #include "gemm/activations.h"
+#include "gemm/backend.h"
 #include "gemm/gemm.h"
-#include "gemm/provider.h"
 #include "program/launch.h"
 
 clf_status clf__weight_multiply_in(struct clf__weight *weight, clf_precision precision)
@@ -17,7 +17,7 @@ clf_status clf__weight_multiply_in(struct clf__weight *weight, clf_precision pre
         clf__weight_free_copy(weight);
         return CLF_OK;
     }
-    if (!weight->provider->rounds_weights) {
+    if (!weight->backend->rounds_weights) {
         return clf__fail(CLF_UNSUPPORTED,
                          "CLBlast has no products in bf16 with weights in fp32 on device "
                          "%s; train in fp32, or with the native kernels "

@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "base/half.h"
-#include "gemm/provider.h"
+#include "gemm/backend.h"
 
-/* Where a panel has the inputs k .. k + group - 1 of an output, k a multiple of the group. */
+/* The position in a panel of inputs k .. k + group - 1 of an output, k a multiple of the group. */
 static size_t place_of(const struct clf__packing *packing, int lane, int k)
 {
     return (size_t)k * CLF__PANEL + (size_t)(lane * packing->group);
@@ -60,7 +60,7 @@ size_t clf__packed_inputs(const struct clf__packing *packing, int inputs)
     return clf__ceil_divide((size_t)inputs, whole) * whole;
 }
 
-/* The scales of a panel of int8, after which come the sums of its weights. */
+/* The scales of an int8 panel, followed by the sums of its weights. */
 static float *scales_of(const struct clf__packing *packing, void *panel, int inputs)
 {
     return (float *)((int8_t *)panel + clf__packed_inputs(packing, inputs) * CLF__PANEL);
@@ -82,8 +82,8 @@ void clf__pack_int8_row(const struct clf__packing *packing, void *panel, int lan
     ((int32_t *)(scales + CLF__PANEL))[lane] = sum;
 }
 
-/* As cl/include/product_int8.cl says. An output with an infinity or NaN gets NaN as its scale, so that it
- * shows. */
+/* As cl/include/product_int8.cl describes. An output with an infinity or NaN gets NaN as its scale, so
+ * that the error stays visible. */
 static void pack_int8(const struct clf__packing *packing, void *panel, int lane, const float *row, int inputs)
 {
     float largest = clf__int8_largest(row, inputs);
@@ -103,16 +103,17 @@ static void pack_int8(const struct clf__packing *packing, void *panel, int lane,
     }
 }
 
-/* A weight that no half is near would become infinite, and every line that meets it NaN. */
+/* A weight beyond the largest half would become infinite, and every line that uses it NaN. */
 clf_status clf__weight_check_values(const struct clf__weight_stream *stream, const float *values,
                                     size_t count)
 {
-    const float limit = 65520.0f; /* where rounding leaves the largest half, 65504 */
+    const float limit = 65520.0f; /* larger numbers round to infinity; the largest half is 65504 */
     for (size_t i = 0; stream->precision == CLF_PRECISION_FP16 && i < count; i++) {
         if (isfinite(values[i]) && fabsf(values[i]) >= limit) {
-            return clf__fail(CLF_UNSUPPORTED,
-                             "%s: a weight is %g, and fp16 ends at 65504; load the model in bf16 or fp32",
-                             stream->what, (double)values[i]);
+            return clf__fail(
+                CLF_UNSUPPORTED,
+                "%s: a weight is %g, and the largest fp16 number is 65504; load the model in bf16 or fp32",
+                stream->what, (double)values[i]);
         }
     }
     return CLF_OK;

@@ -1,11 +1,11 @@
-/* Weights as the native kernels have them: in panels. */
+/* The layout of weights for the native kernels: panels. */
 #include <string.h>
 
 #include "base/memory.h"
 #include "device/buffer.h"
-#include "gemm/provider.h"
+#include "gemm/backend.h"
 
-/* How much of a weight is packed at a time: so little that it stays in a cache on its way to the device. */
+/* Bytes of a weight that are packed at a time: few enough to stay in a cache during the upload. */
 enum { STAGING_BYTES = 1 << 20 };
 
 /* Bytes of one panel: its inputs for CLF__PANEL outputs, and its tail. */
@@ -21,15 +21,15 @@ size_t clf__panels_bytes(const struct clf__packing *packing, int outputs, int in
 
 static const struct clf__packing *packing_of(const struct clf__weight *weight)
 {
-    return weight->provider->packing(weight->precision);
+    return weight->backend->packing(weight->precision);
 }
 
-/* Rows on their way into panels: what is read at a time, and the panels that they become. */
+/* Packs rows into panels: the rows that are read at a time, and their panels. */
 struct packer {
     struct clf__weight *weight;
     const struct clf__weight_stream *stream;
-    int is_int8; /* the rows come as int8 */
-    int at_once; /* rows, a multiple of CLF__PANEL */
+    int is_int8; /* the rows are int8 already */
+    int at_once; /* rows at a time, a multiple of CLF__PANEL */
     void *values;
     float *factors; /* (at_once) */
     char *panels;
@@ -45,7 +45,7 @@ static clf_status read_rows(const struct packer *packer, int first, int count)
     return clf__weight_check_values(stream, packer->values, (size_t)count * (size_t)stream->inputs);
 }
 
-/* What lies beyond the last row or the last input is zero. */
+/* Padding beyond the last row and the last input is zero. */
 static void pack_rows(const struct packer *packer, int count)
 {
     const struct clf__packing *packing = packing_of(packer->weight);
@@ -88,7 +88,7 @@ clf_status clf__panels_write_stream(struct clf__weight *weight, const struct clf
     packer.is_int8 = weight->precision == CLF_PRECISION_INT8 && stream->read_int8 != NULL;
     size_t values = (size_t)packer.at_once * (size_t)weight->inputs;
     clf_status status =
-        clf__resize(&packer.panels, chunk, bytes); /* as pack_rows() zeroes what it does not fill */
+        clf__resize(&packer.panels, chunk, bytes); /* pack_rows() zeroes all unused elements */
     if (status == CLF_OK) {
         status = clf__resize(&packer.values, values, packer.is_int8 ? 1 : sizeof(float));
     }
@@ -104,11 +104,11 @@ clf_status clf__panels_write_stream(struct clf__weight *weight, const struct clf
     return status;
 }
 
-/* The rows first .. end - 1 that lie in the panel of `first`. */
+/* The rows first .. end - 1 in the panel of `first`. */
 struct panel_rows {
-    size_t offset, bytes; /* of the panel, in the weight's buffer */
+    size_t offset, bytes; /* offset of the panel in the weight's buffer */
     int lane, count;
-    int is_whole; /* they are all that the panel has */
+    int is_whole; /* the panel has no other rows */
 };
 
 static struct panel_rows rows_of_panel(const struct clf__weight *weight, int first, int end)

@@ -1,7 +1,7 @@
-/* Weights that are trained: zeros to begin with, read and written by rows. */
+/* Trained weights: initially zero, read and written by rows. */
 #include "device/buffer.h"
+#include "gemm/backend.h"
 #include "gemm/gemm.h"
-#include "gemm/provider.h"
 
 clf_status clf__weight_create_zero(struct clf__weight **out, struct clf_device *device, int outputs,
                                    int inputs, const char *what)
@@ -39,7 +39,7 @@ static clf_status check_rows(const struct clf__weight *weight, int first, int co
 clf_status clf__weight_read(const struct clf__weight *weight, int first, int count, float *target)
 {
     CLF__TRY(check_rows(weight, first, count));
-    return count > 0 ? weight->provider->read_rows(weight, first, count, target) : CLF_OK;
+    return count > 0 ? weight->backend->read_rows(weight, first, count, target) : CLF_OK;
 }
 
 clf_status clf__weight_write(struct clf__weight *weight, int first, int count, const float *source)
@@ -48,6 +48,6 @@ clf_status clf__weight_write(struct clf__weight *weight, int first, int count, c
     if (count == 0) {
         return CLF_OK;
     }
-    CLF__TRY(weight->provider->write_rows(weight, first, count, source));
+    CLF__TRY(weight->backend->write_rows(weight, first, count, source));
     return clf__weight_changed(weight);
 }

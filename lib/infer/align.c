@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/larger.h"
+#include "base/minmax.h"
 #include "device/lock.h"
 #include "infer/internal.h"
 
@@ -58,7 +58,7 @@ clf_status clf__session_look(struct clf__session *session, const int32_t *ranges
     memcpy(staged, ranges, (size_t)rows * (size_t)columns * sizeof *staged);
     CLF__TRY(clf__upload_send(upload));
     for (int first = 0; first < rows; first += most) {
-        int count = clf__smaller(most, rows - first);
+        int count = clf__min_int(most, rows - first);
         CLF__TRY(look_at_rows(session, clf__tensor_rows(session->workspace.x, first, count),
                               clf__tensor_rows(view, first, count),
                               statistics + (size_t)first * (size_t)columns));

@@ -1,7 +1,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/larger.h"
+#include "base/minmax.h"
 #include "config/sides.h"
 #include "device/buffer.h"
 #include "device/lock.h"
@@ -36,7 +36,7 @@ clf_status clf__session_encode_maps(struct clf__session *session, const struct c
     for (int b = 0; b < sources->count; b++) {
         int length = encoder->embedder.front_end.kind->rows(sources->first[b + 1] - sources->first[b]);
         session->source_first[b + 1] = session->source_first[b] + length;
-        longest = clf__larger(longest, length);
+        longest = clf__max_int(longest, length);
     }
     CLF__TRY(clf__session_ensure_positions(session, longest, 0));
     int rows = session->source_first[session->sources];

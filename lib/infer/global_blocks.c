@@ -1,7 +1,7 @@
 /* The blocks of which transient-global attention makes its tokens (Guo et al. 2022, 3.2.2): each
  * global_block_size rows of a source. The rows after the last whole block belong to that block, and a source
  * shorter than a block has none, as in transformers' LongT5. */
-#include "base/larger.h"
+#include "base/minmax.h"
 #include "infer/internal.h"
 
 static int makes_globals(const struct clf__session *session)
@@ -48,7 +48,7 @@ void clf__global_blocks_take(struct clf__global_blocks *blocks, struct clf__sess
         table[2 * b] = total;
         table[2 * b + 1] = (first[b + 1] - first[b]) / size;
         total += table[2 * b + 1];
-        blocks->most = clf__larger(blocks->most, table[2 * b + 1]);
+        blocks->most = clf__max_int(blocks->most, table[2 * b + 1]);
     }
     blocks->segments = clf__tensor_packed(clf__upload_take(&session->source, 2 * total, &segments), total, 2);
     for (int b = 0; b < session->sources; b++) {

@@ -42,7 +42,7 @@ struct clf__session {
                                    layer; in half precision if steps read them so */
     struct clf__mixer_state *layer_states; /* cache of each decoder layer */
     struct clf__mixer_state shared_state;  /* state shared by all layers */
-    int turn;                              /* of the last step */
+    int buffer_index;                      /* of the last step */
     struct clf__layer_call *layer_calls;   /* calls of the decoder layers in the current pass */
     struct clf__tensor layer_addresses;    /* addresses for decoder layers in one launch, these two */
     struct clf__tensor partials;           /* partial results of a step's attention */

@@ -108,7 +108,7 @@ clf_status clf__session_prefill(struct clf__session *session, const struct clf__
         .positions = views.positions,
         .relative = decoder->embedder.relative.table,
         .shared = &session->shared_state,
-        .turn = session->turn, /* the last step's buffer, which the next step reads */
+        .buffer_index = session->buffer_index, /* the last step's buffer, which the next step reads */
         .pairs = views.pairs,
         .places = views.places,
     };

@@ -3,8 +3,8 @@
 #include <limits.h>
 #include <string.h>
 
-#include "base/larger.h"
 #include "base/memory.h"
+#include "base/minmax.h"
 #include "config/sides.h"
 #include "device/caps.h"
 #include "device/lock.h"
@@ -29,22 +29,22 @@ static int most_source_rows(const struct clf__session *session)
     const struct clf__session_limits *limits = &session->limits;
     int rows = clf__session_source_rows(session, limits->source_tokens);
     int rounded = limits->sources < INT_MAX - rows ? rows + limits->sources : INT_MAX;
-    return clf__smaller(limits->source_tokens, rounded);
+    return clf__min_int(limits->source_tokens, rounded);
 }
 
 /* Maximum rows of the encoder and decoder stacks. */
 static int most_rows(const struct clf__session *session)
 {
     const struct clf__session_limits *limits = &session->limits;
-    int decoded = clf__larger(clf__larger(limits->cache_rows, limits->prefill), limits->target_tokens);
-    return clf__larger(session->source_rows, decoded);
+    int decoded = clf__max_int(clf__max_int(limits->cache_rows, limits->prefill), limits->target_tokens);
+    return clf__max_int(session->source_rows, decoded);
 }
 
 /* Maximum rows of a GEMM: convolutions process the frames of one source. */
 static int most_product_rows(const struct clf__session *session)
 {
     int frames = front_end_of(session)->scratch != NULL ? session->limits.source_length : 0;
-    return clf__larger(most_rows(session), frames);
+    return clf__max_int(most_rows(session), frames);
 }
 
 static int most_inputs(const struct clf__config *config)
@@ -52,9 +52,9 @@ static int most_inputs(const struct clf__config *config)
     struct clf__workspace_widths widths = clf__stacks_widths(config);
     int seen = config->convolves_frames ? CLF__CONVOLUTION_WIDTH : 1;
     int features =
-        clf__larger(seen * config->feature_size, config->convolves_frames ? seen * widths.d_model : 0);
-    return clf__larger(clf__larger(config->encoder_ffn, config->decoder_ffn),
-                       clf__larger(clf__larger(widths.d_model, widths.context), features));
+        clf__max_int(seen * config->feature_size, config->convolves_frames ? seen * widths.d_model : 0);
+    return clf__max_int(clf__max_int(config->encoder_ffn, config->decoder_ffn),
+                        clf__max_int(clf__max_int(widths.d_model, widths.context), features));
 }
 
 /* Reserves the cross-attention map of one layer for one target, and scratch memory unless it is reserved
@@ -84,9 +84,9 @@ static clf_status reserve_attention(struct clf__session *session)
     int source_rows = clf__session_source_rows(session, limits->source_length);
     int is_dense = clf__tree_mixer(config, CLF__ENCODER) == &clf__self_attention_mixer;
     int encoded = is_dense ? source_rows : 0; /* attention within a window needs no scratch */
-    int queries = clf__larger(clf__larger(encoded, limits->target_length),
-                              clf__larger(beams, clf__smaller(limits->prefill, limits->positions)));
-    int keys = clf__larger(source_rows, limits->target_length);
+    int queries = clf__max_int(clf__max_int(encoded, limits->target_length),
+                               clf__max_int(beams, clf__min_int(limits->prefill, limits->positions)));
+    int keys = clf__max_int(source_rows, limits->target_length);
     CLF__TRY(clf__attention_scratch_reserve(&session->scratch, &session->arena, limits->sources, &largest,
                                             queries, keys));
     for (int i = 0; limits->maps && i < 2; i++) {
@@ -106,8 +106,8 @@ static clf_status reserve_partials(struct clf__session *session)
     struct clf__heads heads = clf__config_heads(&session->transformer->config, CLF__DECODER);
     int keys = clf__session_source_rows(session, limits->source_length), rows = limits->cache_rows;
     if (clf__device_caps(device)->form == CLF_FORM_GPU) {
-        keys = clf__larger(keys, limits->positions);
-        rows = clf__smaller(rows, clf__attention_split_rows(device, &heads));
+        keys = clf__max_int(keys, limits->positions);
+        rows = clf__min_int(rows, clf__attention_split_rows(device, &heads));
     }
     int64_t count = clf__attention_partials(&heads, rows, keys);
     return count > 0 ? clf__arena_reserve(&session->arena, &session->partials, CLF__F32, 1, count,
@@ -174,10 +174,10 @@ static clf_status reserve_decoder(struct clf__session *session)
         CLF__TRY(clf__session_mixer(session)->reserve_shared(&session->shared_state, arena,
                                                              limits->cache_rows, limits->positions));
     }
-    int rows = clf__larger(limits->cache_rows, limits->target_tokens);
+    int rows = clf__max_int(limits->cache_rows, limits->target_tokens);
     int64_t looked = 4 * (int64_t)limits->target_tokens * limits->ranges;
     int64_t results =
-        clf__larger_int64(clf__step_results(limits), clf__larger_int64(limits->target_tokens, looked));
+        clf__max_int64(clf__step_results(limits), clf__max_int64(limits->target_tokens, looked));
     CLF__TRY(clf__arena_reserve(arena, &session->read_back, CLF__F32, 1, CLF__STEP_HEADER + results,
                                 "the candidates"));
     CLF__TRY(clf__allocate(&session->results_host, (size_t)(CLF__STEP_HEADER + results),
@@ -196,9 +196,8 @@ static clf_status reserve_decoder(struct clf__session *session)
         7 * (int64_t)limits->cache_rows + 1 + 4 * sources + limits->banned + clf__shortlists_upload(limits);
     step += 2 * (int64_t)limits->cache_rows * limits->ranges + CLF__DRAW_WORDS * (int64_t)limits->draws;
     int64_t force = (4 + 2 * (int64_t)limits->ranges) * limits->target_tokens + 8 * sources;
-    return clf__upload_reserve(
-        &session->target, arena,
-        clf__larger_int64(clf__larger_int64(step, force), clf__prefill_upload(limits)));
+    return clf__upload_reserve(&session->target, arena,
+                               clf__max_int64(clf__max_int64(step, force), clf__prefill_upload(limits)));
 }
 
 static clf_status reserve_slots(struct clf__session *session)
@@ -272,9 +271,9 @@ static clf_status allocate(struct clf__session *session)
     session->results = clf__tensor_columns(session->read_back, CLF__STEP_HEADER,
                                            session->read_back.columns - CLF__STEP_HEADER);
     int source_rows = clf__session_source_rows(session, limits->source_length);
-    int target_rows = clf__larger(limits->positions, limits->target_length);
-    CLF__TRY(clf__transformer_ensure_positions(transformer, clf__smaller(source_rows, CLF__FIRST_POSITIONS),
-                                               clf__smaller(target_rows, CLF__FIRST_POSITIONS)));
+    int target_rows = clf__max_int(limits->positions, limits->target_length);
+    CLF__TRY(clf__transformer_ensure_positions(transformer, clf__min_int(source_rows, CLF__FIRST_POSITIONS),
+                                               clf__min_int(target_rows, CLF__FIRST_POSITIONS)));
     CLF__TRY(clf__gemm_reserve(transformer->device, most_product_rows(session),
                                most_inputs(&transformer->config), transformer->precision));
     CLF__TRY(clf__shortlists_fill(session));

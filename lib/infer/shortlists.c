@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/larger.h"
 #include "base/memory.h"
+#include "base/minmax.h"
 #include "device/lock.h"
 #include "infer/internal.h"
 #include "ops/embedding.h"
@@ -47,13 +47,13 @@ clf_status clf__shortlists_reserve(struct clf__session *session)
         return CLF_OK;
     }
     int64_t places = limits->source_tokens * places_each(limits);
-    int64_t row = clf__larger_int64(most_words(session, limits->source_length), limits->candidates);
+    int64_t row = clf__max_int64(most_words(session, limits->source_length), limits->candidates);
     CLF__TRY(clf__arena_reserve(&session->arena, &shortlists->weight, CLF__F32, config->target_vocabulary,
                                 config->d_model, "rows of the projection for shortlists"));
     CLF__TRY(clf__arena_reserve(&session->arena, &shortlists->ids, CLF__I32, 1,
-                                clf__larger_int64(places, config->target_vocabulary), "the sources' words"));
+                                clf__max_int64(places, config->target_vocabulary), "the sources' words"));
     CLF__TRY(clf__arena_reserve(&session->arena, &shortlists->logits, CLF__F32, 1,
-                                clf__larger_int64(row, LEAST_LOGITS), "logits of shortlists"));
+                                clf__max_int64(row, LEAST_LOGITS), "logits of shortlists"));
     CLF__TRY(clf__allocate(&shortlists->host_ids, (size_t)places, sizeof *shortlists->host_ids));
     return clf__allocate(&shortlists->counts, (size_t)limits->sources, sizeof *shortlists->counts);
 }
@@ -134,7 +134,7 @@ void clf__shortlists_take_rows(struct clf__shortlisted_rows *rows, struct clf__s
         int slot = step->slots[r];
         starts[r] = (int32_t)place_of(session, slot);
         counts[r] = shortlists->counts[slot];
-        rows->most = clf__larger(rows->most, counts[r]);
+        rows->most = clf__max_int(rows->most, counts[r]);
         offsets[r] = kept;
         for (int32_t i = step->banned_offsets[r]; i < step->banned_offsets[r + 1]; i++) {
             int place = find(shortlists->host_ids + starts[r], counts[r], step->banned[i]);
@@ -177,7 +177,7 @@ clf_status clf__shortlists_top_k(struct clf__tensor values, struct clf__tensor i
     const struct clf__shortlists *shortlists = &session->shortlists;
     int at_once = shortlists->logits.columns / rows->most;
     for (int first = 0; first < values.rows; first += at_once) {
-        int count = clf__smaller(at_once, values.rows - first);
+        int count = clf__min_int(at_once, values.rows - first);
         struct clf__tensor logits = clf__tensor_packed(shortlists->logits, count, rows->most);
         CLF__TRY(clf__shortlist_logits(logits, clf__tensor_rows(session->workspace.x, first, count),
                                        shortlists->weight, projection->bias, projection->scale,

@@ -1,9 +1,9 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/larger.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/minmax.h"
 #include "config/sides.h"
 #include "device/buffer.h"
 #include "device/device.h"
@@ -200,7 +200,7 @@ static clf_status keep_logits(struct clf__session *session, struct clf__step *st
     struct clf__projection projection = clf__session_projection(session);
     int most = session->projection.rows, before = step->ranges_before;
     for (int first = 0; first < step->rows; first += most) {
-        int count = clf__smaller(most, step->rows - first);
+        int count = clf__min_int(most, step->rows - first);
         struct clf__tensor logits, x = clf__tensor_rows(clf__session_decoded(session), first, count);
         CLF__TRY(clf__projection_logits(&logits, x, &projection, &session->projection));
         if (step->wants_logits) {
@@ -350,7 +350,7 @@ static int longest_target(const struct clf__step *step)
 {
     int longest = 0;
     for (int r = 0; r < step->rows; r++) {
-        longest = clf__larger(longest, step->positions[r] + 1);
+        longest = clf__max_int(longest, step->positions[r] + 1);
     }
     return longest;
 }
@@ -372,14 +372,14 @@ static clf_status run_step(struct clf__session *session, struct clf__step *step)
         CLF__TRY(clf__session_prefill(session, step));
     }
     CLF__TRY(upload_step(session, &views, step));
-    session->turn = !session->turn;
+    session->buffer_index = !session->buffer_index;
     const struct clf__mixer_step mixer_step = {
         .cache_rows = views.cache_rows,
         .parents = views.parents,
         .positions = views.positions,
         .relative = decoder->embedder.relative.table,
         .shared = &session->shared_state,
-        .turn = session->turn,
+        .buffer_index = session->buffer_index,
         .pairs = views.pairs,
         .most_keys = longest,
         .partials = session->partials,

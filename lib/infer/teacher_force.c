@@ -1,7 +1,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/larger.h"
+#include "base/minmax.h"
 #include "config/sides.h"
 #include "device/lock.h"
 #include "infer/internal.h"
@@ -42,7 +42,7 @@ clf_status clf__session_force(struct clf__session *session, const struct clf__se
     session->target_rows = rows;
     int longest = 0;
     for (int i = 0; i < inputs->count; i++) {
-        longest = clf__larger(longest, inputs->first[i + 1] - inputs->first[i]);
+        longest = clf__max_int(longest, inputs->first[i + 1] - inputs->first[i]);
     }
     CLF__TRY(clf__session_ensure_positions(session, 0, longest));
     struct target_views views;

@@ -6,8 +6,8 @@
 #include "layers/workspace.h"
 #include "ops/attention.h"
 
-/* Self-attention stacks query, key and value in `input`; cross-attention has its query there, and key and
- * value in `memory`, which is applied once to the encoder's output. */
+/* Self-attention stacks query, key and value in `input`. Cross-attention has the query in `input`, and key
+ * and value in `memory`, which is applied once to the encoder's output. */
 struct clf__attention_layer {
     struct clf__heads heads;
     struct clf__linear input;
@@ -27,12 +27,12 @@ struct clf__projected {
 /* The columns of self-attention's stacked projection, (N, H (2 K + d_v)). */
 struct clf__projected clf__split_self(struct clf__tensor all, const struct clf__heads *heads);
 
-/* The type in which the call reads queries, keys and values and the projection `input` can write them: as
- * attention would round floats, or floats. */
+/* The type in which the call reads queries, keys and values and which the projection `input` can write:
+ * the type to which attention would round floats, or floats. */
 enum clf__type clf__attention_operand(const struct clf__attention_layer *layer,
                                       const struct clf__attention_call *call);
 
-/* y = what comes after the projections, which ends with the layer's output, + residual. */
+/* y = the output of the layer from its projections, including the output projection, + residual. */
 clf_status clf__attend(struct clf__tensor y,        /* (N, D) */
                        struct clf__tensor residual, /* (N, D) */
                        const struct clf__projected *projected, const struct clf__attention_layer *layer,
@@ -46,15 +46,15 @@ clf_status clf__cross_attention_forward(
     struct clf__tensor memory, /* (N, H (K + d_v)) projected keys and values, f32 or f16 */
     const struct clf__workspace *workspace, const struct clf__attention_call *call);
 
-/* What training gives one attention: `call` with the dropout of its weights, the dropout of what it gives,
- * and where the gradient of a relative bias is added (buffer NULL: nowhere). */
+/* The training arguments of one attention: `call` with the dropout of its weights, the dropout of its
+ * output, and the gradient of a relative bias, which is added to (buffer NULL: none). */
 struct clf__attention_training {
     struct clf__attention_call call;
     struct clf__dropout output;
     struct clf__tensor drelative;
 };
 
-/* What the backward pass reads besides the operands. */
+/* The record of the forward pass that the backward pass reads besides its operands. */
 struct clf__attention_record {
     struct clf__tensor projected; /* (N, H (2 K + d_v)); cross-attention: (R, H K) */
     struct clf__tensor memory;    /* (N, H (K + d_v)) in cross-attention */
@@ -65,9 +65,8 @@ clf_status clf__attention_record_reserve(struct clf__attention_record *record, s
 struct clf__attention_record clf__attention_record_rows(const struct clf__attention_record *record, int rows,
                                                         int source_rows);
 
-/* y = dropout(what comes after the projections) + residual, with a record, and the way back to their
- * gradients.
- */
+/* y = dropout(output of the layer from its projections) + residual, with a record, and its backward pass
+ * to the gradients of the projections. */
 clf_status clf__attend_record(struct clf__tensor y, struct clf__tensor residual,
                               const struct clf__projected *projected,
                               const struct clf__attention_layer *layer,
@@ -81,14 +80,14 @@ clf_status clf__attend_backward(const struct clf__projected *gradients,
                                 const struct clf__gradient_workspace *workspace,
                                 const struct clf__attention_training *training);
 
-/* The encoder's output, which every decoder layer looks at, and its gradient: overwritten, or added to. */
+/* The encoder's output, which every decoder layer attends to, and its gradient: overwritten, or added to. */
 struct clf__encoded {
     struct clf__tensor x;  /* (N, D) */
     struct clf__tensor dx; /* (N, D) */
     int adds;
 };
 
-/* y = dropout(Attention(x, encoded->x)) + residual, with a record, and the way back. */
+/* y = dropout(Attention(x, encoded->x)) + residual, with a record, and its backward pass. */
 clf_status clf__cross_attention_record(struct clf__tensor y, struct clf__tensor x,
                                        struct clf__tensor residual, const struct clf__encoded *encoded,
                                        const struct clf__attention_layer *layer,

@@ -1,6 +1,6 @@
-/* Whisper's two convolutions in training: the sequences of a batch side by side, so that each convolution and
- * each of its gradients is one product. */
-#include "base/larger.h"
+/* Whisper's two convolutions in training: the sequences of a batch are concatenated, so that each
+ * convolution and each of its gradients is one GEMM. */
+#include "base/minmax.h"
 #include "layers/front_end.h"
 #include "ops/activation.h"
 #include "ops/unfold.h"
@@ -9,14 +9,16 @@ enum { WIDTH = CLF__CONVOLUTION_WIDTH, HALVING = 2 };
 
 /* Parts of a record. */
 struct parts {
-    struct clf__tensor seen, sums; /* (frames, WIDTH features), (frames, D): of the first convolution */
-    struct clf__tensor seen_then, sums_then; /* (rows, WIDTH D), (rows, D): of the second one */
+    struct clf__tensor seen, sums; /* (frames, WIDTH features), (frames, D): inputs (im2col) and sums of
+                                    * the first convolution */
+    struct clf__tensor seen_then, sums_then; /* (rows, WIDTH D), (rows, D): inputs (im2col) and sums of the
+                                              * second convolution */
     struct clf__tensor work;                 /* (1, n) */
 };
 
 static int64_t work_size(int64_t d_model, int64_t frames, int64_t rows)
 {
-    return clf__larger_int64(frames * d_model, WIDTH * rows * d_model);
+    return clf__max_int64(frames * d_model, WIDTH * rows * d_model);
 }
 
 int64_t clf__convolutions_record(int d_model, int feature_size, int frames, int rows)
@@ -26,7 +28,7 @@ int64_t clf__convolutions_record(int d_model, int feature_size, int frames, int 
     return kept + work_size(d_model, frames, rows);
 }
 
-/* The next part of what is left of a record. */
+/* Takes the next part of the rest of a record. */
 static struct clf__tensor take(struct clf__tensor *left, int rows, int columns)
 {
     struct clf__tensor part = clf__tensor_packed(*left, rows, columns);
@@ -47,7 +49,7 @@ static struct parts parts_of(const struct clf__front_end_input *input, int rows,
     return parts;
 }
 
-/* One of several sequences: its frames, and the rows that they become. */
+/* One of several sequences: its frames and its rows after the convolutions. */
 struct sequence {
     int first, frames, first_row, rows;
 };
@@ -59,7 +61,8 @@ static struct sequence next_sequence(const struct sequence *before, const struct
     return (struct sequence){first, frames, before->first_row + before->rows, (frames + 1) / HALVING};
 }
 
-/* What the second convolution sees of what the first one gave, or the gradient the other way. */
+/* Copies the output of the first convolution to the input of the second, or the gradient in the other
+ * direction. */
 static clf_status fold(struct clf__tensor inner, struct clf__tensor seen,
                        const struct clf__front_end_input *input, int is_backward)
 {
@@ -102,8 +105,8 @@ clf_status clf__convolutions_backward(const struct clf__front_end *gradient, str
     CLF__TRY(clf__activation_backward(dy, dy, parts.sums_then, CLF__GELU_ERF));
     CLF__TRY(clf__linear_backward(dseen, &gradient->convolutions[1], dy, parts.seen_then,
                                   &front_end->convolutions[1], CLF__NO_TENSOR, scratch));
-    /* What the second convolution saw is not needed any more, and has room for the gradient of the frames
-     * that it saw, which are fewer than three a row. */
+    /* The input of the second convolution is not needed any more; its memory holds the gradient of the
+     * frames in the input, fewer than three per row. */
     struct clf__tensor dinner = clf__tensor_packed(parts.seen_then, input->frames.rows, dy.columns);
     CLF__TRY(fold(dinner, dseen, input, 1));
     CLF__TRY(clf__activation_backward(dinner, dinner, parts.sums, CLF__GELU_ERF));

@@ -1,7 +1,7 @@
 #include <assert.h>
 #include <stdio.h>
 
-#include "base/larger.h"
+#include "base/minmax.h"
 #include "device/caps.h"
 #include "layers/layer.h"
 #include "ops/cache.h"
@@ -11,7 +11,7 @@
 enum {
     PRODUCTS = 6,
     BUFFERS = CLF__DECODER_ADDRESSES / 2,
-    STORED = 8 /* at once, by cl/layers/addresses.cl */
+    STORED = 8 /* in parallel, by cl/layers/addresses.cl */
 };
 
 static void list_products(const struct clf__linear *out[PRODUCTS], const struct clf__layer *layer)
@@ -35,7 +35,7 @@ static int is_plain(const struct clf__linear *linear)
     return linear->scale == 1.0f && layout.panel > 1;
 }
 
-/* Whether a step of the layer can ever go in one launch with others. */
+/* Returns whether a step of the layer can ever run in one launch with others. */
 static int can_be_single(const struct clf__caps *caps, const struct clf__layer *layer)
 {
     if (!layer->mixer.kind->is_in_single_launch) {
@@ -61,7 +61,8 @@ static void list_buffers(const struct clf__buffer **out, const struct clf__layer
         *out++ = clf__weight_layout(linears[i]->weight).buffer;
         *out++ = linears[i]->bias;
     }
-    /* The kernel takes the norm after each sub-layer: with the norms first that is the next sub-layer's. */
+    /* The kernel applies the norm after each sub-layer; with pre-norm layers that is the norm of the next
+     * sub-layer. */
     const struct clf__norm *norms[] = {&layer->mixer_norm, &layer->cross_attention_norm,
                                        &layer->feed_forward_norm};
     for (int i = 0; i < 3; i++) {
@@ -76,7 +77,7 @@ static clf_status store_addresses(struct clf__tensor addresses,
 {
     int pointers = (int)(addresses.offset / 2);
     for (int first = 0; first < BUFFERS; first += STORED) {
-        int count = clf__smaller(BUFFERS - first, STORED);
+        int count = clf__min_int(BUFFERS - first, STORED);
         struct clf__argument arguments[3 + STORED] = {
             CLF__BUFFER(addresses.buffer),
             CLF__INT(pointers + first),
@@ -116,7 +117,7 @@ clf_status clf__decoder_layers_store_addresses(struct clf__tensor *addresses, co
     return CLF_OK;
 }
 
-/* Whether this call of the layer goes in one launch with others, and gains by it. */
+/* Returns whether this call of the layer can run in one launch with others, and is faster for it. */
 static int is_single(const struct clf__layer *layer, int rows, const struct clf__layer_call *call)
 {
     if (call->addresses.buffer == NULL || call->step == NULL || call->step->places.buffer != NULL ||
@@ -125,7 +126,8 @@ static int is_single(const struct clf__layer *layer, int rows, const struct clf_
     }
     const struct clf__caps *caps = clf__device_caps(clf__buffer_device(call->addresses.buffer));
     const struct clf__attention_call *cross = call->cross_call;
-    /* All rows, unless `clformer tune` found that many are better served by a launch for each op. */
+    /* The limit of rows: any number, unless `clformer tune` found that a launch per op is faster for many
+     * rows. */
     return rows <= caps->tuning.values[CLF__KNOB_STEP_ROWS + precision_of(layer)] &&
            cross->maps.buffer == NULL && cross->weights.buffer == NULL &&
            cross->mask.additive.buffer == NULL && cross->mask.relative.buffer == NULL && !cross->mask.causal;
@@ -137,7 +139,7 @@ int clf__decoder_layers_together(const struct clf__layer *layers, int count, int
     int together = 0;
     while (together < count && is_single(&layers[together], rows, &calls[together])) {
         together++;
-        if (layers->relative.table.buffer != NULL) { /* a launch takes one bias */
+        if (layers->relative.table.buffer != NULL) { /* a launch supports only one bias */
             break;
         }
     }
@@ -152,7 +154,7 @@ int clf__decoder_layers_take_start(const struct clf__layer *layers, int count, i
            clf__weight_layout(tokens).precision == precision_of(layers);
 }
 
-/* The macros that one decoder's layers fix. */
+/* The macros that are constant for a decoder's layers. */
 static void write_defines(char *defines, size_t size, const struct clf__layer *layer,
                           struct clf__tensor memory)
 {
@@ -166,7 +168,7 @@ static void write_defines(char *defines, size_t size, const struct clf__layer *l
              heads->value_width, clf__cache_define(memory));
 }
 
-/* The products, and the attentions as the launches an op count them. */
+/* The cost of the GEMMs, and of the attentions as separate launches count them. */
 void clf__decoder_layer_add_cost(struct clf__cost *cost, const struct clf__layer *layer, int rows,
                                  const struct clf__layer_call *call)
 {
@@ -198,7 +200,7 @@ static struct clf__attention_history history_of(const struct clf__layer *layer,
     return history;
 }
 
-/* What all layers share: their sizes, and where the step's rows lie. */
+/* The arguments that all layers share: sizes, and the positions of the step's rows. */
 static struct clf__decoder_step_sizes list_sizes(const struct clf__layer *layer,
                                                  const struct clf__workspace *workspace,
                                                  const struct clf__layer_call *call)
@@ -238,7 +240,7 @@ static struct clf__decoder_step_sizes list_sizes(const struct clf__layer *layer,
     };
 }
 
-/* The arguments of the kernel's start; null pointers where there is none. */
+/* The arguments of the kernel's start; null pointers if it has none. */
 struct start_arguments {
     const struct clf__buffer *history, *parents, *ids, *embedding, *added, *added_rows;
     struct clf__step_start_sizes sizes;
@@ -252,7 +254,8 @@ static struct start_arguments list_start(const struct clf__layer_call *call)
     }
     const struct clf__weight *tokens = start->front_end->tokens;
     struct clf__weight_layout layout = clf__weight_layout(tokens);
-    struct clf__tensor history = call->step->shared->parts[!call->step->turn], parents = call->step->parents;
+    struct clf__tensor history = call->step->shared->parts[!call->step->buffer_index],
+                       parents = call->step->parents;
     return (struct start_arguments){
         .history = history.buffer,
         .parents = parents.buffer,
@@ -281,7 +284,7 @@ clf_status clf__decoder_layers_single(const struct clf__layer *layers, int count
     inputs = inputs > workspace->x.columns ? inputs : workspace->x.columns;
     inputs = inputs > workspace->context.columns ? inputs : workspace->context.columns;
     CLF__TRY(clf__gemm_reserve(device, workspace->x.rows, inputs, precision_of(layers)));
-    assert(calls->state->parts[0].type == calls->memory.type); /* the kernel reads both alike */
+    assert(calls->state->parts[0].type == calls->memory.type); /* the kernel reads both in one type */
     char defines[160];
     write_defines(defines, sizeof defines, layers, calls->memory);
     struct clf__decoder_step_sizes sizes = list_sizes(layers, workspace, calls);

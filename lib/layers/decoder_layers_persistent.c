@@ -16,8 +16,8 @@ enum {
 };
 static const char kernel_name[] = "decoder_layers_gpu";
 
-/* Looks at the counter of arrivals before a group stops waiting: seconds on a GPU, whose looks take about a
- * microsecond. On a CPU looks are faster, and threads may be interrupted. */
+/* Reads of the arrival counter before a group stops waiting: seconds on a GPU, where a read takes about a
+ * microsecond. On a CPU reads are faster, and threads may be interrupted. */
 enum { MOST_LOOKS = 1 << 22, MOST_CPU_LOOKS = 1 << 26 };
 
 static clf_precision precision_of(const struct clf__layer *layer)
@@ -30,7 +30,7 @@ static int is_aligned(struct clf__tensor cache)
     return cache.stride % OCTET == 0;
 }
 
-/* The macros that a decoder's layers fix. */
+/* The macros that are constant for a decoder's layers. */
 struct persistent_defines {
     char text[160];
 };
@@ -171,7 +171,7 @@ static struct clf__stages_sizes list_sizes(const struct clf__layer *layer,
     sizes.self.q = (struct clf__place){0, projected};
     sizes.self.own_k = (struct clf__place){keys, projected};
     sizes.self.own_v = (struct clf__place){2 * keys, projected};
-    sizes.self.k.offset = sizes.self.v.offset = 0; /* a part of the stage's place */
+    sizes.self.k.offset = sizes.self.v.offset = 0; /* an offset within the position of the stage */
     for (int i = 0; i < CLF__ROWS_COUNT; i++) {
         sizes.rows[i] = persistent->rows[i];
     }

@@ -13,14 +13,14 @@ clf_status clf__feed_forward_forward(struct clf__tensor y, struct clf__tensor x,
         CLF__TRY(clf__linear_forward(both, x, &layer->up, CLF__IDENTITY, CLF__NO_TENSOR));
         CLF__TRY(clf__gate_forward(hidden, hidden, gate, layer->activation));
     } else {
-        hidden =
-            clf__tensor_as(hidden, clf__linear_operand(&layer->down)); /* as the second product rounds it */
+        hidden = clf__tensor_as(hidden, clf__linear_operand(&layer->down)); /* rounded as the second GEMM
+                                                                             * rounds it */
         CLF__TRY(clf__linear_forward(hidden, x, &layer->up, layer->activation, CLF__NO_TENSOR));
     }
     return clf__linear_forward(y, hidden, &layer->down, CLF__IDENTITY, residual);
 }
 
-/* ReLU's derivative can be told from what it gives; the others need what went in. */
+/* The derivative of ReLU follows from its output; the others need the input. */
 static int records_activations(const struct clf__feed_forward *layer)
 {
     return !layer->gated && (layer->activation == CLF__RELU || layer->activation == CLF__IDENTITY);
@@ -37,8 +37,8 @@ static struct clf__tensor gate_half(struct clf__tensor hidden, const struct clf_
     return clf__tensor_columns(hidden, layer->width, layer->width);
 }
 
-/* dropout(activation(up(x))) from the record, in both passes: *out is the record itself or in the workspace.
- */
+/* dropout(activation(up(x))) from the record, in both passes: *out is the record itself or in the
+ * workspace. */
 static clf_status activate(struct clf__tensor *out, const struct clf__feed_forward *layer,
                            struct clf__tensor hidden, const struct clf__gradient_workspace *workspace,
                            const struct clf__dropout *dropout)
@@ -70,7 +70,8 @@ clf_status clf__feed_forward_record(struct clf__tensor y, struct clf__tensor x, 
     return clf__linear_dropout_forward(y, activated, &layer->down, residual, &training->output);
 }
 
-/* From the gradient of the activations (in the gate's half where there is one) to that of up(x), in place. */
+/* Computes the gradient of up(x) from the gradient of the activations (in the gate's half if there is
+ * one), in place. */
 static clf_status activate_backward(struct clf__tensor dhidden, struct clf__tensor dactivated,
                                     const struct clf__feed_forward *layer, struct clf__tensor hidden,
                                     const struct clf__dropout *dropout)

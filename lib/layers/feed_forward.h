@@ -19,13 +19,13 @@ clf_status clf__feed_forward_forward(struct clf__tensor y, /* (N, D) */
                                      struct clf__tensor residual, const struct clf__feed_forward *layer,
                                      const struct clf__workspace *workspace);
 
-/* The dropouts of training: after the activation, and of what comes out. */
+/* The dropouts of training: after the activation, and of the output. */
 struct clf__feed_forward_training {
     struct clf__dropout activation, output;
 };
 
-/* y = dropout(down(dropout(activation(up(x))))) + residual. hidden (N, F, or 2 F where gated) is for the
- * backward pass: up(x), or the activations where they are enough. */
+/* y = dropout(down(dropout(activation(up(x))))) + residual. hidden (N, F, or 2 F if gated) is the record
+ * for the backward pass: up(x), or the activations if they suffice. */
 clf_status clf__feed_forward_record(struct clf__tensor y, struct clf__tensor x, struct clf__tensor residual,
                                     const struct clf__feed_forward *layer, struct clf__tensor hidden,
                                     const struct clf__gradient_workspace *workspace,

@@ -1,6 +1,6 @@
 #include "layers/front_end.h"
 
-#include "base/larger.h"
+#include "base/minmax.h"
 #include "ops/positions.h"
 #include "ops/unfold.h"
 
@@ -51,11 +51,11 @@ static int half_as_many(int count)
     return count / 2 + count % 2;
 }
 
-/* The first convolution's rows and what a convolution looks at, of one sequence. */
+/* The output of the first convolution and the input (im2col) of a convolution, for one sequence. */
 static int64_t convolutions_scratch(int d_model, int feature_size, int frames)
 {
     int64_t first = (int64_t)frames * feature_size, second = (int64_t)half_as_many(frames) * d_model;
-    return (int64_t)frames * d_model + CLF__CONVOLUTION_WIDTH * clf__larger_int64(first, second);
+    return (int64_t)frames * d_model + CLF__CONVOLUTION_WIDTH * clf__max_int64(first, second);
 }
 
 static clf_status convolve(struct clf__tensor y, struct clf__tensor x, const struct clf__linear *convolution,

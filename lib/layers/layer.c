@@ -18,7 +18,7 @@ static clf_status begin_mixer(struct clf__sublayer *sublayer, const struct clf__
     return clf__sublayer_begin(sublayer, &layer->mixer_norm, layer->norm_first, workspace);
 }
 
-/* With the layer's own relative bias, where it has one. */
+/* Replaces the relative bias with the layer's, if it has one. */
 static clf_status mix(const struct clf__sublayer *sublayer, const struct clf__layer *layer,
                       const struct clf__workspace *workspace, const struct clf__layer_call *call)
 {
@@ -60,7 +60,7 @@ clf_status clf__decoder_layers_forward(const struct clf__layer *layers, int coun
                                        const struct clf__workspace *workspace,
                                        const struct clf__layer_call *calls)
 {
-    int is_rounded = layers->norm_first; /* the norms after the sub-layers round x for the next layer */
+    int is_rounded = layers->norm_first; /* with post-norm, the norms round x for the next layer */
     for (int done = 0, together; done < count; done += together) {
         const struct clf__layer *layer = &layers[done];
         const struct clf__layer_call *call = &calls[done];

@@ -16,7 +16,7 @@ clf_status clf__buffer_from_host(struct clf__buffer **out, struct clf_device *de
     return CLF_OK;
 }
 
-/* Over a weight that becomes the layer's own. */
+/* Takes ownership of the weight. */
 static clf_status own(struct clf__linear *out, struct clf_device *device, struct clf__weight *weight,
                       const float *bias, const char *what)
 {

@@ -10,26 +10,27 @@ struct clf__linear {
     struct clf__weight *weight; /* (outputs, inputs); owned unless shared */
     struct clf__buffer *bias;   /* (outputs), or NULL */
     float scale;
-    int weight_is_shared; /* belongs to somebody else: the embedding, where the projection is tied to it */
+    int weight_is_shared; /* owned elsewhere: an embedding that is tied to the projection */
 };
 
-/* The type in which its product reads x, to which it would round floats first: CLF__F32, CLF__BF16 or
+/* The type in which the GEMM reads x, to which it would otherwise round floats: CLF__F32, CLF__BF16 or
  * CLF__F16. */
 enum clf__type clf__linear_operand(const struct clf__linear *linear);
-/* The type of rows that are converted once for all products that read them: the same, or CLF__QUANTIZED. */
+/* The type of rows that are converted once for several GEMMs: the same, or CLF__QUANTIZED. */
 enum clf__type clf__linear_row_operand(const struct clf__linear *linear);
 
-/* A layer from host values. `bias` has one float an output, or is NULL. On failure nothing is left behind. */
+/* Creates a layer from host values. `bias` has one float per output, or is NULL. A failure leaves no
+ * memory allocated. */
 clf_status clf__linear_create_streamed(struct clf__linear *out, struct clf_device *device,
                                        const struct clf__weight_stream *stream, const float *bias);
 clf_status clf__linear_create(struct clf__linear *out, struct clf_device *device,
                               const struct clf__weight_source *source, const float *bias);
-/* The same over a weight that already lies on the device and is not owned. */
+/* The same with a weight that is on the device already and is not owned. */
 clf_status clf__linear_create_shared(struct clf__linear *out, struct clf_device *device,
                                      struct clf__weight *weight, const float *bias, const char *what);
-/* Zeros of the same sizes in a pool, for gradients and moments: a gradient of a layer is a layer that holds
- * gradients. `shared` is the weight that is shared where like's is, else NULL. On failure too the caller ends
- * with clf__linear_free(). */
+/* Zeros of the same sizes in a pool, for gradients and moments: the gradient of a layer is a layer of
+ * gradients. `shared` replaces a weight that like shares, else NULL. Also after a failure the caller calls
+ * clf__linear_free(). */
 clf_status clf__linear_reserve_zero(struct clf__linear *out, struct clf__pool *pool,
                                     const struct clf__linear *like, struct clf__weight *shared,
                                     const char *what);
@@ -41,24 +42,24 @@ clf_status clf__linear_forward(struct clf__tensor y, /* (N, outputs) */
                                const struct clf__linear *linear, enum clf__activation activation,
                                struct clf__tensor residual); /* (N, outputs) */
 
-/* The gradients of clf__linear_forward() without activation, dy being that of y: gradient's weight and bias
- * are added to (a bias of NULL is not trained), dx = dy's share + residual. */
+/* The gradients of clf__linear_forward() without activation, dy being the gradient of y. Adds to
+ * gradient's weight and bias (a bias of NULL is not trained); dx = the gradient of x + residual. */
 clf_status
 clf__linear_backward(struct clf__tensor dx, /* (N, inputs); buffer NULL: not wanted */
                      const struct clf__linear *gradient, struct clf__tensor dy, /* (N, outputs) */
                      struct clf__tensor x,                                      /* (N, inputs) */
                      const struct clf__linear *linear,
                      struct clf__tensor residual, /* (N, inputs); may be dx, or buffer NULL */
-                     struct clf__tensor scratch); /* (1, n): as clf__bias_backward_scratch() says */
+                     struct clf__tensor scratch); /* (1, n): the size is clf__bias_backward_scratch() */
 
-/* y = dropout(x Wᵀ + b) + residual, and the gradient of what was dropped out: dy itself, or in `kept`. */
+/* y = dropout(x Wᵀ + b) + residual, and the gradient before the dropout: dy itself, or in `kept`. */
 clf_status clf__linear_dropout_forward(struct clf__tensor y, struct clf__tensor x,
                                        const struct clf__linear *linear, struct clf__tensor residual,
                                        const struct clf__dropout *dropout);
 clf_status clf__dropout_gradient(struct clf__tensor *out, struct clf__tensor kept, struct clf__tensor dy,
                                  const struct clf__dropout *dropout);
 
-/* A device buffer of count floats: biases, norms' gains, tables. */
+/* A device buffer of count floats: biases, gains of norms, tables. */
 clf_status clf__buffer_from_host(struct clf__buffer **out, struct clf_device *device, const float *values,
                                  size_t count, const char *what);
 

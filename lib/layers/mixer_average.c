@@ -1,5 +1,5 @@
-/* As marian-dev's src/models/transformer.h (LayerAAN) has it: the mean is of the rows as they come, and where
- * norms come first it is the mean that is normed; the gates and the residual take the rows as they come. */
+/* Follows marian-dev's src/models/transformer.h (LayerAAN): the mean is over the rows before the norm, and
+ * with pre-norm the norm is applied to the mean; the gates and the residual use the rows before the norm. */
 #include "layers/mixer.h"
 #include "layers/norm.h"
 #include "ops/average.h"
@@ -8,7 +8,7 @@
 static clf_status reserve_state(struct clf__mixer_state *state, struct clf__arena *arena,
                                 const struct clf__mixer *mixer, int cache_rows, int positions)
 {
-    (void)positions; /* what is kept does not grow */
+    (void)positions; /* the state does not grow */
     for (int i = 0; i < 2; i++) {
         CLF__TRY(clf__arena_reserve(arena, &state->parts[i], CLF__F32, cache_rows,
                                     mixer->average.norm->gamma.columns, "the running means"));
@@ -29,8 +29,8 @@ static clf_status follow(const struct clf__mixer_step *step)
     return CLF_OK;
 }
 
-/* The mean through its filters, which write in turns into two tensors of the workspace; *h is what the last
- * one gives, or `mean` where there are none. */
+/* Applies the filters to the mean, alternating between two tensors of the workspace; *h is the output of
+ * the last one, or `mean` without filters. */
 static clf_status filter(struct clf__tensor *h, struct clf__tensor mean, const struct clf__averaging *average,
                          const struct clf__workspace *workspace)
 {
@@ -47,7 +47,7 @@ static clf_status filter(struct clf__tensor *h, struct clf__tensor mean, const s
     return CLF_OK;
 }
 
-/* y from the rows x, which are the residual too, and their means. */
+/* Computes y from the rows x, which are also the residual, and their means. */
 static clf_status finish(struct clf__tensor y, struct clf__tensor x, struct clf__tensor mean,
                          const struct clf__averaging *average, const struct clf__workspace *workspace)
 {
@@ -60,7 +60,7 @@ static clf_status finish(struct clf__tensor y, struct clf__tensor x, struct clf_
         static const struct clf__dropout none = CLF__NO_DROPOUT;
         return clf__dropout_forward(y, h, x, &none);
     }
-    /* Where the last filter did not write. */
+    /* The tensor that the last filter did not write. */
     struct clf__tensor room = average->filter_count % 2 == 1 ? workspace->projected : workspace->hidden;
     struct clf__tensor gates = clf__tensor_columns(room, 0, 2 * y.columns);
     CLF__TRY(clf__linear_forward(clf__tensor_columns(gates, 0, y.columns), x, &average->input_gate,
@@ -70,15 +70,16 @@ static clf_status finish(struct clf__tensor y, struct clf__tensor x, struct clf_
     return clf__average_gate(y, x, h, gates, x);
 }
 
-/* Parents may be several rows', so that new means are not written over old ones. */
+/* Several rows may have the same parent, so new means do not overwrite old ones. */
 static clf_status step_forward(struct clf__tensor y, struct clf__tensor x, struct clf__tensor residual,
                                const struct clf__mixer *mixer, const struct clf__workspace *workspace,
                                const struct clf__mixer_step *step, const struct clf__mixer_state *state)
 {
     (void)x;
     struct clf__tensor mean = clf__tensor_columns(workspace->context, 0, y.columns);
-    CLF__TRY(clf__average_step(mean, residual, state->parts[step->turn], state->parts[!step->turn],
-                               step->cache_rows, step->parents, step->positions));
+    CLF__TRY(clf__average_step(mean, residual, state->parts[step->buffer_index],
+                               state->parts[!step->buffer_index], step->cache_rows, step->parents,
+                               step->positions));
     return finish(y, residual, mean, &mixer->average, workspace);
 }
 

@@ -28,13 +28,13 @@ static clf_status reserve_shared(struct clf__mixer_state *shared, struct clf__ar
 static clf_status follow(const struct clf__mixer_step *step)
 {
     const struct clf__tensor *tables = step->shared->parts;
-    return clf__cache_follow(tables[step->turn], tables[!step->turn], step->cache_rows, step->parents,
-                             step->positions);
+    return clf__cache_follow(tables[step->buffer_index], tables[!step->buffer_index], step->cache_rows,
+                             step->parents, step->positions);
 }
 
 static clf_status expect(const struct clf__mixer_step *step, const int32_t *cache_rows, int first, int count)
 {
-    struct clf__tensor table = step->shared->parts[step->turn];
+    struct clf__tensor table = step->shared->parts[step->buffer_index];
     return clf__tensor_write(clf__tensor_columns(clf__tensor_rows(table, cache_rows[0], 1), first, count),
                              cache_rows);
 }
@@ -42,7 +42,7 @@ static clf_status expect(const struct clf__mixer_step *step, const int32_t *cach
 struct clf__attention_history clf__self_attention_history(const struct clf__mixer_step *step,
                                                           const struct clf__mixer_state *state)
 {
-    struct clf__tensor table = step->shared->parts[step->turn];
+    struct clf__tensor table = step->shared->parts[step->buffer_index];
     return (struct clf__attention_history){
         .keys = state->parts[KEYS],
         .values = state->parts[VALUES],
@@ -57,7 +57,7 @@ struct clf__attention_history clf__self_attention_history(const struct clf__mixe
     };
 }
 
-/* The columns that the layer's heads take of a workspace's. */
+/* The columns of the workspace for this layer's heads. */
 static struct clf__tensor projected_columns(struct clf__tensor all, const struct clf__heads *heads)
 {
     return clf__tensor_columns(all, 0, clf__self_projection_width(heads));
@@ -83,11 +83,11 @@ static clf_status step_forward(struct clf__tensor y, struct clf__tensor x, struc
         clf__tensor_columns(workspace->context, 0, heads->count * heads->value_width);
     enum clf__type operand = clf__linear_operand(&layer->output);
     if (clf__attention_step_writes(operand, clf__buffer_device(context.buffer))) {
-        context = clf__tensor_as(context, operand); /* as the output's product would round it */
+        context = clf__tensor_as(context, operand); /* rounded as the output projection would round it */
     }
     struct clf__projected projected;
     CLF__TRY(project(&projected, x, layer, workspace->projected, CLF__F32));
-    if (step->places.buffer != NULL) { /* rows look at each other's keys: all of them come first */
+    if (step->places.buffer != NULL) { /* the rows attend to each other, so all keys are stored first */
         CLF__TRY(clf__cache_place(history.keys, projected.key, step->places));
         CLF__TRY(clf__cache_place(history.values, projected.value, step->places));
         projected.key = projected.value = CLF__NO_TENSOR;

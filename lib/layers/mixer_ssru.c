@@ -4,7 +4,7 @@
 static clf_status reserve_state(struct clf__mixer_state *state, struct clf__arena *arena,
                                 const struct clf__mixer *mixer, int cache_rows, int positions)
 {
-    (void)positions; /* what is kept does not grow */
+    (void)positions; /* the state does not grow */
     for (int i = 0; i < 2; i++) {
         CLF__TRY(clf__arena_reserve(arena, &state->parts[i], CLF__F32, cache_rows,
                                     clf__weight_inputs(mixer->recurrence.input.weight),
@@ -26,7 +26,7 @@ static clf_status follow(const struct clf__mixer_step *step)
     return CLF_OK;
 }
 
-/* What the state takes in stands beside how much it forgets. */
+/* The new input is stored next to the forget gate. */
 static clf_status project(struct clf__tensor *out, struct clf__tensor x, const struct clf__mixer *mixer,
                           const struct clf__workspace *workspace)
 {
@@ -34,15 +34,16 @@ static clf_status project(struct clf__tensor *out, struct clf__tensor x, const s
     return clf__linear_forward(*out, x, &mixer->recurrence.input, CLF__IDENTITY, CLF__NO_TENSOR);
 }
 
-/* Parents may be several rows', so that new states are not written over old ones. */
+/* Several rows may have the same parent, so new states do not overwrite old ones. */
 static clf_status step_forward(struct clf__tensor y, struct clf__tensor x, struct clf__tensor residual,
                                const struct clf__mixer *mixer, const struct clf__workspace *workspace,
                                const struct clf__mixer_step *step, const struct clf__mixer_state *state)
 {
     struct clf__tensor projected;
     CLF__TRY(project(&projected, x, mixer, workspace));
-    return clf__ssru_step(y, projected, residual, state->parts[step->turn], state->parts[!step->turn],
-                          step->cache_rows, step->parents, step->positions);
+    return clf__ssru_step(y, projected, residual, state->parts[step->buffer_index],
+                          state->parts[!step->buffer_index], step->cache_rows, step->parents,
+                          step->positions);
 }
 
 static clf_status forward(struct clf__tensor y, struct clf__tensor x, struct clf__tensor residual,

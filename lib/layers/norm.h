@@ -1,4 +1,4 @@
-/* A normalisation with its gain and shift. */
+/* A norm with its gain and shift. */
 #ifndef CLF_LAYERS_NORM_H
 #define CLF_LAYERS_NORM_H
 
@@ -12,11 +12,11 @@ struct clf__norm {
     float epsilon;
 };
 
-/* From host values; beta may be NULL. */
+/* Creates a norm from host values; beta may be NULL. */
 clf_status clf__norm_create(struct clf__norm *out, struct clf_device *device, enum clf__norm_kind kind,
                             float epsilon, int width, const float *gamma, const float *beta,
                             const char *what);
-/* Zeros of the same sizes in a pool. On failure too the caller ends with clf__norm_free(). */
+/* Zeros of the same sizes in a pool. Also after a failure the caller calls clf__norm_free(). */
 clf_status clf__norm_reserve_zero(struct clf__norm *out, struct clf__pool *pool, const struct clf__norm *like,
                                   const char *what);
 void clf__norm_free(struct clf__norm *norm);
@@ -25,13 +25,13 @@ clf_status clf__norm_forward(struct clf__tensor y, /* (N, D); may be x */
                              struct clf__tensor x, /* (N, D) */
                              const struct clf__norm *norm);
 
-/* The same with y in bf16 as well; y.buffer or rounded.buffer may be NULL. */
+/* The same, with y in bf16 as well; y.buffer or rounded.buffer may be NULL. */
 clf_status clf__norm_forward_rounded(struct clf__tensor y,       /* (N, D); may be x */
                                      struct clf__tensor rounded, /* (N, D) bf16 */
                                      struct clf__tensor x,       /* (N, D) */
                                      const struct clf__norm *norm);
 
-/* dx = the gradient of x; gradient's gain and shift are added to. */
+/* dx = the gradient of x; adds to gradient's gain and shift. */
 clf_status clf__norm_backward(struct clf__tensor dx,                                   /* (N, D); may be dy */
                               const struct clf__norm *gradient, struct clf__tensor dy, /* (N, D) */
                               struct clf__tensor x, /* (N, D) what went in */

@@ -1,6 +1,6 @@
-/* Decoder layers of a step of few rows in one persistent launch of the GPU form
- * (cl/layers/decoder_layers_gpu.cl): a kernel whose groups stay for all stages of all layers and wait for
- * each other in between. The results have the same bits as a launch for each operation. */
+/* Decoder layers of a step of few rows in one persistent launch of the GPU variant
+ * (cl/layers/decoder_layers_gpu.cl): the groups of the kernel stay for all stages of all layers and
+ * synchronise between stages. The results have the same bits as a launch for each operation. */
 #ifndef CLF_LAYERS_PERSISTENT_H
 #define CLF_LAYERS_PERSISTENT_H
 
@@ -30,7 +30,8 @@ struct clf__persistent {
     int fails_at; /* for tests, as in struct clf__stages_sizes; -1 */
 };
 
-/* Reserves memory where the device and the layers can take persistent launches. `failed` is the caller's. */
+/* Reserves memory if the device and the layers support persistent launches. `failed` belongs to the
+ * caller. */
 clf_status clf__persistent_reserve(struct clf__persistent *persistent, struct clf__arena *arena,
                                    const struct clf__layer *layers, int count, int rows);
 /* Lists the stages. The weights, the states and the memory must stay where they are. */

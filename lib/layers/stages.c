@@ -72,7 +72,7 @@ static int can_be_persistent(const struct clf__caps *caps, const struct clf__lay
            same_heads(&layer->cross_attention.heads, heads);
 }
 
-/* Bytes from row to row of a matrix of so many columns. */
+/* Bytes between rows of a matrix with this many columns. */
 static int row_bytes(enum clf__stage_rows rows, int columns, clf_precision precision)
 {
     if (rows < CLF__ROWS_FLOATS) {
@@ -83,7 +83,7 @@ static int row_bytes(enum clf__stage_rows rows, int columns, clf_precision preci
     return stride * (int)sizeof(uint16_t);
 }
 
-/* Strides of all matrices, and places of those in the work space, whose size in words is returned. */
+/* Computes the strides of all matrices and their offsets in the work space, and returns its size in words. */
 static int place_rows(struct clf__place out[CLF__ROWS_COUNT], const struct clf__layer *layer, int rows)
 {
     const struct clf__heads *heads = &layer->mixer.attention.heads;
@@ -159,8 +159,8 @@ struct list {
     struct clf__persistent *persistent;
     struct clf__stage *stages;
     int count, vectors;
-    int product; /* the last product in the list; 0: none yet */
-    int is_full; /* the kernel takes fewer buffers than there are */
+    int product; /* the last GEMM in the list; 0: none yet */
+    int is_full; /* the kernel has no argument left for another buffer */
     int is_int8;
 };
 
@@ -227,7 +227,7 @@ static clf_status add_product(struct list *list, enum clf__stage_rows to, enum c
     return copy_vector(list, &stage->beta, linear->bias, 0, stage->outputs);
 }
 
-/* In int8: to = from as operands. Otherwise the stage before has written operands to `to` itself. */
+/* With int8: to = from as operands. Otherwise the previous stage has written operands to `to` itself. */
 static void add_quantizing(struct list *list, enum clf__stage_rows to, enum clf__stage_rows from, int inputs)
 {
     if (list->is_int8) {

@@ -1,5 +1,5 @@
 /* The stages of decoder layers in one persistent launch (cl/layers/decoder_layers_gpu.cl). C and OpenCL
- * include this file. Members are int and float, which both lay out alike. */
+ * include this file. Members are int and float, which have the same layout in both. */
 #ifndef CLF_LAYERS_STAGES_H
 #define CLF_LAYERS_STAGES_H
 
@@ -9,8 +9,8 @@
 /* Work-items of a group, and buffers that the kernel takes for weights and caches. */
 #define CLF__STAGE_GROUP   256
 #define CLF__STAGE_BUFFERS 16
-/* Integers before the counters of parts, one for each row and head: the counter of the barriers has a cache
- * line of its own. */
+/* Integers before the counters of parts, one per row and head: the counter of the barriers has a separate
+ * cache line. */
 #define CLF__ARRIVALS 32
 
 enum clf__stage_kind {
@@ -21,14 +21,14 @@ enum clf__stage_kind {
     CLF__STAGE_CROSS_ATTENTION /* to = attention over the encoder's output; from: queries */
 };
 
-/* Matrices that stages pass on. Those before CLF__ROWS_FLOATS are fp32, the others operands of products:
+/* Matrices passed between stages. Those before CLF__ROWS_FLOATS are fp32, the others operands of GEMMs:
  * 16-bit numbers, or in int8 rows of cl/gemm/quantize.cl, whose strides count 16 bits. */
 enum clf__stage_rows {
     CLF__ROWS_X,         /* (R, D) the residual stream */
     CLF__ROWS_SUMS,      /* (R, D) inputs of the norm after a sub-layer */
     CLF__ROWS_PROJECTED, /* (R, H (2 K + V)) */
-    CLF__ROWS_ATTENDED,  /* (R, H V) attention's results before they are operands, in int8 alone */
-    CLF__ROWS_ACTIVATED, /* (R, F) those of the feed-forward's first product, in int8 alone */
+    CLF__ROWS_ATTENDED,  /* (R, H V) attention's results before they are operands, only in int8 */
+    CLF__ROWS_ACTIVATED, /* (R, F) results of the feed-forward's first GEMM, only in int8 */
     CLF__ROWS_FLOATS,
     CLF__ROWS_OPERAND = CLF__ROWS_FLOATS, /* (R, D) */
     CLF__ROWS_CONTEXT,                    /* (R, H V) */
@@ -42,8 +42,8 @@ struct clf__stage {
     int buffer, first; /* weight, keys or memory: number of the buffer, first word of 16 bytes */
     int values_buffer, values_first; /* the values of self-attention */
     int inputs, outputs, activation;
-    int gamma, beta; /* places in the vectors; -1: none; a product's bias is its beta */
-    int ahead;       /* distance to the product whose weights are fetched after this stage; 0: none */
+    int gamma, beta; /* offsets in the vectors; -1: none; the bias of a GEMM is its beta */
+    int ahead;       /* distance to the GEMM whose weights are prefetched after this stage; 0: none */
 };
 #define CLF__STAGE_INTS 15
 
@@ -53,8 +53,8 @@ struct clf__stages_sizes {
     /* Offsets of x and of the operand in elements of their buffers, of the others in words of 16 bytes. */
     struct clf__place rows[CLF__ROWS_COUNT];
     int rounds, first, count; /* rounds: run stage 0 before stage `first`; count: stages with stage 0 */
-    int arrived;              /* the counter of arrivals before the launch */
-    int most_looks;           /* at the counter in a wait */
+    int arrived;              /* value of the arrival counter before the launch */
+    int most_looks;           /* most reads of the counter in a wait */
     int fails_at;             /* for tests: the stage after which a group stops waiting; -1: none */
     float epsilon;
 };

@@ -1,4 +1,5 @@
-/* Where the norm of a residual sub-layer goes: before it (x + f(norm(x))) or after it (norm(x + f(x))). */
+/* The norm of a residual sub-layer: before it (pre-norm, x + f(norm(x))) or after it (post-norm, norm(x +
+ * f(x))). */
 #ifndef CLF_LAYERS_SUBLAYER_H
 #define CLF_LAYERS_SUBLAYER_H
 
@@ -6,10 +7,9 @@
 #include "layers/workspace.h"
 #include "ops/dropout.h"
 
-/* Between begin and end the sub-layer reads x and writes f(x) + workspace->x to y. Where the workspace has
- * rounded rows, x is in bf16; with the norm after it, begin expects them to be those of workspace->x, and end
- * leaves them so.
- */
+/* Between begin and end the sub-layer reads x and writes f(x) + workspace->x to y. If the workspace has
+ * rounded rows, x is in bf16; with post-norm, begin expects workspace->rounded to match workspace->x, and
+ * end keeps it so. */
 struct clf__sublayer {
     const struct clf__norm *norm;
     int norm_first;
@@ -20,7 +20,8 @@ clf_status clf__sublayer_begin(struct clf__sublayer *sublayer, const struct clf_
                                const struct clf__workspace *workspace);
 clf_status clf__sublayer_end(const struct clf__sublayer *sublayer, const struct clf__workspace *workspace);
 
-/* What the backward pass of a sub-layer reads besides its input, which is the output of the one before. */
+/* The record of a sub-layer for its backward pass, besides its input, which is the output of the previous
+ * sub-layer. */
 struct clf__sublayer_record {
     struct clf__tensor inner; /* (N, D) norm first: norm(x), else x + f(x) */
     struct clf__tensor y;     /* (N, D) */
@@ -29,16 +30,16 @@ clf_status clf__sublayer_record_reserve(struct clf__sublayer_record *record, str
                                         int rows, int d_model);
 struct clf__sublayer_record clf__sublayer_record_rows(const struct clf__sublayer_record *record, int rows);
 
-/* The two above for training: f reads sublayer->x and writes f(x) + input to sublayer->y; what comes out is
- * record->y. */
+/* The two above for training: f reads sublayer->x and writes f(x) + input to sublayer->y; record->y is the
+ * output. */
 clf_status clf__sublayer_record_begin(struct clf__sublayer *sublayer, const struct clf__norm *norm,
                                       int norm_first, struct clf__tensor input,
                                       const struct clf__sublayer_record *record);
 clf_status clf__sublayer_record_end(const struct clf__sublayer *sublayer,
                                     const struct clf__sublayer_record *record);
 
-/* Back through the norm: between begin and end stands f's backward pass, which gets `out`. workspace->x is
- * the gradient of what comes out, then of what went in. */
+/* The backward pass of the norm: the backward pass of f runs between begin and end and reads `out`.
+ * workspace->x holds the gradient of the output, then the gradient of the input. */
 clf_status clf__sublayer_backward_begin(struct clf__branch *out, const struct clf__norm *gradient,
                                         const struct clf__norm *norm, int norm_first,
                                         const struct clf__sublayer_record *record,

@@ -1,24 +1,24 @@
 #include "model/stacks.h"
 
-#include "base/larger.h"
 #include "base/memory.h"
+#include "base/minmax.h"
 #include "device/lock.h"
 
 struct clf__workspace_widths clf__stacks_widths(const struct clf__config *config)
 {
     struct clf__heads encoder = clf__config_heads(config, CLF__ENCODER);
     struct clf__heads decoder = clf__config_heads(config, CLF__DECODER);
-    int ffn = clf__larger(config->encoder_ffn, config->decoder_ffn);
-    int self = clf__larger(clf__self_projection_width(&encoder), clf__self_projection_width(&decoder));
+    int ffn = clf__max_int(config->encoder_ffn, config->decoder_ffn);
+    int self = clf__max_int(clf__self_projection_width(&encoder), clf__self_projection_width(&decoder));
     int is_average = config->decoder_mixer == CLF__MIXER_AVERAGE;
-    int average = is_average ? clf__larger(config->average_width, 2 * config->d_model) : 0;
+    int average = is_average ? clf__max_int(config->average_width, 2 * config->d_model) : 0;
     int ssru = config->decoder_mixer == CLF__MIXER_SSRU ? 2 * config->d_model : 0;
-    int context = clf__larger(encoder.count * encoder.value_width, decoder.count * decoder.value_width);
+    int context = clf__max_int(encoder.count * encoder.value_width, decoder.count * decoder.value_width);
     return (struct clf__workspace_widths){
         .d_model = config->d_model,
-        .projected = clf__larger(self, clf__larger(ssru, average)),
-        .context = is_average ? clf__larger(context, config->d_model) : context,
-        .hidden = clf__larger(config->ffn_gated ? 2 * ffn : ffn, average),
+        .projected = clf__max_int(self, clf__max_int(ssru, average)),
+        .context = is_average ? clf__max_int(context, config->d_model) : context,
+        .hidden = clf__max_int(config->ffn_gated ? 2 * ffn : ffn, average),
     };
 }
 
@@ -416,10 +416,10 @@ void clf__stacks_free(struct clf__stacks stacks, const struct clf__config *confi
     }
 }
 
-void clf__parameter_tree_free(struct clf__parameter_tree *mirror, const struct clf__config *config)
+void clf__parameter_tree_free(struct clf__parameter_tree *tree, const struct clf__config *config)
 {
-    clf__stacks_free(clf__parameter_tree_stacks(mirror), config);
-    clf__pool_free(&mirror->pool);
+    clf__stacks_free(clf__parameter_tree_stacks(tree), config);
+    clf__pool_free(&tree->pool);
 }
 
 void clf__layer_free(struct clf__layer *layer)

@@ -19,7 +19,7 @@ void clf__stacks_free(struct clf__stacks stacks, const struct clf__config *confi
  * messages. */
 clf_status clf__parameter_tree_create_zero(struct clf__parameter_tree *out, struct clf__stacks like,
                                            const struct clf__config *config, const char *what);
-void clf__parameter_tree_free(struct clf__parameter_tree *mirror, const struct clf__config *config);
+void clf__parameter_tree_free(struct clf__parameter_tree *tree, const struct clf__config *config);
 
 /* Returns the widths of the widest rows in the layers of either side. */
 struct clf__workspace_widths clf__stacks_widths(const struct clf__config *config);

@@ -53,9 +53,9 @@ struct clf__parameter_tree {
     struct clf__pool pool;
 };
 
-static inline struct clf__stacks clf__parameter_tree_stacks(struct clf__parameter_tree *mirror)
+static inline struct clf__stacks clf__parameter_tree_stacks(struct clf__parameter_tree *tree)
 {
-    return (struct clf__stacks){&mirror->encoder, &mirror->decoder};
+    return (struct clf__stacks){&tree->encoder, &tree->decoder};
 }
 
 /* Calls `visit` for every module of a configuration in a fixed order: embeddings, the encoder from front end

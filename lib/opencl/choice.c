@@ -11,10 +11,10 @@
 #include "opencl/identity.h"
 #include "opencl/quirks.h"
 
-/* Below this a GPU cannot hold a model of the usual size beside its work, and any CPU serves better. */
+/* A smaller GPU cannot hold a model of the usual size and its activations, and any CPU is preferred. */
 static const uint64_t enough_memory = (uint64_t)512 << 20;
 
-/* The default order's classes, best first. */
+/* The classes of the default order, best first. */
 enum device_class {
     CLASS_GPU,
     CLASS_POCL,
@@ -29,9 +29,9 @@ static enum device_class class_of(const struct clf__listed_device *device, const
 {
     const struct clf_device_info *info = &device->info;
     if (!device->is_available || !info->has_compiler || device->version < 12) {
-        *reason = !device->is_available ? "its driver says that it is not available"
+        *reason = !device->is_available ? "its driver reports it as unavailable"
                   : !info->has_compiler ? "its driver has no compiler for OpenCL C"
-                                        : "its driver does not reach OpenCL 1.2";
+                                        : "its driver does not support OpenCL 1.2";
         return CLASS_NEVER;
     }
     if (info->kind == CLF_DEVICE_GPU) {
@@ -44,14 +44,14 @@ static enum device_class class_of(const struct clf__listed_device *device, const
         *reason = is_pocl ? "among CPUs PoCL comes first" : "a CPU";
         return is_pocl ? CLASS_POCL : CLASS_CPU;
     }
-    *reason = "neither a GPU nor a CPU alone: an emulator or an accelerator comes last";
+    *reason = "neither a GPU nor a pure CPU: emulators and accelerators come last";
     return CLASS_OTHER;
 }
 
-/* What two GPUs differ in, the weightiest first. */
+/* The differences between two GPUs, the most important first. */
 enum difference { BY_OWN_MEMORY, BY_ARITHMETIC, BY_MEMORY, BY_NOTHING };
 
-/* The clock counts only where every GPU tells it. */
+/* Clocks are compared only if every GPU reports one. */
 static int tell_clocks(const struct clf_device_list *list)
 {
     for (int i = 0; i < list->count; i++) {
@@ -62,14 +62,14 @@ static int tell_clocks(const struct clf_device_list *list)
     return 1;
 }
 
-/* Multiply-adds, two operations each, in a second, or lanes where clocks do not count. */
+/* Multiply-adds per second, two operations each, or lanes if clocks are not compared. */
 static double arithmetic_of(const struct clf__listed_device *device, int has_clocks)
 {
     double lanes = (double)device->info.compute_units * device->lanes;
     return has_clocks ? 2e6 * lanes * device->info.clock_mhz : lanes;
 }
 
-/* Below 0 where a comes before b, above where it comes after it, 0 where nothing tells them apart. */
+/* Negative if a comes before b, positive if it comes after b, 0 if they are equal. */
 static int compare_gpus(const struct clf__listed_device *a, const struct clf__listed_device *b,
                         int has_clocks, enum difference *difference)
 {
@@ -90,7 +90,7 @@ static int compare_gpus(const struct clf__listed_device *a, const struct clf__li
     return 0;
 }
 
-/* Whether a is tried before b, another of the same list. */
+/* Returns whether a is tried before b, another device of the same list. */
 static int is_before(const struct clf__listed_device *a, const struct clf__listed_device *b, int has_clocks)
 {
     enum difference difference;
@@ -102,7 +102,7 @@ static int is_before(const struct clf__listed_device *a, const struct clf__liste
     return order != 0 ? order < 0 : a < b;
 }
 
-/* Of two GPUs, one beside the other in the order: why this one stands where it does. */
+/* Explains the position of a GPU relative to its neighbour in the order. */
 static void explain(struct clf__listed_device *device, const struct clf__listed_device *other, int has_clocks)
 {
     enum difference difference;
@@ -110,7 +110,7 @@ static void explain(struct clf__listed_device *device, const struct clf__listed_
     int is_first = device->info.candidate_order == 0, index = other->info.index;
     double own = arithmetic_of(device, has_clocks), others = arithmetic_of(other, has_clocks);
     const char *twin = clf__identity_is_pci(device->info.pci_address, other->info.pci_address)
-                           ? "the same card by another driver, "
+                           ? "the same card with another driver, "
                            : "";
     char place[96];
     snprintf(place, sizeof place, is_first ? "GPUs come first, before device %d, %s" : "after device %d, %s",
@@ -120,14 +120,15 @@ static void explain(struct clf__listed_device *device, const struct clf__listed_
         snprintf(device->reason, size, "%swhich %s", place,
                  is_first ? "shares the processor's memory" : "has memory of its own");
     } else if (difference == BY_ARITHMETIC && has_clocks) {
-        snprintf(device->reason, size, "%swhich promises %.3g TFLOP/s, this one %.3g (by units and clock)",
-                 place, others / 1e12, own / 1e12);
+        snprintf(device->reason, size,
+                 "%swhich promises %.3g TFLOP/s, this one %.3g (by compute units and clock)", place,
+                 others / 1e12, own / 1e12);
     } else if (difference == BY_ARITHMETIC) {
         snprintf(device->reason, size, "%swhich has %.0f lanes, this one %.0f", place, others, own);
     } else if (difference == BY_MEMORY) {
         snprintf(device->reason, size, "%swhich has %s memory", place, is_first ? "less" : "more");
     } else {
-        snprintf(device->reason, size, "%swhich is its equal: the place in the list decides", place);
+        snprintf(device->reason, size, "%swhich is equal: decided by the order in the list", place);
     }
 }
 
@@ -229,11 +230,10 @@ clf_status clf__choice_nothing(const struct clf_device_list *list)
             "packages), or for the CPU Debian's package pocl-opencl-icd",
             list->platform_count == 0 ? "driver is installed" : "device is there", list->silent);
     }
-    return clf__fail(CLF_NO_DEVICE, "no usable OpenCL device is there%s; see `clformer devices`",
-                     list->silent);
+    return clf__fail(CLF_NO_DEVICE, "no usable OpenCL device%s; see `clformer devices`", list->silent);
 }
 
-/* A comma where the text is not empty, and a device: 0 "name" (platform, PCI address). */
+/* Appends a device, after a comma if the text is not empty: 0 "name" (platform, PCI address). */
 static clf_status append_device(char **text, const struct clf_device_info *info)
 {
     const char *address = *info->pci_address != '\0' ? info->pci_address : info->uuid;
@@ -242,7 +242,7 @@ static clf_status append_device(char **text, const struct clf_device_info *info)
                        info->platform_name, bus, address);
 }
 
-/* The devices that fit a selector (NULL: all) and, where `like` is not NULL, have the same name. */
+/* The devices that match a selector (NULL: all) and, if `like` is not NULL, have the same name. */
 static clf_status list_devices(char **out, int *count, const struct clf_device_list *list,
                                const char *selector, const struct clf_device_info *like)
 {
@@ -259,8 +259,8 @@ static clf_status list_devices(char **out, int *count, const struct clf_device_l
     return CLF_OK;
 }
 
-/* A name that several devices have takes the first of them, which is said, and how to name another. "gpu" and
- * "cpu" ask for no certain one. */
+/* A name that several devices have selects the first of them; a notice names it and the way to select
+ * another. "gpu" and "cpu" select any device of the kind. */
 static clf_status warn_of_namesakes(const struct clf_device_list *list, const char *selector, int taken)
 {
     if (strcasecmp(selector, "gpu") == 0 || strcasecmp(selector, "cpu") == 0) {
@@ -271,8 +271,8 @@ static clf_status warn_of_namesakes(const struct clf_device_list *list, const ch
     clf_status status = list_devices(&there, &count, list, selector, &list->devices[taken].info);
     if (status == CLF_OK && count > 1) {
         clf__log(CLF_LOG_NOTICE,
-                 "\"%s\" fits several devices of one name: %s; %d is taken. Its index names a device alone, "
-                 "and a PCI address or UUID, where its driver tells them, a card",
+                 "\"%s\" matches several devices: %s; device %d is used. Select a device by its index, or a "
+                 "card by its PCI address or UUID if the driver reports one",
                  selector, there, taken);
     }
     clf__free(there);
@@ -286,7 +286,7 @@ static clf_status fail_to_fit(const struct clf_device_list *list, const char *se
     clf_status status = list_devices(&there, &count, list, NULL, NULL);
     if (status == CLF_OK) {
         status = clf__fail(CLF_NO_DEVICE, "%s \"%s\"; there is %s%s; see `clformer devices`",
-                           is_list ? "one OpenCL device is wanted here, and no list such as"
+                           is_list ? "one OpenCL device is expected here, not a list such as"
                                    : "no OpenCL device fits",
                            selector, there, list->silent);
     }
@@ -309,7 +309,7 @@ clf_status clf__choice_select(int *index, const struct clf_device_list *list, co
             const struct clf_device_info *info = &list->devices[i].info;
             unsigned order = (unsigned)info->candidate_order;
             if (fits(info, selector) &&
-                (found < 0 || order < best)) { /* -1, of those that are never a default, is last */
+                (found < 0 || order < best)) { /* -1, for devices that are never a default, comes last */
                 found = i;
                 best = order;
             }
@@ -332,7 +332,7 @@ static void add_once(int *indices, int *count, int index)
     *count += at == *count;
 }
 
-/* Whether the same card is chosen already, by another driver. */
+/* Returns whether the same card, with another driver, is chosen already. */
 static int has_twin(const int *indices, int count, const struct clf_device_list *list, int index)
 {
     const char *address = list->devices[index].info.pci_address;
@@ -345,7 +345,7 @@ static int has_twin(const int *indices, int count, const struct clf_device_list 
     return 0;
 }
 
-/* Every usable device that fits, or where `selector` is "" every one. */
+/* Every usable device that matches, or every usable device if `selector` is "". */
 static clf_status select_all(int *indices, int *count, const struct clf_device_list *list,
                              const char *selector)
 {
@@ -354,7 +354,7 @@ static clf_status select_all(int *indices, int *count, const struct clf_device_l
         if (*selector == '\0' || fits(&list->devices[index].info, selector)) {
             found = 1;
             if (has_twin(indices, *count, list, index)) {
-                clf__log(CLF_LOG_INFO, "device %d is left out: it is a card that another driver has, too",
+                clf__log(CLF_LOG_INFO, "device %d is left out: the same card is used with another driver",
                          index);
             } else {
                 add_once(indices, count, index);
@@ -364,13 +364,13 @@ static clf_status select_all(int *indices, int *count, const struct clf_device_l
     return found ? CLF_OK : *selector == '\0' ? clf__choice_nothing(list) : fail_to_fit(list, selector);
 }
 
-/* One part of the list, without white space around it. */
+/* One item of the list, without surrounding white space. */
 static clf_status select_part(int *indices, int *count, const struct clf_device_list *list, char *part)
 {
     size_t length = strlen(part);
     if (length == 0) {
-        return clf__fail(CLF_NO_DEVICE, "a list of devices has an empty place: name a device at each side of "
-                                        "a comma");
+        return clf__fail(CLF_NO_DEVICE,
+                         "the list of devices has an empty item; name a device on each side of a comma");
     }
     if (strcasecmp(part, "all") == 0) {
         return select_all(indices, count, list, "");

@@ -7,7 +7,8 @@
 #include "base/memory.h"
 #include "opencl/quirks.h"
 
-/* Of cl_nv_device_attribute_query, and not in every public header. A slot is device << 3 | function. */
+/* Constants of cl_nv_device_attribute_query, which some public headers lack. A slot is device << 3 |
+ * function. */
 enum { NV_PCI_BUS = 0x4008, NV_PCI_SLOT = 0x4009, NV_PCI_DOMAIN = 0x400A };
 
 enum { ADDRESS_TEXT = 32, UUID_TEXT = 2 * CL_UUID_SIZE_KHR + 5 };
@@ -29,7 +30,7 @@ int clf__identity_lists(const char *extensions, const char *name)
     return 0;
 }
 
-/* Whether the driver told a value of exactly this size. */
+/* Queries a value; returns whether the driver reported exactly this size. */
 static int ask(void *out, size_t size, const struct clf__listed_device *device, cl_device_info what)
 {
     size_t told = 0;
@@ -48,7 +49,7 @@ static int ask_flag(const struct clf__listed_device *device, cl_device_info what
     return ask(&flag, sizeof flag, device, what) && flag == CL_TRUE;
 }
 
-/* By Khronos' extension, or else by the maker's own. AMD's has no domain. */
+/* Reads the PCI address by Khronos' extension, or by the vendor's. AMD's has no domain. */
 static int ask_pci(struct pci *out, const struct clf__listed_device *device, const char *extensions)
 {
     cl_device_pci_bus_info_khr khronos;
@@ -82,7 +83,7 @@ static void write_pci(char text[ADDRESS_TEXT], const struct pci *pci)
              pci->function & 0xf);
 }
 
-/* In the five groups that every tool writes; nothing where it is all zero. */
+/* Writes the UUID in the usual five groups; empty if all bytes are zero. */
 static void write_uuid(char text[UUID_TEXT], const cl_uchar uuid[CL_UUID_SIZE_KHR])
 {
     static const cl_uchar none[CL_UUID_SIZE_KHR];
@@ -93,7 +94,7 @@ static void write_uuid(char text[UUID_TEXT], const cl_uchar uuid[CL_UUID_SIZE_KH
     }
 }
 
-/* NVIDIA's number of what a device can do, 0.0 of others. */
+/* NVIDIA's compute capability; 0.0 for other vendors. */
 struct capability {
     cl_uint major, minor;
 };
@@ -107,7 +108,7 @@ static struct capability ask_capability(const struct clf__listed_device *device,
                                ask_number(device, CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV, 0)};
 }
 
-/* For how many numbers a unit computes at a time. */
+/* The number of lanes of a compute unit. */
 static unsigned ask_lanes(const struct clf__listed_device *device, const char *extensions)
 {
     if (clf__identity_lists(extensions, "cl_amd_device_attribute_query")) {
@@ -121,7 +122,7 @@ static unsigned ask_lanes(const struct clf__listed_device *device, const char *e
     return clf__quirk_lanes(ask_number(device, CL_DEVICE_VENDOR_ID, 0), nvidia.major, nvidia.minor);
 }
 
-/* No extension of OpenCL names these instructions. */
+/* OpenCL has no extension for these instructions. */
 static void ask_instructions(struct clf__listed_device *device, const char *extensions)
 {
     struct capability nvidia = ask_capability(device, extensions);
@@ -130,8 +131,8 @@ static void ask_instructions(struct clf__listed_device *device, const char *exte
     device->has_amd_compiler = clf__identity_lists(extensions, "cl_amd_device_attribute_query");
 }
 
-/* Some drivers list the extension and emulate it, several times slower than plain code. The first version of
- * the extension cannot be asked. The kernels use dot_acc_sat() of signed bytes. */
+/* Some drivers list the extension but emulate it, several times slower than plain code. Its first version
+ * has no query. The kernels use dot_acc_sat() of signed bytes. */
 static int ask_fast_dot(const struct clf__listed_device *device, const char *extensions)
 {
     cl_device_integer_dot_product_acceleration_properties_khr fast;
@@ -140,7 +141,7 @@ static int ask_fast_dot(const struct clf__listed_device *device, const char *ext
            fast.accumulating_saturating_signed_accelerated;
 }
 
-/* AMD's answer is one or two numbers of KiB: all that is free, and the largest block. */
+/* AMD reports one or two numbers of KiB: total free memory, and the largest block. */
 static uint64_t ask_free_bytes(const struct clf__listed_device *device, const char *extensions)
 {
     size_t kib[2] = {0, 0};
@@ -188,7 +189,7 @@ clf_status clf__identity_read(struct clf__listed_device *device, const char *ext
     return CLF_OK;
 }
 
-/* A whole address and nothing else. */
+/* A complete address without other text. */
 static int parse_pci(struct pci *out, const char *text)
 {
     int used = 0;

@@ -26,7 +26,7 @@ uint64_t clf__device_call_count(void)
     return atomic_load(&call_count);
 }
 
-/* Every code of OpenCL 3.0 that a call of ours can return. */
+/* Every error code of OpenCL 3.0 that the calls of this library can return. */
 #define ERROR_LIST(X)                                                                                        \
     X(CL_DEVICE_NOT_FOUND)                                                                                   \
     X(CL_DEVICE_NOT_AVAILABLE)                                                                               \
@@ -77,7 +77,7 @@ uint64_t clf__device_call_count(void)
     X(CL_INVALID_COMPILER_OPTIONS)                                                                           \
     X(CL_PLATFORM_NOT_FOUND_KHR)
 
-enum { OUTSIDE_BUFFER = -9999 }; /* NVIDIA's own, of every call behind it */
+enum { OUTSIDE_BUFFER = -9999 }; /* NVIDIA's code, returned by every call after such an access */
 
 const char *clf__opencl_error_name(cl_int error)
 {
@@ -90,13 +90,13 @@ const char *clf__opencl_error_name(cl_int error)
     case OUTSIDE_BUFFER:
         return "a kernel read or wrote outside its buffers";
     }
-    return "an error unknown to clformer";
+    return "an unknown error";
 }
 
 static clf_status status_of(cl_int error)
 {
-    /* CL_OUT_OF_HOST_MEMORY is no CLF_OUT_OF_MEMORY: drivers say it of much else, and another device may do
-     * better. */
+    /* CL_OUT_OF_HOST_MEMORY is not CLF_OUT_OF_MEMORY: drivers use it for many failures, and another device
+     * may work. */
     return error == CL_MEM_OBJECT_ALLOCATION_FAILURE ? CLF_DEVICE_MEMORY : CLF_DEVICE;
 }
 
@@ -104,14 +104,14 @@ static const char *advice_of(cl_int error)
 {
     switch (error) {
     case CL_DEVICE_NOT_AVAILABLE:
-        return "; the device is lost or in use: open it again, or choose another with `clformer devices`";
+        return "; the device is lost or in use; open it again, or choose another with `clformer devices`";
     case CL_MEM_OBJECT_ALLOCATION_FAILURE:
-        return "; the device has no memory left: make the batch smaller";
+        return "; the device has no memory left; make the batch smaller";
     case CL_OUT_OF_RESOURCES:
     case OUTSIDE_BUFFER:
     case CL_INVALID_COMMAND_QUEUE:
     case CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST:
-        return "; the device is out of resources, or lost after a kernel failed: open it again, or choose "
+        return "; the device is out of resources, or lost after a kernel failed; open it again, or choose "
                "another with `clformer devices`";
     default:
         return "";

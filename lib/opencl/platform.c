@@ -10,11 +10,11 @@
 #include "opencl/identity.h"
 #include "opencl/quirks.h"
 
-/* PoCL 3.1, the one of Debian 12, sets itself up at the first question about its devices, and no lock of its
- * own holds off a second thread that asks meanwhile: it crashes, or is told that there is no device. */
+/* PoCL 3.1, the version of Debian 12, initialises itself at the first query of its devices without a lock:
+ * a second thread that queries meanwhile crashes, or sees no device. */
 static pthread_mutex_t one_listing = PTHREAD_MUTEX_INITIALIZER;
 
-/* A text of a device, or, where id is NULL, of a platform; what *out receives is freed on failure too. */
+/* Queries a text of a device, or of a platform if id is NULL; the caller frees *out also after a failure. */
 static clf_status read_text(const char **out, cl_platform_id platform, cl_device_id id, cl_uint what)
 {
     size_t size = 0;
@@ -27,13 +27,13 @@ static clf_status read_text(const char **out, cl_platform_id platform, cl_device
         error = CLF__CL(id ? clGetDeviceInfo(id, what, size, text, NULL)
                            : clGetPlatformInfo(platform, what, size, text, NULL));
     }
-    return clf__opencl_check(error, "asking an OpenCL %s what it is", id ? "device" : "platform");
+    return clf__opencl_check(error, "reading the properties of an OpenCL %s", id ? "device" : "platform");
 }
 
 static clf_status device_value(void *out, size_t size, cl_device_id id, cl_device_info what)
 {
     return clf__opencl_check(CLF__CL(clGetDeviceInfo(id, what, size, out, NULL)),
-                             "asking an OpenCL device what it has");
+                             "reading the extensions of an OpenCL device");
 }
 
 /* "OpenCL 3.0 CUDA" and "OpenCL C 1.2 " give 30 and 12; anything else 0. */
@@ -47,7 +47,8 @@ static int parse_version(const char *text, const char *prefix)
     return 10 * major + minor;
 }
 
-/* The newest OpenCL C: 3.0 drivers may keep saying 1.2 in CL_DEVICE_OPENCL_C_VERSION and list the rest. */
+/* Finds the newest OpenCL C: drivers of 3.0 may keep reporting 1.2 in CL_DEVICE_OPENCL_C_VERSION and list
+ * the others separately. */
 static clf_status read_c_version(struct clf__listed_device *device)
 {
     const char *text = NULL;
@@ -80,7 +81,7 @@ static clf_status read_extensions(struct clf__listed_device *device)
     clf_status status = read_text(&extensions, NULL, device->id, CL_DEVICE_EXTENSIONS);
     if (status == CLF_OK) {
         device->info.has_fp16 = clf__identity_lists(extensions, "cl_khr_fp16");
-        /* Both need OpenCL C 3.0: Intel's compilers hide these functions below it. */
+        /* Both need OpenCL C 3.0: Intel's compilers hide these functions in older versions. */
         int is_3 = device->c_version >= 30;
         device->info.has_subgroups = is_3 && (clf__identity_lists(extensions, "cl_khr_subgroups") ||
                                               clf__identity_lists(extensions, "cl_intel_subgroups"));
@@ -99,7 +100,7 @@ static clf_device_kind kind_of(cl_device_type type)
         return CLF_DEVICE_GPU;
     case CL_DEVICE_TYPE_CPU:
         return CLF_DEVICE_CPU;
-    default: /* accelerators, and emulators that report every type at once */
+    default: /* accelerators, and emulators that report every type together */
         return CLF_DEVICE_OTHER;
     }
 }
@@ -124,13 +125,13 @@ static clf_status read_numbers(struct clf__listed_device *device)
     info->kind = kind_of(type);
     info->has_compiler = compiler == CL_TRUE;
     device->is_available = available == CL_TRUE;
-    /* A processor runs a work-group on one core: wide vectors in one work-item. A device that reports every
-     * type at once is emulated on a processor. */
+    /* A CPU runs a work-group on one core, so it gets wide vectors in one work-item. A device that reports
+     * every type together is emulated on a CPU. */
     info->form = type & CL_DEVICE_TYPE_CPU ? CLF_FORM_CPU : CLF_FORM_GPU;
     return CLF_OK;
 }
 
-/* After the versions are known. */
+/* Needs the versions. */
 static clf_status read_atomics(struct clf__listed_device *device)
 {
     const cl_device_atomic_capabilities wanted =
@@ -188,7 +189,7 @@ static clf_status add_device(struct clf_device_list *list, cl_platform_id platfo
     return CLF_OK;
 }
 
-/* Notes for the no-device message that a platform is there and shows nothing. */
+/* Notes for the no-device message that a platform has no devices. */
 static clf_status add_silent(struct clf_device_list *list, cl_platform_id platform)
 {
     static const cl_platform_info asked[] = {CL_PLATFORM_NAME, CL_PLATFORM_VENDOR, CL_PLATFORM_VERSION};
@@ -228,7 +229,7 @@ static clf_status add_platform(struct clf_device_list *list, cl_platform_id plat
     return status;
 }
 
-/* One broken driver does not take the others away; where nothing else is there, the message says why. */
+/* A failing driver does not hide the others; without other devices, the message gives the reason. */
 static clf_status leave_out(struct clf_device_list *list, cl_uint index)
 {
     list->left_out++;
@@ -271,7 +272,7 @@ clf_status clf_device_list_create(struct clf_device_list **out)
     if (status != CLF_OK) {
         clf_device_list_free(list);
         *out = NULL;
-    } else if (list->left_out > 0) { /* told without the lock: the log's function may list devices, too */
+    } else if (list->left_out > 0) { /* logged after unlocking: the log's function may list devices as well */
         clf__log(CLF_LOG_WARNING, "OpenCL platforms that are left out: %d of %d%s", list->left_out,
                  list->platform_count, list->silent);
     }

@@ -43,8 +43,8 @@ static const struct {
 };
 /* clang-format on */
 
-/* The text of a value of `size` bytes, which the caller frees; NULL for a size that the kind does not have.
- */
+/* The text of a value of `size` bytes, which the caller frees; NULL for a size that does not match the
+ * kind. */
 static clf_status write_value(char **out, enum kind kind, const void *value, size_t size)
 {
     *out = NULL;

@@ -4,10 +4,10 @@
 
 #include "opencl/listed_device.h"
 
-/* Receives the name of a value and its text. Any status but CLF_OK ends the report. */
+/* Receives the name of a value and its text. Any status except CLF_OK ends the report. */
 typedef clf_status clf__fact_visitor(void *user, const char *name, const char *value);
 
-/* The limits and the extensions of a device. Values that the driver does not have are left out. */
+/* Reports the limits and the extensions of a device. Values that the driver does not report are left out. */
 clf_status clf__listed_device_report(const struct clf__listed_device *device, clf__fact_visitor *visit,
                                      void *user);
 

@@ -1,4 +1,4 @@
-/* What tests alone use of this room. */
+/* Functions of this room for tests only. */
 #ifndef CLF_OPENCL_TESTING_H
 #define CLF_OPENCL_TESTING_H
 
@@ -7,7 +7,7 @@
 /* Makes the n-th OpenCL call from now fail (1 = the next; 0 = none) and starts counting from zero. */
 void clf__device_fail_at(uint64_t n);
 
-/* The OpenCL calls made since, or since the start. */
+/* The number of OpenCL calls since then, or since the start. */
 uint64_t clf__device_call_count(void);
 
 #endif

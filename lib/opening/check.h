@@ -1,4 +1,4 @@
-/* A check of the kernels that models need most, on a GPU that this driver has not shown to run them. */
+/* A check of the most important kernels, on a GPU whose driver has not passed it yet. */
 #ifndef CLF_OPENING_CHECK_H
 #define CLF_OPENING_CHECK_H
 
@@ -6,14 +6,14 @@
 
 struct clf_device;
 
-/* Multiplies matrices by the kernels for many and for few rows and takes an attention step, in the GPU form,
- * and compares the results with known numbers. CLF_DEVICE if they differ; CLF_BUILD or CLF_UNSUPPORTED if a
- * kernel does not compile or needs more than the device has. *is_lasting: a failure will not pass by itself.
- */
+/* Multiplies matrices with the kernels for many and for few rows and runs an attention step, in the GPU
+ * variant, and compares the results with known numbers. CLF_DEVICE if they differ; CLF_BUILD or
+ * CLF_UNSUPPORTED if a kernel does not compile or exceeds the device's limits. *is_lasting: the failure is
+ * permanent. */
 clf_status clf__check_kernels(struct clf_device *device, int *is_lasting);
 
-/* Calls clf__check_kernels() for a GPU, unless a file in the cache folder holds the result for this device,
- * its driver and these build options. Devices of other kinds and those in the CPU form pass. */
+/* Calls clf__check_kernels() for a GPU, unless a file in the cache folder holds the result for this
+ * device, its driver and these build options. Devices of other kinds, or with the CPU variant, pass. */
 clf_status clf__check_once(struct clf_device *device);
 
 #endif

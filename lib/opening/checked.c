@@ -1,5 +1,5 @@
-/* The result of a check is kept under a key that holds everything it depends on, as "passed", or as "failed"
- * with the reason. */
+/* The result of a check is stored under a key that contains everything it depends on, as "passed", or as
+ * "failed" with the reason. */
 #include <string.h>
 
 #include "base/environment.h"
@@ -13,7 +13,7 @@
 
 static const char passed[] = "passed\n", failed[] = "failed: ";
 
-/* Checks now and keeps what will not change by itself; folder NULL: keeps nothing. */
+/* Runs the check and stores a permanent result; folder NULL: stores nothing. */
 static clf_status check(struct clf_device *device, const char *folder, const char *key)
 {
     int is_lasting = 0;

@@ -5,7 +5,7 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
-#include "base/owned.h"
+#include "base/ownership.h"
 
 static const size_t largest_file = 1 << 16;
 

@@ -1,4 +1,4 @@
-/* Small results that are kept in the cache folder under a key. */
+/* Small results that are stored in the cache folder under a key. */
 #ifndef CLF_OPENING_KEPT_H
 #define CLF_OPENING_KEPT_H
 

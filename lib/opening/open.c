@@ -10,14 +10,15 @@
 #include "device/exclusive.h"
 #include "device/profile.h"
 #include "opencl/listed_device.h"
-#include "opening/apart.h"
 #include "opening/check.h"
+#include "opening/external.h"
 #include "opening/probe.h"
 #include "opening/probe_matrix.h"
+#include "opening/program_key.h"
 #include "opening/speed.h"
 #include "program/program.h"
 
-/* The levels that a device runs, from the least one on: "portable, avx2". */
+/* The levels that a device supports, from the lowest on: "portable, avx2". */
 static void list_levels(char *text, size_t size, int instructions)
 {
     size_t used = 0;
@@ -33,7 +34,8 @@ static clf_status fail_level(const struct clf_device *device, int instructions)
 {
     char runs[256] = "";
     list_levels(runs, sizeof runs, instructions);
-    return clf__fail(CLF_UNSUPPORTED, "device %s has no instructions %s, which were asked for; it runs %s",
+    return clf__fail(CLF_UNSUPPORTED,
+                     "device %s does not support the requested instructions %s; it supports %s",
                      device->label, clf__level_words[device->caps.instructions], runs);
 }
 
@@ -54,7 +56,7 @@ static clf_status take_level(struct clf_device *device, struct clf__listed_devic
     return CLF_OK;
 }
 
-/* Proves that the device computes, and finds its instructions. */
+/* Checks that the device computes, and finds its instructions. */
 static clf_status probe(struct clf_device *device, struct clf__listed_device *listed)
 {
     int instructions = 0, matrix = 0;
@@ -63,7 +65,7 @@ static clf_status probe(struct clf_device *device, struct clf__listed_device *li
     instructions |= matrix;
     if (instructions & CLF__TILES_REFUSED) {
         clf__log(CLF_LOG_INFO,
-                 "device %s has instructions amx, which the system refuses: another level is taken",
+                 "device %s has instructions amx, but the system does not permit them: another level is used",
                  device->label);
     }
     if (device->caps.without & CLF__WITHOUT_DOT) {
@@ -77,8 +79,8 @@ static clf_status probe(struct clf_device *device, struct clf__listed_device *li
     return take_level(device, listed, level);
 }
 
-/* Matrix instructions that AUTO took and whose kernels fail are left out; anything else that fails is the
- * device's failure. */
+/* Matrix instructions that AUTO selected and whose kernels fail are left out; other failures are the
+ * device's. */
 static clf_status check(struct clf_device *device, struct clf__listed_device *listed)
 {
     clf_status status = clf__check_once(device);
@@ -93,8 +95,38 @@ static clf_status check(struct clf_device *device, struct clf__listed_device *li
     return clf__check_once(device);
 }
 
+/* The caller's context, or a new one. */
+static clf_status take_context(struct clf_device *device, const struct clf__listed_device *listed,
+                               const struct clf__external *external)
+{
+    cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)listed->platform, 0};
+    cl_int error = CL_SUCCESS;
+    if (external == NULL) {
+        device->context =
+            CLF__CL_CREATE(&error, clCreateContext(properties, 1, &device->id, NULL, NULL, &error));
+    } else if ((error = CLF__CL(clRetainContext(external->context))) == CL_SUCCESS) {
+        device->context = external->context;
+    }
+    return clf__opencl_check(error, "opening device %s", device->label);
+}
+
+/* The caller's queue, or a new one. */
+static clf_status take_queue(struct clf_device *device, const struct clf__external *external, int is_profiled)
+{
+    cl_command_queue_properties timed = is_profiled ? CL_QUEUE_PROFILING_ENABLE : 0;
+    cl_int error = CL_SUCCESS;
+    if (external == NULL || external->queue == NULL) {
+        device->queue =
+            CLF__CL_CREATE(&error, clCreateCommandQueue(device->context, device->id, timed, &error));
+    } else if ((error = CLF__CL(clRetainCommandQueue(external->queue))) == CL_SUCCESS) {
+        device->queue = external->queue;
+    }
+    return clf__opencl_check(error, "making a queue on device %s", device->label);
+}
+
 static clf_status fill(struct clf_device *device, struct clf__listed_device *listed,
-                       const struct clf_device_options *options, const struct clf__tuning *tuning)
+                       const struct clf_device_options *options, const struct clf__tuning *tuning,
+                       const struct clf__external *external)
 {
     device->info = &listed->info;
     device->id = listed->id;
@@ -110,15 +142,10 @@ static clf_status fill(struct clf_device *device, struct clf__listed_device *lis
     device->caps.asks_for_clblast =
         device->caps.gemm == CLF_GEMM_CLBLAST &&
         (options->gemm != CLF_GEMM_AUTO || clf__environment_value("CLFORMER_GEMM") != NULL);
-    clf__apart_enter(device);
+    clf__program_key_acquire(device);
     CLF__TRY(clf__caps_build_options(&device->build_options, listed, &device->caps));
-    cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)listed->platform, 0};
-    cl_int error = CL_SUCCESS;
-    device->context = CLF__CL_CREATE(&error, clCreateContext(properties, 1, &device->id, NULL, NULL, &error));
-    CLF__TRY(clf__opencl_check(error, "opening device %s", device->label));
-    cl_command_queue_properties timed = options->profile ? CL_QUEUE_PROFILING_ENABLE : 0;
-    device->queue = CLF__CL_CREATE(&error, clCreateCommandQueue(device->context, device->id, timed, &error));
-    CLF__TRY(clf__opencl_check(error, "making a queue on device %s", device->label));
+    CLF__TRY(take_context(device, listed, external));
+    CLF__TRY(take_queue(device, external, options->profile));
     int are_kept = options->use_program_cache && (device->caps.without & CLF__WITHOUT_CACHE) == 0;
     CLF__TRY(clf__programs_create(device, are_kept));
     CLF__TRY(probe(device, listed));
@@ -139,7 +166,7 @@ static void free_device(struct clf_device *device)
     if (device->context) {
         clReleaseContext(device->context);
     }
-    clf__apart_leave(device);
+    clf__program_key_release(device);
     clf__device_release(device);
     clf__free(device->build_options);
     clf__free(device->label);
@@ -148,11 +175,12 @@ static void free_device(struct clf_device *device)
 }
 
 static clf_status open_tuned(struct clf_device **out, struct clf__listed_device *listed,
-                             const struct clf_device_options *options, const struct clf__tuning *tuning)
+                             const struct clf_device_options *options, const struct clf__tuning *tuning,
+                             const struct clf__external *external)
 {
     CLF__TRY(clf__allocate(out, 1, sizeof **out));
     clf__fair_lock_init(&(*out)->lock);
-    clf_status status = fill(*out, listed, options, tuning);
+    clf_status status = fill(*out, listed, options, tuning, external);
     if (status != CLF_OK) {
         free_device(*out);
         *out = NULL;
@@ -161,23 +189,23 @@ static clf_status open_tuned(struct clf_device **out, struct clf__listed_device 
 }
 
 static clf_status open_index(struct clf_device **out, struct clf_device_list *list, int index,
-                             const struct clf_device_options *options)
+                             const struct clf_device_options *options, const struct clf__external *external)
 {
     struct clf__listed_device *listed = &list->devices[index];
     struct clf__tuning tuning;
     int is_tuned = 0;
     CLF__TRY(clf__tuning_load(&tuning, &is_tuned, &listed->info, options));
-    clf_status status = open_tuned(out, listed, options, &tuning);
+    clf_status status = open_tuned(out, listed, options, &tuning, external);
     if (is_tuned && status != CLF_OK && status != CLF_OUT_OF_MEMORY) {
-        clf__log(CLF_LOG_WARNING, "device %d is opened without what was tuned, with which it fails: %s",
+        clf__log(CLF_LOG_WARNING, "device %d is opened without its tuning, with which it fails: %s",
                  listed->info.index, clf_last_error());
         tuning = clf__tuning_standard();
-        status = open_tuned(out, listed, options, &tuning);
+        status = open_tuned(out, listed, options, &tuning, external);
     }
     return status;
 }
 
-/* Whether a failure lies with the device, so that another may do better. */
+/* Returns whether the device is the cause of a failure, so that another device may work. */
 static int is_devices_fault(clf_status status)
 {
     return status == CLF_DEVICE || status == CLF_DEVICE_MEMORY || status == CLF_BUILD ||
@@ -193,7 +221,7 @@ static clf_status find_speed(double *rate, struct clf_device_list *list, int ind
         return CLF_OK;
     }
     struct clf_device *device;
-    clf_status status = open_index(&device, list, index, options);
+    clf_status status = open_index(&device, list, index, options, NULL);
     if (status == CLF_OK) {
         status = clf__speed_measure(rate, device);
         clf__program_cache_store_all(device);
@@ -202,8 +230,8 @@ static clf_status find_speed(double *rate, struct clf_device_list *list, int ind
     return is_devices_fault(status) ? CLF_OK : status;
 }
 
-/* Puts the faster of two devices first where only a measurement can tell. Without a place to keep the
- * measurement, each start would need seconds for it; a form that is asked for would change it. */
+/* Puts the faster of two devices first if only a measurement can decide. Skipped without a cache folder,
+ * because each start would take seconds, and if a kernel variant is requested. */
 static clf_status order_by_speed(struct clf_device_list *list, const struct clf_device_options *options)
 {
     unsigned without = 0;
@@ -239,7 +267,7 @@ static clf_status open_selected(struct clf_device **out, struct clf_device_list 
 {
     int index = -1;
     CLF__TRY(clf__choice_select(&index, list, selector));
-    clf_status status = open_index(out, list, index, options);
+    clf_status status = open_index(out, list, index, options, NULL);
     int next = status == CLF_OK ? -1 : next_candidate(list, index);
     if (next >= 0 && next != index && is_devices_fault(status)) {
         return clf__fail(status, "%s; the next candidate is device %d \"%s\"", clf_last_error(), next,
@@ -258,7 +286,7 @@ static clf_status open_default(struct clf_device **out, struct clf_device_list *
         if (index < 0) {
             return order == 0 ? clf__choice_nothing(list) : status;
         }
-        status = open_index(out, list, index, options);
+        status = open_index(out, list, index, options, NULL);
         if (status == CLF_OK) {
             const struct clf_device_info *info = &list->devices[index].info;
             clf__log(CLF_LOG_INFO, "device %d \"%s\" is the default: %s", index, info->name,
@@ -268,7 +296,7 @@ static clf_status open_default(struct clf_device **out, struct clf_device_list *
         if (!is_devices_fault(status)) {
             return status;
         }
-        clf__log(CLF_LOG_WARNING, "device %d is passed over: %s", index, clf_last_error());
+        clf__log(CLF_LOG_WARNING, "device %d is skipped: %s", index, clf_last_error());
     }
 }
 
@@ -284,6 +312,42 @@ clf_status clf_device_open(struct clf_device **out, const char *selector,
     struct clf_device_list *list = NULL;
     CLF__TRY(clf_device_list_create(&list));
     clf_status status = selector ? open_selected(out, list, selector, &own) : open_default(out, list, &own);
+    if (status != CLF_OK) {
+        clf_device_list_free(list);
+        return status;
+    }
+    (*out)->list = list;
+    return CLF_OK;
+}
+
+static clf_status open_external(struct clf_device **out, struct clf_device_list *list,
+                                const struct clf__external *external,
+                                const struct clf_device_options *options)
+{
+    cl_device_id id = NULL;
+    CLF__TRY(clf__external_device(&id, external, options->profile));
+    for (int i = 0; i < list->count; i++) {
+        if (list->devices[i].id == id) {
+            return open_index(out, list, i, options, external);
+        }
+    }
+    return clf__fail(CLF_NO_DEVICE, "the context's device is none of the %d that `clformer devices` lists",
+                     list->count);
+}
+
+clf_status clf_device_open_context(struct clf_device **out, void *context, void *queue,
+                                   const struct clf_device_options *options)
+{
+    *out = NULL;
+    if (context == NULL) {
+        return clf__fail(CLF_BAD_ARGUMENT, "there is no context; clf_device_open() creates one");
+    }
+    struct clf_device_options own = CLF_DEVICE_OPTIONS_INIT;
+    CLF__TRY(clf__options_take(&own, sizeof own, options, "clf_device_options", "CLF_DEVICE_OPTIONS_INIT"));
+    const struct clf__external external = {context, queue};
+    struct clf_device_list *list = NULL;
+    CLF__TRY(clf_device_list_create(&list));
+    clf_status status = open_external(out, list, &external, &own);
     if (status != CLF_OK) {
         clf_device_list_free(list);
         return status;

@@ -1,15 +1,15 @@
 #include "opening/peak.h"
 
 #include "base/clock.h"
-#include "base/larger.h"
+#include "base/minmax.h"
 #include "device/buffer.h"
 #include "device/device.h"
 #include "device/lock.h"
 #include "device/queue.h"
 #include "program/launch.h"
 
-/* What is read: more than caches hold, in groups of READ_COUNT floats, one of READ_SLICES a launch, in turn:
- * other load on the machine meets some of the short launches, and all of the long ones. */
+/* The memory to read: larger than caches, in groups of READ_COUNT floats, one of READ_SLICES per launch,
+ * in turn: other load on the machine slows some of the short launches, but would slow every long one. */
 enum { READ_BYTES = 1 << 28, READ_SLICES = 4, READ_COUNT = 1 << 13 };
 
 /* A kernel of cl/device/peak.cl. */
@@ -17,8 +17,8 @@ struct measurement {
     struct clf_device *device;
     struct clf__launch launch;
     struct clf__argument arguments[4];
-    double work;       /* operations or bytes of the launch as it is */
-    int32_t step, end; /* added to the last argument after each launch, until it reaches end; 0: it stays */
+    double work;       /* operations or bytes of one launch */
+    int32_t step, end; /* added to the last argument after each launch, until it reaches end; 0: constant */
 };
 
 static clf_status run(double *seconds, struct measurement *measurement)
@@ -35,7 +35,7 @@ static clf_status run(double *seconds, struct measurement *measurement)
     return CLF_OK;
 }
 
-/* Work a second in the best of many rounds: other load on the machine only adds time. */
+/* The highest rate of many rounds: other load on the machine only adds time. */
 static clf_status best_rate(double *rate, struct measurement *measurement)
 {
     double best = 0.0, seconds, end = clf__seconds() + 0.3;
@@ -47,14 +47,14 @@ static clf_status best_rate(double *rate, struct measurement *measurement)
     return CLF_OK;
 }
 
-/* What the kernels read and answer into. */
+/* The inputs and outputs of the kernels. */
 struct operands {
     struct clf__buffer *sums, *x;
     size_t groups;      /* of arithmetic */
-    size_t read_groups; /* that x is large enough for */
+    size_t read_groups; /* groups for which x is large enough */
 };
 
-/* operations: of a group in one round of the kernel's loop. Rounds are added until a launch takes 2 ms. */
+/* operations: per group in one round of the kernel's loop. Rounds are added until a launch takes 2 ms. */
 static clf_status measure_arithmetic(double *rate, struct clf_device *device, const struct operands *operands,
                                      const char *kernel, double operations)
 {
@@ -67,7 +67,7 @@ static clf_status measure_arithmetic(double *rate, struct clf_device *device, co
         .arguments = {CLF__BUFFER(operands->sums), CLF__INT(1), CLF__FLOAT(0.5f)},
     };
     double seconds = 0.0;
-    CLF__TRY(run(&seconds, &measurement)); /* some drivers compile now */
+    CLF__TRY(run(&seconds, &measurement)); /* some drivers compile in the first launch */
     for (int rounds = 16;; rounds *= 4) {
         measurement.arguments[1].integer = rounds;
         CLF__TRY(run(&seconds, &measurement));
@@ -83,8 +83,8 @@ static void set_groups(struct measurement *measurement, size_t groups)
     measurement->launch.cpu.groups[0] = measurement->launch.gpu.groups[0] = groups;
 }
 
-/* Readies a launch that reads x, or a part of it where a device is so slow that no cache can matter. Gives
- * its groups. */
+/* Prepares a launch that reads x, or a part of it if the device is so slow that caches cannot matter.
+ * Returns its groups. */
 static clf_status prepare_read(struct measurement *out, size_t *groups, struct clf_device *device,
                                const struct operands *operands)
 {
@@ -98,7 +98,7 @@ static clf_status prepare_read(struct measurement *out, size_t *groups, struct c
                       CLF__INT(0)},
     };
     double seconds = 0.0;
-    CLF__TRY(run(&seconds, out)); /* some drivers compile now */
+    CLF__TRY(run(&seconds, out)); /* some drivers compile in the first launch */
     *groups = operands->read_groups;
     for (size_t part = 32; part < *groups; part *= 4) {
         set_groups(out, part);
@@ -125,7 +125,7 @@ static clf_status measure_read(double *rate, struct clf_device *device, const st
     return best_rate(rate, &measurement);
 }
 
-/* The whole of x again and again. */
+/* Reads the whole of x repeatedly. */
 static clf_status measure_long_read(double *rate, struct clf_device *device, const struct operands *operands,
                                     double least_seconds)
 {
@@ -142,23 +142,23 @@ static clf_status measure_long_read(double *rate, struct clf_device *device, con
     return CLF_OK;
 }
 
-/* On failure, too, it is freed. */
+/* The caller frees it also after a failure. */
 static clf_status operands_create(struct operands *out, struct clf_device *device)
 {
-    *out = (struct operands){.groups = clf__smaller_size(64 * (size_t)device->caps.compute_units, 32768)};
+    *out = (struct operands){.groups = clf__min_size(64 * (size_t)device->caps.compute_units, 32768)};
     uint64_t most = clf__device_free_bytes(device) / 2;
     most = most < device->caps.max_buffer_bytes ? most : device->caps.max_buffer_bytes;
     most = most < READ_BYTES ? most : READ_BYTES;
     out->read_groups = (size_t)most / (READ_SLICES * READ_COUNT * sizeof(float)) * READ_SLICES;
     size_t read_bytes = out->read_groups * READ_COUNT * sizeof(float);
-    size_t sums_bytes = clf__larger_size(out->groups, out->read_groups) * CLF__GROUP * sizeof(float);
+    size_t sums_bytes = clf__max_size(out->groups, out->read_groups) * CLF__GROUP * sizeof(float);
     CLF__TRY(clf__buffer_create(&out->sums, device, sums_bytes, "the answers of the peaks' kernels"));
     CLF__TRY(clf__buffer_create_streamed(&out->x, device, read_bytes, "what is read for a peak"));
     return clf__buffer_fill(out->x, 0, read_bytes, 1.0f);
 }
 
-/* Operations of a round of the CPU form's dot products in cl/device/peak.cl: two for each input that is added
- * to a sum, of the lanes of twelve chains, or of four tiles of 16 x 16 in 16 groups. */
+/* Operations of a round of the CPU variant's dot products in cl/device/peak.cl: two for each input that is
+ * added to a sum, in the lanes of twelve chains, or in four tiles of 16 x 16 in 16 groups. */
 static double dot_operations(const struct clf__caps *caps, int inputs)
 {
     double sums =
@@ -187,7 +187,7 @@ static clf_status measure_peaks(struct clf_device *device, const struct operands
     return CLF_OK;
 }
 
-/* Measures the peaks, or, where read_bytes is given, that alone. The profile counts none of it. */
+/* Measures the peaks, or only the read rate if read_bytes is given. The profile counts none of it. */
 static clf_status measure_unseen(struct clf_device *device, double *read_bytes, double least_seconds)
 {
     struct operands operands;

@@ -6,9 +6,9 @@
 
 struct clf_device;
 
-/* Runs cl/<program>.cl, "probe", in the device's form; CLF_DEVICE when the answer is not the known one.
- * *instructions receives what the kernel found of the processor that it ran on, a sum of values of
- * tuning/levels.h. Where the device's options let its level be amx, the kernel asks the system for tiles. */
+/* Runs cl/<program>.cl, "probe", in the device's kernel variant; CLF_DEVICE if the result is wrong.
+ * *instructions receives the instructions of the processor that ran the kernel, a sum of values of
+ * tuning/levels.h. If the device's options permit level amx, the kernel requests tiles from the system. */
 clf_status clf__probe(struct clf_device *device, const char *program, int *instructions);
 
 #endif

@@ -101,8 +101,8 @@ static clf_status create_buffers(struct buffers *out, struct clf_device *device,
     return clf__buffer_create(&out->b, device, (size_t)level->columns * SLICE_BYTES, what);
 }
 
-/* Whether the level's products are right in every precision. A level that the compiler or the device refuses
- * is one that the device lacks. */
+/* Returns whether the level's results are right in every precision. A level that the compiler or the
+ * device refuses counts as missing. */
 static int has_level(struct clf_device *device, const struct buffers *buffers, const struct clf__level *level)
 {
     for (int precision = CLF_PRECISION_FP16; precision <= CLF_PRECISION_INT8; precision++) {

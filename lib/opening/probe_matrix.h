@@ -1,4 +1,4 @@
-/* Looks for the matrix instructions of a GPU. */
+/* Finds the matrix instructions of a GPU. */
 #ifndef CLF_OPENING_PROBE_MATRIX_H
 #define CLF_OPENING_PROBE_MATRIX_H
 
@@ -7,9 +7,9 @@
 struct clf_device;
 struct clf__listed_device;
 
-/* *instructions receives the CLF__MATRIX_* of tuning/levels.h that the device has, whose products of small
- * whole numbers are exact in fp16, bf16 and int8: with the level that the device was opened with, or with
- * AUTO any but the emulated one. Zero in the CPU form. Fails only where memory does. */
+/* instructions receives the supported CLF__MATRIX_* of tuning/levels.h, whose products of small whole
+ * numbers are exact in fp16, bf16 and int8. Tries the level with which the device was opened, or with AUTO
+ * any except the emulated one. Zero in the CPU variant. Fails only for lack of memory. */
 clf_status clf__probe_matrix(int *instructions, struct clf_device *device,
                              const struct clf__listed_device *listed);
 

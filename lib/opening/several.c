@@ -1,4 +1,4 @@
-/* Opening the devices that a list means. */
+/* Opens the devices of a list. */
 #include <clformer/device.h>
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "opencl/listed_device.h"
 
-/* Opens those that work; the last failure where none does. */
+/* Opens the devices that work; returns the last failure if none works. */
 static clf_status open_each(struct clf_device **devices, int *count, const int *indices, int selected,
                             const struct clf_device_options *options)
 {
@@ -22,7 +22,7 @@ static clf_status open_each(struct clf_device **devices, int *count, const int *
             continue;
         }
         if (opened == CLF_OUT_OF_MEMORY || opened == CLF_BAD_ARGUMENT || opened == CLF_FORMAT) {
-            return opened; /* no other device would do better */
+            return opened; /* other devices would fail as well */
         }
         status = opened;
         if (selected > 1) {

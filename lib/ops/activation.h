@@ -1,4 +1,4 @@
-/* Pointwise non-linearities that are not part of a product's epilogue. */
+/* Pointwise activation functions outside of the epilogue of a GEMM. */
 #ifndef CLF_OPS_ACTIVATION_H
 #define CLF_OPS_ACTIVATION_H
 

@@ -3,25 +3,25 @@
 #include <assert.h>
 #include <math.h>
 
-#include "base/larger.h"
+#include "base/minmax.h"
 #include "device/caps.h"
 #include "ops/operand.h"
 
-/* Elements that a group takes at a time: STRETCH in cl/training/adam.cl. */
-enum { STRETCH = CLF__ADAM_STRETCH, MOST_CPU_GROUPS = 256, MOST_GPU_GROUPS = 4096 };
+/* Elements that a group processes at a time: BLOCK in cl/training/adam.cl. */
+enum { BLOCK = CLF__ADAM_BLOCK, MOST_CPU_GROUPS = 256, MOST_GPU_GROUPS = 4096 };
 
-static size_t stretches_of(size_t n)
+static size_t blocks_of(size_t n)
 {
-    return (n + STRETCH - 1) / STRETCH;
+    return (n + BLOCK - 1) / BLOCK;
 }
 
 static clf_status launch_stretches(struct clf__launch *launch, struct clf_device *device,
                                    const char *cpu_kernel, const char *gpu_kernel, int n)
 {
-    size_t stretches = stretches_of((size_t)n);
+    size_t blocks = blocks_of((size_t)n);
     launch->program = "adam";
-    launch->cpu = (struct clf__grid)CLF__GRID(cpu_kernel, clf__smaller_size(stretches, MOST_CPU_GROUPS));
-    launch->gpu = (struct clf__grid)CLF__GRID(gpu_kernel, clf__smaller_size(stretches, MOST_GPU_GROUPS));
+    launch->cpu = (struct clf__grid)CLF__GRID(cpu_kernel, clf__min_size(blocks, MOST_CPU_GROUPS));
+    launch->gpu = (struct clf__grid)CLF__GRID(gpu_kernel, clf__min_size(blocks, MOST_GPU_GROUPS));
     return clf__launch(device, launch);
 }
 
@@ -58,7 +58,7 @@ clf_status clf__adam_update(struct clf__tensor w, struct clf__tensor m, struct c
 
 int clf__sum_squares_parts(size_t n)
 {
-    return (int)stretches_of(n);
+    return (int)blocks_of(n);
 }
 
 clf_status clf__sum_squares(struct clf__tensor parts, struct clf__tensor x)

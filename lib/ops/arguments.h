@@ -1,28 +1,29 @@
-/* What kernels with many arguments take in one: C and OpenCL include this one file. Members are int and
- * float, which both lay out alike. */
+/* Argument structures of kernels with many arguments, included by C and by OpenCL. Members are int and
+ * float, which have the same layout in both. */
 #ifndef CLF_OPS_ARGUMENTS_H
 #define CLF_OPS_ARGUMENTS_H
 
-/* Where a tensor lies in its buffer, in elements. */
+/* The position of a tensor in its buffer, in elements. */
 struct clf__place {
     int offset, stride;
 };
 
 #ifdef __OPENCL_C_VERSION__
-/* Where a row of a buffer begins, by the argument `sizes`. */
+/* The address of a row of a buffer, from the argument `sizes`. */
 #define ROW(buffer, row) ((buffer) + sizes.buffer.offset + (size_t)(row)*sizes.buffer.stride)
 #endif
 
-/* Of cl/attention/attention.cl, and of the rows of attention_step.cl, which alone has partials and parts. */
+/* The arguments of cl/attention/attention.cl and of attention_step.cl for rows. Only the latter uses
+ * partials and parts. */
 struct clf__attention_sizes {
     struct clf__place y, q, k, v, ranges, hidden, additive, relative, partials;
     int reach, sequences, heads, max_queries;
-    int parts; /* of the keys of a sequence that are shared out, at most; 1: none are */
+    int parts; /* parts of the keys of a sequence for different groups, at most; 1: not split */
     float scale;
     int causal, block_queries;
 };
 
-/* Of cl/attention/attention_local.cl. */
+/* For cl/attention/attention_local.cl. */
 struct clf__attention_local_sizes {
     struct clf__place y, q, k, v, global_k, global_v, ranges, relative, globals, global_relative;
     int reach, global_reach, sequences, heads, max_queries;
@@ -30,23 +31,24 @@ struct clf__attention_local_sizes {
     float scale;
 };
 
-/* What the CPU form of attention holds at once is less where heads are wide, for it lies on a thread's stack.
- * Of cl/attention/attention.cl: keys between two looks at the running maximum, a multiple of 64, and queries
- * of a work-item. */
+/* The state of the CPU variant of attention is on a thread's stack, so wide heads get smaller tiles. For
+ * cl/attention/attention.cl: keys between two updates of the running maximum, a multiple of 64, and
+ * queries of a work-item. */
 #define CLF__WIDE_HEADS(key_width, value_width)        ((key_width) + (value_width) > 1024)
 #define CLF__ATTENTION_KEYS(key_width, value_width)    (CLF__WIDE_HEADS(key_width, value_width) ? 128 : 256)
 #define CLF__ATTENTION_QUERIES(key_width, value_width) (CLF__WIDE_HEADS(key_width, value_width) ? 256 : 512)
 
-/* Of cl/attention/attention_step.cl: queries of a sequence that the CPU form takes together, and queries
- * times heads; the keys of a part; and the floats that hold what a part comes to for a query and head. */
+/* For cl/attention/attention_step.cl: queries of a sequence that the CPU variant computes together, and
+ * queries times heads; the keys of a part; and the floats of the partial result of a part for a query and
+ * head. */
 #define CLF__STEP_QUERIES(key_width, value_width) (CLF__WIDE_HEADS(key_width, value_width) ? 1 : 8)
 #define CLF__STEP_STATES(key_width, value_width)  (CLF__WIDE_HEADS(key_width, value_width) ? 1 : 16)
 #define CLF__PART_KEYS                            256
 #define CLF__PARTIAL_WIDTH(value_width)           (((value_width) + 15) / 16 * 16 + 16)
 
-/* Of its GPU form: tiles of 64 keys in a part; floats between the scores of two lanes that share a key; and
- * its local memory in quads of floats: a query; of each of `ways` sub-groups of 64 work-items what its lanes
- * pass on, and the scores, the weights and the rows of a tile. */
+/* For its GPU variant: tiles of 64 keys in a part; floats between the scores of two lanes that share a
+ * key; and its local memory in units of four floats: a query, and for each of `ways` sub-groups of 64
+ * work-items the exchange memory of its lanes, the scores, the weights and the rows of a tile. */
 #define CLF__PART_TILES                (CLF__PART_KEYS / 64)
 #define CLF__STEP_PITCH                68
 #define CLF__STEP_COLUMNS(value_width) (((value_width) + 511) / 512)
@@ -56,9 +58,9 @@ struct clf__attention_local_sizes {
 #define CLF__STEP_LOCAL_QUADS(key_width, value_width, ways)                                                  \
     (((key_width) + 7) / 8 * 2 + (ways)*CLF__STEP_WAY_QUADS(value_width))
 
-/* Of the GPU form of cl/attention/attention.cl: queries of a group, one for each four work-items, keys of a
- * tile, and columns or rows of a chunk of them; the floats of a chunk of both, padded, and of all local
- * memory: with a tile of weights, and five numbers a query. */
+/* For the GPU variant of cl/attention/attention.cl: queries of a group, one per four work-items, keys of a
+ * tile, and columns or rows of a chunk of them. Then the floats of a chunk of both, padded, and of all
+ * local memory, with a tile of weights and five numbers per query. */
 #define CLF__BLOCK_QUERIES 32
 #define CLF__BLOCK_KEYS    64
 #define CLF__BLOCK_DEPTH   16
@@ -69,11 +71,11 @@ struct clf__attention_local_sizes {
 struct clf__attention_step_sizes {
     struct clf__place y, q, own_k, own_v, k, v, table, cache_rows, positions, relative, partials;
     int positions_total, cache_rows_total, reach, rows, heads;
-    int parts; /* as above, in the GPU form */
+    int parts; /* as above, in the GPU variant */
     float scale;
 };
 
-/* Of cl/layers/decoder_layer.cl: what a step starts with. */
+/* The arguments of cl/layers/decoder_layer.cl for the start of a step. */
 struct clf__step_start_sizes {
     struct clf__place history, parents, ids, added, added_rows;
     int panel, vocabulary, added_count;
@@ -88,7 +90,7 @@ struct clf__decoder_step_sizes {
     float epsilon;
 };
 
-/* Of cl/layers/projection.cl. */
+/* The arguments of cl/layers/projection.cl. */
 struct clf__projection_sizes {
     struct clf__place partials, ids, x, banned, banned_offsets, labels, picked, counter, best, best_ids,
         statistics;

@@ -8,9 +8,9 @@
 #include "ops/cache.h"
 #include "ops/operand.h"
 
-/* Bytes a column of a key and of a value, and beside them: what struct attention_work of
- * cl/include/attention_blocks.cl, struct backward_work of cl/include/attention_backward_cpu.cl and the states
- * of cl/include/attention_few.cl grow by. */
+/* Bytes per column of a key and of a value, and constant bytes, of struct attention_work in
+ * cl/include/attention_blocks.cl, struct backward_work in cl/include/attention_backward_cpu.cl and the
+ * states in cl/include/attention_few.cl. */
 static size_t count_private(const struct clf__heads *heads, int is_fused, int is_trained)
 {
     enum { LANES = 16, OTHERS = 80 << 10 };
@@ -19,17 +19,17 @@ static size_t count_private(const struct clf__heads *heads, int is_fused, int is
     size_t keys = CLF__ATTENTION_KEYS(heads->key_width, heads->value_width);
     size_t queries = CLF__ATTENTION_QUERIES(heads->key_width, heads->value_width);
     size_t states = CLF__STEP_STATES(heads->key_width, heads->value_width);
-    size_t widened = LANES * 4 * (key > value ? key : value); /* rows that halves were made floats of */
+    size_t widened = LANES * 4 * (key > value ? key : value); /* rows of halves, converted to floats */
     size_t forward = is_fused ? 4 * (keys * key + queries * value) : states * (4 * key + 8 * value) + widened;
     size_t backward = is_trained ? 1792 * key + 1152 * value : 0;
     return (forward > backward ? forward : backward) + OTHERS;
 }
 
-/* Bytes of local memory of the GPU forms: of cl/attention/attention.cl, and of
+/* Bytes of local memory of the GPU variants of cl/attention/attention.cl and
  * cl/attention/attention_step.cl. */
 enum { BLOCK_LOCAL_BYTES = CLF__BLOCK_LOCAL_FLOATS * sizeof(float) };
 
-/* Elements on whose multiples heads start where kernels read several at once. */
+/* Heads must start on a multiple of this many elements for kernels that read several at once. */
 enum { QUAD = 4, OCTET = 8 };
 
 static size_t count_step_local(const struct clf__heads *heads, size_t ways)
@@ -43,7 +43,7 @@ struct clf__attention_room clf__attention_room(const struct clf_device *device,
 {
     const struct clf__caps *caps = clf__device_caps(device);
     if (caps->form == CLF_FORM_CPU) {
-        /* The driver's own frames, and copies that its compiler makes, take the other half. */
+        /* The other half is left for stack frames of the driver and copies made by its compiler. */
         return (struct clf__attention_room){
             count_private(heads, caps->attention == CLF_ATTENTION_FUSED, is_trained),
             clf__thread_stack_bytes() / 2, "a thread's stack"};
@@ -128,7 +128,7 @@ struct clf__cost clf__attention_cost(const struct clf__heads *heads, double quer
 {
     double widths = heads->key_width + heads->value_width;
     double read = queries * sizeof(float) + keys * (double)clf__type_bytes(key_type);
-    /* Besides the two products a pair has its scale, maximum, difference, exp and sum. */
+    /* Besides the two dot products a pair has its scale, maximum, difference, exp and sum. */
     return (struct clf__cost){.operations = heads->count * pairs * (2.0 * widths + 5.0),
                               .bytes = heads->count * widths * read};
 }
@@ -148,15 +148,15 @@ static struct clf__cost count_cost(const struct clf__heads *heads, const struct 
                                                      sequences * ranges->max_queries * ranges->max_keys);
 }
 
-/* Whether queries go to attention_rows of cl/attention/attention_step.cl, in place of
- * cl/attention/attention.cl. */
+/* Returns whether attention_rows of cl/attention/attention_step.cl replaces cl/attention/attention.cl for
+ * these queries. */
 static int takes_rows(const struct clf__attention_call *call)
 {
     return call->few_queries && call->dropout.rate == 0.0f;
 }
 
-/* True if cl/attention/attention_matrix.cl, which keeps a head's queries and sums in registers, takes blocks
- * of queries. This depends on the model and the device, never on the batch. */
+/* Returns whether cl/attention/attention_matrix.cl, which keeps a head's queries and sums in registers,
+ * computes blocks of queries. This depends on the model and the device, never on the batch. */
 static int takes_matrix(const struct clf__attention_call *call, const struct clf__caps *caps)
 {
     enum { WIDEST = 128, WIDTHS = 16 };
@@ -231,11 +231,10 @@ clf_status clf__attention_count_tasks(size_t *tasks, const struct clf__attention
     *tasks = (size_t)ranges->sequences * (size_t)call->heads.count * blocks * slices;
     return *tasks <= INT32_MAX
                ? CLF_OK
-               : clf__fail(
-                     CLF_UNSUPPORTED,
-                     "attention over %d sequences of up to %d queries and %d heads is %zu pieces of work, "
-                     "and kernels count to %d; use a smaller --batch-tokens",
-                     ranges->sequences, ranges->max_queries, call->heads.count, *tasks, INT32_MAX);
+               : clf__fail(CLF_UNSUPPORTED,
+                           "attention over %d sequences of up to %d queries and %d heads needs %zu work "
+                           "items, and kernels count to %d; use a smaller --batch-tokens",
+                           ranges->sequences, ranges->max_queries, call->heads.count, *tasks, INT32_MAX);
 }
 
 /* The 16 bits to which matrix instructions round the operands. */
@@ -249,7 +248,7 @@ static enum clf__type operand_type(const struct clf__attention_call *call)
     return operand_precision(call) == CLF_PRECISION_BF16 ? CLF__BF16 : CLF__F16;
 }
 
-/* A group of cl/attention/attention_matrix.cl: warps that have `tiles` tiles of queries each. */
+/* A group of cl/attention/attention_matrix.cl: warps with `tiles` tiles of queries each. */
 struct matrix_group {
     int warps, tiles, queries;
 };
@@ -281,7 +280,7 @@ static struct matrix_group choose_matrix_group(const struct clf__attention_call 
                : most;
 }
 
-/* Whether every head of a tensor of 16 bits starts on 16 bytes. */
+/* Returns whether every head of a tensor of 16-bit elements starts on 16 bytes. */
 static int has_words(struct clf__tensor x, int width)
 {
     enum { WORD = 8 };
@@ -390,7 +389,7 @@ struct rows {
     struct clf__attention_group group;
 };
 
-/* gpu_kernel with this number of groups, or the kernel of the CPU form. */
+/* gpu_kernel with this number of groups, or the kernel of the CPU variant. */
 static clf_status launch_rows(const struct rows *rows, const struct clf__attention_call *call,
                               const char *gpu_kernel, size_t groups, struct clf__cost cost, int *exceeds)
 {

@@ -6,11 +6,11 @@
 #include "ops/attention.h"
 #include "ops/operand.h"
 
-/* Of each query and head: the maximum and the sum of its scores, and dy . y. */
+/* Statistics of each query and head: the maximum and the sum of its scores, and dy . y. */
 enum { STATISTICS = 3 };
 
-/* Of the GPU form: queries or keys of a group, columns of its sums, and its floats of local memory at most
- * (two chunks of rows or a tile of values, a tile of weights, and a few numbers a query). */
+/* For the GPU variant: queries or keys of a group, columns of its sums, and the most floats of its local
+ * memory (two chunks of rows or a tile of values, a tile of weights, and a few numbers per query). */
 enum {
     BLOCK = 32,
     MOST_SLICE = 64,
@@ -25,8 +25,7 @@ size_t clf__attention_backward_scratch(const struct clf__heads *heads, int query
     return (size_t)heads->count * (statistics + (size_t)sequences * (size_t)relative_width);
 }
 
-/* One kernel of cl/attention/attention_backward.cl, its groups, and the fma that it spends on a query and a
- * key. */
+/* One kernel of cl/attention/attention_backward.cl, its groups, and the fma operations per query and key. */
 struct part {
     const char *kernel;
     size_t tasks;
@@ -42,14 +41,14 @@ static struct clf__cost count_cost(const struct clf__attention_call *call, doubl
     double keys = ranges->pairs > 0.0 ? ranges->keys : all_keys;
     double pairs = ranges->pairs > 0.0 ? ranges->pairs : all_keys * ranges->max_queries;
     double widths = heads->key_width + heads->value_width;
-    /* Besides the products a pair has its difference, exp, share, and the gradient of its score. */
+    /* Besides the dot products a pair has its difference, exp, share, and the gradient of its score. */
     return (struct clf__cost){
         .operations = heads->count * pairs * (2.0 * part->multiplications + 5.0),
         .bytes = heads->count * 2.0 * (queries + keys) * widths * sizeof(float),
     };
 }
 
-/* All that a call brings. */
+/* The operands of a call. */
 struct operands {
     const struct clf__attention_gradients *gradients;
     struct clf__tensor dy, q, k, v, y;
@@ -72,11 +71,11 @@ static clf_status launch(const struct operands *operands, const struct part *par
     struct clf_device *device = clf__buffer_device(operands->dy.buffer);
     int has_dropout = call->dropout.rate > 0.0f;
     if (part->tasks > INT32_MAX) {
-        return clf__fail(
-            CLF_UNSUPPORTED,
-            "attention's gradients over %d sequences of up to %d queries and %d keys and %d heads are %zu "
-            "pieces of work, and kernels count to %d; use a smaller --batch-tokens",
-            ranges->sequences, ranges->max_queries, ranges->max_keys, heads->count, part->tasks, INT32_MAX);
+        return clf__fail(CLF_UNSUPPORTED,
+                         "attention's gradients over %d sequences of up to %d queries and %d keys and %d "
+                         "heads need %zu work items, and kernels count to %d; use a smaller --batch-tokens",
+                         ranges->sequences, ranges->max_queries, ranges->max_keys, heads->count, part->tasks,
+                         INT32_MAX);
     }
     char defines[96];
     write_defines(defines, sizeof defines, call);
@@ -119,8 +118,8 @@ static clf_status launch(const struct operands *operands, const struct part *par
     return clf__launch(device, &launch);
 }
 
-/* The CPU form has one kernel. The GPU form finds statistics, dq, dk, dv and the partials, and computes the
- * weights for each anew. */
+/* The CPU variant has one kernel. The GPU variant computes statistics, dq, dk, dv and the partials
+ * separately, and recomputes the weights for each. */
 static clf_status launch_all(const struct operands *operands)
 {
     const struct clf__heads *heads = &operands->call->heads;
@@ -156,7 +155,7 @@ static clf_status launch_all(const struct operands *operands)
     return CLF_OK;
 }
 
-/* Adds the sequences' parts of the relative term's gradient. */
+/* Adds the gradients of the relative term over the sequences. */
 static clf_status add_relative(const struct operands *operands)
 {
     const struct clf__attention_gradients *gradients = operands->gradients;

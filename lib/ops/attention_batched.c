@@ -7,17 +7,17 @@
 #include "ops/rows.h"
 #include "ops/softmax.h"
 
-/* Scores held at a time: enough to fill any device, and little beside the weights. */
+/* Scores in memory at a time: enough to fill any device, and small compared with the weights. */
 enum { MOST_SCORES = (64 << 20) / sizeof(float) };
 
-/* The two parts of a range: where a sequence's queries lie, where its keys do. */
+/* The two parts of a range: the rows of a sequence's queries and of its keys. */
 enum part { QUERIES = 0, KEYS = 2 };
 
 clf_status clf__attention_scratch_reserve(struct clf__attention_scratch *scratch, struct clf__arena *arena,
                                           int sequences, const struct clf__heads *heads, int max_queries,
                                           int max_keys)
 {
-    int64_t rows = (int64_t)heads->count * max_queries; /* of one sequence's scores */
+    int64_t rows = (int64_t)heads->count * max_queries; /* rows of the scores of one sequence */
     int64_t columns = max_keys > 0 ? max_keys : 1;
     int64_t most = rows > 0 ? MOST_SCORES / columns / rows : sequences;
     int64_t held = most < 1 ? 1 : most < sequences ? most : sequences;
@@ -76,7 +76,7 @@ static clf_status multiply(struct clf__tensor c, struct clf__tensor a, struct cl
     return clf__gemm_batched(operands[0], operands[1], operands[2], &shape);
 }
 
-/* How many sequences of a batch the scratch takes at a time. */
+/* The number of sequences of a batch that fit in the scratch memory. */
 static int sequences_at_once(const struct clf__attention_scratch *scratch,
                              const struct clf__sequence_ranges *ranges, int heads)
 {
@@ -94,8 +94,8 @@ static int sequences_at_once(const struct clf__attention_scratch *scratch,
     return most < (size_t)ranges->sequences ? (int)most : ranges->sequences;
 }
 
-/* The part of a call that concerns sequences first .. first + count - 1: queries and keys are found through
- * the ranges, so only what has rows of its own a sequence is cut. */
+/* The arguments for sequences first .. first + count - 1. Ranges select queries and keys, so only tensors
+ * with rows per sequence are sliced. */
 static struct clf__attention_call cut(const struct clf__attention_call *call, int first, int count)
 {
     struct clf__attention_call part = *call;

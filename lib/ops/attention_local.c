@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <stdio.h>
 
-#include "base/larger.h"
+#include "base/minmax.h"
 #include "ops/operand.h"
 
 static const struct clf__global_tokens no_globals = {.block_size = 1};
@@ -53,7 +53,7 @@ static struct clf__attention_group choose_group(const struct clf__caps *caps, co
 
 static struct clf__cost count_cost(const struct clf__attention_call *call, int rows, int most_globals)
 {
-    double seen = clf__smaller(2 * call->window->radius + 1, call->ranges.max_keys) + (double)most_globals;
+    double seen = clf__min_int(2 * call->window->radius + 1, call->ranges.max_keys) + (double)most_globals;
     return clf__attention_cost(&call->heads, rows, rows, CLF__F32, rows * seen);
 }
 

@@ -15,7 +15,7 @@ clf_status clf__attention_weights_forward(struct clf__tensor y, struct clf__tens
     if (rows == 0) {
         return CLF_OK;
     }
-    /* Of a pair the product twice, and its share. */
+    /* Operations of a pair: its dot product twice, and its share. */
     double pairs = ranges->pairs > 0.0 ? ranges->pairs : (double)q.rows * ranges->max_keys;
     double keys = ranges->keys > 0.0 ? ranges->keys : (double)ranges->sequences * ranges->max_keys;
     double width = call->heads.key_width;

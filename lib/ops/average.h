@@ -1,19 +1,20 @@
 /* Average attention (Zhang, Xiong and Su 2018, "Accelerating Neural Transformer via an Average Attention
- * Network", 3), without its products: each row gives way to the mean of its sequence up to it, and two gates
- * weigh the row and what became of that mean.
+ * Network", 3), without its matrix multiplications: each row is replaced by the mean of its sequence up to
+ * the row, and two gates weigh the row and the transformed mean h.
  *
  *     m_t = (t m_(t-1) + x_t) / (t + 1), t from 0
  *     y = x / (1 + exp(-g)) + h / (1 + exp(-f)) + residual
- */
+ * */
 #ifndef CLF_OPS_AVERAGE_H
 #define CLF_OPS_AVERAGE_H
 
 #include "tensor/tensor.h"
 
-enum { CLF__AVERAGE_MOST_FILTERS = 4 }; /* products between m and h */
+enum { CLF__AVERAGE_MOST_FILTERS = 4 }; /* matrix multiplications between m and h */
 
-/* One step of R hypotheses. Row r goes on from row parents[r] of `before`, from zeros where positions[r] (its
- * t) is 0 or the parent is no row; its mean becomes row cache_rows[r] of `next` too, where that is one. */
+/* Runs one step of R hypotheses. Row r continues row parents[r] of `before`, or zeros if positions[r] (its
+ * t) is 0 or the parent is not a valid row; its mean is also stored in row cache_rows[r] of `next`, if
+ * that is a valid row. */
 clf_status clf__average_step(struct clf__tensor m,          /* (R, D); may be x */
                              struct clf__tensor x,          /* (R, D) */
                              struct clf__tensor next,       /* (cache rows, D), not before */
@@ -22,8 +23,8 @@ clf_status clf__average_step(struct clf__tensor m,          /* (R, D); may be x 
                              struct clf__tensor parents,    /* (1, R) i32 */
                              struct clf__tensor positions); /* (1, R) i32 */
 
-/* Whole sequences: b is the rows ranges[b][0] .. ranges[b][0] + ranges[b][1] - 1. Rows of no sequence are not
- * written. A row has the bits that its step gives. */
+/* Processes whole sequences: sequence b is the rows ranges[b][0] .. ranges[b][0] + ranges[b][1] - 1. Rows
+ * outside every sequence are not written. Each row has the same bits as from clf__average_step(). */
 clf_status clf__average_forward(struct clf__tensor m,       /* (N, D); may be x */
                                 struct clf__tensor x,       /* (N, D) */
                                 struct clf__tensor ranges); /* (sequences, 4) i32 */

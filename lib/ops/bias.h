@@ -1,4 +1,4 @@
-/* The gradient of a bias; the bias itself is added by the products' epilogues. */
+/* The gradient of a bias; the epilogue of the GEMM adds the bias itself. */
 #ifndef CLF_OPS_BIAS_H
 #define CLF_OPS_BIAS_H
 

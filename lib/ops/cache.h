@@ -1,28 +1,28 @@
-/* The decoder's memory of earlier steps: keys and values stay where they were written; a table says where
- * each hypothesis finds its own history, so that beams are reordered without moving them. */
+/* The decoder's cache of keys and values: entries stay where they were written, and a table maps each
+ * hypothesis to its history, so that beams are reordered without copying them. */
 #ifndef CLF_OPS_CACHE_H
 #define CLF_OPS_CACHE_H
 
 #include "ops/mask.h"
 #include "tensor/tensor.h"
 
-/* The type of the keys and values that layers with weights of this precision keep: halves with int8, whose
- * products round what they read much more. fp16 computes what fp32 does with the same weights, and keeps
- * floats as that does; so does bf16. */
+/* The type of the keys and values that layers with weights of this precision cache: halves with int8,
+ * whose GEMM rounds its inputs much more. fp16 and bf16 keep floats, so that they compute the same as fp32
+ * with the same weights. */
 enum clf__type clf__cache_type(clf_precision precision);
 
-/* What a program that reads or writes such a cache is built with. */
+/* The build option of a program that reads or writes this cache. */
 static inline const char *clf__cache_define(struct clf__tensor cache)
 {
     return cache.type == CLF__F16 ? " -DHALF_CACHE" : "";
 }
 
-/* cache[places[r]] = x[r]; a place outside the cache is passed over. */
+/* cache[places[r]] = x[r]; places outside the cache are skipped. */
 clf_status clf__cache_place(struct clf__tensor cache,   /* (N, W) f32 or f16 */
                             struct clf__tensor x,       /* (R, W), may be a column view */
                             struct clf__tensor places); /* (1, R) i32 */
 
-/* x[t] = cache[t] for the keys t of each sequence; sequences that share them lie side by side. */
+/* x[t] = cache[t] for the keys t of each sequence; sequences with shared keys are adjacent. */
 clf_status clf__cache_widen(struct clf__tensor x,     /* (N, W) */
                             struct clf__tensor cache, /* (N, W) f16 */
                             const struct clf__sequence_ranges *ranges);
@@ -32,7 +32,7 @@ clf_status clf__cache_widen(struct clf__tensor x,     /* (N, W) */
 clf_status clf__cache_follow(struct clf__tensor next,       /* (cache rows, positions) i32, not history */
                              struct clf__tensor history,    /* (cache rows, positions) i32 */
                              struct clf__tensor cache_rows, /* (1, R) i32 */
-                             struct clf__tensor parents,    /* (1, R) i32, cache rows of the step before */
+                             struct clf__tensor parents,    /* (1, R) i32, cache rows of the previous step */
                              struct clf__tensor positions); /* (1, R) i32 */
 
 #endif

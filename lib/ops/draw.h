@@ -4,13 +4,14 @@
 
 #include "tensor/tensor.h"
 
-#define CLF__DRAW_WORDS 6 /* of struct clf__draw (search/search.h) */
+#define CLF__DRAW_WORDS 6 /* words of struct clf__draw (search/search.h) */
 
-/* Of each draw and range the id with the largest logit / temperature + g, g a number of Gumbel's distribution
- * that follows from the draw and the id, which draws by softmax(logits / temperature) (Maddison et al. 2014,
- * "A* Sampling", 2): that value, the id and its logit, or (-inf, -1, -inf) where the range holds no number.
- * Of several ranges the id with the largest value is drawn from all of them. Ranges as clf__top_k_ranges()
- * has them; a draw's row is one of the logits', counted from `first_row`. */
+/* Samples by softmax(logits / temperature) with the Gumbel-max trick (Maddison et al. 2014, "A* Sampling",
+ * 2): finds the id with the largest logit / temperature + g for each draw and range, where the Gumbel
+ * noise g depends on draw and id. Returns that value, the id and its logit, or (-inf, -1, -inf) if the
+ * range holds no number. The id with the largest value over several ranges is the sample from all of them.
+ * Ranges are defined as in clf__top_k_ranges(); a draw's row is a row of the logits, counted from
+ * `first_row`. */
 clf_status clf__draw_forward(struct clf__tensor values, /* (D, M) */
                              struct clf__tensor ids,    /* (D, M) i32 */
                              struct clf__tensor found,  /* (D, M): the ids' logits */

@@ -10,7 +10,7 @@ enum clf__norm_kind {
     CLF__NORM_STD,   /* gamma * (x - mean) / (std + eps) + beta, std over D - 1 (The Annotated Transformer) */
 };
 
-/* y may be x. rounded is y in bf16, fp16 or quantized, for products that read it so; y.buffer or
+/* y may be x. rounded is y in bf16, fp16 or quantized, for GEMMs that read that type; y.buffer or
  * rounded.buffer may be NULL, and so may beta.buffer. */
 clf_status clf__layernorm_forward(struct clf__tensor y,       /* (N, D) */
                                   struct clf__tensor rounded, /* (N, D) */
@@ -19,13 +19,13 @@ clf_status clf__layernorm_forward(struct clf__tensor y,       /* (N, D) */
                                   struct clf__tensor beta,    /* (1, D) */
                                   enum clf__norm_kind kind, float eps);
 
-/* Quads of a row that a work-item of the GPU form holds: HELD of cl/rows/layernorm.cl; 0: too many. */
+/* Quads of a row that a work-item of the GPU variant holds: HELD of cl/rows/layernorm.cl; 0: too many. */
 int clf__layernorm_held(int columns);
 
 /* Floats of scratch that clf__layernorm_backward() needs. */
 size_t clf__layernorm_backward_scratch(int rows, int columns);
 
-/* dx = the gradient of x, overwritten; dgamma and dbeta are added to; mean and variance are computed anew
+/* dx = the gradient of x, overwritten; dgamma and dbeta are added to; mean and variance are recomputed
  * from x. dx may be dy. dbeta.buffer may be NULL. */
 clf_status clf__layernorm_backward(struct clf__tensor dx,     /* (N, D) */
                                    struct clf__tensor dgamma, /* (1, D) */

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "ops/rows.h"
 
-/* Of cl/audio/log_mel.cl. */
+/* Constants of cl/audio/log_mel.cl. */
 enum {
     FRAME = CLF__LOG_MEL_FRAME,
     BINS = CLF__LOG_MEL_BINS,
@@ -22,7 +22,7 @@ enum {
 
 #define PI 3.14159265358979323846
 
-/* cos and sin of 2 pi i j / period for i < rows, j < columns, one table behind the other. */
+/* Writes cos and sin of 2 pi i j / period for i < rows, j < columns, one table after the other. */
 static float *fill_turns(float *target, int rows, int columns, int period)
 {
     int count = rows * columns;
@@ -65,7 +65,7 @@ void clf__log_mel_filters(double *filters, int bands)
     }
 }
 
-/* The bins where a filter is not 0: those of a narrow band may be none. */
+/* Finds the bins where a filter is not 0; a narrow band may have none. */
 static void find_span(int32_t span[2], const float *filter)
 {
     span[0] = span[1] = 0;

@@ -14,14 +14,14 @@ enum {
     CLF__LOG_MEL_MOST_BANDS = 512,
 };
 
-/* What a device needs of the window, the transform and the bands, computed in double. Owned tensors. */
+/* The tables of the window, the transform and the bands on the device, computed in double. Owned tensors. */
 struct clf__log_mel {
     struct clf__tensor tables;  /* (1, n) as cl/audio/log_mel.cl has them */
     struct clf__tensor filters; /* (bands, CLF__LOG_MEL_BINS) */
-    struct clf__tensor spans;   /* (bands, 2) i32: the first bin of each, and the one behind its last */
+    struct clf__tensor spans;   /* (bands, 2) i32: the first bin of each, and the end of its bins */
 };
 
-/* `bands` is within the two limits. On failure nothing is left behind. */
+/* `bands` must be within the two limits. A failure leaves no memory allocated. */
 clf_status clf__log_mel_create(struct clf__log_mel *out, struct clf_device *device, int bands);
 void clf__log_mel_free(struct clf__log_mel *log_mel);
 
@@ -30,9 +30,9 @@ void clf__log_mel_free(struct clf__log_mel *log_mel);
  * factor 6.4 above. */
 void clf__log_mel_filters(double *filters, int bands);
 
-/* y[t] = log10(max(1e-10, power in each band)) of the frame whose middle is sample first + 160 t. Where a
- * frame leaves the samples they are reflected at that end, so that a piece of a recording wants 200 more
- * samples on either side. peaks[t] is the largest of y[t], NaN passed over; NaN samples make NaN frames. */
+/* y[t] = log10(max(1e-10, power in each band)) of the frame whose middle is sample first + 160 t. Samples
+ * are reflected at either end for frames that exceed them, so a chunk of a recording needs 200 more
+ * samples on each side. peaks[t] is the largest of y[t], ignoring NaN; NaN samples make NaN frames. */
 clf_status clf__log_mel_forward(struct clf__tensor y,       /* (T, bands) */
                                 struct clf__tensor peaks,   /* (1, T) */
                                 struct clf__tensor samples, /* (1, n) in -1 .. 1 */

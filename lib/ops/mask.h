@@ -1,10 +1,10 @@
-/* Hiding attention scores: by key count, causality, hidden keys and an additive mask. */
+/* Masks of attention scores: key count, causality, hidden keys and an additive mask. */
 #ifndef CLF_OPS_MASK_H
 #define CLF_OPS_MASK_H
 
 #include "tensor/tensor.h"
 
-/* What a query may not see. Start from CLF__MASK_NONE. Sequence b's queries are rows first_query[b] ..
+/* The masks of an attention. Start from CLF__MASK_NONE. Sequence b's queries are rows first_query[b] ..
  * +queries[b]-1 of the query matrix, its keys likewise; padding beyond them is never visible. */
 struct clf__mask {
     int causal;                     /* query i sees keys j <= i + keys - queries */
@@ -18,16 +18,16 @@ struct clf__mask {
 #define CLF__MASK_NONE { .causal = 0, .hidden_keys = { .buffer = NULL }, .additive = { .buffer = NULL }, .relative = { .buffer = NULL } }
 /* clang-format on */
 
-/* Where each sequence of a ragged batch lies: ranges (B, 4) i32 rows of { first query, queries, first key,
- * keys }. */
+/* The rows of each sequence of a ragged batch: ranges (B, 4) i32 rows of { first query, queries, first
+ * key, keys }. */
 struct clf__sequence_ranges {
     struct clf__tensor table; /* (B, 4) i32 */
     int sequences;            /* B */
     int max_queries;          /* the largest query count of the batch */
     int max_keys;
-    /* For the profile, by clf__ranges_count(); 0: not counted, and the largest possible is taken. */
+    /* For the profile, by clf__ranges_count(); 0: not counted, and the upper bound is used. */
     double keys;  /* of all sequences */
-    double pairs; /* of a query and a key that it may see */
+    double pairs; /* pairs of a query and a key that it may see */
 };
 
 /* Counts keys and pairs from a host copy of the table; causal: no sequence has more queries than keys. */

@@ -1,4 +1,4 @@
-/* How an op hands a tensor, and a dropout, to a kernel. */
+/* Passing a tensor, or a dropout, to a kernel. */
 #ifndef CLF_OPS_OPERAND_H
 #define CLF_OPS_OPERAND_H
 
@@ -12,7 +12,7 @@
 #define CLF__OPERAND(t) CLF__VECTOR(t), CLF__INT((t).stride)
 /* Two arguments: buffer, offset. */
 #define CLF__VECTOR(t)  CLF__BUFFER((t).buffer), CLF__INT((int32_t)(t).offset)
-/* A member of what kernels take in one argument: offset, stride. */
+/* A member of an argument structure: offset, stride. */
 #define CLF__PLACE(t)   { (int)(t).offset, (t).stride }
 /* Six arguments: DROPOUT_ARGUMENTS of cl/include/philox.cl. */
 #define CLF__DROPOUT(d)                                                                                      \
@@ -21,8 +21,8 @@
         CLF__INT((int32_t)(d).step), CLF__INT((int32_t)(d).site)
 /* clang-format on */
 
-/* Work-groups for `tasks` pieces of work, for kernels that loop over them: PoCL compiles a kernel anew for
- * grids of 65536 groups and more. */
+/* Work-groups for `tasks` tasks, for kernels that loop over them: PoCL recompiles a kernel for grids of
+ * 65536 groups or more. */
 static inline size_t clf__groups(size_t tasks)
 {
     return tasks < 32768 ? tasks : 32768;

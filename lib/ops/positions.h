@@ -22,7 +22,7 @@ enum clf__sinusoid_layout { CLF__SINUSOID_INTERLEAVED, CLF__SINUSOID_HALVES };
  * 10000^(-i/(h-1)). */
 enum clf__sinusoid_frequency { CLF__SINUSOID_BY_WIDTH, CLF__SINUSOID_BY_LAST };
 
-/* Fills a host table (positions, width) with the rows of positions first, first + 1, ..., computed in double:
+/* Fills a host table (positions, width) with rows for positions first, first + 1, ..., computed in double:
  * interleaved sin, cos, sin, cos ...; or all sines, then all cosines. An odd width ends with a sine
  * (interleaved) or has one more sine than cosines (halves). */
 void clf__sinusoid_table(float *table, int first, int positions, int width, enum clf__sinusoid_layout layout,

@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "base/larger.h"
+#include "base/minmax.h"
 #include "device/caps.h"
 #include "device/queue.h"
 #include "gemm/activations.h"
@@ -11,18 +11,19 @@
 #include "ops/rows.h"
 #include "ops/softmax.h"
 
-/* Of cl/layers/projection.cl. */
+/* Constants of cl/layers/projection.cl. */
 enum { BLOCK_PANELS = CLF__PROJECTION_PANELS, MOST_ROWS = CLF__PROJECTION_ROWS, ROW_BLOCK = 8 };
 
-/* Rows a call takes at a time: enough to fill the device. A GPU computes as many rows of logits at a time as
- * fit into 1/64 of its memory, within these limits. */
+/* Rows of a call at a time: enough to fill the device. A GPU computes as many rows of logits at a time as
+ * fit in 1/64 of its memory, within these limits. */
 enum { LOGITS_ROWS = 256, MOST_LOGITS_ROWS = 4096, LOGITS_SHARE = 64, FUSED_ROWS = 1024 };
 
-/* Rows that are merged where their tiles are: one group does it, while the others have nothing left to do. */
+/* Up to this many rows are merged by one group in the launch that computes their tiles, after the other
+ * groups have finished. */
 enum { MERGED_ROWS = 8 };
 
-/* Groups for each core: a share of the columns each, so that cores end at about the same time. More of them
- * where rows are few, since each of a row's lists of candidates takes time to fill. */
+/* Groups per core, each with a share of the columns, so that cores finish at about the same time. With few
+ * rows there are more groups, because filling a row's lists of candidates takes time. */
 enum { GROUPS_EACH = 8, MOST_GROUPS_EACH = 32 };
 
 static int ceil_divide(int a, int b)
@@ -36,7 +37,7 @@ static int is_fused(const struct clf_device *device, const struct clf__projectio
     return clf__device_caps(device)->form == CLF_FORM_CPU && layout.panel == CLF__PANEL;
 }
 
-/* How the groups share rows and columns. Neither changes a bit of the result. */
+/* The division of rows and columns among groups. It does not change the result. */
 struct share {
     int rows_per_group, row_groups;
     int blocks; /* of columns */
@@ -51,29 +52,28 @@ static struct share share_of(const struct clf_device *device, int outputs, int r
     share.row_groups = ceil_divide(rows, share.rows_per_group);
     share.blocks = ceil_divide(ceil_divide(outputs, CLF__PANEL), BLOCK_PANELS);
     int wanted =
-        clf__larger(GROUPS_EACH, MOST_GROUPS_EACH / rows) * (int)clf__device_caps(device)->compute_units;
-    share.lists = clf__smaller(share.blocks, ceil_divide(wanted, share.row_groups));
+        clf__max_int(GROUPS_EACH, MOST_GROUPS_EACH / rows) * (int)clf__device_caps(device)->compute_units;
+    share.lists = clf__min_int(share.blocks, ceil_divide(wanted, share.row_groups));
     return share;
 }
 
 static int logits_rows(const struct clf_device *device, int outputs)
 {
     const struct clf__caps *caps = clf__device_caps(device);
-    uint64_t bytes = clf__smaller_size(caps->memory_bytes / LOGITS_SHARE, caps->max_buffer_bytes);
+    uint64_t bytes = clf__min_size(caps->memory_bytes / LOGITS_SHARE, caps->max_buffer_bytes);
     uint64_t rows = bytes / ((uint64_t)outputs * sizeof(float));
     return caps->form == CLF_FORM_CPU || rows < LOGITS_ROWS ? LOGITS_ROWS
            : rows > MOST_LOGITS_ROWS                        ? MOST_LOGITS_ROWS
                                                             : (int)rows;
 }
 
-/* The number of rows that one launch takes, at most `rows`; more rows than a skinny group are whole groups.
- */
+/* The number of rows of one launch, at most `rows`; more rows than a skinny group are whole groups. */
 static int count_rows(const struct clf__projection *projection, struct clf__tensor x, int rows)
 {
     double operations = 2.0 * x.columns * clf__weight_outputs(projection->weight);
     double most = clf__device_most_operations(clf__buffer_device(x.buffer)) / operations;
     int group = most > CLF__SKINNY_ROWS ? CLF__SKINNY_ROWS : 1;
-    return most < rows ? clf__larger((int)most / group * group, 1) : rows;
+    return most < rows ? clf__max_int((int)most / group * group, 1) : rows;
 }
 
 clf_status clf__projection_scratch_reserve(struct clf__projection_scratch *scratch, struct clf__arena *arena,
@@ -83,19 +83,19 @@ clf_status clf__projection_scratch_reserve(struct clf__projection_scratch *scrat
     int outputs = clf__weight_outputs(projection->weight);
     int fused = is_fused(arena->device, projection);
     scratch->rows =
-        clf__smaller(rows, fused && !with_logits ? FUSED_ROWS : logits_rows(arena->device, outputs));
+        clf__min_int(rows, fused && !with_logits ? FUSED_ROWS : logits_rows(arena->device, outputs));
     if (!fused || with_logits) {
         CLF__TRY(clf__arena_reserve(arena, &scratch->logits, CLF__F32, scratch->rows, outputs, "the logits"));
     }
     if (!fused) {
         return CLF_OK;
     }
-    int64_t lists = 0; /* of any number of rows: fewer rows have more of them */
+    int64_t lists = 0; /* for any number of rows: fewer rows have more lists */
     for (int r = 1; r <= scratch->rows; r++) {
         int64_t count = (int64_t)r * share_of(arena->device, outputs, r).lists;
         lists = count > lists ? count : lists;
     }
-    lists *= clf__larger(k, 1);
+    lists *= clf__max_int(k, 1);
     int64_t blocks = (int64_t)scratch->rows * share_of(arena->device, outputs, 1).blocks;
     CLF__TRY(clf__arena_reserve(arena, &scratch->partials, CLF__F32, 1, 4 * blocks + lists,
                                 "the parts of logits"));
@@ -109,7 +109,7 @@ static const char *defines_of(const struct clf__projection *projection)
     return defines[clf__weight_layout(projection->weight).precision];
 }
 
-/* What is found in the tiles of the logits of some rows. */
+/* The results found in the tiles of the logits of some rows. */
 struct tiles {
     const struct clf__projection *projection;
     struct clf__tensor x;
@@ -120,7 +120,7 @@ struct tiles {
     /* One of the two: */
     struct clf__tensor banned, banned_offsets;
     struct clf__tensor labels, picked;
-    /* With the first, or buffer NULL: where the answers go in the same launch. */
+    /* With the first, or buffer NULL: the final results, from the same launch. */
     struct clf__tensor counter, values, value_ids, statistics;
     int both;
 };
@@ -137,7 +137,7 @@ static struct tiles tiles_of(struct clf__tensor x, const struct clf__projection 
     return tiles;
 }
 
-/* A product's, without writing its result. */
+/* The cost of a GEMM that does not write its result. */
 static struct clf__cost tiles_cost(const struct tiles *tiles)
 {
     struct clf__cost cost = clf__weight_cost(tiles->x.rows, tiles->projection->weight, NULL);
@@ -147,7 +147,7 @@ static struct clf__cost tiles_cost(const struct tiles *tiles)
     return cost;
 }
 
-/* x: what the kernel reads of the rows. */
+/* x: the rows as the kernel reads them. */
 static struct clf__projection_sizes list_sizes(const struct tiles *tiles, struct clf__matrix x)
 {
     return (struct clf__projection_sizes){
@@ -213,7 +213,7 @@ static clf_status launch_tiles(const struct tiles *tiles)
     return clf__launch(device, &launch);
 }
 
-/* Each row's answer from what its tiles hold; the rest of the launch is filled in. */
+/* Merges each row's result from its tiles; the rest of the launch is filled in. */
 static clf_status merge(struct clf__rows_launch launch, const struct tiles *tiles)
 {
     launch.program = "projection";
@@ -281,7 +281,7 @@ clf_status clf__projection_top_k(struct clf__tensor values, struct clf__tensor i
     CLF__TRY(clf__top_k_check(values.columns));
     int fused = is_fused(clf__buffer_device(x.buffer), projection);
     for (int first = 0, count; first < x.rows; first += count) {
-        count = count_rows(projection, x, clf__smaller(scratch->rows, x.rows - first));
+        count = count_rows(projection, x, clf__min_int(scratch->rows, x.rows - first));
         struct clf__tensor chunk = clf__tensor_rows(x, first, count);
         struct clf__tensor chunk_values = clf__tensor_rows(values, first, count);
         struct clf__tensor chunk_ids = clf__tensor_rows(ids, first, count);
@@ -309,7 +309,7 @@ clf_status clf__projection_pick(struct clf__tensor picked, struct clf__tensor x,
     assert(picked.columns == x.rows && labels.columns == x.rows);
     int fused = is_fused(clf__buffer_device(x.buffer), projection);
     for (int first = 0, count; first < x.rows; first += count) {
-        count = count_rows(projection, x, clf__smaller(scratch->rows, x.rows - first));
+        count = count_rows(projection, x, clf__min_int(scratch->rows, x.rows - first));
         struct clf__tensor chunk = clf__tensor_rows(x, first, count);
         struct clf__tensor chunk_picked = clf__tensor_columns(picked, first, count);
         struct clf__tensor chunk_labels = clf__tensor_columns(labels, first, count);

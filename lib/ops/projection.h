@@ -1,5 +1,5 @@
-/* The output projection and what is wanted of its logits: the best candidates of each row, or the
- * log-probability of one label a row. */
+/* The output projection with a reduction of its logits: the best candidates of each row, or the
+ * log-probability of one label per row. */
 #ifndef CLF_OPS_PROJECTION_H
 #define CLF_OPS_PROJECTION_H
 
@@ -12,20 +12,20 @@ struct clf__projection {
     float scale;
 };
 
-/* Room for some rows at a time. The CPU form with native weights takes what it wants from each tile of logits
- * as it is computed, and needs `partials` and `ids`; otherwise the rows of logits are held, and looked at
+/* Scratch memory for some rows at a time. The CPU variant with native weights reduces each tile of logits
+ * as it is computed, and needs `partials` and `ids`; otherwise the rows of logits are stored and read
  * again. */
 struct clf__projection_scratch {
     int rows;
     struct clf__tensor logits;   /* (rows, V) */
     struct clf__tensor partials; /* (1, n) */
     struct clf__tensor ids;      /* (1, m) i32 */
-    struct clf__tensor counter;  /* (1, 1) i32 of zero, the caller's: on a device with atomics candidates of
-                                  * few rows take one launch; buffer NULL: two */
+    struct clf__tensor counter;  /* (1, 1) i32 of zero, owned by the caller: on a device with atomics
+                                  * candidates of few rows then need one launch; buffer NULL: two */
 };
 
-/* Reserves it for calls of at most `rows` rows and k candidates. with_logits: the logits too, whatever the
- * form. */
+/* Reserves the scratch memory for calls of at most `rows` rows and k candidates. with_logits: includes the
+ * logits in every variant. */
 clf_status clf__projection_scratch_reserve(struct clf__projection_scratch *scratch, struct clf__arena *arena,
                                            const struct clf__projection *projection, int rows, int k,
                                            int with_logits);
@@ -47,7 +47,7 @@ clf_status clf__projection_pick(struct clf__tensor picked, /* (1, R) */
                                 struct clf__tensor labels, /* (1, R) i32 */
                                 const struct clf__projection_scratch *scratch);
 
-/* The first rows of scratch->logits = the projection of x (rows, D), which are at most scratch->rows. */
+/* The first rows of scratch->logits = the projection of x (rows, D); x has at most scratch->rows rows. */
 clf_status clf__projection_logits(struct clf__tensor *logits, struct clf__tensor x,
                                   const struct clf__projection *projection,
                                   const struct clf__projection_scratch *scratch);

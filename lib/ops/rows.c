@@ -2,12 +2,12 @@
 
 #include <assert.h>
 
-#include "base/larger.h"
+#include "base/minmax.h"
 #include "device/caps.h"
 
 enum {
-    MOST_CPU_GROUPS = 1024,  /* plenty for every core; far below 65536, where PoCL compiles again */
-    MOST_GPU_GROUPS = 65535, /* what every driver takes */
+    MOST_CPU_GROUPS = 1024,  /* enough for every core; far below 65536, where PoCL recompiles */
+    MOST_GPU_GROUPS = 65535, /* every driver accepts this many */
     MOST_ARGUMENTS = 32,
 };
 
@@ -16,8 +16,8 @@ static clf_status add_view(struct clf__argument *arguments, const struct clf__ro
 {
     if (view.offset > INT32_MAX) {
         return clf__fail(CLF_UNSUPPORTED,
-                         "a kernel of program %s would start at element %zu of a buffer, and kernels count "
-                         "to %d; use a smaller --batch-tokens or --beam",
+                         "a kernel of program %s would start at element %zu of a buffer, beyond the largest "
+                         "index, %d; use a smaller --batch-tokens or --beam",
                          launch->program, view.offset, INT32_MAX);
     }
     arguments[0] = (struct clf__argument)CLF__BUFFER(view.buffer);
@@ -52,8 +52,8 @@ clf_status clf__rows_launch(const struct clf__rows_launch *launch)
     struct clf__launch kernel = {
         .program = launch->program,
         .defines = launch->defines,
-        .cpu = CLF__GRID(launch->cpu_kernel, clf__smaller_size(rows, MOST_CPU_GROUPS)),
-        .gpu = CLF__GRID(launch->gpu_kernel, clf__smaller_size(rows, MOST_GPU_GROUPS)),
+        .cpu = CLF__GRID(launch->cpu_kernel, clf__min_size(rows, MOST_CPU_GROUPS)),
+        .gpu = CLF__GRID(launch->gpu_kernel, clf__min_size(rows, MOST_GPU_GROUPS)),
         .arguments = arguments,
         .argument_count = count,
         .cost = launch->cost,

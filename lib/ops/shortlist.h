@@ -1,11 +1,12 @@
-/* Logits of some words of the vocabulary, other ones for each row. */
+/* Logits of some words of the vocabulary, a different selection for each row. */
 #ifndef CLF_OPS_SHORTLIST_H
 #define CLF_OPS_SHORTLIST_H
 
 #include "tensor/tensor.h"
 
 /* logits[r][j] = scale * (x[r] . weight[v]) + bias[v] for word v = ids[starts[r] + j]; -inf from j =
- * counts[r] on, and where there is no such word. A logit's bits depend on its row and its word alone. */
+ * counts[r] on, and for ids outside the vocabulary. The bits of a logit depend only on its row and its
+ * word. */
 clf_status clf__shortlist_logits(struct clf__tensor logits,           /* (R, C) */
                                  struct clf__tensor x,                /* (R, D) */
                                  struct clf__tensor weight,           /* (V, D) */

@@ -4,7 +4,7 @@
 
 #include "tensor/tensor.h"
 
-/* y[n] = exp(x[n] - max) / sum; a row that is -inf everywhere gives zeros, never NaN; y may be x. */
+/* y[n] = exp(x[n] - max) / sum; a row with only -inf gives zeros, never NaN; y may be x. */
 clf_status clf__softmax_forward(struct clf__tensor y,  /* (N, C) */
                                 struct clf__tensor x); /* (N, C) */
 
@@ -12,7 +12,7 @@ clf_status clf__softmax_forward(struct clf__tensor y,  /* (N, C) */
 clf_status clf__log_softmax_forward(struct clf__tensor y,  /* (N, C) */
                                     struct clf__tensor x); /* (N, C) */
 
-/* picked[n] = log_softmax(x[n])[targets[n]]; nothing of size (N, C) is written. */
+/* picked[n] = log_softmax(x[n])[targets[n]]; no matrix of size (N, C) is written. */
 clf_status clf__log_softmax_pick(struct clf__tensor picked,   /* (1, N) */
                                  struct clf__tensor x,        /* (N, C) */
                                  struct clf__tensor targets); /* (1, N) i32 */

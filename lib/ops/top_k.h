@@ -1,12 +1,12 @@
-/* The best candidates of each row of logits, and what turns a logit into a log-probability. */
+/* The best candidates of each row of logits, and the statistics that turn a logit into a log-probability. */
 #ifndef CLF_OPS_TOP_K_H
 #define CLF_OPS_TOP_K_H
 
 #include "tensor/tensor.h"
 
-#define CLF__TOP_K_LIMIT 256 /* candidates a row at most */
+#define CLF__TOP_K_LIMIT 256 /* most candidates per row */
 
-/* CLF_UNSUPPORTED unless there can be so many. */
+/* CLF_UNSUPPORTED if k is outside the limits. */
 clf_status clf__top_k_check(int k);
 
 /* Selects the k largest logits of each row, largest first, equal values by ascending id. The banned ids are
@@ -23,9 +23,9 @@ clf_status clf__top_k_forward(
     struct clf__tensor banned_offsets, /* (1, R + 1) i32: row r bans [offsets[r], offsets[r+1]) */
     int both);
 
-/* The same of ranges of a row's ids, which have their own k best and statistics: those of ids first .. end -
- * 1 for range m of row r, (first, end) = ranges[r][2 m], ranges[r][2 m + 1]. A range ends with the row; an
- * empty one, or one of -inf alone, has (-inf, -1) and { -inf, -inf }. Nothing is banned. */
+/* Selects the k best ids, with statistics, within ranges of each row: range m of row r holds ids first ..
+ * end - 1, (first, end) = ranges[r][2 m], ranges[r][2 m + 1]. A range ends with the row; an empty range,
+ * or one of only -inf, has (-inf, -1) and { -inf, -inf }. Nothing is banned. */
 clf_status clf__top_k_ranges(struct clf__tensor values,     /* (R, M k) */
                              struct clf__tensor ids,        /* (R, M k) i32 */
                              struct clf__tensor statistics, /* (R, 2 M): max, log sum exp(x - max) */

@@ -1,4 +1,5 @@
-/* What a convolution over time looks at, a row for each of its rows: it is a product with those (im2col). */
+/* The input windows of a convolution over time, one row per output row, so that the convolution is a
+ * matrix multiplication (im2col). */
 #ifndef CLF_OPS_UNFOLD_H
 #define CLF_OPS_UNFOLD_H
 

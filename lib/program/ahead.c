@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/memory.h"
-#include "base/owned.h"
+#include "base/ownership.h"
 #include "device/device.h"
 #include "device/lock.h"
 #include "program/program.h"
@@ -15,7 +15,7 @@
 /* A list is an empty line, then a line for each program: its name, a tab and its defines. */
 static const size_t largest_list = (size_t)1 << 20;
 
-/* What fails is left to who asks for it, and is told of there. */
+/* A failure is ignored here; the later request for the program reports it. */
 static void *load_all(void *argument)
 {
     struct clf_device *device = argument;
@@ -75,7 +75,7 @@ static int is_taken(const struct clf__programs *programs, const struct clf__prog
     return 0;
 }
 
-/* The list of what was taken; *grew: some of it is not on the list that there is. */
+/* Writes the list of the programs in use; *grew: some of them are not on the stored list. */
 static clf_status list_taken(char **out, int *grew, const struct clf__programs *programs)
 {
     *grew = 0;

@@ -1,5 +1,4 @@
-/* Programs are loaded from the cache before they are asked for, beside other work: those that the same work
- * took the last time. */
+/* Loads programs from the cache in advance, on another thread: those that the same work used last time. */
 #ifndef CLF_PROGRAM_AHEAD_H
 #define CLF_PROGRAM_AHEAD_H
 
@@ -8,17 +7,16 @@
 struct clf_device;
 
 struct clf__programs_ahead {
-    char *path;               /* of the list of what the work takes; NULL: none is kept */
-    char *list;               /* the text there; NULL: none yet */
-    struct clf__task loading; /* while it runs, the table of programs is its own */
+    char *path;               /* path of the list of the work's programs; NULL: none is kept */
+    char *list;               /* its text; NULL: none yet */
+    struct clf__task loading; /* while it runs, it owns the table of programs */
 };
 
-/* Begins to load what was taken last time for this work, which any text names. The first call for a device
- * counts. Nothing here fails: what cannot be loaded now is loaded when it is asked for. */
+/* Begins to load the programs of a list; `work` is any text that identifies the work. Only the first call
+ * for a device has an effect. Failures are ignored: missing programs are loaded on request. */
 void clf__programs_ahead_begin(struct clf_device *device, const char *work);
 
-/* Keeps what was taken, unless all of it was on the list. Nothing here fails: a warning says what went wrong.
- */
+/* Stores the list of used programs, unless all of them were on it. A failure is only logged, as a warning. */
 void clf__programs_ahead_store(struct clf_device *device);
 
 #endif

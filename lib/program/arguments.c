@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "device/device.h"
 
-/* A buffer's number and not its cl_mem, which a later buffer may have again. */
+/* The number of a buffer rather than its cl_mem, which a later buffer may reuse. */
 static uint64_t number_of(const struct clf__argument *argument)
 {
     uint32_t bits = 0;

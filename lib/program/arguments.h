@@ -1,4 +1,4 @@
-/* The arguments of a kernel, set only where they differ from the last launch's. */
+/* The arguments of a kernel, set only if they differ from the last launch. */
 #ifndef CLF_PROGRAM_ARGUMENTS_H
 #define CLF_PROGRAM_ARGUMENTS_H
 

@@ -12,23 +12,23 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/owned.h"
+#include "base/ownership.h"
 #include "device/device.h"
 #include "program/program.h"
 #include "tuning/device_key.h"
 
-/* A file: this header, the key, the kernels, the binary. A binary is code that runs as this user: it is taken
- * from a file that nobody else can have written. Drivers crash on damaged binaries, so nothing of a file is
- * used before its checksum and its whole key were compared. Numbers are in the machine's own byte
- * order: binaries do not travel. */
+/* A file consists of this header, the key, the kernels and the binary. A binary is code that runs as this
+ * user, so it is read only from files that nobody else can write. Drivers crash on damaged binaries, so
+ * the checksum and the whole key are compared before anything is used. Numbers are in native byte order:
+ * binaries are not portable. */
 struct header {
     char magic[16];
-    uint64_t checksum; /* of all that follows it */
+    uint64_t checksum; /* checksum of the rest of the file */
     uint64_t key_size;
     uint64_t kernels_size;
     uint64_t binary_size;
 };
-static const char magic[16] = "clformer program"; /* no NUL: all 16 are compared */
+static const char magic[16] = "clformer program"; /* without NUL: all 16 bytes are compared */
 static const size_t largest_file = (size_t)256 << 20;
 
 void clf__program_cache_warn(struct clf_device *device)
@@ -39,7 +39,7 @@ void clf__program_cache_warn(struct clf_device *device)
     }
 }
 
-/* A process that opens several devices says once why their folder is not taken. */
+/* A process that opens several devices warns only once about a folder that it cannot use. */
 static int is_news(const char *problem)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -75,8 +75,8 @@ clf_status clf__program_cache_open(struct clf_device *device)
     return status;
 }
 
-/* The key of a program, which is all that its binary depends on, and its file; both are freed on failure too.
- */
+/* The key of a program, which contains everything that its binary depends on, and the path of its file;
+ * both are freed on failure as well. */
 static clf_status locate(char **key, char **path, const struct clf_device *device,
                          const struct clf__program *program)
 {
@@ -90,8 +90,8 @@ static clf_status locate(char **key, char **path, const struct clf_device *devic
                        clf__checksum(*key, strlen(*key)));
 }
 
-/* Reads its header. CLF_FORMAT, with the reason, for a file that is not one of ours, whole, and for this key.
- */
+/* Reads the header of a file. CLF_FORMAT, with the reason, if the file is foreign, incomplete, or has
+ * another key. */
 static clf_status check_file(struct header *header, const char *path, const char *bytes, size_t size,
                              const char *key)
 {
@@ -107,12 +107,12 @@ static clf_status check_file(struct header *header, const char *path, const char
         return clf__fail(CLF_FORMAT, "%s is damaged", path);
     }
     if (header->key_size != strlen(key) || memcmp(bytes + sizeof *header, key, header->key_size) != 0) {
-        return clf__fail(CLF_FORMAT, "%s was made from something else that has the same hash", path);
+        return clf__fail(CLF_FORMAT, "%s belongs to another program with the same hash", path);
     }
     return CLF_OK;
 }
 
-/* Hands a checked file to the driver. */
+/* Creates the program from the binary of a checked file. */
 static clf_status use_file(struct clf_device *device, struct clf__program *program, const char *path,
                            const struct header *header, const char *bytes)
 {
@@ -125,8 +125,8 @@ static clf_status use_file(struct clf_device *device, struct clf__program *progr
     if (built && accepted == CL_SUCCESS) {
         error = CLF__CL(clBuildProgram(built, 1, &device->id, program->options, NULL, NULL));
     }
-    clf_status status = clf__opencl_check(error != CL_SUCCESS ? error : accepted,
-                                          "%s: device %s does not take it", path, device->label);
+    clf_status status = clf__opencl_check(error != CL_SUCCESS ? error : accepted, "%s: device %s rejects it",
+                                          path, device->label);
     if (status == CLF_OK) {
         status = clf__copy_bytes(&program->stored_kernels, kernels, header->kernels_size);
     }
@@ -155,7 +155,8 @@ static clf_status load(struct clf_device *device, struct clf__program *program, 
         status = use_file(device, program, path, &header, bytes);
     }
     if (status == CLF_OK) {
-        utimensat(AT_FDCWD, path, NULL, 0); /* used now: where that cannot be kept, it goes earlier */
+        utimensat(AT_FDCWD, path, NULL, 0); /* marks the file as used; without permission it is removed
+                                             * sooner */
     }
     clf__free(bytes);
     return status;
@@ -186,9 +187,11 @@ clf_status clf__program_cache_load(struct clf_device *device, struct clf__progra
     return status;
 }
 
-/* "\nname\nname\n": the kernels that ran, now or when the file was written. PoCL compiles a kernel when it
- * first runs, and its binary holds what is compiled by then. *grew says that there is one more than in the
- * file. */
+/* "
+ * name
+ * name
+ * ": the kernels that ran, now or when the file was written. PoCL compiles a kernel when it first runs,
+ * and its binary holds the kernels compiled by then. *grew: the list has a kernel that the file lacks. */
 static clf_status list_kernels(char **out, int *grew, const struct clf__programs *programs,
                                const struct clf__program *program)
 {
@@ -231,7 +234,7 @@ void clf__program_cache_tell(struct clf_device *device)
              device->label);
 }
 
-/* The whole file as bytes; *size 0 where the driver gives no binary. */
+/* The whole file as bytes; *size is 0 if the driver returns no binary. */
 static clf_status make_file(char **out, size_t *size, const struct clf_device *device, cl_program program,
                             const char *key, const char *kernels)
 {
@@ -259,7 +262,7 @@ static clf_status make_file(char **out, size_t *size, const struct clf_device *d
         header.checksum = clf__checksum(bytes + start, *size - start);
         memcpy(bytes, &header, sizeof header);
     }
-    return clf__opencl_check(error, "device %s does not give a compiled program", device->label);
+    return clf__opencl_check(error, "device %s does not return a compiled program", device->label);
 }
 
 static clf_status write_file(struct clf_device *device, const struct clf__program *program,
@@ -269,7 +272,8 @@ static clf_status write_file(struct clf_device *device, const struct clf__progra
     size_t size = 0;
     cl_program fresh = NULL;
     clf_status status = locate(&key, &path, device, program);
-    /* A program made from a binary gives that same binary again, without what was compiled since. */
+    /* A program that was created from a binary returns the same binary, without kernels compiled since
+     * then. */
     if (status == CLF_OK && program->stored_kernels) {
         status = clf__program_compile(&fresh, device, program);
     }
@@ -288,8 +292,8 @@ static clf_status write_file(struct clf_device *device, const struct clf__progra
     return status;
 }
 
-/* PoCL compiles every kernel once more, for any work-group size, when it is asked for a program's binary:
- * that takes as long as compiling did, and there is no other way to the binary. */
+/* For a request of a program's binary PoCL compiles every kernel once more, for any work-group size: this
+ * takes as long as the first compilation, and OpenCL has no other call. */
 static void tell_end(struct clf_device *device)
 {
     if (!device->programs->cache.has_told_end) {

@@ -17,7 +17,7 @@ static const time_t day = 24 * 60 * 60;
 struct entry {
     char *path;
     uint64_t size;
-    struct timespec used; /* the time of a file's contents: a start that reads it sets it to now */
+    struct timespec used; /* modification time of the file, which reading the file sets to now */
 };
 
 /* Returns the rest of a name after "NAME-0123456789abcdef.bin" or "NAME-0123456789abcdef.list"; NULL for the
@@ -46,9 +46,9 @@ static int is_program(const char *name)
     return rest != NULL && *rest == '\0';
 }
 
-/* "NAME.bin.PID-COUNT.tmp", or ".list.", of a process that is no more, as clf__temporary_path() names them. A
- * number may belong to another process by now: what is older than a day is nobody's. A process of another
- * container or machine that loses its file here compiles once more. */
+/* Returns whether this is a temporary file "NAME.bin.PID-COUNT.tmp", or ".list.", of a process that no
+ * longer exists (see clf__temporary_path()). A PID may be reused, so files older than a day count as well.
+ * A process of another container or machine that loses its file here compiles once more. */
 static int is_stray(const char *name, const struct stat *about)
 {
     const char *rest = after_program(name);
@@ -73,7 +73,7 @@ static int by_use(const void *left, const void *right)
     return a->tv_nsec < b->tv_nsec ? -1 : a->tv_nsec > b->tv_nsec;
 }
 
-/* Removes what is stray; programs go to entries. */
+/* Removes temporary files of killed processes, and collects programs in entries. */
 static clf_status look_through(struct entry *entries, int *count, const char *folder,
                                const struct clf__names *names)
 {

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "device/device.h"
 
-/* The first line of a build log that holds an error, cut to what fits into a sentence. */
+/* The first line of a build log with an error, truncated to the length of a message. */
 static clf_status first_error(char **out, const char *log)
 {
     const char *line = log;
@@ -60,7 +60,7 @@ clf_status clf__program_compile(cl_program *out, struct clf_device *device,
     CLF__TRY(clf__interrupt_check());
     cl_program built =
         CLF__CL_CREATE(&error, clCreateProgramWithSource(device->context, 1, &source, NULL, &error));
-    CLF__TRY(clf__opencl_check(error, "handing program %s to device %s", program->name, device->label));
+    CLF__TRY(clf__opencl_check(error, "creating program %s on device %s", program->name, device->label));
     error = CLF__CL(clBuildProgram(built, 1, &device->id, program->options, NULL, NULL));
     if (error != CL_SUCCESS) {
         clf_status status = build_failed(device, program, built, error);

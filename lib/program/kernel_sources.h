@@ -3,8 +3,8 @@
 #define CLF_PROGRAM_KERNEL_SOURCES_H
 
 struct clf__kernel_source {
-    const char *name; /* of the file: "softmax"; no two have the same */
-    const char *path; /* below cl/: "rows/softmax.cl"; of the header that C shares, below lib/ */
+    const char *name; /* name of the file: "softmax"; all names are different */
+    const char *path; /* below cl/: "rows/softmax.cl"; for the headers shared with C, below lib/ */
     const char *text;
 };
 

@@ -9,7 +9,7 @@
 #include "program/arguments.h"
 #include "program/program.h"
 
-/* Sets the arguments that the device's form takes, in their order. */
+/* Sets the arguments for the device's kernel variant, in order. */
 static clf_status set_arguments(struct clf_device *device, struct clf__kernel *kernel,
                                 const struct clf__launch *launch)
 {
@@ -40,12 +40,12 @@ static clf_status set_arguments(struct clf_device *device, struct clf__kernel *k
     return CLF_OK;
 }
 
-/* How a launch is cut, and what one group takes. */
+/* The work-groups of a launch and the memory of one group. */
 struct groups {
     size_t local[3], global[3];
     size_t items;
     uint64_t local_bytes;
-    int exceeds; /* the limits that the driver reports */
+    int exceeds; /* exceeds the limits that the driver reports */
 };
 
 static struct groups cut(const struct clf_device *device, const struct clf__kernel *kernel,
@@ -81,14 +81,14 @@ static clf_status refuse(const struct clf_device *device, const struct clf__kern
         groups->items, groups->local_bytes, most, device->caps.local_memory_bytes);
 }
 
-/* After the driver did not take a launch. Reported limits only explain it: some drivers report less than they
- * run. */
+/* Explains a refused launch. Reported limits are used only for this: some drivers run larger groups than
+ * they report. */
 static clf_status fail_launch(const struct clf_device *device, struct clf__kernel *kernel,
                               const struct clf__launch *launch, const struct groups *groups, cl_int error)
 {
     int is_size = error == CL_INVALID_WORK_GROUP_SIZE || error == CL_INVALID_WORK_ITEM_SIZE;
     if (launch->exceeds != NULL && (is_size || error == CL_OUT_OF_RESOURCES)) {
-        kernel->most_items = groups->items - 1; /* so that the next launch does not try */
+        kernel->most_items = groups->items - 1; /* so that the next launch skips it */
         *launch->exceeds = 1;
         return CLF_OK;
     }
@@ -118,7 +118,7 @@ clf_status clf__launch(struct clf_device *device, const struct clf__launch *laun
     const struct clf__grid *grid = is_cpu ? &launch->cpu : &launch->gpu;
     struct clf__kernel *kernel = NULL;
     if (grid->kernel == NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT, "program %s has no such kernel for the %s form", launch->program,
+        return clf__fail(CLF_BAD_ARGUMENT, "program %s has no such kernel in its %s variant", launch->program,
                          is_cpu ? "CPU" : "GPU");
     }
     if (launch->exceeds != NULL) {

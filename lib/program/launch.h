@@ -20,7 +20,7 @@ enum clf__argument_kind {
     CLF__ARGUMENT_LOCAL
 };
 
-/* Which form's kernel has the argument. */
+/* The kernel variant that has the argument. */
 enum clf__argument_form { CLF__OF_BOTH, CLF__OF_CPU, CLF__OF_GPU };
 
 struct clf__argument {
@@ -29,8 +29,8 @@ struct clf__argument {
     const struct clf__buffer *buffer; /* NULL passes a null pointer */
     int32_t integer;
     float real;
-    const void *data; /* of a struct, which the kernel takes by value */
-    size_t bytes;     /* of a struct or of local memory */
+    const void *data; /* a struct that the kernel takes by value */
+    size_t bytes;     /* size of the struct or of local memory */
 };
 
 /* clang-format off */
@@ -43,40 +43,41 @@ struct clf__argument {
 #define CLF__CPU_INT(i) { .kind = CLF__ARGUMENT_INT, .form = CLF__OF_CPU, .integer = (i) }
 /* clang-format on */
 
-/* A kernel of one form, and how often it runs. */
+/* A kernel of one variant with its work-groups. */
 struct clf__grid {
-    const char *kernel; /* "softmax_forward_cpu"; NULL: this form has none */
-    size_t groups[3];   /* work-groups; zero counts as one: the caller skips launches without work */
-    size_t local[3];    /* work-items a group; none: one on the CPU form, CLF__GROUP on the GPU form */
+    const char *kernel; /* "softmax_forward_cpu"; NULL: this variant does not exist */
+    size_t groups[3];   /* work-groups; zero counts as one: the caller skips empty launches */
+    size_t local[3];    /* work-items per group; zero: one in the CPU variant, CLF__GROUP in the GPU
+                         * variant */
 };
 
 /* clang-format off */
 #define CLF__GRID(name, ...) { .kernel = (name), .groups = { __VA_ARGS__ }, .local = { 0 } }
-/* These two in a struct clf__launch: the same groups of both forms; the arguments that an array holds. */
+/* Members of a struct clf__launch: the same groups for both variants; the arguments in an array. */
 #define CLF__GRIDS(name, ...) \
     .cpu = CLF__GRID(name "_cpu", __VA_ARGS__), .gpu = CLF__GRID(name "_gpu", __VA_ARGS__)
 #define CLF__ARGUMENTS(array) .arguments = (array), .argument_count = sizeof(array) / sizeof *(array)
 /* clang-format on */
 
-/* One launch. The program is the file of cl/ with this name (with cl/include/prelude.cl before it) built with
- * `defines`; it is compiled once a device and kept. */
+/* One launch. The program is the file of cl/ with this name (after cl/include/prelude.cl) built with
+ * `defines`; it is compiled once per device and kept. */
 struct clf__launch {
     const char *program;       /* "softmax" */
     const char *defines;       /* "-DHEAD_WIDTH=64", or NULL */
-    struct clf__grid cpu, gpu; /* of which the device's form takes its own */
+    struct clf__grid cpu, gpu; /* the device uses the grid of its variant */
     const struct clf__argument *arguments;
     int argument_count;
     struct clf__cost cost; /* for the profile */
-    int *exceeds; /* not NULL: receives whether a group exceeds the limits of the kernel, in which case
-                     nothing is launched and clf__launch() succeeds; the caller launches smaller groups */
+    int *exceeds; /* not NULL: receives whether a group exceeds the limits of the kernel; then nothing is
+                   * launched, clf__launch() succeeds, and the caller launches smaller groups */
 };
 
-/* Compiles the kernel of a launch, of whose arguments only local memory counts. *exceeds receives whether a
+/* Compiles the kernel of a launch; of the arguments only local memory is used. *exceeds receives whether a
  * group exceeds the limits of the kernel. */
 clf_status clf__launch_check(int *exceeds, struct clf_device *device, const struct clf__launch *launch);
 
-/* Enqueues on the device's in-order queue. A failure names the kernel and the device. CLF_UNSUPPORTED, with
- * the numbers, if the driver refuses a group that exceeds the limits which it reports. */
+/* Enqueues on the device's in-order queue. A failure names the kernel and the device. CLF_UNSUPPORTED,
+ * with the numbers, if the driver refuses a group that exceeds the limits which it reports. */
 clf_status clf__launch(struct clf_device *device, const struct clf__launch *launch);
 
 #endif

@@ -9,7 +9,7 @@
 #include "program/cache.h"
 #include "program/testing.h"
 
-/* Goes on with a string and the NUL that parts it from the next one. */
+/* Adds a string and its terminating NUL to the hash. */
 static uint64_t hash_string(uint64_t hash, const char *string)
 {
     return clf__fnv(hash, string, strlen(string) + 1);
@@ -28,7 +28,7 @@ static void free_program(struct clf__program *program)
     clf__free(program);
 }
 
-/* What its binary depends on, without a binary. */
+/* Everything that the program's binary depends on. */
 static clf_status describe_program(struct clf__program **out, struct clf_device *device, const char *name,
                                    const char *defines)
 {
@@ -52,7 +52,7 @@ static struct clf__program *find_program(const struct clf__programs *programs, c
     return NULL;
 }
 
-/* Takes a program over, also where it fails. */
+/* Takes ownership of a program, also on failure. */
 static clf_status keep_program(struct clf__programs *programs, struct clf__program *program,
                                clf_status status)
 {
@@ -116,7 +116,7 @@ static void read_limits(struct clf__kernel *kernel, const struct clf_device *dev
     size_t items = 0;
     cl_ulong bytes = 0;
     if (device->caps.form == CLF_FORM_CPU) {
-        return; /* its groups are of one work-item, without local memory */
+        return; /* its groups have one work-item and no local memory */
     }
     if (CLF__CL(clGetKernelWorkGroupInfo(kernel->kernel, device->id, CL_KERNEL_WORK_GROUP_SIZE, sizeof items,
                                          &items, NULL)) == CL_SUCCESS) {
@@ -142,7 +142,7 @@ static clf_status create_kernel(struct clf__kernel **out, const struct clf_devic
             error = CLF__CL(clGetKernelInfo(kernel->kernel, CL_KERNEL_NUM_ARGS, sizeof kernel->argument_count,
                                             &kernel->argument_count, NULL));
         }
-        status = clf__opencl_check(error, "taking kernel %s from program %s on device %s", name,
+        status = clf__opencl_check(error, "creating kernel %s of program %s on device %s", name,
                                    program->name, device->label);
     }
     if (status == CLF_OK && kernel->argument_count > 0) {
@@ -158,7 +158,7 @@ static clf_status create_kernel(struct clf__kernel **out, const struct clf_devic
     return status;
 }
 
-/* The slot that holds a kernel, or the free one where it belongs. */
+/* The slot with a kernel, or the free slot for it. */
 static struct clf__kernel **find_slot(struct clf__kernel **table, int capacity, uint64_t hash,
                                       const char *program, const char *kernel, const char *defines)
 {

@@ -22,7 +22,7 @@ static uint64_t ask_bytes(const struct clf_device *device, const struct clf__ker
     return error == CL_SUCCESS ? value : 0;
 }
 
-/* The caller frees *out, "" where there is no log. */
+/* The caller frees *out, which is "" without a log. */
 static clf_status read_log(char **out, const struct clf_device *device, cl_program program)
 {
     size_t size = 0;

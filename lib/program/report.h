@@ -1,4 +1,4 @@
-/* The compiled kernels of an open device, for reports. */
+/* Reports on the compiled kernels of an open device. */
 #ifndef CLF_PROGRAM_REPORT_H
 #define CLF_PROGRAM_REPORT_H
 
@@ -13,13 +13,13 @@ struct clf_device;
 struct clf__kernel_report {
     const char *program, *defines, *kernel;
     size_t most_items;      /* in a group */
-    size_t multiple;        /* preferred, of work-items */
+    size_t multiple;        /* preferred multiple of work-items */
     uint64_t local_bytes;   /* of a group */
     uint64_t private_bytes; /* of a work-item */
-    double build_seconds;   /* the program; 0: taken from the cache */
+    double build_seconds;   /* build time of the program; 0: loaded from the cache */
     const char *log;        /* of that build */
 };
-/* Any status but CLF_OK ends the report. */
+/* Any status except CLF_OK ends the report. */
 typedef clf_status clf__kernel_visitor(void *user, const struct clf__kernel_report *kernel);
 
 clf_status clf__program_report(struct clf_device *device, clf__kernel_visitor *visit, void *user);

@@ -7,7 +7,7 @@
 
 #define INCLUDE "#include \""
 
-enum { MOST_DEPTH = 8 }; /* of files that include files: a circle ends here */
+enum { MOST_DEPTH = 8 }; /* limit of nested includes, which ends cycles */
 
 static const struct clf__kernel_source *find_program(const struct clf__programs *programs, const char *name)
 {
@@ -35,7 +35,7 @@ static const struct clf__kernel_source *find_file(const char *path, size_t lengt
     return NULL;
 }
 
-/* The text is measured in a first walk and written in a second. */
+/* The first pass measures the text and the second writes it. */
 struct writer {
     char *text; /* NULL while measuring */
     size_t length;
@@ -56,7 +56,7 @@ static void write_line_directive(struct writer *writer, int line, const struct c
     write_bytes(writer, directive, count < (int)sizeof directive ? (size_t)count : 0);
 }
 
-/* `file`: its path, or a program's name. */
+/* `file`: the path, or the name of a program. */
 static clf_status not_embedded(const char *file, size_t length)
 {
     return clf__fail(CLF_BUILD, "this clformer was built without %.*s of cl/; build it again", (int)length,
@@ -96,7 +96,7 @@ clf_status clf__program_source(char **out, const struct clf__programs *programs,
     if (prelude == NULL || source == NULL) {
         return not_embedded(prelude ? name : "prelude", strlen(prelude ? name : "prelude"));
     }
-    do { /* the second time writes */
+    do { /* the second pass writes */
         CLF__TRY(writer.length > 0 ? clf__allocate(&writer.text, writer.length + 1, 1) : CLF_OK);
         *out = writer.text;
         writer.length = 0;

@@ -1,4 +1,4 @@
-/* What the tests alone use of this room. */
+/* Functions of this room for tests only. */
 #ifndef CLF_PROGRAM_TESTING_H
 #define CLF_PROGRAM_TESTING_H
 
@@ -6,15 +6,15 @@
 
 struct clf_device;
 
-/* Makes text known as cl/<name>.cl to this device alone; both are borrowed. */
+/* Adds a source cl/<name>.cl for this device only; both strings are borrowed. */
 clf_status clf__program_add_source(struct clf_device *device, const char *name, const char *text);
 
-/* In a launch: a kernel that serves both forms, with its groups and work-items. */
+/* In a launch: a kernel for both variants, with its groups and work-items. */
 /* clang-format off */
 #define CLF__ON_BOTH(...) .cpu = { __VA_ARGS__ }, .gpu = { __VA_ARGS__ }
 /* clang-format on */
 
-/* How many programs of a device came from the compiler, and how many from the cache. */
+/* The number of a device's programs that were compiled, and the number that were loaded from the cache. */
 void clf__program_counts(const struct clf_device *device, int *built, int *loaded);
 
 #endif

@@ -4,14 +4,14 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/larger.h"
 #include "base/memory.h"
+#include "base/minmax.h"
 #include "search/internal.h"
 #include "search/whisper_internal.h"
 
 int clf__whisper_rows(const struct clf__whisper_limits *limits)
 {
-    return clf__larger(limits->beams, limits->samples);
+    return clf__max_int(limits->beams, limits->samples);
 }
 
 int clf__whisper_wanted(int beams, double patience)

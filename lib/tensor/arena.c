@@ -5,7 +5,7 @@
 #include "tensor/tensor.h"
 
 struct clf__arena_entry {
-    struct clf__tensor *tensor; /* the caller's, until allocation */
+    struct clf__tensor *tensor; /* belongs to the caller until allocation */
     struct clf__buffer *buffer;
     size_t bytes;
     const char *what;
@@ -17,7 +17,7 @@ void clf__arena_init(struct clf__arena *arena, struct clf_device *device)
     *arena = (struct clf__arena){.device = device, .joined = {.device = device}};
 }
 
-/* Elements from one row to the next. */
+/* Elements between rows. */
 static int64_t spread(int64_t columns, enum clf__type type)
 {
     enum { LINE = 64, LEAST = 1024 };

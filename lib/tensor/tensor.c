@@ -59,7 +59,8 @@ struct clf__matrix clf__tensor_matrix(struct clf__tensor tensor)
         .buffer = tensor.buffer, .offset = tensor.offset, .stride = tensor.stride, .precision = precision};
 }
 
-/* Copies to the view where source is given, and else from it to target: whole where its rows touch. */
+/* Copies from source to the view if source is given, otherwise from the view to target; in one piece if
+ * the rows are adjacent. */
 static clf_status copy(struct clf__tensor tensor, const char *source, char *target)
 {
     size_t element_bytes = clf__type_bytes(tensor.type), row_bytes = (size_t)tensor.columns * element_bytes;

@@ -10,7 +10,7 @@
 #include "device/pool.h"
 #include "gemm/gemm.h"
 
-/* CLF__QUANTIZED: rows of cl/gemm/quantize.cl in its GPU form; offset and stride count 16 bits. */
+/* CLF__QUANTIZED: rows of cl/gemm/quantize.cl in its GPU variant; offset and stride count 16 bits. */
 enum clf__type { CLF__F32, CLF__I32, CLF__BF16, CLF__F16, CLF__QUANTIZED };
 
 size_t clf__type_bytes(enum clf__type type);
@@ -25,59 +25,59 @@ struct clf__tensor {
     size_t offset;
 };
 
-/* What stands where an op takes no tensor. */
+/* The value for an optional tensor that is not used. */
 #define CLF__NO_TENSOR ((struct clf__tensor){.buffer = NULL})
 
 /* A view on rows first .. first + count - 1, or on columns likewise. */
 struct clf__tensor clf__tensor_rows(struct clf__tensor tensor, int first, int count);
 struct clf__tensor clf__tensor_columns(struct clf__tensor tensor, int first, int count);
 
-/* A view whose rows lie one after the other, on the front of a tensor, or on a buffer of floats. */
+/* A packed view (adjacent rows) on the front of a tensor, or on a buffer of floats. */
 struct clf__tensor clf__tensor_packed(struct clf__tensor tensor, int rows, int columns);
 struct clf__tensor clf__tensor_floats(struct clf__buffer *buffer, int rows, int columns);
 
-/* The same memory as numbers of 16 bits, CLF__BF16 or CLF__F16: rows begin where the first one did and follow
- * each other closely, each with an even number of elements. CLF__F32 leaves the view as it is. */
+/* The same memory as 16-bit numbers, CLF__BF16 or CLF__F16: adjacent rows from the same first element,
+ * each with an even number of elements. CLF__F32 leaves the view unchanged. */
 struct clf__tensor clf__tensor_as(struct clf__tensor tensor, enum clf__type type);
 
-/* The same buffer as gemm's operand. */
+/* The same buffer as an operand of gemm. */
 struct clf__matrix clf__tensor_matrix(struct clf__tensor tensor);
 
-/* Blocking copies of a whole view from and to packed host memory (rows * columns elements). A view whose rows
- * do not touch (stride > columns) is copied row by row. */
+/* Blocking copies of a whole view from and to packed host memory (rows * columns elements). A view whose
+ * rows are not adjacent (stride > columns) is copied row by row. */
 clf_status clf__tensor_write(struct clf__tensor tensor, const void *source);
 clf_status clf__tensor_read(struct clf__tensor tensor, void *target);
 
-/* Device memory that is reserved piece by piece, checked against the device as a whole, then allocated at
- * once. Each tensor has a buffer of exactly its size, so that bounds checkers see every overrun. */
+/* Device memory for several tensors: each is reserved, the total is checked against the device, then all
+ * are allocated together. Each tensor has a buffer of exactly its size, so that bounds checkers see every
+ * overrun. */
 struct clf__arena {
     struct clf_device *device;
     struct clf__arena_entry *entries;
     int count;
     uint64_t bytes;   /* reserved so far */
-    uint64_t largest; /* of one tensor among them */
-    /* Set for work that goes over large tensors from end to end, as training does: they lie in large pages,
-     * and rows of KiBs lie an odd number of cache lines apart, so that rows side by side fall on different
-     * sets of a cache. */
+    uint64_t largest; /* bytes of the largest tensor */
+    /* Set for training, which reads large tensors sequentially: they are in large pages, and long rows are
+     * an odd number of cache lines apart, so that neighbouring rows use different cache sets. */
     int is_swept;
-    int is_joined; /* set while reserving tensors that share a few large buffers, for kernels that take many
-                    */
+    int is_joined; /* set while reserving tensors that share a few large buffers, for kernels with many
+                    * tensors */
     struct clf__pool joined;
 };
 
 void clf__arena_init(struct clf__arena *arena, struct clf_device *device);
 
-/* Reserves a tensor; *tensor becomes valid at clf__arena_allocate() and must stay at its address until then.
- * rows or columns of zero are allocated as one. The sizes may be any product of ints: a tensor of more than
- * INT32_MAX elements, which kernels could not count, is CLF_DEVICE_MEMORY. */
+/* Reserves a tensor; *tensor becomes valid at clf__arena_allocate() and must not move until then. Zero
+ * rows or columns are allocated as one. The sizes may be any product of ints: a tensor of more than
+ * INT32_MAX elements, the largest index of kernels, is CLF_DEVICE_MEMORY. */
 clf_status clf__arena_reserve(struct clf__arena *arena, struct clf__tensor *tensor, enum clf__type type,
                               int64_t rows, int64_t columns, const char *what);
 
-/* Allocates everything reserved. What exceeds the device's free memory or its largest buffer is
- * CLF_DEVICE_MEMORY, with the bytes needed and present. */
+/* Allocates all reserved tensors. CLF_DEVICE_MEMORY, with the needed and available bytes, if they exceed
+ * the device's free memory or its largest buffer. */
 clf_status clf__arena_allocate(struct clf__arena *arena);
 
-/* Frees the buffers; the arena can be reserved anew. */
+/* Frees the buffers; the arena can be reserved again. */
 void clf__arena_free(struct clf__arena *arena);
 
 #endif

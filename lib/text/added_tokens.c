@@ -22,16 +22,16 @@ int clf__added_token_marks(const json_t *token)
     int is_special = json_is_true(json_object_get(token, "special"));
     const json_t *normalized = json_object_get(token, "normalized");
     int is_normalized = json_is_boolean(normalized) ? json_is_true(normalized) : !is_special;
-    return CLF__PIECE_FOUND | (is_special ? CLF__PIECE_SPECIAL : 0) |
-           (is_normalized ? CLF__PIECE_NORMALIZED : 0) |
-           (json_is_true(json_object_get(token, "single_word")) ? CLF__PIECE_ALONE : 0) |
-           (json_is_true(json_object_get(token, "lstrip")) ? CLF__PIECE_EATS_LEFT : 0) |
-           (json_is_true(json_object_get(token, "rstrip")) ? CLF__PIECE_EATS_RIGHT : 0);
+    return CLF__TOKEN_FOUND | (is_special ? CLF__TOKEN_SPECIAL : 0) |
+           (is_normalized ? CLF__TOKEN_NORMALIZED : 0) |
+           (json_is_true(json_object_get(token, "single_word")) ? CLF__TOKEN_SINGLE_WORD : 0) |
+           (json_is_true(json_object_get(token, "lstrip")) ? CLF__TOKEN_LSTRIP : 0) |
+           (json_is_true(json_object_get(token, "rstrip")) ? CLF__TOKEN_RSTRIP : 0);
 }
 
-/* --- Special tokens by their roles. --- */
+/* --- Special tokens and their roles. --- */
 
-/* A token is a string, or an object with its flags. */
+/* A token is a string or an object with flags. */
 static void name_token(const json_t *token, void (*function)(void *user, const char *text, int marks),
                        void *user)
 {
@@ -72,12 +72,13 @@ void clf__added_tokens_named(const struct clf__added_tokens *added,
 static clf_status bad_token(const struct clf__added_tokens *added, const char *what)
 {
     return added->is_legacy
-               ? clf__fail(CLF_FORMAT,
-                           "%s/added_tokens.json: \"%.40s\" has no id of its own; download it again",
-                           added->folder, what)
+               ? clf__fail(
+                     CLF_FORMAT,
+                     "%s/added_tokens.json: the token \"%.40s\" has no valid id; download the file again",
+                     added->folder, what)
                : clf__fail(CLF_FORMAT,
-                           "%s/tokenizer_config.json: \"%s\" holds \"%.40s\", which is no id with a token; "
-                           "download it again",
+                           "%s/tokenizer_config.json: \"%s\" contains \"%.40s\", which is not an id with a "
+                           "token; download it again",
                            added->folder, decoder_key, what);
 }
 
@@ -107,7 +108,7 @@ static clf_status read_decoder(struct clf__added_tokens *added, json_t *decoder)
     return CLF_OK;
 }
 
-/* A search for a word among the special tokens. */
+/* State of a search for a text among the special tokens. */
 struct search {
     const char *text;
     int is_found;
@@ -128,8 +129,8 @@ static clf_status read_legacy(struct clf__added_tokens *added)
     {
         struct search search = {text, 0};
         clf__added_tokens_named(added, compare, &search);
-        int marks = search.is_found ? CLF__PIECE_SPECIAL : CLF__PIECE_NORMALIZED;
-        CLF__TRY(add(added, text, json_is_integer(id) ? json_integer_value(id) : -1, CLF__PIECE_FOUND | marks,
+        int marks = search.is_found ? CLF__TOKEN_SPECIAL : CLF__TOKEN_NORMALIZED;
+        CLF__TRY(add(added, text, json_is_integer(id) ? json_integer_value(id) : -1, CLF__TOKEN_FOUND | marks,
                      text));
     }
     return CLF_OK;
@@ -209,58 +210,57 @@ static int has_text(const struct clf__added_tokens *added, const char *text)
     return i < added->count;
 }
 
-static clf_status add_spare(struct clf__pieces *out)
+static clf_status add_spare(struct clf__token_list *out)
 {
-    return clf__pieces_format(out, CLF__PIECE_SPECIAL | CLF__PIECE_SPARE, "<unused_%d>", out->count);
+    return clf__token_list_format(out, CLF__TOKEN_SPECIAL | CLF__TOKEN_SPARE, "<unused_%d>", out->count);
 }
 
-static clf_status add_added(struct clf__pieces *out, const struct clf__added_token *token, int own_marks)
+static clf_status add_added(struct clf__token_list *out, const struct clf__added_token *token, int own_marks)
 {
-    return clf__pieces_add(out, token->text, strlen(token->text),
-                           token->marks | (own_marks & CLF__PIECE_LANGUAGE));
+    return clf__token_list_add(out, token->text, strlen(token->text),
+                               token->marks | (own_marks & CLF__TOKEN_LANGUAGE));
 }
 
-/* One of the tokenizer's own pieces; `token` is the added token of its id, or NULL. */
-static clf_status merge_own(struct clf__pieces *out, const struct clf__own_pieces *own, const char *piece,
+/* Adds one token of the tokenizer itself; `token` is the added token with the same id, or NULL. */
+static clf_status merge_own(struct clf__token_list *out, const struct clf__own_tokens *own, const char *piece,
                             const struct clf__added_tokens *added, const struct clf__added_token *token)
 {
-    int marks = own->pieces->marks[out->count];
-    int may_go = (marks & CLF__PIECE_SPARE) != 0 || out->count >= own->fixed;
+    int marks = own->tokens->marks[out->count];
+    int may_go = (marks & CLF__TOKEN_SPARE) != 0 || out->count >= own->fixed;
     if (token == NULL) {
-        int has_moved = may_go && has_text(added, piece); /* an added token gives it another id */
-        return has_moved ? add_spare(out) : clf__pieces_add(out, piece, strlen(piece), marks);
+        int has_moved = may_go && has_text(added, piece); /* an added token moves the text to another id */
+        return has_moved ? add_spare(out) : clf__token_list_add(out, piece, strlen(piece), marks);
     }
     if (strcmp(token->text, piece) != 0) {
         return may_go ? add_added(out, token, 0) : conflict(added, token, piece, own->file);
     }
-    int keeps = added->is_legacy && (marks & CLF__PIECE_FOUND) != 0;
-    return keeps ? clf__pieces_add(out, piece, strlen(piece), marks) : add_added(out, token, marks);
+    int keeps = added->is_legacy && (marks & CLF__TOKEN_FOUND) != 0;
+    return keeps ? clf__token_list_add(out, piece, strlen(piece), marks) : add_added(out, token, marks);
 }
 
-clf_status clf__added_tokens_merge(struct clf__pieces *out, const struct clf__own_pieces *own,
+clf_status clf__added_tokens_merge(struct clf__token_list *out, const struct clf__own_tokens *own,
                                    const struct clf__added_tokens *added, int rows)
 {
-    const char *piece = own->pieces->text;
+    const char *piece = own->tokens->text;
     int last = added->count > 0 ? added->items[added->count - 1].id : -1;
-    int count = own->pieces->count > rows ? own->pieces->count : rows;
-    if (last >= count + added->count) { /* an id alone must not decide how much memory is allocated */
+    int count = own->tokens->count > rows ? own->tokens->count : rows;
+    if (last >= count + added->count) { /* the highest id does not bound the memory to allocate */
         return clf__fail(CLF_FORMAT,
-                         "%s: the added token \"%.80s\" has the id %d, far behind the %d other pieces and "
+                         "%s: the added token \"%.80s\" has the id %d, far above the %d other tokens and "
                          "rows; download or save both again",
                          added->folder, added->items[added->count - 1].text, last, count);
     }
     count = last >= count ? last + 1 : count;
-    if (count - own->pieces->count - added->count > CLF__MOST_SPARE) {
-        return clf__fail(
-            CLF_UNSUPPORTED,
-            "%s: the model has %d rows of words and the tokenizer %d tokens; at most %d rows may have "
-            "no token: use the tokenizer that the model was trained with",
-            own->file, count, own->pieces->count + added->count, CLF__MOST_SPARE);
+    if (count - own->tokens->count - added->count > CLF__MOST_SPARE) {
+        return clf__fail(CLF_UNSUPPORTED,
+                         "%s: the model has %d vocabulary rows and the tokenizer %d tokens; at most %d rows "
+                         "may have no token: use the tokenizer that the model was trained with",
+                         own->file, count, own->tokens->count + added->count, CLF__MOST_SPARE);
     }
     for (int id = 0, next = 0; id < count; id++) {
         int is_added = next < added->count && added->items[next].id == id;
         const struct clf__added_token *token = is_added ? &added->items[next++] : NULL;
-        if (id < own->pieces->count) {
+        if (id < own->tokens->count) {
             CLF__TRY(merge_own(out, own, piece, added, token));
             piece += strlen(piece) + 1;
         } else {

@@ -19,7 +19,7 @@ clf_status clf__lines_sort(int *order, int *count, const int *lengths, int lines
     *count = 0;
     for (int i = 0; i < lines; i++) {
         if (lengths[i] > 0) {
-            /* The line's number below its length makes every key different and the order stable. */
+            /* The index in the low bits makes every key unique and the sort stable. */
             keys[(*count)++] = (uint64_t)(INT_MAX - lengths[i]) << 32 | (uint32_t)i;
         }
     }
@@ -59,7 +59,7 @@ clf_status clf__batches_plan(struct clf__batches *out, const int *lengths, int l
 {
     *out = (struct clf__batches){0};
     if (lines < 0 || max_tokens < 1 || max_lines < 1) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%d lines cannot be cut into batches of %d tokens and %d lines",
+        return clf__fail(CLF_BAD_ARGUMENT, "cannot split %d lines into batches of %d tokens and %d lines",
                          lines, max_tokens, max_lines);
     }
     struct clf__batches batches = {0};

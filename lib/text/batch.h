@@ -1,11 +1,11 @@
-/* Cutting lines into batches under a budget of tokens. */
+/* Groups lines into batches under a token budget. */
 #ifndef CLF_TEXT_BATCH_H
 #define CLF_TEXT_BATCH_H
 
 #include "base/status.h"
 
-/* Fills order with the lines of a length above 0, longest first, equal lengths in input order, and says how
- * many they are. */
+/* Fills `order` with the indices of non-empty lines, longest first, equal lengths in input order, and sets
+ * `count`. */
 clf_status clf__lines_sort(int *order, int *count, const int *lengths, int lines);
 
 /* Batches of a window of lines: batch b holds lines order[first[b]] .. order[first[b + 1] - 1]. */
@@ -15,8 +15,8 @@ struct clf__batches {
     int count;
 };
 
-/* Every line is in exactly one batch; a batch holds at most max_lines lines and max_tokens tokens in all, or
- * one line that alone is longer. Lines of length 0 are left out of order. */
+/* Plans batches so that every non-empty line is in exactly one. A batch holds at most max_lines lines and
+ * max_tokens tokens, or a single longer line. */
 clf_status clf__batches_plan(struct clf__batches *out, const int *lengths, int lines, int max_tokens,
                              int max_lines);
 void clf__batches_free(struct clf__batches *batches);

@@ -78,7 +78,7 @@ void clf__text_clean_up(char *text)
     }
 }
 
-void clf__text_clean_up_piece(char *text)
+void clf__text_clean_up_token(char *text)
 {
     clf__text_clean_up(text);
     clf__text_replace(text, " do not", " don't");

@@ -1,9 +1,9 @@
-/* Where a tokenizer puts languages. */
+/* Framing of sources with language tokens. */
 #include <string.h>
 
 #include "text/tokenizer_internal.h"
 
-/* A language may be a token for which the model has no row. */
+/* A language token may have no row in the model. */
 static clf_status check_row(const struct clf__tokenizer *tokenizer, int32_t id)
 {
     clf_status status =
@@ -11,7 +11,8 @@ static clf_status check_row(const struct clf__tokenizer *tokenizer, int32_t id)
     return status == CLF_OK ? CLF_OK : CLF_BAD_ARGUMENT;
 }
 
-/* The source's language, where its ids say one: the one that is given, or the folder's. */
+/* Finds the id of the source language if the tokenizer marks it: the requested one or the folder's
+   default. */
 static clf_status find_source(int32_t *id, const struct clf__tokenizer *tokenizer, const char *wanted)
 {
     const struct clf__language *language;
@@ -77,7 +78,7 @@ clf_status clf__tokenizer_frame(struct clf__framing *out, const struct clf__toke
         CLF__TRY(clf__languages_find(&language, &tokenizer->languages, target_language));
         CLF__TRY(check_row(tokenizer, language->id));
         if (tokenizer->place == CLF__LANGUAGE_IN_TEXT) {
-            framing.word = tokenizer->source.vocabulary->pieces[language->id];
+            framing.word = tokenizer->source.vocabulary->tokens[language->id];
         } else if (tokenizer->class->starts_with_target) {
             framing.decoder_start = language->id;
         } else {

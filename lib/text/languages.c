@@ -6,7 +6,7 @@
 #include <unicode/uloc.h>
 
 #include "base/memory.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "text/classes/class.h"
 #include "text/vocabulary.h"
 
@@ -36,7 +36,7 @@ static int is_between(char c, char first, char last)
     return c >= first && c <= last;
 }
 
-/* How many characters of a range a text begins with. */
+/* Counts the leading characters of a text that are in a range. */
 static size_t span(const char *text, char first, char last)
 {
     size_t length = 0;
@@ -46,7 +46,7 @@ static size_t span(const char *text, char first, char last)
     return length;
 }
 
-/* Whether a text is written as the code of a language: "ht", "tyv_Cyrl", "quz_PE", "sr-Latn-RS". */
+/* Returns whether a text has the form of a language code: "ht", "tyv_Cyrl", "quz_PE", "sr-Latn-RS". */
 static int is_code(const char *text, size_t size)
 {
     size_t language = span(text, 'a', 'z');
@@ -61,7 +61,7 @@ static int is_code(const char *text, size_t size)
            (language >= size || text[language] == '_' || text[language] == '-');
 }
 
-/* Whether it can be nothing else: with a script or a country. */
+/* Returns whether a code is unambiguous: it has a script or a country. */
 static int is_clear_code(const char *text, size_t size)
 {
     size_t language = span(text, 'a', 'z');
@@ -73,11 +73,11 @@ static int is_clear_code(const char *text, size_t size)
     return language + 1 + large + small == size && ((large == 1 && small == 3) || (large == 2 && small == 0));
 }
 
-/* A token that someone added to a class's languages: a language if it is written as one. */
+/* An added token outside the class's list is a language if it has the form of a code. */
 static int is_added_language(const struct clf__tokenizer_class *of, int marks, const char *text, size_t size)
 {
-    int is_added = (marks & CLF__PIECE_FOUND) != 0 && (marks & CLF__PIECE_SPARE) == 0;
-    int is_marked = (marks & CLF__PIECE_SPECIAL) != 0 || *of->language_opens != '\0';
+    int is_added = (marks & CLF__TOKEN_FOUND) != 0 && (marks & CLF__TOKEN_SPARE) == 0;
+    int is_marked = (marks & CLF__TOKEN_SPECIAL) != 0 || *of->language_opens != '\0';
     return is_added && (is_marked ? is_code(text, size) : is_clear_code(text, size));
 }
 
@@ -89,24 +89,24 @@ clf_status clf__languages_collect(struct clf__languages *out, const struct clf__
     }
     size_t opens = strlen(of->language_opens), closes = strlen(of->language_closes);
     for (int32_t id = 0; id < vocabulary->size; id++) {
-        const char *piece = vocabulary->pieces[id];
-        size_t length = strlen(piece);
-        if (strncmp(piece, of->language_opens, opens) != 0 || length <= opens + closes ||
-            strcmp(piece + length - closes, of->language_closes) != 0) {
+        const char *token = vocabulary->tokens[id];
+        size_t length = strlen(token);
+        if (strncmp(token, of->language_opens, opens) != 0 || length <= opens + closes ||
+            strcmp(token + length - closes, of->language_closes) != 0) {
             continue;
         }
         int marks = vocabulary->marks[id];
         size_t size = length - opens - closes;
-        if (of->finds_languages || (marks & CLF__PIECE_LANGUAGE) != 0 ||
-            is_added_language(of, marks, piece + opens, size)) {
-            CLF__TRY(add(out, piece + opens, size, id));
+        if (of->finds_languages || (marks & CLF__TOKEN_LANGUAGE) != 0 ||
+            is_added_language(of, marks, token + opens, size)) {
+            CLF__TRY(add(out, token + opens, size, id));
         }
     }
     return CLF_OK;
 }
 
-/* ISO 639-3 has a code for the whole of a language and others for its members; models of many languages take
- * the most spoken member, and people write the whole's short code. */
+/* ISO 639-3 has macrolanguage codes and member codes. Multilingual models use the most spoken member; users
+ * write the macrolanguage. */
 static const char *whole_of(const char *member)
 {
     static const char *const pairs[][2] = {
@@ -123,7 +123,7 @@ static const char *whole_of(const char *member)
     return member;
 }
 
-/* A code in its shortest form: its language, and what follows it with a low line between. */
+/* A code split into its language and the rest, in canonical form with underscores. */
 struct parts {
     char language[MAX_CODE], rest[MAX_CODE];
 };
@@ -134,7 +134,7 @@ static struct parts parts_of(const char *code)
     char whole[MAX_CODE] = {0};
     size_t length = strcspn(code, "-_");
     if (length >= sizeof whole || strlen(code) >= sizeof parts.rest) {
-        return parts; /* no code of a language is so long: it is like no other */
+        return parts; /* too long for a language code: matches nothing */
     }
     memcpy(whole, code, length);
     UErrorCode error = U_ZERO_ERROR;
@@ -153,7 +153,7 @@ static struct parts parts_of(const char *code)
     return parts;
 }
 
-/* Whether a model's code may be what is wanted; what is not said of script and country may be anything. */
+/* Returns whether a model's code matches the request; a missing script or country matches any. */
 static int may_be(const struct parts *wanted, const char *code)
 {
     struct parts parts = parts_of(code);
@@ -161,7 +161,7 @@ static int may_be(const struct parts *wanted, const char *code)
            (wanted->rest[0] == '\0' || strcasecmp(parts.rest, wanted->rest) == 0);
 }
 
-/* Says that there are several, or which one is near. */
+/* Fails with a message about ambiguous or similar languages. */
 static clf_status fail(const struct clf__languages *languages, const char *wanted, const int *found,
                        int count)
 {
@@ -169,19 +169,19 @@ static clf_status fail(const struct clf__languages *languages, const char *wante
         const char *second = count > 1 ? languages->items[found[1]].code : "";
         return clf__fail(
             CLF_BAD_ARGUMENT,
-            "\"%.40s\" can be several of the model's languages: \"%.40s\", \"%.40s\"%s; say which", wanted,
-            languages->items[found[0]].code, second, count > 2 ? " and others" : "");
+            "\"%.40s\" matches several languages of the model: \"%.40s\", \"%.40s\"%s; use one of these",
+            wanted, languages->items[found[0]].code, second, count > 2 ? " and others" : "");
     }
-    struct clf__nearest nearest = clf__nearest_begin(wanted, (int)strnlen(wanted, MAX_CODE));
+    struct clf__suggestion nearest = clf__suggest_begin(wanted, (int)strnlen(wanted, MAX_CODE));
     for (int i = 0; i < languages->count; i++) {
-        clf__nearest_try(&nearest, languages->items[i].code);
+        clf__suggest_try(&nearest, languages->items[i].code);
     }
     const char *best = nearest.best;
-    return clf__fail(CLF_BAD_ARGUMENT,
-                     "\"%.40s\" is none of the model's %d languages%s%.40s%s; "
-                     "`clformer inspect` lists them",
-                     wanted, languages->count, best != NULL ? "; did you mean \"" : "",
-                     best != NULL ? best : "", best != NULL ? "\"?" : "");
+    return clf__fail(
+        CLF_BAD_ARGUMENT,
+        "\"%.40s\" is not one of the model's %d languages%s%.40s%s; run `clformer inspect` for the list",
+        wanted, languages->count, best != NULL ? "; did you mean \"" : "", best != NULL ? best : "",
+        best != NULL ? "\"?" : "");
 }
 
 clf_status clf__languages_find(const struct clf__language **out, const struct clf__languages *languages,

@@ -1,4 +1,4 @@
-/* The languages of a model that has several, by its own codes and by short ones. */
+/* Languages of a multilingual model, by the model's codes and by short codes. */
 #ifndef CLF_TEXT_LANGUAGES_H
 #define CLF_TEXT_LANGUAGES_H
 
@@ -11,22 +11,22 @@ struct clf__vocabulary;
 
 struct clf__language {
     char *code; /* owned */
-    int32_t id; /* of its piece */
+    int32_t id; /* of its token */
 };
 struct clf__languages {
-    struct clf__language *items; /* in the order of their ids */
+    struct clf__language *items; /* in order of id */
     int count, capacity;
 };
 
 enum { CLF__LANGUAGE_BYTES = 32 };
 
-/* Those that a vocabulary holds by its class. */
+/* Collects the languages of a vocabulary with the rules of its class. */
 clf_status clf__languages_collect(struct clf__languages *out, const struct clf__vocabulary *vocabulary,
                                   const struct clf__tokenizer_class *of);
 void clf__languages_free(struct clf__languages *languages);
 
-/* The language that is meant by the model's own code, in capitals or not, or by a short one (pt for por_Latn,
- * zh-Hant for zho_Hant) where it can only be one. CLF_BAD_ARGUMENT names those that are near. */
+/* Finds a language by the model's own code, in any letter case, or by a short code (pt for por_Latn, zh-Hant
+ * for zho_Hant) if it is unambiguous. CLF_BAD_ARGUMENT: the message suggests similar codes. */
 clf_status clf__languages_find(const struct clf__language **out, const struct clf__languages *languages,
                                const char *wanted);
 

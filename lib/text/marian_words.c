@@ -16,7 +16,7 @@ enum { MOST_BYTES = 1 << 28 };
 struct words {
     const char *path;
     int is_model; /* of SentencePiece */
-    struct clf__pieces pieces;
+    struct clf__token_list tokens;
     struct clf__word_ids ids;
     void *segmenter_state; /* where it is a model */
 };
@@ -44,11 +44,11 @@ static clf_status open_model(void **state, const char *path)
 static clf_status read_model(struct words *words)
 {
     CLF__TRY(open_model(&words->segmenter_state, words->path));
-    CLF__TRY(clf__segmenter_sentencepiece.add_pieces(words->segmenter_state, &words->pieces, 0));
+    CLF__TRY(clf__segmenter_sentencepiece.add_tokens(words->segmenter_state, &words->tokens, 0));
     return CLF_OK;
 }
 
-/* --- Words with their ids. --- */
+/* --- Words with ids. --- */
 
 struct word {
     const char *text;
@@ -72,8 +72,9 @@ static clf_status list_words(struct word *list, json_t *object, const char *path
         char *end = NULL;
         long id = word != NULL ? strtol(word, &end, 10) : -1;
         if (id < 0 || end == word || *end != '\0' || id >= CLF__MAX_VOCABULARY) {
-            return clf__fail(CLF_FORMAT, "%s: the id of \"%.80s\" is no number from 0 on; download it again",
-                             path, key);
+            return clf__fail(CLF_FORMAT,
+                             "%s: the id of \"%.80s\" is not a non-negative integer; download it again", path,
+                             key);
         }
         list[count++] = (struct word){key, id};
     }
@@ -91,29 +92,29 @@ static clf_status add_mapped(struct words *words, json_t *object)
     }
     for (size_t i = 0; i < count && status == CLF_OK; i++) {
         if (list[i].id != (long)i) {
-            status = clf__fail(CLF_FORMAT,
-                               "%s: the ids are not 0 to %zu once each (%ld stands where %zu should); "
-                               "download it again",
-                               words->path, count - 1, list[i].id, i);
+            status = clf__fail(
+                CLF_FORMAT,
+                "%s: the ids are not 0 to %zu, each once (found %ld instead of %zu); download it again",
+                words->path, count - 1, list[i].id, i);
         } else {
-            status = clf__pieces_add(&words->pieces, list[i].text, strlen(list[i].text), 0);
+            status = clf__token_list_add(&words->tokens, list[i].text, strlen(list[i].text), 0);
         }
     }
     clf__free(list);
     return status;
 }
 
-/* A carriage return before the end of a line is none of the word's, as in Marian. */
+/* As in Marian, a carriage return before the end of a line is not part of the word. */
 static clf_status add_lines(struct words *words, const char *text)
 {
     while (*text != '\0') {
         size_t line = strcspn(text, "\n"), length = line;
         length -= line > 0 && text[line - 1] == '\r';
         if (length == 0) {
-            return clf__fail(CLF_FORMAT, "%s: line %d is empty; each has a word", words->path,
-                             words->pieces.count + 1);
+            return clf__fail(CLF_FORMAT, "%s: line %d is empty; every line needs a word", words->path,
+                             words->tokens.count + 1);
         }
-        CLF__TRY(clf__pieces_add(&words->pieces, text, length, 0));
+        CLF__TRY(clf__token_list_add(&words->tokens, text, length, 0));
         text += line + (text[line] == '\n');
     }
     return CLF_OK;
@@ -126,7 +127,9 @@ static clf_status read_list(struct words *words)
     CLF__TRY(clf__file_read(&text, &size, words->path, MOST_BYTES));
     clf_status status = CLF_OK;
     if (strlen(text) < size) {
-        status = clf__fail(CLF_FORMAT, "%s: holds a NUL, and is no list of words", words->path);
+        status =
+            clf__fail(CLF_FORMAT, "%s: contains a NUL byte, so it is not a list of words; download it again",
+                      words->path);
     } else if (clf__ends_with(words->path, ".yml") || clf__ends_with(words->path, ".yaml") ||
                clf__ends_with(words->path, ".json")) {
         json_t *object = NULL;
@@ -149,10 +152,10 @@ static void close_words(struct words *words)
     if (words->segmenter_state != NULL) {
         clf__segmenter_sentencepiece.free(words->segmenter_state);
     }
-    clf__pieces_free(&words->pieces);
+    clf__token_list_free(&words->tokens);
 }
 
-/* The names that the special words have, the older ones second. */
+/* Names of the special words; the second is the older one. */
 static const char *const ends[] = {"</s>", "eos", NULL}, *const unknowns[] = {"<unk>", "UNK", NULL};
 
 static int32_t find_special(const struct clf__vocabulary *vocabulary, const char *const *names)
@@ -164,15 +167,15 @@ static int32_t find_special(const struct clf__vocabulary *vocabulary, const char
     return id;
 }
 
-/* The words of `words` go to *out. */
+/* Moves the words to *out. */
 static clf_status read_words(struct clf__vocabulary *out, struct words *words)
 {
     CLF__TRY(words->is_model ? read_model(words) : read_list(words));
-    CLF__TRY(clf__vocabulary_take(out, &words->pieces, words->path));
+    CLF__TRY(clf__vocabulary_take(out, &words->tokens, words->path));
     words->ids = (struct clf__word_ids){
         .count = out->size, .end = find_special(out, ends), .unknown = find_special(out, unknowns)};
     if (words->ids.end < 0) {
-        return clf__fail(CLF_FORMAT, "%s: has no \"</s>\", with which every line ends", words->path);
+        return clf__fail(CLF_FORMAT, "%s: has no \"</s>\", the end token; download it again", words->path);
     }
     return CLF_OK;
 }
@@ -194,7 +197,7 @@ static clf_status load_side(struct clf__tokenizer_side *side, struct clf__vocabu
     struct words words = {.path = path, .is_model = is_model(path)};
     clf_status status = read_words(vocabulary, &words);
     if (status == CLF_OK && vocabulary->size != size) {
-        status = clf__fail(CLF_FORMAT, "%s: has %d words, the model %d; download both again", path,
+        status = clf__fail(CLF_FORMAT, "%s: has %d words but the model has %d; download both again", path,
                            vocabulary->size, size);
     }
     if (status == CLF_OK) {

@@ -1,5 +1,5 @@
-/* Marian's vocabularies: SentencePiece models, whose own ids count, YAML or JSON files of words with their
- * ids, and lists of words, one a line. */
+/* Marian vocabularies: SentencePiece models with their own ids, YAML or JSON files of words and ids, and
+ * lists with one word per line. */
 #ifndef CLF_TEXT_MARIAN_WORDS_H
 #define CLF_TEXT_MARIAN_WORDS_H
 
@@ -10,11 +10,11 @@ struct clf__word_ids {
     int32_t end, unknown; /* -1: there is none */
 };
 
-/* What a vocabulary says of its special words. */
+/* Reads the ids of the special words of a vocabulary. */
 clf_status clf__marian_word_ids(struct clf__word_ids *out, const char *path);
 
-/* A tokenizer of two of them, which may be one file. A model of more or fewer words than the options say is
- * CLF_FORMAT. */
+/* Creates a tokenizer from two vocabularies, which may be one file. A vocabulary whose size differs from the
+ * options is CLF_FORMAT. */
 clf_status clf__tokenizer_load_marian(struct clf__tokenizer **out, const char *source_words,
                                       const char *target_words, const struct clf__tokenizer_options *options);
 

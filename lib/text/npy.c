@@ -39,7 +39,7 @@ static clf_status read_header(struct header *out, const struct clf__file *file, 
         length = length << 8 | bytes[i];
     }
     if (prefix > there || length > file->size - prefix) {
-        return clf__fail(CLF_FORMAT, "%s: the header is cut off; the file is truncated", path);
+        return clf__fail(CLF_FORMAT, "%s: the header is cut off; the file is truncated, save it again", path);
     }
     if (length > MOST_HEADER) {
         return clf__fail(CLF_FORMAT,
@@ -51,7 +51,7 @@ static clf_status read_header(struct header *out, const struct clf__file *file, 
     return clf__file_read_at(file, prefix, out->text, length);
 }
 
-/* The value of 'key': in the header, or NULL. */
+/* Returns the value after 'key': in the header, or NULL. */
 static const char *find_value(const char *header, const char *key)
 {
     const char *found = strstr(header, key);
@@ -89,12 +89,12 @@ static clf_status check_header(int *rows, const char *header, const char *path, 
     return CLF_OK;
 }
 
-/* One value that is no number would make the whole line's answer none. */
+/* A single NaN or infinity would spoil the result of the whole line. */
 static clf_status check_values(const float *values, size_t count, const char *path, int columns)
 {
     for (size_t i = 0; i < count; i++) {
         if (!isfinite(values[i])) {
-            return clf__fail(CLF_FORMAT, "%s: frame %zu holds a value that is NaN or infinite", path,
+            return clf__fail(CLF_FORMAT, "%s: frame %zu contains NaN or infinity; save finite values", path,
                              i / (size_t)columns + 1);
         }
     }
@@ -114,8 +114,10 @@ static clf_status read_values(float **values, int *rows, const struct clf__file 
     size_t count = (size_t)*rows * (size_t)columns;
     uint64_t there = file->size - header.data_offset;
     if (there < count * sizeof **values) {
-        return clf__fail(CLF_FORMAT, "%s: %llu bytes of values, %zu are needed; the file is truncated", path,
-                         (unsigned long long)there, count * sizeof **values);
+        return clf__fail(
+            CLF_FORMAT,
+            "%s: contains %llu bytes of values but needs %zu; the file is truncated, save it again", path,
+            (unsigned long long)there, count * sizeof **values);
     }
     CLF__TRY(clf__allocate(values, count, sizeof **values));
     status = clf__file_read_at(file, header.data_offset, *values, count * sizeof **values);

@@ -4,8 +4,8 @@
 
 #include "base/status.h"
 
-/* Reads a C-ordered little-endian float32 matrix of `columns` columns and at least one row; the caller frees
- * *values (rows, columns). Anything else in the file is CLF_FORMAT, saying what was found. */
+/* Reads a C-ordered little-endian float32 matrix with `columns` columns and at least one row; the caller
+ * frees *values (rows, columns). Other contents are CLF_FORMAT; the message describes them. */
 clf_status clf__npy_read(float **values, int *rows, const char *path, int columns);
 
 #endif

@@ -1,4 +1,4 @@
-/* Where the sentences of a text begin and end. */
+/* Splits text into sentences. */
 #ifndef CLF_TEXT_SENTENCES_H
 #define CLF_TEXT_SENTENCES_H
 
@@ -6,7 +6,7 @@
 
 #include "base/status.h"
 
-/* A part of a text, without the white space around it. */
+/* A part of a text, without surrounding white space. */
 struct clf__part {
     size_t start, size;
 };
@@ -17,13 +17,13 @@ struct clf__part_list {
 clf_status clf__part_list_add(struct clf__part_list *list, struct clf__part part);
 void clf__part_list_free(struct clf__part_list *list);
 
-/* Adds the sentences of a text in any language, in their order; white space alone has none. */
+/* Appends the sentences of a text in any language, in order; white space is not a sentence. */
 clf_status clf__sentences_find(struct clf__part_list *out, const char *text, size_t size);
 
-/* Whether a text holds more than one sentence. */
+/* Returns whether a text contains more than one sentence. */
 int clf__sentences_are_several(const char *text, size_t size);
 
-/* A text's part [start, end) without the white space around it; size 0 where there is nothing else. */
+/* Trims white space from the part [start, end) of a text; size 0 if nothing is left. */
 struct clf__part clf__part_trim(const char *text, size_t start, size_t end);
 
 #endif

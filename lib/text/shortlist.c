@@ -4,8 +4,8 @@
 
 #include "base/file.h"
 #include "base/gzip.h"
-#include "base/larger.h"
 #include "base/memory.h"
+#include "base/minmax.h"
 #include "text/shortlist_lists.h"
 #include "text/tokenizer.h"
 
@@ -14,12 +14,12 @@ enum { MOST_BYTES = 1 << 30, MULTIPLE = 8 };
 struct clf__shortlist {
     struct clf__shortlist_words words;
     struct clf__shortlist_lists lists;
-    uint8_t *is_in; /* (target words) while a line's are collected; zeros between */
+    uint8_t *is_in; /* (target words) flags while the candidates of a line are collected; otherwise zero */
 };
 
-static int32_t piece_id(const void *tokenizer, int is_target, const char *piece, size_t length)
+static int32_t token_id(const void *tokenizer, int is_target, const char *token, size_t length)
 {
-    return clf__tokenizer_piece_id(tokenizer, is_target, piece, length);
+    return clf__tokenizer_token_id(tokenizer, is_target, token, length);
 }
 
 struct clf__shortlist_words clf__shortlist_words_of(const struct clf__tokenizer *tokenizer)
@@ -29,15 +29,15 @@ struct clf__shortlist_words clf__shortlist_words_of(const struct clf__tokenizer 
     return (struct clf__shortlist_words){.source = source,
                                          .target = target,
                                          .is_shared = clf__tokenizer_shares_words(tokenizer),
-                                         .id_of = piece_id,
+                                         .id_of = token_id,
                                          .user = tokenizer};
 }
 
-/* NUL bytes are in every binary one's first number but one, and in no line. */
+/* Every binary shortlist has NUL bytes in its second number; text has none. */
 static int is_binary(const char *bytes, size_t size)
 {
     enum { HEAD = 48 };
-    return size == 0 || memchr(bytes, '\0', clf__smaller_size(size, HEAD)) != NULL;
+    return size == 0 || memchr(bytes, '\0', clf__min_size(size, HEAD)) != NULL;
 }
 
 static clf_status read_lists(struct clf__shortlist *shortlist, const char *bytes, size_t size,
@@ -96,8 +96,8 @@ void clf__shortlist_free(struct clf__shortlist *shortlist)
 
 void clf__shortlist_most(const struct clf__shortlist *shortlist, int *base, int *each)
 {
-    *base = clf__smaller(shortlist->lists.first + MULTIPLE, shortlist->words.target);
-    *each = clf__smaller(shortlist->lists.best, shortlist->words.target) + 1;
+    *base = clf__min_int(shortlist->lists.first + MULTIPLE, shortlist->words.target);
+    *each = clf__min_int(shortlist->lists.best, shortlist->words.target) + 1;
 }
 
 /* Counts a word in, once. */

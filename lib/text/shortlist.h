@@ -1,5 +1,5 @@
-/* A lexical shortlist (Marian's data/shortlist.cpp): for each source word the target words that it is likely
- * to become, of which alone a line's translation is then made. */
+/* A lexical shortlist (Marian's data/shortlist.cpp): likely target words for each source word. Decoding a
+ * line uses only the candidates of its words. */
 #ifndef CLF_TEXT_SHORTLIST_H
 #define CLF_TEXT_SHORTLIST_H
 
@@ -11,44 +11,43 @@
 struct clf__shortlist;
 struct clf__tokenizer;
 
-/* What the model's vocabularies are. */
+/* The vocabularies of the model. */
 struct clf__shortlist_words {
     int source, target; /* how many words each has */
-    int is_shared;      /* they are one, and a source word is its own candidate too */
-    /* The id of a piece of the target or the source, the unknown one's where it has none of its own, or -1.
-     */
-    int32_t (*id_of)(const void *user, int is_target, const char *piece, size_t length);
+    int is_shared;      /* one shared vocabulary: source words are candidates too */
+    /* Returns the id of a target or source word; the unknown id if it is not in the vocabulary, or -1. */
+    int32_t (*id_of)(const void *user, int is_target, const char *token, size_t length);
     const void *user;
 };
 
-/* A tokenizer's, which they borrow. */
+/* Returns the vocabularies of a tokenizer, borrowed. */
 struct clf__shortlist_words clf__shortlist_words_of(const struct clf__tokenizer *tokenizer);
 
-/* What a shortlist in text leaves to who reads it; one in binary form has been cut already. */
+/* Pruning options for a text shortlist; binary shortlists are already pruned. */
 struct clf__shortlist_cut {
-    int first;       /* so many of the first words are always candidates */
-    int best;        /* so many of the likeliest of a source word are kept */
-    float threshold; /* of those that are likelier than this */
+    int first;       /* number of frequent words that are always candidates */
+    int best;        /* maximum number of candidates per source word */
+    float threshold; /* minimum probability (exclusive) */
 };
-/* As Marian has it where nothing is said. */
+/* Marian's defaults. */
 #define CLF__SHORTLIST_CUT                                                                                   \
     {                                                                                                        \
         100, 100, 0.0f                                                                                       \
     }
 
-/* Reads a shortlist whole, by what is in it: binary, with its checksum, or lines of a target piece, a source
- * piece and a probability (Marian's lex.s2t); or either of them as gzip compresses it. */
+/* Reads a shortlist in either format: binary with a checksum, or lines of target word, source word and
+ * probability (Marian's lex.s2t). Both may be gzip-compressed. */
 clf_status clf__shortlist_open(struct clf__shortlist **out, const char *path,
                                const struct clf__shortlist_words *words,
                                const struct clf__shortlist_cut *cut);
 void clf__shortlist_free(struct clf__shortlist *shortlist);
 
-/* A line has at most `base` + its tokens * `each` candidates. */
+/* Gives the bound on candidates of a line: `base` + tokens * `each`. */
 void clf__shortlist_most(const struct clf__shortlist *shortlist, int *base, int *each);
 
-/* The candidates of a line alone, ascending: the most frequent words, its words' lists and, where
- * vocabularies are shared, its words; then further frequent words until they are a multiple of 8, as Marian
- * rounds. `ids` has room for base + count * each. Returns how many they are. */
+/* Writes the candidates of one line in ascending order: frequent words, the lists of its words and, with a
+ * shared vocabulary, its words; then more frequent words up to a multiple of 8, as in Marian. `ids` has space
+ * for base + count * each. Returns the number of candidates. */
 int clf__shortlist_candidates(struct clf__shortlist *shortlist, int32_t *ids, const int32_t *line, int count);
 
 #endif

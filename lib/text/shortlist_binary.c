@@ -1,8 +1,8 @@
-/* Shortlists in binary form, as marian-dev's src/data/shortlist.cpp writes them. */
+/* Binary shortlists in the format of marian-dev's src/data/shortlist.cpp. */
 #include "base/memory.h"
 #include "text/shortlist_lists.h"
 
-/* The file: six numbers, then for each source word where its list begins, then the lists. */
+/* Layout: six numbers, then the start of each source word's list, then the lists. */
 enum { MAGIC, CHECKSUM, FIRST, BEST, OFFSETS, LISTED, HEAD_NUMBERS };
 static const uint64_t magic = 0xF11A48D5013417F5u;
 enum { QUICKSAND = 1234567890 };
@@ -13,7 +13,7 @@ struct file {
     uint64_t head[HEAD_NUMBERS];
 };
 
-/* Little-endian; any address. */
+/* Reads a little-endian number at any alignment. */
 static uint64_t number_at(const char *bytes, int width)
 {
     uint64_t value = 0;
@@ -36,11 +36,12 @@ static uint64_t listed_at(const struct file *file, uint64_t place)
 
 static clf_status damaged(const struct file *file, const char *what)
 {
-    return clf__fail(CLF_FORMAT, "%s: is no shortlist or is damaged (%s); download it again, or leave it out",
+    return clf__fail(CLF_FORMAT,
+                     "%s: is not a shortlist or is damaged (%s); download it again, or leave it out",
                      file->path, what);
 }
 
-/* Over whole numbers of 64 bits from the third on; what is left over is not counted. */
+/* Hashes 64-bit words from the third on; remaining bytes are ignored. */
 static uint64_t checksum(const char *bytes, size_t size)
 {
     uint64_t hash = 0;
@@ -62,15 +63,15 @@ static clf_status check_head(const struct file *file, const struct clf__shortlis
     }
     if (head[OFFSETS] != (uint64_t)words->source + 1) {
         return clf__fail(CLF_FORMAT,
-                         "%s: lists the candidates of %llu source words, and the model has %d; take the "
-                         "shortlist that belongs to it, or none",
+                         "%s: lists candidates for %llu source words, but the model has %d; use the "
+                         "shortlist of this model, or none",
                          file->path, (unsigned long long)(head[OFFSETS] - 1), words->source);
     }
     return head[FIRST] <= (uint64_t)words->target && head[BEST] <= INT32_MAX ? CLF_OK
                                                                              : damaged(file, "its head");
 }
 
-/* Lists follow each other, hold at most `best` words, and those are the model's. */
+/* Checks that lists are contiguous, hold at most `best` words, and contain only words of the model. */
 static clf_status check_lists(const struct file *file, const struct clf__shortlist_words *words)
 {
     const uint64_t *head = file->head;
@@ -93,7 +94,8 @@ static clf_status check_lists(const struct file *file, const struct clf__shortli
 static clf_status check(struct file *file, const struct clf__shortlist_words *words)
 {
     if (file->size >= 4 && number_at(file->bytes, 4) == QUICKSAND) {
-        return clf__fail(CLF_UNSUPPORTED, "%s: is a shortlist of Microsoft's Quicksand, which is not read",
+        return clf__fail(CLF_UNSUPPORTED,
+                         "%s: is a Microsoft Quicksand shortlist, which is not supported; leave it out",
                          file->path);
     }
     if (file->size < 8 * HEAD_NUMBERS || number_at(file->bytes, 8) != magic) {

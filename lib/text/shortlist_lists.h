@@ -1,16 +1,16 @@
-/* What the two forms of shortlists are read into. */
+/* The in-memory form of both shortlist formats. */
 #ifndef CLF_TEXT_SHORTLIST_LISTS_H
 #define CLF_TEXT_SHORTLIST_LISTS_H
 
 #include "text/shortlist.h"
 
 struct clf__shortlist_lists {
-    int first, best;  /* words that always are candidates; the longest list */
-    uint32_t *starts; /* (source words + 1): where in `listed` each word's list begins */
+    int first, best;  /* frequent words that are always candidates; longest list */
+    uint32_t *starts; /* (source words + 1): start of each word's list in `listed` */
     int32_t *listed;
 };
 
-/* Each fills zeros; on failure too the caller frees them. */
+/* Both readers expect a zeroed struct; the caller frees it even on failure. */
 clf_status clf__shortlist_read_binary(struct clf__shortlist_lists *out, const char *bytes, size_t size,
                                       const char *path, const struct clf__shortlist_words *words);
 clf_status clf__shortlist_read_text(struct clf__shortlist_lists *out, const char *text, size_t size,

@@ -1,11 +1,11 @@
-/* Shortlists as text: lines of a target piece, a source piece and a probability, as fast_align's and
- * extract_lex's tables have them, read by the rules of marian-dev's LexicalShortlistGenerator. */
+/* Text shortlists: lines of target word, source word and probability, as in fast_align and extract_lex
+ * tables, read like marian-dev's LexicalShortlistGenerator. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/larger.h"
 #include "base/memory.h"
+#include "base/minmax.h"
 #include "text/shortlist_lists.h"
 
 struct entry {
@@ -29,8 +29,8 @@ enum { TARGET, SOURCE, PROBABILITY, FIELDS };
 static clf_status damaged(const char *path, size_t line, const char *what)
 {
     return clf__fail(CLF_FORMAT,
-                     "%s: line %zu %s, and a shortlist's is a target piece, a source piece and a "
-                     "probability; correct it, or leave the shortlist out",
+                     "%s: line %zu %s; a shortlist line is a target token, a source token and a probability: "
+                     "correct it, or leave the shortlist out",
                      path, line, what);
 }
 
@@ -39,7 +39,7 @@ static int is_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* The fields of a line; how many there are, or FIELDS + 1 for more. */
+/* Splits a line into fields; returns their number, or FIELDS + 1 if there are more. */
 static int split(struct field out[FIELDS], const char *line, size_t length)
 {
     int count = 0;
@@ -59,7 +59,7 @@ static int split(struct field out[FIELDS], const char *line, size_t length)
     return count;
 }
 
-/* The text goes on behind a field with white space or its end's NUL, where a number ends. */
+/* White space or NUL follows a field, so the number ends there. */
 static int read_probability(float *out, const struct field *field)
 {
     char *end;
@@ -67,7 +67,7 @@ static int read_probability(float *out, const struct field *field)
     return end == field->start + field->length && isfinite(*out);
 }
 
-/* What stands for nothing in an alignment. */
+/* NULL is the empty word of an alignment. */
 static int is_null(const struct field *field)
 {
     return field->length == 4 && memcmp(field->start, "NULL", 4) == 0;
@@ -127,7 +127,7 @@ static clf_status read_lines(struct entries *entries, const char *text, size_t s
     return CLF_OK;
 }
 
-/* By source word, then target word, then line. */
+/* Sorts by source word, then target word, then line. */
 static int by_words(const void *left, const void *right)
 {
     const struct entry *a = left, *b = right;
@@ -140,7 +140,7 @@ static int by_words(const void *left, const void *right)
     return a->line < b->line ? -1 : a->line > b->line;
 }
 
-/* The likeliest first, of equal ones the later word. */
+/* Sorts by descending probability; on ties the later word first. */
 static int by_probability(const void *left, const void *right)
 {
     const struct entry *a = left, *b = right;
@@ -156,8 +156,7 @@ static int ascending(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* Of the lines of one source word that have the same target the last one counts. Returns how many are left.
- */
+/* Keeps the last line of each target within one source word. Returns the number of remaining items. */
 static size_t drop_earlier(struct entry *items, size_t count)
 {
     size_t kept = 0;
@@ -169,7 +168,7 @@ static size_t drop_earlier(struct entry *items, size_t count)
     return kept;
 }
 
-/* One source word's list, behind the `used` ids that are there. Returns how many it has. */
+/* Appends the list of one source word after `used` ids. Returns its length. */
 static size_t list_best(int32_t *listed, struct entry *items, size_t count,
                         const struct clf__shortlist_cut *cut)
 {
@@ -195,7 +194,7 @@ static void list_all(struct clf__shortlist_lists *out, struct entries *entries, 
         out->starts[word] = (uint32_t)used;
         if (at > first) {
             size_t taken = list_best(out->listed + used, entries->items + first, at - first, cut);
-            out->best = clf__larger(out->best, (int)taken);
+            out->best = clf__max_int(out->best, (int)taken);
             used += taken;
         }
     }
@@ -215,10 +214,10 @@ clf_status clf__shortlist_read_text(struct clf__shortlist_lists *out, const char
         status = clf__allocate(&out->listed, entries.count + 1, sizeof *out->listed);
     }
     if (status == CLF_OK) {
-        if (entries.count > 0) { /* of none there are no items to point to */
+        if (entries.count > 0) { /* items is NULL if there are none */
             qsort(entries.items, entries.count, sizeof *entries.items, by_words);
         }
-        out->first = clf__smaller(cut->first, words->target);
+        out->first = clf__min_int(cut->first, words->target);
         list_all(out, &entries, words->source, cut);
     }
     clf__free(entries.items);

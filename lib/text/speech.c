@@ -14,12 +14,11 @@ static clf_status find(int32_t *id, const struct clf__tokenizer *tokenizer, cons
                        const char *folder)
 {
     *id = clf__tokenizer_target_id(tokenizer, token);
-    return *id >= 0
-               ? CLF_OK
-               : clf__fail(CLF_UNSUPPORTED,
-                           "%s: has no token %s, so it is no Whisper model with its tokenizer; `clformer "
-                           "translate` takes what `clformer train` made",
-                           folder, token);
+    return *id >= 0 ? CLF_OK
+                    : clf__fail(CLF_UNSUPPORTED,
+                                "%s: has no token %s, so it is not a Whisper tokenizer; use `clformer "
+                                "translate` for models from `clformer train`",
+                                folder, token);
 }
 
 clf_status clf__speech_tokens_find(struct clf__speech_tokens *out, const struct clf__tokenizer *tokenizer,
@@ -42,18 +41,19 @@ clf_status clf__speech_tokens_find(struct clf__speech_tokens *out, const struct 
         CLF__TRY(find(wanted[i].id, tokenizer, wanted[i].token, folder));
     }
     tokens.no_speech = clf__tokenizer_target_id(tokenizer, "<|nospeech|>");
-    if (tokens.no_speech < 0) { /* as older folders of transformers have it */
+    if (tokens.no_speech < 0) { /* name in older transformers folders */
         CLF__TRY(find(&tokens.no_speech, tokenizer, "<|nocaptions|>", folder));
     }
     tokens.timestamp_begin = clf__tokenizer_target_id(tokenizer, "<|0.00|>");
-    if (tokens.timestamp_begin < 0) { /* files may stop before them */
+    if (tokens.timestamp_begin < 0) { /* the file may end before the timestamps */
         tokens.timestamp_begin = tokens.no_timestamps + 1;
     }
     int32_t behind = tokens.translate < tokens.transcribe ? tokens.translate : tokens.transcribe;
     tokens.languages = behind - tokens.start - 1;
     if (tokens.end > tokens.start || tokens.languages < 0 || tokens.languages > MOST_LANGUAGES ||
         tokens.timestamp_begin < tokens.no_timestamps || tokens.no_timestamps < behind) {
-        return clf__fail(CLF_UNSUPPORTED, "%s: its special tokens are not in the order of Whisper's", folder);
+        return clf__fail(CLF_UNSUPPORTED,
+                         "%s: the special tokens are not in the order of Whisper; download it again", folder);
     }
     *out = tokens;
     return CLF_OK;
@@ -61,7 +61,7 @@ clf_status clf__speech_tokens_find(struct clf__speech_tokens *out, const struct 
 
 clf_status clf__speech_language_code(char **out, const struct clf__tokenizer *tokenizer, int32_t id)
 {
-    const char *piece = clf__tokenizer_target_piece(tokenizer, id);
+    const char *piece = clf__tokenizer_target_token(tokenizer, id);
     size_t size = piece != NULL ? strlen(piece) : 0;
     int is_code = size > 4 && strncmp(piece, "<|", 2) == 0 && strcmp(piece + size - 2, "|>") == 0;
     return is_code ? clf__copy_bytes(out, piece + 2, size - 4) : clf__copy_string(out, "");
@@ -89,7 +89,7 @@ clf_status clf__speech_text(char **out, const struct clf__speech_tokens *tokens,
     size_t most = 0, size = 0;
     char *bytes = NULL, *text = NULL;
     for (int i = 0; i < count; i++) {
-        const char *piece = ids[i] < tokens->end ? clf__tokenizer_target_piece(tokenizer, ids[i]) : NULL;
+        const char *piece = ids[i] < tokens->end ? clf__tokenizer_target_token(tokenizer, ids[i]) : NULL;
         most += piece != NULL ? strlen(piece) : 0;
     }
     CLF__TRY(clf__allocate(&bytes, most + 1, 1));
@@ -99,7 +99,7 @@ clf_status clf__speech_text(char **out, const struct clf__speech_tokens *tokens,
         return status;
     }
     for (int i = 0; i < count; i++) {
-        const char *piece = ids[i] < tokens->end ? clf__tokenizer_target_piece(tokenizer, ids[i]) : NULL;
+        const char *piece = ids[i] < tokens->end ? clf__tokenizer_target_token(tokenizer, ids[i]) : NULL;
         size += piece != NULL ? clf__byte_level_bytes(bytes + size, piece, strlen(piece)) : 0;
     }
     text[clf__byte_level_repair(text, bytes, size)] = '\0';
@@ -119,8 +119,8 @@ clf_status clf__speech_encode(struct clf__ids *ids, const struct clf__tokenizer 
     return status;
 }
 
-/* The id of a sign with or without a space before it where it is one token; its first token anyway with
- * takes_first. */
+/* Adds the token of a symbol with and without a space before it, if it is a single token; with takes_first,
+ * its first token in any case. */
 static clf_status add_sign(struct clf__ids *ids, const struct clf__tokenizer *tokenizer, const char *space,
                            const char *sign, int takes_first)
 {

@@ -5,13 +5,13 @@
 
 enum { TIMES = CLF__SPEECH_TIMES, HUNDREDTHS = 2 };
 
-/* A language's code, and its name in English. */
+/* A language code and its English name. */
 struct language {
     char code[4];
     const char *name;
 };
 
-/* In the order in which the models learned them. */
+/* In the order of the models' ids. */
 static const struct language known[CLF__SPEECH_LANGUAGES] = {
     {"en", "english"},        {"zh", "chinese"},     {"de", "german"},        {"es", "spanish"},
     {"ru", "russian"},        {"ko", "korean"},      {"fr", "french"},        {"ja", "japanese"},
@@ -51,8 +51,7 @@ static const char *const behind[] = {"<|translate|>",   "<|transcribe|>", "<|sta
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
-/* The code of a language in a list by its code or name, in small letters or large ones; NULL: it is not
- * there. */
+/* Finds a code in a list by code or name, in any letter case; NULL: unknown. */
 static const char *find_code(const struct language *list, size_t count, const char *language)
 {
     for (size_t i = 0; i < count; i++) {
@@ -74,49 +73,49 @@ int clf__speech_room(int first, int rows)
     return rows - first - (int)(COUNT(before) + COUNT(behind)) - TIMES;
 }
 
-static clf_status add_list(struct clf__pieces *pieces, const char *const *list, size_t count)
+static clf_status add_list(struct clf__token_list *tokens, const char *const *list, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        CLF__TRY(clf__pieces_add(pieces, list[i], strlen(list[i]), CLF__PIECE_SPECIAL));
+        CLF__TRY(clf__token_list_add(tokens, list[i], strlen(list[i]), CLF__TOKEN_SPECIAL));
     }
     return CLF_OK;
 }
 
-static clf_status add_times(struct clf__pieces *pieces, int count)
+static clf_status add_times(struct clf__token_list *tokens, int count)
 {
     for (int i = 0; i < count; i++) {
         int time = i * HUNDREDTHS;
-        CLF__TRY(clf__pieces_format(pieces, CLF__PIECE_SPECIAL, "<|%d.%02d|>", time / 100, time % 100));
+        CLF__TRY(clf__token_list_format(tokens, CLF__TOKEN_SPECIAL, "<|%d.%02d|>", time / 100, time % 100));
     }
     return CLF_OK;
 }
 
-clf_status clf__speech_specials(struct clf__pieces *pieces, int languages)
+clf_status clf__speech_specials(struct clf__token_list *tokens, int languages)
 {
-    CLF__TRY(add_list(pieces, before, COUNT(before)));
+    CLF__TRY(add_list(tokens, before, COUNT(before)));
     for (int i = 0; i < languages; i++) {
-        CLF__TRY(clf__pieces_format(pieces, CLF__PIECE_SPECIAL, "<|%s|>", known[i].code));
+        CLF__TRY(clf__token_list_format(tokens, CLF__TOKEN_SPECIAL, "<|%s|>", known[i].code));
     }
-    CLF__TRY(add_list(pieces, behind, COUNT(behind)));
-    return add_times(pieces, TIMES);
+    CLF__TRY(add_list(tokens, behind, COUNT(behind)));
+    return add_times(tokens, TIMES);
 }
 
-clf_status clf__speech_name_times(struct clf__pieces *pieces)
+clf_status clf__speech_name_times(struct clf__token_list *tokens)
 {
-    int last = pieces->count - 1;
-    while (last >= 0 && (pieces->marks[last] & CLF__PIECE_SPARE) != 0) {
+    int last = tokens->count - 1;
+    while (last >= 0 && (tokens->marks[last] & CLF__TOKEN_SPARE) != 0) {
         last--;
     }
-    const char *piece = clf__pieces_at(pieces, last), *no_times = behind[COUNT(behind) - 1];
-    int rows = pieces->count, room = rows - last - 1;
-    if (piece == NULL || strcmp(piece, no_times) != 0) {
+    const char *token = clf__token_list_at(tokens, last), *no_times = behind[COUNT(behind) - 1];
+    int rows = tokens->count, room = rows - last - 1;
+    if (token == NULL || strcmp(token, no_times) != 0) {
         return CLF_OK;
     }
-    clf__pieces_cut(pieces, last + 1);
-    CLF__TRY(add_times(pieces, room < TIMES ? room : TIMES));
-    while (pieces->count < rows) {
-        CLF__TRY(
-            clf__pieces_format(pieces, CLF__PIECE_SPECIAL | CLF__PIECE_SPARE, "<unused_%d>", pieces->count));
+    clf__token_list_truncate(tokens, last + 1);
+    CLF__TRY(add_times(tokens, room < TIMES ? room : TIMES));
+    while (tokens->count < rows) {
+        CLF__TRY(clf__token_list_format(tokens, CLF__TOKEN_SPECIAL | CLF__TOKEN_SPARE, "<unused_%d>",
+                                        tokens->count));
     }
     return CLF_OK;
 }

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 
-static const char BROKEN[] = "\xef\xbf\xbd"; /* U+FFFD, in place of bytes that are no character */
+static const char BROKEN[] = "\xef\xbf\xbd"; /* U+FFFD, for invalid UTF-8 */
 static const char SIGNS[] = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
 
 int clf__speech_is_spaceless(const char *language)
@@ -19,7 +19,7 @@ int clf__speech_is_spaceless(const char *language)
     return 0;
 }
 
-/* The character behind `count` others, or the end of the text. */
+/* Returns the text after `count` characters, or its end. */
 static const char *skip_characters(const char *text, size_t count)
 {
     for (; count > 0 && *text != '\0'; count--) {
@@ -31,8 +31,8 @@ static const char *skip_characters(const char *text, size_t count)
     return text;
 }
 
-/* Whether a text ends between characters: none of it is broken, or what is broken is so in the whole text
- * too, of which `rest` begins where it does. */
+/* Returns whether a text ends at a character boundary: it has no U+FFFD, or the whole text has it at the same
+ * position. `rest` is the whole text from there on. */
 static int is_whole(const char *text, const char *rest)
 {
     const char *broken = strstr(text, BROKEN);
@@ -55,7 +55,7 @@ static clf_status add_word(struct clf__speech_words *words, char *text, int ids)
     return CLF_OK;
 }
 
-/* As finely as characters allow. *left: ids at the end that make up no whole one. */
+/* Splits at every character boundary. *left: number of trailing ids without a complete character. */
 static clf_status split_characters(struct clf__speech_words *words, const struct clf__speech_tokens *tokens,
                                    const struct clf__tokenizer *tokenizer, const int32_t *ids, int count,
                                    const char *whole, int *left)
@@ -90,7 +90,7 @@ static int is_sign(const char *text)
     return strstr(SIGNS, sign) != NULL;
 }
 
-/* Joins what no space and no sign parts. */
+/* Joins parts that are not separated by a space or symbol. */
 static clf_status join_parts(struct clf__speech_words *words)
 {
     int kept = 0;

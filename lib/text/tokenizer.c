@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "text/pieces.h"
+#include "text/token_list.h"
 #include "text/tokenizer_internal.h"
 
 enum { MAX_SHOWN_WORD = 80 };
@@ -19,7 +19,7 @@ void clf__ids_free(struct clf__ids *ids)
 clf_status clf__ids_append(struct clf__ids *ids, int32_t id)
 {
     if (ids->count > INT_MAX / 2) {
-        return clf__fail(CLF_TEXT, "a line of more than %d tokens cannot be held", ids->count);
+        return clf__fail(CLF_TEXT, "a line has more than %d tokens", ids->count);
     }
     CLF__TRY(clf__grow(&ids->data, ids->count, &ids->capacity, sizeof *ids->data));
     ids->data[ids->count++] = id;
@@ -42,14 +42,13 @@ clf_status clf__tokenizer_spare(const struct clf__tokenizer *tokenizer, struct c
     const struct clf__vocabulary *vocabulary = tokenizer->target.vocabulary;
     int rows = tokenizer->options.target_vocabulary;
     if (rows - vocabulary->size > CLF__MOST_SPARE) {
-        return clf__fail(
-            CLF_UNSUPPORTED,
-            "the model has %d rows of words and its tokenizer %d tokens; at most %d rows may have no "
-            "token: use the tokenizer that the model was trained with",
-            rows, vocabulary->size, CLF__MOST_SPARE);
+        return clf__fail(CLF_UNSUPPORTED,
+                         "the model has %d vocabulary rows and its tokenizer %d tokens; at most %d rows may "
+                         "have no token: use the tokenizer that the model was trained with",
+                         rows, vocabulary->size, CLF__MOST_SPARE);
     }
     for (int32_t id = 0; id < rows; id++) {
-        if (id >= vocabulary->size || (vocabulary->marks[id] & CLF__PIECE_SPARE) != 0) {
+        if (id >= vocabulary->size || (vocabulary->marks[id] & CLF__TOKEN_SPARE) != 0) {
             CLF__TRY(clf__ids_append(ids, id));
         }
     }
@@ -66,17 +65,16 @@ const struct clf__segmenter *clf__tokenizer_segmenter(const struct clf__tokenize
     return tokenizer->target.segmenter;
 }
 
-/* Where the pieces of a text go. */
+/* Destination of the tokens of a text. */
 struct sink {
     const struct clf__tokenizer_side *side;
     struct clf__ids *ids;
-    struct clf__pieces
-        *tokens; /* the text's pieces too, an unknown one as it is; NULL: they are not wanted */
-    int rows;    /* that the model has for the side */
+    struct clf__token_list *tokens; /* also collects token texts, unknown ones as written; may be NULL */
+    int rows;                       /* vocabulary rows of the model on this side */
 };
 
 static struct sink sink_of(const struct clf__tokenizer *tokenizer, int is_target, struct clf__ids *ids,
-                           struct clf__pieces *tokens)
+                           struct clf__token_list *tokens)
 {
     const struct clf__tokenizer_options *options = &tokenizer->options;
     return (struct sink){is_target ? &tokenizer->target : &tokenizer->source, ids, tokens,
@@ -89,7 +87,7 @@ clf_status clf__tokenizer_check_row(const struct clf__vocabulary *vocabulary, in
                      : clf__fail(CLF_TEXT,
                                  "%s: the token \"%.80s\" has the id %d, for which the model has no row (it "
                                  "has %d); leave the token out",
-                                 vocabulary->path, vocabulary->pieces[id], (int)id, rows);
+                                 vocabulary->path, vocabulary->tokens[id], (int)id, rows);
 }
 
 static clf_status add_id(void *user, int32_t id, const char *text, size_t size)
@@ -99,14 +97,14 @@ static clf_status add_id(void *user, int32_t id, const char *text, size_t size)
         return clf__tokenizer_check_row(sink->side->vocabulary, id, sink->rows);
     }
     if (sink->tokens != NULL) {
-        const char *known = id != sink->side->unknown_id ? sink->side->vocabulary->pieces[id] : NULL;
-        CLF__TRY(known != NULL ? clf__pieces_add(sink->tokens, known, strlen(known), 0)
-                               : clf__pieces_add(sink->tokens, text, strnlen(text, size), 0));
+        const char *known = id != sink->side->unknown_id ? sink->side->vocabulary->tokens[id] : NULL;
+        CLF__TRY(known != NULL ? clf__token_list_add(sink->tokens, known, strlen(known), 0)
+                               : clf__token_list_add(sink->tokens, text, strnlen(text, size), 0));
     }
     return clf__ids_append(sink->ids, id);
 }
 
-static clf_status add_piece(void *user, const char *piece, size_t length)
+static clf_status add_token(void *user, const char *piece, size_t length)
 {
     const struct sink *sink = user;
     int32_t id = clf__vocabulary_id(sink->side->vocabulary, piece, length);
@@ -129,16 +127,16 @@ static clf_status add_part(struct sink *sink, const char *text, size_t size)
     }
     return side->segmenter->number != NULL
                ? side->segmenter->number(side->state, text, size, add_id, sink)
-               : side->segmenter->segment(side->state, text, size, add_piece, sink);
+               : side->segmenter->segment(side->state, text, size, add_token, sink);
 }
 
-/* Special tokens and languages that are written in a text are found first; what is between them is cut. */
+/* Finds special tokens and languages in the text first and segments the text between them. */
 static clf_status add_text(const struct clf__tokenizer *tokenizer, struct sink *sink, const char *text,
                            size_t size)
 {
     size_t done = 0;
-    struct clf__found_match match;
-    while (clf__found_pieces_next(&tokenizer->found, &match, text, size, done)) {
+    struct clf__token_match match;
+    while (clf__token_finder_next(&tokenizer->found, &match, text, size, done)) {
         CLF__TRY(add_part(sink, text + done, match.start - done));
         CLF__TRY(add_id(sink, match.id, text + match.start, match.end - match.start));
         done = match.end;
@@ -152,9 +150,9 @@ static clf_status add_checked(const struct clf__tokenizer *tokenizer, struct sin
     const struct clf__tokenizer_side *side = sink->side;
     CLF__TRY(clf__utf8_check(text, size));
     if (!side->vocabulary) {
-        return clf__fail(CLF_UNSUPPORTED, "this model's source is not text");
+        return clf__fail(CLF_UNSUPPORTED, "this model's source is not text; use it with frames");
     }
-    return pieces ? clf__segmenter_words.segment(NULL, text, size, add_piece, sink)
+    return pieces ? clf__segmenter_words.segment(NULL, text, size, add_token, sink)
                   : add_text(tokenizer, sink, text, size);
 }
 
@@ -166,7 +164,7 @@ static clf_status add_ids(struct clf__ids *ids, const int32_t *added)
     return CLF_OK;
 }
 
-/* Pieces may come with their end, as CTranslate2's users write them. */
+/* The input may already contain the end token, as CTranslate2 users write it. */
 static int ends_with(const struct clf__ids *ids, const int32_t *added)
 {
     int count = 0;
@@ -185,7 +183,7 @@ static clf_status add_source(const struct clf__tokenizer *tokenizer, const struc
     return pieces && ends_with(sink->ids, framing->behind) ? CLF_OK : add_ids(sink->ids, framing->behind);
 }
 
-/* With the word that the framing puts in front. */
+/* Prepends the word of the framing. */
 static clf_status add_worded_source(const struct clf__tokenizer *tokenizer,
                                     const struct clf__framing *framing, struct sink *sink, const char *text,
                                     size_t size, int pieces)
@@ -217,7 +215,7 @@ clf_status clf__tokenizer_encode_source(const struct clf__tokenizer *tokenizer,
 }
 
 clf_status clf__tokenizer_source_tokens(const struct clf__tokenizer *tokenizer,
-                                        const struct clf__framing *framing, struct clf__pieces *tokens,
+                                        const struct clf__framing *framing, struct clf__token_list *tokens,
                                         const char *text, size_t size, int pieces)
 {
     struct clf__ids ids = {.count = 0};
@@ -245,12 +243,12 @@ clf_status clf__tokenizer_encode(const struct clf__tokenizer *tokenizer, struct 
     return status;
 }
 
-/* transformers' special tokens, which a text of a model's pieces leaves out, hold the unknown one too. */
+/* As in transformers, the unknown token is special when text is joined by a model. */
 static int is_left_out(const struct clf__tokenizer *tokenizer, int32_t id, int pieces)
 {
     const struct clf__tokenizer_options *options = &tokenizer->options;
     const struct clf__vocabulary *vocabulary = tokenizer->target.vocabulary;
-    return (!pieces && (vocabulary->marks[id] & CLF__PIECE_SPECIAL) != 0) || id == options->pad_id ||
+    return (!pieces && (vocabulary->marks[id] & CLF__TOKEN_SPECIAL) != 0) || id == options->pad_id ||
            id == options->start_id || id == options->end_id ||
            (!pieces && tokenizer->target.segmenter->has_model && !tokenizer->target.shows_unknown &&
             id == tokenizer->target.unknown_id);
@@ -258,7 +256,7 @@ static int is_left_out(const struct clf__tokenizer *tokenizer, int32_t id, int p
 
 int clf__tokenizer_is_text(const struct clf__tokenizer *tokenizer, int32_t id, int pieces)
 {
-    return clf__tokenizer_target_piece(tokenizer, id) != NULL && !is_left_out(tokenizer, id, pieces);
+    return clf__tokenizer_target_token(tokenizer, id) != NULL && !is_left_out(tokenizer, id, pieces);
 }
 
 int32_t clf__tokenizer_unknown(const struct clf__tokenizer *tokenizer)
@@ -266,15 +264,15 @@ int32_t clf__tokenizer_unknown(const struct clf__tokenizer *tokenizer)
     return tokenizer->target.unknown_id;
 }
 
-/* Fills list (count) with the pieces of a text and says how many they are. */
-static clf_status choose_pieces(const struct clf__tokenizer *tokenizer, const char **list, int *chosen,
+/* Fills list (count) with the tokens of the text and returns their number. */
+static clf_status choose_tokens(const struct clf__tokenizer *tokenizer, const char **list, int *chosen,
                                 const int32_t *ids, int count, const char *const *given, int pieces)
 {
     *chosen = 0;
     for (int i = 0; i < count; i++) {
-        const char *piece = clf__tokenizer_target_piece(tokenizer, ids[i]);
+        const char *piece = clf__tokenizer_target_token(tokenizer, ids[i]);
         if (!piece) {
-            return clf__fail(CLF_BAD_ARGUMENT, "%s: has no piece with the id %d",
+            return clf__fail(CLF_BAD_ARGUMENT, "%s: has no token with the id %d",
                              tokenizer->target.vocabulary->path, (int)ids[i]);
         }
         if (given != NULL && given[i] != NULL) {
@@ -299,7 +297,7 @@ clf_status clf__tokenizer_decode_given(const struct clf__tokenizer *tokenizer, c
     const char **list = NULL;
     int chosen;
     CLF__TRY(clf__allocate(&list, (size_t)count, sizeof *list));
-    clf_status status = choose_pieces(tokenizer, list, &chosen, ids, count, given, pieces);
+    clf_status status = choose_tokens(tokenizer, list, &chosen, ids, count, given, pieces);
     if (status == CLF_OK) {
         const struct clf__tokenizer_side *target = &tokenizer->target;
         status = pieces ? clf__segmenter_words.join(NULL, text, list, chosen)
@@ -309,19 +307,19 @@ clf_status clf__tokenizer_decode_given(const struct clf__tokenizer *tokenizer, c
     return status;
 }
 
-static const char *piece_of(const struct clf__vocabulary *vocabulary, int32_t id)
+static const char *token_of(const struct clf__vocabulary *vocabulary, int32_t id)
 {
-    return vocabulary && id >= 0 && id < vocabulary->size ? vocabulary->pieces[id] : NULL;
+    return vocabulary && id >= 0 && id < vocabulary->size ? vocabulary->tokens[id] : NULL;
 }
 
-const char *clf__tokenizer_source_piece(const struct clf__tokenizer *tokenizer, int32_t id)
+const char *clf__tokenizer_source_token(const struct clf__tokenizer *tokenizer, int32_t id)
 {
-    return piece_of(tokenizer->source.vocabulary, id);
+    return token_of(tokenizer->source.vocabulary, id);
 }
 
-const char *clf__tokenizer_target_piece(const struct clf__tokenizer *tokenizer, int32_t id)
+const char *clf__tokenizer_target_token(const struct clf__tokenizer *tokenizer, int32_t id)
 {
-    return piece_of(tokenizer->target.vocabulary, id);
+    return token_of(tokenizer->target.vocabulary, id);
 }
 
 int32_t clf__tokenizer_target_id(const struct clf__tokenizer *tokenizer, const char *piece)
@@ -329,7 +327,7 @@ int32_t clf__tokenizer_target_id(const struct clf__tokenizer *tokenizer, const c
     return clf__vocabulary_id(tokenizer->target.vocabulary, piece, strlen(piece));
 }
 
-int32_t clf__tokenizer_piece_id(const struct clf__tokenizer *tokenizer, int is_target, const char *piece,
+int32_t clf__tokenizer_token_id(const struct clf__tokenizer *tokenizer, int is_target, const char *piece,
                                 size_t length)
 {
     const struct clf__tokenizer_side *side = is_target ? &tokenizer->target : &tokenizer->source;

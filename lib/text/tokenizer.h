@@ -1,4 +1,4 @@
-/* Text to ids and back, as a model folder's files say. */
+/* Encodes text to ids and decodes ids to text with the files of a model folder. */
 #ifndef CLF_TEXT_TOKENIZER_H
 #define CLF_TEXT_TOKENIZER_H
 
@@ -7,35 +7,33 @@
 
 #include "base/status.h"
 
-struct clf__pieces;
+struct clf__token_list;
 struct clf__segmenter;
 struct clf__tokenizer;
 
-/* As the end of a source: the model does not say how one is framed, and the tokenizer's class does. */
+/* Value of source_end_id: the tokenizer class frames sources, as the model's configuration does not. */
 enum { CLF__FRAMED_BY_CLASS = -2 };
 
-/* What the model's configuration fixes for its text. */
+/* Tokenizer settings from the model's configuration. */
 struct clf__tokenizer_options {
-    int source_vocabulary; /* ids of the source side, 0: no source text (speech) */
+    int source_vocabulary; /* ids of the source side; 0: the source is not text (speech) */
     int target_vocabulary;
     int separate;                 /* target ids come from target_vocab.json */
-    int source_start_id;          /* put before a source, or -1 */
-    int source_end_id;            /* put after a source, or -1 or CLF__FRAMED_BY_CLASS */
-    int pad_id, start_id, end_id; /* of the target: never part of a text; -1 for none */
-    const char *class_name;       /* where the folder's files say none; NULL: none */
+    int source_start_id;          /* placed before a source, or -1 */
+    int source_end_id;            /* placed after a source, or -1 or CLF__FRAMED_BY_CLASS */
+    int pad_id, start_id, end_id; /* target ids that are never part of text; -1: none */
+    const char *class_name;       /* default if the folder names no class; may be NULL */
 };
 
-/* Loads tokenizer_config.json, and the files of the class that it names (text/classes/class.h); without a
- * class, or without its model, vocab.json, target_vocab.json and what the segmenter needs
- * (text/segmenters/segmenter.h says which one). A vocab.json must hold the ids 0 .. size-1 once each;
- * anything else names the file. The model may have more rows than there are tokens, or fewer: rows without a
- * token are specials, and a text that needs a token without a row is CLF_TEXT. */
+/* Loads the files of the class in tokenizer_config.json (text/classes/class.h), or vocab.json,
+ * target_vocab.json and the segmenter's files. A vocab.json must hold the ids 0 .. size-1 once each. Rows
+ * without a token are special; encoding a token without a row is CLF_TEXT. */
 clf_status clf__tokenizer_load(struct clf__tokenizer **out, const char *folder,
                                const struct clf__tokenizer_options *options);
-/* The same from a file of openai/whisper's, whose name ends in .tiktoken (text/json/tiktoken.h). */
+/* The same from a file of openai/whisper, whose name ends in .tiktoken (text/json/tiktoken.h). */
 clf_status clf__tokenizer_load_tiktoken(struct clf__tokenizer **out, const char *folder, const char *name,
                                         const struct clf__tokenizer_options *options);
-/* The same from a vocabulary of Whisper's (text/json/tiktoken.h) that a folder holds. */
+/* The same from a Whisper vocabulary inside a folder (text/json/tiktoken.h). */
 struct clf__vocabulary;
 clf_status clf__tokenizer_load_ranked(struct clf__tokenizer **out, const char *folder,
                                       const struct clf__vocabulary *vocabulary,
@@ -44,31 +42,31 @@ void clf__tokenizer_free(struct clf__tokenizer *tokenizer);
 
 enum { CLF__MOST_FRAMING = 2 };
 
-/* What languages do to a source and to the target's beginning. */
+/* Tokens around a source and at the start of a target, which depend on the languages. */
 struct clf__framing {
-    int32_t before[CLF__MOST_FRAMING], behind[CLF__MOST_FRAMING]; /* ids around a source; -1 for none */
-    const char *word;      /* goes before a source's text, or NULL; the tokenizer's */
-    int32_t forced_first;  /* id of the first generated token, or -1 */
-    int32_t decoder_start; /* id that the decoder starts with, or -1: the model's */
+    int32_t before[CLF__MOST_FRAMING], behind[CLF__MOST_FRAMING]; /* ids around a source, padded with -1 */
+    const char *word;      /* prepended to the text of a source; may be NULL; owned by the tokenizer */
+    int32_t forced_first;  /* first generated id, or -1 */
+    int32_t decoder_start; /* decoder start id, or -1: the model's default */
 };
 
-/* For two languages by their codes or short ones, of which each may be NULL: the folder's source, and no
- * target. One that the model does not have, or is not told, is CLF_BAD_ARGUMENT. */
+/* Creates the framing for two languages by code or short code; NULL: the folder's source language, no target
+ * language. CLF_BAD_ARGUMENT: the model lacks the language or does not take one. */
 clf_status clf__tokenizer_frame(struct clf__framing *out, const struct clf__tokenizer *tokenizer,
                                 const char *source_language, const char *target_language);
-/* How many ids stand around a source: one that has no others is empty. */
+/* Counts the ids around a source: a source with no others is empty. */
 int clf__framing_count(const struct clf__framing *framing);
 
-/* How many languages there are, and the code of one. */
+/* Number of languages, and the code of one. */
 int clf__tokenizer_languages(const struct clf__tokenizer *tokenizer);
 const char *clf__tokenizer_language(const struct clf__tokenizer *tokenizer, int index);
 /* The folder's, or NULL. */
 const char *clf__tokenizer_source_language(const struct clf__tokenizer *tokenizer);
 const char *clf__tokenizer_target_language(const struct clf__tokenizer *tokenizer);
 int clf__tokenizer_is_language(const struct clf__tokenizer *tokenizer, int32_t id);
-/* Whether the target's beginning says its language. */
+/* Returns whether the start of a target must name its language. */
 int clf__tokenizer_needs_target(const struct clf__tokenizer *tokenizer);
-/* The name of its class, or NULL. */
+/* Returns the name of the class, or NULL. */
 const char *clf__tokenizer_class_name(const struct clf__tokenizer *tokenizer);
 
 /* Ids of a growing list. */
@@ -79,59 +77,55 @@ struct clf__ids {
 void clf__ids_free(struct clf__ids *ids);
 clf_status clf__ids_append(struct clf__ids *ids, int32_t id);
 
-/* tokenizer_config.json's model_max_length, or 0 where it says none. */
+/* Returns model_max_length of tokenizer_config.json, or 0 if not set. */
 int clf__tokenizer_max_length(const struct clf__tokenizer *tokenizer);
-/* Whether a source's ids are a target's: they are those of one vocabulary. */
+/* Returns whether source and target share one vocabulary. */
 int clf__tokenizer_shares_words(const struct clf__tokenizer *tokenizer);
-/* Adds the ids of a target that no token has: rows that fill the model's vocabulary up. */
+/* Adds the target ids without a token: padding rows of the model's vocabulary. */
 clf_status clf__tokenizer_spare(const struct clf__tokenizer *tokenizer, struct clf__ids *ids);
-/* How many rows the model has for each side. */
+/* Returns the model's vocabulary rows of each side. */
 void clf__tokenizer_sizes(const struct clf__tokenizer *tokenizer, int *source, int *target);
-/* How the target's text is cut and joined. */
+/* Returns the segmenter of the target. */
 const struct clf__segmenter *clf__tokenizer_segmenter(const struct clf__tokenizer *tokenizer);
 
-/* A line's ids; replaces the contents of *ids. A source's are framed; a target's have the end token after
- * them and no start token: what a decoder should generate. Text is valid UTF-8 of size bytes (NUL bytes count
- * as white space); not valid is CLF_TEXT with the byte's offset. With source.spm a leading >>code<< is one
- * token, as in transformers: one that the vocabulary does not know is the unknown id. pieces: the line is
- * pieces between white space (--tokens), an unknown one the unknown id, as in text. With a class's model,
- * special tokens and languages that are written in a text are those tokens, as in transformers. */
+/* Encodes a line; replaces *ids. A source is framed; a target gets only the end token. Text is valid UTF-8 of
+ * `size` bytes, else CLF_TEXT; NUL is white space. With source.spm a leading >>code<< is one token. With
+ * `pieces` the line is tokens separated by white space (--tokens). */
 clf_status clf__tokenizer_encode(const struct clf__tokenizer *tokenizer, struct clf__ids *ids,
                                  const char *text, size_t size, int target, int pieces);
-/* A source with a framing of this tokenizer. */
+/* Encodes a source with a framing of this tokenizer. */
 clf_status clf__tokenizer_encode_source(const struct clf__tokenizer *tokenizer,
                                         const struct clf__framing *framing, struct clf__ids *ids,
                                         const char *text, size_t size, int pieces);
 
-/* The pieces of a source's text, one for each of its ids but those that frame it; what is unknown as it is
- * written there. They are added to a list that is zeroed at first, the caller's in any case. */
+/* Appends the token texts of a source, one for each id except the framing; unknown tokens as written. The
+ * list is zero-initialised and freed by the caller, also on failure. */
 clf_status clf__tokenizer_source_tokens(const struct clf__tokenizer *tokenizer,
-                                        const struct clf__framing *framing, struct clf__pieces *tokens,
+                                        const struct clf__framing *framing, struct clf__token_list *tokens,
                                         const char *text, size_t size, int pieces);
 
-/* The id of a target that stands for what is unknown, or -1. */
+/* Returns the unknown id of the target, or -1. */
 int32_t clf__tokenizer_unknown(const struct clf__tokenizer *tokenizer);
 
-/* Whether a generated id is a part of the text, or of the pieces. */
+/* Returns whether a generated id is part of the text, or of the tokens. */
 int clf__tokenizer_is_text(const struct clf__tokenizer *tokenizer, int32_t id, int pieces);
 
-/* The text of generated ids, or their pieces with spaces between; start, end and pad left out. The caller
+/* Decodes generated ids to text, or to tokens separated by spaces, without start, end and pad. The caller
  * frees *text. */
 clf_status clf__tokenizer_decode(const struct clf__tokenizer *tokenizer, char **text, const int32_t *ids,
                                  int count, int pieces);
 
-/* The same where `given` (count; NULL: none) has pieces that stand in the place of some: NULL for the others.
- */
+/* The same, where a non-NULL string in `given` (count; or NULL) replaces the token at its position. */
 clf_status clf__tokenizer_decode_given(const struct clf__tokenizer *tokenizer, char **text,
                                        const int32_t *ids, int count, const char *const *given, int pieces);
 
-/* One piece, borrowed; NULL for an id outside the vocabulary. */
-const char *clf__tokenizer_source_piece(const struct clf__tokenizer *tokenizer, int32_t id);
-const char *clf__tokenizer_target_piece(const struct clf__tokenizer *tokenizer, int32_t id);
-/* The id of a target piece, or -1. */
-int32_t clf__tokenizer_target_id(const struct clf__tokenizer *tokenizer, const char *piece);
-/* The id of a piece of the target or the source; the unknown one's where it has none of its own, or -1. */
-int32_t clf__tokenizer_piece_id(const struct clf__tokenizer *tokenizer, int is_target, const char *piece,
+/* Returns one token, borrowed; NULL for an id outside the vocabulary. */
+const char *clf__tokenizer_source_token(const struct clf__tokenizer *tokenizer, int32_t id);
+const char *clf__tokenizer_target_token(const struct clf__tokenizer *tokenizer, int32_t id);
+/* Returns the id of a target token, or -1. */
+int32_t clf__tokenizer_target_id(const struct clf__tokenizer *tokenizer, const char *token);
+/* Returns the id of a target or source token; the unknown id if it is not in the vocabulary, or -1. */
+int32_t clf__tokenizer_token_id(const struct clf__tokenizer *tokenizer, int is_target, const char *token,
                                 size_t length);
 
 #endif

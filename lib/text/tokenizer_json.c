@@ -1,12 +1,12 @@
-/* A tokenizer whose one file is tokenizer.json, or one that is read as such: a SentencePiece model, or tokens
- * and their ranks. */
+/* Tokenizers with a single file, tokenizer.json or one converted to it: a SentencePiece model, or tokens and
+ * ranks. */
 #include <string.h>
 
 #include "base/file.h"
 #include "text/json/pipeline.h"
 #include "text/tokenizer_internal.h"
 
-/* The files that a class is read from without it: any one that is not there makes tokenizer.json count. */
+/* Files that a class needs without tokenizer.json; if any is missing, tokenizer.json is used. */
 static clf_status has_own_files(int *out, const struct clf__tokenizer *tokenizer, const char *folder)
 {
     const struct clf__tokenizer_class *class = tokenizer->class;
@@ -37,7 +37,7 @@ clf_status clf__tokenizer_has_json(int *out, const struct clf__tokenizer *tokeni
     return CLF_OK;
 }
 
-/* Where transformers does not build the post-processor anew, the file says what a source is framed with. */
+/* If transformers does not rebuild the post-processor, the file defines the framing of sources. */
 static void take_template(struct clf__tokenizer *tokenizer, const struct clf__template *template,
                           int is_rebuilt)
 {

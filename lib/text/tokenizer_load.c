@@ -8,37 +8,37 @@
 
 static const struct clf__added_tokens no_tokens = {.count = 0};
 
-/* A vocab.json with the tokens that the folder adds, and a piece for each row of the model. */
+/* Loads vocab.json with the folder's added tokens and a token for each model row. */
 static clf_status load_vocabulary(struct clf__vocabulary *out, const char *folder, const char *name, int rows,
                                   const struct clf__added_tokens *added)
 {
     char *path = NULL;
-    struct clf__pieces own = {.count = 0}, merged = {.count = 0};
+    struct clf__token_list own = {.count = 0}, merged = {.count = 0};
     CLF__TRY(clf__path_join(&path, folder, name));
     clf_status status = clf__vocabulary_read(&own, path);
     if (status == CLF_OK) {
-        struct clf__own_pieces pieces = {&own, own.count, name};
-        status = clf__added_tokens_merge(&merged, &pieces, added, rows);
+        struct clf__own_tokens tokens = {&own, own.count, name};
+        status = clf__added_tokens_merge(&merged, &tokens, added, rows);
     }
     if (status == CLF_OK) {
         status = clf__vocabulary_take(out, &merged, path);
     }
-    clf__pieces_free(&own);
-    clf__pieces_free(&merged);
+    clf__token_list_free(&own);
+    clf__token_list_free(&merged);
     clf__free(path);
     return clf__tokenizer_needed(status);
 }
 
-/* What tokenizer_config.json says: *unknown_token and what the folder gets are borrowed from it. */
+/* Reads tokenizer_config.json: *unknown_token and the folder's settings are borrowed from it. */
 static clf_status read_config(struct clf__tokenizer *tokenizer, struct clf__segmenter_folder *folder,
                               const char **unknown_token, const struct clf__json *config)
 {
-    /* transformers writes 10^30 where there is no limit. */
+    /* transformers writes 10^30 for no limit. */
     double max_length = 0;
     CLF__TRY(clf__json_double(config, "model_max_length", 1, 1e300, &max_length));
     tokenizer->max_length = max_length < INT_MAX ? (int)max_length : 0;
     CLF__TRY(clf__segmenter_read_config(folder, config));
-    /* A token is a string, or an object in files of transformers 4. */
+    /* The token is a string, or an object in files of transformers 4. */
     const json_t *token = json_object_get(json_object_get(config->root, "unk_token"), "content");
     if (json_is_string(token)) {
         *unknown_token = json_string_value(token);
@@ -47,7 +47,7 @@ static clf_status read_config(struct clf__tokenizer *tokenizer, struct clf__segm
     return clf__json_string(config, "unk_token", unknown_token);
 }
 
-/* With two vocabularies, a token that the folder adds is one of the source. */
+/* With two vocabularies, added tokens belong to the source. */
 static clf_status load_vocabularies(struct clf__tokenizer *tokenizer, const char *folder,
                                     const struct clf__added_tokens *added)
 {
@@ -67,7 +67,7 @@ static clf_status load_vocabularies(struct clf__tokenizer *tokenizer, const char
     }
     if (!options->separate) {
         clf__tokenizer_find_in_text(tokenizer);
-        return clf__found_pieces_collect(&tokenizer->found, &tokenizer->vocabulary);
+        return clf__token_finder_collect(&tokenizer->found, &tokenizer->vocabulary);
     }
     return CLF_OK;
 }
@@ -96,14 +96,14 @@ static clf_status load_sides(struct clf__tokenizer *tokenizer, const struct clf_
     return clf__tokenizer_find_unknown(target, unknown_token);
 }
 
-/* How a folder names its class. */
+/* How the class of a folder is chosen. */
 enum naming {
-    NO_CLASS,    /* not at all: it is the family's */
+    NO_CLASS,    /* not named: default of the architecture */
     NAMED_CLASS, /* by its name */
-    OTHER_CLASS, /* another name, of which the class takes the place: transformers' general one reads any */
+    OTHER_CLASS, /* another name, replaced by the class: transformers' generic class reads any */
 };
 
-/* "tokenizer_class" is in config.json in older folders; else it is the family's own. */
+/* Older folders have "tokenizer_class" in config.json; the default depends on the architecture. */
 static clf_status choose_class(struct clf__tokenizer *tokenizer, const char *folder, const char *name,
                                enum naming *naming)
 {
@@ -130,7 +130,7 @@ static clf_status choose_class(struct clf__tokenizer *tokenizer, const char *fol
                                                    : status;
 }
 
-/* A folder that names no class may hold words alone (vocab.json). */
+/* A folder that names no class may contain only words (vocab.json). */
 static clf_status refuse_missing_model(const struct clf__tokenizer *tokenizer,
                                        const struct clf__segmenter_folder *folder, int is_named)
 {
@@ -142,8 +142,8 @@ static clf_status refuse_missing_model(const struct clf__tokenizer *tokenizer,
     return has_vocabulary && !is_named
                ? CLF_OK
                : clf__fail(CLF_FILE,
-                           "%s/%s: is missing, which %s reads; download it again, or save the model "
-                           "with its tokenizer (a tokenizer.json would do)",
+                           "%s/%s: is missing, but %s needs it; download it again, or save the model with "
+                           "its tokenizer (a tokenizer.json is enough)",
                            folder->path, folder->model, tokenizer->class->name);
 }
 
@@ -161,7 +161,7 @@ static clf_status keep_language(char **out, const char *said, const char *fallba
     return language != NULL ? clf__copy_string(out, language) : CLF_OK;
 }
 
-/* What a class says to its folder. */
+/* Applies the settings of the class to the folder. */
 static clf_status apply_class(struct clf__tokenizer *tokenizer, struct clf__segmenter_folder *folder,
                               const struct clf__class_settings *settings)
 {
@@ -183,7 +183,7 @@ static clf_status apply_class(struct clf__tokenizer *tokenizer, struct clf__segm
     return keep_language(&tokenizer->target_language, settings->target_language, NULL);
 }
 
-/* The files: the class's model, or tokenizer.json, or words. */
+/* Loads the class's model, or tokenizer.json, or words. */
 static clf_status load_files(struct clf__tokenizer *tokenizer, struct clf__segmenter_folder *folder,
                              const struct clf__class_settings *settings, const char *unknown_token,
                              enum naming naming)
@@ -211,7 +211,7 @@ static clf_status load_files(struct clf__tokenizer *tokenizer, struct clf__segme
                : clf__tokenizer_load_model(tokenizer, folder, settings, unknown_token);
 }
 
-/* What the folder says to its class; then the files. */
+/* Applies the folder's settings to its class, then loads the files. */
 static clf_status load_with_tokens(struct clf__tokenizer *tokenizer, struct clf__segmenter_folder *folder,
                                    const struct clf__json *config, const struct clf__added_tokens *added)
 {
@@ -299,7 +299,7 @@ void clf__tokenizer_free(struct clf__tokenizer *tokenizer)
             close_segmenter(&tokenizer->target);
         }
         close_segmenter(&tokenizer->source);
-        clf__found_pieces_free(&tokenizer->found);
+        clf__token_finder_free(&tokenizer->found);
         clf__languages_free(&tokenizer->languages);
         clf__free(tokenizer->source_language);
         clf__free(tokenizer->target_language);

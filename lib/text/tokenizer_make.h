@@ -1,4 +1,4 @@
-/* A tokenizer of vocabularies that another engine's files hold. */
+/* A tokenizer from vocabularies in files of another engine. */
 #ifndef CLF_TEXT_TOKENIZER_MAKE_H
 #define CLF_TEXT_TOKENIZER_MAKE_H
 
@@ -6,16 +6,16 @@
 #include "text/tokenizer.h"
 #include "text/vocabulary.h"
 
-/* Pieces are looked up by their texts in the vocabulary, whatever ids the segmenter's model has. */
+/* Tokens are looked up by text in the vocabulary; ids of the segmenter's model are ignored. */
 struct clf__tokenizer_material {
     struct clf__tokenizer_options options;
     struct clf__segmenter_folder folder;
     const struct clf__segmenter *segmenter;
-    struct clf__vocabulary source, target; /* taken; the target's of size 0: one for both */
+    struct clf__vocabulary source, target; /* moved; a target of size 0: shared vocabulary */
     const char *unknown;
-    const char *source_language; /* of its text, where it is known; or NULL */
+    const char *source_language; /* language of the text if known; may be NULL */
 };
-/* What is taken is zeroed. */
+/* Creates a tokenizer; vocabularies that it takes over are zeroed. */
 clf_status clf__tokenizer_make(struct clf__tokenizer **out, struct clf__tokenizer_material *material);
 
 #endif

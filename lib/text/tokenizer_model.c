@@ -1,4 +1,4 @@
-/* Loads a tokenizer with one model for both sides: the class's pieces, the model's, and the added tokens. */
+/* Loads a tokenizer with one model for both sides: tokens of the class and the model, and added tokens. */
 #include <string.h>
 
 #include "base/file.h"
@@ -21,7 +21,7 @@ clf_status clf__tokenizer_find_unknown(struct clf__tokenizer_side *side, const c
     }
     side->unknown_id = clf__vocabulary_id(side->vocabulary, token, strlen(token));
     if (side->unknown_id < 0 && side->segmenter->has_model && *token != '\0') {
-        return clf__fail(CLF_FORMAT, "%s: has no \"%s\", which stands for unknown pieces",
+        return clf__fail(CLF_FORMAT, "%s: has no \"%s\", the unknown token; download it again",
                          side->vocabulary->path, token);
     }
     return CLF_OK;
@@ -31,25 +31,25 @@ void clf__tokenizer_find_in_text(struct clf__tokenizer *tokenizer)
 {
     struct clf__vocabulary *vocabulary = &tokenizer->vocabulary;
     for (int32_t id = 0; id < vocabulary->size; id++) {
-        vocabulary->marks[id] &= (uint16_t)~CLF__PIECE_NORMALIZED;
+        vocabulary->marks[id] &= (uint16_t)~CLF__TOKEN_NORMALIZED;
     }
 }
 
-/* While the vocabulary is made. */
+/* State while the vocabulary is built. */
 struct whole_model {
     struct clf__tokenizer *tokenizer;
     const struct clf__segmenter_folder *folder;
     const struct clf__class_settings *settings;
     const struct clf__segmenter *segmenter;
     void *state;
-    struct clf__pieces pieces, merged;
+    struct clf__token_list tokens, merged;
 };
 
 static clf_status add_vocabulary(struct whole_model *whole)
 {
     char *path = NULL;
     CLF__TRY(clf__path_join(&path, whole->folder->path, "vocab.json"));
-    clf_status status = clf__vocabulary_read(&whole->pieces, path);
+    clf_status status = clf__vocabulary_read(&whole->tokens, path);
     clf__free(path);
     return clf__tokenizer_needed(status);
 }
@@ -58,12 +58,12 @@ static void mark_special(void *user, const char *text, int marks)
 {
     struct clf__vocabulary *vocabulary = user;
     int32_t id = clf__vocabulary_id(vocabulary, text, strlen(text));
-    if (id >= 0 && (vocabulary->marks[id] & CLF__PIECE_FOUND) == 0) {
-        vocabulary->marks[id] |= (uint16_t)(CLF__PIECE_FOUND | CLF__PIECE_SPECIAL | marks);
+    if (id >= 0 && (vocabulary->marks[id] & CLF__TOKEN_FOUND) == 0) {
+        vocabulary->marks[id] |= (uint16_t)(CLF__TOKEN_FOUND | CLF__TOKEN_SPECIAL | marks);
     }
 }
 
-/* Marks what the class and the folder call special. */
+/* Marks the special tokens of the class and the folder. */
 static void mark_specials(struct whole_model *whole, struct clf__vocabulary *vocabulary)
 {
     const struct clf__tokenizer_class *class = whole->tokenizer->class;
@@ -73,7 +73,7 @@ static void mark_specials(struct whole_model *whole, struct clf__vocabulary *voc
         mark_special(vocabulary, *special, 0);
         int32_t id = clf__vocabulary_id(vocabulary, *special, strlen(*special));
         if (id >= 0) {
-            vocabulary->marks[id] |= (uint16_t)(CLF__PIECE_SPECIAL | (eats_left ? CLF__PIECE_EATS_LEFT : 0));
+            vocabulary->marks[id] |= (uint16_t)(CLF__TOKEN_SPECIAL | (eats_left ? CLF__TOKEN_LSTRIP : 0));
         }
     }
 }
@@ -85,15 +85,15 @@ static clf_status make_vocabulary(struct whole_model *whole)
     const char *file = class->has_vocabulary  ? "vocab.json"
                        : class->model != NULL ? class->model
                                               : "tokenizer_config.json";
-    struct clf__pieces *pieces = &whole->pieces;
+    struct clf__token_list *tokens = &whole->tokens;
     if (class->before != NULL) {
-        CLF__TRY(class->before(pieces));
+        CLF__TRY(class->before(tokens));
     }
     CLF__TRY(class->has_vocabulary ? add_vocabulary(whole)
-                                   : whole->segmenter->add_pieces(whole->state, pieces, class->skipped));
-    struct clf__own_pieces own = {pieces, pieces->count, file};
+                                   : whole->segmenter->add_tokens(whole->state, tokens, class->skipped));
+    struct clf__own_tokens own = {tokens, tokens->count, file};
     if (class->behind != NULL) {
-        CLF__TRY(class->behind(pieces, whole->settings));
+        CLF__TRY(class->behind(tokens, whole->settings));
     }
     CLF__TRY(clf__added_tokens_merge(&whole->merged, &own, whole->settings->added, whole->settings->rows));
     if (class->name_spare != NULL) {
@@ -125,7 +125,7 @@ static clf_status load_whole(struct whole_model *whole, const char *unknown_toke
     if (tokenizer->options.source_vocabulary > 0) {
         tokenizer->source = *target;
     }
-    return clf__found_pieces_collect(&tokenizer->found, &tokenizer->vocabulary);
+    return clf__token_finder_collect(&tokenizer->found, &tokenizer->vocabulary);
 }
 
 clf_status clf__tokenizer_load_model(struct clf__tokenizer *tokenizer,
@@ -140,27 +140,27 @@ clf_status clf__tokenizer_load_model(struct clf__tokenizer *tokenizer,
         .segmenter = segmenter != NULL ? segmenter : &clf__segmenter_sentencepiece,
     };
     clf_status status = load_whole(&whole, unknown_token);
-    clf__pieces_free(&whole.pieces);
-    clf__pieces_free(&whole.merged);
+    clf__token_list_free(&whole.tokens);
+    clf__token_list_free(&whole.merged);
     return status;
 }
 
-/* Keeps the first piece of a SentencePiece model, up to a few bytes. */
-struct first_piece {
+/* Keeps the first token of a SentencePiece model, up to a few bytes. */
+struct first_token {
     char text[8];
     int count;
 };
 
 static clf_status keep_first(void *user, const struct clf__spm_piece *piece)
 {
-    struct first_piece *first = user;
+    struct first_token *first = user;
     if (first->count++ == 0 && piece->size < sizeof first->text) {
         memcpy(first->text, piece->text, piece->size);
     }
     return CLF_OK;
 }
 
-static clf_status read_first(struct first_piece *first, const char *folder, const char *model)
+static clf_status read_first(struct first_token *first, const char *folder, const char *model)
 {
     enum { MOST_BYTES = 1 << 28 };
     struct clf__spm_tables tables;
@@ -182,7 +182,7 @@ static clf_status read_first(struct first_piece *first, const char *folder, cons
 clf_status clf__tokenizer_class_of_model(struct clf__tokenizer *tokenizer, const char *folder)
 {
     const struct clf__tokenizer_class *class = tokenizer->class;
-    struct first_piece first = {.count = 0};
+    struct first_token first = {.count = 0};
     int has_model;
     if (class == NULL || class->numbered == NULL) {
         return CLF_OK;

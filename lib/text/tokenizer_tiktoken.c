@@ -1,4 +1,4 @@
-/* A tokenizer whose one file is of tokens and their ranks. */
+/* A tokenizer from one file of tokens and ranks. */
 #include <string.h>
 
 #include "base/memory.h"

@@ -7,41 +7,41 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "text/pieces.h"
+#include "text/token_list.h"
 
 enum { MAX_FILE_BYTES = 1 << 28 };
 
-/* The slot where a piece is, or would be. Piece i is the first member of the i-th of `items`, each of
+/* Finds the slot of a token, or the free slot for it. Token i is the first member of item i; items have
  * `stride` bytes. */
-static uint32_t find_slot(const struct clf__piece_slots *slots, const void *items, size_t stride,
-                          const char *piece, size_t length)
+static uint32_t find_slot(const struct clf__token_slots *slots, const void *items, size_t stride,
+                          const char *token, size_t length)
 {
-    uint32_t mask = slots->count - 1, slot = (uint32_t)clf__hash(piece, length) & mask;
+    uint32_t mask = slots->count - 1, slot = (uint32_t)clf__hash(token, length) & mask;
     for (;; slot = (slot + 1) & mask) {
         int32_t item = slots->items[slot];
         if (item < 0) {
             return slot;
         }
         const char *known = *(const char *const *)((const char *)items + (size_t)item * stride);
-        if (strlen(known) == length && memcmp(known, piece, length) == 0) {
+        if (strlen(known) == length && memcmp(known, token, length) == 0) {
             return slot;
         }
     }
 }
 
-/* Slots for `room` pieces, of which `count` are there. */
-static clf_status make_slots(struct clf__piece_slots *out, int room, const void *items, size_t stride,
+/* Allocates slots for `room` tokens and inserts `count`. */
+static clf_status make_slots(struct clf__token_slots *out, int room, const void *items, size_t stride,
                              int count)
 {
-    struct clf__piece_slots slots = {.count = 1};
+    struct clf__token_slots slots = {.count = 1};
     while (slots.count < 2 * (uint32_t)room) {
         slots.count *= 2;
     }
     CLF__TRY(clf__allocate(&slots.items, slots.count, sizeof *slots.items));
     memset(slots.items, 0xFF, slots.count * sizeof *slots.items);
     for (int i = 0; i < count; i++) {
-        const char *piece = *(const char *const *)((const char *)items + (size_t)i * stride);
-        int32_t *item = &slots.items[find_slot(&slots, items, stride, piece, strlen(piece))];
+        const char *token = *(const char *const *)((const char *)items + (size_t)i * stride);
+        int32_t *item = &slots.items[find_slot(&slots, items, stride, token, strlen(token))];
         *item = *item < 0 ? i : *item;
     }
     clf__free(out->items);
@@ -49,69 +49,67 @@ static clf_status make_slots(struct clf__piece_slots *out, int room, const void 
     return CLF_OK;
 }
 
-int32_t clf__vocabulary_id(const struct clf__vocabulary *vocabulary, const char *piece, size_t length)
+int32_t clf__vocabulary_id(const struct clf__vocabulary *vocabulary, const char *token, size_t length)
 {
-    const struct clf__piece_slots *slots = &vocabulary->slots;
-    return slots->items[find_slot(slots, vocabulary->pieces, sizeof *vocabulary->pieces, piece, length)];
+    const struct clf__token_slots *slots = &vocabulary->slots;
+    return slots->items[find_slot(slots, vocabulary->tokens, sizeof *vocabulary->tokens, token, length)];
 }
 
-/* Puts each piece, still the JSON's, at its id. */
-static clf_status place_pieces(struct clf__vocabulary *vocabulary, json_t *root)
+/* Puts each token, owned by the JSON, at its id. */
+static clf_status place_tokens(struct clf__vocabulary *vocabulary, json_t *root)
 {
     const char *path = vocabulary->path;
     int size = vocabulary->size;
     if (json_object_size(root) != (size_t)size) {
-        return clf__fail(CLF_FORMAT,
-                         "%s: has %zu pieces, the model's configuration says %d; download or save both again",
+        return clf__fail(CLF_FORMAT, "%s: has %zu tokens but config.json has %d; download or save both again",
                          path, json_object_size(root), size);
     }
-    CLF__TRY(clf__allocate(&vocabulary->pieces, (size_t)size, sizeof *vocabulary->pieces));
-    const char *piece;
+    CLF__TRY(clf__allocate(&vocabulary->tokens, (size_t)size, sizeof *vocabulary->tokens));
+    const char *token;
     json_t *value;
-    json_object_foreach(root, piece, value)
+    json_object_foreach(root, token, value)
     {
         if (!json_is_integer(value)) {
-            return clf__fail(CLF_FORMAT,
-                             "%s: the id of \"%s\" is not a whole number; download or save it again", path,
-                             piece);
+            return clf__fail(CLF_FORMAT, "%s: the id of \"%s\" is not an integer; download or save it again",
+                             path, token);
         }
         json_int_t id = json_integer_value(value);
         if (id < 0 || id >= size) {
             return clf__fail(CLF_FORMAT,
-                             "%s: the id of \"%s\" is %lld, not one of 0 .. %d; download or save it again",
-                             path, piece, (long long)id, size - 1);
+                             "%s: the id of \"%s\" is %lld, not in 0 .. %d; download or save it again", path,
+                             token, (long long)id, size - 1);
         }
-        if (vocabulary->pieces[id]) {
+        if (vocabulary->tokens[id]) {
             return clf__fail(CLF_FORMAT,
                              "%s: \"%s\" and \"%s\" have the same id %lld; download or save it again", path,
-                             vocabulary->pieces[id], piece, (long long)id);
+                             vocabulary->tokens[id], token, (long long)id);
         }
-        vocabulary->pieces[id] = piece;
+        vocabulary->tokens[id] = token;
     }
     return CLF_OK;
 }
 
-/* The marks, all none, and the hash table. */
+/* Creates the flags, all clear, and the hash table. */
 static clf_status finish(struct clf__vocabulary *vocabulary)
 {
     CLF__TRY(clf__allocate(&vocabulary->marks, (size_t)vocabulary->size, sizeof *vocabulary->marks));
-    return make_slots(&vocabulary->slots, vocabulary->size, vocabulary->pieces, sizeof *vocabulary->pieces,
+    return make_slots(&vocabulary->slots, vocabulary->size, vocabulary->tokens, sizeof *vocabulary->tokens,
                       vocabulary->size);
 }
 
-/* Copies the pieces out of the JSON. */
-static clf_status own_pieces(struct clf__vocabulary *vocabulary)
+/* Copies the tokens out of the JSON. */
+static clf_status own_tokens(struct clf__vocabulary *vocabulary)
 {
     size_t bytes = 0;
     for (int id = 0; id < vocabulary->size; id++) {
-        bytes += strlen(vocabulary->pieces[id]) + 1;
+        bytes += strlen(vocabulary->tokens[id]) + 1;
     }
     CLF__TRY(clf__allocate(&vocabulary->text, bytes, 1));
     char *end = vocabulary->text;
     for (int id = 0; id < vocabulary->size; id++) {
-        size_t length = strlen(vocabulary->pieces[id]) + 1;
-        memcpy(end, vocabulary->pieces[id], length);
-        vocabulary->pieces[id] = end;
+        size_t length = strlen(vocabulary->tokens[id]) + 1;
+        memcpy(end, vocabulary->tokens[id], length);
+        vocabulary->tokens[id] = end;
         end += length;
     }
     return finish(vocabulary);
@@ -122,19 +120,21 @@ static clf_status fill(struct clf__vocabulary *vocabulary, const char *path)
     CLF__TRY(clf__copy_string(&vocabulary->path, path));
     struct clf__json json;
     struct clf__json_limits limits = {MAX_FILE_BYTES, CLF__MAX_VOCABULARY};
-    if (vocabulary->size > 0) { /* one that is somewhat too large is told with both sizes */
+    if (vocabulary->size > 0) { /* a slightly larger file gets an error with both sizes */
         limits.values = 2 * (size_t)vocabulary->size + 65536;
     }
     CLF__TRY(clf__json_load(&json, path, limits));
     if (vocabulary->size == 0) {
         vocabulary->size = (int)json_object_size(json.root);
     }
-    clf_status status = vocabulary->size > 0 ? CLF_OK : clf__fail(CLF_FORMAT, "%s: holds no piece", path);
+    clf_status status = vocabulary->size > 0
+                            ? CLF_OK
+                            : clf__fail(CLF_FORMAT, "%s: contains no tokens; download it again", path);
     if (status == CLF_OK) {
-        status = place_pieces(vocabulary, json.root);
+        status = place_tokens(vocabulary, json.root);
     }
     if (status == CLF_OK) {
-        status = own_pieces(vocabulary);
+        status = own_tokens(vocabulary);
     }
     clf__json_free(&json);
     return status;
@@ -144,7 +144,7 @@ clf_status clf__vocabulary_load(struct clf__vocabulary *out, const char *path, i
 {
     *out = (struct clf__vocabulary){0};
     if (size < 0 || size > CLF__MAX_VOCABULARY) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%s: a vocabulary of %d pieces cannot be", path, size);
+        return clf__fail(CLF_BAD_ARGUMENT, "%s: a vocabulary of %d tokens is not supported", path, size);
     }
     struct clf__vocabulary vocabulary = {.size = size};
     clf_status status = fill(&vocabulary, path);
@@ -156,63 +156,63 @@ clf_status clf__vocabulary_load(struct clf__vocabulary *out, const char *path, i
     return CLF_OK;
 }
 
-static clf_status add_pieces(struct clf__pieces *out, struct clf__vocabulary *vocabulary, json_t *root)
+static clf_status add_tokens(struct clf__token_list *out, struct clf__vocabulary *vocabulary, json_t *root)
 {
     vocabulary->size = (int)json_object_size(root);
     if (vocabulary->size == 0) {
-        return clf__fail(CLF_FORMAT, "%s: holds no piece", vocabulary->path);
+        return clf__fail(CLF_FORMAT, "%s: contains no tokens; download it again", vocabulary->path);
     }
-    CLF__TRY(place_pieces(vocabulary, root));
+    CLF__TRY(place_tokens(vocabulary, root));
     for (int id = 0; id < vocabulary->size; id++) {
-        CLF__TRY(clf__pieces_add(out, vocabulary->pieces[id], strlen(vocabulary->pieces[id]), 0));
+        CLF__TRY(clf__token_list_add(out, vocabulary->tokens[id], strlen(vocabulary->tokens[id]), 0));
     }
     return CLF_OK;
 }
 
-clf_status clf__vocabulary_read(struct clf__pieces *out, const char *path)
+clf_status clf__vocabulary_read(struct clf__token_list *out, const char *path)
 {
     struct clf__json json;
     struct clf__vocabulary vocabulary = {.path = (char *)path};
     struct clf__json_limits limits = {MAX_FILE_BYTES, CLF__MAX_VOCABULARY};
     CLF__TRY(clf__json_load(&json, path, limits));
-    clf_status status = add_pieces(out, &vocabulary, json.root);
-    clf__free(vocabulary.pieces);
+    clf_status status = add_tokens(out, &vocabulary, json.root);
+    clf__free(vocabulary.tokens);
     clf__json_free(&json);
     return status;
 }
 
-static clf_status take(struct clf__vocabulary *vocabulary, struct clf__pieces *pieces, const char *path)
+static clf_status take(struct clf__vocabulary *vocabulary, struct clf__token_list *tokens, const char *path)
 {
     CLF__TRY(clf__copy_string(&vocabulary->path, path));
-    if (pieces->count < 1 || pieces->count > CLF__MAX_VOCABULARY) {
-        return clf__fail(CLF_FORMAT, "%s: holds %d pieces; 1 to %d can be used", path, pieces->count,
+    if (tokens->count < 1 || tokens->count > CLF__MAX_VOCABULARY) {
+        return clf__fail(CLF_FORMAT, "%s: contains %d tokens; 1 to %d are supported", path, tokens->count,
                          (int)CLF__MAX_VOCABULARY);
     }
-    vocabulary->size = pieces->count;
-    vocabulary->text = pieces->text;
-    pieces->text = NULL;
-    CLF__TRY(clf__allocate(&vocabulary->pieces, (size_t)vocabulary->size, sizeof *vocabulary->pieces));
-    const char *piece = vocabulary->text;
+    vocabulary->size = tokens->count;
+    vocabulary->text = tokens->text;
+    tokens->text = NULL;
+    CLF__TRY(clf__allocate(&vocabulary->tokens, (size_t)vocabulary->size, sizeof *vocabulary->tokens));
+    const char *token = vocabulary->text;
     for (int id = 0; id < vocabulary->size; id++) {
-        size_t length = strlen(piece);
-        if (clf__utf8_valid_prefix(piece, length) != length) { /* a text that is joined of it would not be */
-            return clf__fail(CLF_FORMAT, "%s: piece %d (\"%.80s\") is not UTF-8; download it again", path, id,
-                             piece);
+        size_t length = strlen(token);
+        if (clf__utf8_valid_prefix(token, length) != length) { /* otherwise joined text would be invalid */
+            return clf__fail(CLF_FORMAT, "%s: token %d (\"%.80s\") is not UTF-8; download it again", path, id,
+                             token);
         }
-        vocabulary->pieces[id] = piece;
-        piece += length + 1;
+        vocabulary->tokens[id] = token;
+        token += length + 1;
     }
     CLF__TRY(finish(vocabulary));
-    memcpy(vocabulary->marks, pieces->marks, (size_t)vocabulary->size * sizeof *pieces->marks);
+    memcpy(vocabulary->marks, tokens->marks, (size_t)vocabulary->size * sizeof *tokens->marks);
     return CLF_OK;
 }
 
-clf_status clf__vocabulary_take(struct clf__vocabulary *out, struct clf__pieces *pieces, const char *path)
+clf_status clf__vocabulary_take(struct clf__vocabulary *out, struct clf__token_list *tokens, const char *path)
 {
     *out = (struct clf__vocabulary){0};
     struct clf__vocabulary vocabulary = {.size = 0};
-    clf_status status = take(&vocabulary, pieces, path);
-    clf__pieces_free(pieces);
+    clf_status status = take(&vocabulary, tokens, path);
+    clf__token_list_free(tokens);
     if (status != CLF_OK) {
         clf__vocabulary_free(&vocabulary);
         return status;
@@ -225,17 +225,17 @@ void clf__vocabulary_free(struct clf__vocabulary *vocabulary)
 {
     clf__free(vocabulary->path);
     clf__free(vocabulary->text);
-    clf__free(vocabulary->pieces);
+    clf__free(vocabulary->tokens);
     clf__free(vocabulary->slots.items);
     clf__free(vocabulary->marks);
     *vocabulary = (struct clf__vocabulary){0};
 }
 
-/* Room for twice as many, with slots for twice as many again. */
-static clf_status grow(struct clf__piece_counts *counts)
+/* Doubles the capacity, with twice as many slots. */
+static clf_status grow(struct clf__token_counts *counts)
 {
     if (counts->capacity > 1 << 28) {
-        return clf__fail(CLF_TEXT, "a text of more than %d different pieces has no vocabulary",
+        return clf__fail(CLF_TEXT, "a text with more than %d different tokens is not supported",
                          counts->count);
     }
     int capacity = counts->capacity > 0 ? 2 * counts->capacity : 1024;
@@ -245,18 +245,18 @@ static clf_status grow(struct clf__piece_counts *counts)
     return CLF_OK;
 }
 
-clf_status clf__piece_counts_add(void *user, const char *piece, size_t length)
+clf_status clf__token_counts_add(void *user, const char *token, size_t length)
 {
-    struct clf__piece_counts *counts = user;
+    struct clf__token_counts *counts = user;
     if (counts->count == counts->capacity) {
         CLF__TRY(grow(counts));
     }
     int32_t *item =
-        &counts->slots.items[find_slot(&counts->slots, counts->items, sizeof *counts->items, piece, length)];
+        &counts->slots.items[find_slot(&counts->slots, counts->items, sizeof *counts->items, token, length)];
     if (*item < 0) {
         char *copy = NULL;
-        CLF__TRY(clf__copy_bytes(&copy, piece, length));
-        counts->items[counts->count] = (struct clf__counted_piece){copy, 0};
+        CLF__TRY(clf__copy_bytes(&copy, token, length));
+        counts->items[counts->count] = (struct clf__counted_token){copy, 0};
         *item = counts->count++;
     }
     counts->items[*item].count++;
@@ -265,36 +265,36 @@ clf_status clf__piece_counts_add(void *user, const char *piece, size_t length)
 
 static int by_count(const void *left, const void *right)
 {
-    const struct clf__counted_piece *a = left, *b = right;
+    const struct clf__counted_token *a = left, *b = right;
     if (a->count != b->count) {
         return a->count > b->count ? -1 : 1;
     }
-    return strcmp(a->piece, b->piece);
+    return strcmp(a->token, b->token);
 }
 
-void clf__piece_counts_sort(struct clf__piece_counts *counts)
+void clf__token_counts_sort(struct clf__token_counts *counts)
 {
     if (counts->count > 0) {
         qsort(counts->items, (size_t)counts->count, sizeof *counts->items, by_count);
     }
 }
 
-void clf__piece_counts_free(struct clf__piece_counts *counts)
+void clf__token_counts_free(struct clf__token_counts *counts)
 {
     for (int i = 0; i < counts->count; i++) {
-        clf__free((void *)counts->items[i].piece);
+        clf__free((void *)counts->items[i].token);
     }
     clf__free(counts->items);
     clf__free(counts->slots.items);
-    *counts = (struct clf__piece_counts){0};
+    *counts = (struct clf__token_counts){0};
 }
 
-clf_status clf__vocabulary_write(const char *path, const char *const *pieces, int count)
+clf_status clf__vocabulary_write(const char *path, const char *const *tokens, int count)
 {
     json_t *root = json_object();
     int failed = root == NULL;
     for (int i = 0; i < count; i++) {
-        failed |= json_object_set_new(root, pieces[i], json_integer(i)) != 0;
+        failed |= json_object_set_new(root, tokens[i], json_integer(i)) != 0;
     }
     clf_status status = clf__json_write(path, failed ? NULL : root, 0);
     json_decref(root);

@@ -1,5 +1,5 @@
-/* A vocabulary: pieces to ids and back; and building one: counting the pieces of a text, putting them in
- * order, writing vocab.json. */
+/* A vocabulary maps tokens to ids and back. Also builds one: counts the tokens of a text, sorts them, writes
+ * vocab.json. */
 #ifndef CLF_TEXT_VOCABULARY_H
 #define CLF_TEXT_VOCABULARY_H
 
@@ -8,57 +8,58 @@
 
 #include "base/status.h"
 
-/* The most pieces that any vocabulary has here. */
+/* Maximum vocabulary size. */
 enum { CLF__MAX_VOCABULARY = 1 << 24 };
 
-struct clf__pieces;
+struct clf__token_list;
 
-/* A hash table with open addressing over pieces that stand elsewhere. */
-struct clf__piece_slots {
-    int32_t *items; /* (count) the number of a piece, or -1 */
-    uint32_t count; /* a power of two, at least twice the pieces */
+/* A hash table with open addressing for tokens stored elsewhere. */
+struct clf__token_slots {
+    int32_t *items; /* (count) index of a token, or -1 */
+    uint32_t count; /* a power of two, at least twice the number of tokens */
 };
 
 struct clf__vocabulary {
-    char *path;                    /* the file it came from, for messages */
-    char *text;                    /* every piece, NUL-terminated, in the order of ids */
-    const char **pieces;           /* (size) into text */
-    struct clf__piece_slots slots; /* of ids */
-    uint16_t *marks;               /* (size) what text/pieces.h says of a piece */
+    char *path;                    /* source file for error messages */
+    char *text;                    /* all tokens, NUL-terminated, in order of id */
+    const char **tokens;           /* (size) into text */
+    struct clf__token_slots slots; /* of ids */
+    uint16_t *marks;               /* (size) flags from text/token_list.h */
     int size;
 };
 
-/* Reads a JSON object of piece: id that gives each of the ids 0 .. size-1 to one piece; size 0: of as many as
- * there are. */
+/* Reads a JSON object of token: id with the ids 0 .. size-1, each once; size 0: any number. */
 clf_status clf__vocabulary_load(struct clf__vocabulary *out, const char *path, int size);
-/* Adds the pieces of such a file to a list, in the order of their ids. */
-clf_status clf__vocabulary_read(struct clf__pieces *out, const char *path);
+/* Appends the tokens of such a file to a list, in order of id. */
+clf_status clf__vocabulary_read(struct clf__token_list *out, const char *path);
 void clf__vocabulary_free(struct clf__vocabulary *vocabulary);
 
-/* Makes one of pieces that came from `path`, and empties the list. Of two equal pieces the first is found. */
-clf_status clf__vocabulary_take(struct clf__vocabulary *out, struct clf__pieces *pieces, const char *path);
+/* Builds a vocabulary from the tokens read from `path`, and empties the list. Of two equal tokens the first
+   is found. */
+clf_status clf__vocabulary_take(struct clf__vocabulary *out, struct clf__token_list *tokens,
+                                const char *path);
 
-/* The id of a piece of length bytes, or -1. */
-int32_t clf__vocabulary_id(const struct clf__vocabulary *vocabulary, const char *piece, size_t length);
+/* Returns the id of a token of `length` bytes, or -1. */
+int32_t clf__vocabulary_id(const struct clf__vocabulary *vocabulary, const char *token, size_t length);
 
-struct clf__counted_piece {
-    const char *piece; /* owned */
+struct clf__counted_token {
+    const char *token; /* owned */
     int64_t count;
 };
 
-/* Different pieces in the order in which they came, each with how often; zeroed at first. */
-struct clf__piece_counts {
-    struct clf__counted_piece *items;
+/* Distinct tokens with their counts, in order of first occurrence; zero-initialise. */
+struct clf__token_counts {
+    struct clf__counted_token *items;
     int count, capacity;
-    struct clf__piece_slots slots; /* of items */
+    struct clf__token_slots slots; /* of items */
 };
-/* Counts one piece: a clf__piece_function whose user is the counts. */
-clf_status clf__piece_counts_add(void *user, const char *piece, size_t length);
-/* Most frequent first, equally frequent ones in the order of their bytes. Nothing can be counted after it. */
-void clf__piece_counts_sort(struct clf__piece_counts *counts);
-void clf__piece_counts_free(struct clf__piece_counts *counts);
+/* Counts one token: a clf__token_function with the counts as `user`. */
+clf_status clf__token_counts_add(void *user, const char *token, size_t length);
+/* Sorts by descending count; ties by bytes. Nothing can be counted afterwards. */
+void clf__token_counts_sort(struct clf__token_counts *counts);
+void clf__token_counts_free(struct clf__token_counts *counts);
 
-/* Writes a vocab.json in which piece i has the id i; the file appears whole or not at all. */
-clf_status clf__vocabulary_write(const char *path, const char *const *pieces, int count);
+/* Writes a vocab.json in which token i has the id i, atomically. */
+clf_status clf__vocabulary_write(const char *path, const char *const *tokens, int count);
 
 #endif

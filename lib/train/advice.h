@@ -3,6 +3,6 @@
 
 /* Advice after training has diverged. */
 #define CLF__ADVICE_DIVERGED                                                                                 \
-    "begin anew in another folder with a lower learning-rate, a longer warm-up or a clip-norm"
+    "start again in another folder with a lower learning-rate, a longer warm-up or a clip-norm"
 
 #endif

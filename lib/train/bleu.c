@@ -21,7 +21,7 @@ struct counts {
     long long hypothesis_words, reference_words;
 };
 
-/* One line's words as numbers, and room for its n-grams. */
+/* One line's words as numbers, and memory for its n-grams. */
 struct side {
     int32_t *ids; /* (count) */
     struct gram *grams;
@@ -44,7 +44,7 @@ static int compare_grams(const void *a, const void *b)
     return 0;
 }
 
-/* The place of each word among all of the pair's, sorted: equal words have equal ones. */
+/* The rank of each word among all words of the pair, sorted: equal words have equal ranks. */
 static clf_status make_side(struct side *side, const struct clf__words *words, const char **sorted,
                             size_t distinct)
 {
@@ -58,7 +58,7 @@ static clf_status make_side(struct side *side, const struct clf__words *words, c
     return CLF_OK;
 }
 
-/* The side's n-grams of length n, sorted; their number. */
+/* Sorts the side's n-grams of length n; returns their number. */
 static int make_grams(struct side *side, int n)
 {
     int count = side->count >= n ? side->count - n + 1 : 0;
@@ -71,7 +71,7 @@ static int make_grams(struct side *side, int n)
     return count;
 }
 
-/* How many n-grams of one sorted list find a partner of their own in the other. */
+/* The number of n-grams of one sorted list that match different ones of the other. */
 static long long count_matches(const struct gram *a, int a_count, const struct gram *b, int b_count)
 {
     long long matches = 0;
@@ -150,13 +150,13 @@ static void score(struct clf_bleu *out, const struct counts *counts)
                              .hypothesis_words = counts->hypothesis_words,
                              .reference_words = counts->reference_words};
     if (counts->matches[0] == 0) {
-        return; /* no longer n-gram matches either */
+        return; /* longer n-grams do not match either */
     }
     /* "exp": the first order without a match counts as half of one, the next as a quarter, ... */
     double share = 1, logarithms = 0;
     for (int i = 0; i < ORDERS; i++) {
         if (counts->grams[i] == 0) {
-            return; /* every line is shorter: undefined, 0 by sacreBLEU */
+            return; /* every line is shorter: undefined, 0 in sacreBLEU */
         }
         double matches = (double)counts->matches[i];
         if (counts->matches[i] == 0) {

@@ -1,8 +1,8 @@
-/* The rules of mteval-v13a in the order in which sacreBLEU applies them: each rule reads what the one before
- * wrote, from left to right, and goes on after what it matched.
+/* The rules of mteval-v13a in the order in which sacreBLEU applies them. Each rule reads the previous
+ * rule's output from left to right and continues after each match.
  *
- * They are written for code points, and work on the bytes of UTF-8 all the same: a byte of a longer sequence
- * is neither a digit nor punctuation, and a rule never takes half of a sequence away. */
+ * The rules are defined on code points and work on UTF-8 bytes: a byte of a multi-byte sequence is neither
+ * a digit nor punctuation, and no rule removes part of a sequence. */
 #include "train/bleu_words.h"
 
 #include <limits.h>
@@ -27,7 +27,7 @@ static char *put_spaced(char *out, char c)
     return out;
 }
 
-/* ASCII punctuation but ' , - and . */
+/* ASCII punctuation except ' , - and . */
 static int is_punctuation(char c)
 {
     return (c >= '{' && c <= '~') || (c >= '[' && c <= '`') || (c >= ' ' && c <= '&') ||
@@ -87,12 +87,12 @@ static void space_dashes(char *out, const char *text)
     *out = '\0';
 }
 
-/* The line with white space where 13a cuts; the caller frees *out. */
+/* The line with white space at 13a's word boundaries; the caller frees *out. */
 static clf_status cut_13a(char **out, const char *line)
 {
     char *a = NULL, *b = NULL;
     size_t size = strlen(line);
-    /* A mark meets two rules and becomes five bytes at most, everything else three. */
+    /* At most five bytes for a mark, to which two rules apply, and three for every other byte. */
     clf_status status = clf__allocate(&a, size + 3, 5);
     if (status == CLF_OK) {
         status = clf__allocate(&b, size + 3, 5);
@@ -149,7 +149,7 @@ clf_status clf__lower_case(char **out, const char *text)
     if (size >= INT_MAX / 2) {
         return clf__fail(CLF_TEXT, "a line of %zu bytes is too long for its lower case", size);
     }
-    /* A lower case has at most a byte more than its capital, and U+0130 has three for two. */
+    /* A lower-case letter has at most one byte more than its capital, and U+0130 three instead of two. */
     size_t room = 2 * size + 1;
     CLF__TRY(clf__allocate(out, room, 1));
     UErrorCode error = U_ZERO_ERROR;
@@ -159,7 +159,8 @@ clf_status clf__lower_case(char **out, const char *text)
     if (U_FAILURE(error)) {
         clf__free(*out);
         *out = NULL;
-        return clf__fail(CLF_OUT_OF_MEMORY, "no lower case of a line: ICU says %s", u_errorName(error));
+        return clf__fail(CLF_OUT_OF_MEMORY, "cannot convert a line to lower case: ICU reports %s",
+                         u_errorName(error));
     }
     return CLF_OK;
 }
@@ -167,7 +168,7 @@ clf_status clf__lower_case(char **out, const char *text)
 clf_status clf__words_check(const char *const *lines, int index, const char *which)
 {
     if (lines == NULL || lines[index] == NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT, "line %d of the %s is not given", index + 1, which);
+        return clf__fail(CLF_BAD_ARGUMENT, "line %d of the %s is NULL", index + 1, which);
     }
     clf_status status = clf__utf8_check(lines[index], strlen(lines[index]));
     return status == CLF_OK ? CLF_OK : clf__fail_in(status, "line %d of the %s", index + 1, which);

@@ -1,4 +1,4 @@
-/* Lines to the words that BLEU and the word error rate count. */
+/* Splits lines into the words that BLEU and the word error rate count. */
 #ifndef CLF_TRAIN_BLEU_WORDS_H
 #define CLF_TRAIN_BLEU_WORDS_H
 
@@ -12,13 +12,13 @@ struct clf__words {
     int count;
 };
 
-/* The lower case of valid UTF-8, as Python's str.lower() has it; the caller frees *out. */
+/* The lower case of valid UTF-8, like Python's str.lower(); the caller frees *out. */
 clf_status clf__lower_case(char **out, const char *text);
 
-/* Fails where a line is NULL or no UTF-8, with its number and `which` lines they are. */
+/* Fails if a line is NULL or not UTF-8; the message has its number and `which` lines they are. */
 clf_status clf__words_check(const char *const *lines, int index, const char *which);
 
-/* Cuts a line of valid UTF-8. */
+/* Splits a line of valid UTF-8. */
 clf_status clf__words_cut(struct clf__words *out, const char *line, clf_bleu_words words, int lower_case);
 void clf__words_free(struct clf__words *words);
 

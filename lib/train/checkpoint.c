@@ -49,7 +49,7 @@ static int has_suffix(const char *name, const char *suffix)
     return length >= LEAST_DIGITS && length <= MOST_DIGITS && strcmp(rest, suffix) == 0;
 }
 
-/* Whether a name in OUTPUT/checkpoints is what is looked for. */
+/* Finds whether any name in OUTPUT/checkpoints satisfies is_it(). */
 static clf_status find_name(int *out, const char *output, int (*is_it)(const char *name))
 {
     char *folder = NULL;
@@ -94,7 +94,7 @@ static clf_status remove_in(const struct clf__checkpoints *checkpoints, const ch
     return status;
 }
 
-/* Removes what has a suffix but the newest `kept`. */
+/* Removes all entries with a suffix except the newest `kept`. */
 static clf_status remove_with(const struct clf__checkpoints *checkpoints, const char *suffix, int kept)
 {
     struct clf__names names;
@@ -107,15 +107,15 @@ static clf_status remove_with(const struct clf__checkpoints *checkpoints, const 
         }
         status = remove_in(checkpoints, names.items[i]);
         if (status == CLF_OK && kept > 0) {
-            clf__log(CLF_LOG_NOTICE, "%s/%s is removed: there is a newer damaged one", checkpoints->folder,
-                     names.items[i]);
+            clf__log(CLF_LOG_NOTICE, "%s/%s is removed, because there is a newer damaged one",
+                     checkpoints->folder, names.items[i]);
         }
     }
     clf__names_free(&names);
     return status;
 }
 
-/* A file system without locks is no reason not to train. */
+/* Training continues without a lock on file systems that do not support locks. */
 static clf_status lock_file(int descriptor, const char *folder)
 {
     int result;
@@ -124,17 +124,17 @@ static clf_status lock_file(int descriptor, const char *folder)
     } while (result != 0 && errno == EINTR);
     if (result != 0 && errno == EWOULDBLOCK) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "%s: another run trains there; wait for its end, or take another folder", folder);
+                         "%s: another run trains there; wait for its end, or use another folder", folder);
     }
     if (result != 0) {
-        clf__log(CLF_LOG_WARNING, "%s: cannot be locked (%s); see that no other run trains there", folder,
-                 strerror(errno));
+        clf__log(CLF_LOG_WARNING, "%s: cannot be locked (%s); make sure that no other run trains there",
+                 folder, strerror(errno));
     }
     return CLF_OK;
 }
 
-/* Takes the lock of <folder>/lock, which the kernel gives back when the process ends in whatever way.
- * CLF_BAD_ARGUMENT where another run has it, of this process or another one. */
+/* Locks <folder>/lock; the operating system releases the lock when the process ends. CLF_BAD_ARGUMENT if
+ * another run, in this process or another one, holds it. */
 static clf_status take_lock(struct clf__checkpoints *checkpoints)
 {
     char *path = NULL;
@@ -184,7 +184,7 @@ clf_status clf__checkpoints_path(char **out, const struct clf__checkpoints *chec
     return clf__format(out, "%s/%s%08" PRId64, checkpoints->folder, prefix, update);
 }
 
-/* Gives a checkpoint that is not wanted under its name another one; the caller frees *renamed. */
+/* Renames a damaged checkpoint; the caller frees *renamed. */
 static clf_status rename_with(char **renamed, const char *path, const char *suffix)
 {
     CLF__TRY(clf__format(renamed, "%s%s", path, suffix));
@@ -199,7 +199,7 @@ static clf_status rename_with(char **renamed, const char *path, const char *suff
     return status;
 }
 
-/* Under another name first: a checkpoint half of whose files are gone must not look like one. */
+/* Renamed first: a half-removed checkpoint must not look like a complete one. */
 static clf_status remove_checkpoint(const char *path)
 {
     char *renamed;
@@ -212,7 +212,7 @@ static clf_status remove_checkpoint(const char *path)
 static clf_status set_aside(const char *path)
 {
     char *renamed;
-    clf__log(CLF_LOG_WARNING, "%s; passed over, and renamed to %s%s", clf_last_error(), path, damaged_suffix);
+    clf__log(CLF_LOG_WARNING, "%s; skipped, and renamed to %s%s", clf_last_error(), path, damaged_suffix);
     CLF__TRY(rename_with(&renamed, path, damaged_suffix));
     clf__free(renamed);
     return CLF_OK;
@@ -244,7 +244,7 @@ clf_status clf__checkpoints_newest(char **path, struct clf__train_state *state,
     clf_status status = CLF_OK;
     char *found = NULL;
     int damaged = 0;
-    /* Names are sorted, and updates have so many digits that their order is the names'. */
+    /* Names are sorted and pad the update with zeros, so their order is the order of the updates. */
     for (int i = names.count - 1; i >= 0 && status == CLF_OK && !*path; i--) {
         damaged += has_suffix(names.items[i], damaged_suffix); /* by an earlier start */
         if (update_of(names.items[i]) < 1) {
@@ -260,15 +260,14 @@ clf_status clf__checkpoints_newest(char **path, struct clf__train_state *state,
             *path = found;
             found = NULL;
         } else if (read == CLF_FILE) {
-            status =
-                clf__fail_in(read, "a checkpoint that may be whole cannot be read; to go on from the one "
-                                   "before it, rename it or remove it");
+            status = clf__fail_in(read, "checkpoint cannot be read and may be intact; to resume from the "
+                                        "previous one, rename or remove it");
         } else {
             status = read;
         }
     }
     if (status == CLF_OK && !*path && damaged > 0) {
-        clf__log(CLF_LOG_WARNING, "%s: no checkpoint is whole, training begins anew at update 1",
+        clf__log(CLF_LOG_WARNING, "%s: no checkpoint is intact; training starts again at update 1",
                  checkpoints->folder);
     }
     clf__free(found);
@@ -364,7 +363,7 @@ clf_status clf__checkpoints_note(const struct clf__checkpoints *checkpoints,
     if (status == CLF_OK) {
         status = clf__train_state_read(&before, &files, path);
     }
-    /* The files must be what they were when they were written, not what they have become since. */
+    /* Keep the checksums that were recorded when the files were written; do not take new ones. */
     if (status == CLF_OK) {
         status = clf__train_state_write(state, files, path);
     }
@@ -392,7 +391,7 @@ static clf_status list_updates(int64_t **out, int *count, const struct clf__chec
     return status;
 }
 
-/* How many validations of checkpoints that are there were better than this one. */
+/* The number of existing checkpoints with a better validation than this one. */
 static int count_better(const struct clf__train_state *state, const struct clf__validated *entry,
                         const int64_t *updates, int count, enum clf__best by)
 {
@@ -408,7 +407,7 @@ static int count_better(const struct clf__train_state *state, const struct clf__
     return better;
 }
 
-/* How many that can be averaged came after it. */
+/* The number of later checkpoints that can be averaged. */
 static int count_behind(const struct clf__train_state *state, const struct clf__validated *entry,
                         const int64_t *updates, int count)
 {
@@ -444,6 +443,6 @@ clf_status clf__checkpoints_prune(const struct clf__checkpoints *checkpoints,
         }
     }
     clf__free(updates);
-    /* Of those that were set aside the newest stays, for whoever wants to know what happened. */
+    /* The newest damaged checkpoint is kept for diagnosis. */
     return status == CLF_OK ? remove_with(checkpoints, damaged_suffix, 1) : status;
 }

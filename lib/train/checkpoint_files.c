@@ -79,7 +79,7 @@ static clf_status check_file(const json_t *mark, const char *folder, const char 
     const char *text = json_string_value(json_object_get(mark, "checksum"));
     if (size != json_integer_value(json_object_get(mark, "bytes")) || !text ||
         sum != strtoull(text, NULL, 16)) {
-        return clf__fail(CLF_FORMAT, "%s/%s: is not as it was written", folder, name);
+        return clf__fail(CLF_FORMAT, "%s/%s: has changed since it was written", folder, name);
     }
     return CLF_OK;
 }
@@ -95,7 +95,8 @@ clf_status clf__checkpoint_files_check(const json_t *files, const char *folder)
     return CLF_OK;
 }
 
-/* The files of a model folder beside its weights; config.json last, without which it is no model. */
+/* The files of a model folder other than its weights; config.json last, because it makes the folder a
+ * model. */
 static const char *const copied[] = {
     "generation_config.json",
     "source.spm",

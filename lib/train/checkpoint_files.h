@@ -6,30 +6,31 @@
 
 #include "backprop/training.h"
 
-/* Sizes and checksums of all files in a folder but state.json; the caller ends with json_decref(). */
+/* Sizes and checksums of all files in a folder except state.json; the caller ends the object with
+ * json_decref(). */
 clf_status clf__checkpoint_files_mark(json_t **files, const char *folder);
-/* Checks a folder against them: CLF_FORMAT names the file that is missing or not as it was, CLF_FILE the one
- * that cannot be read at this moment. */
+/* Checks a folder against these records: CLF_FORMAT names a file that is missing or has changed, CLF_FILE
+ * one that cannot be read at the moment. */
 clf_status clf__checkpoint_files_check(const json_t *files, const char *folder);
-/* The status of a failure to read a checkpoint's file: CLF_FORMAT where that is because it is missing. */
+/* The status of a failure to read a checkpoint's file: CLF_FORMAT if the file is missing. */
 clf_status clf__checkpoint_files_judge(clf_status status, const char *path);
 
-/* clf__file_copy(), or clf__file_link() between checkpoints, which share their files. */
+/* clf__file_copy(), or clf__file_link() between checkpoints, which share files. */
 typedef clf_status clf__copy_function(const char *target, const char *source);
-/* Copies the configuration and the tokenizer's files of a model folder, whichever there are. */
+/* Copies the configuration and the existing tokenizer files of a model folder. */
 clf_status clf__checkpoint_files_copy(const char *target, const char *source, clf__copy_function *copy);
 
-/* Takes away what a killed run left of its own writing in a model folder: the files' temporary names. */
+/* Removes the temporary files that a killed run left in a model folder. */
 clf_status clf__checkpoint_files_sweep(const char *folder);
 
-/* Writes model.safetensors, and optimizer.safetensors where there are moments. */
+/* Writes model.safetensors, and optimizer.safetensors if there are moments. */
 clf_status clf__checkpoint_files_write(const char *folder, const struct clf__training *training,
                                        int has_moments);
-/* Where the ranks share the moments out, each writes some of them: optimizer-RANK-of-RANKS.safetensors. All
- * of them make the call, between updates; a rank may fail alone. */
+/* With a sharded optimizer each rank writes its moments to optimizer-RANK-of-RANKS.safetensors. All ranks
+ * make the call, between updates; a single rank may fail. */
 clf_status clf__checkpoint_files_write_shard(const char *folder, struct clf__training *training,
                                              const struct clf__communicator *ranks);
-/* Reads the moments back, whoever wrote them, or this rank's share. */
+/* Reads the moments back, or this rank's share of them, from the files of any number of ranks. */
 clf_status clf__checkpoint_files_restore(struct clf__training *training, const char *folder);
 
 #endif

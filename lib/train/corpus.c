@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 
 enum { FIRST_BYTES = 1 << 18, MAX_LINE_BYTES = 1 << 26 };
 
@@ -27,18 +28,16 @@ static clf_status count_piece(void *user, const uint8_t *bytes, size_t size)
     return CLF_OK;
 }
 
-/* Where the first line begins. */
+/* Finds the offset of the first line, after a byte order mark. */
 static clf_status find_text(uint64_t *start, const struct clf__file *file)
 {
     static const char mark[] = "\xEF\xBB\xBF";
     enum { SIZE = sizeof mark - 1 };
-    char bytes[SIZE];
-    *start = 0;
-    if (file->size >= SIZE) {
-        CLF__TRY(clf__file_read_at(file, 0, bytes, SIZE));
-        *start = memcmp(bytes, mark, SIZE) == 0 ? SIZE : 0;
-    }
-    return CLF_OK;
+    char bytes[CLF__UTF8_START];
+    size_t size = file->size < sizeof bytes ? (size_t)file->size : sizeof bytes;
+    CLF__TRY(clf__file_read_at(file, 0, bytes, size));
+    *start = size >= SIZE && memcmp(bytes, mark, SIZE) == 0 ? SIZE : 0;
+    return clf__utf8_check_start(file->path, bytes, size);
 }
 
 static clf_status open_file(struct clf__corpus_file *out, int64_t *lines, const char *path)
@@ -111,7 +110,7 @@ void clf__corpus_rewind(struct clf__corpus *corpus)
     corpus->line = 0;
 }
 
-/* Reads on: what there is of a line moves to the front, and the room grows with the longest line. */
+/* Reads more: moves the incomplete line to the front; the buffer grows to the longest line. */
 static clf_status read_more(struct clf__corpus_file *file)
 {
     uint64_t left = file->file.size - file->at;
@@ -213,7 +212,7 @@ clf_status clf__corpus_check(struct clf__corpus *corpus)
 
 clf_status clf__corpus_checksum(uint64_t *out, const struct clf__corpus *corpus)
 {
-    uint64_t sums[2]; /* a file that is not there has no bytes */
+    uint64_t sums[2]; /* a missing file has no bytes */
     CLF__TRY(clf__file_checksum(&sums[0], &corpus->source.file));
     CLF__TRY(clf__file_checksum(&sums[1], &corpus->target.file));
     *out = clf__checksum(sums, sizeof sums);

@@ -1,17 +1,17 @@
-/* Parallel text as its files have it: pairs of lines. */
+/* Parallel text in files: pairs of lines. */
 #ifndef CLF_TRAIN_CORPUS_H
 #define CLF_TRAIN_CORPUS_H
 
 #include "base/file.h"
 
-/* Lines end with a line feed, with a carriage return before it or not; the last one may lack it. A byte
- * order mark at the start of a file is left out. */
+/* Lines end with a line feed, optionally after a carriage return; the last line may lack it. A byte order
+ * mark at the start of a file is skipped. */
 struct clf__corpus {
-    const char *source_path, *target_path; /* borrowed; the second NULL: source, tab, target a line */
+    const char *source_path, *target_path; /* borrowed; the second NULL: source, tab, target in one line */
     struct clf__corpus_file {
         struct clf__file file;
-        uint64_t start; /* of the text, after a byte order mark */
-        uint64_t at;    /* where what is not read yet begins */
+        uint64_t start; /* offset of the text, after a byte order mark */
+        uint64_t at;    /* offset of the next unread byte */
         char *bytes;    /* what was read */
         size_t capacity, first, end;
     } source, target;
@@ -19,7 +19,7 @@ struct clf__corpus {
     int line;  /* how many were read */
 };
 
-/* A part of a file, there until the next line is read. */
+/* A part of a file, valid until the next line is read. */
 struct clf__corpus_text {
     const char *text;
     size_t size;
@@ -27,7 +27,7 @@ struct clf__corpus_text {
 
 struct clf__corpus_pair {
     int line;    /* counted from 1 */
-    int is_torn; /* not one tab in the line; source is all of it then */
+    int is_torn; /* the line does not have exactly one tab; source is the whole line */
     struct clf__corpus_text source, target;
 };
 
@@ -35,17 +35,17 @@ struct clf__corpus_pair {
 clf_status clf__corpus_open(struct clf__corpus *out, const char *source_path, const char *target_path);
 void clf__corpus_close(struct clf__corpus *corpus);
 
-/* 0 at the end, and where *status says why there is none. */
+/* 0 at the end, or after a failure, with *status. */
 int clf__corpus_next(clf_status *status, struct clf__corpus *corpus, struct clf__corpus_pair *pair);
 void clf__corpus_rewind(struct clf__corpus *corpus);
 
-/* Fails where a corpus of one file has lines, and not one of them is two texts. */
+/* Fails if a corpus of one file has lines, but none of them has two texts. */
 clf_status clf__corpus_check(struct clf__corpus *corpus);
 
-/* Of the bytes of its files, as clf__checksum() has it. */
+/* The clf__checksum() of the bytes of the corpus's files. */
 clf_status clf__corpus_checksum(uint64_t *out, const struct clf__corpus *corpus);
 
-/* A path that stands in a table: relative to the table's folder; the caller frees *out. */
+/* Resolves a path in a table against the table's folder; the caller frees *out. */
 clf_status clf__corpus_path(char **out, const struct clf__corpus *corpus, struct clf__corpus_text text);
 
 #endif

@@ -10,10 +10,10 @@
 #include "train/corpus.h"
 #include "train/dataset_internal.h"
 
-/* What takes longer than some seconds is said before. */
+/* Loading more lines takes seconds and is announced. */
 enum { MANY_LINES = 200000 };
 
-/* What one loading needs. */
+/* The state of one load. */
 struct loading {
     struct clf__dataset *dataset;
     const struct clf__config *config;
@@ -25,7 +25,7 @@ struct loading {
     struct clf__frame_source frame_source;
     struct clf__recording recording; /* that is the source */
     int frames;
-    int made_anew; /* recordings whose frames do not stay */
+    int made_anew; /* recordings whose frames are not kept */
 };
 
 /* path: the file at fault; NULL: the pair is. */
@@ -54,7 +54,7 @@ static clf_status measure_recording(struct loading *loading)
     return CLF_OK;
 }
 
-/* All of the file is read: a broken one is to be found before training. */
+/* Reads the whole file, to find a broken one before training. */
 static clf_status measure_frames(struct loading *loading, struct clf__corpus_text name)
 {
     struct clf__frame_source *source = &loading->frame_source;
@@ -87,13 +87,13 @@ static clf_status encode_side(struct loading *loading, struct clf__corpus_text l
                                  line.size, target, loading->options->pieces);
 }
 
-/* CLF_TEXT, CLF_FILE and CLF_FORMAT are the line's own fault, in the file *path. */
+/* CLF_TEXT, CLF_FILE and CLF_FORMAT are faults of the line, in the file *path. */
 static clf_status encode(const char **path, struct loading *loading, const struct clf__corpus_pair *pair)
 {
     const struct clf__dataset_options *options = loading->options;
     *path = options->source_path;
     if (pair->is_torn) {
-        return clf__fail(CLF_TEXT, "there is not one tab in it, between source and target");
+        return clf__fail(CLF_TEXT, "it does not have exactly one tab, between source and target");
     }
     CLF__TRY(encode_side(loading, pair->source, 0));
     *path = options->target_path ? options->target_path : options->source_path;
@@ -105,7 +105,7 @@ static int source_length(const struct loading *loading)
     return loading->config->feature_size > 0 ? loading->frames : loading->source.count;
 }
 
-/* Why a pair has no tokens that stand for something, beside those that frame a line; NULL: it has. */
+/* The reason why a pair has no tokens besides those that frame a line; NULL if it has some. */
 static const char *find_emptiness(const struct loading *loading)
 {
     const struct clf__config *config = loading->config;
@@ -130,7 +130,7 @@ static clf_status append_ids(struct clf__dataset *dataset, const struct clf__ids
     return CLF_OK;
 }
 
-/* Has the frames of the recording at hand made, where they may stay. */
+/* Starts making the frames of the current recording, if they can be kept. */
 static clf_status keep_frames(struct loading *loading)
 {
     struct clf__dataset *dataset = loading->dataset;
@@ -187,7 +187,7 @@ static clf_status take_pair(struct loading *loading, const struct clf__corpus_pa
         leave_out(loading, CLF__BROKEN, pair->line, path, clf_last_error());
         return CLF_OK;
     }
-    if (status == CLF_UNSUPPORTED) { /* a recording, where none can be read */
+    if (status == CLF_UNSUPPORTED) { /* a recording, although no reader is available */
         return clf__fail_in(status, "%s: line %d", options->source_path, pair->line);
     }
     CLF__TRY(status);
@@ -200,7 +200,7 @@ static clf_status take_pair(struct loading *loading, const struct clf__corpus_pa
     if (source > options->max_source_length || target > options->max_target_length) {
         char reason[160];
         snprintf(reason, sizeof reason,
-                 "it is %d and %d long, more than the %d and %d that source and target may be", source,
+                 "its lengths are %d and %d, more than the limits %d and %d of source and target", source,
                  target, options->max_source_length, options->max_target_length);
         leave_out(loading, CLF__TOO_LONG, pair->line, NULL, reason);
         return CLF_OK;
@@ -226,15 +226,13 @@ static clf_status fail_empty(const struct loading *loading)
     const char *and = target ? " and " : "";
     target = target ? target : "";
     if (report->lines == 0) {
-        return clf__fail(CLF_FORMAT, "%s%s%s: there is no pair that can be used, and no line", source, and,
-                         target);
+        return clf__fail(CLF_FORMAT, "%s%s%s: no usable pair, because there is no line", source, and, target);
     }
     const struct clf__left_out_line *first = find_first(report);
     return clf__fail(
         CLF_FORMAT,
-        "%s%s%s: there is no pair that can be used: of %d lines %d are empty, %d too long, %d broken; "
-        "line %d%s%s: %s",
-        source, and, target, report->lines, report->left_out[CLF__EMPTY], report->left_out[CLF__TOO_LONG],
+        "%s%s%s: no usable pair: of %d lines %d are empty, %d too long, %d broken; line %d%s%s: %s", source,
+        and, target, report->lines, report->left_out[CLF__EMPTY], report->left_out[CLF__TOO_LONG],
         report->left_out[CLF__BROKEN], first->line, first->path ? " of " : "", first->path ? first->path : "",
         first->reason);
 }
@@ -246,7 +244,7 @@ static void free_source(struct clf__frame_source *source)
     *source = (struct clf__frame_source){.path = NULL};
 }
 
-/* Ends what has been made of recordings; the device's room for it goes where no frames are made anew. */
+/* Frees the state of recordings, and its device memory unless frames are made again for each batch. */
 static clf_status finish_frames(struct loading *loading)
 {
     struct clf__dataset *dataset = loading->dataset;
@@ -258,9 +256,10 @@ static clf_status finish_frames(struct loading *loading)
         clf__frame_maker_free(dataset->maker);
         dataset->maker = NULL;
     } else {
-        clf__log(CLF_LOG_INFO,
-                 "%s: the frames of %d recordings are made anew for each batch, as %lld MiB stay",
-                 loading->options->source_path, loading->made_anew, (long long)(dataset->kept_bytes >> 20));
+        clf__log(
+            CLF_LOG_INFO,
+            "%s: the frames of %d recordings are made again for each batch, because only %lld MiB are kept",
+            loading->options->source_path, loading->made_anew, (long long)(dataset->kept_bytes >> 20));
     }
     return CLF_OK;
 }
@@ -271,7 +270,7 @@ static clf_status take_all(struct loading *loading)
     clf_status status = CLF_OK;
     double start = clf__seconds();
     if (loading->corpus.lines >= MANY_LINES) {
-        clf__log(CLF_LOG_NOTICE, "%s: cutting %d lines into tokens", loading->options->source_path,
+        clf__log(CLF_LOG_NOTICE, "%s: tokenizing %d lines", loading->options->source_path,
                  loading->corpus.lines);
     }
     while (clf__corpus_next(&status, &loading->corpus, &pair)) {

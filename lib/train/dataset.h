@@ -7,17 +7,18 @@
 #include "text/tokenizer.h"
 
 struct clf__dataset_options {
-    const char *source_path; /* text, one line a sentence; or with target_path NULL: source, tab, target a
-                              * line; for speech the path of a recording or of a .npy file, tab, transcript */
+    const char *source_path; /* text, one sentence a line. With target_path NULL: source, tab and target in
+                              * one line; for speech: path of a recording or a .npy file, tab, transcript */
     const char *target_path;
-    struct clf_device *device; /* that makes the frames of recordings; NULL where there are none */
-    int64_t kept_bytes;    /* of these, at most, that stay in memory: the others are made anew each time */
-    int pieces;            /* lines are pieces between white space */
-    int max_source_length; /* ids, the end token included; longer pairs are left out */
+    struct clf_device *device; /* makes the frames of recordings; NULL if there are none */
+    int64_t kept_bytes;        /* bytes of frames kept in memory at most; other frames are computed again for
+                                * each batch */
+    int pieces;                /* lines are pieces between white space */
+    int max_source_length;     /* ids, the end token included; longer pairs are left out */
     int max_target_length;
 };
 
-/* Why a line has no part in training. */
+/* The reason why a line is left out. */
 enum clf__left_out { CLF__EMPTY, CLF__TOO_LONG, CLF__BROKEN, CLF__LEFT_OUT_KINDS };
 
 enum { CLF__NAMED_LINES = 20 };
@@ -25,7 +26,7 @@ enum { CLF__NAMED_LINES = 20 };
 /* The first line of a kind that is left out; line 0: there is none. */
 struct clf__left_out_line {
     int line;
-    const char *path; /* the file at fault, borrowed from the options; NULL: the pair is */
+    const char *path; /* the file at fault, borrowed from the options; NULL: the pair is at fault */
     char reason[256];
 };
 
@@ -47,13 +48,13 @@ clf_status clf__dataset_load(struct clf__dataset **out, const struct clf__config
 void clf__dataset_free(struct clf__dataset *dataset);
 
 struct clf__batching {
-    int tokens; /* of a batch: pairs times the longest source or target among them, the longer side counted */
-    int count_padding; /* 0: the tokens that are there, the longer side counted */
+    int tokens; /* tokens per batch: pairs times the longest source or target, counted on the longer side */
+    int count_padding; /* 0: actual tokens, counted on the longer side */
     int max_pairs;     /* 0: any number */
 };
 
-/* Plans an epoch: pairs are shuffled, gathered by length into batches, and the batches shuffled, all from
- * seed and epoch alone; epoch -1: in order of length, for validation. */
+/* Plans an epoch: shuffles the pairs, gathers them by length into batches and shuffles the batches, from
+ * seed and epoch only. Epoch -1 keeps the order of length, for validation. */
 clf_status clf__dataset_plan(struct clf__dataset *dataset, const struct clf__batching *batching,
                              uint64_t seed, int epoch);
 int clf__dataset_batches(const struct clf__dataset *dataset);

@@ -1,21 +1,21 @@
-/* What dataset.c fills and dataset_plan.c cuts into batches. */
+/* The dataset that dataset.c fills and dataset_plan.c cuts into batches. */
 #ifndef CLF_TRAIN_DATASET_INTERNAL_H
 #define CLF_TRAIN_DATASET_INTERNAL_H
 
 #include "frames/frames.h"
 #include "train/dataset.h"
 
-/* One pair: source ids, then target ids, end token included. Frames: the target's alone. */
+/* One pair: source ids, then target ids, end token included. Speech has only target ids. */
 struct clf__pair {
     size_t first;       /* in the ids */
     int source, target; /* lengths */
 };
 
-/* Where the frames of a pair come from. */
+/* The file that the frames of a pair come from. */
 struct clf__frame_source {
     char *path;
     int is_recording;
-    float *kept; /* (source, feature size) its frames, or NULL: they are read or made anew for each batch */
+    float *kept; /* (source, feature size) its frames, or NULL: they are read or made again for each batch */
 };
 
 /* Pairs order[first] .. order[first + count - 1] of a plan. */
@@ -32,7 +32,7 @@ struct clf__dataset {
     struct clf__pair *pairs;
     int count, capacity;
     struct clf__frame_source *frame_sources; /* (count); NULL for tokens */
-    struct clf__frame_maker *maker;          /* NULL: no recording's frames are made */
+    struct clf__frame_maker *maker;          /* NULL: there are no recordings */
     int64_t kept_bytes;                      /* of frames, so far */
     /* The plan. */
     int *order; /* (count) */

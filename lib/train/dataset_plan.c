@@ -32,7 +32,7 @@ static int length_of(const struct clf__dataset *dataset, int pair, int target)
     return target ? dataset->pairs[pair].target : dataset->pairs[pair].source;
 }
 
-/* Sorts by the length of one side; pairs of one length stay in the order that they have. */
+/* Sorts by the length of one side, stably. */
 static clf_status sort_by_length(struct clf__dataset *dataset, int target)
 {
     int longest = 0, *starts = NULL, *sorted = NULL;
@@ -61,7 +61,7 @@ static clf_status sort_by_length(struct clf__dataset *dataset, int target)
     return CLF_OK;
 }
 
-/* What the pairs of a batch come to. */
+/* The totals of the pairs in a batch. */
 struct size {
     int64_t source, target;
     int pairs, longest;
@@ -83,7 +83,7 @@ static int is_too_large(const struct size *size, const struct clf__batching *bat
     return tokens > batching->tokens || (batching->max_pairs > 0 && size->pairs > batching->max_pairs);
 }
 
-/* Cuts the order into batches and keeps in *most what the largest of them come to. */
+/* Cuts the order into batches and stores the largest totals of any batch in *most. */
 static void cut(struct clf__dataset *dataset, const struct clf__batching *batching, struct size *most)
 {
     struct size size = {0};
@@ -182,8 +182,8 @@ int clf__dataset_batches(const struct clf__dataset *dataset)
 static clf_status check_frames(const char *path, int64_t rows, int expected)
 {
     return rows == expected ? CLF_OK
-                            : clf__fail(CLF_FILE, "%s: has %lld frames, it had %d when training began", path,
-                                        (long long)rows, expected);
+                            : clf__fail(CLF_FILE, "%s: has %lld frames, but had %d when training started",
+                                        path, (long long)rows, expected);
 }
 
 static clf_status read_frames(float *target, const char *path, int rows, int width)
@@ -199,7 +199,7 @@ static clf_status read_frames(float *target, const char *path, int rows, int wid
     return status;
 }
 
-/* They are there once the maker has finished the batch. */
+/* Complete after the maker has finished the batch. */
 static clf_status make_frames(float *target, const struct clf__dataset *dataset, const char *path, int rows)
 {
     struct clf__recording recording;
@@ -260,7 +260,7 @@ clf_status clf__dataset_batch(struct clf__dataset *dataset, int index, struct cl
     return CLF_OK;
 }
 
-/* Of one side's tokens in a batch; a pair that is longer than the budget is a batch of its own. */
+/* The most tokens of one side in a batch; a pair longer than the budget forms a batch by itself. */
 static int most_tokens(int64_t all, int longest, int budget)
 {
     int most = longest > budget ? longest : budget;
@@ -283,7 +283,7 @@ void clf__dataset_limits(struct clf__training_limits *out, const struct clf__dat
     }
     out->source_tokens = most_tokens(all.source, out->source_length, batching->tokens);
     out->target_tokens = most_tokens(all.target, out->target_length, batching->tokens);
-    /* Without padding each side has the budget for itself, and half of the pairs may be long on either. */
+    /* Without padding each side has its own budget, and half of the pairs may be long on either side. */
     int64_t budget = batching->count_padding ? batching->tokens : 2 * (int64_t)batching->tokens;
     int64_t sequences = budget / shortest;
     if (batching->max_pairs > 0 && sequences > batching->max_pairs) {

@@ -8,7 +8,7 @@
 #include "train/checkpoint_files.h"
 #include "train/run.h"
 
-/* The weights first: until the configuration is there the folder is no model. */
+/* The configuration comes last: a folder without it is not a model. */
 static clf_status publish(const char *output, const char *model)
 {
     char *from = NULL, *to = NULL;
@@ -22,7 +22,7 @@ static clf_status publish(const char *output, const char *model)
     return status == CLF_OK ? clf__checkpoint_files_copy(output, model, clf__file_copy) : status;
 }
 
-/* Paths of the last validated checkpoints that are there and no cut-off epoch's, the newest first. */
+/* Paths of the last validated checkpoints, the newest first, without those of unfinished epochs. */
 static clf_status list_validated(struct clf__names *paths, const struct clf__run *run, int64_t most)
 {
     clf_status status = CLF_OK;
@@ -37,7 +37,7 @@ static clf_status list_validated(struct clf__names *paths, const struct clf__run
     return status;
 }
 
-/* Averages into a folder of its own, which is removed again. */
+/* Averages into a temporary folder, which is removed afterwards. */
 static clf_status publish_mean(const struct clf__run *run, const struct clf__names *folders)
 {
     char *mean = NULL;
@@ -56,7 +56,7 @@ static clf_status publish_mean(const struct clf__run *run, const struct clf__nam
     return status;
 }
 
-/* The best validated checkpoint that is there; *path NULL for none. The caller frees it. */
+/* Finds the best validated checkpoint that was kept; *path is NULL if there is none. The caller frees it. */
 static clf_status find_best(char **path, int64_t *update, const struct clf__run *run)
 {
     const struct clf__validated *best = NULL;
@@ -84,7 +84,7 @@ static clf_status find_best(char **path, int64_t *update, const struct clf__run 
     return CLF_OK;
 }
 
-/* Better ones may be gone: keep-best was lower, or `best` another. */
+/* Better ones may have been removed, with a lower keep-best or another `best`. */
 static clf_status publish_best(const struct clf__run *run)
 {
     const struct clf__validated *best =
@@ -94,8 +94,8 @@ static clf_status publish_best(const struct clf__run *run)
     CLF__TRY(find_best(&path, &update, run));
     if (best && update != best->update) {
         clf__log(CLF_LOG_WARNING,
-                 "%s: the model is the checkpoint of update %lld, the best one that is there; that of update "
-                 "%lld, the best validation, was not kept",
+                 "%s: the model is the checkpoint of update %lld, the best one that was kept; the checkpoint "
+                 "of update %lld, the best validation, was not kept",
                  run->output, (long long)update, (long long)best->update);
     }
     clf_status status = publish(run->output, path ? path : run->saved);
@@ -108,14 +108,14 @@ static clf_status finish_average(const struct clf__run *run)
     struct clf__names paths = {0};
     clf_status status = list_validated(&paths, run, run->settings.average);
     if (status == CLF_OK && paths.count == 0) {
-        clf__log(CLF_LOG_WARNING, "%s: the model is the best checkpoint, there is none to average",
+        clf__log(CLF_LOG_WARNING, "%s: the model is the best checkpoint, because there is none to average",
                  run->output);
         status = publish_best(run);
     } else if (status == CLF_OK) {
         if (paths.count < run->settings.average) {
             clf__log(CLF_LOG_WARNING,
-                     "%s: the model is the mean of %d checkpoints, there are no more to average", run->output,
-                     paths.count);
+                     "%s: the model is the mean of only %d checkpoints, because there are no more",
+                     run->output, paths.count);
         }
         status = publish_mean(run, &paths);
     }

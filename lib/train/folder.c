@@ -1,4 +1,4 @@
-/* The output folder when a run begins or goes on. */
+/* Checks of the output folder when a run starts or resumes. */
 #include <stdio.h>
 
 #include "base/file.h"
@@ -38,7 +38,7 @@ clf_status clf__run_check_files(const struct clf__run *run)
     return check_file(settings->target_vocabulary);
 }
 
-/* The recipe that a folder was begun with, if it is there. */
+/* Compares the recipe with recipe.json of the run in this folder, if there is one. */
 static clf_status check_recipe(const struct clf_recipe *recipe, const char *path, const char *output)
 {
     if (!clf__file_exists(path)) {
@@ -54,7 +54,7 @@ static clf_status check_recipe(const struct clf_recipe *recipe, const char *path
     return status;
 }
 
-/* recipe.json would not be true of fewer updates or epochs than the run has had. */
+/* recipe.json must not claim fewer updates or epochs than the run has had. */
 static clf_status check_end(const struct clf__run *run)
 {
     const struct clf__settings *settings = &run->settings;
@@ -77,8 +77,7 @@ static clf_status check_end(const struct clf__run *run)
     return CLF_OK;
 }
 
-/* A checkpoint or a finished model binds a run to the recipe that it was begun with: a start that failed does
- * not. */
+/* A checkpoint or a finished model fixes the recipe of a run; a failed start does not. */
 static clf_status keep_recipe(const struct clf__run *run)
 {
     char *path = NULL;
@@ -96,16 +95,16 @@ static clf_status keep_recipe(const struct clf__run *run)
     return status;
 }
 
-/* A finished model would be written over: one that no run of ours made, or whose run has nothing left to go
- * on from. Checkpoints that are all damaged are something: the run that was given again may begin anew. */
+/* Refuses to overwrite a finished model that was not trained here, or whose run left no checkpoint. If all
+ * checkpoints are damaged, the same run may start again from the beginning. */
 static clf_status check_owner(const char *output, const char *from)
 {
     int is_model, is_run, has_checkpoints = 0;
     if (clf__file_exists(output)) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%s: is a file; the model goes to a folder", output);
+        return clf__fail(CLF_BAD_ARGUMENT, "%s: is a file; choose a folder for the model", output);
     }
     if (from && clf__folder_is(output, from)) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%s: is the folder of from; the model goes to another one",
+        return clf__fail(CLF_BAD_ARGUMENT, "%s: is the folder of from; choose another one for the model",
                          output);
     }
     CLF__TRY(clf__file_exists_in(&is_model, output, "config.json"));
@@ -118,12 +117,12 @@ static clf_status check_owner(const char *output, const char *from)
                            "%s: holds a model that %s; take another folder, and this one with from to train "
                            "it further",
                            output,
-                           is_run ? "was finished, and no checkpoint that could go on"
+                           is_run ? "was finished, without a checkpoint to resume from"
                                   : "was not trained there (it has no recipe.json)")
                : CLF_OK;
 }
 
-/* Before anything is made. */
+/* Called before anything is created. */
 static clf_status note_missing(struct clf__run *run)
 {
     int is_begun;
@@ -142,24 +141,25 @@ clf_status clf__run_discard(struct clf__run *run, clf_status status)
         return status;
     }
     struct clf__failure first = clf__failure_keep(status);
-    int has_updates, is_locked = run->checkpoints.lock > 0; /* else they may be another run's by now */
+    int has_updates, is_locked = run->checkpoints.lock > 0; /* otherwise they may belong to another run by
+                                                             * now */
     if (is_locked && clf__checkpoints_have_updates(&has_updates, run->output) == CLF_OK && !has_updates) {
         if (run->made.recipe) {
             clf__folder_remove(run->made.recipe);
         }
-        clf__folder_remove(run->made.folders); /* last: another run may begin once the lock in it is gone */
+        clf__folder_remove(run->made.folders); /* last: another run may start when its lock is gone */
     }
     clf__folder_remove_empty(run->made.folders, run->made.missing);
     return clf__failure_again(&first);
 }
 
-/* Weights that nothing was trained of have no state to read. */
+/* Weights that were not trained have no state to read. */
 clf_status clf__run_follow_checkpoint(struct clf__run *run, int64_t update)
 {
     CLF__TRY(clf__checkpoints_watch(&run->checkpoints, run->output));
     CLF__TRY(clf__checkpoints_path(&run->saved, &run->checkpoints, update));
     if (!clf__folder_exists(run->saved)) {
-        return clf__fail(CLF_FILE, "%s: is not there, but rank 0 has it: all ranks need the same folder %s",
+        return clf__fail(CLF_FILE, "%s: does not exist, but rank 0 has it; all ranks need the same folder %s",
                          run->saved, run->output);
     }
     run->state = (struct clf__train_state){.epoch = 1};

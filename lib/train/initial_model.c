@@ -1,4 +1,4 @@
-/* The model that a run begins with. */
+/* The initial model of a run. */
 #include <stdio.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ static const char *const sizes[][8] = {
      "encoder_attention_heads=16", "decoder_attention_heads=16", NULL},
 };
 
-/* With sizes and ids that no text is needed for: any that a vocabulary could have. */
+/* Checks with sizes and ids that need no text: any possible ones of a vocabulary. */
 static struct clf__model_description describe(const struct clf__settings *settings)
 {
     const struct clf__family *family = clf__family_of((enum clf__system)settings->preset);
@@ -52,7 +52,7 @@ clf_status clf__run_check_config(const struct clf__settings *settings)
     return status == CLF_FORMAT || status == CLF_UNSUPPORTED ? CLF_BAD_ARGUMENT : status;
 }
 
-/* What training keeps of each value on the device: weight, gradient and Adam's two moments. */
+/* Training keeps four floats per weight on the device: weight, gradient and Adam's two moments. */
 enum { BYTES_A_VALUE = 4 * sizeof(float) };
 
 static double count_trained(const struct clf__parameter_list *list)
@@ -65,7 +65,7 @@ static double count_trained(const struct clf__parameter_list *list)
     return count;
 }
 
-/* What can never be trained shows before it is drawn, which takes time and disk. */
+/* Refuses a model that does not fit before its weights are drawn, which takes time and disk space. */
 static clf_status check_memory(struct clf_device *device, const char *folder)
 {
     struct clf__config config;
@@ -96,8 +96,8 @@ static clf_status draw_weights(const char *folder, const struct clf__run *run)
     clf_status status =
         clf__model_initialise(folder, (uint64_t)run->settings.seed, run->hooks.interrupted, run->hooks.user);
     return status == CLF_INTERRUPTED
-               ? clf__fail(status, "training was interrupted before its first update, as weights were drawn; "
-                                   "the same command begins again")
+               ? clf__fail(status, "training was interrupted before its first update, while weights were "
+                                   "drawn; run the same command to start again")
                : status;
 }
 
@@ -108,9 +108,8 @@ static clf_status make_new(const char *folder, const struct clf__run *run)
     clf_status status =
         clf__tokenizer_files_make(&description, folder, settings, run->hooks.interrupted, run->hooks.user);
     if (status == CLF_INTERRUPTED) {
-        return clf__fail(status,
-                         "training was interrupted before its first update, as a vocabulary was learned; "
-                         "the same command begins again");
+        return clf__fail(status, "training was interrupted before its first update, while a vocabulary was "
+                                 "learned; run the same command to start again");
     }
     CLF__TRY(status);
     CLF__TRY(clf__model_describe(folder, &description));
@@ -118,8 +117,8 @@ static clf_status make_new(const char *folder, const struct clf__run *run)
     return draw_weights(folder, run);
 }
 
-/* What changes in the configuration of a model that is trained further: rates of dropout, and that its
- * weights are stored in fp32 now. */
+/* Changes the configuration of a fine-tuned model: its dropout rates, and its weights are now stored in
+ * fp32. */
 static clf_status change_config(const char *path, const struct clf__settings *settings)
 {
     struct clf__json json;
@@ -160,7 +159,7 @@ static clf_status copy_weights(const char *folder, struct clf__config *config, c
     return status;
 }
 
-/* Not one where no checkpoint was whole, and the folder has another model by now. */
+/* Skipped if no checkpoint was intact and the folder of `from` may hold another model by now. */
 static clf_status check_system(const struct clf__config *config, const struct clf__settings *settings)
 {
     enum clf__system wanted = (enum clf__system)settings->preset;
@@ -168,7 +167,7 @@ static clf_status check_system(const struct clf__config *config, const struct cl
                ? CLF_OK
                : clf__fail(
                      CLF_BAD_ARGUMENT,
-                     "from: %s is a model of %s, but the run was begun with one of %s; take another folder",
+                     "from: %s is a model of %s, but the run was started with one of %s; take another folder",
                      settings->from, clf__system_word(config->system), clf__system_word(wanted));
 }
 

@@ -1,5 +1,5 @@
-/* The optimizer's state in a checkpoint: one file, or one of each rank that kept a share of it. Either is
- * read by any number of ranks, whether they share it out or not. */
+/* The optimizer's state in a checkpoint: one file, or one per rank with a share. Any number of ranks can
+ * read either, with or without sharding. */
 #include "train/checkpoint_files.h"
 
 #include <math.h>
@@ -89,11 +89,11 @@ clf_status clf__checkpoint_files_write(const char *folder, const struct clf__tra
     return has_moments ? save_moments(folder, whole_name, list, read_moment, (void *)training) : CLF_OK;
 }
 
-/* What one rank writes: consecutive parameters, about as many numbers as every other. */
+/* The share of one rank: consecutive parameters, of about the same total size on every rank. */
 struct shard {
     struct clf__training *training;
     int first, count;      /* parameters */
-    float **first_moments; /* (count), until the second ones are there too */
+    float **first_moments; /* (count), kept until the second moments have been read */
 };
 
 static size_t numbers_of(const struct clf__parameter *parameter)
@@ -172,7 +172,7 @@ clf_status clf__checkpoint_files_write_shard(const char *folder, struct clf__tra
     return status == CLF_OK ? clf__training_clear(training) : status;
 }
 
-/* The files that hold moments. */
+/* The files with moments. */
 struct files {
     struct clf__checkpoint **items;
     int count;

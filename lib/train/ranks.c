@@ -1,4 +1,4 @@
-/* What has to be equal on all ranks before the first update. */
+/* Checks what must be equal on all ranks before the first update. */
 #include <stdio.h>
 #include <string.h>
 
@@ -58,8 +58,7 @@ static clf_status hash_values(uint64_t *hash, const struct clf__training *traini
     return status;
 }
 
-/* Ranks compute the same steps of Adam, each for itself: on unlike devices their weights would drift apart.
- */
+/* Each rank computes the same Adam steps; on different devices their weights would diverge. */
 static clf_status compare_device(const struct clf__run *run)
 {
     const struct clf_device_info *info = clf_device_describe(run->device);

@@ -1,4 +1,4 @@
-/* A recipe: the words of each choice, as they were given. */
+/* A recipe: the words of each choice, as given. */
 #include "train/recipe.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "config/family/family.h"
 
 struct clf_recipe {
-    struct clf__names *choices; /* (key_count) the words of each, none where it is not chosen */
+    struct clf__names *choices; /* (key_count) the words of each, none if it is not chosen */
     int key_count;
 };
 
@@ -64,7 +64,7 @@ void clf__recipe_swap(struct clf_recipe *a, struct clf_recipe *b)
     *b = held;
 }
 
-/* Takes away the pair whose KEY is the word's. */
+/* Removes the pair with the same KEY as the word. */
 static void remove_pair(struct clf__names *choice, const char *word)
 {
     size_t length = strcspn(word, "=");
@@ -107,15 +107,15 @@ clf_status clf_recipe_set(struct clf_recipe *recipe, const char *name, const cha
 {
     static const char *const on[] = {"true"};
     if (name == NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT, "the recipe's choice is not named");
+        return clf__fail(CLF_BAD_ARGUMENT, "the name of the recipe's choice is NULL");
     }
     int index = clf__recipe_find(name);
     if (index < 0) {
-        return clf__fail(CLF_BAD_ARGUMENT, "\"%.64s\" is no choice of a recipe", name);
+        return clf__fail(CLF_BAD_ARGUMENT, "\"%.64s\" is not a setting of a recipe", name);
     }
     for (int i = 0; i < count; i++) {
         if (values == NULL || values[i] == NULL) {
-            return clf__fail(CLF_BAD_ARGUMENT, "%s: value %d of %d is not given", name, i + 1, count);
+            return clf__fail(CLF_BAD_ARGUMENT, "%s: value %d of %d is NULL", name, i + 1, count);
         }
     }
     if (clf__recipe_entry(index)->kind == CLF__SWITCH && count == 0) {
@@ -139,7 +139,7 @@ struct clf__texts clf__recipe_words(const struct clf_recipe *recipe, int index)
                              : clf__recipe_default(recipe, index);
 }
 
-/* What the preset's family does otherwise than most, or NULL. The preset itself has one default. */
+/* The default of the preset's family for this key, or NULL. The key "preset" has one default. */
 static const char *const *find_family_default(const struct clf_recipe *recipe, const char *name)
 {
     enum clf__system system;

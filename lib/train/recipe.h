@@ -1,4 +1,4 @@
-/* The choices of a recipe as values, and the table that they come from. */
+/* The choices of a recipe as values, and the table that defines them. */
 #ifndef CLF_TRAIN_RECIPE_H
 #define CLF_TRAIN_RECIPE_H
 
@@ -9,7 +9,7 @@
 
 #include "base/status.h"
 
-/* The words of a choice, in the order in which its `value` names them. */
+/* The words of a choice, in the order of its `value`. */
 enum clf__size { CLF__SIZE_TINY, CLF__SIZE_SMALL, CLF__SIZE_BASE, CLF__SIZE_BIG };
 enum clf__loss { CLF__LOSS_CROSS_ENTROPY, CLF__LOSS_KL };
 enum clf__normalize { CLF__NORMALIZE_LABELS, CLF__NORMALIZE_NONE };
@@ -24,8 +24,8 @@ struct clf__texts {
     int count;
 };
 
-/* Every choice of the table by its kind: whole numbers int64_t, numbers double, words and switches int, texts
- * borrowed from the recipe, NULL where there is none. */
+/* Every choice of the table, by kind: whole numbers int64_t, numbers double, words and switches int, texts
+ * borrowed from the recipe (NULL: none). */
 struct clf__settings {
     int preset, size; /* enum clf__system, enum clf__size */
     struct clf__texts config;
@@ -69,18 +69,18 @@ enum clf__recipe_kind {
     CLF__PAIRS, /* KEY=VALUE, any number of them */
 };
 
-/* Who may choose it, after the run began. */
+/* When a choice may change after the start of a run. */
 enum clf__recipe_change {
     CLF__CHANGE_NEVER,
-    CLF__CHANGE_OF_MODEL, /* never, and beside `from` nobody: its folder says it */
-    CLF__CHANGE_FREE      /* a run may go on with another */
+    CLF__CHANGE_OF_MODEL, /* never, and not together with `from`, whose folder determines it */
+    CLF__CHANGE_FREE      /* a resumed run may change it */
 };
 
 /* One row of the table. */
 struct clf__recipe_entry {
     double low, high;     /* of a number */
-    const char *fallback; /* where nothing is chosen, or NULL; the family's and exceptions come before it */
-    size_t field;         /* of struct clf__settings */
+    const char *fallback; /* the default, or NULL; defaults of the family and exceptions take precedence */
+    size_t field;         /* offset in struct clf__settings */
     enum clf__recipe_kind kind;
     enum clf__recipe_change change;
 };
@@ -90,53 +90,53 @@ const struct clf__recipe_entry *clf__recipe_entry(int index);
 /* The index of a key, or -1. */
 int clf__recipe_find(const char *name);
 
-/* A default of `key` where another choice has a certain value. What a preset changes is its family's
- * `recipe`.
- */
+/* A default of `key` that applies if the choice `when` has the value `is`. The defaults of a preset are
+ * its family's `recipe`. */
 struct clf__recipe_exception {
     const char *when, *is;
     const char *key, *fallback;
 };
 const struct clf__recipe_exception *clf__recipe_exceptions(int *count);
 
-/* The words of choice i: chosen or by default; none where it has no value. Borrowed from the recipe. */
+/* The words of choice i, chosen or by default; none if it has no value. Borrowed from the recipe. */
 struct clf__texts clf__recipe_words(const struct clf_recipe *recipe, int index);
 
-/* What they are where nothing is chosen. */
+/* The default words of choice i. */
 struct clf__texts clf__recipe_default(const struct clf_recipe *recipe, int index);
 
 int clf__recipe_is_chosen(const struct clf_recipe *recipe, const char *name);
 
-/* CLF_BAD_ARGUMENT names a choice that cannot stand beside `from`. */
+/* CLF_BAD_ARGUMENT names a choice that conflicts with `from`. */
 clf_status clf__recipe_check_from(const struct clf_recipe *recipe, const struct clf__texts *config);
-/* Whether the folder of `from` says choice i, so that the recipe does not. */
+/* Returns whether choice i is determined by the folder of `from` and therefore not by the recipe. */
 int clf__recipe_is_from(const struct clf_recipe *recipe, int index);
-/* Chooses the preset of the folder of `from`, if there is one; CLF_BAD_ARGUMENT where another was chosen. */
+/* Chooses the preset of the folder of `from`, if there is one; CLF_BAD_ARGUMENT if another was chosen. */
 clf_status clf__recipe_take_preset(struct clf_recipe *recipe);
-/* The same of a run that goes on, whose recipe.json says it: its checkpoint holds what the folder held, which
- * may be gone or changed. */
+/* Chooses the preset of a resumed run from its recipe.json; the folder of `from` may be gone or changed. */
 clf_status clf__recipe_take_preset_begun(struct clf_recipe *recipe, const char *path);
 
 /* Every choice as a value; CLF_BAD_ARGUMENT names choices that contradict each other. */
 clf_status clf__recipe_settings(struct clf__settings *out, const struct clf_recipe *recipe);
 
-/* CLF_BAD_ARGUMENT names a choice that the others leave without any effect. One that says the default, as
- * every recipe.json does, is none. */
+/* CLF_BAD_ARGUMENT names a choice that has no effect with the other choices. Choosing the default, as
+ * every recipe.json does, is permitted. */
 clf_status clf__recipe_check_used(const struct clf__settings *settings, const struct clf_recipe *recipe);
 
-/* Fails, naming the first key, where a run of `folder` cannot go on with `recipe` as it was begun. */
+/* Fails, naming the first key, if the run in `folder`, started with `begun`, cannot be resumed with
+ * `recipe`. */
 clf_status clf__recipe_check_same(const struct clf_recipe *recipe, const struct clf_recipe *begun,
                                   const char *folder);
 
-/* Parses a single word into the value of its kind: of clf__settings, but for CLF__TEXTS and CLF__PAIRS. */
+/* Parses a single word into the value of its kind, as in clf__settings; not for CLF__TEXTS and CLF__PAIRS. */
 clf_status clf__recipe_parse(void *out, int index, const char *word);
-/* A JSON number in a word, the same in every locale: *kind is 0 where it is none, 2 where it is whole. */
+/* Parses a JSON number, the same in every locale: *kind is 0 if it is not a number, 2 if it is whole. */
 clf_status clf__recipe_parse_number(int *kind, double *out, int64_t *whole, const char *word);
 
 /* Checks the words for choice i. `config` pairs are KEY=VALUE with a key of config.json. */
 clf_status clf__recipe_check(int index, const char *const *words, int count);
 
-/* Replaces the words of choice i with copies, unchecked; `config` pairs replace those of the same key. */
+/* Replaces the words of choice i with copies, unchecked; a `config` pair replaces the pair with the same
+ * key. */
 clf_status clf__recipe_take(struct clf_recipe *recipe, int index, const char *const *words, int count);
 clf_status clf__recipe_copy(struct clf_recipe **out, const struct clf_recipe *recipe);
 /* Exchanges what two recipes hold. */

@@ -1,11 +1,11 @@
-/* Where two recipes differ, and a recipe from the defaults. */
+/* Compares two recipes, or a recipe with the defaults. */
 #include <math.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "train/recipe.h"
 
-/* "max-updates" decides the whole of a linear schedule. */
+/* "max-updates" determines the whole linear schedule. */
 static int may_change(const struct clf_recipe *recipe, int index)
 {
     int is_linear = strcmp(clf__recipe_words(recipe, clf__recipe_find("schedule")).items[0], "linear") == 0;
@@ -13,19 +13,19 @@ static int may_change(const struct clf_recipe *recipe, int index)
            !(is_linear && index == clf__recipe_find("max-updates"));
 }
 
-/* As many digits as recipe.json has; whole numbers have all of theirs there, and are compared as such. */
+/* Compares reals with the digits of recipe.json; whole numbers have all of their digits there. */
 static int is_same_number(double a, double b)
 {
     return fabs(a - b) <= 1e-14 * fabs(a);
 }
 
-/* The same value, however its words are written. */
+/* Compares values, regardless of their spelling. */
 static int is_same_word(const struct clf__recipe_entry *entry, const char *a, const char *b)
 {
     double numbers[2];
     int64_t wholes[2];
     if (strcmp(a, b) == 0) {
-        return 1; /* whatever memory there is to parse them */
+        return 1; /* regardless of the memory for parsing them */
     }
     if (entry->kind == CLF__NUMBER || entry->kind == CLF__WHOLE_NUMBER) {
         int kinds[2] = {0};
@@ -50,7 +50,7 @@ static int is_same_json(const json_t *a, const json_t *b)
     return same || json_equal(a, b);
 }
 
-/* KEY=VALUE with values as JSON, or as the text that they are where they are none. */
+/* KEY=VALUE with values as JSON, or as text if they are not JSON. */
 static int is_same_pair(const char *a, const char *b)
 {
     size_t length = strcspn(a, "=") + 1;
@@ -61,7 +61,7 @@ static int is_same_pair(const char *a, const char *b)
         return 1;
     }
     json_t *values[] = {NULL, NULL};
-    clf__json_word(&values[0], a + length); /* without memory they count as two */
+    clf__json_word(&values[0], a + length); /* without memory they count as different */
     clf__json_word(&values[1], b + length);
     int same = values[0] && values[1] ? is_same_json(values[0], values[1]) : 0;
     json_decref(values[0]);
@@ -80,7 +80,7 @@ static const char *find_pair(struct clf__texts texts, const char *pair)
     return NULL;
 }
 
-/* Where two choices differ: a word of each, NULL where one has none there. */
+/* The first difference of two choices: a word of each, NULL if that choice has no such word. */
 struct difference {
     const char *now, *then;
 };
@@ -127,9 +127,10 @@ clf_status clf__recipe_check_same(const struct clf_recipe *recipe, const struct 
         struct clf__texts now = clf__recipe_words(recipe, i), then = clf__recipe_words(begun, i);
         struct difference found;
         if (!may_change(recipe, i) && find_difference(&found, clf__recipe_entry(i), now, then)) {
-            return clf__fail(
-                CLF_BAD_ARGUMENT, "%s: is %.200s, but %s was begun with %.200s; take that, or another folder",
-                keys[i].name, found.now ? found.now : "not chosen", folder, found.then ? found.then : "none");
+            return clf__fail(CLF_BAD_ARGUMENT,
+                             "%s: is %.200s, but %s was started with %.200s; use that, or another folder",
+                             keys[i].name, found.now ? found.now : "not chosen", folder,
+                             found.then ? found.then : "none");
         }
     }
     return CLF_OK;
@@ -151,17 +152,17 @@ clf_status clf__recipe_check_used(const struct clf__settings *settings, const st
         const char *name, *reason;
         int has_effect;
     } choices[] = {
-        {"learning-rate", "not with schedule noam, whose rate noam-factor scales", !is_noam},
-        {"initial-learning-rate", "not with schedule noam", !is_noam},
-        {"noam-factor", "with schedule noam alone", is_noam},
-        {"vocabulary", "only where no source-vocabulary or target-vocabulary is given", !is_given},
-        {"reduce-precision", "with micro-batches alone", settings->micro_batches > 1},
-        {"validate-every", "with valid alone", is_validated},
-        {"patience", "with valid alone", is_validated},
+        {"learning-rate", "with schedule noam, whose rate noam-factor scales", !is_noam},
+        {"initial-learning-rate", "with schedule noam", !is_noam},
+        {"noam-factor", "without schedule noam", is_noam},
+        {"vocabulary", "with a source-vocabulary or target-vocabulary", !is_given},
+        {"reduce-precision", "without micro-batches", settings->micro_batches > 1},
+        {"validate-every", "without valid", is_validated},
+        {"patience", "without valid", is_validated},
     };
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
         if (!choices[i].has_effect && is_other_than_default(recipe, choices[i].name)) {
-            return clf__fail(CLF_BAD_ARGUMENT, "%s: has an effect %s; leave it out", choices[i].name,
+            return clf__fail(CLF_BAD_ARGUMENT, "%s: has no effect %s; remove it", choices[i].name,
                              choices[i].reason);
         }
     }

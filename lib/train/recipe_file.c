@@ -1,4 +1,4 @@
-/* Recipes as JSON: one object, the keys of the table. */
+/* Recipes as JSON: one object with the keys of the table. */
 #include <string.h>
 
 #include <jansson.h>
@@ -8,7 +8,8 @@
 #include "base/memory.h"
 #include "train/recipe.h"
 
-/* Numbers are written as a person would: what differs after fifteen digits is the same choice. */
+/* Numbers are written with fifteen digits, as a person would write them; further differences do not
+ * matter. */
 enum { MAX_PAIRS = 256, REAL_DIGITS = 15 };
 
 static clf_status add_word(struct clf__names *words, const char *before, const char *text)
@@ -20,7 +21,7 @@ static clf_status add_word(struct clf__names *words, const char *before, const c
     return status;
 }
 
-/* A string that would read as another kind of JSON keeps its quotes, so that it comes back as a string. */
+/* Quotes strings that would parse as another kind of JSON, so that they are read as strings again. */
 static clf_status add_scalar(struct clf__names *words, const char *before, const json_t *value)
 {
     json_t *other = NULL;
@@ -71,7 +72,7 @@ static clf_status add_texts(struct clf__names *words, const json_t *array)
     return CLF_OK;
 }
 
-/* The words of a value whose JSON type fits the kind. */
+/* The words of a value, if its JSON type matches the kind. */
 static clf_status read_words(struct clf__names *words, enum clf__recipe_kind kind, const json_t *value)
 {
     if (kind == CLF__PAIRS && json_is_object(value)) {
@@ -100,7 +101,7 @@ static clf_status load_key(struct clf_recipe *recipe, const char *name, const js
 {
     int index = clf__recipe_find(name);
     if (index < 0) {
-        return clf__fail(CLF_FORMAT, "%s: \"%.64s\" is no choice of a recipe", path, name);
+        return clf__fail(CLF_FORMAT, "%s: \"%.64s\" is not a setting of a recipe", path, name);
     }
     struct clf__names words = {0};
     clf_status status = read_words(&words, clf__recipe_entry(index)->kind, value);
@@ -121,7 +122,7 @@ static clf_status load_key(struct clf_recipe *recipe, const char *name, const js
 
 static clf_status check_path(const char *path)
 {
-    return path != NULL ? CLF_OK : clf__fail(CLF_BAD_ARGUMENT, "the recipe's file is not named");
+    return path != NULL ? CLF_OK : clf__fail(CLF_BAD_ARGUMENT, "the path of the recipe's file is NULL");
 }
 
 clf_status clf_recipe_load(struct clf_recipe *recipe, const char *path)
@@ -197,10 +198,10 @@ clf_status clf_recipe_write(const struct clf_recipe *recipe, const char *path)
             failed = json_object_set_new(root, keys[i].name, value_of(clf__recipe_entry(i)->kind, words));
         }
     }
-    clf_status status = failed
-                            ? clf__fail(CLF_OUT_OF_MEMORY,
-                                        "%s: no host memory left to write it, or a value is not UTF-8", path)
-                            : clf__json_write(path, root, JSON_REAL_PRECISION(REAL_DIGITS));
+    clf_status status =
+        failed ? clf__fail(CLF_OUT_OF_MEMORY,
+                           "%s: not enough host memory to write it, or a value is not UTF-8", path)
+               : clf__json_write(path, root, JSON_REAL_PRECISION(REAL_DIGITS));
     json_decref(root);
     return status;
 }

@@ -1,4 +1,4 @@
-/* What `from` decides: its folder says what the model is. */
+/* The choices that follow from the model in the folder of `from`. */
 #include <string.h>
 
 #include "config/config.h"
@@ -12,7 +12,8 @@ clf_status clf__recipe_check_from(const struct clf_recipe *recipe, const struct 
     for (int i = 0; i < count; i++) {
         if (clf__recipe_entry(i)->change == CLF__CHANGE_OF_MODEL &&
             clf__recipe_is_chosen(recipe, keys[i].name)) {
-            return clf__fail(CLF_BAD_ARGUMENT, "%s: cannot be chosen with from, whose folder says it",
+            return clf__fail(CLF_BAD_ARGUMENT,
+                             "%s: cannot be chosen with from, whose folder determines it; remove it",
                              keys[i].name);
         }
     }
@@ -27,20 +28,20 @@ clf_status clf__recipe_check_from(const struct clf_recipe *recipe, const struct 
     return CLF_OK;
 }
 
-/* Chooses it; CLF_BAD_ARGUMENT where another was chosen than that of the model in `where`. */
+/* Chooses the preset; CLF_BAD_ARGUMENT if a preset other than the one of the model in `where` was chosen. */
 static clf_status take(struct clf_recipe *recipe, const char *preset, const char *where)
 {
     int index = clf__recipe_find("preset");
     const char *chosen = clf__recipe_words(recipe, index).items[0];
     if (clf__recipe_is_chosen(recipe, "preset") && strcmp(chosen, preset) != 0) {
-        return clf__fail(CLF_BAD_ARGUMENT, "preset: is %s, but %s is a model of %s; leave it out", chosen,
-                         where, preset);
+        return clf__fail(CLF_BAD_ARGUMENT, "preset: is %s, but %s is a model of %s; remove it", chosen, where,
+                         preset);
     }
     return clf__recipe_take(recipe, index, &preset, 1);
 }
 
-/* A model of speech is trained to write transcripts behind the start token. OpenAI's begin with a prompt,
- * whose first token is another, and write pieces of words behind it. */
+/* Speech models are trained to write a transcript after the start token. Whisper models start with a
+ * prompt, whose first token differs from the start token, and write subwords after it. */
 static clf_status check_start(const struct clf__config *config, const char *folder)
 {
     return config->decoder_start_id == config->start_id

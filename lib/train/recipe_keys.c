@@ -1,4 +1,4 @@
-/* The table of choices: set, load, write and the command's help all come from it. */
+/* The table of choices, used to set, load and write recipes and for the command's help. */
 #include <string.h>
 
 #include "config/family/family.h"
@@ -6,7 +6,7 @@
 #include "text/vocabulary.h"
 #include "train/recipe.h"
 
-/* Rows of one group stand together. */
+/* Rows of a group are adjacent. */
 #define MODEL      "model"
 #define DATA       "data"
 #define BATCHES    "batches"
@@ -19,8 +19,8 @@
 #define FEW  1000000
 #define WIDE 1e15
 
-/* Below it, squares of gradients that the rest still sees are 0 in fp32: the step would be 0 / 0, or without
- * bound. */
+/* Below this, squares of gradients that still matter elsewhere are 0 in fp32: the step would be 0 / 0, or
+ * unbounded. */
 #define LEAST_EPSILON 1e-18
 
 /* The presets' words with "|" between them, in the order of enum clf__system. */

@@ -1,4 +1,4 @@
-/* The choices of a recipe as values, and what contradicts what. */
+/* Converts the choices of a recipe to values, and finds contradictions. */
 #include "config/family/family.h"
 #include "train/recipe.h"
 

@@ -1,4 +1,4 @@
-/* The words of a choice, checked and read. */
+/* Checks and parses the words of a choice. */
 #include <string.h>
 
 #include "base/json.h"
@@ -14,7 +14,7 @@ static clf_status check_pair(const char *name, const char *word)
     if (clf__model_has_key(word, length)) {
         return CLF_OK;
     }
-    return clf__fail(CLF_BAD_ARGUMENT, "%s: \"%.*s\" is no key of config.json that can be set", name,
+    return clf__fail(CLF_BAD_ARGUMENT, "%s: \"%.*s\" is not a key of config.json that can be set", name,
                      length < 64 ? (int)length : 64, word);
 }
 
@@ -55,7 +55,7 @@ static clf_status parse_real(double *out, const char *name, const struct clf__re
     return CLF_OK;
 }
 
-/* The place of a word among "one|two|three". */
+/* The index of a word in "one|two|three". */
 static clf_status parse_word(int *out, const char *name, const char *words, const char *word)
 {
     *out = 0;
@@ -96,7 +96,7 @@ clf_status clf__recipe_check(int index, const char *const *words, int count)
     const struct clf__recipe_entry *entry = clf__recipe_entry(index);
     int most = entry->kind == CLF__PAIRS ? count : entry->kind == CLF__TEXTS ? 2 : 1;
     if (count < 1 || count > most) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%s: takes %s, and %d values were given", key->name,
+        return clf__fail(CLF_BAD_ARGUMENT, "%s: expects %s, but %d values were given", key->name,
                          key->value ? key->value : "true or false", count);
     }
     for (int i = 0; i < count; i++) {

@@ -1,4 +1,4 @@
-/* Getting everything ready before the first update. */
+/* Prepares everything before the first update. */
 #include "train/run.h"
 
 #include <inttypes.h>
@@ -8,9 +8,9 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/larger.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/minmax.h"
 #include "config/family/family.h"
 #include "config/sides.h"
 #include "device/buffer.h"
@@ -32,7 +32,8 @@ static clf_status load_model(struct clf__run *run)
 
 enum { MAX_LINES_TEXT = 16 * (CLF__NAMED_LINES + 3) };
 
-/* "lines 3, 8 and 12; ", or so many of them "and 41 more, which -v lists; "; nothing for one. */
+/* Writes "lines 3, 8 and 12; ", or, if there are more than CLF__NAMED_LINES, the first ones and "and 41
+ * more, which -v lists; ". Writes nothing for a single line. */
 static void name_lines(char text[MAX_LINES_TEXT], const int *lines, int count)
 {
     int named = count < CLF__NAMED_LINES ? count : CLF__NAMED_LINES, used = 0;
@@ -97,7 +98,7 @@ clf_status clf__run_stage(struct clf__run *run, double *stage, double *start)
     return CLF_OK;
 }
 
-/* Compares a text's checksum with the one that the state has, if it has one; then it has. */
+/* Compares a text's checksum with the one in the state, or stores it there if the state has none. */
 static clf_status keep_checksum(char kept[CLF__CHECKSUM_TEXT], uint64_t checksum,
                                 const struct clf__texts *texts, const char *output)
 {
@@ -105,7 +106,7 @@ static clf_status keep_checksum(char kept[CLF__CHECKSUM_TEXT], uint64_t checksum
     snprintf(text, sizeof text, "%016" PRIx64, checksum);
     if (kept[0] != '\0' && strcmp(kept, text) != 0) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "%s%s%s: not the text that %s was begun with; take that, or another folder",
+                         "%s%s%s: is not the text that %s was started with; use that text, or another folder",
                          texts->items[0], texts->count > 1 ? " and " : "",
                          texts->count > 1 ? texts->items[1] : "", output);
     }
@@ -113,15 +114,15 @@ static clf_status keep_checksum(char kept[CLF__CHECKSUM_TEXT], uint64_t checksum
     return CLF_OK;
 }
 
-/* A run that goes on must have the text that it was begun with: its place in it would mean nothing, and its
- * validations could not be compared. */
+/* A resumed run must have the text that it was started with: otherwise its position in the text means
+ * nothing, and its validations cannot be compared. */
 static clf_status keep_data(struct clf__run *run)
 {
     struct clf__train_state *state = &run->state;
     const struct clf__dataset_report *report = &run->train_report;
     if (state->pairs > 0 && (state->pairs != report->pairs || state->lines != report->lines)) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "%s: has %d pairs of %d lines, but %s was begun with %d of %d; take that text, or "
+                         "%s: has %d pairs of %d lines, but %s was started with %d of %d; use that text, or "
                          "another folder",
                          run->settings.train.items[0], report->pairs, report->lines, run->output,
                          state->pairs, state->lines);
@@ -156,11 +157,11 @@ static struct clf__training_limits limits_of(const struct clf__run *run)
     clf__dataset_limits(&limits, run->train, &run->batching);
     if (run->valid) {
         clf__dataset_limits(&valid, run->valid, &run->batching);
-        limits.sequences = clf__larger(limits.sequences, valid.sequences);
-        limits.source_tokens = clf__larger(limits.source_tokens, valid.source_tokens);
-        limits.target_tokens = clf__larger(limits.target_tokens, valid.target_tokens);
-        limits.source_length = clf__larger(limits.source_length, valid.source_length);
-        limits.target_length = clf__larger(limits.target_length, valid.target_length);
+        limits.sequences = clf__max_int(limits.sequences, valid.sequences);
+        limits.source_tokens = clf__max_int(limits.source_tokens, valid.source_tokens);
+        limits.target_tokens = clf__max_int(limits.target_tokens, valid.target_tokens);
+        limits.source_length = clf__max_int(limits.source_length, valid.source_length);
+        limits.target_length = clf__max_int(limits.target_length, valid.target_length);
     }
     return limits;
 }
@@ -180,8 +181,8 @@ static struct clf__smoothing smoothing_of(struct clf__run *run)
     return (struct clf__smoothing){(float)smoothing, (float)share, is_kl ? config->pad_id : -1};
 }
 
-/* What training and the translations of its validations take of the device at most, beside the weights;
- * CLF_DEVICE_MEMORY where it does not have that. */
+/* The peak device memory of training and of translations during validation, without the weights.
+ * CLF_DEVICE_MEMORY if the device has less. */
 static clf_status measure(uint64_t *bytes, struct clf__run *run, const struct clf__training_limits *limits,
                           const struct clf__training_options *options)
 {
@@ -256,7 +257,7 @@ static int64_t smaller_limit(int64_t a, int64_t b)
     return a == 0 || (b > 0 && b < a) ? b : a;
 }
 
-/* 0: there is no limit, or no update yet to tell. */
+/* 0: no limit, or no update yet to measure. */
 static int64_t expected_by_minutes(const struct clf__run *run)
 {
     double seconds = clf__seconds() - run->begun, left = 60 * run->settings.minutes - seconds;
@@ -283,8 +284,8 @@ int64_t clf__run_expected_updates(const struct clf__run *run)
     return smaller_limit(state->update + left, updates);
 }
 
-/* The default warm-up is that of the paper's 100000 updates: a short run would learn little, and not say why.
- */
+/* The default warm-up suits the paper's 100000 updates: a short run would learn little, without any sign
+ * of the cause. */
 static void warn_of_warm_up(const struct clf__run *run)
 {
     const struct clf__settings *settings = &run->settings;
@@ -299,7 +300,7 @@ static void warn_of_warm_up(const struct clf__run *run)
     }
 }
 
-/* What an earlier run took need not be judged again: it goes on. */
+/* A resumed run was checked when it started. */
 static clf_status check_new(const struct clf__run *run)
 {
     int is_begun;
@@ -310,7 +311,7 @@ static clf_status check_new(const struct clf__run *run)
     return clf__run_check_config(&run->settings);
 }
 
-/* A start that failed left no update, and binds nobody. */
+/* A start that failed left no update, so another recipe is permitted. */
 static clf_status take_preset(const struct clf__run *run)
 {
     int has_updates, is_begun;
@@ -332,11 +333,10 @@ static clf_status take_recipe(struct clf__run *run)
     CLF__TRY(take_preset(run));
     CLF__TRY(clf__recipe_settings(&run->settings, run->recipe));
     if (run->settings.micro_batches % ranks->size != 0) {
-        return clf__fail(
-            CLF_BAD_ARGUMENT,
-            "micro-batches: is %lld, which %d ranks cannot share evenly; take a multiple of %d: it "
-            "says how large an update is, and belongs to the recipe",
-            (long long)run->settings.micro_batches, ranks->size, ranks->size);
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "micro-batches: is %lld, which %d ranks cannot share evenly; use a multiple of %d "
+                         "(it determines the size of an update and belongs to the recipe)",
+                         (long long)run->settings.micro_batches, ranks->size, ranks->size);
     }
     return CLF_OK;
 }
@@ -349,7 +349,7 @@ static clf_status find_first(struct clf__run *run)
     return clf__run_find_checkpoint(run);
 }
 
-/* Rank 0 makes what has to be there, and the others read it. */
+/* Rank 0 creates the folder, and the others read it. */
 static clf_status find_start(struct clf__run *run)
 {
     const struct clf__communicator *ranks = run->communicator;

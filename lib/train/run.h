@@ -1,4 +1,4 @@
-/* A training run: what its files share. */
+/* A training run: shared by its files. */
 #ifndef CLF_TRAIN_RUN_H
 #define CLF_TRAIN_RUN_H
 
@@ -21,84 +21,87 @@ struct clf__run {
     const char *output;
     struct clf_train_hooks hooks;
     struct clf_train_times times;
-    double begun;         /* when the call began, in seconds */
-    int64_t first_update; /* of this call; 0: it is not known yet */
-    int is_late;          /* the recipe's minutes are over, on one of the ranks at least */
+    double begun;         /* start of the call, in seconds */
+    int64_t first_update; /* first update of this call; 0: not known yet */
+    int is_late;          /* the time limit has passed on at least one rank */
     struct clf__settings settings;
     struct {
-        char *folders;  /* the path of checkpoints/; NULL: nothing was made yet */
-        size_t missing; /* what of it was not there: see clf__folder_missing() */
-        char *recipe;   /* the path of recipe.json; NULL: it was there */
-    } made;             /* by this run, and not the user's */
+        char *folders;  /* the path of checkpoints/; NULL: nothing was created yet */
+        size_t missing; /* number of leading folders that did not exist: see clf__folder_missing() */
+        char *recipe;   /* the path of recipe.json; NULL: it existed */
+    } made;             /* created by this run rather than the user */
     struct clf__checkpoints checkpoints;
     struct clf__train_state state;
-    char *saved;          /* the checkpoint that was begun from, or the last one that was saved */
+    char *saved;          /* the checkpoint that the run started from, or the last one that was saved */
     int64_t saved_update; /* of it */
     struct clf__transformer *transformer;
-    uint64_t weight_bytes; /* that it took of the device */
+    uint64_t weight_bytes; /* device memory of the transformer */
     struct clf__tokenizer *tokenizer;
-    struct clf_model *model;            /* over both: validations translate with it */
-    struct clf__dataset *train, *valid; /* valid NULL: there is none */
+    struct clf_model *model;            /* wraps both: validations translate with it */
+    struct clf__dataset *train, *valid; /* valid NULL: no validation */
     struct clf__dataset_report train_report, valid_report;
     struct clf__batching batching;
     struct clf__training *training;
     struct clf__gradient_sums *sums;
-    double entropy; /* of a label's smoothed distribution: what KL's loss leaves out of the cross-entropy; 0
-                     * where the loss is that */
+    double entropy; /* entropy of a label's smoothed distribution: the difference between cross-entropy and
+                     * KL; 0 if the loss is cross-entropy */
 };
 
-/* Whether the recipe's `config` pairs can describe a model: before any text is read. */
+/* Checks, before any text is read, that the recipe's `config` pairs can describe a model. */
 clf_status clf__run_check_config(const struct clf__settings *settings);
 
-/* Opens every file that the recipe names, so that a wrong path, or one file where there should be two, shows
- * before anything is made. */
+/* Opens every file that the recipe names, so that a wrong path, or one file instead of two, fails before
+ * anything is created. */
 clf_status clf__run_check_files(const struct clf__run *run);
 
-/* Goes on from the newest checkpoint of the output folder, or makes the first; keeps the recipe in it. */
+/* Finds the newest checkpoint of the output folder and resumes from it, or makes the first one; stores the
+ * recipe in the folder. */
 clf_status clf__run_find_checkpoint(struct clf__run *run);
 
-/* The same of a rank other than 0, which made it or found it at `update`. */
+/* The same for a rank other than 0; rank 0 made the checkpoint or found it at `update`. */
 clf_status clf__run_follow_checkpoint(struct clf__run *run, int64_t update);
 
-/* After a failure: removes what this run made, unless there is a checkpoint to go on from. Returns the
- * failure's status, with its sentence kept. */
+/* After a failure: removes what this run made, unless there is a checkpoint to resume from. Returns the
+ * failure's status and keeps its message. */
 clf_status clf__run_discard(struct clf__run *run, clf_status status);
 
-/* Makes the checkpoint of update 0: tokenizer, configuration and first weights, or those of `from`. */
+/* Makes the checkpoint of update 0: tokenizer, configuration and initial weights, or the weights of
+ * `from`. */
 clf_status clf__run_make_initial_model(const struct clf__run *run);
 
-/* Fails where this rank's version, recipe, texts, device or weights are not rank 0's. */
+/* Fails if this rank's version, recipe, texts, device or weights differ from rank 0's. */
 clf_status clf__run_check_ranks(const struct clf__run *run);
 
-/* Everything before the first update; clf__run_close() also after a failure. */
+/* Prepares everything before the first update; call clf__run_close() also after a failure. */
 clf_status clf__run_open(struct clf__run *run, struct clf_device *device, const struct clf_recipe *recipe,
                          const char *output);
 void clf__run_close(struct clf__run *run);
 
-/* The end of a stage: adds the seconds since *start to it, and sets *start to now. */
+/* Ends a stage: adds the seconds since *start to it, and sets *start to now. */
 clf_status clf__run_stage(struct clf__run *run, double *stage, double *start);
 
-/* How many updates the run has when it ends by max-updates, max-epochs or minutes, as it looks now; 0: none
- * ends it. The epochs to come are taken to be as long as this one, and updates to take as long as those of
- * this call. */
+/* Estimates the total updates of the run, which ends by max-updates, max-epochs or minutes; 0 if it has no
+ * end. Assumes that later epochs have the size of this one and that updates take the average time of this
+ * call. */
 int64_t clf__run_expected_updates(const struct clf__run *run);
 
-/* Batches, backward passes and Adam of one update. */
+/* Runs the batches, backward passes and the Adam step of one update. */
 clf_status clf__run_update(struct clf__run *run, struct clf_train_update *out);
 
-/* What one batch adds to the sums of a loss. */
+/* The contribution of one batch to the sums of a loss. */
 struct clf__batch_loss {
     double loss, nll;
 };
-/* Adds up the losses of `count` batches in their order; those that other ranks computed are zero here, and
- * are filled in. */
+/* Sums the losses of `count` batches in order; losses computed by other ranks are zero on entry, and are
+ * filled in. */
 clf_status clf__run_sum_losses(struct clf__batch_loss *out, const struct clf__run *run,
                                struct clf__batch_loss *losses, int count);
 
-/* Saves a checkpoint of the state, unless that is the last one. */
+/* Saves a checkpoint of the state, unless the last checkpoint has it. */
 clf_status clf__run_save(struct clf__run *run);
 
-/* Loss, BLEU and samples of the last checkpoint, which must be of the state; adds them to it. */
+/* Computes loss, BLEU and samples of the last checkpoint, which must have the present state, and adds them
+ * to the state. */
 clf_status clf__run_validate(struct clf__run *run);
 
 /* Writes the final model to the output folder. */

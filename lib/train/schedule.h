@@ -6,7 +6,7 @@
 
 #include "train/recipe.h"
 
-/* Of update 1, 2, ...; d_model: D. */
+/* The learning rate of update 1, 2, ...; d_model: D. */
 double clf__schedule_rate(const struct clf__settings *settings, int d_model, int64_t update);
 
 #endif

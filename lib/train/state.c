@@ -68,7 +68,7 @@ const struct clf__validated *clf__train_state_best(const struct clf__train_state
     return best;
 }
 
-/* JSON has no infinity, which a model that fell apart may give. */
+/* JSON has no infinity, which a diverged model may give. */
 static json_t *real(double number)
 {
     return json_real(isfinite(number) ? number : DBL_MAX);
@@ -145,7 +145,7 @@ static clf_status read_history(struct clf__train_state *state, const struct clf_
     return CLF_OK;
 }
 
-/* States of older versions have none. */
+/* Older versions did not write them. */
 static clf_status read_checksum(char out[CLF__CHECKSUM_TEXT], const struct clf__json *json, const char *key)
 {
     const char *text = "";

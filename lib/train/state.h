@@ -1,4 +1,4 @@
-/* Where a run stands: all that a checkpoint says beside weights and moments. */
+/* The progress of a run: all that a checkpoint holds besides weights and moments. */
 #ifndef CLF_TRAIN_STATE_H
 #define CLF_TRAIN_STATE_H
 
@@ -12,25 +12,26 @@
 /* Sixteen hexadecimal digits. */
 enum { CLF__CHECKSUM_TEXT = 17 };
 
-/* The result of one validation, a counted label. */
+/* The result of one validation, per counted label. */
 struct clf__validated {
     int64_t update;
     int epoch;
     double loss, nll;
     double bleu; /* negative: not computed */
-    int is_cut;  /* in mid-epoch, because the run ended there, where epochs are validated: not averaged */
+    int is_cut;  /* validated in mid-epoch, at the end of a run that validates epochs: not averaged */
 };
 
 struct clf__train_state {
     int64_t update;  /* done */
-    int epoch;       /* from 1, the one that goes on */
-    int batch;       /* of the epoch's plan, the next */
+    int epoch;       /* the current epoch, from 1 */
+    int batch;       /* the next batch of the epoch's plan */
     int64_t pass;    /* forward passes in training, done */
-    int64_t skipped; /* of the updates: gradients were not finite */
+    int64_t skipped; /* updates skipped because gradients were not finite */
     int64_t skipped_in_a_row;
-    /* What data it was, so that other data is noticed. */
+    /* The size and checksums of the data, to detect other data on resume. */
     int pairs, lines;
-    char train_checksum[CLF__CHECKSUM_TEXT]; /* of the files; "": a run of an older version did not say it */
+    char train_checksum[CLF__CHECKSUM_TEXT]; /* checksum of the files; "": written by an older version
+                                              * without checksums */
     char valid_checksum[CLF__CHECKSUM_TEXT];
     struct clf__validated *history; /* (count), by update */
     int count;
@@ -41,18 +42,18 @@ clf_status clf__train_state_add(struct clf__train_state *state, const struct clf
 
 /* The validation at this update, or NULL. */
 const struct clf__validated *clf__train_state_find(const struct clf__train_state *state, int64_t update);
-/* Whether BLEU decides which of two is better, or loss. */
+/* Returns whether BLEU, rather than loss, decides which of two validations is better. */
 int clf__validated_is_by_bleu(const struct clf__validated *a, const struct clf__validated *b,
                               enum clf__best by);
-/* Whether a is better than b: of less loss, or of more BLEU where both have it. Equal BLEU says nothing, as
- * the 0 that a model has for its first updates: loss decides. */
+/* Returns whether a is better than b: lower loss, or higher BLEU if both have it. Loss decides between
+ * equal BLEU, such as the 0 of a model's first updates. */
 int clf__validated_is_better(const struct clf__validated *a, const struct clf__validated *b,
                              enum clf__best by);
-/* The best of the history, the first of equals; NULL for none. */
+/* The best of the history, the first of equal ones; NULL for none. */
 const struct clf__validated *clf__train_state_best(const struct clf__train_state *state, enum clf__best by);
 
-/* state.json; `files` is kept in it, an object that says what the files beside it must be. Reading gives it
- * back to the caller, who ends with json_decref(). */
+/* Writes and reads state.json, which includes `files`, the size and checksum of each other file in the
+ * folder. The caller of the reader ends the object with json_decref(). */
 clf_status clf__train_state_write(const struct clf__train_state *state, json_t *files, const char *path);
 clf_status clf__train_state_read(struct clf__train_state *out, json_t **files, const char *path);
 

@@ -14,21 +14,21 @@
 #include "text/vocabulary.h"
 #include "train/corpus.h"
 
-/* SentencePiece holds all its sentences in memory; more teach it little. */
+/* SentencePiece keeps all sentences in memory, and more sentences improve it little. */
 enum { DEFAULT_SIZE = 8000, MAX_SENTENCES = 1000000 };
 static const char *const word_delimiter = "|";
 
 struct making {
     const struct clf__settings *settings;
     const struct clf__family *family;
-    const char *source_path, *target_path; /* the second NULL: one file has both */
+    const char *source_path, *target_path; /* the second NULL: both are in one file */
     const char *folder;
     struct clf__specials specials;
     int (*interrupted)(void *user);
     void *user;
 };
 
-/* Which sides of the text a vocabulary is for, and the file that it goes to. */
+/* The sides of the text that a vocabulary is for, and its file. */
 struct side {
     int source, target;
     const char *given; /* or NULL */
@@ -40,7 +40,7 @@ struct made {
     int size, pad_id, start_id, end_id;
 };
 
-/* Transcripts, where they are not cut already. */
+/* Transcripts that are not tokenized yet. */
 static int has_characters(const struct making *making)
 {
     return making->family->takes_frames && !making->settings->tokens;
@@ -81,7 +81,7 @@ static int is_special(const struct clf__specials *specials, const char *piece)
     return specials->last && strcmp(specials->last, piece) == 0;
 }
 
-static clf_status count_line(const struct making *making, struct clf__piece_counts *counts,
+static clf_status count_line(const struct making *making, struct clf__token_counts *counts,
                              struct clf__corpus_text line)
 {
     if (clf__utf8_valid_prefix(line.text, line.size) != line.size ||
@@ -90,12 +90,12 @@ static clf_status count_line(const struct making *making, struct clf__piece_coun
     }
     return has_characters(making)
                ? clf__segmenter_characters.segment(word_delimiter, line.text, line.size,
-                                                   clf__piece_counts_add, counts)
-               : clf__segmenter_words.segment(NULL, line.text, line.size, clf__piece_counts_add, counts);
+                                                   clf__token_counts_add, counts)
+               : clf__segmenter_words.segment(NULL, line.text, line.size, clf__token_counts_add, counts);
 }
 
 /* Words, or characters of transcripts. */
-static clf_status count_text(const struct making *making, struct clf__piece_counts *counts,
+static clf_status count_text(const struct making *making, struct clf__token_counts *counts,
                              const struct side *side)
 {
     struct clf__corpus corpus;
@@ -111,12 +111,12 @@ static clf_status count_text(const struct making *making, struct clf__piece_coun
         }
     }
     clf__corpus_close(&corpus);
-    clf__piece_counts_sort(counts);
+    clf__token_counts_sort(counts);
     return status;
 }
 
 /* The first word of each line, as in fairseq's dictionaries. */
-static clf_status read_words(struct clf__piece_counts *counts, const char *path)
+static clf_status read_words(struct clf__token_counts *counts, const char *path)
 {
     struct clf__corpus corpus;
     struct clf__corpus_pair pair;
@@ -130,11 +130,11 @@ static clf_status read_words(struct clf__piece_counts *counts, const char *path)
         }
         size_t length = (size_t)(word_end - text);
         if (memchr(text, '\0', length)) {
-            status = clf__fail(CLF_FORMAT, "%s: line %d: it holds a NUL byte", path, pair.line);
+            status = clf__fail(CLF_FORMAT, "%s: line %d: holds a NUL byte", path, pair.line);
         } else if (clf__utf8_check(text, length) != CLF_OK) {
             status = clf__fail_in(CLF_FORMAT, "%s: line %d", path, pair.line);
         } else if (length > 0) {
-            status = clf__piece_counts_add(counts, text, length);
+            status = clf__token_counts_add(counts, text, length);
         }
     }
     clf__corpus_close(&corpus);
@@ -166,14 +166,14 @@ static clf_status write_pieces(struct made *made, const struct making *making, c
 static clf_status fail_empty(const struct making *making, const struct side *side)
 {
     struct names names = find_names(making, side);
-    return side->given ? clf__fail(CLF_TEXT, "%s: there is no piece in it for a vocabulary", side->given)
-                       : clf__fail(CLF_TEXT, "%s%s%s: there is no text for a vocabulary", names.first,
-                                   names.and, names.second);
+    return side->given ? clf__fail(CLF_TEXT, "%s: has no token for a vocabulary", side->given)
+                       : clf__fail(CLF_TEXT, "%s%s%s: has no text for a vocabulary", names.first, names.and,
+                                   names.second);
 }
 
 /* Special tokens and counted pieces, as many as there may be. */
 static clf_status write_counted(struct made *made, const struct making *making, const struct side *side,
-                                const struct clf__piece_counts *counts)
+                                const struct clf__token_counts *counts)
 {
     const struct clf__specials *specials = &making->specials;
     int special = count_specials(specials), limit = (int)making->settings->vocabulary;
@@ -184,8 +184,8 @@ static clf_status write_counted(struct made *made, const struct making *making, 
         pieces[size++] = specials->first[i];
     }
     for (int i = 0; i < counts->count && size < room; i++) {
-        if (!is_special(specials, counts->items[i].piece)) {
-            pieces[size++] = counts->items[i].piece;
+        if (!is_special(specials, counts->items[i].token)) {
+            pieces[size++] = counts->items[i].token;
         }
     }
     if (specials->last) {
@@ -197,13 +197,13 @@ static clf_status write_counted(struct made *made, const struct making *making, 
     return status;
 }
 
-/* A vocab.json: its ids are kept. */
+/* A vocab.json, whose ids are kept. */
 static clf_status copy_vocabulary(struct made *made, const struct making *making, const char *file,
                                   const char *path)
 {
     struct clf__vocabulary vocabulary;
     CLF__TRY(clf__vocabulary_load(&vocabulary, path, 0));
-    clf_status status = write_pieces(made, making, file, vocabulary.pieces, vocabulary.size);
+    clf_status status = write_pieces(made, making, file, vocabulary.tokens, vocabulary.size);
     clf__vocabulary_free(&vocabulary);
     return status;
 }
@@ -219,7 +219,7 @@ struct sentences {
     struct clf__corpus corpus;
     const struct side *side;
     struct clf__corpus_pair pair;
-    int has_target; /* the pair's target is still to be given */
+    int has_target; /* the pair's target has not been returned yet */
     int stride;
     struct clf__failure reading;
 };
@@ -255,8 +255,8 @@ static void rewind_sentences(void *user)
     sentences->has_target = 0;
 }
 
-/* Says of which text SentencePiece failed, and the first line that it was not given, as it is not UTF-8: that
- * may be why. */
+/* Names the text on which SentencePiece failed, and the first line that was left out because it is not
+ * UTF-8: a possible cause. */
 static clf_status explain_text(clf_status status, struct sentences *sentences, const struct names *names)
 {
     struct clf__failure failure = clf__failure_keep(status);
@@ -293,7 +293,7 @@ static clf_status train_model(const struct making *making, const struct side *si
                  names.and, names.second, sentences.stride, sentences.corpus.lines);
     }
     /* The model's unknown piece is one of the special tokens. */
-    struct clf__piece_training training = {
+    struct clf__sentencepiece_training training = {
         .next = next_sentence,
         .rewind = rewind_sentences,
         .user = &sentences,
@@ -305,7 +305,8 @@ static clf_status train_model(const struct making *making, const struct side *si
     };
     clf_status status = clf__sentencepiece_train(&training);
     if (status != CLF_INTERRUPTED && sentences.reading.status != CLF_OK) {
-        status = clf__failure_again(&sentences.reading); /* what was learned of a part is no use */
+        status = clf__failure_again(&sentences.reading); /* a vocabulary learned from part of the text is
+                                                          * useless */
     } else if (status == CLF_TEXT) {
         status = explain_text(status, &sentences, &names);
     }
@@ -313,17 +314,17 @@ static clf_status train_model(const struct making *making, const struct side *si
     return status;
 }
 
-static clf_status read_model(struct clf__piece_counts *counts, const char *path)
+static clf_status read_model(struct clf__token_counts *counts, const char *path)
 {
     struct clf__sentencepiece *model;
     CLF__TRY(clf__sentencepiece_read(&model, path));
-    clf_status status = clf__sentencepiece_pieces(model, clf__piece_counts_add, counts);
+    clf_status status = clf__sentencepiece_pieces(model, clf__token_counts_add, counts);
     clf__sentencepiece_free(model);
     return status;
 }
 
 /* Learns a model, writes it under each of its names and takes its pieces, the likeliest first. */
-static clf_status learn_pieces(const struct making *making, struct clf__piece_counts *counts,
+static clf_status learn_pieces(const struct making *making, struct clf__token_counts *counts,
                                const struct side *side)
 {
     char *path = NULL, *other = NULL;
@@ -344,7 +345,7 @@ static clf_status learn_pieces(const struct making *making, struct clf__piece_co
 }
 
 /* Fills counts with what goes between the special tokens. */
-static clf_status collect(const struct making *making, struct clf__piece_counts *counts,
+static clf_status collect(const struct making *making, struct clf__token_counts *counts,
                           const struct side *side)
 {
     if (side->given) {
@@ -361,16 +362,16 @@ static clf_status make_vocabulary(struct made *made, const struct making *making
     if (side->given && is_json(side->given)) {
         return copy_vocabulary(made, making, side->file, side->given);
     }
-    struct clf__piece_counts counts = {0};
+    struct clf__token_counts counts = {0};
     clf_status status = collect(making, &counts, side);
     if (status == CLF_OK) {
         status = write_counted(made, making, side, &counts);
     }
-    clf__piece_counts_free(&counts);
+    clf__token_counts_free(&counts);
     return status;
 }
 
-/* A vocabulary that was given may lack what its system needs. */
+/* A given vocabulary may lack tokens that its system needs. */
 static clf_status check_ids(const struct making *making, const struct side *side, const struct made *made)
 {
     int needs_start = !making->family->has_no_start_token;
@@ -456,7 +457,7 @@ static clf_status check(const struct making *making)
     }
     int is_given = settings->source_vocabulary || settings->target_vocabulary;
     if (is_given && !settings->tokens && !making->family->takes_frames) {
-        return clf__fail(CLF_BAD_ARGUMENT, "a vocabulary can be given for tokens and for transcripts alone");
+        return clf__fail(CLF_BAD_ARGUMENT, "a vocabulary can be given only for tokens and for transcripts");
     }
     return CLF_OK;
 }

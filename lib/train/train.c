@@ -1,4 +1,4 @@
-/* Training as a whole: updates, checkpoints and validations in their turns. */
+/* The training loop: alternates updates, checkpoints and validations. */
 #include "train/run.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ static int64_t count_since_best(const struct clf__run *run)
     return best ? state->count - 1 - (best - state->history) : 0;
 }
 
-/* The choice that a run has come to the end of; NULL while it goes on. */
+/* The name of the setting whose limit the run has reached; NULL if it has reached none. */
 static const char *find_end(const struct clf__run *run)
 {
     const struct clf__settings *settings = &run->settings;
@@ -48,10 +48,11 @@ static void say_end(const struct clf__run *run)
         const struct clf__validated *best =
             clf__train_state_best(&run->state, (enum clf__best)run->settings.best);
         clf__log(CLF_LOG_NOTICE,
-                 "training ends by patience: %lld validations without a better one than that of update %lld",
+                 "training ends by patience: %lld validations without an improvement since update %lld",
                  (long long)count_since_best(run), (long long)best->update);
     } else if (strcmp(end, "minutes") == 0) {
-        clf__log(CLF_LOG_NOTICE, "training ends at minutes %g, after update %lld; the same command goes on",
+        clf__log(CLF_LOG_NOTICE,
+                 "training ends at minutes %g, after update %lld; run the same command to resume",
                  run->settings.minutes, (long long)run->state.update);
     } else {
         clf__log(
@@ -65,7 +66,7 @@ static int is_due(int64_t every, int64_t update)
     return every > 0 && update % every == 0;
 }
 
-/* At a checkpoint that a killed run left without its validation this is true again. */
+/* True again at a checkpoint that a killed run left without its validation. */
 static int is_validation_due(const struct clf__run *run)
 {
     const struct clf__train_state *state = &run->state;
@@ -75,7 +76,7 @@ static int is_validation_due(const struct clf__run *run)
            !clf__train_state_find(state, state->update);
 }
 
-/* The model of update 0 is made anew. */
+/* The model of update 0 can be made again. */
 static const char *last_checkpoint(const struct clf__run *run)
 {
     return run->saved_update > 0 ? run->saved : "none";
@@ -84,17 +85,17 @@ static const char *last_checkpoint(const struct clf__run *run)
 static clf_status interrupted(const struct clf__run *run)
 {
     if (run->saved_update == 0) {
-        return clf__fail(CLF_INTERRUPTED,
-                         "training was interrupted before its first update; the same command begins again");
+        return clf__fail(
+            CLF_INTERRUPTED,
+            "training was interrupted before its first update; run the same command to start again");
     }
-    return clf__fail(
-        CLF_INTERRUPTED,
-        "training was interrupted after update %lld; the same command goes on from %s, which is also "
-        "a model that translate takes",
-        (long long)run->state.update, run->saved);
+    return clf__fail(CLF_INTERRUPTED,
+                     "training was interrupted after update %lld; run the same command to resume from %s, "
+                     "which translate can also use as a model",
+                     (long long)run->state.update, run->saved);
 }
 
-/* After the update's own line of the log, and before such weights are saved. */
+/* After the update's line in the log, and before these weights are saved. */
 static clf_status check_gradients(const struct clf__run *run)
 {
     const struct clf__train_state *state = &run->state;
@@ -107,8 +108,7 @@ static clf_status check_gradients(const struct clf__run *run)
                      (long long)state->skipped_in_a_row, (long long)state->update, last_checkpoint(run));
 }
 
-/* The checkpoint that an interrupted validation was of stays; the run that goes on from it validates again.
- */
+/* An interrupted validation keeps its checkpoint; the resumed run validates it again. */
 static clf_status save_and_validate(struct clf__run *run)
 {
     int validates = is_validation_due(run);
@@ -127,7 +127,7 @@ static clf_status save_and_validate(struct clf__run *run)
     return status == CLF_INTERRUPTED ? interrupted(run) : status;
 }
 
-/* One rank that is asked to stop stops all of them. */
+/* All ranks stop if one is asked to. */
 static clf_status hear_interruption(int *out, const struct clf__run *run)
 {
     int64_t asked = run->hooks.interrupted && run->hooks.interrupted(run->hooks.user);
@@ -162,7 +162,8 @@ static clf_status train(struct clf__run *run)
         }
         clf_status status = clf__run_update(run, &update);
         if (status != CLF_OK) {
-            return status == CLF_INTERRUPTED ? interrupted(run) : status; /* as kernels were compiled */
+            return status == CLF_INTERRUPTED ? interrupted(run) : status; /* interrupted during compilation
+                                                                           * of kernels */
         }
         if (run->hooks.updated) {
             run->hooks.updated(run->hooks.user, &update);
@@ -177,7 +178,8 @@ static clf_status train(struct clf__run *run)
     return clf__run_stage(run, &run->times.checkpoint, &start);
 }
 
-/* Rank 0 makes the folder, each rank writes its share of the moments there, and rank 0 gives it its name. */
+/* Rank 0 creates the folder, each rank writes its share of the moments there, and rank 0 renames the
+ * folder. */
 static clf_status save_shards(struct clf__run *run)
 {
     const struct clf__communicator *ranks = run->communicator;
@@ -249,7 +251,8 @@ clf_status clf_train(struct clf_device *device, const struct clf_recipe *recipe,
         status = train(&run);
     }
     if (status != CLF_OK) {
-        status = run.communicator->agree(run.communicator, status); /* the others hear of it */
+        status = run.communicator->agree(run.communicator, status); /* reports the failure to the other
+                                                                     * ranks */
         status = clf__run_discard(&run, status);
     }
     if (run.hooks.ended) {

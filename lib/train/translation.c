@@ -29,14 +29,14 @@ static int is_blank(struct clf__corpus_text text)
     return i == text.size;
 }
 
-/* Text that can be a C string. */
+/* Returns whether a text can be translated: not blank, valid UTF-8 without NUL bytes. */
 static int is_usable(struct clf__corpus_text text)
 {
     return !is_blank(text) && !memchr(text.text, '\0', text.size) &&
            clf__utf8_valid_prefix(text.text, text.size) == text.size;
 }
 
-/* Takes `joiner` off the end of tokens, with the space after it. */
+/* Removes `joiner` from the end of tokens, with the space after it. */
 static void join_tokens(char *text, const char *joiner)
 {
     size_t length = strlen(joiner);
@@ -92,8 +92,8 @@ static void set_options(struct clf_translate_options *options, const struct clf_
 {
     clf_translate_options_init(options, run->model);
     const struct clf__settings *settings = &run->settings;
-    /* An untrained model does not end by itself; what is half as long again as any reference is lost anyway.
-     */
+    /* An untrained model rarely emits the end token; a translation of 1.5 times the longest reference
+     * scores badly anyway. */
     struct clf__training_limits limits;
     clf__dataset_limits(&limits, run->valid, &run->batching);
     int longest = limits.target_length + limits.target_length / 2 + 10;
@@ -143,7 +143,7 @@ static clf_status open_translator(struct clf_translator **translator, const stru
     return clf_translator_prepare(*translator);
 }
 
-/* As the checkpoint would, once loaded. */
+/* Same weights as the checkpoint has after loading. */
 static clf_status translate_with(struct clf__translated *translated, const struct clf__run *run)
 {
     struct clf_translator *translator = NULL;

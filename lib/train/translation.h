@@ -1,4 +1,4 @@
-/* The validation text, translated by the model that is trained. */
+/* Translates the validation text with the model in training. */
 #ifndef CLF_TRAIN_TRANSLATION_H
 #define CLF_TRAIN_TRANSLATION_H
 
@@ -9,15 +9,15 @@ struct clf__translated {
     int count, capacity;
 };
 
-/* Translates the validation text's pairs, `most` of them at most. */
+/* Translates the pairs of the validation text, at most `most`. */
 clf_status clf__translated_make(struct clf__translated *out, const struct clf__run *run, int most);
-/* Lengthens the model's tables of positions for that, before anything is measured or trained. */
+/* Extends the model's tables of positions for this, before memory is measured and training starts. */
 clf_status clf__translated_reach(const struct clf__run *run);
-/* Takes of the device what validations take for that, and gives it back. */
+/* Reserves and releases the device memory for translation in validations. */
 clf_status clf__translated_dry_run(const struct clf__run *run);
 void clf__translated_free(struct clf__translated *translated);
 
-/* BLEU as the recipe wants it. */
+/* BLEU with the settings of the recipe. */
 clf_status clf__translated_bleu(double *out, const struct clf__translated *translated,
                                 const struct clf__settings *settings);
 

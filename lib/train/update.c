@@ -7,7 +7,7 @@
 #include "train/run.h"
 #include "train/schedule.h"
 
-/* An update's batches, of all ranks together, and those of this rank. */
+/* The number of batches of an update on all ranks, and the share of this rank. */
 struct plan {
     int count;             /* fewer at the end of an epoch */
     int64_t micro_batches; /* that they make */
@@ -45,7 +45,7 @@ struct pass {
     struct clf__batch_loss *losses;
 };
 
-/* The last pass of this rank in the update goes on while its gradients are added up. */
+/* Runs the last pass of this rank in the update, which overlaps with the all-reduce of its gradients. */
 static clf_status run_last(const struct pass *pass, int index, const struct clf__training_batch *batch,
                            struct clf__training_loss *loss)
 {
@@ -74,7 +74,8 @@ static clf_status run_batch(const struct pass *pass, int index, int is_last)
     return CLF_OK;
 }
 
-/* Batch by batch, in whatever order the ranks had them: the same sums, whoever computed them. */
+/* Losses are summed batch by batch in one order, so that the sums do not depend on which rank computed
+ * them. */
 static clf_status run_batches(struct clf__run *run, const struct plan *plan, struct clf__batch_loss *losses,
                               struct clf_train_update *out)
 {
@@ -149,7 +150,7 @@ static clf_status step(struct clf__run *run, double rate, double norm)
     return clf__training_update(run->training, &adam);
 }
 
-/* After the last batch comes the next epoch. */
+/* The next epoch follows the last batch. */
 static clf_status turn_epoch(struct clf__run *run)
 {
     if (run->state.batch < clf__dataset_batches(run->train)) {

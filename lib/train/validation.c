@@ -6,7 +6,7 @@
 #include "train/advice.h"
 #include "train/translation.h"
 
-/* Each rank has every so many-th batch. */
+/* The ranks take batches in turn. */
 static clf_status evaluate_batches(struct clf__batch_loss *losses, const struct clf__run *run, int count)
 {
     const struct clf__communicator *ranks = run->communicator;
@@ -20,7 +20,7 @@ static clf_status evaluate_batches(struct clf__batch_loss *losses, const struct 
     return CLF_OK;
 }
 
-/* Loss without dropout over the whole validation text. */
+/* Computes the loss of the whole validation text, without dropout. */
 static clf_status evaluate(struct clf__run *run, struct clf__validated *out)
 {
     struct clf__batch_loss *losses = NULL, sum;
@@ -46,7 +46,7 @@ static clf_status evaluate(struct clf__run *run, struct clf__validated *out)
     return CLF_OK;
 }
 
-/* At the end of an epoch the state is already at the next one's beginning. */
+/* At the end of an epoch the state is already at the start of the next one. */
 static int epoch_of(const struct clf__train_state *state)
 {
     return state->batch == 0 ? state->epoch - 1 : state->epoch;
@@ -89,7 +89,8 @@ static void tell(const struct clf__run *run, const struct clf__validated *valida
     run->hooks.validated(run->hooks.user, &validation);
 }
 
-/* Told before it is noted: a run that is killed between tells it again when it goes on, rather than never. */
+/* The validation is reported before it is recorded: a run killed in between reports it twice rather than
+ * never. */
 static clf_status note(struct clf__run *run, const struct clf__validated *validated,
                        const struct clf__translated *translated)
 {
@@ -102,7 +103,7 @@ static clf_status note(struct clf__run *run, const struct clf__validated *valida
     return clf__checkpoints_prune(&run->checkpoints, &run->state, &run->settings);
 }
 
-/* Rank 0 translates, and every rank has its BLEU. */
+/* Rank 0 translates, and broadcasts BLEU to every rank. */
 static clf_status translate(struct clf__run *run, struct clf__validated *validated,
                             struct clf__translated *translated)
 {

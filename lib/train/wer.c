@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "train/bleu_words.h"
 
-/* The fewest changes from the first words of a hypothesis to the first words of a reference. */
+/* The fewest edits that turn the first words of a hypothesis into the first words of a reference. */
 struct changes {
     long long substitutions, deletions, insertions;
 };
@@ -85,7 +85,7 @@ clf_status clf_wer_corpus(struct clf_wer *out, const char *const *hypotheses, co
         CLF__TRY(add_pair(&sum, hypotheses[i], references[i], lower_case));
     }
     if (sum.reference_words == 0) {
-        return clf__fail(CLF_TEXT, "the references hold no word: there is no word error rate");
+        return clf__fail(CLF_TEXT, "the references have no words, so the word error rate is undefined");
     }
     sum.score =
         100 * (double)(sum.substitutions + sum.deletions + sum.insertions) / (double)sum.reference_words;

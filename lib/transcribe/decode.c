@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/larger.h"
 #include "base/memory.h"
+#include "base/minmax.h"
 #include "transcribe/internal.h"
 
 clf_status clf__encode_windows(struct clf_transcriber *transcriber, int count)
@@ -62,11 +62,11 @@ static clf_status append(struct clf__ids *prompt, const struct clf__ids *ids, in
 struct clf__room clf__room_before(const struct clf_transcriber *transcriber)
 {
     int positions = transcriber->model->transformer->config.decoder_max_positions;
-    int half = clf__larger(positions / 2 - 1, 0);
-    int given = clf__smaller(transcriber->hotwords.count, half);
+    int half = clf__max_int(positions / 2 - 1, 0);
+    int given = clf__min_int(transcriber->hotwords.count, half);
     return (struct clf__room){
         .hotwords = given,
-        .previous = given > 0 ? clf__smaller(half, positions - positions / 4 - given) : half,
+        .previous = given > 0 ? clf__min_int(half, positions - positions / 4 - given) : half,
     };
 }
 
@@ -78,15 +78,15 @@ static clf_status append_before(struct clf__ids *prompt, const struct clf_transc
     struct clf__room room = clf__room_before(transcriber);
     int carried = transcriber->options.carry_initial_prompt ? transcriber->prompt.count : 0;
     int rest = room.previous - carried;
-    int first = rest > 0 ? clf__larger(previous->count - rest, 0) : clf__smaller(-rest, previous->count);
-    int over = clf__larger(carried + previous->count - first - room.previous, 0);
+    int first = rest > 0 ? clf__max_int(previous->count - rest, 0) : clf__min_int(-rest, previous->count);
+    int over = clf__max_int(carried + previous->count - first - room.previous, 0);
     if (room.hotwords == 0 && carried == 0 && previous->count == 0) {
         return CLF_OK;
     }
     CLF__TRY(clf__ids_append(prompt, transcriber->tokens.start_of_previous));
     CLF__TRY(append(prompt, &transcriber->hotwords, 0, room.hotwords));
     CLF__TRY(append(prompt, &transcriber->prompt, over, carried));
-    return append(prompt, previous, first + clf__larger(over - carried, 0), previous->count);
+    return append(prompt, previous, first + clf__max_int(over - carried, 0), previous->count);
 }
 
 clf_status clf__append_start(struct clf__ids *ids, const struct clf_transcriber *transcriber,

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "base/larger.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/minmax.h"
 #include "base/options.h"
 #include "config/sides.h"
 #include "text/speech_tokens.h"
@@ -35,7 +35,7 @@ void clf_transcribe_options_init_sized(struct clf_transcribe_options *options, s
         .compression_ratio_threshold = clf__compression_is_known() ? DEFAULT_RATIO : NAN,
     };
     memset(options, 0, size);
-    memcpy(options, &own, clf__smaller_size(size, sizeof own));
+    memcpy(options, &own, clf__min_size(size, sizeof own));
 }
 
 /* not (value >= low), so that NaN is out of range */
@@ -260,7 +260,7 @@ static clf_status create_memory(struct clf_transcriber *transcriber)
         .positions = config->decoder_max_positions,
         .wanted = clf__whisper_wanted(beams, transcriber->options.patience),
         .finished =
-            clf__larger(clf__larger(beams, samples), (int)ceil(beams * transcriber->options.patience)),
+            clf__max_int(clf__max_int(beams, samples), (int)ceil(beams * transcriber->options.patience)),
         .banned = transcriber->suppressed_first.count,
     };
     int rows = clf__whisper_rows(&search);

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/larger.h"
 #include "base/memory.h"
+#include "base/minmax.h"
 #include "text/speech_words.h"
 #include "transcribe/alignment.h"
 #include "transcribe/internal.h"
@@ -64,12 +64,12 @@ static clf_status sum_heads(struct pass *pass)
 {
     struct clf__session *session = pass->transcriber->session;
     int rows = pass->inputs.count, stride = clf__session_source_rows(session, CLF__WINDOW_FRAMES);
-    int most = clf__smaller(HEADS_AT_A_TIME, pass->head_count);
+    int most = clf__min_int(HEADS_AT_A_TIME, pass->head_count);
     size_t each = (size_t)rows * (size_t)stride;
     CLF__TRY(clf__allocate(&pass->weights, (size_t)most * each, sizeof *pass->weights));
     CLF__TRY(clf__allocate(&pass->matrix, (size_t)rows * (size_t)pass->columns, sizeof *pass->matrix));
     for (int first = 0; first < pass->head_count; first += most) {
-        int count = clf__smaller(most, pass->head_count - first);
+        int count = clf__min_int(most, pass->head_count - first);
         CLF__TRY(clf__session_align(session, pass->slot, pass->inputs.data, rows, pass->heads + first, count,
                                     pass->weights));
         for (int i = 0; i < count; i++) {

@@ -1,8 +1,8 @@
 /* A recording from window to window (openai/whisper, transcribe.py). */
 #include <math.h>
 
-#include "base/larger.h"
 #include "base/memory.h"
+#include "base/minmax.h"
 #include "transcribe/work.h"
 
 static int is_silent(const struct clf__work *work)
@@ -24,7 +24,7 @@ struct clf__ids clf__work_previous(const struct clf__work *work)
 {
     const struct clf_transcriber *transcriber = work->transcriber;
     int carried = transcriber->options.carry_initial_prompt ? transcriber->prompt.count : 0;
-    int first = clf__larger(work->forgotten, carried); /* a carried prompt is added separately */
+    int first = clf__max_int(work->forgotten, carried); /* a carried prompt is added separately */
     return (struct clf__ids){.data = work->said.data + first, .count = work->said.count - first};
 }
 

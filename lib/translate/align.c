@@ -1,20 +1,18 @@
-/* Which source token each generated one comes from: where the decoder's cross-attention looks most. */
+/* Aligns each generated token with the source token that has the most cross-attention. */
 #include <string.h>
 
-#include "base/larger.h"
 #include "base/memory.h"
+#include "base/minmax.h"
 #include "translate/internal.h"
 
-enum {
-    LENGTH_STEP = 64
-}; /* sessions are made for lengths of such a multiple, so that they serve others too */
+enum { LENGTH_STEP = 64 }; /* lengths are rounded up to this multiple so that sessions can be reused */
 
 static int round_up(int length)
 {
     return (length + LENGTH_STEP - 1) / LENGTH_STEP * LENGTH_STEP;
 }
 
-/* One that has room for the two lengths. */
+/* Creates a session for the two lengths. */
 static clf_status make_session(struct clf_translator *translator, int sources, int targets)
 {
     struct clf__session_limits *limits = &translator->align_limits;
@@ -22,11 +20,11 @@ static clf_status make_session(struct clf_translator *translator, int sources, i
         targets <= limits->target_length) {
         return CLF_OK;
     }
-    int longest = clf__larger(round_up(sources), limits->source_length);
-    int longest_target = clf__larger(round_up(targets), limits->target_length);
+    int longest = clf__max_int(round_up(sources), limits->source_length);
+    int longest_target = clf__max_int(round_up(targets), limits->target_length);
     const struct clf_model_info *info = &translator->model->info;
-    longest = clf__larger(sources, clf__smaller(longest, info->max_source_length));
-    longest_target = clf__larger(targets, clf__smaller(longest_target, info->max_target_length));
+    longest = clf__max_int(sources, clf__min_int(longest, info->max_source_length));
+    longest_target = clf__max_int(targets, clf__min_int(longest_target, info->max_target_length));
     *limits = (struct clf__session_limits){
         .sources = 1,
         .source_tokens = longest,
@@ -40,7 +38,7 @@ static clf_status make_session(struct clf_translator *translator, int sources, i
     return clf__session_create(&translator->align_session, translator->model->transformer, limits);
 }
 
-/* What the maps of one pair are read to. */
+/* Allocates memory for the attention maps of one pair. */
 static clf_status allocate_maps(struct clf__session_maps *maps, const struct clf__config *config,
                                 size_t sources, size_t targets)
 {
@@ -58,7 +56,7 @@ static void free_maps(struct clf__session_maps *maps)
     clf__free(maps->cross);
 }
 
-/* The source's own tokens: [first, last). */
+/* Finds the source's own tokens: [first, last). */
 static void find_text(int *first, int *last, const struct clf_translator *translator,
                       const struct clf__source *source)
 {
@@ -71,8 +69,8 @@ static void find_text(int *first, int *last, const struct clf_translator *transl
     }
 }
 
-/* Where `heads` maps one after the other, (targets, sources) each, look most from one target: the first of
- * equal ones. */
+/* Returns the source token with the most attention of one target, summed over `heads` maps (targets,
+ * sources); on ties the first. */
 static int look(const float *maps, int heads, int target, int targets, int sources, int first, int last)
 {
     int best = -1;
@@ -110,16 +108,16 @@ static clf_status attend(const struct clf__session_maps *maps, struct clf_transl
 
 static clf_status find_links(int **links, struct clf__session_maps *maps, struct clf_translator *translator,
                              const struct clf__source *source, const struct clf_hypothesis *hypothesis,
-                             struct clf__gaze gaze)
+                             struct clf__attention_heads selection)
 {
     const struct clf__config *config = &translator->model->transformer->config;
     int first, last, all = config->decoder_heads, targets = hypothesis->count, sources = source->length;
-    int heads = gaze.heads > 0 ? gaze.heads : all;
+    int heads = selection.heads > 0 ? selection.heads : all;
     CLF__TRY(make_session(translator, sources, targets));
     CLF__TRY(allocate_maps(maps, config, (size_t)sources, (size_t)targets));
     CLF__TRY(attend(maps, translator, source, hypothesis));
     CLF__TRY(clf__allocate(links, (size_t)targets, sizeof **links));
-    size_t before = (size_t)(gaze.layer - 1) * (size_t)all;
+    size_t before = (size_t)(selection.layer - 1) * (size_t)all;
     const float *cross = maps->cross + before * (size_t)targets * (size_t)sources;
     find_text(&first, &last, translator, source);
     for (int i = 0; i < targets; i++) {
@@ -130,11 +128,11 @@ static clf_status find_links(int **links, struct clf__session_maps *maps, struct
 }
 
 clf_status clf__links_find(int **links, struct clf_translator *translator, const struct clf__source *source,
-                           const struct clf_hypothesis *hypothesis, struct clf__gaze gaze)
+                           const struct clf_hypothesis *hypothesis, struct clf__attention_heads selection)
 {
     struct clf__session_maps maps = {NULL, NULL, NULL};
     *links = NULL;
-    clf_status status = find_links(links, &maps, translator, source, hypothesis, gaze);
+    clf_status status = find_links(links, &maps, translator, source, hypothesis, selection);
     free_maps(&maps);
     return status;
 }
@@ -144,9 +142,9 @@ clf_status clf__align(struct clf_hypothesis *hypothesis, struct clf_translator *
 {
     const struct clf_translate_options *options = &translator->options;
     const struct clf__tokenizer *tokenizer = translator->model->tokenizer;
-    struct clf__gaze gaze = {options->alignment_layer, 0};
-    clf__free(hypothesis->alignment); /* of a device that failed behind it */
-    CLF__TRY(clf__links_find(&hypothesis->alignment, translator, source, hypothesis, gaze));
+    struct clf__attention_heads selection = {options->alignment_layer, 0};
+    clf__free(hypothesis->alignment); /* set before a device failed */
+    CLF__TRY(clf__links_find(&hypothesis->alignment, translator, source, hypothesis, selection));
     for (int i = 0; i < hypothesis->count; i++) {
         int32_t id = hypothesis->ids[i];
         int is_replaced = options->replace_unknown && id == clf__tokenizer_unknown(tokenizer);

@@ -1,10 +1,10 @@
-/* Alternatives at a position: the most probable tokens behind what a target begins with, each with the best
- * translation that goes on with it. A translator of its own takes the one step that finds them; then they are
- * what their line's target begins with, a line for each. */
+/* Alternatives at a position: the most probable tokens after a target prefix, each with the best translation
+ * that continues it. A separate translator runs the one step that finds them; each then becomes the prefix of
+ * one line. */
 #include "base/memory.h"
 #include "translate/internal.h"
 
-/* The alternatives of all lines that go on, and what becomes of them. */
+/* The alternatives of all lines and their continuations. */
 struct branches {
     struct clf_line *lines; /* (count) */
     struct clf__ids *begun; /* (count) the starts' */
@@ -43,8 +43,8 @@ static void exchange(struct clf_hypothesis *a, struct clf_hypothesis *b)
     *b = held;
 }
 
-/* The alternatives of one line become what goes on with them, from branch *next on. One with which nothing
- * does is left out; of a line that has no others, the reason stands for it. */
+/* Replaces the alternatives of one line by their continuations, from branch *next on. One without a
+ * continuation is dropped; if all are, their error is the line's. */
 static clf_status join_line(struct clf_translation *line, const struct clf_translator *translator,
                             const struct branches *branches, int *next)
 {
@@ -64,7 +64,7 @@ static clf_status join_line(struct clf_translation *line, const struct clf_trans
             start->score = (float)(log_probability + (double)start->score);
             start->log_probability += log_probability;
         }
-        exchange(start, &line->hypotheses[kept++]); /* those behind are freed with the others */
+        exchange(start, &line->hypotheses[kept++]); /* the rest are freed with the others */
     }
     if (kept == 0 && failed != NULL) {
         line->status = failed->status;
@@ -77,7 +77,7 @@ static clf_status join_line(struct clf_translation *line, const struct clf_trans
     return CLF_OK;
 }
 
-/* What the other translator took belongs to the whole, but for its lines and tokens. */
+/* Adds the other translator's times, but not its lines and tokens. */
 static void add_times(struct clf_stage_times *times, struct clf_stage_times *more)
 {
     times->tokenize += more->tokenize;
@@ -112,7 +112,7 @@ clf_status clf__translate_alternatives(struct clf_translation **out, struct clf_
     CLF__TRY(clf__translator_check_start(translator));
     CLF__TRY(clf__translate(&starts, translator->starts, request));
     clf_status status = go_on(&branches, translator, request, starts);
-    for (struct clf_translator *each = translator; each != NULL; each = each->beside) {
+    for (struct clf_translator *each = translator; each != NULL; each = each->next) {
         add_times(&each->times, &each->starts->times);
     }
     translator->times.lines += request->count - branches.count;

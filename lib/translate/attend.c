@@ -4,9 +4,9 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "translate/team.h"
+#include "translate/worker_pool.h"
 
-/* What was cut is not on the maps, and there is no other place to say so. */
+/* Truncated tokens are missing from the maps, and only the log can report it. */
 static void warn_of_cut(const char *side, const char *unit, int cut_from, int limit)
 {
     if (cut_from > 0) {
@@ -15,7 +15,7 @@ static void warn_of_cut(const char *side, const char *unit, int cut_from, int li
     }
 }
 
-/* The target's ids with the end token: given, or the model's own translation. */
+/* Reads the target ids with the end token: given, or the model's own translation. */
 static clf_status find_target(struct clf__ids *ids, struct clf_translator *translator,
                               const struct clf_line *source, const struct clf_line *target)
 {
@@ -37,7 +37,7 @@ static clf_status find_target(struct clf__ids *ids, struct clf_translator *trans
     }
     clf_translations_free(translation, 1);
     if (status == CLF_OK && ids->count == 0) {
-        status = clf__fail(CLF_TEXT, "the model gives no translation to look at");
+        status = clf__fail(CLF_TEXT, "the model produces no translation to align");
     }
     return status;
 }
@@ -51,12 +51,12 @@ static clf_status name_tokens(struct clf_attention_maps *maps, const struct clf_
         if (source->frames != NULL) {
             CLF__TRY(clf__format(&maps->source_tokens[i], "#%d", i + 1));
         } else {
-            const char *piece = clf__tokenizer_source_piece(model->tokenizer, source->ids.data[i]);
+            const char *piece = clf__tokenizer_source_token(model->tokenizer, source->ids.data[i]);
             CLF__TRY(clf__copy_string(&maps->source_tokens[i], piece != NULL ? piece : "?"));
         }
     }
     for (int i = 0; i < maps->target_count; i++) {
-        const char *piece = clf__tokenizer_target_piece(model->tokenizer, inputs[i]);
+        const char *piece = clf__tokenizer_target_token(model->tokenizer, inputs[i]);
         CLF__TRY(clf__copy_string(&maps->target_tokens[i], piece != NULL ? piece : "?"));
     }
     return CLF_OK;
@@ -137,7 +137,7 @@ static clf_status make_maps(struct clf_attention_maps *maps, struct clf_translat
     const struct clf__config *config = &translator->model->transformer->config;
     maps->source_count = source->length;
     maps->target_count = target->count;
-    /* Inputs are the labels moved by one: the start token in front, the last label out. */
+    /* Inputs are the labels shifted by one: start token first, without the last label. */
     memmove(target->data + 1, target->data, (size_t)(target->count - 1) * sizeof *target->data);
     target->data[0] = translator->decoder_start_id;
     CLF__TRY(name_tokens(maps, translator->model, source, target->data));
@@ -151,8 +151,7 @@ static clf_status read_source(struct clf__source *out, const struct clf_translat
     CLF__TRY(clf__source_read(out, translator, line));
     warn_of_cut("source", out->frames != NULL ? "frames" : "tokens", out->cut_from,
                 translator->model->info.max_source_length);
-    return out->length > 0 ? CLF_OK
-                           : clf__fail(CLF_TEXT, "the source is empty, so there is nothing to look at");
+    return out->length > 0 ? CLF_OK : clf__fail(CLF_TEXT, "the source is empty; attention needs a source");
 }
 
 static clf_status attend(struct clf_attention_maps **out, struct clf_translator *translator,
@@ -188,12 +187,12 @@ clf_status clf_attend(struct clf_attention_maps **out, struct clf_translator *tr
 {
     *out = NULL;
     if (source == NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT, "there is no source to look at");
+        return clf__fail(CLF_BAD_ARGUMENT, "there is no source; attention needs one");
     }
     CLF__TRY(clf__translator_begin(translator));
     clf_status status = clf__translator_check_start(translator);
     if (status == CLF_OK) {
-        status = attend(out, clf__team_able(translator), source, target);
+        status = attend(out, clf__worker_pool_available(translator), source, target);
     }
     clf__translator_end(translator);
     return status;

@@ -1,18 +1,18 @@
-/* Chooses how many source tokens, and how many lines, a translator works on at a time. */
-#include "base/larger.h"
+/* Chooses the number of source tokens and lines per batch. */
+#include "base/minmax.h"
 #include "device/buffer.h"
 #include "device/caps.h"
 #include "translate/internal.h"
 
 enum {
-    LEAST_TOKENS = 2048,     /* the default of a CPU, and of the smallest GPUs */
+    LEAST_TOKENS = 2048,     /* default for CPUs and the smallest GPUs */
     MOST_TOKENS = 1 << 17,   /* the largest default */
-    TOKENS_A_UNIT = 512,     /* the default of a GPU: 4 lines for a compute unit */
-    USUAL_LINE_TOKENS = 128, /* longer lines are fewer at a time */
+    TOKENS_A_UNIT = 512,     /* default for GPUs: 4 lines per compute unit */
+    USUAL_LINE_TOKENS = 128, /* longer lines reduce the number of lines */
     SHORT_LINE_TOKENS = 8, /* a batch holds at most budget / 8 lines: shorter lines use part of the budget */
     MAX_STEP_VALUES = 1 << 28, /* banned ids, and candidates, of all rows of a step: they fit an int */
-    MAX_STEP_LOGITS = 1 << 24, /* logits that a step copies to the host, where an option needs them: 64 MiB */
-    AUTO_SHARE = 4, /* the default takes up to 1/4 of the free memory: other processes may use the GPU */
+    MAX_STEP_LOGITS = 1 << 24, /* logits that a step copies to the host if an option needs them: 64 MiB */
+    AUTO_SHARE = 4, /* the default uses up to 1/4 of the free memory: other processes may use the GPU */
     MOST_SHARE = 2,
 };
 
@@ -28,22 +28,22 @@ int clf__batch_tokens_wanted(clf_form form, unsigned compute_units)
 
 int clf__batch_lines_wanted(int batch_tokens)
 {
-    return clf__larger(batch_tokens / USUAL_LINE_TOKENS, LEAST_TOKENS / SHORT_LINE_TOKENS);
+    return clf__max_int(batch_tokens / USUAL_LINE_TOKENS, LEAST_TOKENS / SHORT_LINE_TOKENS);
 }
 
-/* The cross-attention that coverage reads: the folder's choice or, as in CTranslate2, the first head of the
- * last layer. Layer 0: coverage is not used. */
-static struct clf__gaze coverage_gaze(const struct clf_translator *translator)
+/* Returns the cross-attention for the coverage penalty: the folder's choice or, as in CTranslate2, the first
+ * head of the last layer. Layer 0: no coverage penalty. */
+static struct clf__attention_heads coverage_heads(const struct clf_translator *translator)
 {
     const struct clf__config *config = &translator->model->transformer->config;
     if (translator->search.coverage_penalty == 0.0) {
-        return (struct clf__gaze){0, 0};
+        return (struct clf__attention_heads){0, 0};
     }
     if (config->alignment_layer == 0) {
-        return (struct clf__gaze){config->decoder_layers, 1};
+        return (struct clf__attention_heads){config->decoder_layers, 1};
     }
     int heads = config->alignment_heads;
-    return (struct clf__gaze){config->alignment_layer, heads > 0 ? heads : config->decoder_heads};
+    return (struct clf__attention_heads){config->alignment_layer, heads > 0 ? heads : config->decoder_heads};
 }
 
 struct clf__session_limits clf__translator_limits(const struct clf_translator *translator, int lines)
@@ -51,7 +51,7 @@ struct clf__session_limits clf__translator_limits(const struct clf_translator *t
     const struct clf__search_options *search = &translator->search;
     int longest = translator->model->info.max_source_length, budget = translator->options.batch_tokens;
     int rows = clf__search_rows(search);
-    struct clf__gaze gaze = coverage_gaze(translator);
+    struct clf__attention_heads selection = coverage_heads(translator);
     return (struct clf__session_limits){
         .sources = lines,
         .source_tokens = budget > longest ? budget : longest,
@@ -63,13 +63,13 @@ struct clf__session_limits clf__translator_limits(const struct clf_translator *t
         .logits = clf__search_limits_for(search, lines).logits,
         .shortlist_base = translator->candidates_base,
         .shortlist_each = translator->candidates_each,
-        .attention_layer = gaze.layer,
-        .attention_heads = gaze.heads,
+        .attention_layer = selection.layer,
+        .attention_heads = selection.heads,
     };
 }
 
-/* Sets *out where the session of a search over `lines` lines takes at most 1 / share of the free device
- * memory and needs no buffer above the device's limit. */
+/* Sets *out if a session for `lines` lines takes at most 1 / share of the free device memory and needs no
+ * buffer above the device's limit. */
 static clf_status fits(int *out, const struct clf_translator *translator, int lines, int share)
 {
     struct clf__transformer *transformer = translator->model->transformer;
@@ -86,12 +86,12 @@ static clf_status fits(int *out, const struct clf_translator *translator, int li
     return CLF_OK;
 }
 
-/* Lines of usual length in a batch. A recording usually fills the model's whole window. */
+/* Returns the number of lines of usual length in a batch. A recording usually fills the whole window. */
 static int usual_lines(const struct clf_translator *translator)
 {
     const struct clf_model_info *info = &translator->model->info;
     int length = info->feature_size > 0 ? info->max_source_length : USUAL_LINE_TOKENS;
-    return clf__larger(translator->options.batch_tokens / length, 1);
+    return clf__max_int(translator->options.batch_tokens / length, 1);
 }
 
 /* Starts from the tuned number or the compute units, and halves the budget until the session of a full batch
@@ -110,8 +110,8 @@ static clf_status choose_tokens(struct clf_translator *translator)
     return CLF_OK;
 }
 
-/* Chooses the largest number of lines from 1 to `most` that fits the device. The device itself refuses a
- * single line that does not fit. */
+/* Chooses the largest number of lines from 1 to `most` that fits the device. Loading fails later if a single
+ * line does not fit. */
 static clf_status choose_lines(struct clf_translator *translator, int most)
 {
     int fit, low = 1, high = most > 1 ? most : 1;
@@ -135,11 +135,11 @@ clf_status clf__translator_choose_batch(struct clf_translator *translator)
             candidates = 2 * (int64_t)clf__candidates_wanted(&translator->search) + 4;
     int64_t most = translator->options.batch_tokens / SHORT_LINE_TOKENS;
     if (is_auto) {
-        most = clf__smaller_int64(most, clf__batch_lines_wanted(translator->options.batch_tokens));
+        most = clf__min_int64(most, clf__batch_lines_wanted(translator->options.batch_tokens));
     }
-    most = clf__smaller_int64(most, MAX_STEP_VALUES / (beams * clf__larger_int64(banned, candidates)));
+    most = clf__min_int64(most, MAX_STEP_VALUES / (beams * clf__max_int64(banned, candidates)));
     if (clf__search_limits_for(&translator->search, 1).logits) {
-        most = clf__smaller_int64(most, MAX_STEP_LOGITS / (beams * translator->search.vocabulary));
+        most = clf__min_int64(most, MAX_STEP_LOGITS / (beams * translator->search.vocabulary));
     }
     return choose_lines(translator, (int)most);
 }

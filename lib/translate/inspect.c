@@ -1,4 +1,4 @@
-/* What a model folder holds, as JSON, without a device. */
+/* Describes a model folder as JSON, without a device. */
 #include <clformer/inspect.h>
 
 #include <math.h>
@@ -15,7 +15,7 @@
 #include "translate/inspect_internal.h"
 #include "translate/internal.h"
 
-/* What is read of a folder; every part is freed at the end. */
+/* Data read from a folder; every part is freed at the end. */
 struct inspection {
     const struct clf__format *format;
     const char *path, *folder; /* as it was given; to read */
@@ -28,7 +28,7 @@ struct inspection {
     uint64_t bytes;
 };
 
-/* The finite values of a tensor. */
+/* Statistics of a tensor's finite values. */
 struct statistics {
     double minimum, maximum, mean;
     size_t not_a_number, infinite;
@@ -75,12 +75,12 @@ static clf_status say_of_tensor(struct inspection *inspection, const struct clf_
 {
     if (statistics->not_a_number + statistics->infinite > 0) {
         CLF__TRY(clf__inspect_say(inspection->unusual,
-                                  "tensor \"%.200s\" holds %zu values that are NaN and %zu that are infinite",
-                                  stored_name, statistics->not_a_number, statistics->infinite));
+                                  "tensor \"%.200s\" contains %zu NaN and %zu infinite values", stored_name,
+                                  statistics->not_a_number, statistics->infinite));
     }
     int is_constant = statistics->minimum == statistics->maximum;
     if (is_constant && parameter->rows > 1 && parameter->columns > 1) {
-        CLF__TRY(clf__inspect_say(inspection->unusual, "tensor \"%.200s\" is %g everywhere", stored_name,
+        CLF__TRY(clf__inspect_say(inspection->unusual, "tensor \"%.200s\" is constant (%g)", stored_name,
                                   statistics->minimum));
     }
     return CLF_OK;
@@ -92,8 +92,7 @@ static clf_status inspect_tensor(struct inspection *inspection, const struct clf
     inspection->values += (int64_t)count;
     const struct clf__stored_tensor *stored = clf__parameters_stored(inspection->parameters, parameter->name);
     if (stored == NULL) {
-        return clf__inspect_say(inspection->unusual, "\"%s\" is in no file; zeros are taken",
-                                parameter->name);
+        return clf__inspect_say(inspection->unusual, "\"%s\" is not stored; zeros are used", parameter->name);
     }
     inspection->bytes += stored->size;
     float *values;
@@ -158,9 +157,9 @@ static json_t *tokenizer_object(const struct inspection *inspection)
         "separate_vocabularies", config->separate_vocabularies, "source_pieces", config->source_vocabulary,
         "target_pieces", config->target_vocabulary, "model_max_length",
         limit > 0 ? json_integer(limit) : json_null(), "end_piece",
-        piece(clf__tokenizer_target_piece(tokenizer, config->end_id)), "pad_piece",
-        piece(clf__tokenizer_target_piece(tokenizer, config->pad_id)), "decoder_start_piece",
-        piece(clf__tokenizer_target_piece(tokenizer, config->decoder_start_id)), "source_language",
+        piece(clf__tokenizer_target_token(tokenizer, config->end_id)), "pad_piece",
+        piece(clf__tokenizer_target_token(tokenizer, config->pad_id)), "decoder_start_piece",
+        piece(clf__tokenizer_target_token(tokenizer, config->decoder_start_id)), "source_language",
         piece(clf__tokenizer_source_language(tokenizer)), "target_language",
         piece(clf__tokenizer_target_language(tokenizer)), "languages", language_array(tokenizer));
 }
@@ -171,12 +170,12 @@ static clf_status say_of_tokenizer(struct inspection *inspection)
     int limit = clf__tokenizer_max_length(inspection->tokenizer);
     if (config->feature_size == 0 && limit > config->encoder_max_positions) {
         CLF__TRY(clf__inspect_say(inspection->unusual,
-                                  "tokenizer_config.json's model_max_length %d is more than the %d positions",
+                                  "tokenizer_config.json's model_max_length %d exceeds the %d positions",
                                   limit, config->encoder_max_positions));
     }
     if (config->feature_size == 0 && !clf__tokenizer_segmenter(inspection->tokenizer)->has_model) {
         CLF__TRY(clf__inspect_say(inspection->unusual,
-                                  "there is no SentencePiece model: text is cut at white space"));
+                                  "there is no SentencePiece model: text is split at white space"));
     }
     return CLF_OK;
 }
@@ -250,7 +249,7 @@ clf_status clf_inspect(char **json, const char *folder)
     struct clf__unpacked unpacked;
     *json = NULL;
     if (folder == NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT, "there is no model to inspect: folder is NULL");
+        return clf__fail(CLF_BAD_ARGUMENT, "folder is NULL; pass a model folder");
     }
     CLF__TRY(clf__unpack(&unpacked, folder));
     return clf__unpacked_close(&unpacked, folder, inspect(json, folder, &unpacked));

@@ -1,4 +1,4 @@
-/* A configuration in words. */
+/* A configuration as JSON. */
 #include <stdarg.h>
 
 #include "base/memory.h"
@@ -19,7 +19,7 @@ static int is_in_use(const struct clf__config *config, const struct clf__config_
            (!(key->uses & CLF__KEY_OF_FRAMES) || (config->feature_size > 0 && !config->convolves_frames));
 }
 
-/* What no key says as it is. */
+/* Values derived from several keys. */
 static json_t *derived_object(const struct clf__config *config)
 {
     return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i}", "encoder_d_k", config->encoder_key_width,
@@ -70,7 +70,7 @@ static json_t *bad_words_array(const struct clf__search_options *options)
     return array;
 }
 
-/* As generation_config.json has them: lists of ids, each with its bias. */
+/* In the format of generation_config.json: lists of ids, each with its bias. */
 static json_t *biases_array(const struct clf__search_options *options)
 {
     json_t *array = json_array();
@@ -145,7 +145,7 @@ static clf_status say_of_heads(json_t *sentences, const char *side, int heads, i
     }
     if (key_width % 8 != 0 || value_width % 8 != 0) {
         CLF__TRY(clf__inspect_say(
-            sentences, "the %s's heads are %d wide (values %d), no multiple of 8: vectors stay part empty",
+            sentences, "the %s's heads are %d wide (values %d), not a multiple of 8: vector lanes are unused",
             side, key_width, value_width));
     }
     return CLF_OK;
@@ -155,29 +155,29 @@ static clf_status say_of_ends(json_t *sentences, const struct clf__config *confi
 {
     int is_shared = config->share_source_target;
     if (config->feature_size == 0 && !is_shared && config->source_vocabulary == config->target_vocabulary) {
-        CLF__TRY(clf__inspect_say(sentences, "both vocabularies have %d pieces, but embeddings of their own",
+        CLF__TRY(clf__inspect_say(sentences, "both vocabularies have %d tokens, but separate embeddings",
                                   config->target_vocabulary));
     }
     if (!config->share_target_output) {
-        CLF__TRY(clf__inspect_say(sentences, "the output projection is a matrix of its own, not the target "
-                                             "embedding"));
+        CLF__TRY(clf__inspect_say(sentences, "the output projection is not tied to the target embedding"));
     }
     if (config->pad_id >= 0 && config->pad_id == config->end_id) {
-        CLF__TRY(clf__inspect_say(sentences, "padding and the end token are one id, %d", config->end_id));
+        CLF__TRY(
+            clf__inspect_say(sentences, "padding and the end token have the same id, %d", config->end_id));
     }
     return CLF_OK;
 }
 
 clf_status clf__inspect_unusual(json_t *sentences, const struct clf__config *config, const json_t *file)
 {
-    /* In our own folders a key that is left out has the preset's value. */
+    /* In clformer folders, a missing key has the preset's value. */
     if (clf__family_of(config->system)->hugging_face &&
         json_object_get(file, "activation_function") == NULL) {
-        CLF__TRY(clf__inspect_say(sentences, "config.json names no activation_function; %s is taken",
+        CLF__TRY(clf__inspect_say(sentences, "config.json has no activation_function; %s is used",
                                   clf__config_key_word("activation_function", (int)config->activation)));
     }
     if (config->d_model % 16 != 0) {
-        CLF__TRY(clf__inspect_say(sentences, "d_model %d is no multiple of 16: vectors stay part empty",
+        CLF__TRY(clf__inspect_say(sentences, "d_model %d is not a multiple of 16: vector lanes are unused",
                                   config->d_model));
     }
     CLF__TRY(say_of_heads(sentences, "encoder", config->encoder_heads, config->encoder_key_width,

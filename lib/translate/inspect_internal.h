@@ -1,4 +1,4 @@
-/* What the files of the inspection share. */
+/* Shared by the files of the inspection. */
 #ifndef CLF_TRANSLATE_INSPECT_INTERNAL_H
 #define CLF_TRANSLATE_INSPECT_INTERNAL_H
 
@@ -7,28 +7,29 @@
 #include "checkpoint/checkpoint.h"
 #include "config/config.h"
 
-/* A configuration as a JSON object, by the keys of config.json where it has them; NULL without memory. */
+/* Returns a configuration as a JSON object with the keys of config.json where they exist; NULL if out of
+   memory. */
 json_t *clf__inspect_configuration(const struct clf__config *config);
 
-/* What generation starts from, as clf_translate_options_init() gives it; NULL without memory. */
+/* Returns the generation defaults, as set by clf_translate_options_init(); NULL if out of memory. */
 json_t *clf__inspect_generation(const struct clf__config *config);
 
-/* A formatted sentence after the others of a JSON array. */
+/* Appends a formatted sentence to a JSON array. */
 clf_status clf__inspect_say(json_t *sentences, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* What is unusual in a configuration, as sentences; `file` is the config.json it was read from. */
+/* Appends sentences about unusual values of a configuration; `file` is the config.json it was read from. */
 clf_status clf__inspect_unusual(json_t *sentences, const struct clf__config *config, const json_t *file);
 
-/* Fails for want of memory. */
+/* Fails with CLF_OUT_OF_MEMORY. */
 clf_status clf__inspect_no_memory(void);
 
-/* A JSON string; JSON is UTF-8, so that what is not (a path can be anything) loses its other bytes. */
+/* Returns a JSON string without the invalid UTF-8 of its argument, as a path can be anything. */
 json_t *clf__inspect_text(const char *string);
 
-/* Appends an object of where a tensor is stored and how. */
+/* Appends an object with the location and type of a tensor. */
 clf_status clf__inspect_tensor(json_t *tensors, const char *name, const struct clf__stored_tensor *stored);
 
-/* What can be said of a model that cannot be run, for that reason; the path is the one that was given. */
+/* Describes a model that is not supported, with the reason; `path` is as the caller passed it. */
 clf_status clf__inspect_unsupported(json_t **out, const char *path, const char *folder, const char *reason);
 
 #endif

@@ -1,10 +1,10 @@
-/* What the inspections say in JSON. */
+/* JSON helpers of the inspection. */
 #include "base/memory.h"
 #include "translate/inspect_internal.h"
 
 clf_status clf__inspect_no_memory(void)
 {
-    return clf__fail(CLF_OUT_OF_MEMORY, "no host memory left to describe the model");
+    return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory to describe the model");
 }
 
 json_t *clf__inspect_text(const char *string)

@@ -1,11 +1,11 @@
-/* What a folder holds whose model this library cannot run: its files alone tell. */
+/* Describes an unsupported model from its files only. */
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "checkpoint/checkpoint.h"
 #include "translate/inspect_internal.h"
 
-/* The keys of config.json; none where there is no such file, or none that can be read. */
+/* Reads the keys of config.json; none if the file is missing or invalid. */
 static clf_status read_config(json_t **out, const char *folder)
 {
     struct clf__json file;
@@ -27,7 +27,7 @@ static long long count_values(const struct clf__stored_tensor *tensor)
     return count;
 }
 
-/* Every tensor of the files, and their values and bytes together. */
+/* Lists every tensor with total numbers of values and bytes. */
 static clf_status read_tensors(json_t *model, const char *folder)
 {
     struct clf__checkpoint *checkpoint;
@@ -35,7 +35,7 @@ static clf_status read_tensors(json_t *model, const char *folder)
     if (status == CLF_OUT_OF_MEMORY) {
         return status;
     }
-    if (status != CLF_OK) { /* the files of another format, for example */
+    if (status != CLF_OK) { /* for example the files of another format */
         return clf__inspect_say(json_object_get(model, "unusual"), "no tensors are shown: %s",
                                 clf_last_error());
     }

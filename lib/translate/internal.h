@@ -1,4 +1,4 @@
-/* What the files of the facade share, and training with them. */
+/* Shared by the files of this room and by training. */
 #ifndef CLF_TRANSLATE_INTERNAL_H
 #define CLF_TRANSLATE_INTERNAL_H
 
@@ -16,88 +16,88 @@ struct clf_model {
     struct clf__transformer *transformer;
     struct clf__tokenizer *tokenizer;
     int is_borrowed; /* both */
-    int is_lost;     /* its device failed while others beside it did not */
-    char *folder;    /* as it was given: of a package, the file */
+    int is_lost;     /* its device failed while others still work */
+    char *folder;    /* as passed by the caller: for a package, the file */
     int is_package;  /* whose folder is gone */
     struct clf_model_info info;
 };
 
-/* A model over what somebody else loaded, such as a transformer that is being trained. Transformer and
- * tokenizer are borrowed for the model's life; they are those of `folder`, or come from it. */
+/* Wraps a loaded transformer and tokenizer, such as those in training, as a model. Both are borrowed for the
+ * model's life and belong to `folder`. */
 clf_status clf__model_borrow(struct clf_model **out, struct clf__transformer *transformer,
                              struct clf__tokenizer *tokenizer, const char *folder);
 
-/* How fast a translator was: tokens that it did in seconds of work, of the last calls above all. */
+/* Speed of a translator: tokens and seconds, weighted towards recent calls. */
 struct clf__pace {
     double done, seconds;
 };
 
 struct clf_translator {
     struct clf_model *model;
-    struct clf_translator *beside; /* the same on another device, for the same lines: team.h; NULL: none */
-    struct clf__member *member;    /* what it is in the team that works; NULL: it does not */
+    struct clf_translator *next; /* next translator of the pool, on another device; NULL: none */
+    struct clf__worker *worker;  /* the translator's worker during a call; otherwise NULL */
     struct clf__pace pace;
     struct clf_translate_options options;
-    struct clf__framing framing;       /* by the languages of the options */
+    struct clf__framing framing;       /* for the languages in the options */
     struct clf__search_options search; /* `suppressed` owned */
-    struct clf__config task_config;    /* of the task that is chosen; lists of the search are its own */
-    char *source_prefix;               /* what that task puts before each source; NULL: nothing */
+    struct clf__config task_config;    /* of the selected task; search lists are separate */
+    char *source_prefix;               /* task prefix of each source; NULL: none */
     int decoder_start_id;
     int takes_start;                      /* the decoder starts with the first token of a line's prefix */
-    struct clf__shortlist *shortlist;     /* NULL: translations are made of all words */
-    int candidates_base, candidates_each; /* of it: how many words a line's are at most */
-    int max_lines;                        /* under search at a time, or of a batch that is scored */
+    struct clf__shortlist *shortlist;     /* NULL: all words are candidates */
+    int candidates_base, candidates_each; /* bound on the number of candidates of a line */
+    int max_lines;                        /* maximum lines under search, or in a scored batch */
     int max_banned;                       /* ids of a row at one step */
-    struct clf__session *session;         /* for searching; made at the first translation */
-    struct clf__session *force_session;   /* for scoring; made at the first score */
-    struct clf__session *align_session;   /* for alignments; made for the lengths that come */
+    struct clf__session *session;         /* for searching; created at the first translation */
+    struct clf__session *force_session;   /* for scoring; created at the first score */
+    struct clf__session *align_session;   /* for alignments; created for the lengths that occur */
     struct clf__session_limits align_limits;
-    struct clf__frame_maker *frame_maker; /* of sources that are recordings; NULL: sources are text */
-    struct clf_translator *starts;        /* gives the first tokens of alternatives; NULL: none are wanted */
+    struct clf__frame_maker *frame_maker; /* for recordings; NULL: sources are text */
+    struct clf_translator *starts;        /* finds the first tokens of alternatives; NULL: not requested */
     struct clf_stage_times times;
-    struct clf_stage_times all_times; /* of the first of several: its own and those of all beside it */
-    int warns_of_sentences;           /* a line of several sentences is warned of yet */
-    atomic_int is_working;            /* in a call; its callbacks and other threads may try another */
+    struct clf_stage_times all_times; /* in the first translator of a pool: the sum over all */
+    int warns_of_sentences;           /* still to warn of a line with several sentences */
+    atomic_int is_working; /* set during a call, to detect calls from callbacks and other threads */
 };
 
-/* One source that was read: ids or frames. */
+/* An encoded source: ids or frames. */
 struct clf__source {
     struct clf__ids ids;
     float *frames;
-    int length;   /* tokens or frames; 0: nothing to do */
+    int length;   /* tokens or frames; 0: empty */
     int cut_from; /* as in struct clf_translation */
 };
 void clf__source_free(struct clf__source *source);
 
-/* Reads a line into a source, cut at the model's limit. */
+/* Reads a line into a source, truncated to the model's limit. */
 clf_status clf__source_read(struct clf__source *out, const struct clf_translator *translator,
                             const struct clf_line *line);
 
-/* A line with what the task puts before it: the line itself, or *made, which the caller frees. */
+/* Prepends the task prefix to a line: returns the line itself, or *made, which the caller frees. */
 clf_status clf__source_text(struct clf_line *out, char **made, const struct clf_translator *translator,
                             const struct clf_line *line);
 
-/* Reads a given target: the token that is forced to be first, its own, the end token; cut at the model's
+/* Reads a given target: the forced first token, its own tokens, the end token, truncated to the model's
  * limit. *cut_from: as in struct clf_translation. */
 clf_status clf__target_read(struct clf__ids *out, int *cut_from, const struct clf_translator *translator,
                             const struct clf_line *line);
 
-/* CLF_BAD_ARGUMENT naming what is out of range among a translator's options, or does not go together. */
+/* Checks a translator's options; CLF_BAD_ARGUMENT names values out of range or in conflict. */
 clf_status clf__translator_check_options(const struct clf_translator *translator);
 
-/* Fails where nothing but a line's prefix says what the decoder starts with. */
+/* Fails if the model's decoder can only start with a token from the line's prefix. */
 clf_status clf__translator_check_start(const struct clf_translator *translator);
 
-/* Reads what a target begins with: the token that is forced to be first, then its own, and no end token; none
- * where the line is empty. */
+/* Reads a target prefix: the forced first token, then its own tokens, without the end token; empty for an
+ * empty line. */
 clf_status clf__prefix_read(struct clf__ids *out, const struct clf_translator *translator,
                             const struct clf_line *line);
 
-/* Cuts ids to `limit`, keeping the last one (the end token). Returns the count before, or 0 where nothing was
- * cut. */
+/* Truncates ids to `limit`, keeping the last one (the end token). Returns the count before, or 0 if
+ * unchanged. */
 int clf__ids_cut(struct clf__ids *ids, int limit);
 
-/* Sources order[0 .. count - 1], one after the other; freed with clf__joined_free(). */
+/* Sources order[0 .. count - 1], concatenated; freed with clf__joined_free(). */
 struct clf__joined {
     struct clf__sequences sequences;
     int *first;
@@ -108,16 +108,17 @@ clf_status clf__sources_join(struct clf__joined *out, const struct clf__source *
                              int count, int feature_size);
 void clf__joined_free(struct clf__joined *joined);
 
-/* A cross-attention: the first so many heads of a decoder layer, 1 the first one. Heads 0: all. */
-struct clf__gaze {
+/* A selection of cross-attention heads: the first `heads` heads of a decoder layer, counted from 1. Heads 0:
+   all. */
+struct clf__attention_heads {
     int layer, heads;
 };
-/* Which of the source's own tokens each id of a hypothesis looks at most, or -1 where there are none. The
- * caller frees *links (hypothesis->count), in any case. */
+/* Finds the source token with the most attention for each id of a hypothesis, or -1 if there is none. The
+ * caller frees *links (hypothesis->count), even on failure. */
 clf_status clf__links_find(int **links, struct clf_translator *translator, const struct clf__source *source,
-                           const struct clf_hypothesis *hypothesis, struct clf__gaze gaze);
+                           const struct clf_hypothesis *hypothesis, struct clf__attention_heads selection);
 
-/* Makes a hypothesis' text anew, each unknown token the one of the source's line that it looks at most. */
+/* Rebuilds a hypothesis' text with each unknown token replaced by the aligned source token. */
 clf_status clf__unknown_replace(struct clf_hypothesis *hypothesis, struct clf_translator *translator,
                                 const struct clf__source *source, const struct clf_line *line);
 
@@ -125,73 +126,74 @@ clf_status clf__unknown_replace(struct clf_hypothesis *hypothesis, struct clf_tr
 clf_status clf__align(struct clf_hypothesis *hypothesis, struct clf_translator *translator,
                       const struct clf__source *source);
 
-/* What the caller was told of a line's translation: size bytes of text. */
-struct clf__told {
+/* The part of a line's translation already streamed: size bytes of text. */
+struct clf__streamed {
     char *text;
     size_t size;
 };
-/* Tells what is certain of a text that goes on, or is whole, and was not told before. */
-clf_status clf__told_go_on(struct clf__told *told, const struct clf_translator *translator, int line,
-                           const char *text, int is_whole);
-void clf__told_free(struct clf__told *told, int count);
+/* Streams the certain part of a growing or finished text that was not streamed before. */
+clf_status clf__streamed_continue(struct clf__streamed *streamed, const struct clf_translator *translator,
+                                  int line, const char *text, int is_whole);
+void clf__streamed_free(struct clf__streamed *streamed, int count);
 
-/* Moves a failure of one line, which the others survive, from `status` and the error sentence into the line's
- * fields (the caller frees *problem); returns what is left to return. */
+/* Stores a failure of one line, which other lines survive, in the line's fields (the caller frees *problem);
+ * returns the remaining status. */
 clf_status clf__line_problem(clf_status status, clf_status *line_status, char **problem);
 
-/* CLF_TEXT: the model computed NaN or infinity. The sentence names the likely cause and what to do. */
+/* Returns CLF_TEXT for NaN or infinity in the model's output; the message names the likely cause and a
+   remedy. */
 clf_status clf__model_fail_not_finite(const struct clf_model *model);
 
-/* What a search over so many lines at a time needs. */
+/* Returns the session limits for a search over `lines` lines. */
 struct clf__session_limits clf__translator_limits(const struct clf_translator *translator, int lines);
 
-/* The --batch-tokens that suit a number of compute units: 2048 for the CPU form, a power of two from 2048 to
- * 131072 for the GPU form. */
+/* Returns the --batch-tokens for a number of compute units: 2048 for the CPU kernel variant, a power of two
+ * from 2048 to 131072 for the GPU variant. */
 int clf__batch_tokens_wanted(clf_form form, unsigned compute_units);
 
-/* Lines in a batch of that size: each reserves memory for the longest translation. */
+/* Returns the lines in a batch of that size: each reserves memory for the longest translation. */
 int clf__batch_lines_wanted(int batch_tokens);
 
-/* Sets max_lines, and options.batch_tokens where the caller leaves it to the device (0): the tuned or the
- * wanted number, halved until the session of a full batch fits the free memory. */
+/* Sets max_lines, and options.batch_tokens if it is 0: the tuned or computed number, halved until the session
+ * of a full batch fits the free memory. */
 clf_status clf__translator_choose_batch(struct clf_translator *translator);
 
-/* Every call that works begins and ends so: CLF_BAD_ARGUMENT for no translator, and for one whose callback
- * calls it. */
+/* Begin and end every call that works: CLF_BAD_ARGUMENT for a missing translator, and for one called from its
+ * own callback. */
 clf_status clf__translator_begin(struct clf_translator *translator);
 void clf__translator_end(struct clf_translator *translator);
 
-/* Frees what a hypothesis holds. */
+/* Frees the members of a hypothesis. */
 void clf__hypothesis_free(struct clf_hypothesis *hypothesis);
 
-/* Lines to translate, and what their targets begin with. */
+/* Lines to translate and their target prefixes. */
 struct clf__request {
     const struct clf_line *lines;    /* (count) */
     const struct clf_line *prefixes; /* (count) or NULL */
-    const struct clf__ids *begun;    /* (count) ids in the place of prefixes, or NULL; the caller's */
+    const struct clf__ids *begun;    /* (count) ids that replace prefixes, or NULL; owned by the caller */
     int count;
 };
 
-/* clf_translate_prefixed() of whole lines, within a call. */
+/* clf_translate_prefixed() for unsplit lines, within a call. */
 clf_status clf__translate(struct clf_translation **out, struct clf_translator *translator,
                           const struct clf__request *request);
 
-/* The same where alternatives are wanted. */
+/* The same with alternatives. */
 clf_status clf__translate_alternatives(struct clf_translation **out, struct clf_translator *translator,
                                        const struct clf__request *request);
 
-/* CLF_BAD_ARGUMENT for what cannot be `count` lines. */
+/* Returns CLF_BAD_ARGUMENT for an invalid array of `count` lines. */
 clf_status clf__translator_check_lines(const struct clf_line *lines, int count);
 
-/* CLF_INTERRUPTED where the work is to stop. */
+/* Returns CLF_INTERRUPTED if the call is to stop. */
 clf_status clf__translator_go_on(const struct clf_translator *translator);
-/* CLF_INTERRUPTED where the caller asks to stop; on the caller's thread alone. */
+/* Returns CLF_INTERRUPTED if the caller asks to stop; only on the caller's thread. */
 clf_status clf__translator_ask(const struct clf_translator *translator);
 
 /* Adds every member. */
 void clf__times_add(struct clf_stage_times *sum, const struct clf_stage_times *times);
 
-/* Fills all_times of the first of several. */
+/* Fills all_times of the first translator of a pool. */
 void clf__translator_sum_times(struct clf_translator *first);
 
 #endif

@@ -53,7 +53,7 @@ static void *load_tokenizer(void *argument)
     return NULL;
 }
 
-/* The tokenizer is read beside the weights: the two take a third of a start. */
+/* Reads the tokenizer in parallel with the weights: the two take a third of the startup time. */
 static clf_status load_parts(struct clf_model *model, const char *folder)
 {
     struct clf__transformer *transformer = model->transformer;
@@ -69,14 +69,13 @@ static clf_status load_parts(struct clf_model *model, const char *folder)
     if (status == CLF_OK && transformer->config.has_default_length) {
         clf__log(CLF_LOG_WARNING,
                  "%s: config.json and generation_config.json have no \"max_length\"; outputs end after %d "
-                 "tokens, as "
-                 "in transformers; set \"max_length\", or --max-length for one run",
+                 "tokens, as in transformers; set \"max_length\", or --max-length for one run",
                  folder, transformer->config.generation.max_length);
     }
     return status == CLF_OK ? clf__failure_again(&job.failure) : status;
 }
 
-/* So are the programs that a model here took before, in this precision. */
+/* Also builds the programs that an earlier model of this folder and precision used. */
 static clf_status begin_programs(struct clf_device *device, const char *folder, clf_precision precision)
 {
     char *work = NULL;
@@ -125,7 +124,7 @@ clf_status clf__model_borrow(struct clf_model **out, struct clf__transformer *tr
     return CLF_OK;
 }
 
-/* Who asks for CLBlast is told where it does not come. */
+/* Warns if CLBlast was requested but does not apply. */
 static void warn_of_provider(const struct clf_model *model)
 {
     static const char *const words[] = {"fp32", "fp16", "bf16", "int8"};
@@ -134,7 +133,7 @@ static void warn_of_provider(const struct clf_model *model)
     if (caps->asks_for_clblast && precision != CLF_PRECISION_FP32) {
         int is_batched = caps->attention == CLF_ATTENTION_BATCHED;
         clf__log(CLF_LOG_WARNING,
-                 "CLBlast multiplies weights in fp32 alone: those of %s, in %s, take the native kernels%s",
+                 "CLBlast supports only fp32 weights: %s, loaded in %s, uses the native kernels%s",
                  model->folder, words[precision], is_batched ? ", attention's products CLBlast" : "");
     }
 }
@@ -144,17 +143,16 @@ clf_status clf_model_load(struct clf_model **out, struct clf_device *device, con
 {
     *out = NULL;
     if (device == NULL || folder == NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT,
-                         device == NULL ? "there is no device to load a model on; clf_device_open() opens one"
-                                        : "there is no folder to load a model from");
+        return clf__fail(CLF_BAD_ARGUMENT, device == NULL ? "device is NULL; open one with clf_device_open()"
+                                                          : "folder is NULL; pass a model folder");
     }
     struct clf_model_options own = CLF_MODEL_OPTIONS_INIT;
     CLF__TRY(clf__options_take(&own, sizeof own, options, "clf_model_options", "CLF_MODEL_OPTIONS_INIT"));
     if ((unsigned)own.precision > CLF_PRECISION_AUTO) {
-        return clf__fail(CLF_BAD_ARGUMENT,
-                         "the model options hold precision %d, which is unknown; start from "
-                         "CLF_MODEL_OPTIONS_INIT",
-                         (int)own.precision);
+        return clf__fail(
+            CLF_BAD_ARGUMENT,
+            "the model options contain the unknown precision %d; start from CLF_MODEL_OPTIONS_INIT",
+            (int)own.precision);
     }
     struct clf_model *model;
     CLF__TRY(clf__allocate(&model, 1, sizeof *model));
@@ -178,10 +176,10 @@ clf_status clf__model_fail_not_finite(const struct clf_model *model)
         [CLF_PRECISION_INT8] =
             "a value is too large for int8, or its weights are damaged; use --precision fp32",
     };
-    return clf__fail(CLF_TEXT,
-                     "the model computed NaN or infinity: %s; `clformer inspect` names the tensors that hold "
-                     "such values",
-                     causes[model->transformer->precision]);
+    return clf__fail(
+        CLF_TEXT,
+        "the model computed NaN or infinity: %s; run `clformer inspect` to find tensors with such values",
+        causes[model->transformer->precision]);
 }
 
 const struct clf_model_info *clf_model_describe(const struct clf_model *model)
@@ -204,7 +202,7 @@ void clf_model_free(struct clf_model *model)
 
 const char *clf_target_piece(const struct clf_model *model, int32_t id)
 {
-    return clf__tokenizer_target_piece(model->tokenizer, id);
+    return clf__tokenizer_target_token(model->tokenizer, id);
 }
 
 int32_t clf_target_id(const struct clf_model *model, const char *piece)

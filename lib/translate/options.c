@@ -1,16 +1,16 @@
-/* How to translate: the model's own values, a task's, and which the caller may choose. */
+/* Translation options: defaults of the model or a task, and checks of the caller's choices. */
 #include <clformer/translator.h>
 
 #include <string.h>
 
-#include "base/larger.h"
 #include "base/memory.h"
+#include "base/minmax.h"
 #include "base/options.h"
 #include "config/task.h"
 #include "translate/internal.h"
 
 enum {
-    MAX_BATCH_TOKENS = 1 << 20, /* so that no size of a batch outgrows an int */
+    MAX_BATCH_TOKENS = 1 << 20, /* keeps batch sizes within an int */
 };
 
 static void fill_options(struct clf_translate_options *options, size_t size, const struct clf__config *config,
@@ -50,7 +50,7 @@ static void fill_options(struct clf_translate_options *options, size_t size, con
         .diversity_penalty = (double)search->diversity_penalty,
     };
     memset(options, 0, size);
-    memcpy(options, &own, clf__smaller_size(size, sizeof own));
+    memcpy(options, &own, clf__min_size(size, sizeof own));
 }
 
 void clf_translate_options_init_sized(struct clf_translate_options *options, size_t size,
@@ -59,7 +59,8 @@ void clf_translate_options_init_sized(struct clf_translate_options *options, siz
     if (model != NULL) {
         fill_options(options, size, &model->transformer->config, NULL);
     } else {
-        memset(options, 0, size); /* no translator takes that, with any model */
+        memset(options, 0, size); /* invalid for every model, so a caller that ignores the failure gets an
+                                     error */
     }
 }
 
@@ -69,7 +70,7 @@ clf_status clf_translate_options_init_task_sized(struct clf_translate_options *o
     struct clf__config config;
     char *prefix;
     if (model == NULL || name == NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT, "there is no %s to take the values of",
+        return clf__fail(CLF_BAD_ARGUMENT, "%s is NULL; pass one for its default options",
                          model == NULL ? "model" : "task");
     }
     CLF__TRY(clf__config_load_task(&config, &prefix, model->folder, name));
@@ -82,17 +83,18 @@ clf_status clf_translate_options_init_task_sized(struct clf_translate_options *o
 static clf_status check_alternatives(const struct clf_translate_options *options)
 {
     if (options->alternatives < 0 || options->alternatives > CLF__SEARCH_BEAMS_LIMIT) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%d alternatives: it is 1 to %d, or 0 for none",
+        return clf__fail(CLF_BAD_ARGUMENT, "%d alternatives: must be 1 to %d, or 0 for none",
                          options->alternatives, CLF__SEARCH_BEAMS_LIMIT);
     }
-    const char *problem = options->n_best > 1         ? "n-best is above 1: each has one translation"
-                          : options->sample           ? "tokens are drawn"
-                          : options->split_sentences  ? "lines are split into sentences"
-                          : options->streamed != NULL ? "a translation is told as it grows"
+    const char *problem = options->n_best > 1         ? "n-best above 1"
+                          : options->sample           ? "sampling"
+                          : options->split_sentences  ? "split sentences"
+                          : options->streamed != NULL ? "streaming"
                                                       : NULL;
     return options->alternatives == 0 || problem == NULL
                ? CLF_OK
-               : clf__fail(CLF_BAD_ARGUMENT, "there are no alternatives where %s", problem);
+               : clf__fail(CLF_BAD_ARGUMENT, "alternatives cannot be combined with %s; turn one of them off",
+                           problem);
 }
 
 clf_status clf__translator_check_options(const struct clf_translator *translator)
@@ -100,7 +102,8 @@ clf_status clf__translator_check_options(const struct clf_translator *translator
     const struct clf_translate_options *options = &translator->options;
     int limit = translator->model->info.max_target_length;
     if (options->max_length > limit) {
-        return clf__fail(CLF_BAD_ARGUMENT, "the maximum length %d is more than the model's %d positions",
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "the maximum length %d exceeds the model's %d positions; reduce it",
                          options->max_length, limit);
     }
     if (options->batch_tokens < 0 || options->batch_tokens > MAX_BATCH_TOKENS) {
@@ -110,26 +113,30 @@ clf_status clf__translator_check_options(const struct clf_translator *translator
     }
     if (options->encoder_no_repeat_ngram_size != 0 && translator->model->info.feature_size > 0) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "the source is frames, of which no tokens in a row can be kept out (%d)",
+                         "encoder_no_repeat_ngram_size (%d) needs a text source, but this model's source is "
+                         "frames; set it to 0",
                          options->encoder_no_repeat_ngram_size);
     }
     if (options->encoder_repetition_penalty != 1.0 && translator->model->info.feature_size > 0) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "the source is frames, of which no tokens can be preferred (repetition penalty %g)",
+                         "encoder_repetition_penalty (%g) needs a text source, but this model's source is "
+                         "frames; set it to 1",
                          options->encoder_repetition_penalty);
     }
     int layers = translator->model->transformer->config.decoder_layers;
     if (options->alignment_layer < 0 || options->alignment_layer > layers) {
-        return clf__fail(CLF_BAD_ARGUMENT, "alignment layer %d: it is 1 to the decoder's %d, or 0 for none",
+        return clf__fail(CLF_BAD_ARGUMENT, "alignment layer %d: must be 1 to the decoder's %d, or 0 for none",
                          options->alignment_layer, layers);
     }
     if (options->alignment_layer > 0 && options->split_sentences) {
-        return clf__fail(CLF_BAD_ARGUMENT, "lines that are split into sentences have no alignments");
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "alignments cannot be combined with split sentences; turn one of them off");
     }
     if (options->replace_unknown && (options->streamed != NULL || translator->model->info.feature_size > 0)) {
-        return clf__fail(CLF_BAD_ARGUMENT, "unknown tokens are replaced by the source's where %s",
-                         options->streamed != NULL ? "a translation is whole, not told as it grows"
-                                                   : "the source is text, and this model's is frames");
+        return clf__fail(CLF_BAD_ARGUMENT, "replacing unknown tokens %s; turn it off",
+                         options->streamed != NULL
+                             ? "cannot be combined with streaming"
+                             : "needs a text source, but this model's source is frames");
     }
     if (options->streamed != NULL &&
         (options->beam != 1 || options->n_best != 1 || options->split_sentences)) {
@@ -142,7 +149,7 @@ clf_status clf__translator_check_options(const struct clf_translator *translator
     int count = options->suppressed_count;
     if (count < 0 || (count > 0 && options->suppressed == NULL)) {
         return clf__fail(CLF_BAD_ARGUMENT, "suppressed_count is %d, %s", count,
-                         count < 0 ? "less than 0" : "and suppressed is no list");
+                         count < 0 ? "less than 0" : "but suppressed is NULL");
     }
     return CLF_OK;
 }

@@ -1,13 +1,13 @@
-/* Forced decoding: the log-probability of given targets. */
+/* Forced decoding: log-probabilities of given targets. */
 #include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "translate/team.h"
+#include "translate/worker_pool.h"
 
-/* The pairs of one call while they are worked on. */
+/* The pairs of one call. */
 struct work {
-    struct clf_translator *translator; /* the first one: it reads the lines */
+    struct clf_translator *translator; /* the first translator; it reads the lines */
     struct clf__source *sources;       /* (count) */
     struct clf__ids *targets;          /* (count) labels: the target and its end token */
     struct clf_score *results;
@@ -42,7 +42,7 @@ static clf_status read_source(struct clf__source *source, struct clf_score *resu
 {
     CLF__TRY(clf__source_read(source, translator, line));
     result->cut_from = source->cut_from;
-    return source->length > 0 ? CLF_OK : clf__fail(CLF_TEXT, "the source is empty, so nothing can be scored");
+    return source->length > 0 ? CLF_OK : clf__fail(CLF_TEXT, "the source is empty; scoring needs a source");
 }
 
 static clf_status read_target(struct clf__ids *ids, struct clf_score *result,
@@ -68,14 +68,13 @@ static clf_status read_pairs(struct work *work, const struct clf_line *sources,
             status = read_target(&work->targets[i], result, work->translator, &targets[i]);
         }
         CLF__TRY(clf__line_problem(status, &result->status, &result->problem));
-        work->translator->times.lines += result->status != CLF_OK; /* the others count when they are done */
+        work->translator->times.lines += result->status != CLF_OK; /* the others count when they finish */
     }
     work->translator->times.tokenize += clf__seconds() - start;
     return CLF_OK;
 }
 
-/* Decoder inputs (start token, then all labels but the last) and labels of a batch, one line after the other.
- */
+/* Concatenated decoder inputs (start token, then all labels but the last) and labels of a batch. */
 struct joined_targets {
     int *first;
     int32_t *inputs, *labels;
@@ -116,7 +115,7 @@ static clf_status keep_score(struct clf_score *result, const struct joined_targe
 {
     int first = joined->first[index], count = joined->first[index + 1] - first;
     double sum = 0.0;
-    if (translator->options.forced_first >= 0) { /* it is given, and so certain */
+    if (translator->options.forced_first >= 0) { /* forced, so its probability is 1 */
         joined->log_probabilities[first] = 0;
     }
     for (int t = 0; t < count; t++) {
@@ -166,12 +165,12 @@ static clf_status force_batch(struct work *work, struct clf_translator *translat
     return CLF_OK;
 }
 
-/* Both sides of a batch keep to the budget: a pair counts as its longer side. No batch has more than one
- * device's part, nor more lines than any of them takes. */
+/* Plans batches within the budget: a pair counts as its longer side. No batch exceeds one device's share or
+ * its limit of lines. */
 static clf_status plan(struct clf__batches *batches, const struct work *work, int *lengths)
 {
     const struct clf_translator *first = work->translator;
-    int64_t all = 0, budget = first->options.batch_tokens, able = clf__team_count(first);
+    int64_t all = 0, budget = first->options.batch_tokens, available = clf__worker_pool_count(first);
     int max_lines = first->max_lines;
     for (int i = 0; i < work->count; i++) {
         int source = work->sources[i].length, target = work->targets[i].count;
@@ -180,26 +179,26 @@ static clf_status plan(struct clf__batches *batches, const struct work *work, in
             all += lengths[i];
         }
     }
-    for (const struct clf_translator *each = first; each != NULL; each = each->beside) {
+    for (const struct clf_translator *each = first; each != NULL; each = each->next) {
         max_lines = each->max_lines < max_lines ? each->max_lines : max_lines;
     }
-    int64_t part = able > 1 ? all / able + 1 : budget;
+    int64_t part = available > 1 ? all / available + 1 : budget;
     return clf__batches_plan(batches, lengths, work->count, (int)(part < budget ? part : budget), max_lines);
 }
 
-static clf_status force_batches(struct clf__member *member, void *context)
+static clf_status force_batches(struct clf__worker *worker, void *context)
 {
     struct work *work = context;
     const struct clf__batches *batches = &work->batches;
-    CLF__TRY(make_session(member->translator));
-    for (int b; (b = clf__member_next(member)) >= 0;) {
+    CLF__TRY(make_session(worker->translator));
+    for (int b; (b = clf__worker_next(worker)) >= 0;) {
         struct joined_targets joined = {.first = NULL};
         int first = batches->first[b];
-        clf_status status = force_batch(work, member->translator, &joined, batches->order + first,
+        clf_status status = force_batch(work, worker->translator, &joined, batches->order + first,
                                         batches->first[b + 1] - first);
         joined_targets_free(&joined);
         CLF__TRY(status);
-        clf__member_finish(member, b);
+        clf__worker_finish(worker, b);
     }
     return CLF_OK;
 }
@@ -218,7 +217,7 @@ static clf_status share_out(struct work *work, int *lengths)
     }
     clf_status status = clf__queue_create(&queue, costs, batches->count);
     if (status == CLF_OK && queue.count > 0) {
-        status = clf__team_run(work->translator, &queue, force_batches, work);
+        status = clf__worker_pool_run(work->translator, &queue, force_batches, work);
     }
     clf__queue_free(&queue);
     clf__free(costs);

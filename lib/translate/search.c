@@ -1,4 +1,4 @@
-/* The search of one translator: lines come in, all take a step, those that are done go. */
+/* The search of one translator: admits lines, runs a step for all of them, and releases finished lines. */
 #include <assert.h>
 #include <string.h>
 
@@ -6,14 +6,14 @@
 #include "base/memory.h"
 #include "translate/work.h"
 
-/* A translator's part in the work. */
-struct seat {
+/* A worker of the search. */
+struct search_state {
     struct clf__work *work;
-    struct clf__member *member;
+    struct clf__worker *worker;
     struct clf_translator *translator;
     struct clf__search *search;
     int slot_count;          /* of the search */
-    int *slots, *lines;      /* (slot_count) where lines come in, and which */
+    int *slots, *lines;      /* (slot_count) slots and lines that are admitted */
     int searched;            /* lines under search */
     int64_t searched_tokens; /* of them */
 };
@@ -56,96 +56,96 @@ static clf_status keep_hypotheses(struct clf_translator *translator, struct clf_
     return CLF_OK;
 }
 
-/* Reserves free slots for as many waiting lines as there is room for, and as this translator may take;
- * returns how many, and the next one to wait. */
-static int reserve_slots(struct seat *seat, int *next)
+/* Reserves free slots for as many waiting lines as fit and as this worker may take; returns their number, and
+ * the next waiting line. */
+static int reserve_slots(struct search_state *state, int *next)
 {
-    const struct clf_translator *translator = seat->translator;
-    const struct clf__queue *queue = seat->member->team->queue;
-    int64_t tokens = seat->searched_tokens, budget = translator->options.batch_tokens;
+    const struct clf_translator *translator = state->translator;
+    const struct clf__queue *queue = state->worker->pool->queue;
+    int64_t tokens = state->searched_tokens, budget = translator->options.batch_tokens;
     int fitting = 0;
     *next = clf__queue_waiting(queue, 0);
-    for (int slot = 0; slot < seat->slot_count && *next < queue->count; slot++) {
-        if (!clf__search_is_free(seat->search, slot)) {
+    for (int slot = 0; slot < state->slot_count && *next < queue->count; slot++) {
+        if (!clf__search_is_free(state->search, slot)) {
             continue;
         }
-        int line = queue->order[*next], length = seat->work->sources[line].length;
-        int is_alone = tokens == 0; /* such a line may be longer than the budget */
+        int line = queue->order[*next], length = state->work->sources[line].length;
+        int is_alone = tokens == 0; /* a single line may exceed the budget */
         if ((!is_alone && tokens + length > budget) ||
-            !clf__member_may_take(seat->member, tokens - seat->searched_tokens, queue->costs[line]) ||
+            !clf__worker_may_take(state->worker, tokens - state->searched_tokens, queue->costs[line]) ||
             !clf__session_reserve(translator->session, slot, length)) {
             break;
         }
         tokens += length;
-        seat->slots[fitting] = slot;
-        seat->lines[fitting++] = line;
+        state->slots[fitting] = slot;
+        state->lines[fitting++] = line;
         *next = clf__queue_waiting(queue, *next + 1);
     }
     return fitting;
 }
 
-/* Lines come in together, once they are a quarter of what is then under search: the encoder reads all of its
- * weights for one line as for many, and a step with three quarters of its rows loses little. The last lines
- * need not wait, as no others could join them. */
-static int should_admit(const struct seat *seat, int fitting, int next)
+/* Admits lines in groups, once they would be a quarter of those under search: the encoder reads all its
+ * weights per call, and a step with three quarters of its rows loses little. The last lines are admitted at
+ * once. */
+static int should_admit(const struct search_state *state, int fitting, int next)
 {
-    return 3 * fitting >= seat->searched || next == seat->member->team->queue->count;
+    return 3 * fitting >= state->searched || next == state->worker->pool->queue->count;
 }
 
-/* Takes lines that wait, and slots for them; returns how many. */
-static int take_lines(struct seat *seat)
+/* Takes waiting lines and their slots; returns their number. */
+static int take_lines(struct search_state *state)
 {
-    int next, fitting = reserve_slots(seat, &next);
-    if (!should_admit(seat, fitting, next)) {
+    int next, fitting = reserve_slots(state, &next);
+    if (!should_admit(state, fitting, next)) {
         for (int i = 0; i < fitting; i++) {
-            clf__session_release(seat->translator->session, seat->slots[i]);
+            clf__session_release(state->translator->session, state->slots[i]);
         }
         return 0;
     }
     for (int i = 0; i < fitting; i++) {
-        clf__member_take(seat->member, seat->lines[i]);
+        clf__worker_take(state->worker, state->lines[i]);
     }
     return fitting;
 }
 
-/* The lines that were just encoded choose among their own words. */
-static clf_status set_shortlists(struct seat *seat, int count)
+/* Restricts each newly encoded line to the shortlist of its words. */
+static clf_status set_shortlists(struct search_state *state, int count)
 {
-    struct clf_translator *translator = seat->translator;
+    struct clf_translator *translator = state->translator;
     if (translator->shortlist == NULL) {
         return CLF_OK;
     }
-    int longest = seat->work->sources[seat->lines[0]].length; /* they come so */
+    int longest = state->work->sources[state->lines[0]].length; /* they come so */
     int32_t *words;
     CLF__TRY(clf__allocate(
         &words, (size_t)translator->candidates_base + (size_t)translator->candidates_each * (size_t)longest,
         sizeof *words));
     clf_status status = CLF_OK;
     for (int i = 0; i < count && status == CLF_OK; i++) {
-        const struct clf__ids *ids = &seat->work->sources[seat->lines[i]].ids;
+        const struct clf__ids *ids = &state->work->sources[state->lines[i]].ids;
         int found = clf__shortlist_candidates(translator->shortlist, words, ids->data, ids->count);
-        status = clf__session_set_shortlist(translator->session, seat->slots[i], words, found);
+        status = clf__session_set_shortlist(translator->session, state->slots[i], words, found);
     }
     clf__free(words);
     return status;
 }
 
-static clf_status encode(struct seat *seat, int count)
+static clf_status encode(struct search_state *state, int count)
 {
-    struct clf_translator *translator = seat->translator;
+    struct clf_translator *translator = state->translator;
     const struct clf_model *model = translator->model;
     struct clf__joined joined;
     double start = clf__seconds();
-    CLF__TRY(clf__sources_join(&joined, seat->work->sources, seat->lines, count, model->info.feature_size));
+    CLF__TRY(clf__sources_join(&joined, state->work->sources, state->lines, count, model->info.feature_size));
     clf_status status = clf__session_encode(translator->session, &joined.sequences);
     if (status == CLF_OK) {
-        status = clf__session_cache(translator->session, seat->slots);
+        status = clf__session_cache(translator->session, state->slots);
     }
     if (status == CLF_OK) {
-        status = set_shortlists(seat, count);
+        status = set_shortlists(state, count);
     }
-    seat->searched += count;
-    seat->searched_tokens += joined.first[count];
+    state->searched += count;
+    state->searched_tokens += joined.first[count];
     translator->times.source_tokens += joined.first[count];
     translator->times.batches++;
     translator->times.encode += clf__seconds() - start;
@@ -153,7 +153,7 @@ static clf_status encode(struct seat *seat, int count)
     return status;
 }
 
-/* A hash of what was read. */
+/* Returns a hash of a source. */
 static uint64_t identity_of(const struct clf__source *source, const struct clf_model *model)
 {
     size_t width = (size_t)model->info.feature_size, length = (size_t)source->length;
@@ -162,34 +162,34 @@ static uint64_t identity_of(const struct clf__source *source, const struct clf_m
                : clf__fnv(CLF__FNV_BEGIN, source->ids.data, length * sizeof *source->ids.data);
 }
 
-static clf_status admit(struct seat *seat)
+static clf_status admit(struct search_state *state)
 {
-    struct clf_translator *translator = seat->translator;
-    const struct clf__work *work = seat->work;
-    clf__member_lock(seat->member);
-    int fitting = take_lines(seat);
-    clf__member_unlock(seat->member);
+    struct clf_translator *translator = state->translator;
+    const struct clf__work *work = state->work;
+    clf__worker_lock(state->worker);
+    int fitting = take_lines(state);
+    clf__worker_unlock(state->worker);
     if (fitting == 0) {
         return CLF_OK;
     }
     CLF__TRY(clf__translator_go_on(translator));
-    CLF__TRY(encode(seat, fitting));
+    CLF__TRY(encode(state, fitting));
     for (int i = 0; i < fitting; i++) {
-        int line = seat->lines[i], slot = seat->slots[i];
+        int line = state->lines[i], slot = state->slots[i];
         const struct clf__search_options *options =
             work->options != NULL ? &work->options[line] : &translator->search;
-        CLF__TRY(clf__search_add(seat->search, slot, options, line));
-        clf__search_set_source(seat->search, slot, work->sources[line].ids.data,
+        CLF__TRY(clf__search_add(state->search, slot, options, line));
+        clf__search_set_source(state->search, slot, work->sources[line].ids.data,
                                work->sources[line].ids.count);
-        clf__search_set_identity(seat->search, slot, identity_of(&work->sources[line], translator->model));
+        clf__search_set_identity(state->search, slot, identity_of(&work->sources[line], translator->model));
     }
     return CLF_OK;
 }
 
-static clf_status step(struct seat *seat)
+static clf_status step(struct search_state *state)
 {
-    struct clf_translator *translator = seat->translator;
-    struct clf__step *step = clf__search_prepare(seat->search);
+    struct clf_translator *translator = state->translator;
+    struct clf__step *step = clf__search_prepare(state->search);
     if (step->rows > 0) {
         CLF__TRY(clf__translator_go_on(translator));
         double start = clf__seconds();
@@ -198,110 +198,110 @@ static clf_status step(struct seat *seat)
         translator->times.steps++;
         translator->times.step_rows += step->rows;
     }
-    clf__search_advance(seat->search);
+    clf__search_advance(state->search);
     return CLF_OK;
 }
 
-/* Keeps what is done; its slots are free. */
-static clf_status finish(struct seat *seat)
+/* Stores finished translations and releases their slots. */
+static clf_status finish(struct search_state *state)
 {
-    struct clf_translator *translator = seat->translator;
-    struct clf__work *work = seat->work;
+    struct clf_translator *translator = state->translator;
+    struct clf__work *work = state->work;
     struct clf__search_result result;
-    while (clf__search_take(seat->search, &result)) {
+    while (clf__search_take(state->search, &result)) {
         double start = clf__seconds();
         clf__session_release(translator->session, result.slot);
-        seat->searched--;
-        seat->searched_tokens -= work->sources[result.tag].length;
+        state->searched--;
+        state->searched_tokens -= work->sources[result.tag].length;
         translator->times.lines++;
         struct clf_translation *kept = &work->results[result.tag];
         CLF__TRY(keep_hypotheses(translator, kept, &result));
-        if (work->told != NULL && kept->count > 0) {
-            CLF__TRY(clf__told_go_on(&work->told[result.tag], translator, result.tag,
-                                     kept->hypotheses[0].text, 1));
+        if (work->streamed != NULL && kept->count > 0) {
+            CLF__TRY(clf__streamed_continue(&work->streamed[result.tag], translator, result.tag,
+                                            kept->hypotheses[0].text, 1));
         }
-        clf__member_finish(seat->member, result.tag);
+        clf__worker_finish(state->worker, result.tag);
         translator->times.detokenize += clf__seconds() - start;
     }
     return CLF_OK;
 }
 
-/* Tells of every line that goes on. */
-static clf_status tell(struct seat *seat)
+/* Streams every unfinished line. */
+static clf_status stream_lines(struct search_state *state)
 {
-    const struct clf_translator *translator = seat->translator;
+    const struct clf_translator *translator = state->translator;
     double start = clf__seconds();
-    for (int slot = 0; slot < seat->slot_count; slot++) {
+    for (int slot = 0; slot < state->slot_count; slot++) {
         int line, count;
-        const int32_t *ids = clf__search_look(seat->search, slot, &line, &count);
+        const int32_t *ids = clf__search_look(state->search, slot, &line, &count);
         char *text = NULL;
         if (ids == NULL) {
             continue;
         }
         CLF__TRY(clf__tokenizer_decode(translator->model->tokenizer, &text, ids, count,
                                        translator->options.pieces));
-        clf_status status = clf__told_go_on(&seat->work->told[line], translator, line, text, 0);
+        clf_status status = clf__streamed_continue(&state->work->streamed[line], translator, line, text, 0);
         clf__free(text);
         CLF__TRY(status);
     }
-    seat->translator->times.detokenize += clf__seconds() - start;
+    state->translator->times.detokenize += clf__seconds() - start;
     return CLF_OK;
 }
 
-static clf_status run_steps(struct seat *seat)
+static clf_status run_steps(struct search_state *state)
 {
-    int searched = 1; /* before the last step; at first every slot is as good as just freed */
+    int searched = 1; /* any value but 0: every slot is free before the first step */
     for (;;) {
-        if (seat->searched < searched) {
-            CLF__TRY(admit(seat));
+        if (state->searched < searched) {
+            CLF__TRY(admit(state));
         }
-        searched = seat->searched;
-        if (searched == 0) { /* others may have to give back what they have */
-            if (!clf__member_wait(seat->member)) {
+        searched = state->searched;
+        if (searched == 0) { /* other workers may fail and return their lines */
+            if (!clf__worker_wait(state->worker)) {
                 return CLF_OK;
             }
-            assert(!seat->member->team->is_alone);
+            assert(!state->worker->pool->is_alone);
             searched = 1;
             continue;
         }
-        CLF__TRY(step(seat));
-        CLF__TRY(seat->work->told != NULL ? tell(seat) : CLF_OK);
-        CLF__TRY(finish(seat));
+        CLF__TRY(step(state));
+        CLF__TRY(state->work->streamed != NULL ? stream_lines(state) : CLF_OK);
+        CLF__TRY(finish(state));
     }
 }
 
-static clf_status make_slots(struct seat *seat)
+static clf_status make_slots(struct search_state *state)
 {
-    size_t slots = (size_t)seat->slot_count;
-    struct clf__search_limits limits = clf__search_limits_for(&seat->translator->search, seat->slot_count);
-    CLF__TRY(clf__allocate(&seat->slots, slots, sizeof *seat->slots));
-    CLF__TRY(clf__allocate(&seat->lines, slots, sizeof *seat->lines));
-    return clf__search_create(&seat->search, &limits);
+    size_t slots = (size_t)state->slot_count;
+    struct clf__search_limits limits = clf__search_limits_for(&state->translator->search, state->slot_count);
+    CLF__TRY(clf__allocate(&state->slots, slots, sizeof *state->slots));
+    CLF__TRY(clf__allocate(&state->lines, slots, sizeof *state->lines));
+    return clf__search_create(&state->search, &limits);
 }
 
-static clf_status search(struct seat *seat)
+static clf_status search(struct search_state *state)
 {
-    struct clf_translator *translator = seat->translator;
+    struct clf_translator *translator = state->translator;
     struct clf_stage_times *times = &translator->times, before = *times;
     CLF__TRY(clf__search_session(translator));
-    clf__session_release_all(translator->session); /* a call that failed leaves its lines there */
-    double start = clf__seconds(), waited = seat->member->waits;
-    int most = seat->member->team->queue->count;
-    seat->slot_count = translator->max_lines < most ? translator->max_lines : most;
-    CLF__TRY(make_slots(seat));
-    CLF__TRY(run_steps(seat));
+    clf__session_release_all(translator->session); /* a failed call leaves its lines in the session */
+    double start = clf__seconds(), waited = state->worker->waits;
+    int most = state->worker->pool->queue->count;
+    state->slot_count = translator->max_lines < most ? translator->max_lines : most;
+    CLF__TRY(make_slots(state));
+    CLF__TRY(run_steps(state));
     double others = times->encode - before.encode + times->decode - before.decode + times->detokenize -
-                    before.detokenize + seat->member->waits - waited;
+                    before.detokenize + state->worker->waits - waited;
     times->search += clf__seconds() - start - others;
     return CLF_OK;
 }
 
-clf_status clf__search_lines(struct clf__member *member, void *context)
+clf_status clf__search_lines(struct clf__worker *worker, void *context)
 {
-    struct seat seat = {.work = context, .member = member, .translator = member->translator};
-    clf_status status = search(&seat);
-    clf__search_free(seat.search);
-    clf__free(seat.slots);
-    clf__free(seat.lines);
+    struct search_state state = {.work = context, .worker = worker, .translator = worker->translator};
+    clf_status status = search(&state);
+    clf__search_free(state.search);
+    clf__free(state.slots);
+    clf__free(state.lines);
     return status;
 }

@@ -3,9 +3,9 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "translate/team.h"
+#include "translate/worker_pool.h"
 
-/* A model that comes onto its device, on a thread of its own. */
+/* A model being loaded to its device on a separate thread. */
 struct loading {
     struct clf_device *device;
     const char *folder;
@@ -23,7 +23,7 @@ static void *load(void *argument)
     return NULL;
 }
 
-/* The last one here, beside the others. */
+/* Loads the last model on this thread while the others load. */
 static void load_all(struct loading *loadings, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -36,14 +36,15 @@ static void load_all(struct loading *loadings, int count)
     }
 }
 
-/* The failure that counts: one that no other device would not have, or the last one where all have one. */
+/* Returns the failure to report: one that is not specific to a device, otherwise the last one if all
+   failed. */
 static const struct clf__failure *find_failure(const struct loading *loadings, int count)
 {
     const struct clf__failure *last = NULL;
     int failed = 0;
     for (int i = 0; i < count; i++) {
         const struct clf__failure *failure = &loadings[i].failure;
-        if (failure->status != CLF_OK && !clf__is_devices_fault(failure->status)) {
+        if (failure->status != CLF_OK && !clf__is_device_failure(failure->status)) {
             return failure;
         }
         failed += failure->status != CLF_OK;
@@ -79,7 +80,7 @@ clf_status clf_models_load(struct clf_model **models, struct clf_device *const *
     }
     if (count < 1) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "there is no device to load a model on; clf_devices_open() opens some");
+                         "there is no device to load a model on; open devices with clf_devices_open()");
     }
     CLF__TRY(clf__allocate(&loadings, (size_t)count, sizeof *loadings));
     for (int i = 0; i < count; i++) {
@@ -93,33 +94,32 @@ clf_status clf_models_load(struct clf_model **models, struct clf_device *const *
     return status;
 }
 
-/* Every line is to become the same whoever takes it. */
+/* Every device must give the same translation of a line. */
 static clf_status check_model(const struct clf_model *first, struct clf_model *const *models, int index)
 {
     const struct clf_model *model = models[index];
     const struct clf_model_info *a = &first->info, *b = &model->info;
     if (strcmp(a->folder, b->folder) != 0 || a->precision != b->precision || a->parameters != b->parameters) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "the models to translate with, %s and %s, are not one folder loaded in one "
-                         "precision: lines would depend on who translates them",
+                         "%s and %s are not the same folder loaded in the same precision, so results would "
+                         "depend on the device; load one folder in one precision",
                          a->folder, b->folder);
     }
     for (int i = 0; i < index; i++) {
         if (models[i] != NULL && models[i]->transformer->device == model->transformer->device) {
             return clf__fail(CLF_BAD_ARGUMENT,
-                             "models %d and %d of those to translate with are on one device; open one for "
-                             "each",
+                             "models %d and %d are on the same device; open a separate device for each",
                              i + 1, index + 1);
         }
     }
     return CLF_OK;
 }
 
-static void join(struct clf_translator *translator, struct clf_translator *beside)
+static void join(struct clf_translator *translator, struct clf_translator *next)
 {
-    translator->beside = beside;
+    translator->next = next;
     if (translator->starts != NULL) {
-        translator->starts->beside = beside->starts;
+        translator->starts->next = next->starts;
     }
 }
 
@@ -151,7 +151,8 @@ clf_status clf_translator_create_over(struct clf_translator **out, struct clf_mo
         }
     }
     if (first == NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT, "there is no model to translate with; clf_model_load() loads one");
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "there is no model to translate with; load one with clf_model_load()");
     }
     *out = first;
     return CLF_OK;

@@ -36,25 +36,24 @@ static int is_blank(const struct clf_line *line)
 {
     for (size_t i = 0; i < line->size; i++) {
         if (strchr(" \t\r\n\v\f", line->text[i]) == NULL) {
-            return 0; /* a NUL byte is found at the string's end and so counts as blank */
+            return 0; /* the NUL at the string's end counts as blank */
         }
     }
     return 1;
 }
 
-/* Who writes text to a model of speech is told what it takes. */
+/* Adds to the error what a speech model expects, as the user may have passed text. */
 static clf_status say_what_is_heard(clf_status status, const struct clf__config *config)
 {
     struct clf__failure failure = clf__failure_keep(status);
-    return status != CLF_FILE
-               ? status
-               : clf__fail(
-                     status,
-                     "%s; this model wants recordings: a line is the path of one, or of frames in .npy%s",
-                     failure.sentence,
-                     clf__config_hears_windows(config) ? "; `clformer transcribe` takes recordings of any "
-                                                         "length"
-                                                       : "");
+    return status != CLF_FILE ? status
+                              : clf__fail(status,
+                                          "%s; this model needs recordings: each line is the path of a "
+                                          "recording, or of frames in .npy%s",
+                                          failure.sentence,
+                                          clf__config_hears_windows(config)
+                                              ? "; use `clformer transcribe` for recordings of any length"
+                                              : "");
 }
 
 static clf_status read_frames(struct clf__source *out, const struct clf_translator *translator,
@@ -105,7 +104,7 @@ static clf_status read_tokens(struct clf__source *out, const struct clf_translat
     const struct clf_model *model = translator->model;
     CLF__TRY(encode(out, translator, line));
     if (out->ids.count <= clf__framing_count(&translator->framing)) {
-        return CLF_OK; /* white space that Unicode has beside ASCII's: blank, too */
+        return CLF_OK; /* Unicode white space: also blank */
     }
     out->cut_from = clf__ids_cut(&out->ids, model->info.max_source_length);
     out->length = out->ids.count;
@@ -150,8 +149,9 @@ clf_status clf__prefix_read(struct clf__ids *out, const struct clf_translator *t
     out->count -= out->count > 0 && out->data[out->count - 1] == model->transformer->config.end_id;
     for (int i = translator->takes_start; i < out->count; i++) {
         if (clf__is_end(search, out->data[i])) {
-            return clf__fail(CLF_TEXT, "the target prefix holds \"%s\", which ends a translation",
-                             clf__tokenizer_target_piece(model->tokenizer, out->data[i]));
+            return clf__fail(CLF_TEXT,
+                             "the target prefix contains \"%s\", which ends a translation; remove it",
+                             clf__tokenizer_target_token(model->tokenizer, out->data[i]));
         }
     }
     if (out->count > 0 && translator->options.forced_first >= 0) {
@@ -159,7 +159,8 @@ clf_status clf__prefix_read(struct clf__ids *out, const struct clf_translator *t
     }
     return out->count < search->max_length
                ? CLF_OK
-               : clf__fail(CLF_TEXT, "the target prefix has %d tokens, and the whole translation %d at most",
+               : clf__fail(CLF_TEXT,
+                           "the target prefix has %d tokens but a translation has at most %d; shorten it",
                            out->count, search->max_length);
 }
 

@@ -1,5 +1,5 @@
-/* Texts of several sentences: each is translated by itself, and what stood between them stands there again.
- */
+/* Splits texts into sentences, translates each by itself and joins the translations with the original
+ * gaps. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -7,17 +7,17 @@
 #include "text/sentences.h"
 #include "translate/internal.h"
 
-/* The lines of one call, and their parts one after the other. */
+/* The lines of one call and their concatenated parts. */
 struct split {
     struct clf_translator *translator;
     const struct clf_line *lines;
     int count;
     struct clf__part_list parts; /* of all lines */
-    int *first;                  /* (count + 1) of each line's parts */
+    int *first;                  /* (count + 1) first part of each line */
     struct clf_line *sources;    /* (parts.count) */
 };
 
-/* Where to halve a part: at the white space nearest to its middle. 0: there is none. */
+/* Returns where to halve a part: the white space nearest to its middle; 0: none. */
 static size_t find_middle(const char *text, size_t size)
 {
     size_t best = 0, middle = size / 2;
@@ -31,10 +31,10 @@ static size_t find_middle(const char *text, size_t size)
     return best;
 }
 
-/* Whether a part has more tokens than the model takes. */
+/* Returns whether a part has more tokens than the model's limit. */
 static clf_status is_too_long(int *out, const struct split *split, const char *text, size_t size)
 {
-    enum { TOKENS_A_BYTE = 4 }; /* more than any normaliser makes of what people write */
+    enum { TOKENS_A_BYTE = 4 }; /* above the expansion of any normalizer on natural text */
     struct clf__source source;
     const struct clf_line line = {text, size};
     *out = 0;
@@ -49,10 +49,10 @@ static clf_status is_too_long(int *out, const struct split *split, const char *t
         *out = source.cut_from > 0;
         clf__source_free(&source);
     }
-    return status == CLF_TEXT ? CLF_OK : status; /* that is told when it is translated */
+    return status == CLF_TEXT ? CLF_OK : status; /* reported when the part is translated */
 }
 
-/* A part, or its halves, where it is too long, and theirs. */
+/* Adds a part, or recursively its halves if it is too long. */
 static clf_status add_part(struct split *split, const char *text, struct clf__part part)
 {
     int is_long;
@@ -91,14 +91,14 @@ static clf_status find_parts(struct split *split)
     return CLF_OK;
 }
 
-/* Scripts that put no space between sentences begin here: U+2E80. */
+/* Scripts without spaces between sentences begin at U+2E80. */
 static int is_ideographic(const char *text)
 {
     return strcmp(text, "\xe2\xba\x80") >= 0;
 }
 
-/* What stands before part k of a line: what stood there, or a space where sentences without one between
- * become some that have it. */
+/* Adds the gap before part k of a line: the original one, or a space if only the target script separates
+ * sentences by spaces. */
 static clf_status add_gap(char **text, const struct split *split, int line, int k, const char *next)
 {
     const struct clf__part *parts = split->parts.items;
@@ -120,7 +120,7 @@ static clf_status add_ids(struct clf_hypothesis *whole, const struct clf_hypothe
     return CLF_OK;
 }
 
-/* The first part that failed stands for its line. */
+/* The first failed part determines the status of its line. */
 static clf_status take_problem(struct clf_translation *line, const struct clf_translation *part)
 {
     if (line->status != CLF_OK || part->status == CLF_OK) {
@@ -211,7 +211,8 @@ static clf_status translate(struct clf_translation **out, struct clf_translator 
         return clf__translate(out, translator, &request);
     }
     if (prefixes != NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT, "lines that are split into sentences take no target prefix");
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "split sentences cannot be combined with a target prefix; turn one of them off");
     }
     return translate_split(out, translator, lines, count);
 }

@@ -4,34 +4,33 @@
 #include "text/sentences.h"
 #include "translate/work.h"
 
-static clf_status prepare(struct clf__member *member, void *context)
+static clf_status prepare(struct clf__worker *worker, void *context)
 {
     (void)context;
-    return clf__search_session(member->translator);
+    return clf__search_session(worker->translator);
 }
 
 clf_status clf_translator_prepare(struct clf_translator *translator)
 {
     struct clf__queue none = {.count = 0};
     CLF__TRY(clf__translator_begin(translator));
-    clf_status status = clf__team_run(translator, &none, prepare, NULL);
+    clf_status status = clf__worker_pool_run(translator, &none, prepare, NULL);
     clf__translator_end(translator);
     return status;
 }
 
-/* Once: a model of sentences leaves out what it does not know how to say in one. */
+/* Warns once: a model of single sentences drops parts of longer lines. */
 static void warn_of_sentences(struct clf_translator *translator, const struct clf_line *line)
 {
     if (translator->warns_of_sentences && clf__sentences_are_several(line->text, line->size)) {
         translator->warns_of_sentences = 0;
-        clf__log(CLF_LOG_WARNING, "a line holds several sentences, of which a model of single ones may leave "
-                                  "some out; split_sentences "
-                                  "(--split-sentences) translates each by itself");
+        clf__log(CLF_LOG_WARNING, "a line contains several sentences, and a model of single sentences may "
+                                  "drop some; split_sentences (--split-sentences) translates each by itself");
     }
 }
 
-/* The line's own search begins with its prefix. Where a few steps are all that is wanted, the forced first
- * token is given too, so that they come behind it. */
+/* Reads the prefix that starts the line's search. If the search runs only a few steps, it includes the forced
+ * first token, so that the steps follow it. */
 static clf_status read_prefix(struct clf__work *work, int line, const struct clf__request *request)
 {
     const struct clf_translator *translator = work->translator;
@@ -42,12 +41,11 @@ static clf_status read_prefix(struct clf__work *work, int line, const struct clf
     if (request->prefixes != NULL) {
         CLF__TRY(clf__prefix_read(&work->prefixes[line], translator, &request->prefixes[line]));
     }
-    if (starts && ids->count == 0 && request->prefixes != NULL) { /* the fault of this line alone */
+    if (starts && ids->count == 0 && request->prefixes != NULL) { /* only this line fails */
         return work->sources[line].length == 0
                    ? CLF_OK
-                   : clf__fail(CLF_TEXT,
-                               "the target prefix is empty, and its first token is the one that the "
-                               "model's decoder starts with");
+                   : clf__fail(CLF_TEXT, "the target prefix is empty, but the decoder of this model starts "
+                                         "with its first token; add one");
     }
     if (starts && ids->count == 0) {
         return clf__translator_check_start(translator);
@@ -61,7 +59,7 @@ static clf_status read_prefix(struct clf__work *work, int line, const struct clf
         options->prefix_count = ids->count - starts;
         options->prefix_is_prompt = 1;
         if (request->begun != NULL) {
-            options->counts_prompt = 0; /* of alternatives CTranslate2 does not count it either */
+            options->counts_prompt = 0; /* CTranslate2 does not count it for alternatives either */
             options->coverage_start = options->prefix_count;
         }
     }
@@ -89,7 +87,7 @@ static clf_status read_sources(struct clf__work *work, const struct clf__request
         warn_of_sentences(work->translator, &request->lines[i]);
         result->cut_from = source->cut_from;
         result->source_count = source->length;
-        work->translator->times.lines += source->length == 0; /* the others count when they are done */
+        work->translator->times.lines += source->length == 0; /* the others count when they finish */
     }
     work->translator->times.tokenize += clf__seconds() - start;
     return CLF_OK;
@@ -100,7 +98,7 @@ static int looks_back(const struct clf_translator *translator)
     return translator->options.alignment_layer > 0 || translator->options.replace_unknown;
 }
 
-/* What attention says of one translation of a line. */
+/* Fills alignments and replaces unknown tokens in one translation. */
 static clf_status look_back(const struct clf__work *work, struct clf_translator *translator, int line,
                             struct clf_hypothesis *hypothesis)
 {
@@ -112,7 +110,7 @@ static clf_status look_back(const struct clf__work *work, struct clf_translator 
                                                    : CLF_OK;
 }
 
-/* Of the first tokens of alternatives those that go on are not what comes out. */
+/* First tokens of alternatives that continue are intermediate results. */
 static int is_whole(const struct clf_translator *translator, const struct clf_hypothesis *hypothesis)
 {
     return translator->search.steps == 0 || hypothesis->count == translator->search.max_length;
@@ -129,23 +127,22 @@ static clf_status look_back_line(const struct clf__work *work, struct clf_transl
     return CLF_OK;
 }
 
-static clf_status look_back_lines(struct clf__member *member, void *context)
+static clf_status look_back_lines(struct clf__worker *worker, void *context)
 {
-    for (int line; (line = clf__member_next(member)) >= 0;) {
-        CLF__TRY(look_back_line(context, member->translator, line));
-        clf__member_finish(member, line);
+    for (int line; (line = clf__worker_next(worker)) >= 0;) {
+        CLF__TRY(look_back_line(context, worker->translator, line));
+        clf__worker_finish(worker, line);
     }
     return CLF_OK;
 }
 
-/* Longest first: a slot in the memory that becomes free is long enough for any line that still waits, and
- * the last steps are those of short lines. */
-static clf_status share_out(struct clf__work *work, clf__member_work *done, const int *lengths)
+/* Longest first: a freed slot is long enough for every waiting line, and short lines run the last steps. */
+static clf_status share_out(struct clf__work *work, clf__worker_work *done, const int *lengths)
 {
     struct clf__queue queue;
     clf_status status = clf__queue_create(&queue, lengths, work->count);
     if (status == CLF_OK && queue.count > 0) {
-        status = clf__team_run(work->translator, &queue, done, work);
+        status = clf__worker_pool_run(work->translator, &queue, done, work);
     }
     clf__queue_free(&queue);
     return status;
@@ -170,7 +167,7 @@ static clf_status run(struct clf__work *work, const struct clf__request *request
     CLF__TRY(clf__allocate(&work->results, count, sizeof *work->results));
     CLF__TRY(clf__allocate(&work->sources, count, sizeof *work->sources));
     if (work->translator->options.streamed != NULL) {
-        CLF__TRY(clf__allocate(&work->told, count, sizeof *work->told));
+        CLF__TRY(clf__allocate(&work->streamed, count, sizeof *work->streamed));
     }
     if (request->prefixes != NULL || request->begun != NULL || work->translator->search.steps > 0) {
         CLF__TRY(clf__allocate(&work->prefixes, count, sizeof *work->prefixes));
@@ -201,7 +198,7 @@ clf_status clf__translate(struct clf_translation **out, struct clf_translator *t
     }
     clf__free(work.sources);
     clf__free(work.prefixes);
-    clf__told_free(work.told, count);
+    clf__streamed_free(work.streamed, count);
     clf__free(work.options);
     if (status != CLF_OK) {
         clf_translations_free(work.results, count);

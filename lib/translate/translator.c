@@ -14,7 +14,7 @@
 #include "frames/frames.h"
 #include "translate/internal.h"
 
-/* What the task puts before each source; its configuration stays for what the options do not say. */
+/* Reads the task's source prefix, and its configuration for options that are not set. */
 static clf_status choose_task(struct clf_translator *translator)
 {
     const struct clf_translate_options *options = &translator->options;
@@ -23,20 +23,21 @@ static clf_status choose_task(struct clf_translator *translator)
     }
     CLF__TRY(clf__config_load_task(&translator->task_config, &translator->source_prefix,
                                    translator->model->folder, options->task));
-    const char *problem = options->pieces                            ? "these are pieces; choose one"
-                          : translator->model->info.feature_size > 0 ? "this model's sources are frames"
-                                                                     : NULL;
+    const char *problem = options->pieces ? "the input is tokens; turn one of them off"
+                          : translator->model->info.feature_size > 0
+                              ? "this model's sources are frames; remove the task"
+                              : NULL;
     return problem != NULL && translator->source_prefix[0] != '\0'
-               ? clf__fail(CLF_BAD_ARGUMENT, "task \"%.80s\" puts text before each line, and %s",
+               ? clf__fail(CLF_BAD_ARGUMENT, "task \"%.80s\" adds a text prefix to each line, but %s",
                            options->task, problem)
                : CLF_OK;
 }
 _Static_assert((int)CLF_LENGTH_INCLUDING_START == (int)CLF__LENGTH_INCLUDING_START,
-               "the public and the inner rules are one list");
+               "the public and the internal length rules are the same list");
 _Static_assert((int)CLF_STOP_SHRINK == (int)CLF__STOP_SHRINK,
-               "the public and the inner choices are one list");
+               "the public and the internal stopping rules are the same list");
 
-/* Rows that the longest source has in the decoder's memory. */
+/* Returns the rows of the longest source in cross-attention. */
 static int count_memory(const struct clf_model *model)
 {
     const struct clf__front_end *front_end = &model->transformer->encoder.embedder.front_end;
@@ -51,7 +52,7 @@ static clf_status add_ids(struct clf__ids *ids, const int32_t *added, int count)
     return CLF_OK;
 }
 
-/* The suppressed ids of the search: the model's own, the caller's, and those that no token has. */
+/* Joins the suppressed ids: the model's own, the caller's, and those without a token. */
 static clf_status join_suppressed(struct clf_translator *translator, const struct clf__search_options *own)
 {
     const struct clf_translate_options *options = &translator->options;
@@ -59,8 +60,9 @@ static clf_status join_suppressed(struct clf_translator *translator, const struc
     size_t own_count = (size_t)own->suppressed_count, more = (size_t)options->suppressed_count;
     translator->search.suppressed = NULL;
     if (own_count + more > INT_MAX) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%zu suppressed ids beside the model's own %zu are too many", more,
-                         own_count);
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "%zu suppressed ids are too many in addition to the model's own %zu; pass fewer",
+                         more, own_count);
     }
     clf_status status = clf__tokenizer_spare(translator->model->tokenizer, &ids);
     if (status == CLF_OK) {
@@ -78,7 +80,7 @@ static clf_status join_suppressed(struct clf_translator *translator, const struc
     return CLF_OK;
 }
 
-/* The model's own search with the caller's choices. */
+/* Combines the model's search options with the caller's. */
 static clf_status choose_search(struct clf_translator *translator)
 {
     const struct clf_translate_options *options = &translator->options;
@@ -123,13 +125,13 @@ static clf_status choose_search(struct clf_translator *translator)
     search->prefix_count = options->forced_first == -1 ? 0 : 1;
     search->forced_last = options->forced_last;
     CLF__TRY(join_suppressed(translator, own));
-    CLF__TRY(clf__search_check(search)); /* from here on the bans of all beams of a line fit an int */
+    CLF__TRY(clf__search_check(search)); /* this check keeps the bans of all beams of a line within an int */
     translator->max_banned = (int)clf__bans_limit(search);
     return CLF_OK;
 }
 
-/* Languages, of which the options or the folder say which. A target's whose language nobody says may become
- * anything. */
+/* Sets the languages from the options or the folder. Without a target language, the output language is
+ * undefined. */
 static clf_status choose_languages(struct clf_translator *translator)
 {
     struct clf_translate_options *options = &translator->options;
@@ -142,18 +144,17 @@ static clf_status choose_languages(struct clf_translator *translator)
         target = clf__tokenizer_target_language(tokenizer);
         if (target == NULL) {
             clf__log(CLF_LOG_WARNING,
-                     "%s: has %d languages, and nothing says into which to translate; name one "
-                     "(--target-language)",
+                     "%s: has %d languages, so it needs a target language; set one (--target-language)",
                      translator->model->folder, clf__tokenizer_languages(tokenizer));
         }
     }
     CLF__TRY(clf__tokenizer_frame(&translator->framing, tokenizer, options->source_language, target));
     int32_t first = translator->framing.forced_first, start = translator->framing.decoder_start;
     if (first >= 0 && options->forced_first != config->forced_first && options->forced_first != first) {
-        return clf__fail(CLF_BAD_ARGUMENT,
-                         "the target language \"%.40s\" is the first token, and another one (%d) is forced; "
-                         "choose one",
-                         target, (int)options->forced_first);
+        return clf__fail(
+            CLF_BAD_ARGUMENT,
+            "the target language \"%.40s\" is the first token, but another one (%d) is forced; choose one",
+            target, (int)options->forced_first);
     }
     options->forced_first = first >= 0 ? first : options->forced_first;
     int own_start =
@@ -165,14 +166,13 @@ static clf_status choose_languages(struct clf_translator *translator)
 
 clf_status clf__translator_check_start(const struct clf_translator *translator)
 {
-    const char *how =
-        clf__tokenizer_languages(translator->model->tokenizer) > 0
-            ? "name the target's language (--target-language)"
-            : "translate with a target prefix (--target-prefix), whose first token is that, without "
-              "alignments, alternatives and replaced unknown tokens";
+    const char *how = clf__tokenizer_languages(translator->model->tokenizer) > 0
+                          ? "set the target language (--target-language)"
+                          : "translate with a target prefix (--target-prefix), whose first token is that, "
+                            "without alignments, alternatives and replaced unknown tokens";
     return !translator->takes_start
                ? CLF_OK
-               : clf__fail(CLF_BAD_ARGUMENT, "%s: does not say which token its decoder starts with; %s",
+               : clf__fail(CLF_BAD_ARGUMENT, "%s: does not define the decoder's start token; %s",
                            translator->model->folder, how);
 }
 
@@ -185,12 +185,15 @@ static clf_status choose_sentences(struct clf_translator *translator)
     if (!options->split_sentences) {
         return CLF_OK;
     }
-    const char *problem = options->pieces                            ? "are pieces"
+    const char *problem = options->pieces                            ? "are tokens"
                           : translator->model->info.feature_size > 0 ? "are frames"
                           : options->n_best > 1                      ? "have several translations"
                                                                      : NULL;
     if (problem != NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT, "lines are not split into sentences where they %s", problem);
+        return clf__fail(
+            CLF_BAD_ARGUMENT,
+            "split sentences need one text translation per line, but lines %s; turn split sentences off",
+            problem);
     }
     return CLF_OK;
 }
@@ -198,18 +201,18 @@ static clf_status choose_sentences(struct clf_translator *translator)
 clf_status clf__translator_begin(struct clf_translator *translator)
 {
     if (translator == NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT, "there is no translator; clf_translator_create() makes one");
+        return clf__fail(CLF_BAD_ARGUMENT, "there is no translator; create one with clf_translator_create()");
     }
     if (atomic_exchange(&translator->is_working, 1)) {
-        return clf__fail(CLF_BAD_ARGUMENT, "the translator is in use by another thread, or a callback of the "
-                                           "running call called it; create a translator for each thread");
+        return clf__fail(CLF_BAD_ARGUMENT, "the translator is in use by another thread, or was called from "
+                                           "its own callback; create a translator for each thread");
     }
     return CLF_OK;
 }
 
 void clf__translator_end(struct clf_translator *translator)
 {
-    if (translator->beside != NULL) {
+    if (translator->next != NULL) {
         clf__translator_sum_times(translator);
     }
     atomic_store(&translator->is_working, 0);
@@ -219,12 +222,12 @@ clf_status clf__translator_check_lines(const struct clf_line *lines, int count)
 {
     if (count < 0 || (count > 0 && lines == NULL)) {
         return clf__fail(CLF_BAD_ARGUMENT, "count is %d, %s", count,
-                         count < 0 ? "less than 0" : "and there is no list of lines");
+                         count < 0 ? "less than 0" : "but the list of lines is NULL");
     }
     return CLF_OK;
 }
 
-/* The one that the options name, or the folder's. In training there is none, nor do packages have one. */
+/* Opens the shortlist in the options, or the folder's. Training and packages have none. */
 static clf_status open_shortlist(struct clf__shortlist **out, const struct clf_translator *translator)
 {
     const struct clf_model *model = translator->model;
@@ -249,7 +252,7 @@ static clf_status choose_shortlist(struct clf_translator *translator)
     return CLF_OK;
 }
 
-/* The caller's suppressed ids and all that end a translation. */
+/* Lists the caller's suppressed ids and all end tokens. */
 static clf_status list_suppressed(int32_t **out, int *count, const struct clf_translator *translator)
 {
     const struct clf_translate_options *options = &translator->options;
@@ -277,7 +280,7 @@ static clf_status take_frames(struct clf_translator *translator)
                : CLF_OK;
 }
 
-/* What takes the one step that finds alternatives. */
+/* Creates the translator for the step that finds alternatives. */
 static clf_status make_starts(struct clf_translator *translator)
 {
     struct clf_translate_options options = translator->options;
@@ -305,7 +308,8 @@ clf_status clf_translator_create(struct clf_translator **out, struct clf_model *
 {
     *out = NULL;
     if (model == NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT, "there is no model to translate with; clf_model_load() loads one");
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "there is no model to translate with; load one with clf_model_load()");
     }
     struct clf_translator *translator;
     CLF__TRY(clf__allocate(&translator, 1, sizeof *translator));
@@ -344,7 +348,7 @@ clf_status clf_translator_create(struct clf_translator **out, struct clf_model *
         clf_translator_free(translator);
         return status;
     }
-    /* The caller's list was copied into the search's, and what languages do is known. */
+    /* The search has a copy of the caller's list, and the languages are resolved. */
     translator->options.source_language = translator->options.target_language = NULL;
     translator->options.suppressed = NULL;
     translator->options.suppressed_count = 0;
@@ -354,7 +358,7 @@ clf_status clf_translator_create(struct clf_translator **out, struct clf_model *
     return CLF_OK;
 }
 
-/* One alone, of several that are beside each other. */
+/* Frees one translator of a pool. */
 static void free_one(struct clf_translator *translator)
 {
     if (translator == NULL) {
@@ -375,18 +379,17 @@ static void free_one(struct clf_translator *translator)
 void clf_translator_free(struct clf_translator *translator)
 {
     if (translator != NULL && atomic_load(&translator->is_working)) {
-        clf__log(CLF_LOG_WARNING,
-                 "a translator that is at work is not freed; its callbacks must not do that");
+        clf__log(CLF_LOG_WARNING, "a translator in use is not freed; do not free it in its own callbacks");
         return;
     }
     while (translator != NULL) {
-        struct clf_translator *beside = translator->beside;
+        struct clf_translator *next = translator->next;
         free_one(translator);
-        translator = beside;
+        translator = next;
     }
 }
 
 const struct clf_stage_times *clf_translator_times(const struct clf_translator *translator)
 {
-    return translator->beside != NULL ? &translator->all_times : &translator->times;
+    return translator->next != NULL ? &translator->all_times : &translator->times;
 }

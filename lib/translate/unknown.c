@@ -1,24 +1,26 @@
-/* Unknown tokens of a translation become the source's tokens that they look at most (Luong et al. 2015). */
+/* Replaces unknown tokens of a translation by the source tokens with the most attention (Luong et al.
+   2015). */
 #include "base/memory.h"
-#include "text/pieces.h"
+#include "text/token_list.h"
 #include "translate/internal.h"
 
-/* The alignments' own layer where they are wanted; else the model's, or the one that often aligns best. */
-static struct clf__gaze choose_gaze(const struct clf_translator *translator)
+/* Returns the alignment layer of the options if set; otherwise the model's, or the one that usually aligns
+   best. */
+static struct clf__attention_heads choose_heads(const struct clf_translator *translator)
 {
     const struct clf__config *config = &translator->model->transformer->config;
     if (translator->options.alignment_layer > 0) {
-        return (struct clf__gaze){translator->options.alignment_layer, 0};
+        return (struct clf__attention_heads){translator->options.alignment_layer, 0};
     }
     if (config->alignment_layer > 0) {
-        return (struct clf__gaze){config->alignment_layer, config->alignment_heads};
+        return (struct clf__attention_heads){config->alignment_layer, config->alignment_heads};
     }
     int layers = config->decoder_layers;
-    return (struct clf__gaze){layers > 1 ? layers - 1 : layers, 0};
+    return (struct clf__attention_heads){layers > 1 ? layers - 1 : layers, 0};
 }
 
-/* Which of the whole source's own tokens it is that the model took as number `link`. Of a source that was cut
- * the last token is kept, which is its own where nothing frames its end. */
+/* Maps token `link` of the truncated source to the whole source. Truncation keeps the last token, which
+ * belongs to the text if no end token frames it. */
 static int place_in_whole(const struct clf_translator *translator, const struct clf__source *source, int link)
 {
     const struct clf__framing *framing = &translator->framing;
@@ -31,7 +33,7 @@ static int place_in_whole(const struct clf_translator *translator, const struct 
 }
 
 static clf_status write_text(struct clf_hypothesis *hypothesis, const struct clf_translator *translator,
-                             const struct clf__source *source, const struct clf__pieces *tokens,
+                             const struct clf__source *source, const struct clf__token_list *tokens,
                              const int *links)
 {
     const struct clf__tokenizer *tokenizer = translator->model->tokenizer;
@@ -40,7 +42,8 @@ static clf_status write_text(struct clf_hypothesis *hypothesis, const struct clf
     CLF__TRY(clf__allocate(&given, (size_t)hypothesis->count, sizeof *given));
     for (int i = 0; i < hypothesis->count; i++) {
         int is_unknown = hypothesis->ids[i] == clf__tokenizer_unknown(tokenizer);
-        given[i] = is_unknown ? clf__pieces_at(tokens, place_in_whole(translator, source, links[i])) : NULL;
+        given[i] =
+            is_unknown ? clf__token_list_at(tokens, place_in_whole(translator, source, links[i])) : NULL;
     }
     clf_status status = clf__tokenizer_decode_given(tokenizer, &text, hypothesis->ids, hypothesis->count,
                                                     given, translator->options.pieces);
@@ -51,8 +54,8 @@ static clf_status write_text(struct clf_hypothesis *hypothesis, const struct clf
     return CLF_OK;
 }
 
-/* What the source's own tokens are as they are written; a task's prefix is among them. */
-static clf_status read_tokens(struct clf__pieces *tokens, const struct clf_translator *translator,
+/* Reads the source's own tokens as written, including the task prefix. */
+static clf_status read_tokens(struct clf__token_list *tokens, const struct clf_translator *translator,
                               const struct clf_line *line)
 {
     struct clf_line whole;
@@ -78,19 +81,19 @@ static int has_unknown(const struct clf_hypothesis *hypothesis, const struct clf
 clf_status clf__unknown_replace(struct clf_hypothesis *hypothesis, struct clf_translator *translator,
                                 const struct clf__source *source, const struct clf_line *line)
 {
-    struct clf__pieces tokens = {0};
+    struct clf__token_list tokens = {0};
     int *links = NULL;
     if (!has_unknown(hypothesis, translator)) {
         return CLF_OK;
     }
-    clf_status status = clf__links_find(&links, translator, source, hypothesis, choose_gaze(translator));
+    clf_status status = clf__links_find(&links, translator, source, hypothesis, choose_heads(translator));
     if (status == CLF_OK) {
         status = read_tokens(&tokens, translator, line);
     }
     if (status == CLF_OK) {
         status = write_text(hypothesis, translator, source, &tokens, links);
     }
-    clf__pieces_free(&tokens);
+    clf__token_list_free(&tokens);
     clf__free(links);
     return status;
 }

@@ -1,24 +1,24 @@
-/* The lines of one call while they are translated. */
+/* The lines of one call. */
 #ifndef CLF_TRANSLATE_WORK_H
 #define CLF_TRANSLATE_WORK_H
 
-#include "translate/team.h"
+#include "translate/worker_pool.h"
 
 struct clf__work {
-    struct clf_translator *translator;   /* the first one: it reads the lines */
+    struct clf_translator *translator;   /* the first translator; it reads the lines */
     struct clf__source *sources;         /* (count) */
-    struct clf__ids *prefixes;           /* (count) what targets begin with, where it is read here; or NULL */
-    struct clf__search_options *options; /* (count) beside these */
+    struct clf__ids *prefixes;           /* (count) target prefixes, if this call reads them; or NULL */
+    struct clf__search_options *options; /* (count) of each source */
     struct clf_translation *results;
     int count;
-    struct clf__told *told; /* (count) NULL: nobody is told before the end */
+    struct clf__streamed *streamed; /* (count) NULL: no streaming */
     const struct clf_line *lines;
 };
 
-/* Searches for the translations of the queue's lines; `context` is the struct clf__work. */
-clf_status clf__search_lines(struct clf__member *member, void *context);
+/* Runs the search for the queue's lines; `context` is the struct clf__work. */
+clf_status clf__search_lines(struct clf__worker *worker, void *context);
 
-/* Makes the session of searches, where there is none yet. */
+/* Creates the session for searches if it does not exist. */
 clf_status clf__search_session(struct clf_translator *translator);
 
 #endif

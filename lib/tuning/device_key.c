@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 
-/* Removes ", <start>..." up to the next comma or parenthesis, wherever it is in a name. */
+/* Removes ", <start>..." up to the next comma or parenthesis, anywhere in a name. */
 static void remove_parts(char *name, const char *start)
 {
     size_t length = strlen(start);

@@ -1,35 +1,37 @@
-/* Levels of instructions: C and OpenCL include this one file.
+/* Instruction set levels: C and OpenCL include this one file.
  *
- * What distinguishes a level of the CPU form is in its row of tuning/levels.c and in cl/include/level.cl; a
- * level of the GPU form is a file cl/include/matrix_<level>.cl. */
+ * A level of the CPU variant is defined by its row of tuning/levels.c and by cl/include/level.cl; a level
+ * of the GPU variant by a file cl/include/matrix_<level>.cl. */
 #ifndef CLF_TUNING_LEVELS_H
 #define CLF_TUNING_LEVELS_H
 
-/* What a device has, as cl/device/probe.cl finds it: its answer is a sum of these. */
-#define CLF__WIDE          1 /* registers of 512 bits, of which no instruction but those of OpenCL C is used */
-#define CLF__AVX2          2   /* with FMA and F16C */
-#define CLF__DOT_INT8_256  4   /* vpdpbusd on 256 bits (AVX-VNNI, or AVX512_VNNI with AVX512VL) */
-#define CLF__AVX512        8   /* AVX512F and AVX512BW */
-#define CLF__DOT_INT8      16  /* vpdpbusd on 512 bits (AVX512_VNNI) */
-#define CLF__DOT_BF16      32  /* vdpbf16ps on 512 bits (AVX512_BF16) */
-#define CLF__NEON          64  /* Advanced SIMD of AArch64, on 128 bits */
-#define CLF__DOT_INT8_128  128 /* sdot on 128 bits (FEAT_DotProd) */
-#define CLF__TILES         256 /* products of int8 and bf16 by tiles (AMX), which the system lets the process use */
-#define CLF__TILES_REFUSED 512 /* the processor has them, but the system refuses them */
+/* The instructions of a device, found by cl/device/probe.cl: its result is a sum of these. */
+#define CLF__WIDE         1   /* registers of 512 bits, used only by OpenCL C code */
+#define CLF__AVX2         2   /* with FMA and F16C */
+#define CLF__DOT_INT8_256 4   /* vpdpbusd on 256 bits (AVX-VNNI, or AVX512_VNNI with AVX512VL) */
+#define CLF__AVX512       8   /* AVX512F and AVX512BW */
+#define CLF__DOT_INT8     16  /* vpdpbusd on 512 bits (AVX512_VNNI) */
+#define CLF__DOT_BF16     32  /* vdpbf16ps on 512 bits (AVX512_BF16) */
+#define CLF__NEON         64  /* Advanced SIMD of AArch64, on 128 bits */
+#define CLF__DOT_INT8_128 128 /* sdot on 128 bits (FEAT_DotProd) */
+#define CLF__TILES                                                                                           \
+    256                        /* products of int8 and bf16 by tiles (AMX), which the system permits the     \
+                                * process to use */
+#define CLF__TILES_REFUSED 512 /* the processor has them, but the system does not permit them */
 
-/* Matrix instructions of the GPU form, found by cl/device/probe_matrix.cl. */
+/* Matrix instructions of the GPU variant, found by cl/device/probe_matrix.cl. */
 #define CLF__MATRIX_NV80     1024 /* mma.sync and cp.async of NVIDIA's GPUs, from compute capability 8.0 on */
 #define CLF__MATRIX_MFMA     2048 /* v_mfma of AMD's CDNA GPUs, from gfx90a on */
 #define CLF__MATRIX_WMMA11   4096 /* v_wmma of AMD's RDNA3 GPUs */
 #define CLF__MATRIX_WMMA12   8192 /* v_wmma of AMD's RDNA4 GPUs */
-#define CLF__MATRIX_EMULATED 16384 /* NV80 in OpenCL C alone, for tests */
+#define CLF__MATRIX_EMULATED 16384 /* NV80 in plain OpenCL C, for tests */
 #define CLF__MATRIX_ANY                                                                                      \
     (CLF__MATRIX_NV80 | CLF__MATRIX_MFMA | CLF__MATRIX_WMMA11 | CLF__MATRIX_WMMA12 | CLF__MATRIX_EMULATED)
 
 /* Any instruction for dot products of int8. */
 #define CLF__DOT_INT8_ANY (CLF__DOT_INT8_256 | CLF__DOT_INT8 | CLF__DOT_INT8_128)
 
-/* How an element of packed activations in int8 lies, by its bytes. */
+/* The layout of packed int8 activations, by the bytes of an element. */
 #define CLF__INT8_FLOAT 4 /* products of fp32, exact */
 #define CLF__INT8_PAIR  2 /* products of pairs in 16 bits (vpmaddwd) */
 #define CLF__INT8_DOT   1 /* products of four in 8 bits */
@@ -37,12 +39,12 @@
 #ifndef __OPENCL_C_VERSION__
 #include <clformer/device.h>
 
-/* The matrix instructions of a level, as its file cl/include/matrix_<level>.cl has them. */
+/* The matrix instructions of a level, as defined in its file cl/include/matrix_<level>.cl. */
 struct clf__matrix_level {
-    const char *define; /* the macro that chooses the file; NULL: the level has none */
+    const char *define; /* the macro that selects the file; NULL: the level has none */
     int lanes;          /* work-items that multiply together */
-    int rows, columns;  /* of the tile of an instruction */
-    int query_tiles;    /* tiles of queries of a warp in cl/attention/attention_matrix.cl, at most */
+    int rows, columns;  /* tile of an instruction */
+    int query_tiles;    /* most tiles of queries of a warp in cl/attention/attention_matrix.cl */
 };
 
 struct clf__level {
@@ -54,7 +56,7 @@ struct clf__level {
     struct clf__matrix_level matrix;
 };
 
-/* X(NAME, word): the levels of enum clf_instructions and what users call them. */
+/* X(NAME, word): the levels of enum clf_instructions and their names for users. */
 #define CLF__LEVEL_LIST(X)                                                                                   \
     X(PORTABLE, "portable")                                                                                  \
     X(AVX2, "avx2")                                                                                          \
@@ -74,11 +76,11 @@ struct clf__level {
 /* The word for each value of enum clf_instructions, "auto" first; NULL ends them. */
 extern const char *const clf__level_words[];
 
-/* The level of kernels in OpenCL C alone, which every device runs. */
+/* The level of kernels in plain OpenCL C, which every device supports. */
 const struct clf__level *clf__level_portable(void);
 
-/* The level of that name, or with AUTO the best one, for which the instructions that a device has are enough;
- * NULL where they are not. */
+/* The level of that name, or with AUTO the best one, for which a device's instructions suffice; NULL if
+ * they do not. */
 const struct clf__level *clf__level_find(clf_instructions name, int instructions);
 #endif
 

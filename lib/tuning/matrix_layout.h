@@ -10,7 +10,7 @@
 #define CLF__CHUNK_SLICES             16
 #define CLF__MATRIX_INPUTS(precision) ((precision) == 3 ? 64 : 32)
 
-/* Local memory of each warp in products of few rows. */
+/* Local memory of each warp in GEMMs with few rows. */
 #define CLF__WARP_BYTES 2048
 
 #endif

@@ -12,7 +12,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/owned.h"
+#include "base/ownership.h"
 #include "tuning/device_key.h"
 #include "tuning/levels.h"
 
@@ -23,7 +23,7 @@ static const char *const gemms[] = {"auto", "native", "clblast", NULL};
 static const char *const attentions[] = {"auto", "fused", "batched", NULL};
 
 /* clang-format off */
-/* candidates: of the first three words, those that tuning may compare */
+/* candidates: the subset of the first three words that tuning may compare */
 #define CHOICE(name, variable, words, last, candidates)                                                       \
     {name, variable, words, 0, 0, last, {0, 1, 2}, candidates}
 #define SKINNY_ROWS(precision)                                                                               \
@@ -36,17 +36,18 @@ const struct clf__knob_info clf__knobs[CLF__KNOB_COUNT] = {
     CHOICE("gemm", "CLFORMER_GEMM", gemms, CLF_GEMM_CLBLAST, 3),
     CHOICE("attention", "CLFORMER_ATTENTION", attentions, CLF_ATTENTION_BATCHED, 3),
     CHOICE("instructions", "CLFORMER_INSTRUCTIONS", clf__level_words, CLF_INSTRUCTIONS_EMULATED, 2),
-    /* How many groups a core a product of the CPU form is cut into, and how much of its operand (KiB) they
-     * share at most: clf__cpu_rows_per_group(). */
+    /* Groups per core of a GEMM of the CPU variant, and the most KiB of its operand that they share:
+     * clf__cpu_rows_per_group(). */
     {"cpu_groups", NULL, NULL, 8, 1, 64, {2, 4, 8, 16}, 4},
     {"cpu_operand_kib", NULL, NULL, 256, 16, 16384, {128, 256, 512, 1024}, 4},
-    /* Up to how many rows a product of the GPU form is not CLBlast's, where that serves it. */
+    /* Up to this many rows a GEMM of the GPU variant uses native kernels even if CLBlast is chosen. */
     {"row_major_rows", NULL, NULL, 32, 0, 1024, {0, 8, 16, 32, 64, 128}, 6},
-    /* The default of --batch-tokens on the GPU form; 0: by the compute units. */
+    /* The default of --batch-tokens for the GPU variant; 0: by the compute units. */
     {"batch_tokens", NULL, NULL, 0, 0, 1 << 20, {0, 2048, 4096, 8192, 65536, 131072}, 6},
-    /* Up to how many rows a product of the GPU form is taken by the kernel for few, also where tiles are many. */
+    /* Up to this many rows a GEMM of the GPU variant uses the kernel for few rows even if there are many
+     * tiles. */
     SKINNY_ROWS("fp32"), SKINNY_ROWS("fp16"), SKINNY_ROWS("bf16"), SKINNY_ROWS("int8"),
-    /* Up to how many rows a decoding step goes through whole layers in a launch. */
+    /* Up to this many rows a decoding step runs whole layers in one launch. */
     STEP_ROWS("fp32"), STEP_ROWS("fp16"), STEP_ROWS("bf16"), STEP_ROWS("int8"),
 };
 /* clang-format on */
@@ -111,7 +112,7 @@ clf_status clf__tuning_set(struct clf__tuning_file *file, enum clf__knob knob, i
     return CLF_OK;
 }
 
-/* NULL, or why the text is no value of the knob. */
+/* NULL, or the reason why the text is not a value of the knob. */
 static const char *parse_value(int *out, const struct clf__knob_info *knob, const char *text)
 {
     for (int i = 0; knob->words && knob->words[i]; i++) {
@@ -136,7 +137,7 @@ static const char *parse_value(int *out, const struct clf__knob_info *knob, cons
     return NULL;
 }
 
-/* Cuts off white space at both ends. */
+/* Strips white space at both ends. */
 static char *trim(char *text)
 {
     while (isspace((unsigned char)*text)) {
@@ -162,8 +163,8 @@ static clf_status read_line(struct clf__tuning_file *file, char *line, const cha
     }
     char *value = strchr(line, '=');
     if (value == NULL) {
-        clf__log(CLF_LOG_WARNING, "%s:%d: \"%s\" is not of the form name = value; the line is ignored", path,
-                 number, line);
+        clf__log(CLF_LOG_WARNING, "%s:%d: \"%s\" is not a line \"name = value\" and is ignored", path, number,
+                 line);
         return CLF_OK;
     }
     *value++ = '\0';
@@ -176,13 +177,13 @@ static clf_status read_line(struct clf__tuning_file *file, char *line, const cha
             if (problem == NULL) {
                 return clf__tuning_set(file, (enum clf__knob)i, parsed, note ? trim(note) : NULL);
             }
-            clf__log(CLF_LOG_WARNING, "%s:%d: %s = %s: the value %s; the default is taken", path, number,
-                     line, value, problem);
+            clf__log(CLF_LOG_WARNING, "%s:%d: %s = %s: the value %s; the default is used", path, number, line,
+                     value, problem);
             return CLF_OK;
         }
     }
-    clf__log(CLF_LOG_WARNING, "%s:%d: there is nothing named \"%s\" to tune; the line is ignored", path,
-             number, line);
+    clf__log(CLF_LOG_WARNING, "%s:%d: no tuning setting is named \"%s\"; the line is ignored", path, number,
+             line);
     return CLF_OK;
 }
 
@@ -252,7 +253,7 @@ clf_status clf__tuning_load(struct clf__tuning *out, int *is_tuned, const struct
     char *path = NULL;
     clf_status status = clf__tuning_path(&path, info);
     if (status != CLF_OK) {
-        return status == CLF_FILE ? CLF_OK : status; /* the program cache tells that there is no folder */
+        return status == CLF_FILE ? CLF_OK : status; /* the program cache reports the missing folder */
     }
     struct clf__tuning_file file = {.notes = {NULL}};
     status = clf__tuning_read(&file, path);
@@ -290,7 +291,7 @@ clf_status clf__tuning_choose(struct clf_device_options *options, const struct c
         if (*choices[i] < 0 || *choices[i] > clf__knobs[i].most) {
             return clf__fail(CLF_BAD_ARGUMENT,
                              "the device options hold form %d, gemm %d, attention %d and instructions %d, of "
-                             "which one is unknown; start from CLF_DEVICE_OPTIONS_INIT",
+                             "which one is invalid; initialise them with CLF_DEVICE_OPTIONS_INIT",
                              *choices[0], *choices[1], *choices[2], *choices[3]);
         }
     }

@@ -1,5 +1,5 @@
-/* What `clformer tune` found for a device: choices and sizes that change how fast it computes, kept as lines
- * of text beside the compiled programs. */
+/* The results of `clformer tune` for a device: choices and sizes that affect only its speed, stored as
+ * lines of text next to the compiled programs. */
 #ifndef CLF_TUNING_TUNING_H
 #define CLF_TUNING_TUNING_H
 
@@ -10,7 +10,7 @@
 enum { CLF__PRECISIONS = CLF_PRECISION_INT8 + 1 };
 
 /* Choices first: AUTO (0) leaves them to the device. They are made when a device is opened; the numbers
- * after them may change while it is open, and never change a bit of what native products compute. */
+ * after them may change while it is open, and never change the bits of native GEMMs. */
 enum clf__knob {
     CLF__KNOB_FORM,
     CLF__KNOB_GEMM,
@@ -33,11 +33,11 @@ struct clf__tuning {
 enum { CLF__KNOB_CANDIDATES = 6 };
 struct clf__knob_info {
     char name[24];
-    const char *variable;     /* of the environment, for a choice; a number: NULL */
-    const char *const *words; /* a choice: its value's word, NULL after the last; a number: NULL */
-    int standard;             /* the value of a device that is not tuned */
+    const char *variable;     /* environment variable of a choice; NULL for a number */
+    const char *const *words; /* words of a choice, ended by NULL; NULL for a number */
+    int standard;             /* the value on a device without tuning */
     int least, most;
-    int candidates[CLF__KNOB_CANDIDATES]; /* worth measuring, the standard among them */
+    int candidates[CLF__KNOB_CANDIDATES]; /* values to measure, including the standard value */
     int candidate_count;
 };
 extern const struct clf__knob_info clf__knobs[CLF__KNOB_COUNT];
@@ -45,40 +45,40 @@ extern const struct clf__knob_info clf__knobs[CLF__KNOB_COUNT];
 struct clf__tuning clf__tuning_standard(void);
 int clf__tuning_is_standard(const struct clf__tuning *tuning);
 
-/* A file: the knobs it sets, each with a comment that says how it came about. */
+/* A file: its knobs, each with a comment on its origin. */
 struct clf__tuning_file {
-    struct clf__tuning tuning; /* standard where nothing is set */
+    struct clf__tuning tuning; /* standard values unless set */
     int is_set[CLF__KNOB_COUNT];
     char *notes[CLF__KNOB_COUNT]; /* owned; NULL or one line */
 };
 void clf__tuning_file_free(struct clf__tuning_file *file);
 
-/* Where a device's file lies, for this version of its driver and of ours: below $XDG_CACHE_HOME/clformer.
- * CLF_FILE where there is no such folder. */
+/* The path of a device's file, for these versions of driver and library: below $XDG_CACHE_HOME/clformer.
+ * CLF_FILE if that folder does not exist. */
 clf_status clf__tuning_path(char **out, const struct clf_device_info *info);
 
-/* Reads a file; one that is missing is empty. What cannot be read is left at its standard with a logged
- * warning that names the file and the line. Fails for want of memory alone. */
+/* Reads a file; a missing file is empty. Unreadable lines keep the standard values, with a warning that
+ * names file and line. Fails only for lack of memory. */
 clf_status clf__tuning_read(struct clf__tuning_file *out, const char *path);
 
-/* Writes the knobs that are set; the old file is there until the new one is whole. */
+/* Writes the knobs that are set; the old file is replaced only when the new one is complete. */
 clf_status clf__tuning_write(const char *path, const struct clf_device_info *info,
                              const struct clf__tuning_file *file);
 
 /* Sets a knob, and its note (copied; NULL: none). */
 clf_status clf__tuning_set(struct clf__tuning_file *file, enum clf__knob knob, int value, const char *note);
 
-/* A value as a file has it. */
+/* The text of a value in a file. */
 enum { CLF__KNOB_TEXT = 16 };
 void clf__knob_text(char text[CLF__KNOB_TEXT], enum clf__knob knob, int value);
 
-/* What a device that is opened with these options is tuned to: the standard where they or the environment's
- * CLFORMER_TUNING=off say so. *is_tuned: there is a file that sets something. */
+/* The tuning of a device opened with these options: standard values if the options or CLFORMER_TUNING=off
+ * disable it. *is_tuned: a file sets at least one knob. */
 clf_status clf__tuning_load(struct clf__tuning *out, int *is_tuned, const struct clf_device_info *info,
                             const struct clf_device_options *options);
 
-/* Makes the choices that the options leave open: as the environment says, or else as the device is tuned.
- * CLF_BAD_ARGUMENT for a choice or a word that there is not. */
+/* Makes the choices that the options leave open: from the environment, otherwise from the device's tuning.
+ * CLF_BAD_ARGUMENT for an invalid choice or word. */
 clf_status clf__tuning_choose(struct clf_device_options *options, const struct clf__tuning *tuning);
 
 #endif

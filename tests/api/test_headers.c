@@ -1,4 +1,4 @@
-/* Every public header compiles alone, as C11 and as C++17. */
+/* Every public header compiles by itself, as C11 and as C++17. */
 #include "support/support.h"
 
 #include <glob.h>

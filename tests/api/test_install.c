@@ -1,5 +1,5 @@
-/* What `make install` lays down can be used: the example of the documentation is built against it with
- * pkg-config and with CMake, and translates. The manual and the completions know every flag. */
+/* The result of `make install` is usable: the documentation's example is built against it with pkg-config and
+ * with CMake, and translates. The manual and the completions contain every flag. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static void test_pkg_config(void **state)
     }
 }
 
-/* CMake ends with what was found and what is missing; ctest says how a build without tests gets them. */
+/* CMake lists what was found and what is missing; ctest explains a build without tests. */
 static void test_configuration(void **state)
 {
     (void)state;
@@ -62,7 +62,7 @@ static void test_configuration(void **state)
                            process_format("cmake -DCLF_TESTS=ON \"%s\"", folder)));
 }
 
-/* The last test: the files that were installed go, and nothing else. */
+/* The last test: only the installed files are removed. */
 static void test_uninstall(void **state)
 {
     (void)state;
@@ -99,7 +99,7 @@ static void test_cmake(void **state)
     translates(process_format("%s/build/example", project));
 }
 
-/* Every "--flag" of every verb's help, but for the choices of a recipe: the manual refers to the help. */
+/* Every "--flag" in a verb's help, except recipe choices: the manual refers to the help. */
 static void test_manual_and_completion(void **state)
 {
     (void)state;
@@ -135,7 +135,7 @@ static void test_manual_and_completion(void **state)
     }
 }
 
-/* What bash says to the rest of a script, in a folder of its own and with the command and its completion. */
+/* Returns bash's output of a script after loading the command's completion, in a separate folder. */
 static char *bash_with_completion(const char *rest)
 {
     static const char before[] = "export LC_ALL=C PATH='%s/bin':$PATH; share='%s/share'; cd '%s'\n"
@@ -146,7 +146,7 @@ static char *bash_with_completion(const char *rest)
     return process_shell(process_format("bash '%s/script'", folder));
 }
 
-/* A model may be a file: the help, the manual and the completions say so. */
+/* Help, manual and completions mention that a model may be a file. */
 static void test_models_may_be_files(void **state)
 {
     (void)state;
@@ -174,8 +174,7 @@ static void test_completion_of_verbs(void **state)
                         "translate transcribe train\n17\n"); /* 15 verbs, --help and --version */
 }
 
-/* Every choice that a verb's help shows for a flag is what the shells complete after it: bash, and the others
- * where they are installed. */
+/* Shells complete every choice that a verb's help lists for a flag: bash, and others if installed. */
 static void test_completion_of_values(void **state)
 {
     (void)state;
@@ -203,7 +202,7 @@ static void test_completion_of_values(void **state)
     }
 }
 
-/* The licences: of the code, and in the model's card that of its weights. */
+/* The licences: of the code, and of the weights in the model card. */
 static void test_licences(void **state)
 {
     (void)state;
@@ -214,7 +213,7 @@ static void test_licences(void **state)
     assert_non_null(strstr(card, "\n**Licence of the weights.** CC BY 2.0 FR"));
 }
 
-/* The documentation of the C API shows the example as it is. */
+/* The documentation of the C API contains the example verbatim. */
 static void test_readme(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Options of callers that were compiled with other versions of the headers: shorter and longer structs. */
+/* Options of callers compiled with other versions of the headers: shorter and longer structs. */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 #define MODEL "models/marian"
 
-/* The structs as a later version may have them. */
+/* The structs of a possible later version. */
 struct later_device_options {
     struct clf_device_options now;
     int64_t more;
@@ -27,10 +27,10 @@ struct later_hooks {
     int64_t more;
 };
 
-/* What a call says to options of the sizes that no caller can mean, and to a field that it does not know. */
+/* Responses to options of impossible sizes, and to an unknown field. */
 struct call {
     clf_status (*make)(void *user, const void *options);
-    void *user, *options; /* a later version's, of which all beyond `now` is 0 */
+    void *user, *options; /* a later version's, which is 0 beyond `now` */
     size_t now, later;
     const char *initialiser;
 };
@@ -65,7 +65,7 @@ static void test_device(void **state)
     assert_null(device);
     assert_ok(open_device(&device, &options));
     clf_device_close(device);
-    /* An older version's that ends before `profile`, of which the default is none. */
+    /* An older version's struct that ends before `profile`, whose default is none. */
     const struct clf_kernel_time *times;
     int count;
     options.now.size = offsetof(struct clf_device_options, use_program_cache);
@@ -122,7 +122,8 @@ static void test_translator(void **state)
     assert_null(translation.translator);
     assert_ok(create_translator(&translation, &options));
     clf_translator_free(translation.translator);
-    /* An older version's that ends before the suppressed ids: what lies there is not read, nor written. */
+    /* An older version's struct that ends before the suppressed ids: memory after it is neither read nor
+       written. */
     size_t older = offsetof(struct clf_translate_options, suppressed);
     memset(&options, 0xff, sizeof options);
     clf_translate_options_init_sized(&options.now, older, translation.model);

@@ -1,4 +1,4 @@
-/* Threads that share a device and a model: each gets the answers of a thread that works alone. */
+/* Threads that share a device and a model: each gets the results of a single thread. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,10 +20,10 @@ struct answers {
     double scores[LINES];
 };
 
-/* A thread's part: its translator, its answers, and what went wrong. */
+/* A thread's translator, its results, and its error. */
 struct worker {
     struct clf_model *model;
-    struct clf_translator *translator; /* of this thread alone */
+    struct clf_translator *translator; /* of this thread only */
     struct answers answers;
     clf_status status;
     char error[512];
@@ -35,7 +35,7 @@ static clf_status create(struct clf_translator **out, struct clf_model *model)
     clf_translate_options_init(&options, model);
     options.max_length = 8;
     options.pieces = 1;
-    options.batch_tokens = 16; /* several batches a call */
+    options.batch_tokens = 16; /* several batches per call */
     return clf_translator_create(out, model, &options);
 }
 
@@ -73,7 +73,7 @@ static void *translate_again_and_again(void *user)
     return NULL;
 }
 
-/* The answers of one thread that works alone. */
+/* The results of a single thread. */
 static struct answers expected_of(struct clf_model *model)
 {
     struct answers answers;
@@ -133,7 +133,7 @@ static void test_translators_over_one_model(void **state)
     clf_model_free(model);
 }
 
-/* Models come and go on the device while other threads translate. */
+/* Models are loaded and freed on the device while other threads translate. */
 static void test_models_load_meanwhile(void **state)
 {
     (void)state;
@@ -190,7 +190,7 @@ static void test_training_meanwhile(void **state)
     clf_model_free(model);
 }
 
-/* A callback's own call, and the answers of another translator that it uses. */
+/* A callback's call, and the results of another translator that it uses. */
 struct inner {
     struct clf_translator *self, *other;
     struct answers answers;
@@ -208,7 +208,7 @@ static int ask(void *user)
     return 0;
 }
 
-/* Callbacks run while the device is free: they may translate on it, and other threads go on. */
+/* Callbacks run while the device is unlocked: they may translate on it, and other threads continue. */
 static void test_callbacks(void **state)
 {
     (void)state;

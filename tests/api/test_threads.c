@@ -1,4 +1,4 @@
-/* Threads with a device each, from the process's first question about OpenCL on. */
+/* Threads with one device each, starting with the process's first OpenCL call. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static void *list_devices(void *user)
     return NULL;
 }
 
-/* What one thread did: its status and sentence, its translation. */
+/* Results of one thread: status and message, translation. */
 struct work {
     char folder[512];
     clf_status status;
@@ -88,7 +88,7 @@ static void run_threads(void *(*body)(void *), void *items, size_t size)
     pthread_barrier_destroy(&start);
 }
 
-/* In a child: whether all threads see the same devices. */
+/* In a child: returns whether all threads see the same devices. */
 static int sees_devices(void)
 {
     int counts[THREADS] = {0}, same = 1;
@@ -99,7 +99,7 @@ static int sees_devices(void)
     return same;
 }
 
-/* Drivers begin once a process, so that every try takes one. */
+/* Drivers start once per process, so every attempt needs a new process. */
 static void test_listing(void **state)
 {
     (void)state;
@@ -135,7 +135,7 @@ static void test_working(void **state)
 
 int main(void)
 {
-    /* Neither this process nor its children have asked anything before. */
+    /* Neither this process nor its children have called OpenCL before. */
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_listing), cmocka_unit_test(test_working)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-# For an Arm processor of 64 bits, by the packages that tests/arm64/setup unpacked. CMake reads this again for its own
-# trials, which see no variables of ours: the place is that of this file.
+# 64-bit Arm, with the packages unpacked by tests/arm64/setup. CMake reads this file again for try_compile(), without the
+# project's variables, so paths are relative to this file.
 get_filename_component(CLF_ARM64_ROOT ${CMAKE_CURRENT_LIST_DIR}/../../build/arm64/root ABSOLUTE)
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)

@@ -1,5 +1,5 @@
-/* Recordings: every kind that is promised, rates and channels, pipes, reading twice; and files that are none.
- * The recordings are made here, by libsndfile. */
+/* Recordings: every supported format, rates and channels, pipes, reading twice; and invalid files. libsndfile
+ * writes the recordings here. */
 #include <clformer/audio.h>
 #include <clformer/log.h>
 
@@ -54,10 +54,10 @@ struct kind {
     const char *name;
     int format, rate, channels;
     double seconds;
-    double noise; /* how far samples may be from what was written, root mean square */
+    double noise; /* tolerance of samples, root mean square */
 };
 
-/* A tone of 440 Hz in the first channel, whose volume changes each second; the others are silent. */
+/* A tone of 440 Hz in the first channel, whose volume changes every second; the others are silent. */
 static float tone(double second)
 {
     return (float)((0.3 + 0.2 * floor(fmod(second, 3))) * sin(2 * PI * 440 * second));
@@ -79,7 +79,7 @@ static char *make_recording(const struct kind *kind)
     return path;
 }
 
-/* All of it, read in pieces of odd sizes. */
+/* All samples, read in blocks of unusual sizes. */
 static int read_all(float *samples, struct clf_audio *audio)
 {
     int total = 0;
@@ -93,7 +93,7 @@ static int read_all(float *samples, struct clf_audio *audio)
     return total;
 }
 
-/* The distance from the tone, away from where it begins, ends and changes its volume. */
+/* The distance from the tone, excluding its start, end and volume changes. */
 static double distance(const float *samples, int count, int channels)
 {
     double sum = 0;
@@ -156,7 +156,7 @@ static void test_kinds(void **state)
     }
 }
 
-/* Appends the files to one. */
+/* Concatenates files. */
 static char *concatenate(const char *name, char *const *paths, int count)
 {
     char *all = NULL, *path = support_temporary_path(name);
@@ -175,7 +175,7 @@ static char *concatenate(const char *name, char *const *paths, int count)
     return path;
 }
 
-/* All recordings in one file are read, each like a file by itself. */
+/* All recordings in one file are read, each like a separate file. */
 static void test_concatenated(void **state)
 {
     (void)state;
@@ -221,7 +221,8 @@ static void test_concatenated(void **state)
     }
 }
 
-/* A child that writes a file, from an offset on, to a pipe that standard input reads; the saved one. */
+/* Starts a child that writes a file from an offset on to a pipe as standard input; returns the saved
+   descriptor. */
 static int pipe_in(const char *path, size_t offset)
 {
     int ends[2], saved = dup(STDIN_FILENO);
@@ -299,7 +300,7 @@ static void test_not_a_number(void **state)
     clf_audio_free(audio);
 }
 
-/* What is louder than full scale is cut there, as it is where samples come from memory. */
+/* Samples above full scale are clipped, as from memory. */
 static void test_clipped(void **state)
 {
     (void)state;
@@ -364,7 +365,7 @@ static void test_cut_off(void **state)
     clf_status status = clf_audio_read(audio, samples, LONGEST, &count);
     assert_fails(status, CLF_FORMAT, "cut.flac: is ");
     clf_audio_free(audio);
-    /* A WAV file's header may say anything: what is there counts, and the rest is told. */
+    /* A WAV file's header may declare any length: the actual data counts, with a warning. */
     char message[200] = "";
     clf_log_set(keep_message, message);
     assert_ok(clf_audio_open(&audio, cut(&kinds[0], 0.5, "cut.wav")));

@@ -1,4 +1,4 @@
-/* Losses, gradients and steps of Adam of every system against PyTorch's, on the same weights and batches. */
+/* Losses, gradients and Adam steps of every architecture against PyTorch on the same weights and batches. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "support/support.h"
 #include "support/training_fixture.h"
 
-/* How closely a way of computing products must follow PyTorch, which computes in double. */
+/* Tolerances of a GEMM precision against PyTorch, which computes in double. */
 struct way {
     clf_precision products;
     double loss, gradients; /* relative */
@@ -45,15 +45,14 @@ static void assert_near(double actual, double expected, double tolerance)
     }
 }
 
-/* A key projection's bias moves every score of a query alike: its gradient is zero but for rounding, and what
- * Adam makes of it is anything. */
+/* A key projection's bias shifts all scores of a query equally: its gradient is zero up to rounding, and its
+ * Adam update is arbitrary. */
 static int is_key_bias(const char *name)
 {
     return strstr(name, ".k_proj.bias") != NULL;
 }
 
-/* Every parameter's `which` against the values that stand in a folder of the fixture under the system's own
- * names. */
+/* Compares every parameter's `which` with the values in a fixture folder under the original names. */
 static void check_parameters(const struct subject *subject, const struct training_fixture *fixture,
                              const char *folder, enum clf__training_values which, double tolerance,
                              double key_bias)
@@ -144,8 +143,8 @@ static void test_forms(void **state)
 {
     (void)state;
     for (int form = support_first_form(); form <= support_last_form(); form++) {
-        /* Heads of other widths are half a dozen kernels more: one form goes through all models, the other
-         * through one of each system. */
+        /* Other head widths need half a dozen more kernels: one variant runs all models, the other one of
+         * each architecture. */
         int step = form == support_first_form() ? 1 : 2;
         check_all(support_device((clf_form)form), step);
     }

@@ -1,4 +1,4 @@
-/* What training takes of a device and of the host. */
+/* Device and host memory of training. */
 #include <limits.h>
 #include <stdio.h>
 
@@ -12,7 +12,7 @@
 #include "support/support.h"
 #include "support/training_fixture.h"
 
-/* A model whose weights share slabs on a CPU, but for some that are too small and one that is too large. */
+/* A model whose weights share slabs on a CPU, except some that are too small and one that is too large. */
 static struct training_fixture make_large(struct training_copies *copies)
 {
     struct training_fixture fixture = {
@@ -36,8 +36,8 @@ static struct training_fixture make_large(struct training_copies *copies)
     return fixture;
 }
 
-/* What a dry run takes is what is taken, to the byte, and no update takes more; after the first two, which
- * build programs, the host allocates nothing either. */
+/* A dry run predicts the memory exactly, and no update uses more; after the first two, which build programs,
+ * the host allocates nothing either. */
 static void check_memory(struct clf_device *device, const struct training_fixture *fixture,
                          clf_precision products)
 {
@@ -92,7 +92,7 @@ static void test_memory(void **state)
     }
 }
 
-/* What the device has not is refused, in a dry run too. */
+/* Sizes beyond the device's memory are rejected, in a dry run too. */
 static void test_too_large(void **state)
 {
     (void)state;
@@ -112,8 +112,8 @@ static void test_too_large(void **state)
     clf__transformer_free(transformer);
 }
 
-/* A weight that an int does not count is refused though none of its parameters is too large: the layers of a
- * small model with such a weight among them, in a dry run, on a device that has the room. */
+/* A weight whose size overflows an int is rejected although no parameter is too large: the layers of a small
+ * model with such a weight, in a dry run on a device with enough memory. */
 static void test_too_many_values(void **state)
 {
     (void)state;
@@ -144,7 +144,7 @@ static void test_too_many_values(void **state)
     clf__transformer_free(transformer);
 }
 
-/* CLBlast makes copies of operands, forward and backward. */
+/* CLBlast copies operands, forward and backward. */
 static void test_memory_of_clblast(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Gradients lie in few pieces of memory, which are lent to the host while the backward pass goes on, and
- * added up over ranks. */
+/* Gradients are stored in few buckets, which are read by the host during the backward pass and all-reduced
+ * over ranks. */
 #include <math.h>
 
 #include "backprop/internal.h"
@@ -17,7 +17,7 @@ struct twins {
     int calls, finished;
 };
 
-/* Two ranks whose numbers are the same. */
+/* Simulates two ranks with equal numbers. */
 static clf_status begin_twin(const struct clf__communicator *communicator, int ticket, float *values,
                              size_t count)
 {
@@ -52,8 +52,8 @@ struct subject {
     struct clf__transformer *transformer;
     struct clf__training *training;
     const struct training_fixture *fixture;
-    float **gradients; /* one array a parameter */
-    int64_t count;     /* of numbers that are trained, shared ones once */
+    float **gradients; /* one array per parameter */
+    int64_t count;     /* number of trained values, shared ones once */
 };
 
 static float *read_gradient(const struct subject *subject, int index)
@@ -64,7 +64,7 @@ static float *read_gradient(const struct subject *subject, int index)
     return values;
 }
 
-/* With the gradients of one batch, in buffers of at most so many bytes. */
+/* Opens a subject with the gradients of one batch, in buffers of at most `most` bytes. */
 static struct subject open_subject(struct clf_device *device, const struct training_fixture *fixture,
                                    uint64_t max_buffer_bytes, const struct clf__communicator *ranks)
 {
@@ -95,7 +95,7 @@ static void close_subject(const struct subject *subject)
     clf__transformer_free(subject->transformer);
 }
 
-/* Every gradient is `scale` times what it is in `other`. */
+/* Checks that every gradient is `scale` times its value in `other`. */
 static void check_gradients(const struct subject *subject, const struct subject *other, float scale)
 {
     const struct clf__parameter_list *list = clf__training_parameters(subject->training);
@@ -107,7 +107,7 @@ static void check_gradients(const struct subject *subject, const struct subject 
     }
 }
 
-/* The gradients of the same batch again, lent and added up. */
+/* Computes the gradients of the same batch again and all-reduces them. */
 static void add_up(const struct subject *subject, const struct clf__gradient_sums_options *options)
 {
     struct clf__gradient_sums *sums;
@@ -123,7 +123,7 @@ static void add_up(const struct subject *subject, const struct clf__gradient_sum
     clf__gradient_sums_free(sums);
 }
 
-/* Each number is added up once, wherever a piece ends, and the norm is that of the sums; forgetting them
+/* Each value is summed once, wherever a bucket ends, and the norm is computed from the sums; dropping them
  * leaves nothing. */
 static void check_sums(const struct subject *subject, const struct subject *other, struct twins *twins,
                        int least_calls)
@@ -167,7 +167,7 @@ static void test_sums(void **state)
     }
 }
 
-/* One rank alone lends nothing; in bf16 its gradients are rounded, as they would be if it were not. */
+/* A single rank reduces nothing; in bf16 its gradients are rounded as they would be with more ranks. */
 static void test_alone(void **state)
 {
     (void)state;
@@ -195,37 +195,37 @@ static void test_alone(void **state)
     close_subject(&subject);
 }
 
-/* Loans of layers from the top down, and stretches and shares of them, cover every gradient once, and part no
- * array but where Adam allows it. */
+/* Buckets of layers from the top down, and their parts and shares, cover every gradient once, and split
+ * arrays only where Adam allows it. */
 static void check_cover(const struct subject *subject, int size)
 {
-    const struct clf__lending *lending = &subject->training->lending;
+    const struct clf__gradient_buckets *buckets = &subject->training->buckets;
     size_t length = clf__pool_floats(&subject->training->gradients.pool), total = 0;
     char *seen = support_array(length, 1);
-    for (int i = 0; i < lending->stretch_count; i++) {
-        const struct clf__stretch *stretch = &lending->stretches[i];
-        size_t end = stretch->place, sum = 0;
-        assert_true(i == 0 || stretch->loan >= lending->stretches[i - 1].loan);
-        for (size_t k = 0; k < stretch->count; k++) {
-            assert_int_equal(seen[stretch->place + k]++, 0);
+    for (int i = 0; i < buckets->count; i++) {
+        const struct clf__bucket *bucket = &buckets->items[i];
+        size_t end = bucket->place, sum = 0;
+        assert_true(i == 0 || bucket->range >= buckets->items[i - 1].range);
+        for (size_t k = 0; k < bucket->count; k++) {
+            assert_int_equal(seen[bucket->place + k]++, 0);
         }
         for (int rank = 0; rank < size; rank++) {
-            sum += stretch->shares[rank];
-            end += stretch->shares[rank];
+            sum += bucket->shares[rank];
+            end += bucket->shares[rank];
             for (int t = 0; t < subject->training->trained_count; t++) {
                 const struct clf__trained *trained = &subject->training->trained[t];
                 size_t count = (size_t)trained->arrays[CLF__GRADIENTS].columns;
                 int is_inside = end > trained->place && end < trained->place + count;
-                assert_true(!is_inside || (end - trained->place) % CLF__ADAM_STRETCH == 0);
+                assert_true(!is_inside || (end - trained->place) % CLF__ADAM_BLOCK == 0);
             }
         }
-        assert_int_equal(sum, stretch->count);
+        assert_int_equal(sum, bucket->count);
         total += sum;
     }
     assert_int_equal(total, length);
 }
 
-static void test_every_gradient_is_lent(void **state)
+static void test_every_gradient_is_mapped(void **state)
 {
     (void)state;
     struct clf_device *device = support_device(CLF_FORM_AUTO);
@@ -240,8 +240,8 @@ static void test_every_gradient_is_lent(void **state)
     }
 }
 
-/* Each layer of a model goes out as soon as it is complete, the decoder's last one first. */
-static void test_layers_are_lent_from_the_top(void **state)
+/* Each layer of a model is reduced as soon as it is complete, the decoder's last one first. */
+static void test_layers_are_mapped_from_the_top(void **state)
 {
     (void)state;
     struct clf_device *device = support_device(CLF_FORM_AUTO);
@@ -251,12 +251,12 @@ static void test_layers_are_lent_from_the_top(void **state)
     snprintf(fixture.folder, sizeof fixture.folder, "%s", DEMO_MODEL); /* whose layers are large enough */
     struct subject subject =
         open_subject(device, &fixture, clf__device_caps(device)->max_buffer_bytes, &ranks);
-    const struct clf__lending *lending = &subject.training->lending;
+    const struct clf__gradient_buckets *buckets = &subject.training->buckets;
     const struct clf__config *config = &subject.transformer->config;
     int last = -1;
-    for (int i = 0; i < lending->count; i++) {
-        assert_true(lending->stages[i] == last || lending->stages[i] == last + 1);
-        last = lending->stages[i];
+    for (int i = 0; i < buckets->range_count; i++) {
+        assert_true(buckets->stages[i] == last || buckets->stages[i] == last + 1);
+        last = buckets->stages[i];
     }
     assert_int_equal(last, config->decoder_layers + config->encoder_layers);
     close_subject(&subject);
@@ -267,8 +267,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_sums, support_teardown),
         cmocka_unit_test_teardown(test_alone, support_teardown),
-        cmocka_unit_test_teardown(test_every_gradient_is_lent, support_teardown),
-        cmocka_unit_test_teardown(test_layers_are_lent_from_the_top, support_teardown),
+        cmocka_unit_test_teardown(test_every_gradient_is_mapped, support_teardown),
+        cmocka_unit_test_teardown(test_layers_are_mapped_from_the_top, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

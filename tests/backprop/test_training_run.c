@@ -1,4 +1,4 @@
-/* Training as a whole: dropout, repetition, what is read and written, and a task that is learned. */
+/* Training as a whole: dropout, reproducibility, reading and writing, and learning a task. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static struct subject open_folder(struct clf_device *device, const char *folder,
     return subject;
 }
 
-/* A fixture's model with every dropout on. */
+/* A fixture's model with every dropout enabled. */
 static struct subject open_fixture(struct clf_device *device, const struct training_fixture *fixture)
 {
     struct clf__training_limits limits = training_fixture_limits(fixture);
@@ -66,7 +66,7 @@ static double loss_of(const struct subject *subject, const struct training_fixtu
     return loss.loss * fixture->scales[0];
 }
 
-/* ReLU has a kink, which differences across it see. */
+/* Finite differences across ReLU's kink would be wrong. */
 static void make_smooth(struct clf__transformer *transformer)
 {
     for (int i = 0; i < transformer->encoder.layer_count; i++) {
@@ -95,8 +95,8 @@ static double slope_of(const struct subject *subject, const struct training_fixt
     return slope;
 }
 
-/* Along each parameter's gradient g the loss must rise by |g|: with the masks of one pass, whose places in
- * the model are all on the way. */
+/* Along each parameter's gradient g the loss must rise by |g|, with the masks of one pass and dropout at
+ * every position of the model. */
 static void check_slopes(struct clf_device *device, const struct training_fixture *fixture)
 {
     const double step = 0.01;
@@ -140,7 +140,7 @@ static void test_gradients_with_dropout(void **state)
     }
 }
 
-/* Rows of KiBs, which lie further apart than they are wide. */
+/* Rows of some KiB, with a stride larger than their width. */
 static void test_gradients_of_wide_rows(void **state)
 {
     (void)state;
@@ -167,7 +167,7 @@ static void test_gradients_of_wide_rows(void **state)
     check_slopes(support_device(CLF_FORM_AUTO), &fixture);
 }
 
-/* Each system drops out in its own places alone. */
+/* Each architecture has dropout only at its own positions. */
 static void test_places_of_dropout(void **state)
 {
     (void)state;
@@ -205,7 +205,7 @@ static void assert_same(const struct subject *a, const struct subject *b)
     }
 }
 
-/* The same run twice gives the same bits; so does one that goes on from what was read of another. */
+/* Repeated runs give equal bits; so does a run resumed from another one's state. */
 static void test_repeats(void **state)
 {
     (void)state;
@@ -257,7 +257,7 @@ static void test_norm_and_clear(void **state)
     close_subject(&subject);
 }
 
-/* Weight decay reaches matrices and nothing else. */
+/* Weight decay applies only to matrices. */
 static void test_decay(void **state)
 {
     (void)state;
@@ -319,7 +319,7 @@ static clf_status one_update(struct clf__transformer *transformer, const struct 
     return status;
 }
 
-/* Single ones of the OpenCL calls of an update fail: it says so, and the next one works. */
+/* Single OpenCL calls of an update fail: it returns the error, and the next update works. */
 static void test_failing_calls(void **state)
 {
     (void)state;
@@ -345,7 +345,7 @@ static void test_failing_calls(void **state)
 
 enum { LONG_PAIRS = 3, LONG_LENGTH = 40, LONG_ROWS = LONG_PAIRS * LONG_LENGTH };
 
-/* Gradients of a batch, of sequences first .. first + count - 1. */
+/* Gradients of a batch with sequences first .. first + count - 1. */
 static double add_gradients(const struct subject *subject, const int32_t *ids, int first, int count)
 {
     int starts[LONG_PAIRS + 1] = {0};
@@ -361,8 +361,8 @@ static double add_gradients(const struct subject *subject, const int32_t *ids, i
     return loss.loss;
 }
 
-/* A vocabulary so large that the rows of a batch go in several chunks of logits: what comes out is what its
- * sequences give one by one, each in a chunk. */
+/* With a large vocabulary the rows of a batch need several chunks of logits: results equal those of single
+ * sequences in one chunk each. */
 static void test_chunks_of_logits(void **state)
 {
     (void)state;
@@ -407,8 +407,8 @@ static void test_chunks_of_logits(void **state)
     close_subject(&subject);
 }
 
-/* From drawn weights and with dropout, copying digits is learned: -log p of a label falls from that of a
- * guess to a fraction. */
+/* From random weights and with dropout, copying digits is learned: -log p of a label falls from chance to a
+ * fraction. */
 static void test_copying_is_learned(void **state)
 {
     (void)state;

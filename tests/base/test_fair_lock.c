@@ -1,4 +1,4 @@
-/* Threads get the lock in the order in which they asked, and its holder gets it again. */
+/* Threads get the lock in order of request, and its holder can lock it again. */
 #include "base/fair_lock.h"
 
 #include <sched.h>
@@ -8,7 +8,7 @@
 enum { THREADS = 6 };
 
 static struct clf__fair_lock lock;
-static int order[THREADS], count; /* of the threads that had the lock */
+static int order[THREADS], count; /* indices of threads, in the order in which they got the lock */
 
 static void *take(void *user)
 {

@@ -1,4 +1,4 @@
-/* Reads of the whole and of pieces, writes that appear whole. */
+/* Whole and partial reads, and atomic writes. */
 #define _GNU_SOURCE /* O_TMPFILE */
 #include "support/support.h"
 
@@ -19,7 +19,7 @@
 
 static int refuses_nameless;
 
-/* The library's, too. As on a file system without files that have no name, where the test wants that. */
+/* Also intercepts calls in the library. On request, behaves like a file system without O_TMPFILE. */
 /* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): those of fcntl.h are reserved */
 int open(const char *path, int flags, ...)
 {
@@ -54,7 +54,7 @@ static int entries(const char *folder)
     return count;
 }
 
-/* What was given of a file, and what it must be. */
+/* Contents passed to a read callback, and the expected contents. */
 struct pieces {
     const void *bytes;
     size_t taken;
@@ -92,7 +92,7 @@ static void check_contents(const char *path, const void *bytes, size_t size)
         assert_memory_equal(end, (const char *)bytes + size - 3, 3);
     }
     clf__file_close(&file);
-    clf__file_close(&file); /* a closed file holds nothing */
+    clf__file_close(&file); /* a closed file has no contents */
 }
 
 static void test_what_is_written_is_read(void **state)
@@ -119,7 +119,7 @@ static void test_what_is_written_is_read(void **state)
     assert_int_equal(entries(path), 1); /* nothing temporary is left */
 }
 
-/* The names of temporary files that come next, left by another process of this number. */
+/* The next names for temporary files exist, left by another process with this pid. */
 static void test_taken_names_are_passed_over(void **state)
 {
     (void)state;
@@ -145,7 +145,7 @@ static void test_a_failed_write_leaves_nothing(void **state)
     (void)state;
     char *path = support_temporary_path("no/such/file");
     assert_fails(clf__file_write(path, "x", 1), CLF_FILE, path);
-    /* A folder in the way: the temporary file is written and then removed. */
+    /* A folder is in the way: the temporary file is written and then removed. */
     char *folder = support_temporary_path("taken");
     assert_ok(clf__folder_create(folder));
     assert_fails(clf__file_write(folder, "x", 1), CLF_FILE, folder);
@@ -158,7 +158,7 @@ static void test_a_failed_write_leaves_nothing(void **state)
     assert_fails(clf__file_write(keep, "new", 3), CLF_OUT_OF_MEMORY, "");
     clf__memory_fail_at(0);
     check_contents(keep, "old", 3);
-    /* No room for all of it: the old file stays, alone. */
+    /* The disk is full: only the old file stays. */
     struct rlimit all, little = {.rlim_cur = 1000};
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &all), 0);
     little.rlim_max = all.rlim_max;
@@ -200,7 +200,7 @@ static void test_reading_fails_with_the_path(void **state)
     clf__memory_fail_at(0);
 }
 
-/* What git keeps in place of a large file says what to do; who only copies a folder is not stopped by it. */
+/* The message about a git-LFS pointer says what to do; copying a folder is not stopped by it. */
 static void test_git_lfs_pointer(void **state)
 {
     (void)state;
@@ -225,7 +225,7 @@ static void test_git_lfs_pointer(void **state)
     clf__free(copy);
 }
 
-/* In pieces; given up half-way, nothing is left. */
+/* Writing in parts; after an abort nothing is left. */
 static void test_writing_in_pieces(void **state)
 {
     (void)state;
@@ -247,7 +247,7 @@ static void test_writing_in_pieces(void **state)
     snprintf(copy, 300, "%s.copy", path);
     assert_ok(clf__file_copy(copy, path));
     check_contents(copy, "abcde", 5);
-    assert_ok(clf__file_link(copy, path)); /* that name is taken: a copy takes its place */
+    assert_ok(clf__file_link(copy, path)); /* the name exists: a copy replaces it */
     check_contents(copy, "abcde", 5);
     assert_int_equal(unlink(copy), 0);
     assert_ok(clf__file_link(copy, path));
@@ -264,7 +264,7 @@ static void test_writing_in_pieces(void **state)
     assert_int_equal(entries(path), 2);
 }
 
-/* Writes half of a file, and gets no chance to end it. */
+/* Writes half of a file and is killed. */
 static void write_and_be_killed(const char *path)
 {
     struct clf__file_writer writer;
@@ -282,7 +282,7 @@ static void write_and_be_killed(const char *path)
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
-/* A file system without files that have no name keeps the temporary file. */
+/* A file system without O_TMPFILE keeps the temporary file. */
 static void test_a_killed_writer_leaves_nothing(void **state)
 {
     (void)state;
@@ -305,8 +305,7 @@ static void test_a_killed_writer_leaves_nothing(void **state)
     check_contents(path, "old", 3);
 }
 
-/* A file that becomes shorter between two reads ends in a failure that names it; of a map it would be SIGBUS.
- */
+/* A file that shrinks between two reads gives an error with its name; a memory map would give SIGBUS. */
 static void test_file_that_shrinks(void **state)
 {
     (void)state;

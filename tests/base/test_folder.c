@@ -1,4 +1,4 @@
-/* Folders are made, listed, renamed and removed. */
+/* Folders are created, listed, renamed and removed. */
 #include "support/support.h"
 
 #include <stdio.h>
@@ -28,7 +28,7 @@ static void test_folders(void **state)
     assert_false(clf__file_exists(below));
 }
 
-/* What was not there is removed again, as far as nobody put anything into it. */
+/* Created parent folders are removed again unless something was put into them. */
 static void test_folders_that_were_missing(void **state)
 {
     (void)state;
@@ -53,7 +53,8 @@ static void test_folders_that_were_missing(void **state)
     assert_true(clf__folder_exists(folder));
 }
 
-/* A rename that may be forgotten is no success: here no file can be opened, the folder to sync neither. */
+/* A rename that may not be durable is an error: here no file can be opened, so the folder cannot be
+   synced. */
 static void test_folder_that_cannot_be_synced(void **state)
 {
     (void)state;
@@ -66,7 +67,7 @@ static void test_folder_that_cannot_be_synced(void **state)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
     clf_status status = clf__folder_rename(folder, other);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
-    assert_fails(status, CLF_FILE, "cannot be opened, and may forget what was written");
+    assert_fails(status, CLF_FILE, "cannot be opened, and may lose the last writes");
     assert_true(clf__folder_exists(other));
 }
 
@@ -108,7 +109,7 @@ static void test_whole_folders(void **state)
     assert_ok(clf__folder_rename(folder, other));
     assert_false(clf__folder_exists(folder));
     assert_fails(clf__folder_rename(folder, folder), CLF_FILE, folder);
-    /* What a link points to stays. */
+    /* The target of a link stays. */
     char *kept = support_temporary_path("kept");
     assert_ok(clf__folder_create(kept));
     snprintf(path, sizeof path, "%s/link", other);

@@ -1,4 +1,4 @@
-/* Floats of 16 bits: every one of them both ways, and what lies between them. */
+/* 16-bit floats: every value in both directions, and values between them. */
 #include "support/support.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@ static void test_every_half(void **state)
     }
 }
 
-/* Halfway between two neighbours the even one is taken, beside it the nearer. */
+/* A tie rounds to the even neighbour, other values to the nearest. */
 static void check_ties(uint16_t (*of)(float), float (*value)(uint16_t), int finite)
 {
     for (int bits = 0; bits + 1 < finite; bits++) {

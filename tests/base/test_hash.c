@@ -1,4 +1,4 @@
-/* Hashes: the published ones, and no collisions that a file could bring along. */
+/* Hashes: published values, and no collisions that a file could provoke. */
 #include "support/support.h"
 
 #include <string.h>
@@ -33,7 +33,7 @@ static void test_the_key_of_the_process(void **state)
     assert_true(clf__hash("piece", 5) != clf__siphash(zero, "piece", 5));
 }
 
-/* Of the authors' own list, in one piece and in two. */
+/* Values from the authors' list, in one part and in two. */
 static void test_fnv(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* JSON files: what is read, what is refused and with which sentence. */
+/* JSON files: valid ones, and errors with their messages. */
 #include "support/support.h"
 
 #include <float.h>
@@ -56,7 +56,7 @@ static void test_typed_reads(void **state)
     assert_false(clf__json_has(&json, "nothing"));
     assert_false(clf__json_has(&json, "missing"));
     clf__json_free(&json);
-    clf__json_free(&json); /* a freed one holds nothing */
+    clf__json_free(&json); /* a freed one is empty */
 }
 
 static void test_defaults_stay(void **state)
@@ -149,14 +149,14 @@ static void test_a_deep_file_is_refused(void **state)
     memcpy(text, "\n\n[[[", 5);
     memset(text + 100, '[', 3);
     assert_fails(clf__json_parse(&value, text, 200, "x.json", clf__json_settings), CLF_FORMAT,
-                 "x.json: line 3 is not the JSON expected: values in values, more than 100 deep");
+                 "x.json: line 3 is not the JSON expected: nesting deeper than 100");
     assert_null(value);
 }
 
 static void test_integers_beyond_64_bits(void **state)
 {
     (void)state;
-    /* transformers' "no limit"; the integers beside it stay integers. */
+    /* transformers' "no limit"; integers beside it stay integers. */
     struct clf__json json;
     assert_ok(load(&json, "{\"limit\": 1000000000000000019884624838656, \"ids\": [1, -2, {\"x\": 3}, 2.5],"
                           " \"size\": 512, \"real\": 0.25}"));
@@ -193,7 +193,7 @@ static void test_every_allocation_may_fail(void **state)
         assert_null(json.root);
     }
     json_t *value;
-    clf__memory_fail_at(1); /* the room that jansson will need */
+    clf__memory_fail_at(1); /* the memory estimate for jansson */
     assert_fails(clf__json_parse(&value, "[]", 2, "x.json", clf__json_settings), CLF_OUT_OF_MEMORY,
                  "x.json: no host memory left to read it");
     assert_null(value);
@@ -293,12 +293,12 @@ static void test_what_is_no_json(void **state)
     }
 }
 
-/* Python's json module writes these texts, and jansson does not read them. */
+/* Python's json module writes these texts, which jansson rejects. */
 static void test_json_of_python(void **state)
 {
     (void)state;
     static const struct {
-        const char *text, *same; /* the same value in JSON of the standard */
+        const char *text, *same; /* the same value in standard JSON */
     } rows[] = {
         {"\"\\u0000\"", "\"\ufdd0\""},
         {"\"a\\u0000\\u0000b\"", "\"a\ufdd0\ufdd0"
@@ -382,7 +382,7 @@ static void test_nul_bytes_and_long_numbers(void **state)
                  "x.json: line 1");
 }
 
-/* An empty list takes fifty times its bytes in memory. */
+/* An empty list takes fifty times its size in memory. */
 static void test_more_values_than_expected(void **state)
 {
     (void)state;
@@ -407,7 +407,7 @@ static void test_more_values_than_expected(void **state)
     assert_null(json.root);
 }
 
-/* Blocks of jansson with malloc's own bytes, as a machine of 64 bits counts them. */
+/* Memory of jansson with malloc's overhead on 64-bit machines. */
 static size_t jansson_bytes, jansson_peak;
 
 static size_t block_bytes(size_t size)
@@ -437,7 +437,7 @@ static void free_counted(void *memory)
     }
 }
 
-/* The most that jansson needs is no more than what is asked for before it is called, and not far below. */
+/* The estimate before calling jansson covers its peak memory, and is not much larger. */
 static void check_bound(const char *text, size_t size, clf_status expected)
 {
     static const struct clf__json_limits limits = {1 << 24, 1 << 22};
@@ -457,7 +457,7 @@ static void check_bound(const char *text, size_t size, clf_status expected)
     }
 }
 
-/* `count` times a part, where a '#' is the number of the turn. */
+/* `count` repetitions of a part, with '#' replaced by the index. */
 static void check_bound_of_many(const char *first, const char *part, const char *last, int count)
 {
     char *text = malloc(strlen(first) + strlen(last) + (size_t)count * (strlen(part) + 12) + 1);
@@ -478,7 +478,7 @@ static void check_bound_of_many(const char *first, const char *part, const char 
 static void test_the_memory_that_jansson_needs(void **state)
 {
     (void)state;
-    /* tables have grown last at 8, 16, ..., 16384 */
+    /* tables last grew at 8, 16, ..., 16384 */
     static const int counts[] = {1, 8, 9, 16, 17, 33, 257, 4097, 16385};
     static const char *const parts[][3] = {
         {"[", "[],", "]"},
@@ -505,7 +505,7 @@ static void test_the_memory_that_jansson_needs(void **state)
             check_bound_of_many(parts[i][0], parts[i][1], parts[i][2], counts[k]);
         }
     }
-    /* a key of each of a hundred open objects */
+    /* a key for each of a hundred open objects */
     enum { DEPTH = 100, KEY = 1000, STEP = KEY + 4 };
     static char text[DEPTH * (STEP + 1)];
     for (int i = 0; i < DEPTH; i++) {

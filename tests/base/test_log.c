@@ -50,7 +50,7 @@ static void test_long_messages_are_whole(void **state)
     text[sizeof text - 1] = '\0';
     clf__log(CLF_LOG_DEBUG, "%s", text);
     assert_string_equal(seen.message, text);
-    /* Without memory the beginning arrives. */
+    /* Without memory the message is truncated. */
     clf__memory_fail_at(1);
     memset(seen.message, 0, sizeof seen.message);
     clf__log(CLF_LOG_DEBUG, "%s", text);

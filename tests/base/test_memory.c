@@ -1,4 +1,4 @@
-/* The allocator: zeroes, overflow, failures on purpose, threads. */
+/* The allocator: zeroed memory, overflow, injected failures, threads. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "support/support.h"
 
@@ -12,7 +12,7 @@
 
 #include "base/memory.h"
 
-/* AddressSanitizer ends the program at a huge request unless it is told that NULL is an answer. */
+/* AddressSanitizer aborts on a huge request unless NULL is allowed. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -69,7 +69,7 @@ static void test_overflow_is_out_of_memory(void **state)
     clf__free(numbers);
 }
 
-/* Lists: their items stay, the room at least doubles, and a failure leaves all as it was. */
+/* Growing lists keep their items and at least double their capacity; a failure changes nothing. */
 static void test_lists_grow(void **state)
 {
     (void)state;
@@ -93,7 +93,7 @@ static void test_lists_grow(void **state)
     assert_int_equal(capacity, before);
     assert_ptr_equal(numbers, where);
     capacity = INT_MAX;
-    assert_fails(clf__grow(&numbers, INT_MAX, &capacity, 1), CLF_OUT_OF_MEMORY, "has no room for more");
+    assert_fails(clf__grow(&numbers, INT_MAX, &capacity, 1), CLF_OUT_OF_MEMORY, "cannot grow further");
     assert_int_equal(capacity, INT_MAX);
     clf__free(numbers);
 }
@@ -119,7 +119,7 @@ static void test_texts_grow(void **state)
     assert_fails(clf__grow_to(&text, SIZE_MAX / 2 + 1, &capacity, 8), CLF_OUT_OF_MEMORY, "no host memory");
     assert_int_equal(capacity, before);
     assert_ptr_equal(text, where);
-    assert_ok(clf__grow_to(&text, 0, &capacity, 1)); /* there is room for nothing */
+    assert_ok(clf__grow_to(&text, 0, &capacity, 1)); /* capacity 0 is valid */
     assert_ptr_equal(text, where);
     clf__free(text);
 }
@@ -218,7 +218,7 @@ static void test_threads_are_counted_together(void **state)
     assert_int_equal(all, 1);
 }
 
-/* Whether the mapping that holds an address is marked for large pages; -1 where the system does not say. */
+/* Returns whether the mapping of an address is marked for large pages; -1 if the system does not tell. */
 static int is_marked(const void *address)
 {
     FILE *file = fopen("/proc/self/smaps", "r");
@@ -240,7 +240,7 @@ static int is_marked(const void *address)
     return marked;
 }
 
-/* Two neighbours that begin and end amid pages: one mapping, which large pages may cross. */
+/* Two neighbours that begin and end inside pages: one mapping, which large pages may span. */
 static void test_large_pages_are_preferred(void **state)
 {
     (void)state;

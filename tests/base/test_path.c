@@ -1,4 +1,4 @@
-/* What stands at a path, and how paths are joined. */
+/* Kinds of files at a path, and joining paths. */
 #include "support/support.h"
 
 #include <stdio.h>
@@ -40,10 +40,10 @@ static void test_what_is_missing(void **state)
     assert_false(clf__file_is_missing(loop)); /* ELOOP: nobody knows */
     char *link = support_temporary_path("link");
     assert_int_equal(symlink("nowhere", link), 0);
-    assert_false(clf__file_is_missing(link)); /* of a cache that was half downloaded */
+    assert_false(clf__file_is_missing(link)); /* from a partially downloaded cache */
 }
 
-/* A file that a folder may do without: what stands in its place is no file that is left out. */
+/* An optional file: something else at its path is an error, not a missing file. */
 static void test_finding_a_file(void **state)
 {
     (void)state;
@@ -58,7 +58,7 @@ static void test_finding_a_file(void **state)
     assert_int_equal(symlink("other", path), 0);
     assert_fails(clf__file_find(&is_there, folder, "file"), CLF_FILE,
                  "/file: is a link that leads to no file; ");
-    assert_non_null(strstr(clf_last_error(), "put the file in its place, or remove it"));
+    assert_non_null(strstr(clf_last_error(), "replace or remove it"));
     assert_int_equal(unlink(path), 0);
     assert_int_equal(symlink("file", path), 0);
     assert_fails(clf__file_find(&is_there, folder, "file"), CLF_FILE,

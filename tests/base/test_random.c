@@ -1,4 +1,4 @@
-/* Philox's known answers, and shuffles. */
+/* Known answers of Philox, and shuffles. */
 #include "support/support.h"
 
 #include "base/random.h"
@@ -43,7 +43,7 @@ static void fill(int *items)
     }
 }
 
-/* Every item is at every place equally often, give or take five standard deviations. */
+/* Every item is at every position equally often, within five standard deviations. */
 static void test_shuffles(void **state)
 {
     (void)state;

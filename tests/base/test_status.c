@@ -1,4 +1,4 @@
-/* Names, sentences, threads, sentences that are too long. */
+/* Names, messages, threads, messages that are too long. */
 #include "support/support.h"
 
 #include <pthread.h>
@@ -31,7 +31,7 @@ static void test_a_failure_is_one_line(void **state)
     assert_string_equal(clf_last_error(), "a.json: 7 bytes");
     assert_int_equal(clf__fail_in(CLF_FORMAT, "model %s", "m"), CLF_FORMAT);
     assert_string_equal(clf_last_error(), "model m: a.json: 7 bytes");
-    /* The old sentence as an argument of the next. */
+    /* The old message as an argument of the next. */
     assert_int_equal(clf__fail(CLF_DEVICE, "again: %s", clf_last_error()), CLF_DEVICE);
     assert_string_equal(clf_last_error(), "again: model m: a.json: 7 bytes");
 }
@@ -66,7 +66,7 @@ static void test_try_returns_the_status(void **state)
 static void test_a_long_sentence_is_cut_on_a_code_point(void **state)
 {
     (void)state;
-    /* Every length around the limit, with code points of two bytes at either parity. */
+    /* Every length around the limit, with two-byte code points at either parity. */
     for (int lead = 0; lead < 2; lead++) {
         for (int count = 1000; count < 1040; count++) {
             char text[4096] = "x";
@@ -89,7 +89,7 @@ static void test_a_long_sentence_is_cut_on_a_code_point(void **state)
             assert_true(length >= 2000);
         }
     }
-    /* A context before a sentence that already fills the space. */
+    /* A context before a message that already fills the buffer. */
     clf__fail_in(CLF_TEXT, "in a place");
     assert_memory_equal(clf_last_error(), "in a place: ", 12);
     assert_non_null(strstr(clf_last_error(), "..."));

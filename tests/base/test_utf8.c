@@ -1,4 +1,4 @@
-/* Tables of good and bad UTF-8, and every code point. */
+/* Tables of valid and invalid UTF-8, and every code point. */
 #include "support/support.h"
 
 #include <stdio.h>
@@ -33,7 +33,7 @@ static void test_table(void **state)
         ROW("\xef\xbf\xbf", 3),
         ROW("\xf0\x90\x80\x80", 4),
         ROW("\xf4\x8f\xbf\xbf", 4),
-        /* continuation bytes alone, bytes that never occur */
+        /* continuation bytes without a start, bytes that never occur */
         ROW("ab\x80", 2),
         ROW("\xbf", 0),
         ROW("a\xfe", 1),
@@ -61,7 +61,7 @@ static void test_table(void **state)
         ROW("\xe2\x82\xacok\xe2(", 5),
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        /* In memory of exactly its size, so that a sanitizer sees a byte too many. */
+        /* In a memory block of exactly its size, so that a sanitizer detects reads beyond it. */
         char *exact = malloc(rows[i].size + (rows[i].size == 0));
         assert_non_null(exact);
         memcpy(exact, rows[i].text, rows[i].size);
@@ -112,13 +112,13 @@ static void test_cut(void **state)
     for (size_t size = 0; size <= strlen(text); size++) {
         assert_int_equal(clf__utf8_cut(text, size), expected[size]);
     }
-    /* Bytes that are no UTF-8 are cut where asked. */
+    /* Invalid UTF-8 is cut at the requested position. */
     assert_int_equal(clf__utf8_cut("\x80\x80\x80\x80\x80", 5), 5);
     assert_int_equal(clf__utf8_cut("a\xff", 2), 2);
     assert_int_equal(clf__utf8_cut("\x80\x80", 2), 2);
 }
 
-/* The sentence says where, and what to do. */
+/* The message gives the position and a remedy. */
 static void test_check(void **state)
 {
     (void)state;
@@ -143,9 +143,41 @@ static void test_check(void **state)
                  texts[i].name, texts[i].name);
         assert_fails(clf__utf8_check(texts[i].text, texts[i].size), CLF_TEXT, sentence);
     }
-    assert_null(clf__utf16_name("a\0b\0\0\0", 6)); /* zeros anywhere are another thing */
+    assert_null(clf__utf16_name("a\0b\0\0\0", 6)); /* zeros anywhere are a different text */
     assert_null(clf__utf16_name("plain", 5));
     assert_null(clf__utf16_name("", 0));
+}
+
+/* Files as iconv writes them: "Oui.\nNon.\n", "Да, да.\n" and "你好。\n謝謝。\n" in UTF-16. */
+static void test_start(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *name; /* NULL: no UTF-16 */
+        size_t size;
+    } texts[] = {
+        {"O\0u\0i\0.\0\n\0N\0o\0n\0.\0\n\0", "UTF-16LE", 20},
+        {"\0O\0u\0i\0.\0\n\0N\0o\0n\0.\0\n", "UTF-16BE", 20},
+        {"\xff\xfeO\0u\0i\0", "UTF-16", 8},
+        {"\xfe\xff\0O\0u\0i", "UTF-16", 8},
+        {"\x14\x04\x30\x04,\0 \0\x34\x04\x30\x04.\0\n\0", "UTF-16LE", 16},
+        {"\x4f\x60\x59\x7d\x30\x02\0\n\x8b\x1d\x8b\x1d\x30\x02\0\n", "UTF-16BE", 16},
+        {"Merci\0 beaucoup.\n", NULL, 17},        /* UTF-8 with a NUL byte */
+        {"a\0\xc3\xa9t\xc3\xa9\n\0\n", NULL, 10}, /* with two */
+        {"caf\xe9 noir\n", NULL, 10},             /* Latin-1 */
+        {"\x01\x02\x03\0\x05\x06\x07\x08", NULL, 8},
+        {"", NULL, 0},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        if (texts[i].name == NULL) {
+            assert_ok(clf__utf8_check_start("a.txt", texts[i].text, texts[i].size));
+            continue;
+        }
+        char sentence[128];
+        snprintf(sentence, sizeof sentence, "a.txt: the text is %s; convert it with iconv -f %s -t UTF-8",
+                 texts[i].name, texts[i].name);
+        assert_fails(clf__utf8_check_start("a.txt", texts[i].text, texts[i].size), CLF_TEXT, sentence);
+    }
 }
 
 static void test_count(void **state)
@@ -161,7 +193,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table), cmocka_unit_test(test_every_code_point),
         cmocka_unit_test(test_cut),   cmocka_unit_test(test_check),
-        cmocka_unit_test(test_count),
+        cmocka_unit_test(test_start), cmocka_unit_test(test_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* YAML as Marian's files have it. */
+/* YAML as in Marian's files. */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ static void test_values(void **state)
     json_decref(root);
 }
 
-/* Reading them would take the square of their number. */
+/* Reading them would take quadratic time. */
 static void test_many_directives(void **state)
 {
     (void)state;
@@ -37,7 +37,7 @@ static void test_many_directives(void **state)
         json_t *root = NULL;
         assert_int_equal(clf__yaml_parse(&root, text, size, "tags.yml", MOST_VALUES), CLF_FORMAT);
         assert_null(root);
-        assert_non_null(strstr(clf_last_error(), "tags.yml: holds 5000 times %TAG"));
+        assert_non_null(strstr(clf_last_error(), "tags.yml: holds %TAG 5000 times"));
     }
 }
 

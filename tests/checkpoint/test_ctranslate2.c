@@ -1,4 +1,4 @@
-/* model.bin of CTranslate2: every version, quantized weights, aliases, damage. */
+/* CTranslate2's model.bin: every version, quantized weights, aliases, damage. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,11 +9,11 @@
 
 enum { MOST_BYTES = 4096 };
 
-/* A file that is put together. */
+/* A file under construction. */
 struct draft {
     uint8_t bytes[MOST_BYTES];
     size_t size;
-    int is_next; /* it is written in place of the one before */
+    int is_next; /* overwrites the previous one */
 };
 
 static void put(struct draft *draft, const void *bytes, size_t size)
@@ -48,7 +48,7 @@ static void begin(struct draft *draft, uint32_t version, uint32_t variables)
     put_number(draft, variables, 4);
 }
 
-/* `width` is an element's before version 4, and `code` its type from then on. */
+/* `width` is the element size before version 4, and `code` its type from then on. */
 static void put_variable(struct draft *draft, uint32_t version, const char *name, uint32_t rows,
                          uint32_t columns, uint32_t code, uint32_t width, const void *values)
 {

@@ -1,5 +1,5 @@
-/* What torch.save() writes: values, views and shards; and every way in which a file may be wrong. Real files
- * of torch's are in tests/fixtures/models (m2m100-text, mbart50-text). */
+/* Files of torch.save(): values, views and shards; and every kind of damage. Real torch files are in
+ * tests/fixtures/models (m2m100-text, mbart50-text). */
 #include "support/support.h"
 
 #include "model/folder.h"
@@ -38,7 +38,7 @@ static const char *write_pickle_in(const char *folder, const void *pickle, size_
     return folder;
 }
 
-/* The folder holds nothing else: each call replaces the file. */
+/* The folder contains only this file, which each call replaces. */
 static const char *write_pickle(const void *pickle, size_t size)
 {
     static const char *folder;
@@ -73,7 +73,7 @@ static void test_tensors(void **state)
     (void)state;
     const int64_t two_three[] = {2, 3}, three_two[] = {3, 2}, two[] = {2}, none[] = {0};
     CHECK(START NAME("a") ROWS END, 2, two_three, 0, 1, 2, 3, 4, 5);
-    /* Turned, a column, one value, none; a parameter. */
+    /* Transposed, a column, one value, none; a parameter. */
     CHECK(START NAME("a") TENSOR(STORAGE, "\0", "K\x03K\x02\x86", "K\x01K\x03\x86") END, 2, three_two, 0, 3,
           1, 4, 2, 5);
     CHECK(START NAME("a") TENSOR(STORAGE, "\2", "K\x02\x85", "K\x03\x85") END, 1, two, 2, 5);
@@ -81,12 +81,12 @@ static void test_tensors(void **state)
     CHECK(START NAME("a") TENSOR(STORAGE, "\6", "K\x00\x85", "K\x01\x85") END, 1, none, 0);
     CHECK(START NAME("a") "ctorch._utils\n_rebuild_parameter\n(" ROWS HOOKS "tR" END, 2, two_three, 0, 1, 2,
           3, 4, 5);
-    /* An OrderedDict with attributes, beside what is no tensor, under a trainer's name. */
+    /* An OrderedDict with attributes, beside non-tensors, under a trainer's key. */
     CHECK("\x80\x02}(X\x05\0\0\0epochK\x07X\x0a\0\0\0state_dictccollections\nOrderedDict\n)R(" NAME("a") ROWS
           "u}X\x09\0\0\0_metadataNsbu.",
           2, two_three, 0, 1, 2, 3, 4, 5);
     CHECK("\x80\x02}q\x00" NAME("a") ROWS "s.", 2, two_three, 0, 1, 2, 3, 4, 5);
-    /* As Python 2 has it: strings of bytes, and the items of an OrderedDict as its argument. */
+    /* Python 2 format: byte strings, and the items of an OrderedDict as its argument. */
     CHECK("\x80\x02"
           "ccollections\nOrderedDict\n](](U\x01"
           "a" ROWS "e](T\x01\0\0\0bK\x01"
@@ -183,7 +183,7 @@ static void test_wrong_pickles(void **state)
             CLF_FORMAT, "has no storage of its size"),
         ROW(START NAME("a") TENSOR(STORAGE_OF("torch\nFloatStorage", "0", "\x07"), "\0", ")", ")") END,
             CLF_FORMAT, "has no storage of its size"),
-        ROW(START NAME("a") ROWS NAME("a") ROWS END, CLF_FORMAT, "tensor \"a\" is in "),
+        ROW(START NAME("a") ROWS NAME("a") ROWS END, CLF_FORMAT, "tensor \"a\" is also in "),
         ROW(START NAME("\0") ROWS END, CLF_FORMAT, "a name that is not a text"),
         ROW(START NAME("\xff") ROWS END, CLF_FORMAT, "a name that is not a text"),
 #undef ROW
@@ -198,7 +198,7 @@ static void test_wrong_pickles(void **state)
     }
 }
 
-/* A list that many calls copy: the memory has a limit. */
+/* A list that many calls copy: memory is limited. */
 static void test_copied_lists(void **state)
 {
     (void)state;
@@ -219,8 +219,7 @@ static void test_copied_lists(void **state)
                  CLF_UNSUPPORTED, "lists that it copies too often");
 }
 
-/* Every change of one byte, and every cut, gives a failure that names the file, or tensors that lie inside
- * it. */
+/* Every changed byte and every truncation gives an error with the file name, or tensors inside the file. */
 static void test_damaged_archives(void **state)
 {
     (void)state;
@@ -307,7 +306,7 @@ static void test_other_archives(void **state)
     assert_fails(clf__checkpoint_open(&checkpoint, folder), CLF_FORMAT, "it is too short");
 }
 
-/* safetensors come first; a pickle that is not asked for is not opened. */
+/* safetensors take precedence; an unused pickle is not opened. */
 static void test_order(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Files of torch.save() before torch 1.6: values, views and offsets beyond 4 GiB; and every way in which such
- * a file may be damaged. */
+/* Files of torch.save() before torch 1.6: values, views and offsets beyond 4 GiB; and every kind of
+ * damage. */
 #include "support/support.h"
 
 #include "model/folder.h"
@@ -128,7 +128,7 @@ static void test_wrong_files(void **state)
         ROW(HEADER STATE(TENSOR(STORAGE_OF("FloatStorage", "s", "K\6", "K\1"), "\0", ")", ")"))
                 KEYS COUNT("\6") VALUES,
             CLF_FORMAT, "the arguments of a view of a storage are invalid"),
-        /* Another mention of the storage says that it is longer. */
+        /* A later reference to the storage declares a larger size. */
         ROW(HEADER "\x80\x02}(" NAME("b") ROWS NAME("a") TENSOR(STORAGE_OF("DoubleStorage", "s", "K\6", "N"),
                                                                 "\0", ")", ")") "u." KEYS COUNT("\6") VALUES,
             CLF_FORMAT, "tensor \"a\" has no storage of its size"),
@@ -147,7 +147,7 @@ static void test_wrong_files(void **state)
 static const char whole[] = HEADER STATE(ROWS)
 KEYS COUNT("\6") VALUES;
 
-/* Every change of one byte, and every cut, gives a failure that names the file, or tensors inside it. */
+/* Every changed byte and every truncation gives an error with the file name, or tensors inside the file. */
 static void test_damaged_files(void **state)
 {
     (void)state;
@@ -168,12 +168,12 @@ static void test_damaged_files(void **state)
         if (status != CLF_OK) {
             assert_true((status == CLF_FORMAT || status == CLF_UNSUPPORTED) && is_named);
         }
-        assert_true(status != CLF_OK || i < size); /* a file that is cut is never accepted */
+        assert_true(status != CLF_OK || i < size); /* a truncated file is never accepted */
         clf__checkpoint_close(checkpoint);
     }
 }
 
-/* A pickle may not be longer than the limit, and what follows it does not count. */
+/* A pickle has a size limit, and data after it does not count. */
 static void test_long_pickle(void **state)
 {
     (void)state;
@@ -217,7 +217,7 @@ static void test_large_file(void **state)
     clf__checkpoint_close(checkpoint);
 }
 
-/* A fixture of make_legacy.py holds what its source holds, in half precision if `is_half`. */
+/* A fixture of make_legacy.py contains the values of its source, in half precision if `is_half`. */
 static void check_fixture(const char *legacy, const char *source, size_t prefix, int is_half, int copies)
 {
     struct clf__checkpoint *ours, *theirs;

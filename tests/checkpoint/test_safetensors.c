@@ -88,7 +88,7 @@ static void test_open(void **state)
     clf__checkpoint_close(checkpoint);
 }
 
-/* What a half means (IEEE 754, 3.4). */
+/* The value of a half (IEEE 754, 3.4). */
 static float half_value(unsigned half)
 {
     int exponent = half >> 10 & 0x1f, fraction = half & 0x3ff;
@@ -98,7 +98,7 @@ static float half_value(unsigned half)
     return half & 0x8000 ? -value : value;
 }
 
-/* Through a file, from an odd byte on, where the reader reads: values need no alignment. */
+/* Reads from a file at an odd offset: values need no alignment. */
 static void read_as(float *values, const void *bytes, size_t size, enum clf__storage type)
 {
     struct clf__file file;
@@ -111,8 +111,7 @@ static void read_as(float *values, const void *bytes, size_t size, enum clf__sto
     clf__file_close(&file);
 }
 
-/* A file that becomes shorter after its header was read: each tensor is whole, or a failure that names the
- * file. */
+/* A file that shrinks after its header was read: each tensor is complete, or an error names the file. */
 static void test_file_that_shrinks(void **state)
 {
     (void)state;
@@ -257,7 +256,7 @@ static void test_bad_headers(void **state)
         1, "header");
 }
 
-/* Lists that name no tensor take fifty times their bytes in memory: they are counted while they are read. */
+/* Lists that name no tensor take fifty times their size in memory: they are counted while parsing. */
 static void test_a_header_of_lists(void **state)
 {
     (void)state;
@@ -393,7 +392,7 @@ static void test_bad_shards(void **state)
         {"{\"a\": \"x1.safetensors\", \"c\": \"x2.safetensors\"}", CLF_FORMAT, "\"c\""},
         {"{\"b\": \"x2.safetensors\", \"c\": \"x1.safetensors\"}", CLF_FORMAT, "\"c\""},
         {"{\"a\": \"x1.safetensors\"}", CLF_OK, NULL},
-        /* A tied matrix may be in the index alone. */
+        /* A tied matrix may exist only in the index. */
         {"{\"a\": \"x1.safetensors\", \"lm_head.weight\": \"x1.safetensors\"}", CLF_OK, NULL},
         {"{\"a\": \"x1.safetensors\", \"model.encoder.embed_tokens.weight\": \"x2.safetensors\", "
          "\"b\": \"x2.safetensors\"}",
@@ -415,7 +414,7 @@ static void test_bad_shards(void **state)
     struct clf__checkpoint *checkpoint;
     const char *folder = write_shards("{\"a\": \"x1.safetensors\", \"b\": \"x2.safetensors\"}");
     write_safetensors(folder, "x2.safetensors", one, 4);
-    assert_fails(clf__checkpoint_open(&checkpoint, folder), CLF_FORMAT, "\"a\" is in");
+    assert_fails(clf__checkpoint_open(&checkpoint, folder), CLF_FORMAT, "\"a\" is also in");
     assert_non_null(strstr(clf_last_error(), "; download or save both again"));
     write_safetensors(
         folder, "x2.safetensors",
@@ -436,7 +435,7 @@ static void test_bad_shards(void **state)
     assert_fails(clf__checkpoint_open(&checkpoint, folder), CLF_FORMAT, "index.json");
 }
 
-/* Each name is compared with all before it. */
+/* Each name is compared with all earlier ones. */
 static void test_an_index_of_many_files(void **state)
 {
     (void)state;

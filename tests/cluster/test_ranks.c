@@ -1,4 +1,4 @@
-/* How a process becomes one of several ranks, or stays alone; and what ranks say to each other by MPI. */
+/* How a process becomes one of several ranks, or stays single; and communication between ranks by MPI. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static void test_only_a_launcher_makes_ranks(void **state)
     assert_int_equal(started_with("OMPI_COMM_WORLD_SIZE", "1", NULL, NULL), 1);
 }
 
-/* Nobody started several: MPI is not begun. */
+/* Without a launcher, MPI is not initialised. */
 static void test_alone(void **state)
 {
     (void)state;
@@ -80,8 +80,7 @@ static void test_without_mpi(void **state)
     forget_launchers();
 }
 
-/* What a rank is told of a failure goes to the test by standard output, and an exit status says that all
- * else was right. */
+/* A rank prints its error on standard output, and exits with a status that all other checks passed. */
 static int fails; /* of this rank */
 
 static void expect(int is_right, const char *what)
@@ -109,7 +108,7 @@ static void check_sums(const struct clf__communicator *ranks)
            "the sum of integers");
 }
 
-/* What one ticket brings. From rank i to rank k go i + 1 numbers, which say so, and the ticket. */
+/* The data of one ticket: from rank i to rank k, i + 1 numbers that encode ranks and ticket. */
 struct exchanged {
     size_t sent_counts[8], received_counts[8], counts[8];
     float sent[64], received[64], gathered[64];
@@ -191,7 +190,7 @@ static void check_broadcast(const struct clf__communicator *ranks)
     expect(ranks->broadcast(ranks, own, sizeof own) == CLF_OK && strcmp(own, bytes) == 0, "the broadcast");
 }
 
-/* `fails_at`: the rank that fails by itself while the others add up; -1 none. `mute`: it says nothing. */
+/* `fails_at`: the rank that fails on its own during a reduction; -1: none. `mute`: it sends no message. */
 static int run_child(int fails_at, int is_mute)
 {
     struct clf_ranks *handle;
@@ -238,7 +237,7 @@ static void test_what_ranks_say(void **state)
     }
 }
 
-/* Whichever rank fails, all of them say the same, and leave in order. */
+/* Whichever rank fails, all report the same error, and exit in order. */
 static void test_one_fails(void **state)
 {
     (void)state;
@@ -251,7 +250,7 @@ static void test_one_fails(void **state)
     }
 }
 
-/* One that leaves after a failure that it could not tell ends them all. */
+/* A rank that exits after a failure it could not report ends all of them. */
 static void test_one_leaves(void **state)
 {
     (void)state;

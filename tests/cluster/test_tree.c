@@ -1,5 +1,5 @@
-/* Sums in a tree: which nodes there are, and that the sum's bits are those of the tree over all leaves,
- * however many ranks have them, in fp32 and in bf16. */
+/* Tree sums: the nodes, and that the sum equals the tree over all leaves bit for bit, however many ranks hold
+ * them, in fp32 and in bf16. */
 #include "support/support.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@ static float rounded(float value, int is_bf16)
     return is_bf16 ? clf__float_of_bf16(clf__bf16_of(value)) : value;
 }
 
-/* The definition: left half plus right half, where there is a right half; in bf16 leaves and sums are
+/* The definition: left half plus right half, if there is a right half; in bf16 leaves and sums are
  * rounded. */
 static float sum_of(const float *leaves, int64_t count, int64_t first, int64_t width, int is_bf16)
 {
@@ -72,8 +72,7 @@ static void test_shares(void **state)
     }
 }
 
-/* Ranks that are none: what each would send is put where rank `rank` would receive it, once it is waited for.
- */
+/* Simulated ranks: when rank `rank` waits, it receives what each of them would send. */
 struct stage {
     const float (*leaves)[LENGTH]; /* of the update */
     int64_t most, count;
@@ -82,10 +81,10 @@ struct stage {
     float sums[LENGTH];
     size_t done; /* of them */
     struct {
-        void *received;     /* NULL: no exchange is under way */
+        void *received;     /* NULL: no exchange in progress */
         const void *values; /* nor a gathering */
     } tickets[CLF__TICKETS];
-    int finished; /* what was begun and waited for */
+    int finished; /* number of exchanges started and finished */
 };
 
 static size_t width_of(const struct stage *stage)
@@ -116,7 +115,7 @@ static float get(const void *from, size_t index, const struct stage *stage)
     return value;
 }
 
-/* The sum of a node of number `index` of each leaf. */
+/* The sum of a node over number `index` of each leaf. */
 static float sum_of_node(const struct stage *stage, const struct clf__tree_node *node, size_t index)
 {
     float column[MOST];
@@ -183,7 +182,7 @@ static clf_status begin_gather(const struct clf__communicator *communicator, int
     return CLF_OK;
 }
 
-/* What others would send comes late. */
+/* Delivers what others would send, late. */
 static clf_status finish(const struct clf__communicator *communicator, int ticket)
 {
     struct stage *stage = communicator->context;
@@ -210,12 +209,12 @@ static struct clf__tree_options options_of(const struct stage *stage, int is_sca
     return (struct clf__tree_options){.most = stage->most,
                                       .is_bf16 = stage->is_bf16,
                                       .is_scattered = is_scattered,
-                                      .stretch = LENGTH,
+                                      .bucket = LENGTH,
                                       .share = LENGTH};
 }
 
-/* One rank's part of some stretches, all the same, from its own nodes' values. */
-static void add_as(struct stage *stage, int size, int rank, int stretches, int is_scattered)
+/* One rank's part of several equal buckets, from its own nodes' values. */
+static void add_as(struct stage *stage, int size, int rank, int buckets, int is_scattered)
 {
     const struct clf__communicator communicator = {.rank = rank,
                                                    .size = size,
@@ -240,14 +239,14 @@ static void add_as(struct stage *stage, int size, int rank, int stretches, int i
     stage->finished = 0;
     assert_ok(clf__tree_sum_create(&sum, &communicator, &options));
     clf__tree_begin(&sum, stage->count);
-    for (int i = 0; i < stretches; i++) {
+    for (int i = 0; i < buckets; i++) {
         assert_ok(clf__tree_push(&sum, pointers, totals[i], stage->shares));
         assert_true(sum.begun - sum.ended <= CLF__TREE_FLIGHTS);
     }
     assert_ok(clf__tree_finish(&sum));
-    assert_int_equal(sum.ended, stretches);
-    assert_int_equal(stage->finished, is_scattered ? stretches : 2 * stretches);
-    for (int i = 0; i < stretches; i++) {
+    assert_int_equal(sum.ended, buckets);
+    assert_int_equal(stage->finished, is_scattered ? buckets : 2 * buckets);
+    for (int i = 0; i < buckets; i++) {
         for (size_t k = first_of(&communicator), left = stage->shares[rank]; left > 0; k++, left--) {
             struct clf__tree_node root = {0, 6};
             assert_true(totals[i][k] == sum_of_node(stage, &root, k));
@@ -313,23 +312,23 @@ static void test_nor_in_bf16(void **state)
     check_sums(1);
 }
 
-/* Several stretches are under way at a time; a share alone needs half the calls. */
-static void test_stretches(void **state)
+/* Several buckets are in flight at a time; sharding needs half the calls. */
+static void test_buckets(void **state)
 {
     (void)state;
     float leaves[MOST][LENGTH];
     fill_leaves(leaves);
-    for (int stretches = 0; stretches <= 12; stretches++) {
+    for (int buckets = 0; buckets <= 12; buckets++) {
         for (int rank = 0; rank < 3; rank++) {
             for (int choice = 0; choice < 4; choice++) {
                 struct stage stage = {.leaves = leaves, .most = 6, .count = 5, .is_bf16 = choice / 2};
-                add_as(&stage, 3, rank, stretches, choice % 2);
+                add_as(&stage, 3, rank, buckets, choice % 2);
             }
         }
     }
 }
 
-/* One rank alone, with what it has in several nodes. */
+/* A single rank with several nodes. */
 static void test_alone(void **state)
 {
     (void)state;
@@ -338,7 +337,7 @@ static void test_alone(void **state)
         float *values[] = {first, second, third};
         const size_t shares[] = {2};
         struct clf__tree_sum sum;
-        const struct clf__tree_options options = {.most = 7, .is_bf16 = is_bf16, .stretch = 2, .share = 2};
+        const struct clf__tree_options options = {.most = 7, .is_bf16 = is_bf16, .bucket = 2, .share = 2};
         float large = rounded(1e8F, is_bf16);
         assert_ok(clf__tree_sum_create(&sum, &clf__communicator_null, &options));
         assert_true(clf__tree_sum_bytes(&clf__communicator_null, &options) > 0);
@@ -350,7 +349,7 @@ static void test_alone(void **state)
     }
 }
 
-/* What is not finite stays so, and what is too large for bf16 becomes infinite. */
+/* NaN and infinity are kept, and values too large for bf16 become infinite. */
 static void test_rounding(void **state)
 {
     (void)state;
@@ -368,7 +367,7 @@ int main(void)
         cmocka_unit_test(test_shares),
         cmocka_unit_test(test_the_sum_does_not_depend_on_the_ranks),
         cmocka_unit_test(test_nor_in_bf16),
-        cmocka_unit_test(test_stretches),
+        cmocka_unit_test(test_buckets),
         cmocka_unit_test(test_alone),
         cmocka_unit_test(test_rounding),
     };

@@ -1,4 +1,4 @@
-/* Folders with a config.json and a generation_config.json alone, for the tests of what these may say. */
+/* Folders with only config.json and generation_config.json, for configuration tests. */
 #ifndef CLF_TESTS_MODEL_CONFIG_FOLDER_H
 #define CLF_TESTS_MODEL_CONFIG_FOLDER_H
 
@@ -11,7 +11,7 @@ static const char *const marian_config =
     "\"encoder_attention_heads\": 4, \"decoder_attention_heads\": 3, "
     "\"pad_token_id\": 39, \"decoder_start_token_id\": 39, \"eos_token_id\": 0";
 
-/* A folder whose files hold the given members, the same one at every call; generation NULL: no
+/* Writes a folder whose files contain the given members, the same one in every call; generation NULL: no
  * generation_config.json. */
 static inline const char *write_config(const char *members, const char *more, const char *generation)
 {

@@ -51,8 +51,8 @@ static void test_demo_model(void **state)
     clf__config_free(&c);
 }
 
-/* Its decoder's tokens are normed, and transformers leaves them unscaled before that, whatever the file says.
- */
+/* Its decoder normalises token embeddings, and transformers does not scale them first, whatever the file
+ * says. */
 static void test_small_blenderbot(void **state)
 {
     (void)state;
@@ -81,8 +81,8 @@ static void test_marian_defaults(void **state)
     assert_int_equal(c.pad_id, 58100);
     assert_int_equal(c.end_id, 0);
     assert_int_equal(c.generation.beams, 1);
-    assert_int_equal(c.generation.max_length, 20);  /* generate()'s own default */
-    assert_int_equal(c.generation.forced_last, -1); /* only where a file sets it */
+    assert_int_equal(c.generation.max_length, 20);  /* generate()'s default */
+    assert_int_equal(c.generation.forced_last, -1); /* only if a file sets it */
     clf__config_free(&c);
 }
 
@@ -110,7 +110,7 @@ static void test_marian_heads_and_sharing(void **state)
     clf__config_free(&c);
 }
 
-/* The rows of the systems' table. */
+/* The rows of the table of architectures. */
 static void test_presets(void **state)
 {
     (void)state;
@@ -222,14 +222,14 @@ static void test_switches(void **state)
                     "\"feature_size\": 320, \"frame_stack\": 4, \"frame_step\": 3", NULL);
     assert_true(c.feature_size == 320 && c.frame_stack == 4 && c.frame_step == 3);
     clf__config_free(&c);
-    /* A MarianMT folder keeps what its family fixes. */
+    /* A MarianMT folder keeps values that its architecture fixes. */
     c = load_config(marian_config,
                     "\"normalize_before\": true, \"add_bias_logits\": false, \"norm\": \"rms\"", NULL);
     assert_true(!c.norm_first && c.logits_bias && c.norm == CLF__NORM_LAYER);
     clf__config_free(&c);
 }
 
-/* Rates of dropout follow "dropout" as each system's code does. */
+/* Dropout rates follow "dropout" as in each implementation. */
 static void test_dropout(void **state)
 {
     (void)state;
@@ -288,12 +288,12 @@ static void test_unknown_systems(void **state)
     (void)state;
     expect_bad_config(
         "\"model_type\": \"gpt2\"", "", NULL, CLF_UNSUPPORTED,
-        "\"gpt2\", a model of a decoder alone; supported are the encoder-decoders clformer, as "
-        "`clformer train` writes it, and of Hugging Face marian, whisper, bart, mbart, m2m_100, pegasus, ");
+        "\"gpt2\", a decoder-only model; use an encoder-decoder of type clformer, written by `clformer "
+        "train`, or of the Hugging Face types marian, whisper, bart, mbart, m2m_100, pegasus, ");
     expect_bad_config("\"model_type\": \"nllb-moe\"", "", NULL, CLF_UNSUPPORTED, "a mixture of experts;");
-    expect_bad_config("\"model_type\": \"mystery\"", "", NULL, CLF_UNSUPPORTED, "\"mystery\"; supported");
+    expect_bad_config("\"model_type\": \"mystery\"", "", NULL, CLF_UNSUPPORTED, "\"mystery\"; use");
     expect_bad_config("\"model_type\": \"t5\"", "\"architectures\": [\"T5EncoderModel\"]", NULL,
-                      CLF_UNSUPPORTED, "T5EncoderModel: an encoder alone");
+                      CLF_UNSUPPORTED, "T5EncoderModel: an encoder-only model");
     expect_bad_config("\"model_type\": \"bart\"", "\"is_encoder_decoder\": false", NULL, CLF_UNSUPPORTED,
                       "is_encoder_decoder");
     expect_bad_config("\"model_type\": \"t5\"", "\"feed_forward_proj\": \"gated-tanh\"", NULL,
@@ -353,19 +353,19 @@ static void test_bad_sizes(void **state)
                           NULL);
     }
     expect_bad_config("\"model_type\": \"clformer\", \"preset\": \"speech\"", "\"frame_stack\": 3", NULL,
-                      CLF_FORMAT, "\"feature_size\" 80 is no multiple of \"frame_stack\" 3");
+                      CLF_FORMAT, "\"feature_size\" 80 is not a multiple of \"frame_stack\" 3");
     expect_bad_config("\"model_type\": \"clformer\", \"preset\": \"speech\"", "\"frame_step\": 0", NULL,
                       CLF_FORMAT, "frame_step");
     expect_bad_config("\"model_type\": \"clformer\", \"preset\": \"paper\"", "\"frame_step\": 2", NULL,
-                      CLF_FORMAT, "are of models whose positions are frames");
+                      CLF_FORMAT, "need a model with one position per frame");
     expect_bad_config("\"model_type\": \"clformer\", \"preset\": \"whisper\"",
                       "\"share_encoder_decoder_embeddings\": false, \"frame_stack\": 2", NULL, CLF_FORMAT,
-                      "are of models whose positions are frames");
+                      "need a model with one position per frame");
     expect_bad_config("\"model_type\": \"marian\"", "\"d_model\": 30, \"encoder_attention_heads\": 4", NULL,
                       CLF_FORMAT, "encoder_attention_heads");
     expect_bad_config("\"model_type\": \"marian\"", "\"d_model\": 32, \"decoder_attention_heads\": 5", NULL,
                       CLF_FORMAT, "decoder_attention_heads");
-    /* A number that the file does not hold is said to be none of its own. */
+    /* The message marks a default as missing in the file. */
     expect_bad_config("\"model_type\": \"marian\"", "\"encoder_attention_heads\": 6", NULL, CLF_FORMAT,
                       "\"d_model\" 1024 (the default: the key is missing) is not a multiple of "
                       "\"encoder_attention_heads\" 6");
@@ -377,7 +377,7 @@ static void test_bad_sizes(void **state)
     folder_log_start();
     struct clf__config config = load_config(marian_config, "\"decoder_ffn_dim\": 40", NULL);
     folder_log_stop();
-    assert_non_null(strstr(folder_logged, "\"encoder_ffn_dim\" is missing; the default 4096 is taken"));
+    assert_non_null(strstr(folder_logged, "\"encoder_ffn_dim\" is missing; using the default 4096"));
     assert_null(strstr(folder_logged, "\"decoder_ffn_dim\""));
     assert_null(strstr(folder_logged, "\"d_model\""));
     clf__config_free(&config);

@@ -1,5 +1,5 @@
-/* Folders without "model_type", which "architectures" replaces, and without a length of outputs, which is
- * then the default of transformers' generate(). */
+/* Folders without "model_type", which "architectures" replaces, and without a length of outputs, which then
+ * is the default of transformers' generate(). */
 #include "config/config_folder.h"
 
 #include "config/family/family.h"
@@ -47,11 +47,12 @@ static void test_unknown_classes(void **state)
         {"\"architectures\": []", CLF_FORMAT, "\"model_type\" and \"architectures\" are missing"},
         {"\"architectures\": null", CLF_FORMAT, "\"model_type\" and \"architectures\" are missing"},
         {"\"architectures\": [\"T5EncoderModel\"]", CLF_UNSUPPORTED,
-         "T5EncoderModel: an encoder alone; supp"},
-        {"\"architectures\": [\"BartForCausalLM\"]", CLF_UNSUPPORTED, "BartForCausalLM: a decoder alone"},
+         "T5EncoderModel: an encoder-only model; use"},
+        {"\"architectures\": [\"BartForCausalLM\"]", CLF_UNSUPPORTED,
+         "BartForCausalLM: a decoder-only model"},
         {"\"architectures\": [\"LEDForConditionalGeneration\"]", CLF_UNSUPPORTED,
-         "\"architectures\" says LEDForConditionalGeneration; supported are"},
-        {"\"architectures\": [\"T5\"]", CLF_UNSUPPORTED, "\"architectures\" says T5; supported are"},
+         "\"architectures\" is LEDForConditionalGeneration; use an"},
+        {"\"architectures\": [\"T5\"]", CLF_UNSUPPORTED, "\"architectures\" is T5; use an"},
         {"\"architectures\": [\"\"]", CLF_UNSUPPORTED, "\"model_type\" is missing"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -59,7 +60,7 @@ static void test_unknown_classes(void **state)
     }
 }
 
-/* transformers makes 20 tokens after the start token where neither key is there. */
+/* Without either key, transformers generates 20 tokens after the start token. */
 static void test_length(void **state)
 {
     (void)state;

@@ -22,12 +22,12 @@ static void test_generation(void **state)
     assert_true(o->min_length == 3 && o->max_length == 33);
     assert_true(o->repetition_penalty == 1.3f && o->source_repetition_penalty == 0.5f);
     assert_true(o->suppressed_count == 2 && o->suppressed[1] == 9);
-    assert_int_equal(o->bad_word_count, 3); /* the end token alone is not banned */
+    assert_int_equal(o->bad_word_count, 3); /* a single end token is not banned */
     static const int32_t words[] = {39, 1, 2, 3, 0, 4}, offsets[] = {0, 1, 4, 6};
     assert_memory_equal(o->bad_words, words, sizeof words);
     assert_memory_equal(o->bad_word_offsets, offsets, sizeof offsets);
     clf__config_free(&c);
-    /* Old folders keep these keys in config.json. */
+    /* Old folders have these keys in config.json. */
     c = load_config(
         marian_config,
         "\"num_beams\": 6, \"max_length\": 100, \"bad_words_ids\": [[39]], \"early_stopping\": true", NULL);
@@ -41,7 +41,7 @@ static void test_generation(void **state)
     c = load_config(marian_config, "", "\"eos_token_id\": [0, 7, 9], \"bad_words_ids\": [[9], [8], [9, 9]]");
     assert_true(c.generation.end_id == 0 && c.generation.other_end_count == 2);
     assert_true(c.generation.other_end_ids[0] == 7 && c.generation.other_end_ids[1] == 9);
-    assert_int_equal(c.generation.bad_word_count, 2); /* an end alone is not banned */
+    assert_int_equal(c.generation.bad_word_count, 2); /* a single end token is not banned */
     clf__config_free(&c);
     c = load_config(
         marian_config, "",
@@ -60,7 +60,7 @@ static void test_generation(void **state)
     c = load_config(marian_config, "",
                     "\"sequence_bias\": [[[1, 2], 0.5], [[7], -3], [[1, 2], 1.5], [[4], 2], [[7], 2.5]]");
     static const int32_t biased[] = {1, 2, 7, 4}, biased_offsets[] = {0, 2, 3, 4};
-    static const float biases[] = {1.5f, 2.5f, 2.0f}; /* of one sequence the last counts */
+    static const float biases[] = {1.5f, 2.5f, 2.0f}; /* the last of duplicate sequences counts */
     assert_int_equal(c.generation.biased_count, 3);
     assert_memory_equal(c.generation.biased, biased, sizeof biased);
     assert_memory_equal(c.generation.biased_offsets, biased_offsets, sizeof biased_offsets);
@@ -88,18 +88,18 @@ static void test_generation_warnings(void **state)
         "\"max_length\": 512, \"force_words_ids\": [], \"max_time\": 2.5");
     folder_log_stop();
     assert_int_equal(c.generation.max_length, 50);
-    assert_non_null(strstr(folder_logged, "\"watermarking_config\" is not applied"));
+    assert_non_null(strstr(folder_logged, "\"watermarking_config\" is not supported and is ignored"));
     assert_false(c.generation.sampling.is_on);
     assert_int_equal(c.generation.no_repeat_ngram, 3);
     assert_int_equal(c.generation.source_no_repeat_ngram, 4);
     assert_int_equal(c.generation.begin_suppressed_count, 2);
     assert_int_equal(c.generation.begin_suppressed[1], 3);
     assert_null(strstr(folder_logged, "no_repeat_ngram_size"));
-    assert_non_null(strstr(folder_logged, "\"guidance_scale\" is not applied"));
-    assert_non_null(strstr(folder_logged, "\"remove_invalid_values\" is not applied"));
+    assert_non_null(strstr(folder_logged, "\"guidance_scale\" is not supported and is ignored"));
+    assert_non_null(strstr(folder_logged, "\"remove_invalid_values\" is not supported and is ignored"));
     assert_null(strstr(folder_logged, "sequence_bias"));
     assert_non_null(strstr(folder_logged, "511"));
-    assert_non_null(strstr(folder_logged, "\"max_time\" is not applied"));
+    assert_non_null(strstr(folder_logged, "\"max_time\" is not supported and is ignored"));
     assert_null(strstr(folder_logged, "repetition_penalty"));
     assert_null(strstr(folder_logged, "force_words_ids"));
     clf__config_free(&c);
@@ -154,23 +154,23 @@ static void test_bad_generation(void **state)
         expect_bad_config(marian_config, "", members[i], CLF_FORMAT, "generation_config.json");
     }
     expect_bad_config(marian_config, "", "\"forced_bos_token_id\": 7, \"suppress_tokens\": [6, 7]",
-                      CLF_FORMAT, "\"forced_bos_token_id\" 7 is among \"suppress_tokens\"");
+                      CLF_FORMAT, "\"forced_bos_token_id\" 7 is also in \"suppress_tokens\"");
     expect_bad_config(marian_config, "", "\"forced_eos_token_id\": 0, \"suppress_tokens\": [0]", CLF_FORMAT,
-                      "\"forced_eos_token_id\" 0 is among \"suppress_tokens\"");
+                      "\"forced_eos_token_id\" 0 is also in \"suppress_tokens\"");
     expect_bad_config(marian_config, "", "\"length_rule\": \"short\"", CLF_UNSUPPORTED,
                       "\"length_rule\" is \"short\"; supported: huggingface, gnmt, none, jadore");
     expect_bad_config(marian_config, "", "\"do_sample\": true, \"temperature\": 0.0", CLF_FORMAT,
-                      "\"temperature\" is 0 where \"do_sample\" is true");
+                      "\"temperature\" is 0 although \"do_sample\" is true");
     expect_bad_config(marian_config, "", "\"do_sample\": true, \"typical_p\": 0", CLF_FORMAT,
                       "\"typical_p\" is 0");
     expect_bad_config(marian_config, "", "\"forced_eos_token_id\": [0, 1]", CLF_UNSUPPORTED,
                       "forced_eos_token_id");
     expect_bad_config(marian_config, "", "\"eos_token_id\": [0, 40]", CLF_FORMAT,
-                      "\"eos_token_id\" holds what is no id");
-    expect_bad_config(marian_config, "", "\"eos_token_id\": []", CLF_FORMAT, "no list of ids");
+                      "\"eos_token_id\" contains a value that is not an id");
+    expect_bad_config(marian_config, "", "\"eos_token_id\": []", CLF_FORMAT, "not a list of ids");
 }
 
-/* A start that the model hides from itself leaves nothing to attend to, whichever file says it. */
+/* A masked start token would leave nothing to attend to, in whichever file it is. */
 static void test_a_start_that_is_hidden(void **state)
 {
     (void)state;
@@ -188,11 +188,11 @@ static void test_a_start_that_is_hidden(void **state)
         clf__config_free(&c);
     }
     struct clf__config c = load_config(marian_config, "", "\"decoder_start_token_id\": 39");
-    assert_int_equal(c.generation.start_id, 39); /* MarianMT begins with its pad token */
+    assert_int_equal(c.generation.start_id, 39); /* MarianMT starts with its pad token */
     clf__config_free(&c);
 }
 
-/* What has the file's name and is none is not taken for a file that is left out. */
+/* An unreadable file at this name is an error, not a missing file. */
 static void test_no_readable_file(void **state)
 {
     (void)state;
@@ -208,7 +208,7 @@ static void test_no_readable_file(void **state)
     assert_int_equal(rmdir(path), 0);
     assert_ok(clf__config_load(&config, folder));
     clf__config_free(&config);
-    /* Our own systems say by this file alone that they have two vocabularies. */
+    /* clformer folders declare two vocabularies only by this file. */
     folder_write_text(folder, "config.json",
                       "{\"model_type\": \"clformer\", \"preset\": \"paper\", \"vocab_size\": 40, "
                       "\"share_encoder_decoder_embeddings\": false}");
@@ -221,8 +221,8 @@ static void test_no_readable_file(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
-/* The heads that say when words were spoken are those of models of frames: other families' folders may hold
- * the key, which then says nothing. */
+/* Heads for word timestamps apply only to models with frames: folders of other architectures may contain the
+ * key, which is ignored. */
 static void test_word_heads(void **state)
 {
     (void)state;

@@ -1,5 +1,4 @@
-/* Folders that hold something else than a whole model, and kinds of models that are refused by their names.
- */
+/* Folders without a complete model, and model types that are rejected by name. */
 #include "support/support.h"
 
 #include <stdio.h>
@@ -49,10 +48,10 @@ static void test_archives(void **state)
     (void)state;
     const char *folder = support_temporary_folder();
     write(folder, "canary-1b-v2.nemo", "");
-    check_refused(folder, CLF_UNSUPPORTED, "canary-1b-v2.nemo: is an archive of NVIDIA NeMo (Canary");
+    check_refused(folder, CLF_UNSUPPORTED, "canary-1b-v2.nemo: is an NVIDIA NeMo archive (Canary");
     char path[400];
     snprintf(path, sizeof path, "%s/canary-1b-v2.nemo", folder);
-    check_refused(path, CLF_UNSUPPORTED, "canary-1b-v2.nemo: is an archive of NVIDIA NeMo (Canary");
+    check_refused(path, CLF_UNSUPPORTED, "canary-1b-v2.nemo: is an NVIDIA NeMo archive (Canary");
 }
 
 static void test_kinds(void **state)

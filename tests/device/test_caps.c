@@ -1,5 +1,4 @@
-/* The features of a device that its programs are built with, and the ones that $CLFORMER_WITHOUT turns off.
- */
+/* Device features that programs are built with, and those disabled by $CLFORMER_WITHOUT. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +27,7 @@ static struct clf__listed_device make_card(void)
     };
 }
 
-/* The build options of a card, freed by support_free_all(), and its caps. */
+/* The build options of a GPU, freed by support_free_all(), and its capabilities. */
 static const char *choose(struct clf__caps *caps, const struct clf__listed_device *card, const char *without)
 {
     const struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
@@ -84,7 +83,7 @@ static void test_emulated_dot_products(void **state)
     assert_int_equal(caps.has_integer_dot_product, 1);
 }
 
-/* The free memory of a card, and of a GPU that shares the processor's. */
+/* Free memory of a discrete GPU, and of an integrated one. */
 static void test_usable_memory(void **state)
 {
     (void)state;
@@ -119,7 +118,7 @@ static clf_status open_without(struct clf_device **out, const char *without)
     return status;
 }
 
-/* Buffers are refused beyond the memory that was free. */
+/* Buffers beyond the initial free memory are rejected. */
 static void test_free_bytes(void **state)
 {
     (void)state;

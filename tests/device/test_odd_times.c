@@ -1,5 +1,5 @@
-/* A driver reports profiling times that cannot be true: the profile leaves them out and logs one warning. The
- * function below replaces a function of the OpenCL loader and changes the driver's answers. */
+/* A driver reports impossible profiling times: the profile omits them and logs one warning. The function
+ * below replaces a function of the OpenCL loader and changes the driver's answers. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ enum mode {
     MODES
 };
 static enum mode mode;
-static int odd_events; /* how many of the next events are odd */
+static int odd_events; /* number of following events with wrong times */
 static cl_event odd;
 
 cl_int clGetEventProfilingInfo(cl_event event, cl_profiling_info what, size_t size, void *out, size_t *told)
@@ -31,7 +31,7 @@ cl_int clGetEventProfilingInfo(cl_event event, cl_profiling_info what, size_t si
     cl_int (*ask)(cl_event, cl_profiling_info, size_t, void *, size_t *);
     *(void **)&ask = dlsym(RTLD_NEXT, "clGetEventProfilingInfo");
     int is_start = what == CL_PROFILING_COMMAND_START;
-    if (is_start) { /* which is asked for first */
+    if (is_start) { /* queried first */
         odd = odd_events > 0 ? event : NULL;
         odd_events -= odd_events > 0;
     }
@@ -41,7 +41,7 @@ cl_int clGetEventProfilingInfo(cl_event event, cl_profiling_info what, size_t si
         return error;
     }
     switch (mode) {
-    case CONSTANT: /* as rusticl of Mesa 22.3 */
+    case CONSTANT: /* like rusticl of Mesa 22.3 */
         *time = is_start ? 2 : 3;
         break;
     case BACKWARDS:
@@ -85,7 +85,7 @@ static struct clf_device *open_profiling(void)
     return device;
 }
 
-/* Enqueues the command of a driver, with the cost that it is said to have. */
+/* Enqueues a driver command with a declared cost. */
 static void fill(struct clf_device *device, struct clf__buffer *buffer, double operations)
 {
     const float value = 1.0f;
@@ -119,7 +119,7 @@ static void test_odd_times_are_left_out(void **state)
         assert_true(times[0].bytes == 500.0);
         assert_true(times[0].seconds >= 0.0 && times[0].seconds < 0.5);
         assert_int_equal(warnings, !is_honest);
-        assert_true(is_honest || strstr(warning, "times that cannot be true, as of kernel fill") != NULL);
+        assert_true(is_honest || strstr(warning, "impossible times, for example for kernel fill") != NULL);
         clf_log_set(NULL, NULL);
         clf__buffer_free(buffer);
         clf_device_close(device);

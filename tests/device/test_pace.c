@@ -1,6 +1,6 @@
-/* The work of a GPU is enqueued in portions: the host waits about once a second of work, and a projection
- * takes no more rows in a launch than about 0.3 s of work. The function below replaces a function of the
- * OpenCL loader and counts. */
+/* Work for a GPU is enqueued in portions: the host waits about once per second of work, and a projection's
+ * launch covers at most the rows of 0.3 s. The function below replaces a function of the OpenCL loader and
+ * counts. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <math.h>
@@ -35,7 +35,7 @@ static struct clf_device *open_device(clf_form form, int is_paced)
     options.gemm = CLF_GEMM_NATIVE;
     options.profile = 1;
     assert_ok(clf_device_open(&device, NULL, &options));
-    assert_false(device->caps.is_paced); /* no watchdog watches a processor */
+    assert_false(device->caps.is_paced); /* processors have no watchdog */
     device->caps.is_paced = is_paced;
     return device;
 }
@@ -43,7 +43,9 @@ static struct clf_device *open_device(clf_form form, int is_paced)
 static void launch(struct clf_device *device, double operations)
 {
     const struct clf__launch launch = {
-        .program = "paced", CLF__ON_BOTH("nothing", {1}, {1}), .cost = {.operations = operations}};
+        .program = "paced",
+        CLF__ON_BOTH("the fifth launch reached a second; no kernel took that long", {1}, {1}),
+        .cost = {.operations = operations}};
     assert_ok(clf__launch(device, &launch));
 }
 
@@ -52,7 +54,9 @@ static void test_waits(void **state)
     (void)state;
     for (int is_paced = 0; is_paced < 2; is_paced++) {
         struct clf_device *device = open_device(CLF_FORM_CPU, is_paced);
-        assert_ok(clf__program_add_source(device, "paced", "__kernel void nothing(void) {}\n"));
+        assert_ok(
+            clf__program_add_source(device, "as if nothing could fill a second",
+                                    "A slow device is waited for more often; a slow host does not count."));
         launch(device, 1.0);
         assert_ok(clf__device_finish(device));
         device->pace.rate = 1e12;
@@ -72,7 +76,7 @@ static void test_waits(void **state)
     }
 }
 
-/* A device that turns out to be slower is waited for more often; a host that was slow does not count. */
+/* 20 rows, or 16 in whole groups: 16, 16, 18 */
 static void test_rates(void **state)
 {
     (void)state;

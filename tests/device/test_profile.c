@@ -1,5 +1,4 @@
-/* Times by kernel: launches, operations and bytes are exact; of the seconds nothing but their sign is asked.
- */
+/* Kernel profile: launches, operations and bytes are exact; times are only checked to be positive. */
 #include <stdio.h>
 #include <string.h>
 
@@ -22,7 +21,7 @@ static clf_status open_profiling(struct clf_device **device, clf_form form, clf_
     return clf_device_open(device, NULL, &options);
 }
 
-/* What is multiplied: y (ROWS, OUTPUTS) = x (ROWS, INPUTS) Wᵀ. */
+/* The GEMM: y (ROWS, OUTPUTS) = x (ROWS, INPUTS) Wᵀ. */
 struct product {
     struct clf__weight *weight;
     struct clf__buffer *x, *y;
@@ -55,7 +54,7 @@ static clf_status multiply(const struct product *product)
                             product->weight, &epilogue);
 }
 
-/* The kernel whose name begins so; fails where there is not exactly one. */
+/* Returns the kernel with this prefix; fails unless there is exactly one. */
 static struct clf_kernel_time find(struct clf_device *device, const char *name)
 {
     const struct clf_kernel_time *times = NULL, *found = NULL;
@@ -127,7 +126,7 @@ static void copies(void **state)
     assert_ok(clf__buffer_fill(b, 0, 16, 1.0f));
     assert_ok(clf__buffer_copy(b, 16, a, 0, 32));
     assert_ok(clf__buffer_read(b, 0, 48, host));
-    assert_ok(clf__buffer_read(b, 0, 0, host)); /* nothing is no command */
+    assert_ok(clf__buffer_read(b, 0, 0, host)); /* an empty read is not a command */
     static const struct {
         const char *name;
         int launches, bytes;
@@ -142,7 +141,7 @@ static void copies(void **state)
     clf_device_close(device);
 }
 
-/* More commands than events are kept for, and the data is what the commands made of it. */
+/* More commands than stored events; the data is still correct. */
 static void many_commands(void **state)
 {
     (void)state;
@@ -180,12 +179,12 @@ static void reset_and_off(void **state)
     assert_ok(make_product(&product, device));
     assert_ok(multiply(&product));
     assert_ok(clf_device_profile(device, &times, &count));
-    assert_true(count >= 3); /* write, fill, the product */
+    assert_true(count >= 3); /* write, fill, GEMM */
     assert_ok(multiply(&product));
     assert_ok(clf_device_profile_reset(device));
     assert_ok(clf_device_profile(device, &times, &count));
     assert_int_equal(count, 0);
-    assert_ok(multiply(&product)); /* left for the device's end */
+    assert_ok(multiply(&product)); /* still pending when the device is closed */
     free_product(&product);
     clf_device_close(device);
 }
@@ -206,7 +205,7 @@ static clf_status work(void)
     return status;
 }
 
-/* The n-th call fails, for every n: nothing is leaked (LeakSanitizer watches), nothing crashes. */
+/* The n-th call fails, for every n: no leak (checked by LeakSanitizer), no crash. */
 static void fail_each(void (*fail_at)(uint64_t), uint64_t (*count)(void))
 {
     int failures = 0;

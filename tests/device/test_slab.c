@@ -1,5 +1,5 @@
-/* Buffers that share a slab on a CPU: each its own memory, the slab gone with the last one, whatever fails.
- */
+/* Buffers that share a slab on a CPU: separate memory, the slab is freed with the last one, whatever
+ * fails. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -8,7 +8,7 @@
 #include "opencl/testing.h"
 #include "support/support.h"
 
-/* Small enough to stand alone, three that share, and one that is too large to share. */
+/* Too small to share, three that share, and one that is too large to share. */
 static const size_t sizes[] = {100, 70000, 1 << 20, 65536, 9 << 20};
 enum { BUFFERS = sizeof sizes / sizeof *sizes };
 
@@ -21,7 +21,7 @@ static struct clf_device *open_device(void)
     return device;
 }
 
-/* GPUs have none, or put small buffers in them as well. */
+/* GPUs have no slabs, or put small buffers in them as well. */
 static void skip_without_slabs(void)
 {
     const struct clf_device *device = support_device(CLF_FORM_AUTO);
@@ -46,7 +46,7 @@ static void free_all(struct clf__buffer **buffers)
     }
 }
 
-/* Every buffer holds its own bytes from its first to its last. */
+/* Every buffer keeps its own bytes from the first to the last. */
 static void test_no_overlap(void **state)
 {
     (void)state;
@@ -74,8 +74,8 @@ static void test_no_overlap(void **state)
     clf_device_close(device);
 }
 
-/* A new slab when the last one is full; what is in the first one stays, and both go with their last buffer.
- */
+/* A new slab is allocated when the last one is full; contents stay, and each slab is freed with its last
+ * buffer. */
 static void test_many(void **state)
 {
     (void)state;
@@ -89,7 +89,7 @@ static void test_many(void **state)
     }
     for (int i = 0; i < COUNT; i++) {
         float value = -1.0f;
-        int at = i * 5 % COUNT; /* neither first in, first out, nor the other way round */
+        int at = i * 5 % COUNT; /* neither first in, first out, nor the reverse */
         assert_ok(clf__buffer_read(buffers[at], BYTES - 4, 4, &value));
         assert_true(value == (float)at);
         clf__buffer_free(buffers[at]);
@@ -98,11 +98,11 @@ static void test_many(void **state)
     clf_device_close(device);
 }
 
-/* Makes each call fail in turn, on a device of its own, and returns how many of them were fatal. */
+/* Makes each call fail in turn, each on a new device, and returns the number of fatal failures. */
 static int fail_each(void (*fail_at)(uint64_t), uint64_t (*count)(void))
 {
     int failures = 0;
-    uint64_t calls = 0; /* counted where none fails, at first */
+    uint64_t calls = 0; /* first counted without failures */
     for (uint64_t n = 0; n <= calls; n++) {
         struct clf_device *device = open_device();
         uint64_t memory = clf__device_free_bytes(device);
@@ -119,8 +119,8 @@ static int fail_each(void (*fail_at)(uint64_t), uint64_t (*count)(void))
     return failures;
 }
 
-/* Calls that a buffer cannot do without are those that make the first and the last one; where a slab cannot
- * be made, cut or mapped, its buffers stand alone. */
+/* Only the calls of the first and the last buffer are essential; if a slab cannot be created, split or
+ * mapped, its buffers are separate. */
 static void test_failures(void **state)
 {
     (void)state;
@@ -129,7 +129,7 @@ static void test_failures(void **state)
     assert_true(fail_each(clf__memory_fail_at, clf__memory_count) >= BUFFERS);
 }
 
-/* One failure, and those that would have shared work alone, then and later. */
+/* After one failure, buffers that would have shared are separate, then and later. */
 static void test_no_slab(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Wrong calls end with status 2, devices that are not there with 1: one sentence each, and no output. */
+/* Wrong calls end with status 2, missing devices with 1: one message each, and no output. */
 #include <string.h>
 
 #include "support/process.h"
@@ -58,7 +58,7 @@ static void test_flags(void **state)
                 "--stream requires --beam 1 (the model's default is ");
     refuse_call(TRANSLATE "-s fr", "this model has no source language setting; remove --source-language");
     refuse_call("transcribe -m x --format subtitles a.wav", "--format takes text|srt|vtt|tsv|json|all");
-    refuse_call("transcribe -m x --format SRT", "transcribe takes"); /* letters of either case */
+    refuse_call("transcribe -m x --format SRT", "transcribe requires"); /* letters of either case */
     refuse_call(TRANSLATE "--precison int8", "did you mean --precision?");
     refuse_call(TRANSLATE "-beam 3", "has no flag -beam; did you mean --beam?");
     refuse_call(TRANSLATE "--bacth-tokens=3", "has no flag --bacth-tokens; did you mean --batch-tokens?");
@@ -125,7 +125,7 @@ static void test_bench(void **state)
     refuse_call("bench --stage products --shape 1x2x3x4", "--shape takes");
     refuse_call("bench --stage attention --shape 1x0x3x4", "--shape takes shapes of 4 sizes");
     refuse_call("bench --batch-tokens 9", "--stage");
-    /* What a stage does not use is not passed over. */
+    /* Options that a stage does not use are rejected. */
     static const char *const unused[][2] = {
         {"encode", "--beam 4"},      {"encode", "--min-length 3"},   {"score", "--max-length 3"},
         {"train", "--max-length 3"}, {"step", "--min-length 3"},     {"start", "--batch 1"},
@@ -166,7 +166,7 @@ static void test_devices(void **state)
 static void test_device_memory(void **state)
 {
     (void)state;
-    /* the rows of so many tokens take more than the one GiB that PoCL is allowed here */
+    /* the rows of this batch exceed PoCL's limit of one GiB here */
     struct process process = {.input = "Merci.\n", .environment = "POCL_MEMORY_LIMIT=1"};
     struct process_result result =
         process_run(&process, TRANSLATE "--batch-tokens 1048576 --attention batched --beam 1");

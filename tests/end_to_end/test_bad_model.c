@@ -1,4 +1,4 @@
-/* Model folders that are damaged or lie: each is refused with one sentence that names what is wrong. */
+/* Damaged or inconsistent model folders are rejected with one message that names the problem. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,27 +29,27 @@ static void test_missing_folder(void **state)
     assert_refused(result, 1, "config.json");
 }
 
-/* A file of the model in place of its folder, for whatever takes a folder. */
+/* A file of the model instead of its folder, for every verb that takes a folder. */
 static void test_file_for_folder(void **state)
 {
     (void)state;
     struct process_result result = load(DEMO_MODEL "/model.safetensors");
-    assert_refused(result, 1, "model.safetensors: is a file of a model; give its folder, " DEMO_MODEL "\n");
+    assert_refused(result, 1, "model.safetensors: is a file of a model; use its folder, " DEMO_MODEL "\n");
     result = run_clformer(NULL, "inspect " DEMO_MODEL "/config.json");
-    assert_refused(result, 1, "give its folder, " DEMO_MODEL "\n");
+    assert_refused(result, 1, "use its folder, " DEMO_MODEL "\n");
     const char *folder = support_temporary_folder();
     result = run_clformer(NULL, process_format("average " DEMO_MODEL "/vocab.json -o %s/mean", folder));
-    assert_refused(result, 1, "give its folder, " DEMO_MODEL "\n");
+    assert_refused(result, 1, "use its folder, " DEMO_MODEL "\n");
     process_write(folder, "pairs", "a\tb\n", 4);
     result = run_clformer(NULL, process_format("train --from " DEMO_MODEL "/config.json --train %s/pairs -o "
                                                "%s/model",
                                                folder, folder));
-    assert_refused(result, 1, "give its folder, " DEMO_MODEL "\n");
+    assert_refused(result, 1, "use its folder, " DEMO_MODEL "\n");
     result = load("/etc/passwd");
-    assert_refused(result, 1, "/etc/passwd: is a file; a model is a folder with config.json in it");
+    assert_refused(result, 1, "/etc/passwd: is a file; use a folder with config.json in it");
 }
 
-/* A clone without git-lfs has a few lines of text in place of each large file. */
+/* A clone without git-lfs has a short text in place of each large file. */
 static void test_git_lfs_pointers(void **state)
 {
     (void)state;
@@ -67,7 +67,7 @@ static void test_git_lfs_pointers(void **state)
     }
 }
 
-/* Formats of others are named, and what can be said of them is said. */
+/* Foreign formats are named, with what is known about them. */
 static void test_other_formats(void **state)
 {
     (void)state;
@@ -76,9 +76,7 @@ static void test_other_formats(void **state)
         "{\"model_type\": \"bert\", \"architectures\": [\"BertModel\"], \"hidden\": 8}";
     process_write(folder, "config.json", bert, sizeof bert - 1);
     struct process_result result = load(folder);
-    assert_refused(
-        result, 1,
-        "\"model_type\" is \"bert\", a model of an encoder alone; supported are the encoder-decoders");
+    assert_refused(result, 1, "\"model_type\" is \"bert\", an encoder-only model; use an encoder-decoder");
     result = run_clformer(NULL, process_format("inspect %s", folder));
     assert_int_equal(result.status, 1);
     assert_non_null(
@@ -138,7 +136,7 @@ static void test_config_sizes(void **state)
     json_decref(config);
 }
 
-/* A safetensors file in its parts. */
+/* The parts of a safetensors file. */
 struct parts {
     json_t *header;
     const char *data;
@@ -210,7 +208,7 @@ static void test_header_length_lies(void **state)
     }
 }
 
-/* The model with one tensor's entry changed; `change` is JSON that is laid over it. */
+/* The model with one tensor's entry changed; `change` is JSON merged into it. */
 static void refuse_tensor(const char *name, const char *change)
 {
     const char *folder = tiny();
@@ -247,7 +245,7 @@ static void test_tensor_lies(void **state)
     refuse_tensor(FC1, "{\"dtype\": 7}");
 }
 
-/* A matrix laid the other way round has the right number of bytes. */
+/* A transposed matrix has the right number of bytes. */
 static void test_wrong_shape(void **state)
 {
     (void)state;
@@ -317,9 +315,8 @@ static void test_tokenizer(void **state)
     refuse_file("generation_config.json", "[1]", 3);
 }
 
-/* A vocabulary that has one piece less, one more, or an id twice. */
-/* A token more than the model has rows, or one less, is no fault of the folder. Two tokens with one id are.
- */
+/* A vocabulary with one token less, one more, or a duplicate id. */
+/* One token more or fewer than the model's rows is accepted. Two tokens with one id are not. */
 static void test_vocabulary_disagrees(void **state)
 {
     (void)state;

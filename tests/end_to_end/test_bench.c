@@ -1,4 +1,4 @@
-/* What `clformer bench` measures and prints; how long anything takes is not asked. */
+/* Measurements and output of `clformer bench`; timings are not checked. */
 #include <clformer/audio.h>
 
 #include <jansson.h>
@@ -22,7 +22,7 @@ static void assert_text(const json_t *row, const char *key, const char *expected
     assert_string_equal(value, expected);
 }
 
-/* The next line of an output as JSON; NULL at its end. */
+/* Returns the next line of an output as JSON; NULL at the end. */
 static json_t *next_row(char **rest)
 {
     char *line = strtok_r(*rest, "\n", rest);
@@ -31,7 +31,7 @@ static json_t *next_row(char **rest)
     return row;
 }
 
-/* Fails unless the row is of this case; returns the tokens that one call handles. */
+/* Fails unless the row is of this case; returns the tokens per call. */
 static double check_row(const json_t *row, const char *work, int batch, int beam)
 {
     assert_text(row, "engine", "clformer");
@@ -43,7 +43,7 @@ static double check_row(const json_t *row, const char *work, int batch, int beam
     return number(row, "tokens_per_second") * number(row, "seconds");
 }
 
-/* Fails unless the row is of this case and says why there is no time. Takes the row. */
+/* Fails unless the row is of this case and explains why there is no time. Takes ownership of the row. */
 static void check_failed_row(json_t *row, int batch, int beam, const char *reason)
 {
     const char *error = json_string_value(json_object_get(row, "error"));
@@ -101,7 +101,7 @@ static void test_stages(void **state)
     json_decref(row);
 }
 
-/* Each window of each recording has as many tokens as the lengths say. */
+/* Each window of each recording has the requested number of tokens. */
 static void check_forced(const char *call)
 {
     struct process_result result = run_clformer(
@@ -123,7 +123,7 @@ static void check_forced(const char *call)
     assert_refused(result, 2, "takes no --min-length but that of --max-length");
 }
 
-/* A recording is transcribed with every number of beams, alone and several times side by side. */
+/* A recording is transcribed with every number of beams, by itself and in parallel. */
 static void test_transcribe(void **state)
 {
     (void)state;
@@ -161,7 +161,7 @@ static void test_transcribe(void **state)
     assert_failed_row(&result, "/no/such.wav");
 }
 
-/* The difference of two translations: where other work makes the longer one the faster, it says so. */
+/* The difference of two translations; if other load makes the longer one faster, a message says so. */
 static void test_step(void **state)
 {
     (void)state;
@@ -181,7 +181,7 @@ static void test_step(void **state)
     json_decref(row);
 }
 
-/* Pieces of a file of one's own, and the same as a table. */
+/* Tokens of the user's file, and the same as a table. */
 static void test_work_file(void **state)
 {
     (void)state;
@@ -194,7 +194,7 @@ static void test_work_file(void **state)
     char *rest = result.output;
     json_t *row = next_row(&rest);
     double tokens = check_row(row, "encode", 3, 1);
-    assert_true(tokens > 6.99 && tokens < 7.01); /* 2 + 3 and two end tokens: a blank line is none */
+    assert_true(tokens > 6.99 && tokens < 7.01); /* 2 + 3 and two end tokens: a blank line counts as none */
     json_decref(row);
     result = run_clformer(NULL, call);
     assert_int_equal(result.status, 0);
@@ -213,7 +213,7 @@ static void test_work_file(void **state)
     assert_refused(result, 1, "/no/such/folder/page.html");
 }
 
-/* The page of one stage holds its rows; standard output has them as without it. */
+/* The page of one stage contains its rows; standard output is the same as without it. */
 static void test_page_of_a_stage(void **state)
 {
     (void)state;
@@ -240,7 +240,7 @@ static void test_page_of_a_stage(void **state)
     assert_refused(refused, 2, "--html takes a file");
 }
 
-/* A case that fails has its row with the reason, and the next one goes on. */
+/* A failing case has a row with the reason, and the next one runs. */
 static void test_failing_cases(void **state)
 {
     (void)state;
@@ -264,7 +264,7 @@ static void test_failing_cases(void **state)
     }
 }
 
-/* A row says who multiplied, not who was asked to. */
+/* A row names the GEMM backend that ran, not the requested one. */
 static void test_provider(void **state)
 {
     (void)state;
@@ -288,10 +288,10 @@ static void test_products(void **state)
                      1 + process_count(result.output, "matrix product ") +
                          process_count(result.output, "projection, top k "));
     assert_true(process_count(result.output, "matrix product ") > 20);
-    assert_int_equal(process_count(result.output, " gradient "), 0); /* nobody trains in fp16 */
+    assert_int_equal(process_count(result.output, " gradient "), 0); /* training never uses fp16 */
 }
 
-/* Shapes that the call names are the only ones, in their order. */
+/* Only the given shapes are measured, in their order. */
 static void test_shapes(void **state)
 {
     (void)state;
@@ -326,8 +326,7 @@ static void test_shapes(void **state)
     assert_true(process_count(usual.output, "attention ") > 6);
 }
 
-/* The script that compares with other engines lists the rows that it would measure: 30 peers', 21 the
- * machine's. */
+/* The script that compares engines lists the rows that it would measure: 30 of peers, 21 of the machine. */
 static void test_peers_list(void **state)
 {
     (void)state;
@@ -348,7 +347,7 @@ static void test_peers_list(void **state)
     }
 }
 
-/* Rows that are not there are no empty table: those that are there are named. */
+/* Unknown rows are an error that names the available ones, not an empty table. */
 static void test_peers_unknown_row(void **state)
 {
     (void)state;

@@ -1,10 +1,10 @@
-/* Reports of `clformer bench` read back: what `--merge` refuses, and the table and page that it makes. */
+/* Reports of `clformer bench` read back: errors, table and page of `--merge`. */
 #include <jansson.h>
 #include <string.h>
 
 #include "support/process.h"
 
-/* Fails unless the file is one page that needs nothing else, with a report of this many devices. */
+/* Fails unless the file is a self-contained page with a report of this many devices. */
 static void check_page(const char *folder, const char *name, size_t devices)
 {
     size_t size;
@@ -19,7 +19,7 @@ static void check_page(const char *folder, const char *name, size_t devices)
     json_decref(report);
 }
 
-/* A device and a report of it, as text. */
+/* A device and its report as text. */
 #define DEVICE(name, rows)                                                                                   \
     "{\"name\": " name ", \"kind\": \"cpu\", \"platform\": \"p\", \"driver\": \"d\", \"form\": \"cpu\", "    \
     "\"clformer\": \"0\", \"date\": \"2026\", \"model\": \"m\", \"machine\": {\"processor\": "               \
@@ -45,7 +45,7 @@ static void check_page(const char *folder, const char *name, size_t devices)
                                             "\"spread\": 0, \"repeats\": 1, \"peak_bytes\": 1, "             \
                                             "\"tokens_per_second\": " rate "}"
 
-/* Merges one report; the process's result. */
+/* Merges one report; returns the process result. */
 static struct process_result merge(const char *folder, const char *report, const char *flags)
 {
     process_write(folder, "report", report, strlen(report));
@@ -53,7 +53,7 @@ static struct process_result merge(const char *folder, const char *report, const
                         process_format("bench --merge %s/report%s%s", folder, *flags ? " " : "", flags));
 }
 
-/* Every op has its line, whichever way it was measured in, and every stage its rates. */
+/* Every op has a line, whichever method measured it, and every stage its rates. */
 static void test_table(void **state)
 {
     (void)state;
@@ -74,7 +74,7 @@ static void test_table(void **state)
     assert_int_equal(process_count(result.output, " 1234 "), 1);
 }
 
-/* What a report says of the device's bound counts for nothing: it is computed again, or there is none. */
+/* The device's bound in a report is ignored: it is recomputed, or omitted. */
 static void test_stale_share(void **state)
 {
     (void)state;
@@ -94,8 +94,7 @@ static void test_stale_share(void **state)
     json_decref(merged);
 }
 
-/* Standard input is a report, too; one that stands there twice is said; and nobody else's report moves the
- * cursor. */
+/* Standard input is a report too; a duplicate is reported; and a foreign report cannot move the cursor. */
 static void test_foreign_reports(void **state)
 {
     (void)state;
@@ -116,7 +115,7 @@ static void test_foreign_reports(void **state)
     assert_string_equal(result.errors, "");
 }
 
-/* On standard output a page stands alone. */
+/* A page on standard output is the only output. */
 static void test_page_as_output(void **state)
 {
     (void)state;
@@ -129,7 +128,7 @@ static void test_page_as_output(void **state)
     assert_refused(result, 2, "--json and the page of --html -");
 }
 
-/* A report of one device with one row of each kind, into which an error is put. */
+/* A report of one device with one row of each kind, into which errors are inserted. */
 static void test_merge_refuses(void **state)
 {
     (void)state;

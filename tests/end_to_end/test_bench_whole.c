@@ -1,4 +1,4 @@
-/* `clformer bench` alone: everything of a device. It takes minutes. */
+/* `clformer bench` without a stage: everything for a device. It takes minutes. */
 #include <jansson.h>
 #include <string.h>
 #include <time.h>
@@ -12,8 +12,7 @@ static double number(const json_t *row, const char *key)
     return json_number_value(value);
 }
 
-/* How many rows of a report's device are of this work. None fails but batches that the work is too short for.
- */
+/* Counts the rows of this work in a report's device. Only batches that the work is too short for may fail. */
 static int count_rows(const json_t *device, const char *work)
 {
     int count = 0;
@@ -60,7 +59,7 @@ static void check_ops(const json_t *device)
     }
 }
 
-/* A start is the translation of a line, with the keys of any other. */
+/* A start is the translation of a line, with the keys of other rows. */
 static void check_starts(const json_t *device)
 {
     size_t index;
@@ -71,7 +70,7 @@ static void check_starts(const json_t *device)
             double tokens = number(row, "tokens_per_second") * number(row, "seconds");
             assert_true(tokens > 1.99 && tokens < 100);
             assert_true(number(row, "batch") == 1 &&
-                        number(row, "beam") == 4); /* as the model's folder says */
+                        number(row, "beam") == 4); /* the default of the model's folder */
             assert_string_equal(json_string_value(json_object_get(row, "gemm")), "native");
             assert_true(json_is_string(json_object_get(row, "form")));
         }
@@ -83,7 +82,7 @@ static void test_whole(void **state)
 {
     (void)state;
 #ifdef __SANITIZE_ADDRESS__
-    skip(); /* an instrumented PoCL would take longer than a device is given */
+    skip(); /* an instrumented PoCL would exceed the time limit per device */
 #endif
     const char *folder = support_temporary_folder();
     const char *lines = "Je suis étudiant.\nMerci.\nBonjour.\n";
@@ -103,7 +102,7 @@ static void test_whole(void **state)
     assert_true(count_rows(device, "encode") >= 6 && count_rows(device, "translate") >= 12);
     int ways = number(json_object_get(device, "peaks"), "bf16_operations_per_second") > 0 ? 2 : 1;
     assert_int_equal(count_rows(device, "train"),
-                     2 * ways); /* in fp32, and in bf16 where the device has it */
+                     2 * ways); /* in fp32, and in bf16 if the device supports it */
     assert_true(count_rows(device, "start") == 1 && count_rows(device, "first start") == 1);
     check_starts(device);
     assert_true(number(json_object_get(device, "peaks"), "fma_operations_per_second") > 0);
@@ -111,7 +110,7 @@ static void test_whole(void **state)
     json_decref(report);
 }
 
-/* In less than a minute, on a machine with other work as well: what does not fit is left out by name. */
+/* In less than a minute, even with other load: whatever does not fit is left out by name. */
 static void test_quick(void **state)
 {
     (void)state;
@@ -143,7 +142,7 @@ static void test_quick(void **state)
     assert_refused(result, 2, "--quick is for bench without --stage");
 }
 
-/* Where nothing works, each stage says why, and the report is made all the same. */
+/* If nothing works, each stage gives a reason, and the report is still written. */
 static void test_failures(void **state)
 {
     (void)state;
@@ -168,7 +167,7 @@ static void test_failures(void **state)
     json_decref(report);
 }
 
-/* One device is named as everywhere. */
+/* A single device is selected as in other verbs. */
 static void test_named_device(void **state)
 {
     (void)state;

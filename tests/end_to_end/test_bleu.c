@@ -1,4 +1,4 @@
-/* `clformer bleu`: the figures are those of sacreBLEU 2.5 on the same lines. */
+/* `clformer bleu` gives the scores of sacreBLEU 2.5 on the same lines. */
 #include <jansson.h>
 #include <math.h>
 #include <string.h>

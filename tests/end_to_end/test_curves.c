@@ -1,4 +1,4 @@
-/* `clformer curves`: from logs of training to a page. */
+/* `clformer curves`: from training logs to a page. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 
 #include "support/process.h"
 
-/* One line without its newline: the loss is 10 / update; `more` stands after the other keys. */
+/* One line without its newline: the loss is 10 / update; `more` follows the other keys. */
 static size_t put_line(char *log, size_t capacity, int update, const char *more)
 {
     return (size_t)snprintf(log, capacity,
@@ -16,7 +16,7 @@ static size_t put_line(char *log, size_t capacity, int update, const char *more)
                             update, 1 + update / 100, 10.0 / update, more);
 }
 
-/* Writes the log of a run, every tenth update validated. */
+/* Writes the log of a run with a validation every ten updates. */
 static void write_log(const char *folder, const char *name, int updates)
 {
     size_t capacity = (size_t)updates * 512 + 512, size = 0;
@@ -36,7 +36,7 @@ static void write_log(const char *folder, const char *name, int updates)
     process_write(folder, name, log, size);
 }
 
-/* The data of a page; the caller releases it. */
+/* Returns the data of a page; the caller releases it. */
 static json_t *page_data(const char *page)
 {
     const char *data = strstr(page, "<script type=\"application/json\" id=\"data\">");
@@ -81,7 +81,7 @@ static void test_page(void **state)
     char *page = process_read(folder, "page.html", &size);
     assert_int_equal(strncmp(page, "<!DOCTYPE html>", 15), 0);
     assert_int_equal(process_count(page, "<script"), process_count(page, "</script>"));
-    assert_int_equal(process_count(page, "http"), 0); /* nothing comes from a network */
+    assert_int_equal(process_count(page, "http"), 0); /* the page loads nothing from a network */
     assert_int_equal(process_count(page, "@TITLE@") + process_count(page, "@DATA@"), 0);
     json_t *data = page_data(page);
     assert_int_equal(json_array_size(curve(data, 0, "loss")), 40);
@@ -104,7 +104,7 @@ static int64_t best_update(const json_t *run, const char *name)
     return json_integer_value(json_object_get(found, "update"));
 }
 
-/* Each number has a best of its own, whatever the recipe kept, and the first of equals; what was never
+/* Each metric has a separate best, whatever the recipe kept, and the first on ties; a metric that was never
  * measured has none. */
 static void test_best(void **state)
 {
@@ -135,7 +135,7 @@ static void test_best(void **state)
     json_decref(data);
 }
 
-/* Runs are told apart by what differs in their paths; the folders above are nobody else's business. */
+/* Runs are named by the differing parts of their paths; parent folders are not disclosed. */
 static void test_names(void **state)
 {
     (void)state;
@@ -153,7 +153,7 @@ static void test_names(void **state)
     assert_int_equal(process_count(result.output, folder), 0);
 }
 
-/* Writes a log. Every line has a start with a list of empty lists. */
+/* Writes a log in which every line has a start with a list of empty lists. */
 static const char *write_lists(const char *folder, int lines, int lists)
 {
     size_t each = 3 * (size_t)lists + 100, size = 0;
@@ -170,8 +170,7 @@ static const char *write_lists(const char *folder, int lines, int lists)
     return process_format("%s/log", folder);
 }
 
-/* An empty list of two bytes takes some hundred in memory: values are limited, in a line and in all of them.
- */
+/* An empty list of two bytes takes some hundred in memory: values are limited, per line and in total. */
 static void test_memory(void **state)
 {
     (void)state;
@@ -188,10 +187,10 @@ static void test_memory(void **state)
     strcat(deep, "\n");
     process_write(folder, "log", deep, strlen(deep));
     result = run_clformer(NULL, process_format("curves %s/log -o -", folder));
-    assert_refused(result, 1, "more than 100 deep");
+    assert_refused(result, 1, "nesting deeper than 100");
 }
 
-/* A page is written over a page, or over nothing; a log stays. */
+/* A page replaces a page or an empty file; a log is kept. */
 static void test_what_is_written_over(void **state)
 {
     (void)state;
@@ -211,7 +210,7 @@ static void test_what_is_written_over(void **state)
     }
 }
 
-/* A long run is thinned: a point stands for equally many updates, and none is lost. */
+/* A long run is thinned: each point covers equally many updates, and none is lost. */
 static void test_long(void **state)
 {
     (void)state;
@@ -234,7 +233,7 @@ static void test_long(void **state)
     json_decref(data);
 }
 
-/* A run that goes on from a checkpoint tells some updates again; a killed one leaves half a line. */
+/* A run resumed from a checkpoint repeats some updates; a killed one leaves half a line. */
 static void test_told_again(void **state)
 {
     (void)state;
@@ -255,8 +254,8 @@ static void test_told_again(void **state)
     json_decref(data);
 }
 
-/* Another folder, or the first update again: another run. The same folder further on: the run that went on.
- */
+/* Another folder, or the first update again: another run. The same folder at a later update: the resumed
+ * run. */
 static void test_several_runs_in_one_log(void **state)
 {
     (void)state;

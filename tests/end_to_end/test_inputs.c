@@ -1,5 +1,5 @@
-/* What the user names to read or write need not be a file: nothing is waited for that never comes, and
- * nothing is read that never ends. */
+/* Paths to read or write need not be regular files: the command never waits for missing data or reads endless
+ * data. */
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
@@ -63,7 +63,7 @@ static void test_devices_and_folders(void **state)
     }
 }
 
-/* A pipe that a shell opens, as <(...) is one: `bytes` wait in it, and then it ends. */
+/* A pipe as a shell opens for <(...): it contains `bytes`, then ends. */
 static const char *open_pipe(int *end, const char *bytes)
 {
     int ends[2];
@@ -90,7 +90,7 @@ static void test_a_pipe_with_something_in_it(void **state)
     assert_int_equal(result.status, 0);
 }
 
-/* A pipe into which a child writes the same for ever. */
+/* A pipe to which a child writes forever. */
 static const char *open_endless(pid_t *child, int *end, const char *bytes)
 {
     enum { TIMES = 1000 };
@@ -129,7 +129,7 @@ static void test_a_pipe_without_an_end(void **state)
     }
 }
 
-/* Lines without an end against one line. */
+/* Endless lines against one line. */
 static void test_lines_without_an_end(void **state)
 {
     (void)state;
@@ -154,7 +154,7 @@ static void test_a_pipe_that_nobody_reads(void **state)
     assert_refused(result, 1, "nobody reads");
 }
 
-/* /dev/stdout is a link: no page takes its place. */
+/* /dev/stdout is a link: no page replaces it. */
 static void test_a_page_to_dev_stdout(void **state)
 {
     (void)state;
@@ -167,7 +167,7 @@ static void test_a_page_to_dev_stdout(void **state)
     assert_int_equal(strncmp(result.output, "<!DOCTYPE html>", 15), 0);
 }
 
-/* A page gives the rights that any new file has. */
+/* A page has the permissions of any new file. */
 static void test_mode_of_a_page(void **state)
 {
     (void)state;

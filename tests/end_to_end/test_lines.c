@@ -1,4 +1,4 @@
-/* Lines of every kind go in and come out in order, and nothing shifts. */
+/* Lines of every kind are translated in order, and none shifts. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ static void test_kinds_of_line(void **state)
     assert_output(result, "Thank you very much.\n\nThanks.\n");
 }
 
-/* It is said which line, which byte, and what to do; the others are translated. */
+/* The message names line, byte and remedy; the others are translated. */
 static void test_other_encodings(void **state)
 {
     (void)state;
@@ -29,14 +29,48 @@ static void test_other_encodings(void **state)
     assert_string_equal(result.errors,
                         "clformer: line 2: the byte at offset 3 is not UTF-8; convert the text, "
                         "for example with iconv -f WINDOWS-1252 -t UTF-8\n");
-    struct process wide = {.input = "\xff\xfeJ\0e\0\n\0J\0e\0 \0s\0u\0i\0s\0\n\0", .input_size = 24};
-    result = process_run(&wide, TRANSLATE);
-    assert_int_equal(result.status, 1);
-    assert_int_equal(
-        process_count(result.errors, "the text is UTF-16; convert it with iconv -f UTF-16 -t UTF-8"), 2);
 }
 
-/* What translations begin with: the same for all, or a line for each. */
+/* Whichever input of a verb is UTF-16, one sentence names it, and nothing is written. */
+static void test_utf16(void **state)
+{
+    (void)state;
+    static const char wide[] = "J\0e\0\n\0J\0e\0 \0s\0u\0i\0s\0\n", line[] = "Je suis\n";
+    static const char *const from_input[] = {TRANSLATE, "bleu %s/plain", "wer %s/plain",
+                                             "score -m " DEMO_MODEL " - %s/plain",
+                                             "score -m " DEMO_MODEL " %s/plain -"};
+    static const char *const from_file[] = {TRANSLATE "--target-prefix-file %s/wide", "bleu %s/wide",
+                                            "wer %s/wide", "score -m " DEMO_MODEL " - %s/wide",
+                                            "score -m " DEMO_MODEL " %s/wide -"};
+    static const char *const train[] = {"--train %s/wide %s/plain --valid %s/plain %s/plain",
+                                        "--train %s/plain %s/wide --valid %s/plain %s/plain",
+                                        "--train %s/pairs --valid %s/plain %s/wide"};
+    const char *folder = support_temporary_folder();
+    process_write(folder, "plain", line, sizeof line - 1);
+    process_write(folder, "wide", wide, sizeof wide); /* the NUL at its end is the newline's */
+    process_write(folder, "pairs", "Je\tI\n", 5);
+    struct process input = {.input = wide, .input_size = sizeof wide};
+    for (size_t i = 0; i < sizeof from_input / sizeof *from_input; i++) {
+        struct process_result result = process_run(&input, process_format(from_input[i], folder));
+        assert_refused(result, 1,
+                       "standard input: the text is UTF-16LE; convert it with iconv -f UTF-16LE -t UTF-8");
+        result = run_clformer(line, process_format(from_file[i], folder));
+        assert_refused(result, 1, "/wide: the text is UTF-16LE; convert it with iconv -f UTF-16LE -t UTF-8");
+    }
+    for (size_t i = 0; i < sizeof train / sizeof *train; i++) {
+        const char *files = process_format(train[i], folder, folder, folder, folder);
+        struct process_result result =
+            run_clformer(NULL, process_format("train --size tiny %s -o %s/out --vocabulary 8 --max-updates 1",
+                                              files, folder));
+        assert_int_equal(result.status, 1);
+        assert_int_equal(
+            process_count(result.errors,
+                          "/wide: the text is UTF-16LE; convert it with iconv -f UTF-16LE -t UTF-8"),
+            1);
+    }
+}
+
+/* Target prefixes: the same for all, or one per line. */
 static void test_prefixes(void **state)
 {
     (void)state;
@@ -64,10 +98,10 @@ static void test_prefixes(void **state)
     assert_non_null(strstr(result.errors, "line 1: the target prefix has "));
     result = run_clformer("Merci.\n", TRANSLATE "--split-sentences --target-prefix I");
     assert_int_equal(result.status, 2);
-    assert_non_null(strstr(result.errors, "take no target prefix"));
+    assert_non_null(strstr(result.errors, "cannot be combined with a target prefix"));
 }
 
-/* The same text, written as it grows. */
+/* The same text, streamed. */
 static void test_stream(void **state)
 {
     (void)state;
@@ -84,7 +118,7 @@ static void test_stream(void **state)
     assert_int_equal(result.status, 2);
 }
 
-/* Each sentence and its translation; an empty line has none. */
+/* Each sentence with its translation; an empty line has none. */
 static void test_split_sentences(void **state)
 {
     (void)state;
@@ -102,7 +136,7 @@ static void test_split_sentences(void **state)
     assert_int_equal(process_count(result.output, "sentences"), 0);
 }
 
-/* Whatever their spelling. */
+/* With and without capitals, spaces and quotation marks. */
 static void test_warned_of_sentences(void **state)
 {
     (void)state;
@@ -122,7 +156,7 @@ static void test_warned_of_sentences(void **state)
     assert_int_equal(process_count(result.errors, "several sentences"), 0);
 }
 
-/* Links of tokens behind a tab, or in the object. */
+/* Alignments after a tab, or in the object. */
 static void test_alignments(void **state)
 {
     (void)state;
@@ -137,10 +171,10 @@ static void test_alignments(void **state)
     assert_int_equal(result.status, 2);
     result = run_clformer("Merci.\n", TRANSLATE "--alignments --alignment-layer 9");
     assert_int_equal(result.status, 2);
-    assert_non_null(strstr(result.errors, "it is 1 to the decoder's 3"));
+    assert_non_null(strstr(result.errors, "must be 1 to the decoder's 3"));
 }
 
-/* An unknown token is forced to be the first one, and becomes what it looks at. */
+/* An unknown token is forced to be first, and is replaced by its aligned source token. */
 static void test_replace_unknown(void **state)
 {
     (void)state;
@@ -173,10 +207,10 @@ static void test_alternatives(void **state)
     assert_int_equal(process_count(result.output, "\"n_best\":["), 2);
     result = run_clformer(line, TRANSLATE "--alternatives 3 --n-best 2");
     assert_int_equal(result.status, 2);
-    assert_non_null(strstr(result.errors, "n-best is above 1: each has one translation"));
+    assert_non_null(strstr(result.errors, "alternatives cannot be combined with n-best above 1"));
 }
 
-/* The sooner it has to end the shorter it is. */
+/* An earlier decay gives a shorter translation. */
 static void test_length_decay(void **state)
 {
     (void)state;
@@ -196,7 +230,7 @@ static void test_length_decay(void **state)
     }
 }
 
-/* What leaves more of the source out comes later. */
+/* Translations that cover less of the source rank lower. */
 static void test_coverage_penalty(void **state)
 {
     (void)state;
@@ -256,7 +290,7 @@ static void test_long_line(void **state)
     assert_int_equal(process_count(result.output, "\"cut_from\":"), 1);
 }
 
-/* What is kept of a line ends between two characters. */
+/* A truncated line ends between two characters. */
 static void test_cut_inside_a_character(void **state)
 {
     (void)state;
@@ -277,7 +311,7 @@ static void test_cut_inside_a_character(void **state)
     }
 }
 
-/* No-break and ideographic spaces, of which normalisation leaves nothing. */
+/* No-break and ideographic spaces, which normalization removes completely. */
 static void test_unicode_blanks(void **state)
 {
     (void)state;
@@ -298,7 +332,7 @@ static void test_invalid_utf8(void **state)
     assert_int_equal(process_count(result.errors, "clformer: line 4: "), 1);
 }
 
-/* Line i of the recorded source, as often as wanted: more than two windows of lines. */
+/* Line i of the recorded source, repeated: more than two windows of lines. */
 static void test_windows_keep_the_order(void **state)
 {
     (void)state;
@@ -308,7 +342,7 @@ static void test_windows_keep_the_order(void **state)
     char *input = support_array(LINES * 24, 1), *expected = support_array(LINES * 24, 1);
     char *in = input, *out = expected;
     for (int i = 0; i < LINES; i++) {
-        int kind = i % 11 == 0 ? (i / 11) % 4 : 1; /* most lines are empty, to be quick */
+        int kind = i % 11 == 0 ? (i / 11) % 4 : 1; /* most lines are empty, to save time */
         in = stpcpy(stpcpy(in, lines[kind]), "\n");
         out = stpcpy(stpcpy(out, wanted[kind]), "\n");
     }
@@ -349,7 +383,7 @@ static void test_n_best(void **state)
     assert_int_equal(process_count(result.output, "\tThanks.\n"), 2);
 }
 
-/* A sentence has the same answer alone and among the recorded ones. */
+/* A sentence has the same translation by itself and among the recorded ones. */
 static void test_recorded_lines(void **state)
 {
     (void)state;
@@ -366,7 +400,7 @@ static void test_recorded_lines(void **state)
     assert_output(small, together.output);
 }
 
-/* The batch size changes no translation on the GPU form either; --verbose reports the chosen one. */
+/* The batch size changes no translation, on the GPU variant either; --verbose reports the chosen one. */
 static void test_batch_sizes(void **state)
 {
     (void)state;
@@ -398,6 +432,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_kinds_of_line, support_teardown),
         cmocka_unit_test_teardown(test_other_encodings, support_teardown),
+        cmocka_unit_test_teardown(test_utf16, support_teardown),
         cmocka_unit_test_teardown(test_prefixes, support_teardown),
         cmocka_unit_test_teardown(test_stream, support_teardown),
         cmocka_unit_test_teardown(test_split_sentences, support_teardown),

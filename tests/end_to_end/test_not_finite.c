@@ -1,5 +1,4 @@
-/* Numbers that are not finite: the line or recording fails with the likely cause, and the others are
- * answered. */
+/* NaN and infinity: the line or recording fails with the likely cause, and the others succeed. */
 #include <jansson.h>
 #include <string.h>
 
@@ -12,7 +11,7 @@
 
 enum { LENGTH_BYTES = 8 };
 
-/* Makes NaN of a tensor's values from share `from` to share `to` of it, in a model whose floats have 2 or 4
+/* Sets a tensor's values to NaN from fraction `from` to fraction `to`, in a model with floats of 2 or 4
  * bytes. */
 static void spoil(const char *folder, const char *tensor, double from, double to)
 {
@@ -50,7 +49,7 @@ static const char *const ways[] = {
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 
-/* The encoder's positions are NaN where only the long line comes. */
+/* The encoder's positions are NaN in the range that only the long line reaches. */
 static void test_other_lines_are_translated(void **state)
 {
     (void)state;
@@ -68,8 +67,7 @@ static void test_other_lines_are_translated(void **state)
     }
 }
 
-/* The decoder's positions are NaN from the middle of the translation on: nothing of it is given out as whole.
- */
+/* The decoder's positions are NaN from the middle of the translation on: it is never reported as complete. */
 static void test_a_translation_that_breaks_off(void **state)
 {
     (void)state;
@@ -88,7 +86,7 @@ static void test_a_translation_that_breaks_off(void **state)
     assert_non_null(strstr(json.output, "\"error\":\"the model computed NaN or infinity"));
 }
 
-/* A single logit is NaN: that of the vocabulary's last row, which is neither in the line nor the best. */
+/* A single logit is NaN, in the last vocabulary row, which is neither in the line nor the best. */
 static void test_one_logit(void **state)
 {
     (void)state;
@@ -102,7 +100,7 @@ static void test_one_logit(void **state)
     }
 }
 
-/* With a given target attention is computed once, without a search. */
+/* With a given target, attention is computed once, without a search. */
 static void test_attention_and_scores(void **state)
 {
     (void)state;
@@ -152,7 +150,7 @@ static void test_recordings(void **state)
         assert_non_null(strstr(result.errors, "/a.raw: at 0.00 s"));
         assert_non_null(strstr(result.errors, "/b.raw: at 0.00 s"));
     }
-    spoil(folder, "model.decoder.embed_positions.weight", 0, 1); /* the language's own step, too */
+    spoil(folder, "model.decoder.embed_positions.weight", 0, 1); /* the language detection step too */
     struct process_result result = run_clformer(NULL, call);
     assert_int_equal(result.status, 1);
     assert_int_equal(process_count(result.errors, "at 0.00 s: the model computed NaN or infinity"), 2);

@@ -1,4 +1,4 @@
-/* How the command ends when its output, its cache or its user fails it, and what it warns of. */
+/* How the command ends when its output, its cache or its user fails, and its warnings. */
 #include <dirent.h>
 #include <signal.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static void test_closed_pipe_is_quiet(void **state)
     }
 }
 
-/* A file that is opened later does not take their place. */
+/* A file opened later does not take over a closed descriptor. */
 static void test_closed_descriptors(void **state)
 {
     (void)state;
@@ -53,18 +53,17 @@ static void test_closed_descriptors(void **state)
     assert_refused(result, 1, "standard output cannot be written: Bad file descriptor");
     process.closed[2] = 1;
     result = process_run(&process, process_format("average " DEMO_MODEL " -o %s/mean", folder));
-    assert_int_equal(result.status, 0); /* with nothing to say, it needs no standard output */
+    assert_int_equal(result.status, 0); /* without output, it needs no standard output */
     size_t size;
     assert_non_null(process_read(folder, "mean/config.json", &size));
 }
 
-/* A choice that does not come is said: once, and only where it was made. */
+/* A choice without effect is reported once, and only if it was made. */
 static void test_clblast_in_int8(void **state)
 {
     (void)state;
-    static const char sentence[] =
-        "clformer: warning: CLBlast multiplies weights in fp32 alone: those of " DEMO_MODEL
-        ", in int8, take the native kernels\n";
+    static const char sentence[] = "clformer: warning: CLBlast supports only fp32 weights: " DEMO_MODEL
+                                   ", loaded in int8, uses the native kernels\n";
     struct process_result result = run_clformer("Oui.\n", TRANSLATE "--precision int8 --gemm clblast");
     assert_output(result, "Yes.\n");
     assert_string_equal(result.errors, sentence);
@@ -76,8 +75,8 @@ static void test_clblast_in_int8(void **state)
     assert_string_equal(result.errors, "");
 }
 
-/* What stops a verb says so and ends it, so that a shell's loop ends too. (process_result.status is
- * 128 + WTERMSIG.) */
+/* An interrupted verb ends by the signal, so that a shell's loop ends too. (process_result.status is 128 +
+ * WTERMSIG.) */
 static void test_interrupt(void **state)
 {
     (void)state;
@@ -113,7 +112,7 @@ static void test_interrupt_at_once(void **state)
     assert_string_equal(bleu.errors, "");
 }
 
-/* Whoever has a signal ignored, as nohup and a shell's background jobs have, is not asked. */
+/* Signals that are ignored at the start, as with nohup and background jobs, stay ignored. */
 static void test_ignored_signals(void **state)
 {
     (void)state;
@@ -131,7 +130,7 @@ static void test_ignored_signals(void **state)
     }
 }
 
-/* Replaces every file of a folder: by its first half, or by something that is not ours. */
+/* Replaces every file of a folder by its first half, or by foreign data. */
 static void spoil(const char *folder, int is_foreign)
 {
     DIR *files = opendir(folder);
@@ -152,7 +151,7 @@ static void spoil(const char *folder, int is_foreign)
 static void test_cache(void **state)
 {
     (void)state;
-    if (support_small()) { /* for its cache PoCL compiles every kernel once more */
+    if (support_small()) { /* PoCL compiles every kernel again for its cache */
         skip();
     }
     const char *folder = support_temporary_folder();
@@ -162,7 +161,7 @@ static void test_cache(void **state)
     struct process_result result = process_run(&process, TRANSLATE);
     assert_output(result, "Thanks.\n");
     assert_int_equal(process_count(result.errors, "\n"), 1);
-    assert_int_equal(result.notices, 0); /* nothing is promised that cannot be kept */
+    assert_int_equal(result.notices, 0); /* no message promises to keep kernels */
     assert_string_equal(process_run(&process, TRANSLATE "--quiet").errors, "");
     assert_int_equal(process_count(result.errors, "clformer: warning: "), 1);
     assert_non_null(strstr(result.errors, folder));
@@ -177,7 +176,7 @@ static void test_cache(void **state)
     assert_int_equal(process_count(result.errors, "clformer: warning: "), 1);
     result = process_run(&process, TRANSLATE);
     assert_output(result, "Thanks.\n");
-    assert_string_equal(result.errors, ""); /* damaged files were written anew */
+    assert_string_equal(result.errors, ""); /* damaged files were rewritten */
     spoil(process_format("%s/clformer", folder), 1);
     result = process_run(&process, TRANSLATE);
     assert_output(result, "Thanks.\n");
@@ -185,10 +184,10 @@ static void test_cache(void **state)
     assert_non_null(strstr(result.errors, "is not a compiled program of clformer"));
     result = process_run(&process, TRANSLATE);
     assert_output(result, "Thanks.\n");
-    assert_string_equal(result.errors, ""); /* and so were these: nobody else's are named as they are */
+    assert_string_equal(result.errors, ""); /* these too: foreign files do not have these names */
 }
 
-/* One value of a tensor of the tiny model is NaN, and then every logit: lines fail, and are said to. */
+/* One value of a tensor of the tiny model is NaN, and then every logit: lines fail with a message. */
 static void test_nan_weights(void **state)
 {
     (void)state;
@@ -223,7 +222,7 @@ static void test_nan_weights(void **state)
     assert_non_null(strstr(result.errors, "line 1: the model computed NaN or infinity"));
 }
 
-/* Fails unless every line of a help fits the width, in characters. */
+/* Fails unless every line of a help text fits the width, in characters. */
 static void check_width(const char *verb, const char *text)
 {
     enum { MOST_COLUMNS = 100 };
@@ -237,7 +236,7 @@ static void check_width(const char *verb, const char *text)
     }
 }
 
-/* Fails unless every flag with a value tells its default, in brackets: how many there are. */
+/* Fails unless every flag with a value shows its default in brackets; returns their number. */
 static int check_defaults(const char *verb, const char *text)
 {
     int count = 0;
@@ -284,7 +283,7 @@ static void test_help(void **state)
         struct process_result other = run_clformer(NULL, process_format("help %s", verb));
         assert_output(other, result.output);
     }
-    struct process_result bench = run_clformer(NULL, "bench --help"); /* a long list of choices is whole */
+    struct process_result bench = run_clformer(NULL, "bench --help"); /* a long list of choices is not cut */
     assert_non_null(strstr(
         bench.output, "--stage encode|translate|score|transcribe|train|step|ops|products|attention|start\n"));
     struct process_result version = run_clformer(NULL, "--version");

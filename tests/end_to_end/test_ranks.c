@@ -1,4 +1,4 @@
-/* `mpirun clformer train`: rank 0 alone speaks and writes, and what it writes is what one process does. */
+/* `mpirun clformer train`: only rank 0 prints and writes, with the results of one process. */
 #include "support/digits.h"
 
 #include <string.h>
@@ -29,7 +29,7 @@ static char *command(const char *folder, const char *name)
                           folder, folder, folder, folder, folder, name, folder, name);
 }
 
-/* A log's lines without what differs from run to run: when, how long, where. */
+/* A log's lines without values that differ between runs: time, duration, location. */
 static char *told_in(const char *folder, const char *name, int ranks)
 {
     size_t size;

@@ -1,5 +1,5 @@
-/* `mpirun clformer translate` and `score`: what one process says, byte for byte, whatever the number of
- * ranks; and all of them end where one fails. */
+/* `mpirun clformer translate` and `score`: output equals one process's byte for byte for any number of ranks;
+ * if one fails, all end. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,7 +13,7 @@
 #define TRANSLATE "translate -m " DEMO_MODEL " --gemm native "
 #define SCORE     "score -m " DEMO_MODEL " --gemm native "
 
-/* The model's lines several times, some of which cannot be translated, are empty, or too long. */
+/* The model's lines repeated, some of which are invalid, empty, or too long. */
 enum { BATCHES_OF_WORK = 12 };
 
 static const char *read_lines(int with_bad)
@@ -37,7 +37,7 @@ static struct process_result run(int ranks, const char *lines, const char *argum
     return ranks_run_process(ranks, (struct process){.input = lines}, arguments);
 }
 
-/* What clformer said, without what mpirun says of exit statuses. */
+/* clformer's messages, without mpirun's about exit statuses. */
 static const char *own_errors(const struct process_result *result)
 {
     char *kept = support_array(result->errors_size + 2, 1);
@@ -95,7 +95,7 @@ static void test_score(void **state)
     }
 }
 
-/* Several ranks do have lines of their own. */
+/* Several ranks each get lines. */
 static void test_they_share(void **state)
 {
     (void)state;
@@ -107,7 +107,7 @@ static void test_they_share(void **state)
     assert_int_equal(process_count(result.errors, "clformer: 193 lines, "), 1);
 }
 
-/* Before the ranks have met, too: of a call that is wrong on all, and of one that is wrong on one alone. */
+/* Also before the ranks have met: a call that is wrong on all ranks, and one that is wrong on one. */
 static void test_wrong_calls_are_said_once(void **state)
 {
     (void)state;
@@ -210,13 +210,13 @@ static void test_refused(void **state)
     assert_non_null(strstr(result.errors, "clformer: rank 1 on "));
 }
 
-/* Of three ranks one loses its device at its process' n-th launch, or what `instead` says
+/* One of three ranks loses its device at its process's n-th launch, or fails as `instead` says
  * (tests/preload/lost.c). */
 static struct process_result run_losing(int rank, int launch, const char *instead, const char *lines,
                                         const char *arguments)
 {
 #ifdef __SANITIZE_ADDRESS__
-    skip(); /* its runtime must be the first that is loaded */
+    skip(); /* its runtime must be loaded first */
 #endif
     const char *const settings[][2] = {{"LD_PRELOAD", process_library("lost.so")},
                                        {"LOST_AFTER", process_format("%d", launch)},
@@ -231,14 +231,14 @@ static struct process_result run_losing(int rank, int launch, const char *instea
         unsetenv(settings[i][0]);
     }
     assert_true(result.status != 0);
-    /* MPICH's launcher tells there of a process that was killed. */
+    /* MPICH's launcher reports killed processes here */
     int is_launchers =
         strncmp(result.output, "\n=====", 6) == 0 && strstr(result.output, "(signal 9)") != NULL;
     assert_true(*result.output == '\0' || is_launchers);
     return result;
 }
 
-/* What was there before, and nothing beside it. */
+/* Fails unless only the old file exists. */
 static void check_old(const char *folder, int is_alone)
 {
     size_t size;
@@ -249,7 +249,7 @@ static void check_old(const char *folder, int is_alone)
     clf__names_free(&names);
 }
 
-/* A run that fails so, with an output that was there before. */
+/* A run that fails this way, with an existing output. */
 static struct process_result run_failing(int rank, int launch, const char *instead, const char *lines,
                                          const char *command)
 {
@@ -272,7 +272,7 @@ static void check_failures(const char *lines, const char *command)
             fail_msg("rank %d was killed, and mpirun says %s", rank, killed.errors);
         }
     }
-    /* Later: what the disk holds no more may be kernels, before the first step of the decoder. */
+    /* Later: the full disk may fail kernels before the first decoder step. */
     struct process_result full = run_failing(0, 100, "LOST_DISK", lines, command);
     check_said(&full, 1, "clformer: rank 0 on ");
     check_said(&full, 1, "/out: cannot be written: ");
@@ -291,15 +291,15 @@ static void check_file(const char *lines, const char *command)
     assert_string_equal(process_read(folder, "out", &size), alone.output);
 }
 
-/* At a launch behind the opening of devices, which may do without one that fails, and no later than every
- * rank comes with its first lines: how many it has in all is a matter of pace. */
+/* At a launch after devices are opened, as opening tolerates failures, and before every rank has its first
+ * lines: their total number depends on speed. */
 static void test_a_rank_fails(void **state)
 {
     (void)state;
     ranks_need();
     size_t size;
     const char *folder = support_temporary_folder(), *work = process_read(DEMO_MODEL, "work.txt", &size);
-    char *lines = support_array(BATCHES_OF_WORK * size + 1, 1); /* several batches a rank */
+    char *lines = support_array(BATCHES_OF_WORK * size + 1, 1); /* several batches per rank */
     for (int i = 0; i < BATCHES_OF_WORK; i++) {
         strcat(lines, work);
     }
@@ -311,7 +311,7 @@ static void test_a_rank_fails(void **state)
     check_failures(lines, score);
 }
 
-/* A copy of the command that calls itself another version. */
+/* Returns a copy of the command with another version string. */
 static const char *make_other_version(void)
 {
     char *version = run_clformer(NULL, "--version").output + strlen("clformer ");
@@ -342,7 +342,7 @@ static void test_other_version(void **state)
     check_said(&result, 2, "clformer: rank 1 on ");
 }
 
-/* Two processes that write the same file would meet. */
+/* Two processes that write the same file are detected. */
 static void test_verbs_of_one_process(void **state)
 {
     (void)state;

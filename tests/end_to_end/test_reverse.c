@@ -1,4 +1,4 @@
-/* Training as a whole: a small model learns to write strings of digits backwards, and its folder does it. */
+/* Training as a whole: a small model learns to reverse strings of digits, and its folder does it. */
 #include "support/digits.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 enum { TEST_LINES = 200, LONGEST = 6 };
 
-/* The lines of a file; freed by support_free_all(). */
+/* Reads the lines of a file; freed by support_free_all(). */
 static void read_lines(char **lines, int count, const char *folder, const char *name)
 {
     size_t size;
@@ -60,8 +60,7 @@ static void test_digits_are_reversed(void **state)
     digits_write(data, "valid", 100, LONGEST, 2);
     digits_write(data, "test", TEST_LINES, LONGEST, 3);
     struct clf_recipe *recipe = digits_recipe(data);
-    digits_set(recipe, "preset",
-               "paper"); /* whose first weights learn this in 500 updates, whatever the seed */
+    digits_set(recipe, "preset", "paper"); /* whose initial weights learn this in 500 updates with any seed */
     digits_set(recipe, "schedule", "inverse-sqrt");
     digits_set(recipe, "config", "d_model=64");
     digits_set(recipe, "config", "encoder_ffn_dim=128");
@@ -86,7 +85,7 @@ static void test_digits_are_reversed(void **state)
 
 int main(void)
 {
-    if (support_small()) { /* Oclgrind and the like would need hours */
+    if (support_small()) { /* emulated devices such as Oclgrind would need hours */
         print_message("left out on a device for small sizes\n");
         return 0;
     }

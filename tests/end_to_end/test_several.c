@@ -1,5 +1,5 @@
-/* Several devices work on the lines of one call. PoCL shows its CPU twice; beside it there may be another
- * driver's devices (the leg "drivers"), which give the same lines, though not the last bits of scores. */
+/* Several devices translate the lines of one call. PoCL shows its CPU twice; another driver may add devices
+ * (leg "drivers"), which give the same lines but not the same last bits of scores. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,12 +25,12 @@ static const char *find_equal(void)
     }
     clf_device_list_free(list);
     if (found == NULL) {
-        skip(); /* a driver that shows one device alone */
+        skip(); /* the driver has only one device */
     }
     return found;
 }
 
-/* The model's lines, some of which cannot be translated or are empty. */
+/* The model's lines, some of which are invalid or empty. */
 static const char *read_lines(void)
 {
     size_t size;
@@ -52,12 +52,12 @@ static void test_translate(void **state)
             run_clformer(lines, process_format(TRANSLATE "-d %s %s", both, flags[i]));
         assert_int_equal(alone.status, 1);
         assert_int_equal(result.status, 1);
-        assert_string_equal(result.errors, alone.errors); /* line 66, and no other */
+        assert_string_equal(result.errors, alone.errors); /* only line 66 */
         assert_string_equal(result.output, alone.output);
     }
 }
 
-/* Whatever else there is: the same lines. */
+/* All devices give the same lines. */
 static void test_all(void **state)
 {
     (void)state;
@@ -107,11 +107,11 @@ static void test_score(void **state)
     assert_int_equal(process_count(result.output, "\n"), process_count(alone.output, "\n"));
 }
 
-/* What a run with a device that is lost at its process' n-th launch gives (tests/preload/lost.c). */
+/* Result of a run with a device that is lost at its process's n-th launch (tests/preload/lost.c). */
 static struct process_result run_losing(const char *lines, int launch, const char *arguments)
 {
 #ifdef __SANITIZE_ADDRESS__
-    skip(); /* its runtime must be the first that is loaded */
+    skip(); /* its runtime must be loaded first */
 #endif
     struct process process = {.input = lines,
                               .environment = process_format("LD_PRELOAD=%s", process_library("lost.so"))};
@@ -121,7 +121,7 @@ static struct process_result run_losing(const char *lines, int launch, const cha
     return result;
 }
 
-/* From its first launch in the work on, or later: it is named, and the other one does all lines. */
+/* Lost at its first launch or later: it is named, and the other device translates all lines. */
 static void test_lost(void **state)
 {
     (void)state;
@@ -152,8 +152,8 @@ static void test_lost(void **state)
     assert_int_equal(process_count(none.errors, "\n"), 2);
 }
 
-/* The only one, in the middle of work that leaves nothing to go on with: what was enqueued may still run
- * while everything is given back. */
+/* The only device is lost during work, so nothing can continue: enqueued work may still run while everything
+ * is released. */
 static void test_lost_alone(void **state)
 {
     (void)state;
@@ -187,7 +187,7 @@ static void test_bench(void **state)
         run_clformer(NULL, process_format("bench --stage score --repeats 1 --batch 8 -d %s", find_equal()));
     assert_int_equal(process_count(result.output, "  2 devices\n"), 1);
     result = run_clformer(NULL, process_format("bench --stage encode -d %s", find_equal()));
-    assert_refused(result, 1, "one OpenCL device is wanted here, and no list such as ");
+    assert_refused(result, 1, "one OpenCL device is expected here, not a list such as ");
 }
 
 static void test_wrong_lists(void **state)
@@ -196,11 +196,11 @@ static void test_wrong_lists(void **state)
     struct process_result result = run_clformer("Merci.\n", TRANSLATE "-d 0,77");
     assert_refused(result, 1, "no OpenCL device fits \"77\"");
     result = run_clformer("Merci.\n", TRANSLATE "-d 0,,1");
-    assert_refused(result, 1, "an empty place");
+    assert_refused(result, 1, "an empty item");
     result = run_clformer("Merci.\n", TRANSLATE "-d nosuch*");
     assert_refused(result, 1, "no OpenCL device fits \"nosuch\"");
     result = run_clformer(NULL, "attend -m " DEMO_MODEL " -o - -d 0,1 Merci.");
-    assert_refused(result, 1, "one OpenCL device is wanted here, and no list such as \"0,1\"; there is ");
+    assert_refused(result, 1, "one OpenCL device is expected here, not a list such as \"0,1\"; there is ");
 }
 
 int main(void)

@@ -1,4 +1,4 @@
-/* Lines that come one by one are answered one by one; those of a file are worked on together, as ever. */
+/* Lines that arrive one by one are answered one by one; lines of a file are batched. */
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@ static void assert_answer(struct coprocess *coprocess, const char *line, const c
     assert_string_equal(coprocess_hear(coprocess), answer);
 }
 
-/* Each line's answer comes before the next line is written. */
+/* Each line's answer arrives before the next line is written. */
 static void test_translate(void **state)
 {
     (void)state;
@@ -43,7 +43,7 @@ static void test_tokens_and_json(void **state)
     assert_int_equal(coprocess_end(&coprocess), 0);
 }
 
-/* Either side of score may be the pipe; a line is ready where both of its sides are. */
+/* Either side of score may be the pipe; a line is ready when both sides are. */
 static void test_score(void **state)
 {
     (void)state;
@@ -66,7 +66,7 @@ static void test_score(void **state)
     assert_int_equal(coprocess_end(&coprocess), 0);
 }
 
-/* `clformer translate | head -1`: whoever reads has enough. */
+/* `clformer translate | head -1`: the reader exits early. */
 static void test_reader_leaves(void **state)
 {
     (void)state;
@@ -78,7 +78,7 @@ static void test_reader_leaves(void **state)
     assert_string_equal(coprocess.errors, "");
 }
 
-/* How many batches a run says that it took. */
+/* Counts the batches that a run reports. */
 static const char *batches(const char *errors)
 {
     const char *end = strstr(errors, " batches\n"), *start = end;
@@ -89,14 +89,14 @@ static const char *batches(const char *errors)
     return process_format("%.*s", (int)(end - start), start);
 }
 
-/* What lies in a pipe when the command starts is worked on together, as the lines of a file are, and comes
- * out byte for byte the same; what comes at its end without a newline is a line. */
+/* Lines already in a pipe at the start are batched like a file's lines, with equal output byte for byte; a
+ * last line without a newline counts. */
 static void test_pipe_and_file(void **state)
 {
     (void)state;
     size_t size;
     char *source = process_read(support_fixture("fr-en-small"), "source.fr", &size);
-    size = 1 + (size_t)(strstr(source + 4000, ".\n") - source); /* what every pipe holds */
+    size = 1 + (size_t)(strstr(source + 4000, ".\n") - source); /* capacity of every pipe */
     source[size] = '\0';
     struct process_result file = run_clformer(source, TRANSLATE "--beam 1 -v");
     assert_int_equal(file.status, 0);

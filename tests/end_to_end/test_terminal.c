@@ -1,4 +1,4 @@
-/* A model's files choose names and pieces: no terminal obeys them, and a pipe gets them byte for byte. */
+/* Names and tokens in a model's files are escaped on terminals, and unchanged in pipes. */
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -38,7 +38,7 @@ static int start_on_terminal(pid_t *child, int input, const char *arguments)
     return master;
 }
 
-/* All that the terminal shows until the command ends; *status is its exit status. */
+/* Returns everything that the terminal shows until the command ends; *status is its exit status. */
 static char *read_terminal(int master, pid_t child, int *status)
 {
     size_t size = 0, capacity = 1 << 20;
@@ -53,7 +53,7 @@ static char *read_terminal(int master, pid_t child, int *status)
     return text;
 }
 
-/* Standard output and error of the command on one terminal, with its input from a pipe. */
+/* Returns standard output and error of the command on one terminal, with input from a pipe. */
 static char *run_on_terminal(const char *input, int *status, const char *arguments)
 {
     int ends[2];
@@ -66,7 +66,7 @@ static char *run_on_terminal(const char *input, int *status, const char *argumen
     return read_terminal(master, child, status);
 }
 
-/* The tiny model, whose pieces are w2 to w27, with an escape sequence in each name. */
+/* The tiny model, whose tokens are w2 to w27, with an escape sequence in each name. */
 static const char *make_model(void)
 {
     const char *source = support_fixture("models/marian"), *folder = process_model_copy(source);
@@ -103,7 +103,7 @@ static void test_translations(void **state)
     assert_non_null(strstr(text, "\\u001B]0;title\\u0007"));
 }
 
-/* A tensor that no model has, of a name that no terminal should see. */
+/* An unknown tensor whose name must not reach a terminal. */
 static const char *make_named_tensor(void)
 {
     const char *folder = process_model_copy(support_fixture("models/marian"));
@@ -114,7 +114,7 @@ static const char *make_named_tensor(void)
     }
     static const char entry[] = "{\"x\\u001b]0;title\\u0007\\u202e\":{\"dtype\":\"F32\",\"shape\":[0],"
                                 "\"data_offsets\":[0,0]},";
-    size_t more = sizeof entry - 2; /* one brace takes the place of the other */
+    size_t more = sizeof entry - 2; /* one brace replaces the other */
     char *changed = support_array(size + more, 1);
     for (int i = 0; i < 8; i++) {
         changed[i] = (char)((length + more) >> 8 * i);
@@ -139,7 +139,7 @@ static void test_inspect(void **state)
 static void test_messages(void **state)
 {
     (void)state;
-    /* To standard error always: a file of them is shown some day. */
+    /* Always escaped on standard error: a file of it may be shown later. */
     static const char *const calls[] = {
         "inspect /no/such" ESCAPE, "curves /no/such" ESCAPE " -o -",
         "bleu /no/such" ESCAPE,    "translate -m x --no-such" ESCAPE,
@@ -158,7 +158,7 @@ static void test_messages(void **state)
     }
 }
 
-/* Characters of several bytes stay whole however a stream cuts its text. */
+/* Multi-byte characters stay whole across the pieces of a stream. */
 static void test_long_texts(void **state)
 {
     (void)state;
@@ -177,7 +177,7 @@ static void test_long_texts(void **state)
     assert_int_equal(process_count(text, "é漢"), count / 2);
 }
 
-/* One line of advice where the command waits for somebody to type; -q and pipes have none. */
+/* One line of advice if the command waits for typed input; not with -q or pipes. */
 static void test_advice(void **state)
 {
     (void)state;
@@ -206,7 +206,7 @@ static void test_advice(void **state)
     assert_null(strstr(read_terminal(master, child, &status), advice));
 }
 
-/* An interrupted bench reports what it has measured. */
+/* An interrupted bench reports its measurements so far. */
 static void test_interrupted_bench(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* `clformer train` on a task of a few words: what is written and said, bad calls, going on. */
+/* `clformer train` on a small task: files and output, bad calls, resuming. */
 #include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #include "support/process.h"
 
-/* A model of a moment: pairs of letters and the same backwards. */
+/* A very small model: pairs of letters and their reversals. */
 #define SMALL                                                                                                \
     "--tokens --vocabulary 0 --size tiny --config d_model=16 --config encoder_layers=1 --config "            \
     "decoder_layers=1 --config encoder_ffn_dim=32 --config decoder_ffn_dim=32 --batch-tokens 64 --warm-up "  \
@@ -29,7 +29,7 @@ static void write_pairs(const char *folder, const char *name, int count)
     process_write(folder, name, text, size);
 }
 
-/* "train" of the task in `folder`, to <folder>/<model>. */
+/* "train" on the task in `folder`, to <folder>/<model>. */
 static const char *call(const char *folder, const char *model, const char *more)
 {
     return process_format("train " SMALL "--train %s/pairs --valid %s/valid -o %s/%s %s", folder, folder,
@@ -44,7 +44,7 @@ static const char *make_task(void)
     return folder;
 }
 
-/* The objects of the lines of a log as an array; the caller releases it. */
+/* Returns the objects of the lines of a log as an array; the caller releases it. */
 static json_t *read_log(const char *text)
 {
     json_t *lines = json_array();
@@ -107,7 +107,7 @@ static void test_run(void **state)
     assert_non_null(strstr(result.errors, "60 pairs of 60 lines, 6 pairs for validation; "));
     assert_non_null(strstr(result.errors, "update 10, epoch "));
     assert_non_null(strstr(result.errors, "done after update 10"));
-    assert_int_equal(process_count(result.errors, "\033"), 0); /* no line that changes where nobody looks */
+    assert_int_equal(process_count(result.errors, "\033"), 0); /* no progress line without a terminal */
     size_t size;
     assert_string_equal(process_read(folder, "log", &size), result.output);
     json_t *lines = read_log(result.output);
@@ -125,7 +125,7 @@ static void test_run(void **state)
     assert_int_equal(process_count(result.output, "\n"), 1);
 }
 
-/* --verbose says where the time went, a stage each. */
+/* --verbose reports the time of each stage. */
 static void test_stages(void **state)
 {
     (void)state;
@@ -146,7 +146,7 @@ static void test_stages(void **state)
     assert_int_equal(process_count(result.errors, " s on the device; peak "), 1);
 }
 
-/* With standard output closed, what --json would print must not land in the log. */
+/* With standard output closed, the output of --json must not go to the log. */
 static void test_closed_output(void **state)
 {
     (void)state;
@@ -185,8 +185,7 @@ static struct updates *read_updates(const char *folder, const char *name)
     return updates;
 }
 
-/* Ended, stopped by a signal, ended again: the losses are those of a run that nothing stopped, to the last
- * bit. */
+/* Ended, stopped by a signal, ended again: the losses equal an uninterrupted run's bit for bit. */
 static void test_goes_on(void **state)
 {
     (void)state;
@@ -194,16 +193,16 @@ static void test_goes_on(void **state)
     const char *arguments = call(folder, "model", process_format("--log %s/log --patience 0", folder));
     struct process_result result = run_clformer(NULL, process_format("%s --max-updates 4", arguments));
     assert_int_equal(result.status, 0);
-    static const int signals[] = {SIGHUP, SIGINT}; /* a terminal that is closed stops it as Ctrl-C does */
+    static const int signals[] = {SIGHUP, SIGINT}; /* closing the terminal stops it like Ctrl-C */
     for (int i = 0; i < 2; i++) {
         struct process stopped = {.signal_when_started = signals[i]};
         result = process_run(&stopped, process_format("%s --max-updates 0", arguments));
         assert_int_equal(result.status, 128 + signals[i]);
         assert_non_null(strstr(result.errors, i == 0 ? "goes on at update 5\n" : "goes on at update "));
-        assert_non_null(strstr(result.errors, "the same command goes on"));
-        char *checkpoint =
-            strstr(process_format("%s", result.errors), "goes on from ") + strlen("goes on from ");
-        char *end = strstr(checkpoint, ", which is also a model that translate takes\n");
+        assert_non_null(strstr(result.errors, "run the same command to resume"));
+        char *checkpoint = strstr(process_format("%s", result.errors), "command to resume from ") +
+                           strlen("command to resume from ");
+        char *end = strstr(checkpoint, ", which translate can also use as a model\n");
         assert_non_null(end);
         *end = '\0';
         struct process_result translated =
@@ -232,7 +231,7 @@ static void test_goes_on(void **state)
     json_decref(all->lines);
 }
 
-/* The first line says what model it was, which with --from no choice does. */
+/* The first line contains the model's configuration, which with --from no choice does. */
 static void test_the_log_has_the_configuration(void **state)
 {
     (void)state;
@@ -255,7 +254,7 @@ static void test_the_log_has_the_configuration(void **state)
     json_decref(lines);
 }
 
-/* The page of a run shows that run alone, whatever else is in its log. */
+/* The page of a run shows only that run, whatever else the log contains. */
 static void test_a_log_of_two_runs(void **state)
 {
     (void)state;
@@ -276,7 +275,7 @@ static void test_a_log_of_two_runs(void **state)
     assert_int_equal(process_count(result.output, "\"updates_a_point\":1,"), 2);
 }
 
-/* What a page without a log cannot tell is said, and the page that told it stays. */
+/* A page without a log reports what is missing, and the complete page is kept. */
 static void test_a_page_without_a_log(void **state)
 {
     (void)state;
@@ -296,12 +295,12 @@ static void test_a_page_without_a_log(void **state)
     assert_string_equal(process_read(folder, "page.2", &size), first);
     const char *third = process_read(folder, "page", &size);
     assert_non_null(strstr(third, "\"update\":[3.0]"));
-    /* Nobody's file is written over, whatever its name. */
+    /* No foreign file is overwritten, whatever its name. */
     process_write(folder, "page.3", "a letter", 8);
     assert_int_equal(symlink("nowhere", process_format("%s/page.3.2", folder)), 0);
     result = run_clformer(NULL, call(folder, "model", process_format("%s 4", more)));
     assert_int_equal(result.status, 0);
-    assert_non_null(strstr(result.errors, process_format("is now %s/page.3.3\n", folder)));
+    assert_non_null(strstr(result.errors, process_format("was renamed to %s/page.3.3\n", folder)));
     assert_string_equal(process_read(folder, "page.3", &size), "a letter");
     assert_string_equal(process_read(folder, "page.3.3", &size), third);
 }
@@ -342,7 +341,7 @@ static void refuse(const char *arguments, int status, const char *part)
     assert_refused(result, status, part);
 }
 
-/* A link that leads nowhere in the folder of --from was meant to be a file. */
+/* A dangling link in the folder of --from is an error, as it should be a file. */
 static void test_from_with_a_link_to_nowhere(void **state)
 {
     (void)state;
@@ -355,7 +354,7 @@ static void test_from_with_a_link_to_nowhere(void **state)
            1, "tokenizer_config.json");
 }
 
-/* A page takes the place of a page alone, and what it is made of stays. */
+/* A page replaces only a page, and its sources are kept. */
 static void test_a_page_over_something_else(void **state)
 {
     (void)state;
@@ -382,15 +381,16 @@ static int is_there(const char *path)
     return lstat(path, &status) == 0;
 }
 
-/* Neither the folder of the model, which the log and the page may lie in, nor a log; what was there stays. */
+/* A failed run leaves neither the model's folder, even if log and page are in it, nor the log; existing files
+   stay. */
 static void test_a_failed_run_leaves_nothing(void **state)
 {
     (void)state;
     static const char *const calls[] = {
         "--train /no/such/text",                             /* no data */
-        "--train %s/pairs --max-source-length 1",            /* no pair that could be used */
+        "--train %s/pairs --max-source-length 1",            /* no usable pair */
         "--train %s/pairs -d nosuchdevice",                  /* no device */
-        "--train %s/pairs --average 3",                      /* a recipe that contradicts itself */
+        "--train %s/pairs --average 3",                      /* a contradictory recipe */
         "--train %s/pairs --config d_model=65536",           /* no memory */
         "--train %s/pairs --html %s/pairs --log %s/new.log", /* no page */
     };
@@ -422,7 +422,7 @@ static void test_bad_calls(void **state)
     refuse("train", 2, "-o FOLDER");
     refuse("train --html page", 2, "-o FOLDER");
     refuse("train --train a b --log log --html page", 2, "-o FOLDER");
-    refuse("train -o model --html -", 2, "--html takes a file");
+    refuse("train -o model --html -", 2, "--html: train updates its page repeatedly");
     refuse("train -o model --nosuch", 2, "train has no flag --nosuch");
     refuse("train -o model --seed", 2, "--seed needs a value");
     refuse("train --train -o model", 2, "--train needs a value");
@@ -446,7 +446,7 @@ static void test_bad_calls(void **state)
            "/no/such/page");
 }
 
-/* Every choice of a recipe is a flag that help explains. */
+/* Every choice of a recipe is a flag with a help text. */
 static void test_help(void **state)
 {
     (void)state;

@@ -1,11 +1,11 @@
-/* `clformer transcribe`: what goes wrong is said once. */
+/* `clformer transcribe`: errors are reported once. */
 #include <signal.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "support/process.h"
 
-/* A call for two seconds of a sound without a header, which every build reads. */
+/* A call for two seconds of headerless audio, which every build reads. */
 static const char *call(const char *folder, const char *flags)
 {
     char sound[2 * 2 * 16000];
@@ -26,7 +26,7 @@ static void test_full_disk(void **state)
     assert_refused(result, 1, "clformer: standard output cannot be written: No space left on device");
 }
 
-/* Wherever it comes, as in the other verbs. */
+/* At any moment, as in other verbs. */
 static void test_interrupt(void **state)
 {
     (void)state;
@@ -42,10 +42,10 @@ static void test_output_is_a_file(void **state)
     const char *folder = support_temporary_folder();
     const char *flags = process_format("-o %s/sound", folder);
     struct process_result result = run_clformer(NULL, call(folder, flags));
-    assert_refused(result, 1, "/sound: is no folder, where one is to be");
+    assert_refused(result, 1, "/sound: is not a folder");
 }
 
-/* -o makes the folders that it names, and leaves none in which nothing is. */
+/* -o creates the folders that it names, and leaves no empty one. */
 static void test_folders(void **state)
 {
     (void)state;
@@ -64,7 +64,7 @@ static void test_folders(void **state)
     assert_true(clf__file_exists(process_format("%s/made/deep/sound.txt", folder)));
 }
 
-/* Text for a model of speech, and the other way round: the verb that takes it is named. */
+/* Text for a speech model, and vice versa: the message names the right verb. */
 static void test_the_other_verb(void **state)
 {
     (void)state;
@@ -72,12 +72,12 @@ static void test_the_other_verb(void **state)
         run_clformer("hello\n", process_format("translate -m %s", support_fixture("speech/tiny")));
     assert_int_equal(result.status, 1);
     assert_string_equal(result.output, "\n");
-    assert_string_equal(result.errors, "clformer: line 1: hello: cannot be opened: No such file or "
-                                       "directory; this model wants recordings: a "
-                                       "line is the path of one, or of frames in .npy; `clformer transcribe` "
-                                       "takes recordings of any length\n");
+    assert_string_equal(result.errors,
+                        "clformer: line 1: hello: cannot be opened: No such file or directory; this model "
+                        "needs recordings: each line is the path of a recording, or of frames in .npy; use "
+                        "`clformer transcribe` for recordings of any length\n");
     result = run_clformer("hello\n", process_format("translate -m %s", support_fixture("models/speech")));
-    assert_non_null(strstr(result.errors, "this model wants recordings"));
+    assert_non_null(strstr(result.errors, "this model needs recordings"));
     assert_null(strstr(result.errors, "transcribe"));
     result = run_clformer(NULL, "transcribe -m " DEMO_MODEL " nothing.wav");
     assert_refused(result, 1, "this is a text model; use `clformer translate`");

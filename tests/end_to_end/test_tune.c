@@ -1,5 +1,5 @@
-/* `clformer tune` on a small model: what it keeps, that it goes on, and who takes it. What wins is not asked.
- */
+/* `clformer tune` on a small model: its results file, resuming, and its use. Which choice wins is not
+ * checked. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +15,7 @@
 #define TUNED     "tuned     "
 #define TRANSLATE "translate -m " DEMO_MODEL " --json --batch-tokens 40"
 
-/* A cache folder of these tests' own, with their compiled kernels; the drivers' caches stay where they are.
- */
+/* A cache folder for these tests, with their compiled kernels; the drivers' caches stay in place. */
 static char cache[256];
 
 static void begin_cache(void)
@@ -29,7 +28,7 @@ static void begin_cache(void)
     setenv("CLFORMER_TUNING", "on", 1);
 }
 
-static char kept_path[512]; /* of the last file that was named */
+static char kept_path[512]; /* path of the last file that was named */
 
 static int reset_environment(void **state)
 {
@@ -41,7 +40,7 @@ static int reset_environment(void **state)
     return 0;
 }
 
-/* The path of the file that the first line of a run names. */
+/* Returns the path in the first line of a run. */
 static char *kept_in(const struct process_result *result)
 {
     const char *path = strstr(result->output, "kept in ");
@@ -68,7 +67,7 @@ static void write_kept(const struct process_result *result, const char *text)
     process_write(path, name, text, strlen(text));
 }
 
-/* Numbers: measured, kept, not measured twice, measured again when asked. */
+/* Numbers: measured, kept, not measured twice, measured again on request. */
 static void test_resume(void **state)
 {
     (void)state;
@@ -85,7 +84,7 @@ static void test_resume(void **state)
     result = run_clformer(NULL, "tune --quick --form cpu cpu_groups step_rows_fp32" MODEL);
     assert_int_equal(result.status, 0);
     assert_int_equal(process_count(result.output, "saved earlier: quick: "), 1);
-    assert_int_equal(process_count(result.output, MEASURED), 2); /* with what each was measured */
+    assert_int_equal(process_count(result.output, MEASURED), 2); /* with the measurement of each */
     assert_int_equal(process_count(result.errors, "; --again measures them again\n"), 1);
     assert_int_equal(process_count(read_kept(&result), MEASURED), 2);
     result = run_clformer(NULL, "tune --quick --form cpu --again cpu_groups" MODEL);
@@ -100,7 +99,7 @@ static void test_resume(void **state)
     assert_int_equal(process_count(result.output, TUNED), 0);
 }
 
-/* The size of a batch is measured on the GPU form alone. */
+/* The batch size is measured only on the GPU variant. */
 static void test_batch_tokens(void **state)
 {
     (void)state;
@@ -121,7 +120,7 @@ static void test_batch_tokens(void **state)
     assert_int_equal(process_count(result.errors, "batch_tokens: not tuned on this device"), 1);
 }
 
-/* A choice is measured on two devices; what the flags or the environment say is not measured. */
+/* A choice is measured on two devices; settings from flags or the environment are not measured. */
 static void test_choice(void **state)
 {
     (void)state;
@@ -137,12 +136,12 @@ static void test_choice(void **state)
     assert_int_equal(process_count(kept, "\nattention = "), 1);
     assert_int_equal(process_count(kept, "form = "), 0);
     assert_int_equal(process_count(kept, "# quick: "), 1);
-    result = process_run(&process, "tune attention" MODEL); /* a proper look at last */
+    result = process_run(&process, "tune attention" MODEL); /* a thorough measurement at last */
     assert_int_equal(process_count(result.output, "saved earlier"), 0);
     assert_int_equal(process_count(read_kept(&result), "# quick: "), 0);
 }
 
-/* Each keeps what the other kept meanwhile. */
+/* Concurrent runs keep each other's results. */
 static void test_two_at_once(void **state)
 {
     (void)state;
@@ -161,7 +160,7 @@ static void test_two_at_once(void **state)
     assert_int_equal(process_count(kept, "\nstep_rows_fp32 = "), 1);
 }
 
-/* Where nothing can be kept, nothing is measured. */
+/* If results cannot be saved, nothing is measured. */
 static void test_no_place(void **state)
 {
     (void)state;
@@ -187,7 +186,7 @@ static void test_interrupt(void **state)
     assert_int_equal(process_count(read_kept(&first), "\ncpu_groups = "), 1);
 }
 
-/* Numbers never change a bit, choices are taken, and what is wrong in the file is said and left out. */
+/* Tuned numbers never change a bit, choices are used, and errors in the file are reported and skipped. */
 static void test_use(void **state)
 {
     (void)state;
@@ -200,7 +199,7 @@ static void test_use(void **state)
     write_kept(&result, "cpu_groups = 1\ncpu_operand_kib = 16\nstep_rows_fp32 = 0\n");
     struct process_result tuned = run_clformer(lines, TRANSLATE " --form cpu --gemm native");
     assert_output(tuned, plain.output);
-    /* What is kept counts as a whole against the untuned device, once something was measured. */
+    /* After a measurement, the saved settings are compared as a whole with the untuned device. */
     write_kept(&result, "attention = batched\n");
     result = run_clformer(NULL, "tune --quick --form cpu cpu_groups" MODEL);
     assert_int_equal(result.status, 0);
@@ -213,7 +212,7 @@ static void test_use(void **state)
     assert_int_equal(tuned.status, 0);
     assert_non_null(strstr(tuned.errors, "is tuned by "));
     assert_int_equal(process_count(tuned.errors, ".txt:2: there is nothing named \"cpu_gruops\" to tune"), 1);
-    assert_non_null(strstr(tuned.errors, "softmax")); /* a kernel of the batched attention */
+    assert_non_null(strstr(tuned.errors, "softmax")); /* a kernel of batched attention */
     tuned =
         run_clformer("Je suis étudiant\n", "translate --form cpu --attention fused --verbose -m " DEMO_MODEL);
     assert_null(strstr(tuned.errors, "softmax_"));
@@ -225,7 +224,7 @@ static void test_wrong_calls(void **state)
     begin_cache();
     struct process_result result = run_clformer(NULL, "tune cpu_gruops");
     assert_refused(result, 2, "nothing named \"cpu_gruops\" to tune");
-    result = run_clformer(NULL, "tune instructions"); /* one precision's choice would be every one's */
+    result = run_clformer(NULL, "tune instructions"); /* one precision's choice would apply to all */
     assert_refused(result, 2, "nothing named \"instructions\" to tune");
     result = run_clformer(NULL, "tune --form cpu attention form");
     assert_refused(result, 2, "form: fixed by --form; leave out the flag or the name");

@@ -1,9 +1,9 @@
-/* What --verbose says on standard error, and that nothing of it is said without. */
+/* The output of --verbose on standard error, and its absence without the flag. */
 #include "support/process.h"
 
 #define MODEL " -m " DEMO_MODEL " "
 
-/* Fails unless errors hold the table of the kernels with a product in it, once. */
+/* Fails unless errors contain the kernel table with a GEMM kernel, once. */
 static void check_table(struct process_result result)
 {
     assert_int_equal(result.status, 0);
@@ -14,7 +14,7 @@ static void check_table(struct process_result result)
     assert_true(process_count(result.errors, "\n") <= 32);
 }
 
-/* Fails unless the host's seconds of encoding and decoding stand there, none of them nothing. */
+/* Fails unless the host's encoding and decoding times are present and non-zero. */
 static void check_stages(struct process_result result, const char *part)
 {
     assert_int_equal(process_count(result.errors, "clformer: tokenize "), 1);

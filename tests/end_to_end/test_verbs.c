@@ -1,4 +1,4 @@
-/* What the verbs print: JSON keys, scores, pages, descriptions. */
+/* Output of the verbs: JSON keys, scores, pages, descriptions. */
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -79,7 +79,7 @@ static void test_greedy_score(void **state)
     json_decref(object);
 }
 
-/* Digits are an id, though the vocabulary has a piece "0". */
+/* Digits are an id, even if the vocabulary contains "0". */
 static void test_tokens_in_flags(void **state)
 {
     (void)state;
@@ -126,7 +126,7 @@ static void test_score(void **state)
     assert_refused(result, 1, "fr has 2 lines and standard input has 1");
     result = process_run(&process, process_format("score -m " DEMO_MODEL " - %s/fr", folder));
     assert_refused(result, 1, "standard input has 1 line and ");
-    process_write(folder, "cut", "Je suis étudiant\nMerci.", 24); /* the last line without its end */
+    process_write(folder, "cut", "Je suis étudiant\nMerci.", 24); /* the last line without a newline */
     process.input = "one\ntwo\nthree\n";
     result = process_run(&process, process_format("score -m " DEMO_MODEL " %s/cut -", folder));
     assert_refused(result, 1, "cut has 2 lines and standard input has 3");
@@ -134,7 +134,7 @@ static void test_score(void **state)
     assert_refused(result, 1, "/none");
 }
 
-/* Says which side was cut, of what, and to which limit. */
+/* Names the truncated side, its length and the limit. */
 static void test_cut_scores(void **state)
 {
     (void)state;
@@ -183,7 +183,7 @@ static void test_attend(void **state)
     assert_int_equal(strncmp(page, "<!DOCTYPE html>", 15), 0);
     assert_non_null(strstr(page, "Je suis &lt;/script&gt;&lt;b&gt;"));
     assert_int_equal(process_count(page, "<script"), process_count(page, "</script>"));
-    assert_int_equal(process_count(page, "http"), 0); /* nothing comes from a network */
+    assert_int_equal(process_count(page, "http"), 0); /* the page loads nothing from a network */
     assert_non_null(strstr(page, ">fr-en-small ("));  /* not where it lies */
     assert_null(strstr(page, DEMO_MODEL));
     assert_int_equal(process_count(page, "@TITLE@") + process_count(page, "@SHAPE@"), 0);
@@ -199,7 +199,7 @@ static void test_attend(void **state)
     result = run_clformer(NULL, process_format("attend -m " DEMO_MODEL " -o - --target I\x1f"
                                                "am. Je"));
     assert_int_equal(result.status, 0);
-    assert_non_null(strstr(result.output, "<span>Target</span>I am."));
+    assert_non_null(strstr(result.output, "<span>Target</span><div class=\"clamp\">I am."));
     result = run_clformer(NULL, process_format("attend -m " DEMO_MODEL " -o %s/none.html \x1f", folder));
     assert_refused(result, 1, "the source is empty");
     struct stat status;
@@ -247,7 +247,7 @@ static void test_devices(void **state)
     json_decref(object);
     result = run_clformer("Merci.\n", TRANSLATE "-d 0");
     assert_output(result, "Thanks.\n");
-    /* The default is what the other verbs would take, its check passed. */
+    /* The default device is the one of other verbs, after its check. */
     result = process_run(&(struct process){.environment = "CLFORMER_DEVICE=0"}, "devices");
     assert_int_equal(strncmp(result.output, "0  ", 3), 0);
     assert_int_equal(process_count(result.output, "  default ($CLFORMER_DEVICE)\n"), 1);
@@ -257,7 +257,7 @@ static void test_devices(void **state)
         strstr(result.errors, "there is no default device: no OpenCL device fits \"nosuchdevice\""));
 }
 
-/* All that a developer without the card asks for. */
+/* Everything that a developer without the device needs. */
 static void test_device_report(void **state)
 {
     (void)state;
@@ -295,7 +295,7 @@ static void test_device_report(void **state)
     json_decref(report);
 }
 
-/* Whoever has no driver reads the same sentence wherever it comes, with what to install. */
+/* Without a driver, every verb prints the same message with installation advice. */
 static void test_no_driver(void **state)
 {
     (void)state;
@@ -316,7 +316,7 @@ static void test_no_driver(void **state)
     }
 }
 
-/* One form, whose kernels alone take a minute to compile: the legs ask for the other. */
+/* One kernel variant, whose kernels take a minute to compile: the legs test the other. */
 static void test_selftest(void **state)
 {
     (void)state;
@@ -324,7 +324,7 @@ static void test_selftest(void **state)
     struct process_result result =
         run_clformer(NULL, process_format("selftest --gemm native --form %s", form));
     assert_int_equal(result.status, 0);
-    /* Each check is counted, of all that come, and the last number is that of the end. */
+    /* Each check is counted out of the total, and the last number is the total. */
     const char *last = strstr(result.output, "\nAll ");
     assert_non_null(last);
     int passed = atoi(last + strlen("\nAll "));

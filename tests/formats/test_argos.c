@@ -1,5 +1,5 @@
-/* Packages of Argos Translate as they are downloaded, zip archives: what Argos' own steps give, as from the
- * folder that was unpacked; and archives that are damaged, or that no one should unpack. */
+/* Argos Translate packages as downloaded (zip archives): the results of Argos' own pipeline, equal to the
+ * unpacked folder; and archives that are damaged or unsafe to unpack. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static const char *package_of(const char *name)
     return support_fixture(path);
 }
 
-/* Packages are unpacked there from now on. */
+/* From now on, packages are unpacked there. */
 static const char *use_temporary_folder(void)
 {
     const char *folder = support_temporary_folder();
@@ -106,7 +106,7 @@ static void test_texts(void **state)
     json_decref(cases);
 }
 
-/* Text that is cut by pairs of characters, with Moses' words, and lists of abbreviations in the package. */
+/* BPE on Moses words, and lists of abbreviations in the package. */
 static void test_pairs(void **state)
 {
     (void)state;
@@ -126,7 +126,7 @@ static void test_pairs(void **state)
     struct clf_model *model;
     process_write(unpacked.folder, "metadata.json", "{\"from_code\": \"en\"}", 19);
     assert_fails(clf_model_load(&model, support_device(CLF_FORM_AUTO), unpacked.folder, NULL), CLF_FORMAT,
-                 "metadata.json: has no \"to_code\", by which the text of bpe.model is cut");
+                 "metadata.json: has no \"to_code\", which the tokenizer of bpe.model needs");
     assert_ok(clf__unpacked_close(&unpacked, package, CLF_OK));
 }
 
@@ -140,12 +140,13 @@ static void test_inspect(void **state)
     assert_non_null(strstr(json, package));
     clf_string_free(json);
     assert_int_equal(count_files(folder), 0);
-    assert_fails(clf_inspect(&json, package_of("no-token")), CLF_FORMAT,
-                 "no-token.argosmodel/metadata.json: \"target_prefix\" is \">>de<<\", which the model's");
+    assert_fails(
+        clf_inspect(&json, package_of("no-token")), CLF_FORMAT,
+        "no-token.argosmodel/metadata.json: \"target_prefix\" is \">>de<<\", which is not in the model's");
     assert_int_equal(count_files(folder), 0);
 }
 
-/* Whatever the archive is called, unless it is a file of another model. */
+/* With any name of the archive, unless it is a file of another model. */
 static void test_names(void **state)
 {
     (void)state;
@@ -209,7 +210,7 @@ static void test_damaged(void **state)
                  CLF_FILE, "/no/such/folder");
 }
 
-/* An archive cut anywhere is refused, or is whole where it counts. */
+/* A truncated archive is rejected, or complete in all that matters. */
 static void test_cut_anywhere(void **state)
 {
     (void)state;
@@ -222,7 +223,7 @@ static void test_cut_anywhere(void **state)
         assert_ok(clf__file_write(path, bytes, kept));
         assert_fails(clf__unpack(&unpacked, path), CLF_FORMAT, path);
     }
-    for (size_t at = 0; at < size; at++) { /* a byte that is another */
+    for (size_t at = 0; at < size; at++) { /* one changed byte */
         bytes[at] = (char)~bytes[at];
         assert_ok(clf__file_write(path, bytes, size));
         clf_status status = clf__unpack(&unpacked, path);
@@ -234,7 +235,7 @@ static void test_cut_anywhere(void **state)
     assert_int_equal(count_files(folder), 0);
 }
 
-/* Folders of the user's whose names begin like clformer's: only a mark inside makes one of them temporary. */
+/* User folders whose names begin like clformer's: only a mark inside identifies a temporary folder. */
 static void test_folders_of_others(void **state)
 {
     (void)state;
@@ -246,7 +247,8 @@ static void test_folders_of_others(void **state)
         assert_ok(clf__path_join(&own, folder, names[i]));
         assert_ok(clf__folder_create_owned(own));
         assert_ok(clf__path_join(&notes, own, i == 1 ? ".clformer-temporary" : "notes.txt"));
-        assert_ok(clf__file_write(notes, "precious", 8)); /* a file of the mark's name is not the mark */
+        assert_ok(clf__file_write(notes, "precious", 8)); /* a file with the mark's name and other contents is
+                                                             not the mark */
         struct clf__unpacked unpacked;
         assert_ok(clf__unpack(&unpacked, package));
         assert_ok(clf__unpacked_close(&unpacked, package, CLF_OK));
@@ -257,7 +259,7 @@ static void test_folders_of_others(void **state)
     assert_int_equal(count_files(folder), 4);
 }
 
-/* A process that is killed leaves its folder, which the next one removes, and no folder that is in use. */
+/* A killed process leaves its folder, which the next one removes, unlike folders in use. */
 static void test_killed(void **state)
 {
     (void)state;
@@ -316,14 +318,14 @@ static void test_command(void **state)
     assert_int_equal(result.status, 0);
     assert_non_null(strstr(result.output, "Argos Translate"));
     result = run_clformer(NULL, process_format("average %s %s -o %s/out", package, package, folder));
-    assert_refused(result, 1, "this takes folders alone: unpack it");
+    assert_refused(result, 1, "but a folder is needed; unpack it");
     result = run_clformer(NULL, "--version");
     assert_non_null(strstr(result.output, "packages of Argos Translate: read as they are (zlib "));
     assert_int_equal(count_files(folder), 0);
 }
 
-/* A package becomes a folder, which translates as the package does; what was unpacked goes, and of a refused
- * call too. */
+/* A package is converted to a folder that translates like it; the unpacked files are removed, also after an
+ * error. */
 static void test_convert(void **state)
 {
     (void)state;
@@ -345,7 +347,7 @@ static void test_without_zlib(void **state)
     (void)state;
     struct clf__unpacked unpacked;
     assert_fails(clf__unpack(&unpacked, package_of("plain")), CLF_UNSUPPORTED,
-                 "plain.argosmodel: is a package of Argos Translate, and clformer was built without zlib");
+                 "plain.argosmodel: is an Argos Translate package, but clformer was built without zlib");
     struct process_result result = run_clformer(NULL, "--version");
     assert_non_null(strstr(result.output, "packages of Argos Translate: once they are unpacked"));
 }

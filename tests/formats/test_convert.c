@@ -1,4 +1,4 @@
-/* Folders of other engines written with weights of ours: the same texts, ids and scores, bit for bit. */
+/* Folders of other engines with converted weights: equal texts, ids and scores, bit for bit. */
 #include <stdio.h>
 #include <string.h>
 
@@ -59,7 +59,7 @@ static struct clf_model *load(const char *folder, clf_precision precision)
     return model;
 }
 
-/* Pieces of the target's vocabulary, which are text to either side. */
+/* Tokens of the target's vocabulary, which are text on either side. */
 static struct clf_line line_of(const struct clf_model *model, int number)
 {
     char *text = support_array(LONGEST, 1);
@@ -145,7 +145,7 @@ static void check_results(const struct results *actual, const struct results *ex
     }
 }
 
-/* Asked for its precision and not, and what is converted once more. */
+/* Loaded in its precision explicitly and by default, and converted again. */
 static void check_converted(const char *folder, clf_precision precision, const struct results *expected)
 {
     const char *once = new_path("once"), *twice = new_path("twice");
@@ -165,7 +165,7 @@ static void check_converted(const char *folder, clf_precision precision, const s
     }
 }
 
-/* In the first `count` of the precisions. */
+/* In the first `count` precisions. */
 static void check_folder(const char *folder, int count)
 {
     for (int p = 0; p < count; p++) {
@@ -178,7 +178,7 @@ static void check_folder(const char *folder, int count)
     support_free_all();
 }
 
-/* The first folder in every precision, the others in int8: compiling their kernels is what takes time. */
+/* The first folder in every precision, the others in int8: most of the time is compiling their kernels. */
 static void check_folders(const char *format, const char *const *names, size_t count)
 {
     for (size_t i = 0; i < count; i += support_small() ? 3 : 1) {
@@ -249,7 +249,7 @@ static const char config_of_two[] = "models: [../weights/model.npz]\n"
                                     "vocabs: [../source/words.yml, ../target/words.yml]\n"
                                     "beam-size: 3\nnormalize: 0.6\n";
 
-/* Files that a configuration finds elsewhere, two of one name: all are inside then. */
+/* Files that a configuration names elsewhere, two with the same name: all are copied inside. */
 static void test_files_elsewhere(void **state)
 {
     (void)state;
@@ -281,7 +281,7 @@ static void test_files_elsewhere(void **state)
     free_results(&actual);
 }
 
-/* int8 of CTranslate2's own is the same bytes, with factors that are one over its scales. */
+/* CTranslate2's int8 values are kept byte for byte; the factors are the reciprocals of its scales. */
 static void test_bytes_are_kept(void **state)
 {
     (void)state;
@@ -318,7 +318,7 @@ static void check_refused(const char *folder, clf_status status, const char *par
     clf__names_free(&names);
 }
 
-/* A copy of a folder in which a file is missing (text NULL) or another. */
+/* A copy of a folder in which a file is missing (text NULL) or replaced. */
 static const char *change(const char *from, const char *name, const char *text)
 {
     struct clf__names names;
@@ -348,7 +348,7 @@ static void test_refused(void **state)
     check_refused(change(engine, "model.bin", "no model"), CLF_FORMAT, "model.bin");
 }
 
-/* What is converted and then damaged says so. */
+/* Damage to converted files gives an error. */
 static void test_damaged(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Which files a new folder takes from a model's, and that writing it ends where the program asks to stop. */
+/* Which files a new folder takes from a model's, and that writing stops when the program asks to. */
 #define _DEFAULT_SOURCE /* mkfifo() and symlink() */
 
 #include <stdio.h>
@@ -61,7 +61,7 @@ static void test_kinds(void **state)
     const char *output = process_format("%s/new", root);
     struct process_result result = run_clformer(NULL, process_format("convert %s -o %s", folder, output));
     assert_int_equal(result.status, 0);
-    assert_int_equal(process_count(result.errors, "leads out of the model's folder, and is not copied"), 2);
+    assert_int_equal(process_count(result.errors, "out of the model's folder; it is not copied"), 2);
     for (size_t i = 0; i < sizeof copied / sizeof *copied; i++) {
         assert_true(has(output, copied[i]));
     }
@@ -70,7 +70,7 @@ static void test_kinds(void **state)
     }
 }
 
-/* In the cache of huggingface_hub every file is a link; elsewhere those that loading reads may be. */
+/* In the huggingface_hub cache every file is a link; elsewhere, files needed for loading may be links. */
 static void test_links(void **state)
 {
     (void)state;
@@ -98,7 +98,7 @@ static void test_links(void **state)
     assert_true(has(output, "vocab.json") && has(output, "config.json"));
 }
 
-/* Asked for the last time, the hook says to stop. */
+/* Asks to stop at the last check. */
 struct counter {
     int asked, last;
 };
@@ -126,7 +126,7 @@ static clf_status write_model(int way, const char *output, const char *folder)
                       : clf_average(output, folders, 2, CLF_PRECISION_FP32);
 }
 
-/* Wherever it stops, nothing is left, and the sentence says so. */
+/* Wherever it stops, nothing is left, and the message says that it was interrupted. */
 static void test_interrupted(void **state)
 {
     (void)state;
@@ -152,7 +152,7 @@ static void test_interrupted(void **state)
     }
 }
 
-/* A model is loaded only as far as the hook allows. */
+/* Loading a model stops when the hook asks to. */
 static void test_loading(void **state)
 {
     (void)state;

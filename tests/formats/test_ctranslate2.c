@@ -1,5 +1,5 @@
-/* CTranslate2's folders on random models: the tokens and scores that CTranslate2 gives, greedy and by beams,
- * in every version of the file. */
+/* CTranslate2 folders on random models: CTranslate2's tokens and scores, greedy and with beams, in every
+ * version of the file. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static const char *folder_of(const char *name)
     return support_fixture(path);
 }
 
-/* The tokens with spaces between. */
+/* Joins tokens with spaces. */
 static char *join(const json_t *tokens)
 {
     char *text = support_array(LONGEST, 1);
@@ -110,9 +110,8 @@ static void test_translations(void **state)
     }
 }
 
-/* Unknown tokens are replaced by the source's, by the one head that CTranslate2 looks at; or so many tokens
- * are alternatives behind a prefix; or a penalty asks for coverage by that head, of beams, of greedy search
- * and of alternatives. */
+/* Variants: unknown tokens replaced by the single head that CTranslate2 uses; alternatives after a prefix; or
+ * a coverage penalty from that head, with beams, greedy search and alternatives. */
 static void check_record(struct clf_model *model, const json_t *record, const char *key, const char *name,
                          size_t number)
 {
@@ -176,7 +175,7 @@ static void test_decoding(void **state)
     }
 }
 
-/* A model whose decoder starts with what the caller says cannot do without. */
+/* A model whose decoder start token comes from the caller requires one. */
 static void test_no_start(void **state)
 {
     (void)state;
@@ -187,13 +186,12 @@ static void test_no_start(void **state)
     struct clf_line line = {"s1 s2", 5}, none = {"", 0};
     struct clf_line prefixes[] = {none, {"s3", 2}, none}, lines[] = {line, line, none};
     struct clf_translation *translations;
-    assert_fails(
-        clf_translate(&translations, translator, &line, 1), CLF_BAD_ARGUMENT,
-        "given-start: does not say which token its decoder starts with; translate with a target prefix");
+    assert_fails(clf_translate(&translations, translator, &line, 1), CLF_BAD_ARGUMENT,
+                 "given-start: does not define the decoder's start token; translate with a target prefix");
     struct clf_score *scores;
     assert_fails(clf_score(&scores, translator, &line, &line, 1), CLF_BAD_ARGUMENT,
-                 "does not say which token");
-    /* A prefix that is missing is the fault of its line alone; an empty line needs none. */
+                 "does not define the decoder's start");
+    /* A missing prefix fails only its line; an empty line needs none. */
     assert_ok(clf_translate_prefixed(&translations, translator, lines, prefixes, 3));
     assert_int_equal(translations[0].status, CLF_TEXT);
     assert_non_null(strstr(translations[0].problem, "the target prefix is empty"));
@@ -204,7 +202,7 @@ static void test_no_start(void **state)
     clf_model_free(model);
 }
 
-/* With the files of a tokenizer of Hugging Face's beside the model: text in, text out. */
+/* With Hugging Face tokenizer files beside the model: text in, text out. */
 static void test_texts_by_a_tokenizer(void **state)
 {
     (void)state;
@@ -249,7 +247,7 @@ static void test_texts_by_a_tokenizer(void **state)
     }
 }
 
-/* So many of the first word, and behind them the second. */
+/* The first word repeated, then the second. */
 static char *write_words(const char *first, int count, const char *second)
 {
     char *text = support_array(((size_t)count + 1) * 16, 1), *end = text;
@@ -260,8 +258,8 @@ static char *write_words(const char *first, int count, const char *second)
     return text;
 }
 
-/* Of a line that is cut the last word stays: an unknown word that looks at it becomes it, not what stood in
- * its place. */
+/* Truncation keeps the last word: an unknown word aligned with it is replaced by it, not by the word
+ * originally at its position. */
 static void check_cut(const char *folder, int framing)
 {
     struct clf_model *model;
@@ -298,7 +296,7 @@ static void check_cut(const char *folder, int framing)
     clf_model_free(model);
 }
 
-/* Lays a file down in a folder. */
+/* Copies a file into a folder. */
 static void copy(const char *folder, const char *name, const char *from)
 {
     char *path = NULL;
@@ -307,7 +305,7 @@ static void copy(const char *folder, const char *name, const char *from)
     clf__free(path);
 }
 
-/* The fixture, with its sources' start token. */
+/* The fixture with a start token for sources. */
 static const char *with_start(void)
 {
     static const char *const files[] = {"model.bin", "shared_vocabulary.json"};
@@ -333,7 +331,7 @@ static void test_replaced_where_cut(void **state)
     check_cut(with_start(), 1);
 }
 
-/* A folder of CTranslate2's in a package of Argos Translate. */
+/* A CTranslate2 folder in an Argos Translate package. */
 static const char *pack(const char *metadata, const char *text_model)
 {
     static const char *const kept[] = {"config.json", "shared_vocabulary.json", "model.bin"};
@@ -360,7 +358,7 @@ static void check_refused(const char *folder, clf_status status, const char *par
 {
     char *json;
     assert_fails(clf_inspect(&json, folder), status, part);
-    clf_string_free(json); /* there is some of a model that cannot be run */
+    clf_string_free(json); /* the description of an unsupported model */
 }
 
 static void test_argos(void **state)
@@ -379,14 +377,14 @@ static void test_argos(void **state)
     assert_non_null(strstr(json, "\"format\":\"Argos Translate\""));
     clf_string_free(json);
     check_refused(pack("{}", "bpe.model"), CLF_FORMAT,
-                  "has no \"from_code\", by which the text of bpe.model is cut");
+                  "has no \"from_code\", which the tokenizer of bpe.model needs");
     check_refused(pack("{}", NULL), CLF_FILE, "has neither sentencepiece.model nor bpe.model; unpack");
     check_refused(pack("{\"type\": \"sbd\"}", "sentencepiece.model"), CLF_UNSUPPORTED, "\"type\" is \"sbd\"");
     check_refused(pack("{\"target_prefix\": \"__pt__\"}", "sentencepiece.model"), CLF_FORMAT,
-                  "\"target_prefix\" is \"__pt__\", which the model's vocabulary does not have");
+                  "\"target_prefix\" is \"__pt__\", which is not in the model's vocabulary");
 }
 
-/* A copy of a folder in which one file is another. */
+/* A copy of a folder in which one file is replaced. */
 static const char *change(const char *name, const char *file, const char *text)
 {
     static const char *const kept[] = {"config.json", "shared_vocabulary.json", "model.bin"};
@@ -410,17 +408,17 @@ static void test_bad_folders(void **state)
 {
     (void)state;
     check_refused(change("post-norm", "config.json", "{\"eos_token\": \"<end>\"}"), CLF_FORMAT,
-                  "has no \"<end>\", which ends a line");
+                  "has no \"<end>\", the end token");
     check_refused(change("post-norm", "shared_vocabulary.json", "[\"</s>\", \"<unk>\"]"), CLF_FORMAT,
-                  "shared_vocabulary.json: has 2 tokens, and model.bin 61 rows");
+                  "shared_vocabulary.json: has 2 tokens but model.bin has 61 rows");
     check_refused(change("post-norm", "shared_vocabulary.json", "[\"</s>\", 7]"), CLF_FORMAT,
-                  "token 1 is no string");
-    check_refused(change("post-norm", "shared_vocabulary.json", "{}"), CLF_FORMAT, "is no list of tokens");
+                  "token 1 is not a string");
+    check_refused(change("post-norm", "shared_vocabulary.json", "{}"), CLF_FORMAT, "is not a list of tokens");
     check_refused(change("post-norm", "model.bin", "\6"), CLF_FORMAT,
                   "model.bin: the list of variables is truncated");
 }
 
-/* Puts another number in place of one that model.bin holds, whose name, type and size stand before it. */
+/* Replaces a number in model.bin, which follows its name, type and size. */
 static const char *set_number(const char *name, const char *setting, float number)
 {
     enum { RANK_TYPE_SIZE = 1 + 1 + 4 };
@@ -449,7 +447,7 @@ static void test_numbers_that_cannot_be(void **state)
     check_refused(set_number("t5", "decoder/scale_outputs", INFINITY), CLF_FORMAT,
                   "\"decoder/scale_outputs\" is inf; download or convert it again");
     check_refused(set_number("t5", "decoder/layer_0/attention/queries_scale", 0.25f), CLF_UNSUPPORTED,
-                  "\"decoder/layer_0/attention/queries_scale\" is 0.25, and 1 in the encoder's first layer");
+                  "\"decoder/layer_0/attention/queries_scale\" is 0.25, but 1 in the encoder's first layer");
 }
 
 int main(void)

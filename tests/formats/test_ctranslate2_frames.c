@@ -1,5 +1,5 @@
-/* CTranslate2's folders of models whose sources are frames (WhisperSpec): the logits of the folder that they
- * were converted from, what config.json says beside, and what is written of them. */
+/* CTranslate2 folders with frame sources (WhisperSpec): logits of the original folder, the settings in
+ * config.json, and conversion. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "support/model_fixture.h"
 #include "support/support.h"
 
-/* How far the weights as they are stored bring the logits from those of fp32, of their norm. */
+/* Relative error of the logits from rounding the stored weights, against fp32. */
 static const struct {
     const char *name;
     double tolerance;
@@ -25,7 +25,7 @@ static const char *folder_of(const char *name)
     return support_fixture(path);
 }
 
-/* Of the fixture's first case. */
+/* For the fixture's first case. */
 static float *logits_of(struct clf_device *device, const char *folder, clf_precision precision,
                         const struct fixture_case *fixture_case)
 {
@@ -80,7 +80,7 @@ static void test_config(void **state)
     }
 }
 
-/* Written in another precision a folder gives the bits that its own gives when it is loaded so. */
+/* Converted to another precision, a folder gives the bits of the original loaded in it. */
 static void test_convert(void **state)
 {
     (void)state;
@@ -99,7 +99,7 @@ static void test_convert(void **state)
     }
 }
 
-/* A copy whose config.json is another. */
+/* A copy with another config.json. */
 static void expect_bad(const char *text, const char *part)
 {
     const char *folder = folder_copy("../formats/ctranslate2-whisper/float32");
@@ -111,7 +111,8 @@ static void expect_bad(const char *text, const char *part)
 static void test_bad_config(void **state)
 {
     (void)state;
-    expect_bad("{\"alignment_heads\": [[2, 0]]}", "no layer and head of a decoder with 2 layers of 3 heads");
+    expect_bad("{\"alignment_heads\": [[2, 0]]}",
+               "not a layer and head of a decoder with 2 layers of 3 heads");
     expect_bad("{\"alignment_heads\": [[0, 3]]}", "alignment_heads");
     expect_bad("{\"alignment_heads\": [[0]]}", "alignment_heads");
     expect_bad("{\"alignment_heads\": [0, 1]}", "alignment_heads");

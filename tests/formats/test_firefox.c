@@ -1,6 +1,5 @@
-/* Two models of Firefox Translations: in fp32 the ids, text and scores that their arithmetic gives in
- * float64, in int8 nearly so. tools/test fetches them (tools/setup_tests.sh); without them these tests are
- * skipped. */
+/* Two Firefox Translations models: in fp32 the ids, text and scores of their arithmetic in float64, in int8
+ * nearly so. tools/test fetches them (tools/setup_tests.sh); without them these tests are skipped. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -142,7 +141,7 @@ static void test_beam(void **state)
     check_fp32("enpt", ".beam.jsonl", 4, "none");
 }
 
-/* Rounded activations change a word here and there, in every engine: three lines of four are the same. */
+/* Rounded activations change some words in every engine: three lines of four are equal. */
 static void test_int8(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Marian's folders: each gives what its arithmetic in float64 gives, and what cannot be run is named. */
+/* Marian folders: each gives the results of its arithmetic in float64, and errors name what is not
+   supported. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -64,7 +65,7 @@ static void free_expected(struct expected *expected)
     }
 }
 
-/* Ids, the end token left out, as pieces: of SentencePiece's model, else word i + 2 is wi. */
+/* Ids as tokens, without the end token: from SentencePiece's model, otherwise word i + 2 is wi. */
 static struct clf_line write_pieces(const struct clf_model *model, const json_t *ids)
 {
     char *text = support_array(LONGEST, 1);
@@ -97,7 +98,7 @@ static void check_hypothesis(const struct clf_hypothesis *actual, const json_t *
     }
 }
 
-/* All lines at once, by one of the searches that are recorded. */
+/* All lines at once, with one of the recorded searches. */
 static void check_search(struct clf_model *model, const char *name, const char *key,
                          const struct expected *expected)
 {
@@ -179,7 +180,7 @@ static void test_reference(void **state)
     }
 }
 
-/* A line has its own candidates: it gives the same alone. */
+/* A line has its own candidates: the result is the same for a single line. */
 static void test_alone(void **state)
 {
     (void)state;
@@ -193,7 +194,7 @@ static void test_alone(void **state)
     free_expected(&expected);
 }
 
-/* int8 takes the stored integers: the scores of given targets stay near. */
+/* int8 uses the stored integers: scores of given targets stay close. */
 static void check_int8(const char *name)
 {
     struct expected expected = read_expected(name);
@@ -229,7 +230,7 @@ static void test_int8(void **state)
     check_int8("average-first");
 }
 
-/* Average attention: a line has the same bits alone and beside others. */
+/* Average attention: a line has equal bits by itself and among others. */
 static void check_average(const char *name)
 {
     struct expected expected = read_expected(name);
@@ -272,7 +273,7 @@ static void test_average(void **state)
     check_average("average-alone");
 }
 
-/* --- What is refused. --- */
+/* --- Errors. --- */
 
 /* A copy of a folder in a new one. */
 static char *copy_other(const char *name, const char *without)
@@ -298,7 +299,7 @@ static char *copy_folder(const char *without)
     return copy_other("ssru-fork", without);
 }
 
-/* Puts other bytes of the same length in place of the first `from` of a copy's file. */
+/* Replaces the first `from` in a copy's file by bytes of equal length. */
 static char *change_in(char *folder, const char *name, const char *from, const char *to)
 {
     char path[600], *bytes;
@@ -377,7 +378,7 @@ static void test_refused_options(void **state)
     check_refused(change("model.xx.intgemm.bin", "dec-depth: 2\n", "dec-depth: x\n"), CLF_FORMAT,
                   "\"dec-depth\"");
     check_refused(change("model.xx.intgemm.bin", "dim-vocabs:\n  - 48\n", "dim-vocabs:\n  - 4x\n"),
-                  CLF_FORMAT, "a vocabulary of \"4x\" words");
+                  CLF_FORMAT, "a vocabulary size of \"4x\"");
     check_refused(change("model.xx.intgemm.bin", "dim-emb: 16\n", "dim-emb: 15\n"), CLF_FORMAT,
                   "not a multiple");
     check_refused(change("model.xx.intgemm.bin", "dec-depth: 2\n", "dec-depth: 3\n"), CLF_FORMAT,
@@ -415,11 +416,11 @@ static void test_refused_configurations(void **state)
     static const struct {
         const char *from, *to, *part;
     } cases[] = {
-        {"beam-size: 1\n", "beam-size: x\n", "\"beam-size\" of the configuration beside it is \"x\""},
-        {"beam-size: 1\n", "beam-size: 0\n", "\"beam-size\" of the configuration beside it is \"0\""},
-        {"normalize: 1.0\n", "normalize: nan\n", "\"normalize\" of the configuration beside it is \"nan\""},
-        {"factor: 2.5\n", "factor: 2,5\n", "\"max-length-factor\" of the configuration beside it is \"2,5\""},
-        {"penalty: 0\n", "penalty: y\n", "\"word-penalty\" of the configuration beside it is \"y\""},
+        {"beam-size: 1\n", "beam-size: x\n", "\"beam-size\" in the configuration beside it is \"x\""},
+        {"beam-size: 1\n", "beam-size: 0\n", "\"beam-size\" in the configuration beside it is \"0\""},
+        {"normalize: 1.0\n", "normalize: nan\n", "\"normalize\" in the configuration beside it is \"nan\""},
+        {"factor: 2.5\n", "factor: 2,5\n", "\"max-length-factor\" in the configuration beside it is \"2,5\""},
+        {"penalty: 0\n", "penalty: y\n", "\"word-penalty\" in the configuration beside it is \"y\""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         check_refused(change("config.yml", cases[i].from, cases[i].to), CLF_FORMAT, cases[i].part);
@@ -433,7 +434,7 @@ static void test_refused_files(void **state)
     check_refused(copy_folder("model.xx.intgemm.bin"), CLF_FILE, "model.xx.intgemm.bin");
     check_refused(change("config.yml", "models:\n", "models x"), CLF_FORMAT, "config.yml");
     check_refused(change("config.yml", "vocabs:\n", "vocabz:\n"), CLF_FORMAT, "\"vocabs\"");
-    /* Tiled for one processor, encrypted, and cut off. */
+    /* Tiled for one processor, encrypted, and truncated. */
     check_refused(change("model.xx.intgemm.bin", "\x01\x41", "\x02\x11"), CLF_UNSUPPORTED, "0x1102");
     char *folder = copy_folder(""), path[600], *bytes;
     size_t size;
@@ -450,7 +451,7 @@ static void test_refused_files(void **state)
     free(bytes);
 }
 
-/* The shortlist is looked for when a translator is made. */
+/* The shortlist is opened when a translator is created. */
 static void test_missing_shortlist(void **state)
 {
     (void)state;
@@ -475,16 +476,16 @@ static void check_shortlist_refused(const char *folder, const char *part)
     clf_model_free(model);
 }
 
-/* How the configuration says to cut a shortlist in text; and one that is found by its name. */
+/* Pruning options of a text shortlist in the configuration; and a shortlist found by its name. */
 static void test_text_shortlist(void **state)
 {
     (void)state;
     static const struct {
         const char *file, *from, *to, *part;
     } cases[] = {
-        {"config.yml", "s2t, 6, 3, 0.02]", "s2t, x, 3, 0.02]", "has \"x\" as its value 2"},
-        {"config.yml", "s2t, 6, 3, 0.02]", "s2t, 6,-3, 0.02]", "has \"-3\" as its value 3"},
-        {"config.yml", "s2t, 6, 3, 0.02]", "s2t, 6, 3, 1.02]", "has \"1.02\" as its value 4"},
+        {"config.yml", "s2t, 6, 3, 0.02]", "s2t, x, 3, 0.02]", "has \"x\" as value 2"},
+        {"config.yml", "s2t, 6, 3, 0.02]", "s2t, 6,-3, 0.02]", "has \"-3\" as value 3"},
+        {"config.yml", "s2t, 6, 3, 0.02]", "s2t, 6, 3, 1.02]", "has \"1.02\" as value 4"},
         {"lex.xx.s2t", "w38 w33 1e-05", "w38 w33_1e-05", "lex.xx.s2t: line 2 has fewer than three fields"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

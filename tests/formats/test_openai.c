@@ -1,5 +1,5 @@
-/* Checkpoints of OpenAI's: one holds, bit for bit, what the folder has that it was made of, is converted, and
- * is refused in one sentence where it or its tokenizer's file is not whole. */
+/* OpenAI checkpoints: equal to the folder of origin bit for bit, conversion, and one error message for a
+ * damaged file or tokenizer. */
 #include <string.h>
 
 #include <clformer/clformer.h>
@@ -12,7 +12,7 @@
 #include "support/support.h"
 #include "text/tokenizer.h"
 
-/* A fresh folder with the checkpoint in it, or with its tokenizer's file too. */
+/* A new folder with the checkpoint in it, optionally with its tokenizer's file. */
 static const char *copy(int has_tokens)
 {
     static const char *const names[] = {"small.pt", "gpt2.tiktoken"};
@@ -124,7 +124,8 @@ static void test_transcripts(void **state)
     }
 }
 
-/* In another precision it gives what it gives when it is loaded so, and that folder again. */
+/* Converted to another precision, it gives the results of the original loaded in it, and so does that folder
+   converted again. */
 static void test_convert(void **state)
 {
     (void)state;
@@ -155,7 +156,7 @@ static void expect_refused(const char *path, clf_status status, const char *part
 static void test_no_tokens(void **state)
 {
     (void)state;
-    expect_refused(checkpoint_in(copy(0)), CLF_FILE, "gpt2.tiktoken is not beside it; put it there");
+    expect_refused(checkpoint_in(copy(0)), CLF_FILE, "gpt2.tiktoken is not beside it; copy it there");
 }
 
 static void expect_patched(const char *after, const char *old, const char *new, const char *part)
@@ -168,12 +169,12 @@ static void expect_patched(const char *after, const char *old, const char *new, 
 static void test_dims(void **state)
 {
     (void)state;
-    expect_patched(NULL, "n_mels", "n_mals", "\"n_mels\" of its \"dims\" is missing");
-    expect_patched(NULL, "dims", "dimz", "is missing, so it is no Whisper checkpoint of OpenAI's");
-    expect_patched("n_text_state", "K\x08", "K\x09",
-                   "\"n_text_state\" of its \"dims\" is not \"n_audio_state\"");
-    expect_patched("n_vocab", "M\xee\x06", "M\x10\x06", "262 tokens, and no model of 1552 ids goes with");
-    expect_patched("n_vocab", "\xee\x06", "\x30\x02", "no model of 560 ids");
+    expect_patched(NULL, "n_mels", "n_mals", "\"n_mels\" in \"dims\" is missing");
+    expect_patched(NULL, "dims", "dimz", "is missing, so it is not an OpenAI Whisper checkpoint");
+    expect_patched("n_text_state", "K\x08", "K\x09", "\"n_text_state\" in \"dims\" is not \"n_audio_state\"");
+    expect_patched("n_vocab", "M\xee\x06", "M\x10\x06",
+                   "262 tokens, which does not match a model with 1552 ids");
+    expect_patched("n_vocab", "\xee\x06", "\x30\x02", "does not match a model with 560 ids");
 }
 
 /* More layers than there are tensors. */
@@ -190,7 +191,7 @@ static void test_layers(void **state)
     clf__config_free(&config);
 }
 
-/* The heads that tell when words were spoken: the program's own, by the model. */
+/* Heads for word timestamps, as in openai/whisper for each model. */
 static void test_heads(void **state)
 {
     (void)state;
@@ -222,7 +223,7 @@ static void test_heads(void **state)
     }
 }
 
-/* Cut off anywhere, it is a failure that names it. */
+/* Truncated anywhere, it gives an error with its name. */
 static void test_cut(void **state)
 {
     (void)state;

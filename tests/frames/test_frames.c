@@ -1,4 +1,4 @@
-/* Rows of recordings: log-mel frames side by side, as many as a layout says, and how many rows there are. */
+/* Rows of recordings: adjacent log-mel frames by layout, and the number of rows. */
 #include "frames/frames.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ enum { BANDS = 80, HOP = 160 };
 
 static const struct clf__frame_layout plain = {BANDS, 1, 1};
 
-/* The rows of noise, made beside another recording. */
+/* The rows of noise, computed together with another recording. */
 static float *make_rows(struct clf__frame_layout layout, int rows, const float *samples, int count)
 {
     struct clf__frame_maker *maker;
@@ -27,8 +27,8 @@ static float *make_rows(struct clf__frame_layout layout, int rows, const float *
     return values;
 }
 
-/* Each row is the frames from its own first one on; behind the recording's end its last frame stands again.
- */
+/* Each row contains the frames from its first one on; after the recording's end, its last frame is
+ * repeated. */
 static void check_layout(struct clf__frame_layout layout, const float *frames, int count, const float *rows,
                          int row_count)
 {
@@ -54,13 +54,13 @@ static void test_layouts(void **state)
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
         int rows = (FRAMES + layouts[i].step - 1) / layouts[i].step;
         check_layout(layouts[i], frames, FRAMES, make_rows(layouts[i], rows, samples, SAMPLES), rows);
-        if (rows > 2) { /* the first ones alone, of the whole recording */
+        if (rows > 2) { /* only the first ones, of the whole recording */
             check_layout(layouts[i], frames, FRAMES, make_rows(layouts[i], 2, samples, SAMPLES), 2);
         }
     }
 }
 
-/* A file's rows are those of its samples, whole or cut, and their number is told. */
+/* A file's rows equal those of its samples, complete or truncated, and their number is returned. */
 static void test_files(void **state)
 {
     (void)state;

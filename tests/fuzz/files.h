@@ -1,6 +1,6 @@
-/* How a fuzzer hands its bytes over as files: in one folder a process, made once and removed when the process
- * ends, in memory where there is /dev/shm. A file that is written again keeps its pages. On a disk the folder
- * and its files would cost far more than the parser. */
+/* Passes a fuzzer's bytes as files: in one folder per process, created once and removed at exit, in memory if
+ * /dev/shm exists. Overwritten files keep their pages; on a disk, files would cost far more than the
+ * parser. */
 #ifndef CLF_FUZZ_FILES_H
 #define CLF_FUZZ_FILES_H
 
@@ -40,7 +40,7 @@ static inline const char *fuzz_folder(void)
     return fuzz_folder_path;
 }
 
-/* The path of a file in that folder, until the next call. */
+/* The path of a file in that folder, valid until the next call. */
 static inline const char *fuzz_path(const char *name)
 {
     static char path[96];
@@ -48,7 +48,7 @@ static inline const char *fuzz_path(const char *name)
     return path;
 }
 
-/* Makes a file of these bytes and nothing else; its path, until the next call. */
+/* Creates a file with only these bytes; returns its path, valid until the next call. */
 static inline const char *fuzz_file(const char *name, const uint8_t *data, size_t size)
 {
     const char *path = fuzz_path(name);
@@ -58,7 +58,7 @@ static inline const char *fuzz_file(const char *name, const uint8_t *data, size_
     return path;
 }
 
-/* For what the next input may not have. */
+/* For files that the next input may not have. */
 static inline void fuzz_remove_file(const char *name)
 {
     unlink(fuzz_path(name));

@@ -1,5 +1,5 @@
-/* Any bytes as the SentencePiece model of a class that is read as transformers reads it. The first byte
- * chooses the class. */
+/* Any bytes as the SentencePiece model of a class converted as in transformers. The first byte chooses the
+ * class. */
 #include "tokenizer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

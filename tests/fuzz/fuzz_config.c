@@ -1,5 +1,5 @@
-/* Any bytes as config.json and, after the first NUL, generation_config.json: a failure that names one of
- * them, or a configuration that holds together. */
+/* Any bytes as config.json and, after the first NUL, generation_config.json: an error that names one of them,
+ * or a consistent configuration. */
 #include "config/config.h"
 #include "fuzz/files.h"
 

@@ -1,5 +1,5 @@
-/* Any bytes as a table of pairs: a vocabulary is made of them and read again, and a dataset has every line
- * either as a pair, whole in a plan, or counted as left out. */
+/* Any bytes as a table of pairs: a vocabulary is built from it and read back, and every line is either a pair
+ * in a plan or counted as skipped. */
 #include "fuzz/files.h"
 #include "train/dataset.h"
 #include "train/tokenizer_files.h"
@@ -45,7 +45,7 @@ static void check_dataset(const struct clf__tokenizer *tokenizer, const struct c
     }
 }
 
-/* Makes the tokenizer's files in a folder and reads them. */
+/* Creates the tokenizer's files in a folder and reads them. */
 static clf_status make_tokenizer(struct clf__tokenizer **out, struct clf__config *config, const char *folder,
                                  const char *path)
 {
@@ -75,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct clf__config config;
     struct clf__tokenizer *tokenizer;
     clf_status status = make_tokenizer(&tokenizer, &config, fuzz_folder(), path);
-    /* CLF_FORMAT: what git-lfs has not fetched. */
+    /* CLF_FORMAT: a git-lfs pointer. */
     fuzz_check(status == CLF_OK || status == CLF_TEXT ||
                (status == CLF_FORMAT && strstr(clf_last_error(), path) != NULL));
     if (status == CLF_OK) {

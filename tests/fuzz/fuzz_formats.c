@@ -1,5 +1,5 @@
-/* Any bytes as the files of a folder of another engine's: a failure that names the folder, or a
- * configuration. The first byte chooses the engine; a line "====" stands between its files. */
+/* Any bytes as the files of another engine's folder: an error that names the folder, or a configuration. The
+ * first byte chooses the engine; a line "====" separates its files. */
 #include "fuzz/weights.h"
 
 #include "formats/format.h"

@@ -1,4 +1,4 @@
-/* Any bytes as a file of Marian's weights, of either container, and as the options inside. */
+/* Any bytes as a Marian weights file, of either container, and as the options inside. */
 #include "fuzz/weights.h"
 
 #include "checkpoint/marian.h"

@@ -1,5 +1,5 @@
-/* Any bytes as merges.txt: a failure that names the file, or pairs that cut a text into pieces which join to
- * it again, or, as subwords, to what is left of it without white space. */
+/* Any bytes as merges.txt: an error that names the file, or merges whose tokens join to the original text,
+ * or, as subwords, to the text without white space. */
 #include "base/memory.h"
 #include "fuzz/files.h"
 #include "text/segmenters/segmenter.h"
@@ -37,7 +37,7 @@ static void cut_and_join(const void *state)
     }
 }
 
-/* Behind each piece that goes on stands @@. */
+/* Every token that continues ends with @@. */
 static void cut_subwords(const void *state)
 {
     static const char text[] = "  Je suis là... aaaaaaaaaaaab abab\tabc'll 12 日本 \xF0\x9F\x98\x80x";

@@ -1,14 +1,13 @@
-/* Any bytes as bpe.model and as a list of abbreviations: a failure that names the file, or pairs whose pieces
- * are the words, and full stops that part no text. And as a text, in languages of all kinds: words without
- * white space, which join to a text; all of it in UTF-8. */
+/* Any bytes as bpe.model, list of abbreviations and text, in languages of all kinds: an error that names the
+ * file, or subwords that equal the words. Words have no white space and join to text; everything is UTF-8. */
 #include "fuzz/files.h"
 
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "text/moses/cutter.h"
-#include "text/pieces.h"
 #include "text/segmenters/pairs.h"
 #include "text/segmenters/segmenter.h"
+#include "text/token_list.h"
 
 static const char list[] = "nonbreaking_prefix.en", pairs[] = "bpe.model";
 
@@ -16,7 +15,7 @@ static clf_status keep(void *user, const char *piece, size_t length)
 {
     fuzz_check(length > 0 && memchr(piece, ' ', length) == NULL && memchr(piece, '\0', length) == NULL);
     fuzz_check(clf__utf8_valid_prefix(piece, length) == length);
-    return clf__pieces_add(user, piece, length, 0);
+    return clf__token_list_add(user, piece, length, 0);
 }
 
 /* --- Texts --- */
@@ -38,7 +37,7 @@ static const void *open_language(size_t number)
     return states[number % count];
 }
 
-static void join(const void *state, const struct clf__pieces *pieces)
+static void join(const void *state, const struct clf__token_list *pieces)
 {
     const char **items = NULL, *piece = pieces->text;
     char *text;
@@ -53,16 +52,16 @@ static void join(const void *state, const struct clf__pieces *pieces)
     clf__free(items);
 }
 
-/* The text's own words are joined, too, as a model may make anything. */
+/* The text's own words are joined too, as a model may generate anything. */
 static void use_text(const void *state, const char *text, size_t size)
 {
-    struct clf__pieces cut = {.count = 0}, words = {.count = 0};
+    struct clf__token_list cut = {.count = 0}, words = {.count = 0};
     fuzz_check(clf__segmenter_moses.segment(state, text, size, keep, &cut) == CLF_OK);
     fuzz_check(clf__segmenter_words.segment(NULL, text, size, keep, &words) == CLF_OK);
     join(state, &cut);
     join(state, &words);
-    clf__pieces_free(&cut);
-    clf__pieces_free(&words);
+    clf__token_list_free(&cut);
+    clf__token_list_free(&words);
 }
 
 /* --- Files --- */
@@ -72,10 +71,10 @@ static void check_failure(clf_status status, const char *path)
     fuzz_check((status == CLF_FORMAT || status == CLF_UNSUPPORTED) && strstr(clf_last_error(), path) != NULL);
 }
 
-/* The pieces, without the @@ of all but the last, are the word. */
+/* The subwords, without the @@ of all but the last, form the word. */
 static void cut_word(const struct clf__pairs *read, struct clf__pairs_work *work, const char *word)
 {
-    struct clf__pieces pieces = {.count = 0};
+    struct clf__token_list pieces = {.count = 0};
     fuzz_check(clf__pairs_cut(read, work, word, strlen(word), keep, &pieces) == CLF_OK && pieces.count > 0);
     const char *piece = pieces.text, *rest = word;
     for (int i = 0; i < pieces.count; i++) {
@@ -86,7 +85,7 @@ static void cut_word(const struct clf__pairs *read, struct clf__pairs_work *work
         piece += size + 1;
     }
     fuzz_check(*rest == '\0');
-    clf__pieces_free(&pieces);
+    clf__token_list_free(&pieces);
 }
 
 static void use_pairs(const uint8_t *data, size_t size)

@@ -1,5 +1,5 @@
-/* Any bytes as a package of Argos Translate: a failure that names the file, or a folder whose files are all
- * from it; and nothing is left of either. */
+/* Any bytes as an Argos Translate package: an error that names the file, or a folder whose files are all from
+ * it; in both cases nothing is left. */
 #include <sys/stat.h>
 
 #include "checkpoint/zip.h"

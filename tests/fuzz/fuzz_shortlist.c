@@ -1,7 +1,6 @@
-/* Any bytes as a shortlist: a clear failure, or candidates in their order, inside the vocabulary and the
- * bound. The first two bytes are the words of source and target, the third says whether they are shared (bit
- * 0), and whether the checksum is put right (bit 1), behind which most damage would not be seen. In a text a
- * piece is the word whose number is its length. */
+/* Any bytes as a shortlist: an error, or sorted candidates within vocabulary and bound. The first two bytes
+ * are the vocabulary sizes; the third has flags: shared (bit 0), fix the checksum, which would hide most
+ * damage (bit 1). In text, a token's id is its length. */
 #include "fuzz/files.h"
 #include "text/shortlist.h"
 

@@ -1,4 +1,4 @@
-/* Any bytes as a .tiktoken file: a failure that names it, or a tokenizer whose ids are pieces. */
+/* Any bytes as a .tiktoken file: an error that names it, or a tokenizer whose ids are tokens. */
 #include "fuzz/tokenizer.h"
 
 enum { ROWS = 1774 };

@@ -1,4 +1,4 @@
-/* Any bytes as a .spm file: a clear failure, or a model that cuts and joins text without a crash. */
+/* Any bytes as a .spm file: an error, or a model that segments and joins text without a crash. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* Any bytes as a vocab.json: a clear failure, or a vocabulary in which every piece leads to its id and back.
- * The first byte of the input is the size that the model's configuration would give. */
+/* Any bytes as a vocab.json: an error, or a vocabulary that maps every token to its id and back. The first
+ * byte is the size in the model's configuration. */
 #include "fuzz/files.h"
 #include "text/vocabulary.h"
 
@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     for (int id = 0; id < vocabulary.size; id++) {
-        const char *piece = vocabulary.pieces[id];
+        const char *piece = vocabulary.tokens[id];
         if (clf__vocabulary_id(&vocabulary, piece, strlen(piece)) != id) {
             abort();
         }

@@ -1,5 +1,5 @@
-/* Runs a fuzz target on every file of its corpus, on cut copies, and on copies with random changes: a fuzzing
- * run of seconds that repeats exactly. */
+/* Runs a fuzz target on every file of its corpus, on truncated copies, and on random mutations: a short,
+ * reproducible fuzzing run. */
 #include "support/support.h"
 
 #include <glob.h>
@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The target gets a block of exactly `size` bytes, so that AddressSanitizer sees a read beyond it. */
+/* The target gets a block of exactly `size` bytes, so that AddressSanitizer detects a read beyond it. */
 static void run(const uint8_t *bytes, size_t size)
 {
     uint8_t *copy = malloc(size > 0 ? size : 1);

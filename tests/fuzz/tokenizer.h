@@ -1,4 +1,4 @@
-/* What the fuzzers of tokenizers share: any bytes as the one file of a folder, and what must hold then. */
+/* Shared by the tokenizer fuzzers: any bytes as the only file of a folder, and invariants of the result. */
 #ifndef CLF_FUZZ_TOKENIZER_H
 #define CLF_FUZZ_TOKENIZER_H
 
@@ -34,7 +34,7 @@ static inline void cut_and_join(const struct clf__tokenizer *tokenizer, int rows
     clf__ids_free(&ids);
 }
 
-/* A failure that names the file, or a tokenizer whose ids are pieces and whose texts are UTF-8. */
+/* An error that names the file, or a tokenizer whose ids are tokens and whose texts are UTF-8. */
 static inline void fuzz_tokenizer(const char *class_name, const char *name, int rows, const uint8_t *data,
                                   size_t size)
 {

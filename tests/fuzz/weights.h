@@ -1,5 +1,5 @@
-/* Any bytes as a file of weights: a failure that names the file, or tensors that lie inside it and read as
- * many values as their shapes say. */
+/* Any bytes as a weights file: an error that names the file, or tensors inside the file with as many values
+ * as their shapes declare. */
 #ifndef CLF_FUZZ_WEIGHTS_H
 #define CLF_FUZZ_WEIGHTS_H
 
@@ -18,15 +18,14 @@ static inline void fuzz_read_tensor(const struct clf__stored_tensor *tensor)
         abort(); /* no more elements than the file has bytes */
     }
     clf_status status = clf__stored_tensor_read(tensor, values);
-    int may_fail = tensor->scales.count > 0; /* where a scale is none */
+    int may_fail = tensor->scales.count > 0; /* a scale may be NaN or infinite */
     if (!may_fail && (status != CLF_OK) != (tensor->type == CLF__STORED_OTHER)) {
         abort();
     }
     clf__free(values);
 }
 
-/* Opens a folder that has nothing but these bytes under this name. `refused`: another failure than
- * CLF_FORMAT. */
+/* Opens a folder with only these bytes under this name. `refused`: an accepted error besides CLF_FORMAT. */
 static inline void fuzz_weights(const char *name, clf_status refused, const uint8_t *data, size_t size)
 {
     const char *path = fuzz_file(name, data, size);

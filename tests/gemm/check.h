@@ -1,4 +1,4 @@
-/* A product on a device against the reference: shared by the tests of the providers. */
+/* A GEMM on a device against the reference: shared by the tests of the backends. */
 #ifndef CLF_TESTS_GEMM_CHECK_H
 #define CLF_TESTS_GEMM_CHECK_H
 
@@ -16,21 +16,21 @@
 #include "reference/gemm.h"
 #include "support/support.h"
 
-/* The native provider in each form. */
+/* Native GEMM in each kernel variant. */
 #define FOR_EACH_NATIVE(device)                                                                              \
     for (int form = support_first_form(); form <= support_last_form(); form++)                               \
         for (struct clf_device *device = native_device(form, 0, CLF_PRECISION_FP32); device; device = NULL)
 
 enum variant { OWN, PORTABLE, EMULATED };
 
-/* Products in a precision by the device's own instructions, without any, and by emulated matrix instructions.
- */
+/* GEMM in a precision with the device's own instructions, with none, and with emulated matrix
+ * instructions. */
 #define FOR_EACH_DEVICE(device, precision)                                                                   \
     for (int form = support_first_form(); form <= support_last_form(); form++)                               \
         for (int variant = OWN; variant <= EMULATED; variant++)                                              \
             for (struct clf_device *device = native_device(form, variant, precision); device; device = NULL)
 
-/* The device in a form and variant; NULL where the variant is no other one in this precision. */
+/* Returns the device in a form and variant; NULL if the variant makes no difference in this precision. */
 static inline struct clf_device *native_device(int form, int variant, clf_precision precision)
 {
     struct clf_device *device = support_device_with((clf_form)form, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
@@ -49,14 +49,14 @@ static inline struct clf_device *native_device(int form, int variant, clf_precis
     return differs ? support_device_at((clf_form)form, CLF_INSTRUCTIONS_PORTABLE) : NULL;
 }
 
-/* Whether products round x as they round the weight. */
+/* Returns whether the GEMM rounds x like the weight. */
 static inline int rounds_operands(const struct clf_device *device, clf_precision precision)
 {
     return (precision == CLF_PRECISION_BF16 && clf__has_bf16_products(device)) ||
            (precision == CLF_PRECISION_FP16 && clf__caps_have_matrix(clf__device_caps(device)));
 }
 
-/* The same, opened anew: nothing is reserved or built on it yet. */
+/* The same, newly opened: nothing is reserved or compiled yet. */
 static inline struct clf_device *open_native(int use_program_cache)
 {
     struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
@@ -68,7 +68,7 @@ static inline struct clf_device *open_native(int use_program_cache)
     return device;
 }
 
-/* A (rows, columns) view within poison: NaN before, between and after its rows. */
+/* A (rows, columns) view surrounded by poison: NaN before, between and after its rows. */
 struct framed {
     struct clf__tensor all; /* (1, everything) */
     struct clf__matrix view;
@@ -92,7 +92,7 @@ static inline struct framed make_framed(struct clf_device *device, int rows, int
     return framed;
 }
 
-/* The view's contents, after a check that all around it is still NaN. */
+/* Returns the view's contents after checking that the poison is intact. */
 static inline float *read_framed(struct framed framed)
 {
     float *all = support_read(framed.all);
@@ -148,7 +148,7 @@ static inline void round_all(clf_precision precision, float *values, size_t coun
     }
 }
 
-/* Number i of the edge cases with all that a product can have. */
+/* Returns edge case i with every option of a GEMM. */
 static inline struct gemm_check edge_check(int i, clf_precision precision, enum clf__activation activation)
 {
     return (struct gemm_check){
@@ -163,7 +163,7 @@ static inline struct gemm_check edge_check(int i, clf_precision precision, enum 
     };
 }
 
-/* The operands of a check, and what the device made of them. */
+/* The operands of a check, and the device's result. */
 struct gemm_run {
     float *x, *w, *bias, *residual, *y;
 };
@@ -201,8 +201,8 @@ static inline void run_gemm(struct gemm_run *run, struct clf_device *device, str
     clf__weight_free(weight);
 }
 
-/* In the GPU form the number of the device's cores decides whether many rows are multiplied by tiles, and by
- * which, or by the kernel for few rows: sets that number and returns what it was. */
+/* In the GPU variant, the number of compute units decides between tiles of several sizes and the kernel for
+ * few rows: sets it and returns the old number. */
 static inline unsigned set_units(struct clf_device *device, unsigned units)
 {
     unsigned before = device->caps.compute_units;
@@ -236,7 +236,7 @@ static inline void check_gemm(struct clf_device *device, struct gemm_check check
     assert_close(run.y, expected, (size_t)rows * (size_t)outputs, 2e-6);
 }
 
-/* Runs rows of x through the weight and gives their results. */
+/* Multiplies rows of x by the weight and returns the results. */
 static inline float *multiply_activated(struct clf_device *device, const struct clf__weight *weight,
                                         const float *x, int rows, enum clf__activation activation)
 {
@@ -254,8 +254,7 @@ static inline float *multiply(struct clf_device *device, const struct clf__weigh
     return multiply_activated(device, weight, x, rows, CLF__IDENTITY);
 }
 
-/* The promise of batch invariance: the bits of a row depend neither on how many rows there are nor on its
- * place. */
+/* Batch invariance: the bits of a row depend neither on the number of rows nor on its position. */
 static inline void check_batch_invariance(struct clf_device *device, clf_precision precision,
                                           enum clf__activation activation)
 {
@@ -271,7 +270,7 @@ static inline void check_batch_invariance(struct clf_device *device, clf_precisi
         memcpy(alone + row * OUTPUTS, y, OUTPUTS * sizeof *y);
     }
     for (int rows = 2; rows <= ROWS; rows += row_step) {
-        int first = ROWS - rows; /* so that each row stands in every place of a block */
+        int first = ROWS - rows; /* puts each row at every position of a block */
         static const unsigned all_units[] = {1000, 1, 2, 3, 6};
         unsigned units = set_units(device, all_units[rows == ROWS ? 1 : rows % 5]);
         float *y = multiply_activated(device, weight, x + first * INPUTS, rows, activation);
@@ -281,7 +280,7 @@ static inline void check_batch_invariance(struct clf_device *device, clf_precisi
     clf__weight_free(weight);
 }
 
-/* A NaN or infinity spoils its own row or column and no other. */
+/* NaN or infinity affects only its own row or column. */
 static inline void check_not_finite(struct clf_device *device, clf_precision precision,
                                     enum clf__activation activation)
 {
@@ -309,13 +308,13 @@ static inline void check_not_finite(struct clf_device *device, clf_precision pre
     clf__weight_free(weight);
 }
 
-/* Memory and OpenCL calls of a product that fail on the way, the room for its packed operand with them. */
+/* Memory and OpenCL failures during a GEMM, including the memory for its packed operand. */
 static inline void check_failures(clf_precision precision, int rows, int inputs)
 {
     enum { OUTPUTS = 3 };
     for (int calls = 0; calls <= 1; calls++) {
         float *numbers = support_array((size_t)rows * (size_t)inputs, sizeof *numbers);
-        struct clf_device *device = open_native(0); /* what the cache lacks is no failure */
+        struct clf_device *device = open_native(0); /* failures of the cache are tolerated */
         struct clf__matrix x = clf__tensor_matrix(support_tensor(device, CLF__F32, rows, inputs, numbers));
         struct clf__matrix y = clf__tensor_matrix(support_tensor(device, CLF__F32, rows, OUTPUTS, NULL));
         struct clf__weight *weight = make_weight_in(device, precision, numbers, OUTPUTS, inputs);
@@ -324,7 +323,7 @@ static inline void check_failures(clf_precision precision, int rows, int inputs)
         int failures = -1;
         for (uint64_t n = 1; status != CLF_OK; n++, failures++) {
             assert_true(n < 200);
-            clf__buffer_free(device->packed); /* so that it is made anew */
+            clf__buffer_free(device->packed); /* so that it is allocated again */
             device->packed = NULL;
             calls ? clf__device_fail_at(n) : clf__memory_fail_at(n);
             status = clf__gemm_weight(y, x, rows, weight, &epilogue);
@@ -345,8 +344,8 @@ struct gemm_batched_check {
     float alpha;
 };
 
-/* batches matrices (rows, columns), as rows of one framed tensor: batch_stride is rows * stride + step_gap.
- */
+/* batches matrices (rows, columns), as rows of one framed tensor: batch_stride is rows * stride +
+ * step_gap. */
 static inline struct clf__batched_matrix make_batch(struct clf_device *device, struct framed *frame,
                                                     const struct gemm_batched_check *check, int rows,
                                                     int columns, const float *values)
@@ -370,7 +369,7 @@ static inline struct clf__batched_matrix make_batch(struct clf_device *device, s
     return batch;
 }
 
-/* Every element where small, else a sample. */
+/* Checks every element if small, otherwise a sample. */
 static inline void check_gemm_batched(struct clf_device *device, struct gemm_batched_check check)
 {
     int batches = check.shape.batches, m = check.shape.m, n = check.shape.n, k = check.shape.k;
@@ -401,7 +400,7 @@ static inline void check_gemm_batched(struct clf_device *device, struct gemm_bat
                                     b + batch * b_size + (check.transpose_b ? column * (size_t)k : column),
                                     check.transpose_b ? 1 : (size_t)n, k, (double)check.alpha);
         if (every) {
-            all[place] = NAN; /* what is left must be the poison around */
+            all[place] = NAN; /* the rest must be the poison around it */
         }
     }
     assert_close(actual, expected, count, 2e-6);

@@ -1,11 +1,11 @@
-/* The gradients of a product with a weight against the reference: shared by the tests of the providers. */
+/* The gradients of a GEMM with a weight against the reference: shared by the tests of the backends. */
 #ifndef CLF_TESTS_GEMM_CHECK_GRADIENT_H
 #define CLF_TESTS_GEMM_CHECK_GRADIENT_H
 
 #include "device/buffer.h"
 #include "device/caps.h"
+#include "gemm/backend.h"
 #include "gemm/check.h"
-#include "gemm/provider.h"
 
 struct gradient_check {
     struct gemm_case shape;
@@ -30,7 +30,7 @@ static inline float *read_weight(const struct clf__weight *weight)
     return values;
 }
 
-/* Every element that the layout has and the weight has not is zero. */
+/* Padding of the layout is zero. */
 static inline void check_padding(const struct clf__weight *weight)
 {
     struct clf__weight_layout layout = clf__weight_layout(weight);
@@ -68,7 +68,7 @@ static inline void check_input_gradient(struct clf_device *device, struct gradie
     assert_ok(clf__gemm_input_gradient(dx_frame.view, dy_frame.view, rows, weight, check.scale, added));
 
     double scale = (double)check.scale;
-    if (clf__device_caps(device)->form == CLF_FORM_CPU) { /* what it rounds is scale * W */
+    if (clf__device_caps(device)->form == CLF_FORM_CPU) { /* it rounds scale * W */
         for (size_t i = 0; i < (size_t)outputs * (size_t)inputs; i++) {
             w[i] *= check.scale;
         }
@@ -83,7 +83,7 @@ static inline void check_input_gradient(struct clf_device *device, struct gradie
     clf__weight_free(weight);
 }
 
-/* Twice into the same gradient: the second adds. */
+/* Twice into the same gradient: the second call accumulates. */
 static inline void check_weight_gradient(struct clf_device *device, struct gradient_check check)
 {
     int rows = check.shape.rows, outputs = check.shape.outputs, inputs = check.shape.inputs;

@@ -1,4 +1,4 @@
-/* The native batched product: cl/gemm/gemm_batched.cl in both forms. */
+/* Native batched GEMM: cl/gemm/gemm_batched.cl in both variants. */
 #include "gemm/check.h"
 
 static void shapes(void **state)
@@ -22,7 +22,7 @@ static void shapes(void **state)
     }
 }
 
-/* Heads lie side by side in a row: (tokens, heads * width), batch_stride = width, less than a matrix. */
+/* Heads are adjacent in a row: (tokens, heads * width), batch_stride = width, less than a matrix. */
 static void heads_side_by_side(void **state)
 {
     (void)state;

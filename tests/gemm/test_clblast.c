@@ -1,5 +1,4 @@
-/* CLBlast behind the door. It compiles for seconds at its first call, so all of it is tested in this one
- * process. */
+/* CLBlast as the GEMM backend. Its first call compiles for seconds, so all tests are in this process. */
 #include "device/buffer.h"
 #include "device/device.h"
 #include "gemm/check_gradient.h"
@@ -34,8 +33,8 @@ static void weights(void **state)
     }
 }
 
-/* In the GPU form few rows are a kernel's of our own, which reads CLBlast's weights: 8 outputs and up to 8
- * rows a group, 64 inputs a step. */
+/* In the GPU variant, few rows use a native kernel on CLBlast's weights: 8 outputs and up to 8 rows per
+ * group, 64 inputs per step. */
 static void few_rows(void **state)
 {
     (void)state;
@@ -54,12 +53,12 @@ static void few_rows(void **state)
         check.offset = 4;
         check.gap = 4;
         check_gemm(device, check);
-        check.offset = 3; /* rows that start anywhere */
+        check.offset = 3; /* rows at any offset */
         check_gemm(device, check);
     }
 }
 
-/* A row's bits depend neither on how many rows there are, up to 32, nor on where they start. */
+/* A row's bits depend neither on the number of rows, up to 32, nor on their offset. */
 static void few_rows_have_their_bits(void **state)
 {
     (void)state;
@@ -84,7 +83,7 @@ static void few_rows_have_their_bits(void **state)
     clf__weight_free(weight);
 }
 
-/* Where CLBlast copies operands, into memory that we keep for it. Every hundredth row is looked at. */
+/* CLBlast copies operands to memory that is kept for it. Every hundredth row is checked. */
 static void large_weights(void **state)
 {
     (void)state;
@@ -98,7 +97,7 @@ static void large_weights(void **state)
     float *w = support_uniform_array(&random, (size_t)OUTPUTS * INPUTS, 1.0f);
     struct clf__weight *weight = make_weight(device, w, OUTPUTS, INPUTS);
     const struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
-    for (int rows = ROWS; rows >= ROWS - 1; rows--) { /* the second into what the first needed */
+    for (int rows = ROWS; rows >= ROWS - 1; rows--) { /* the second into the first one's memory */
         struct framed x = make_framed(device, rows, INPUTS, 1, 2, numbers);
         struct framed y = make_framed(device, rows, OUTPUTS, 2, 1, NULL);
         assert_ok(clf__gemm_weight(y.view, x.view, rows, weight, &epilogue));
@@ -144,7 +143,7 @@ static void batches(void **state)
     for (int i = 0; i < 4; i++) {
         for (int transpose_b = 0; transpose_b <= 1; transpose_b++) {
             struct gemm_batched_check check = {.shape = cases[i], .transpose_b = transpose_b, .alpha = 0.5f};
-            check_gemm_batched(device, check); /* packed: CLBlast's strided product */
+            check_gemm_batched(device, check); /* packed: CLBlast's strided batched GEMM */
             check.offset = 5;
             check_gemm_batched(device, check);
             check.gap = 3;
@@ -154,8 +153,8 @@ static void batches(void **state)
     }
 }
 
-/* Where CLBlast 1.5.3 takes its path for large matrices and, left alone, would drop offsets and batch
- * strides: every dimension a multiple of its tiles, so that it copies nothing. */
+/* CLBlast 1.5.3 uses its path for large matrices, which ignores offsets and batch strides unless prevented:
+ * every dimension is a multiple of its tiles, so that it copies nothing. */
 static void large_batches_with_offsets(void **state)
 {
     (void)state;
@@ -194,7 +193,7 @@ static void gradients(void **state)
     }
 }
 
-/* Where CLBlast copies operands: into memory that was reserved for it. */
+/* CLBlast copies operands to reserved memory. */
 static void large_gradients(void **state)
 {
     (void)state;
@@ -236,7 +235,7 @@ static void weight_rows(void **state)
     clf__weight_free(weight);
 }
 
-/* Each OpenCL call of a product fails in turn: a sentence every time, and nothing lost. */
+/* Each OpenCL call of a GEMM fails in turn: an error message every time, and no leak. */
 static void failing_calls(void **state)
 {
     (void)state;

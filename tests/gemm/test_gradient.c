@@ -1,13 +1,13 @@
-/* The native gradients of products with weights: cl/gemm/gemm_input_gradient.cl and
- * cl/gemm/gemm_weight_gradient.cl in both forms. */
+/* Native gradients of GEMM with weights: cl/gemm/gemm_input_gradient.cl and cl/gemm/gemm_weight_gradient.cl
+ * in both variants. */
 #include "base/memory.h"
 #include "device/device.h"
+#include "gemm/backend.h"
 #include "gemm/check_gradient.h"
-#include "gemm/provider.h"
 #include "opencl/testing.h"
 
-/* Beside those of every product: several slices of rows or of outputs, several copies of so wide an operand.
- */
+/* In addition to the common cases: several slices of rows or of outputs, several copies of such a wide
+ * operand. */
 static const struct gemm_case deep_cases[] = {{641, 40, 31}, {385, 300, 130}, {512, 1, 1}, {300, 3, 5000}};
 
 static void check_shape(struct clf_device *device, struct gemm_case shape, clf_precision precision, int i)
@@ -52,8 +52,8 @@ static void shapes_in_bf16(void **state)
     }
 }
 
-/* A weight in fp32 whose products are in bf16 gives the bits of one in bf16, also after its values changed;
- * on a device without products in bf16 those of fp32. */
+/* An fp32 weight with bf16 GEMM gives the bits of a bf16 weight, also after its values changed; on a device
+ * without bf16 instructions, the bits of fp32. */
 static void products_in_bf16(void **state)
 {
     (void)state;
@@ -100,12 +100,12 @@ static void products_in_bf16(void **state)
     }
 }
 
-/* The gradient of a weight over all rows has the bits of one that is added to a few rows at a time, if it is
- * not computed by matrix instructions, and that of an input those of its row alone. */
+/* The weight gradient over all rows has the bits of accumulation over a few rows at a time, unless matrix
+ * instructions compute it, and the input gradient of a row is independent of other rows. */
 static void check_chunks(struct clf_device *device, clf_precision precision)
 {
     enum { ROWS = 300, OUTPUTS = 75, INPUTS = 83 };
-    static const int chunks[] = {2, 6, 128, 130}; /* in bf16 rows go in pairs */
+    static const int chunks[] = {2, 6, 128, 130}; /* bf16 processes rows in pairs */
     struct support_random random = {.state = 12};
     float *x = support_uniform_array(&random, ROWS * INPUTS, 1.0f);
     float *dy = support_uniform_array(&random, ROWS * OUTPUTS, 1.0f);
@@ -154,7 +154,7 @@ static void bits_do_not_depend_on_the_batch(void **state)
     }
 }
 
-/* An infinity spoils what it meets, not the padding of the gradient. */
+/* An infinity affects what it meets, but not the padding of the gradient. */
 static void check_gradient_not_finite(struct clf_device *device, clf_precision precision)
 {
     enum { ROWS = 20, OUTPUTS = 40, INPUTS = 70 };
@@ -266,7 +266,7 @@ static void bad_calls_are_refused(void **state)
     clf__weight_free(weight);
 }
 
-/* Both gradients of so many rows. */
+/* Computes both gradients over a number of rows. */
 static clf_status differentiate(struct clf_device *device, int rows, int outputs, int inputs)
 {
     struct clf__matrix x = clf__tensor_matrix(support_tensor(device, CLF__F32, rows, inputs, NULL));
@@ -296,8 +296,8 @@ static void reserved_memory_is_enough(void **state)
     }
 }
 
-/* Each allocation, then each OpenCL call, of making, filling and using a weight fails in turn: a sentence
- * every time, and nothing lost (the sanitizers look). */
+/* Each allocation, then each OpenCL call, of creating, filling and using a weight fails in turn: an error
+ * message every time, and no leak (checked by sanitizers). */
 static clf_status train_weight(struct clf__weight *weight, clf_precision precision, struct clf__matrix dx,
                                struct clf__matrix dy)
 {
@@ -333,7 +333,7 @@ static void fail_each(struct clf_device *device, clf_precision precision, void (
         assert_true(n < 200);
         clf__buffer_free(device->transposed);
         clf__buffer_free(device->packed);
-        device->transposed = device->packed = NULL; /* so that they are made anew each time */
+        device->transposed = device->packed = NULL; /* so that they are allocated again each time */
         fail_at(n);
         status = train(device, precision, dx, dy);
         fail_at(0);

@@ -1,18 +1,17 @@
-/* The native product of weights in int8: in both forms, with the device's own dot products and without. Sums
- * are exact, so that results are compared by their bits. */
+/* Native GEMM with int8 weights: in both variants, with the device's dot products and without. Sums are
+ * exact, so results are compared bit for bit. */
 #include "base/memory.h"
 #include "device/buffer.h"
 #include "device/caps.h"
 #include "device/device.h"
+#include "gemm/backend.h"
 #include "gemm/check.h"
-#include "gemm/provider.h"
 #include "opencl/testing.h"
 #include "ops/embedding.h"
 #include "reference/int8.h"
 
-/* Rows that reach from -127/64 to 127/64, or from 0 to 254/64, or down as far, or parts of it by powers of
- * two: their scale is a power of two, for which no device needs a rounded division, and so every device has
- * the same q. */
+/* Rows from -127/64 to 127/64, from 0 to 254/64, down to -254/64, or fractions of them by powers of two:
+ * their scale is a power of two, so the division is exact and every device computes the same q. */
 static float *make_rows(struct support_random *random, int rows, int inputs)
 {
     float *x = support_uniform_array(random, (size_t)rows * (size_t)inputs, 127.0f / 64.0f);
@@ -23,7 +22,7 @@ static float *make_rows(struct support_random *random, int rows, int inputs)
             values[k] = values[k] * 64.0f * unit + shift;
         }
         values[support_integer(random, inputs)] = (shift < 0 ? -127.0f : 127.0f) * unit + shift;
-        if (shift == 0) { /* two places that differ */
+        if (shift == 0) { /* two elements that differ */
             int first = support_integer(random, inputs);
             values[first] = -127.0f * unit;
             values[(first + 1) % inputs] = 127.0f * unit;
@@ -32,7 +31,7 @@ static float *make_rows(struct support_random *random, int rows, int inputs)
     return x;
 }
 
-/* products (rows, outputs) */
+/* expected results (rows, outputs) */
 static float *make_expected(const float *x, const float *w, int rows, int outputs, int inputs)
 {
     size_t k = (size_t)inputs;
@@ -112,7 +111,7 @@ static void many_inputs(void **state)
     }
 }
 
-/* Sums as large as they get, of either sign. */
+/* The largest possible sums of either sign. */
 static void largest_sums(void **state)
 {
     (void)state;
@@ -149,8 +148,8 @@ static void bits_do_not_depend_on_the_batch(void **state)
     }
 }
 
-/* Numbers that have no eight bits: a NaN or infinity makes its own row or column NaN and no other; rows and
- * outputs of zeros, or next to zero, give zeros; rows of the largest numbers are as good as others. */
+/* Values without an 8-bit representation: NaN or infinity makes only its own row or column NaN; rows and
+ * outputs of zeros, or nearly zero, give zeros; rows of the largest numbers are as accurate as others. */
 static void strange_numbers(void **state)
 {
     (void)state;
@@ -186,7 +185,7 @@ static void strange_numbers(void **state)
     }
 }
 
-/* Without numbers made for exactness the result is as near as eight bits are. */
+/* With arbitrary numbers the result has the accuracy of eight bits. */
 static void near_the_product(void **state)
 {
     (void)state;
@@ -207,7 +206,7 @@ static void near_the_product(void **state)
     }
 }
 
-/* cl/include/product_int8.cl's panels, and the embedding that reads them. */
+/* The panels of cl/include/product_int8.cl, and the embedding that reads them. */
 static void layout_is_as_said(void **state)
 {
     (void)state;
@@ -274,7 +273,7 @@ static void embedding(void **state)
     }
 }
 
-/* What was reserved is enough: products take no more memory. */
+/* Reserved memory suffices: a GEMM allocates no more. */
 static void reserved_memory_is_enough(void **state)
 {
     (void)state;

@@ -1,6 +1,5 @@
-/* Products by matrix instructions (emulated where the device has none): the same bits for any number of rows
- * and by any tile. What else a product promises is tested beside the other variants, in test_precision.c and
- * test_int8.c. */
+/* GEMM with matrix instructions (emulated if the device has none): equal bits for any number of rows and tile
+ * size. Other properties are tested with the other variants in test_precision.c and test_int8.c. */
 #include "base/memory.h"
 #include "device/buffer.h"
 #include "device/caps.h"
@@ -21,7 +20,7 @@ static void check_rows(clf_precision precision, int inputs)
 {
     enum { ROWS = 512, OUTPUTS = 72 };
     static const int counts[] = {16, 64, ROWS};
-    /* Of 512 rows: from the largest tile to the smallest and the kernel for few rows. */
+    /* For 512 rows: from the largest tile to the smallest and the kernel for few rows. */
     static const unsigned units[] = {1, 9, 30, 100, 100000};
     int outputs = support_small() ? 40 : OUTPUTS;
     struct support_random random = {.state = 12};
@@ -47,14 +46,14 @@ static void bits_do_not_depend_on_rows_or_tiles(void **state)
 {
     (void)state;
     check_rows(CLF_PRECISION_FP16, 70); /* one chunk of K */
-    if (!support_small()) {             /* several, of which the last is a part */
+    if (!support_small()) {             /* several, the last one partial */
         check_rows(CLF_PRECISION_FP16, 600);
         check_rows(CLF_PRECISION_BF16, 600);
         check_rows(CLF_PRECISION_INT8, 1100);
     }
 }
 
-/* A level whose instructions the driver's compiler cannot know is not tried: it might crash. */
+/* A level that the driver's compiler does not know is not tried: the compiler might crash. */
 static void unknown_levels_are_refused(void **state)
 {
     (void)state;
@@ -69,10 +68,11 @@ static void unknown_levels_are_refused(void **state)
     options.form = CLF_FORM_CPU; /* which has none */
     options.instructions = CLF_INSTRUCTIONS_EMULATED;
     struct clf_device *device = NULL;
-    assert_fails(clf_device_open(&device, NULL, &options), CLF_UNSUPPORTED, "has no instructions emulated");
+    assert_fails(clf_device_open(&device, NULL, &options), CLF_UNSUPPORTED,
+                 "does not support the requested instructions emulated");
 }
 
-/* The device reports its level, and products with rows of whole slices read 16-bit operands. */
+/* The device reports its level, and a GEMM with rows of whole slices reads 16-bit operands. */
 static void level_is_reported(void **state)
 {
     (void)state;
@@ -81,14 +81,14 @@ static void level_is_reported(void **state)
     assert_true(clf__caps_have_matrix(clf__device_caps(device)));
     const float one = 1.0f;
     struct clf__weight *weight = make_weight_in(device, CLF_PRECISION_FP16, &one, 1, 1);
-    assert_int_equal(clf__gemm_operand(weight), CLF_PRECISION_FP32); /* its rows are no whole slices */
+    assert_int_equal(clf__gemm_operand(weight), CLF_PRECISION_FP32); /* its rows are not whole slices */
     clf__weight_free(weight);
 }
 
 int main(void)
 {
     if (support_last_form() == CLF_FORM_CPU) {
-        return 0; /* only GPUs have such instructions, and $CLFORMER_FORM leaves them out */
+        return 0; /* only GPUs have such instructions, and $CLFORMER_FORM excludes them */
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bits_do_not_depend_on_rows_or_tiles),

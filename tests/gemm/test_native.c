@@ -1,8 +1,8 @@
-/* The native product of a weight: cl/gemm/gemm.cl in both forms. */
+/* Native GEMM with a weight: cl/gemm/gemm.cl in both variants. */
 #include "base/memory.h"
 #include "device/buffer.h"
+#include "gemm/backend.h"
 #include "gemm/check.h"
-#include "gemm/provider.h"
 #include "opencl/testing.h"
 #include "program/launch.h"
 
@@ -138,7 +138,7 @@ static void not_finite_values_stay_where_they_are(void **state)
     }
 }
 
-/* Far from zero the smooth activations are 0 or their argument, not NaN from an overflow. */
+/* For large |x| the smooth activations are 0 or x, not NaN from an overflow. */
 static void activations_do_not_overflow(void **state)
 {
     (void)state;
@@ -208,8 +208,8 @@ static void bad_calls_are_refused(void **state)
     clf__weight_free(weight);
 }
 
-/* Each allocation, then each OpenCL call, of making and using a weight fails in turn: a sentence every time,
- * and nothing lost (the sanitizers look). */
+/* Each allocation, then each OpenCL call, of creating and using a weight fails in turn: an error message
+ * every time, and no leak (checked by sanitizers). */
 static void failures_are_told(void **state)
 {
     (void)state;

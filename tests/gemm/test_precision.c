@@ -1,5 +1,4 @@
-/* The native product of weights in fp16 and bf16: in both forms, with the device's own dot products and
- * without. */
+/* Native GEMM with fp16 and bf16 weights: in both variants, with the device's dot products and without. */
 #include "base/half.h"
 #include "base/memory.h"
 #include "device/buffer.h"
@@ -46,8 +45,8 @@ static void not_finite_values_stay_where_they_are(void **state)
     }
 }
 
-/* fp16, and bf16 where no instruction multiplies in it, are ways to store weights: products are those of fp32
- * with rounded weights, to the bit. So many rows share a widened panel, or widened slices of one. */
+/* fp16, and bf16 without instructions for it, only store weights: results equal fp32 with rounded weights bit
+ * for bit. These row counts share a widened panel, or widened slices of one. */
 static void stored_bits_are_those_of_rounded_weights(void **state)
 {
     (void)state;
@@ -76,7 +75,7 @@ static void stored_bits_are_those_of_rounded_weights(void **state)
     }
 }
 
-/* Many rows take many inputs in slices, a few rows do not; 300 are more than one group keeps the sums of. */
+/* Many rows process inputs in slices, a few rows do not; one group keeps the sums of fewer than 300. */
 static void bits_do_not_depend_on_slices(void **state)
 {
     (void)state;
@@ -98,7 +97,7 @@ static void bits_do_not_depend_on_slices(void **state)
     }
 }
 
-/* Every 16-bit number that a float can round to, from itself and from both sides of the middle to the next
+/* Every 16-bit number that a float can round to, from itself and from both sides of the midpoint to the next
  * one. Sets values[i], i < 4 * 65536. */
 static float *make_roundings(clf_precision precision)
 {
@@ -173,7 +172,7 @@ static void weights_are_rounded_to_the_nearest(void **state)
     }
 }
 
-/* round_bf16.cl and the GPU forms' own rounding: what 1 times x gives. */
+/* round_bf16.cl and the GPU variants' rounding: results of 1 times x. */
 static void activations_are_rounded_to_the_nearest(void **state)
 {
     (void)state;
@@ -194,14 +193,14 @@ static void activations_are_rounded_to_the_nearest(void **state)
             if (isinf(expected) && isfinite(values[i]) && precision == CLF_PRECISION_FP16) {
                 expected = copysignf(65504.0f, expected); /* cl/include/operand16.cl */
             }
-            int may_vanish = fabsf(expected) < 0x1p-126f; /* devices may take such for zero */
+            int may_vanish = fabsf(expected) < 0x1p-126f; /* devices may flush such values to zero */
             assert_true(y[i] == expected || (isnan(y[i]) && isnan(expected)) || (may_vanish && y[i] == 0));
         }
         clf__weight_free(weight);
     }
 }
 
-/* A copy multiplies as the weight that it was made from, and outlives it. */
+/* A copy gives the results of the original weight, and outlives it. */
 static void copies_are_alike(void **state)
 {
     (void)state;
@@ -250,7 +249,7 @@ static struct clf__matrix matrix_in(clf_precision precision, struct clf__tensor 
     return clf__tensor_matrix(clf__tensor_as(tensor, precision == CLF_PRECISION_FP16 ? CLF__F16 : CLF__BF16));
 }
 
-/* The first `columns` of each row are `exact` rounded, and all else is as it was. wide: fp32, whose memory
+/* The first `columns` of each row are `exact` rounded; everything else is unchanged. wide: fp32, whose memory
  * holds 16-bit numbers. */
 static void check_rounded(clf_precision precision, struct clf__tensor wide, const float *exact, int columns)
 {
@@ -266,8 +265,7 @@ static void check_rounded(clf_precision precision, struct clf__tensor wide, cons
     }
 }
 
-/* What a product writes in 16 bits is its fp32 result rounded, and read by the next product it gives the same
- * bits. */
+/* A 16-bit result is the fp32 result rounded, and gives equal bits as input of the next GEMM. */
 static void rows_in_16_bits_pass_between_products(void **state)
 {
     (void)state;
@@ -330,7 +328,7 @@ static void failures_are_told(void **state)
     check_failures(CLF_PRECISION_BF16, 3, 200);
 }
 
-/* A finite weight does not become an infinite one unsaid. */
+/* A finite weight is not silently rounded to infinity. */
 static void too_large_weights_are_refused(void **state)
 {
     (void)state;

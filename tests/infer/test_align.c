@@ -1,4 +1,5 @@
-/* Where chosen heads looked, and ranges of ids over given targets: what whole maps and whole logits say. */
+/* Attention of selected heads, and ranges of ids over given targets, against whole attention maps and
+   logits. */
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +11,7 @@ enum { HEADS = 4, EACH = 2, TARGETS = 6, FRAMES = 13, ROWS = 7, OTHER_FRAMES = 4
 static const struct clf__session_head heads[HEADS] = {{1, 7}, {0, 0}, {1, 2}, {1, 9}};
 static const int32_t inputs[TARGETS] = {3, 9, 40, 11, 0, 5};
 
-/* Every map of cross-attention over the first source, (layers, H, T, S). */
+/* Every cross-attention map over the first source, (layers, H, T, S). */
 static float *whole_maps(struct clf__transformer *transformer, const float *frames)
 {
     size_t all = (size_t)(transformer->config.decoder_layers * transformer->config.decoder_heads);
@@ -66,7 +67,7 @@ static void check_ranges(struct clf__session *session, int vocabulary)
 
 static void check(struct clf_device *device, clf_precision precision)
 {
-    /* A session that takes steps keeps halves in int8, and one of maps alone keeps floats. */
+    /* A session with steps keeps halves in int8; one with only maps keeps floats. */
     float tolerance = precision == CLF_PRECISION_INT8 ? 0.01f : 1e-6f;
     struct clf__transformer *transformer;
     assert_ok(clf__transformer_load(&transformer, device, support_fixture("models/whisper-odd"), precision));
@@ -74,7 +75,7 @@ static void check(struct clf_device *device, clf_precision precision)
     struct support_random random = {8};
     float *frames = support_uniform_array(&random, (FRAMES + OTHER_FRAMES) * features, 1);
     const float *maps = whole_maps(transformer, frames);
-    /* Among other sources: those of the slots before and behind it lie elsewhere. */
+    /* Among other sources, with the slots before and after it in other positions. */
     const struct clf__session_limits limits = {.sources = 3,
                                                .source_tokens = 2 * FRAMES + OTHER_FRAMES,
                                                .source_length = FRAMES,

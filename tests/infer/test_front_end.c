@@ -1,5 +1,5 @@
-/* Front ends whose rows are not their frames. One that takes every second frame gives what the ordinary one
- * gives of those frames alone; convolutions give a source the same bits in any batch. */
+/* Front ends whose rows are not single frames. One that takes every second frame gives the results of the
+ * ordinary one on those frames; convolutions give a source equal bits in any batch. */
 #include <string.h>
 
 #include "infer/internal.h"
@@ -24,7 +24,7 @@ static clf_status second_forward(struct clf__tensor y, const struct clf__front_e
     return clf__frames_front_end.forward(y, front_end, &kept, table, positions);
 }
 
-/* Logits of the same targets over sources of `each` frames a row. */
+/* Logits of the same targets over sources with `each` frames per row. */
 static float *logits_of(struct clf__transformer *transformer, const float *frames, int each)
 {
     int vocabulary = transformer->config.target_vocabulary, frames_first[SOURCES + 1] = {0};
@@ -78,7 +78,7 @@ static void test_rows(void **state)
     clf__transformer_free(transformer);
 }
 
-/* What the encoder makes of sources, whose frames are given on the host, or lie on the device. */
+/* Encoder output for sources whose frames are on the host or on the device. */
 static float *encode(struct clf__session *session, const struct clf__sequences *sources, int on_device,
                      int rows)
 {

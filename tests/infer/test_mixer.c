@@ -1,5 +1,5 @@
-/* A decoder with another mixer than self-attention, of one vector a layer and hypothesis: state = state / 2 +
- * x. Its states follow hypotheses that change their parents: steps give what whole targets do. */
+/* A decoder with another mixer than self-attention, with one vector per layer and hypothesis: state = state /
+ * 2 + x. Its states follow hypotheses that change their parents: steps give the results of whole targets. */
 #include <math.h>
 #include <string.h>
 
@@ -46,8 +46,8 @@ static clf_status step_forward(struct clf__tensor y, struct clf__tensor x, struc
 {
     (void)mixer, (void)workspace;
     size_t width = (size_t)x.columns;
-    const float *rows = support_read(x), *before = support_read(state->parts[!step->turn]);
-    float *sums = support_read(residual), *after = support_read(state->parts[step->turn]);
+    const float *rows = support_read(x), *before = support_read(state->parts[!step->buffer_index]);
+    float *sums = support_read(residual), *after = support_read(state->parts[step->buffer_index]);
     const int32_t *cache_rows = support_read_integers(step->cache_rows);
     const int32_t *parents = support_read_integers(step->parents);
     const int32_t *positions = support_read_integers(step->positions);
@@ -59,7 +59,7 @@ static clf_status step_forward(struct clf__tensor y, struct clf__tensor x, struc
         }
         mix(sums + (size_t)r * width, own, rows + (size_t)r * width, x.columns);
     }
-    CLF__TRY(clf__tensor_write(state->parts[step->turn], after));
+    CLF__TRY(clf__tensor_write(state->parts[step->buffer_index], after));
     return clf__tensor_write(y, sums);
 }
 

@@ -1,5 +1,5 @@
-/* Decoding with persistent launches: the candidates of launches for each operation, also where groups stop
- * waiting, where their results differ, and where another open device uses the hardware. */
+/* Decoding with persistent launches gives the candidates of separate launches, also if groups stop waiting,
+ * if results differ, and if another open device uses the hardware. */
 #include <string.h>
 
 #include "device/device.h"
@@ -70,7 +70,7 @@ static void decode(struct candidates *out, struct clf__session *session, int row
     }
 }
 
-static int spoils; /* the copies of vectors that persistent launches read */
+static int spoils; /* modifies the copies of vectors that persistent launches read */
 
 /* Returns the stages of a layer in persistent launches. */
 static int run_sources(struct candidates *out, struct clf__transformer *transformer,
@@ -102,7 +102,7 @@ static int run(struct candidates *out, struct clf__transformer *transformer, int
     return run_sources(out, transformer, &short_sources, failing_step, failing_stage);
 }
 
-/* A device that counts launches; skips where it cannot take persistent ones. */
+/* A device that counts launches; skips if it does not support persistent ones. */
 static struct clf_device *open_device(void)
 {
     struct clf_device *device = NULL;
@@ -154,7 +154,7 @@ static void test_same_candidates(void **state)
     clf_device_close(device);
 }
 
-/* Sources whose keys are taken in parts, which groups share where rows are few. */
+/* Sources whose keys are processed in parts, which groups share if there are few rows. */
 static void test_long_sources(void **state)
 {
     (void)state;
@@ -220,8 +220,8 @@ static void test_two_devices(void **state)
     support_free_all();
 }
 
-/* Persistent launches whose vectors are other ones than the layers': the first step shows it, and all steps
- * are right. */
+/* Persistent launches with vectors that differ from the layers': the first step detects it, and all steps are
+ * correct. */
 static void test_different_results(void **state)
 {
     (void)state;

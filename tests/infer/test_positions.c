@@ -1,5 +1,5 @@
-/* Tables of sinusoids grow with the sequences that come, not with the positions that a folder declares, and a
- * table that grew gives what one of full size gives. */
+/* Sinusoid tables grow with the sequences in use, not with the positions that a folder declares, and a grown
+ * table gives the results of a full-size one. */
 #include "model/folder.h"
 
 #include "infer/session.h"

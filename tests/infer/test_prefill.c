@@ -1,5 +1,5 @@
-/* Tokens that are given before a step's own, in one go or two, leave what steps of their own would have left,
- * but for the order of sums in the attention of many queries. */
+/* Prefill: tokens given before a step's own, in one call or two, leave the state of separate steps, up to the
+ * order of sums in the attention of many queries. */
 #include <math.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ struct answers {
     int32_t ids[ROWS * K], range_ids[ROWS * K];
 };
 
-/* What is fed to each row of a step. */
+/* The inputs of each row of a step. */
 struct fed {
     int rows;
     int32_t tokens[ROWS], positions[ROWS], cache_rows[ROWS], parents[ROWS], slots[ROWS];
@@ -54,7 +54,7 @@ static int32_t prompt_token(int slot, int position)
     return 4 + (position * 7 + slot * 5) % 30;
 }
 
-/* Both sources at `counts` tokens, of which the last one is the step's. */
+/* Feeds both sources `counts` tokens, the last of which is the step's. */
 static void feed_prefill(struct answers *answers, struct clf__session *session, const int *from,
                          const int *counts)
 {
@@ -74,7 +74,7 @@ static void feed_prefill(struct answers *answers, struct clf__session *session, 
     step_once(answers, session, &fed);
 }
 
-/* The same, one token a step. */
+/* The same, one token per step. */
 static void feed_one_by_one(struct answers *answers, struct clf__session *session, const int *counts)
 {
     int most = counts[0] > counts[1] ? counts[0] : counts[1];
@@ -94,7 +94,7 @@ static void feed_one_by_one(struct answers *answers, struct clf__session *sessio
     }
 }
 
-/* Two beams a source go on from what was fed. */
+/* Continues with two beams per source. */
 static void go_on(struct answers *answers, struct clf__session *session, const int *counts)
 {
     for (int t = 0; t < 2; t++) {
@@ -119,7 +119,7 @@ static void compare(const float *actual, const float *expected, int count, doubl
     }
 }
 
-/* Of as many steps. Ids are compared where nothing is rounded, which could turn two of them round. */
+/* Compares equally many steps. Ids are compared only without rounding, which could swap two of them. */
 static void check_answers(const struct answers *actual, const struct answers *expected, int steps,
                           clf_precision precision)
 {
@@ -148,7 +148,7 @@ static void check_counts(struct clf__session *session, const int *counts, clf_pr
     feed_prefill(actual, session, none, counts);
     go_on(actual + 1, session, counts);
     check_answers(actual, expected, STEPS, precision);
-    if (halves[0] > 0 && halves[1] > 0) { /* in two goes, the second behind a step */
+    if (halves[0] > 0 && halves[1] > 0) { /* in two calls, the second after a step */
         feed_prefill(&between, session, none, halves);
         feed_prefill(again, session, halves, counts);
         go_on(again + 1, session, counts);
@@ -159,7 +159,7 @@ static void check_counts(struct clf__session *session, const int *counts, clf_pr
 static void check(struct clf_device *device, const char *name, clf_precision precision)
 {
     static const int all[][SOURCES] = {{1, 2}, {2, 1}, {3, 3}, {17, 5}, {40, POSITIONS - 2}};
-    enum { WHISPER_COUNTS = 4 }; /* that its table of positions has room for */
+    enum { WHISPER_COUNTS = 4 }; /* size of its position table */
     int count = support_small()                ? 3
                 : strcmp(name, "whisper") == 0 ? WHISPER_COUNTS
                                                : (int)(sizeof all / sizeof *all);

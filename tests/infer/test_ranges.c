@@ -1,5 +1,5 @@
-/* Steps that tell kinds of tokens apart by ranges of their ids, each row by its own, some of them before the
- * bans: what they give is in the logits. */
+/* Steps that separate kinds of tokens by ranges of ids, different for each row, some before the bans: results
+ * against the logits. */
 #include <math.h>
 #include <string.h>
 
@@ -83,7 +83,7 @@ static void check_range(const struct answers *actual, const float *logits, int r
     }
 }
 
-/* What is drawn is there, in its range, not banned, and has its logit. */
+/* A drawn id is in its range, is not banned, and has its logit. */
 static void check_draw(const struct answers *actual, const float *logits, int d, int m, int vocabulary)
 {
     int row = draws[d].row, n = row * EACH + m;

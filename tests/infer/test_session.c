@@ -1,4 +1,4 @@
-/* The memory of a session: slots come and go, and what a source gives does not depend on where it lies. */
+/* Session memory: slots are reserved and released, and a source's results do not depend on its slot. */
 #include <string.h>
 
 #include "device/buffer.h"
@@ -32,7 +32,7 @@ static void test_slots(void **state)
     assert_true(clf__session_reserve(session, 1, 2)); /* 12 to 13 */
     clf__session_release(session, 4);
     clf__session_release(session, 1);
-    assert_true(clf__session_reserve(session, 3, 8)); /* what two of them had: 12 to 19 */
+    assert_true(clf__session_reserve(session, 3, 8)); /* released by two of them: 12 to 19 */
     clf__session_release_all(session);
     assert_true(clf__session_reserve(session, 3, 20));
     assert_false(clf__session_reserve(session, 0, 1));
@@ -51,7 +51,7 @@ static float *logits_of(struct clf__session *session, struct clf__transformer *t
     return logits;
 }
 
-/* The sources in an order of slots that is not theirs, with other rows before each: there are gaps. */
+/* The sources in another order of slots, with other rows before each: there are gaps. */
 static void scatter(struct clf__session *session, const struct clf__sequences *sources)
 {
     int count = sources->count;
@@ -101,7 +101,7 @@ static void check_fixture(struct clf_device *device, const char *name)
     support_free_all();
 }
 
-/* Some of the systems hide pad tokens: the flags move with the rows. */
+/* Some architectures mask pad tokens: the flags move with the rows. */
 static void test_scattered_sources(void **state)
 {
     (void)state;
@@ -117,7 +117,7 @@ static void test_scattered_sources(void **state)
     }
 }
 
-/* Measuring takes nothing of the device, the copies of operands that int8 needs neither. */
+/* Measuring allocates nothing on the device, including the copies of operands that int8 needs. */
 static void test_measure(void **state)
 {
     (void)state;

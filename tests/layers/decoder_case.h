@@ -75,7 +75,7 @@ static inline void make_front_end(struct clf__front_end *out, struct clf_device 
     assert_ok(clf__weight_create(&out->tokens, device, &source));
 }
 
-/* The integers of a step: each row has its cache row and a history of random length; several rows have two
+/* The integers of a step: each row has a cache row and a history of random length; several rows share two
  * sources. */
 struct step_tables {
     int32_t *cache_rows, *positions, *table, *ranges, *hidden, *parents, *ids, *position_rows;
@@ -99,12 +99,12 @@ static inline void make_tables(struct step_tables *out, struct support_random *r
         out->cache_rows[r] = rows - 1 - r;
         out->positions[r] = support_integer(random, positions);
         out->parents[r] = (r + 1) % rows;
-        out->ids[r] = support_integer(random, WORDS + 1); /* one of them is no word */
+        out->ids[r] = support_integer(random, WORDS + 1); /* one of them is out of range */
         out->position_rows[r] = support_integer(random, positions + 1);
     }
     for (int r = 0; r < rows; r++) {
         for (int t = 0; t < positions; t++) {
-            /* An earlier token may be anyone's, but was written before this step. */
+            /* An earlier token may be in any row, but was written before this step. */
             int other = support_integer(random, rows);
             int is_earlier = out->positions[other] > t;
             out->table[out->cache_rows[r] * positions + t] = out->cache_rows[is_earlier ? other : r];
@@ -120,7 +120,7 @@ static inline void make_tables(struct step_tables *out, struct support_random *r
     out->max_queries = first > rows - first ? first : rows - first;
 }
 
-/* The caches and the memory of a layer. */
+/* The caches of a layer, for self-attention and cross-attention. */
 static inline void place_layer(struct clf__layer_call *call, struct clf__mixer_state *state,
                                struct clf_device *device, struct support_random *random,
                                const struct layer_case *c)
@@ -175,7 +175,7 @@ static inline void start_alone(struct clf__tensor x, const struct clf__step_star
     assert_ok(start->front_end->kind->forward(x, start->front_end, &input, start->table, start->positions));
 }
 
-/* One step of the layers, with all that it reads and writes on the device. */
+/* One step of the layers, with all its inputs and outputs on the device. */
 struct step_run {
     struct clf__workspace workspace;
     struct clf__mixer_state shared, states[MOST_LAYERS];
@@ -207,7 +207,7 @@ static inline struct clf__workspace make_workspace(const struct clf__layer *laye
     return workspace;
 }
 
-/* run->calls are of launches for each operation. */
+/* run->calls are for separate launches. */
 static inline void make_run(struct step_run *run, const struct clf__layer *layers,
                             const struct clf__front_end *front_end, struct clf_device *device,
                             const struct layer_case *c, const struct step_tables *tables)

@@ -1,4 +1,5 @@
-/* The layers' backward passes, with every dropout on, against central differences of their forward passes. */
+/* The layers' backward passes, with every dropout enabled, against central differences of their forward
+   passes. */
 #include "layers/layer.h"
 #include "model/stacks.h"
 #include "support/finite_difference.h"
@@ -94,7 +95,7 @@ static void reserve_workspace(struct clf__gradient_workspace *workspace, struct 
     assert_ok(clf__gradient_workspace_reserve(workspace, arena, &sizes));
 }
 
-/* A weight's array as it lies on the device. */
+/* A weight's array as stored on the device. */
 static struct clf__tensor array_of(const struct clf__weight *weight)
 {
     int count = (int)clf__weight_elements(weight);
@@ -194,7 +195,7 @@ static void create_zero(struct clf__layer *out, const struct clf__layer *like, s
     clf__pool_free(&zeroing.pool);
 }
 
-/* A decoder layer is gated, and looks at the encoder's output. */
+/* A decoder layer is gated, and attends to the encoder's output. */
 static void check_layer(struct clf_device *device, int is_decoder, int norm_first)
 {
     struct support_random random = {11};

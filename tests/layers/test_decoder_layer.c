@@ -1,5 +1,5 @@
-/* A decoding step of several layers, and of what comes before them, in a single launch against the launches
- * that it stands for: the same bits. */
+/* A decoding step of several layers, and the ops before them, in a single launch against separate launches:
+ * equal bits. */
 #include "layers/decoder_case.h"
 
 static const struct layer_case cases[] = {
@@ -19,13 +19,13 @@ static const struct layer_case cases[] = {
     {1, 67, 23, 33, 65, 2, 17, 15, 0, 1, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_FP32, 5},
     {2, 67, 23, 64, 96, 2, 32, 32, 1, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_BF16, 5},
     {2, 300, 23, 36, 161, 2, 18, 18, 1, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_INT8, 5},
-    /* Sources whose keys are taken in parts. */
+    /* Sources whose keys are processed in parts. */
     {2, 1, 800, 64, 96, 3, 32, 24, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP32, 5},
     {2, 5, 266, 64, 96, 2, 32, 32, 1, 1, 0, 1, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_BF16, 5},
     {3, 30, 600, 33, 65, 2, 17, 15, 0, 1, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_INT8, 5},
 };
 
-/* The last layer's output, and the keys and values of all, one after the other, in one launch or many. */
+/* The last layer's output, and the keys and values of all, concatenated, from one launch or many. */
 static float *run_layers(const struct clf__layer *layers, const struct clf__front_end *front_end,
                          struct clf_device *device, const struct layer_case *c,
                          const struct step_tables *tables, struct clf__tensor addresses,
@@ -53,7 +53,7 @@ static float *run_layers(const struct clf__layer *layers, const struct clf__fron
     return read_run(&run, c);
 }
 
-/* A device that can take layers in one launch, whatever the tests run with; skips where there is none. */
+/* A device that supports layers in one launch, whatever device is under test; skips if there is none. */
 static struct clf_device *open_device(void)
 {
     struct clf_device *device = support_device_with(CLF_FORM_CPU, CLF_GEMM_NATIVE, CLF_ATTENTION_FUSED);
@@ -85,7 +85,7 @@ static void test_single_launch(void **state)
             support_tensor(device, CLF__I32, c->layers, CLF__DECODER_ADDRESSES, NULL);
         const struct clf__tensor none = {.buffer = NULL};
         float *many = run_layers(layers, &front_end, device, c, &tables, none, counters);
-        for (int repeat = 0; repeat < 20; repeat++) { /* the groups meet in another order each time */
+        for (int repeat = 0; repeat < 20; repeat++) { /* the groups arrive in another order each time */
             float *one = run_layers(layers, &front_end, device, c, &tables, addresses, counters);
             assert_memory_equal(one, many, output_count(c) * sizeof *one);
             assert_memory_equal(support_read_integers(counters), zeros, (size_t)counted * sizeof *zeros);
@@ -98,7 +98,7 @@ static void test_single_launch(void **state)
     }
 }
 
-/* Where one launch does not do, the launches an op are taken. */
+/* If one launch is not possible, each op is launched separately. */
 static void test_many_launches(void **state)
 {
     (void)state;
@@ -112,7 +112,7 @@ static void test_many_launches(void **state)
                        gated = addresses;
     const struct clf__mixer_state kept = {.parts = {row, row}};
     assert_ok(clf__decoder_layers_store_addresses(&addresses, &layer, &kept, &row));
-    const struct clf__mixer_step step = {.turn = 0};
+    const struct clf__mixer_step step = {.buffer_index = 0};
     struct clf__attention_call cross = {.few_queries = 1};
     struct clf__layer_call call = {.step = &step, .cross_call = &cross, .addresses = addresses};
     enum clf__knob knob = CLF__KNOB_STEP_ROWS + c.precision;

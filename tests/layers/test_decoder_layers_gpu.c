@@ -1,5 +1,4 @@
-/* Decoding steps in one persistent launch against the launches that it replaces: the same bits. Groups that
- * stop waiting. */
+/* Decoding steps in one persistent launch against separate launches: equal bits. Groups that stop waiting. */
 #include "device/device.h"
 #include "device/exclusive.h"
 #include "layers/decoder_case.h"
@@ -15,7 +14,7 @@ static const struct layer_case cases[] = {
     {1, 3, 23, 1056, 4200, 1, 17, 15, 1, 1, 0, 0, CLF__NORM_STD, CLF__RELU, CLF_PRECISION_BF16, 5},
     {2, 37, 23, 96, 161, 2, 17, 15, 0, 1, 1, 1, CLF__NORM_RMS, CLF__SILU, CLF_PRECISION_INT8, 5},
     {1, 3, 23, 1056, 4200, 1, 17, 15, 1, 1, 0, 0, CLF__NORM_STD, CLF__GELU_ERF, CLF_PRECISION_INT8, 5},
-    /* Sources and targets whose keys are taken in parts, which groups share where rows are few. */
+    /* Sources and targets whose keys are processed in parts, which groups share if there are few rows. */
     {2, 1, 523, 96, 161, 2, 17, 15, 0, 0, 0, 1, CLF__NORM_RMS, CLF__GELU_ERF, CLF_PRECISION_BF16, 5},
     {2, 5, 700, 64, 96, 2, 32, 32, 0, 1, 1, 1, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP16, 600},
     {1, 3, 23, 96, 161, 2, 17, 15, 0, 0, 1, 0, CLF__NORM_RMS, CLF__GELU_ERF, CLF_PRECISION_BF16, 300},
@@ -65,8 +64,8 @@ static uint16_t *read_operands(struct clf__tensor tensor)
     return operands;
 }
 
-/* A launch for each operation, where several groups may share the keys of a row if is_split. *rounded
- * receives the operands that the last norm leaves. */
+/* Separate launches, in which several groups may share the keys of a row if is_split. *rounded receives the
+ * rounded output of the last norm. */
 static float *run_launches(struct problem *problem, int is_split, uint16_t **rounded)
 {
     struct step_run run;
@@ -90,7 +89,7 @@ static void make_persistent(struct persistent_run *out, struct problem *problem)
 {
     const struct layer_case *c = problem->c;
     make_run(&out->run, problem->layers, &problem->front_end, problem->device, c, &problem->tables);
-    out->persistent = (struct clf__persistent){.arrived = -3}; /* the counter passes its largest value */
+    out->persistent = (struct clf__persistent){.arrived = -3}; /* the counter overflows */
     clf__arena_init(&out->arena, problem->device);
     assert_ok(clf__persistent_reserve(&out->persistent, &out->arena, problem->layers, c->layers, c->rows));
     assert_ok(clf__arena_allocate(&out->arena));
@@ -113,7 +112,7 @@ static int has_failed(const struct persistent_run *run)
     return failed;
 }
 
-/* A device that can take persistent launches, whatever the tests run with; skips where there is none. */
+/* A device that supports persistent launches, whatever device is under test; skips if there is none. */
 static struct clf_device *open_device(void)
 {
     struct clf_device *device = support_matrix_device();

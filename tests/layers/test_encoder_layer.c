@@ -1,5 +1,5 @@
-/* An encoder layer in bf16 whose norms and attention write what its products read: the bits of products that
- * round their operands themselves, and no such rounding left. */
+/* An encoder layer in bf16 whose norms and attention write rounded GEMM inputs: equal bits to a GEMM that
+ * rounds its operands, and no rounding kernels left. */
 #include <string.h>
 
 #include "base/half.h"
@@ -47,7 +47,7 @@ static struct clf__layer make_layer(struct clf_device *device, int norm_first)
     return layer;
 }
 
-/* The layer twice over, and how many roundings that took. */
+/* The layer twice, and the number of rounding kernels. */
 static float *run(struct clf_device *device, const struct clf__layer *layer, int has_rounded,
                   int64_t *launches)
 {
@@ -94,7 +94,7 @@ static void test_rounded_rows(void **state)
 {
     (void)state;
     if (support_first_form() != CLF_FORM_CPU) {
-        skip(); /* GPU forms round what they load */
+        skip(); /* GPU variants round when they load */
     }
     struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
     options.form = CLF_FORM_CPU;
@@ -105,14 +105,14 @@ static void test_rounded_rows(void **state)
     assert_ok(clf_device_open(&device, NULL, &options));
     if (!clf__has_bf16_products(device)) {
         clf_device_close(device);
-        skip(); /* nothing is rounded: bf16 is a way to store weights there */
+        skip(); /* nothing is rounded: bf16 only stores weights there */
     }
     for (int norm_first = 0; norm_first < 2; norm_first++) {
         struct clf__layer layer = make_layer(device, norm_first);
         int64_t without, with;
         float *expected = run(device, &layer, 0, &without), *x = run(device, &layer, 1, &with);
         assert_memory_equal(x, expected, ROWS * D * sizeof *x);
-        assert_int_equal(without, 2 * 2); /* what the attention and the feed-forward begin with */
+        assert_int_equal(without, 2 * 2); /* inputs of the attention and the feed-forward */
         assert_int_equal(with, 0);
         clf__layer_free(&layer);
     }

@@ -1,4 +1,4 @@
-/* Model folders made for a test: files written by hand, fixtures copied and spoilt. */
+/* Model folders for tests: files written by hand, fixtures copied and damaged. */
 #ifndef CLF_TESTS_MODEL_FOLDER_H
 #define CLF_TESTS_MODEL_FOLDER_H
 
@@ -35,7 +35,7 @@ static inline void folder_write_text(const char *folder, const char *name, const
     folder_write(folder, name, text, strlen(text));
 }
 
-/* A fresh folder with the files of tests/fixtures/models/<fixture>. */
+/* A new folder with the files of tests/fixtures/models/<fixture>. */
 static inline const char *folder_copy(const char *fixture)
 {
     char source[4096];
@@ -56,8 +56,7 @@ static inline const char *folder_copy(const char *fixture)
     return folder;
 }
 
-/* Replaces the first `old` that follows the first `after` (NULL: the file's start) by `text` of the same
- * length. */
+/* Replaces the first `old` after the first `after` (NULL: the file's start) by `text` of equal length. */
 static inline void folder_patch(const char *folder, const char *name, const char *after, const char *old,
                                 const char *text)
 {
@@ -77,7 +76,7 @@ static inline void folder_patch(const char *folder, const char *name, const char
     clf__free(bytes);
 }
 
-/* What the library logged since folder_log_start(). */
+/* Messages that the library logged since folder_log_start(). */
 static char folder_logged[4096];
 
 static inline void folder_log(void *user, clf_log_level level, const char *message)
@@ -98,8 +97,8 @@ static inline void folder_log_stop(void)
     clf_log_set(NULL, NULL);
 }
 
-/* Runs an expression with the 1st, 2nd, ... allocation failing, until it needs no more of them; `undo`
- * follows a success. */
+/* Runs an expression with the 1st, 2nd, ... allocation failing, until none fails; `undo` follows a
+ * success. */
 #define FOR_EACH_FAILING_ALLOCATION(expression, undo)                                                        \
     do {                                                                                                     \
         uint64_t folder_turn = 0;                                                                            \

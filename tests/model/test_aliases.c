@@ -1,5 +1,5 @@
-/* The embeddings and the projection under each name that transformers may give them, with and without
- * "model.", tied and not. Loading gives the parameters of the fixture. */
+/* The embeddings and the projection under each name in transformers, with and without "model.", tied and not.
+ * Loading gives the parameters of the fixture. */
 #include "model/folder.h"
 
 #include <jansson.h>
@@ -12,7 +12,8 @@ enum { MOST_NAMES = 4 };
 /* A change of a fixture's weights. */
 struct change {
     const char *fixture;
-    const char *from[MOST_NAMES], *to[MOST_NAMES]; /* all of `from` go; the first is stored as each of `to` */
+    const char *from[MOST_NAMES], *to[MOST_NAMES]; /* all of `from` are removed; the first is stored as each
+                                                      of `to` */
     int is_bare;                                   /* names lose "model." */
     const char *old, *text;                        /* a change of config.json, or NULL */
     const char *error;                             /* NULL: the parameters are the fixture's */
@@ -80,7 +81,7 @@ static void rewrite_weights(const char *folder, const struct change *change)
     clf__free(bytes);
 }
 
-/* The changed fixture, in the one folder of this process. */
+/* The changed fixture, in the only folder of this process. */
 static const char *make_folder(const struct change *change)
 {
     static const char *folder;
@@ -191,7 +192,7 @@ static void test_bart_untied(void **state)
     }
 }
 
-/* Embeddings that are not tied to the projection are one matrix where the file holds one. */
+/* Embeddings that are not tied to the projection are one matrix if the file has only one. */
 static void test_one_embedding(void **state)
 {
     (void)state;

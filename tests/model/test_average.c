@@ -1,5 +1,5 @@
-/* The mean of models: of fixtures and of new ones; what differs is named; the folder appears whole or not at
- * all. */
+/* The mean of models: of fixtures and of new ones; errors name differences; the folder is written
+ * atomically. */
 #include "support/support.h"
 
 #include <math.h>
@@ -29,7 +29,7 @@ static void write_text(const char *folder, const char *name, const char *text)
     assert_ok(clf__file_write(path_in(folder, name), text, strlen(text)));
 }
 
-/* A small new model of one seed, with a tokenizer's file and what a checkpoint has beside. */
+/* A small new model from one seed, with a tokenizer file and the other files of a checkpoint. */
 static const char *make_model(uint64_t seed, const char *key, const char *value)
 {
     static const char *const sizes[] = {"d_model=8",
@@ -138,7 +138,7 @@ static void test_means(void **state)
     clf__free(bytes[1]);
 }
 
-/* Weights of other types, in shards, with other names: whatever is read can be averaged. */
+/* Weights of other types, in shards, with other names: every readable format can be averaged. */
 static void test_folders_of_others(void **state)
 {
     (void)state;
@@ -156,14 +156,14 @@ static void test_folders_of_others(void **state)
         char *config;
         size_t size;
         assert_ok(clf__file_read(&config, &size, path_in(output, "config.json"), 1 << 16));
-        /* What was in half precision is no more. */
+        /* Half-precision models are averaged to fp32. */
         assert_null(strstr(config, "float16"));
         assert_int_equal(strstr(config, "\"dtype\": \"float32\"") != NULL, i < 2);
         clf__free(config);
     }
 }
 
-/* The values of one model, read from a folder of halves, are those of fp32 rounded. */
+/* The values of one model, read from a folder of halves, equal rounded fp32 values. */
 static void check_rounded(const char *folder, const char *exact, clf_precision precision)
 {
     struct clf__parameters *halves, *floats;
@@ -191,7 +191,7 @@ static void test_precisions(void **state)
 {
     (void)state;
     const char *folder = make_model(1, "dropout", "0.1");
-    char saying[512]; /* config.json tells the type */
+    char saying[512]; /* config.json declares the type */
     strcpy(saying, support_fixture("models/marian-float16"));
     const char *const tellers[] = {saying};
     static const char *const types[] = {NULL, "\"float16\"", "\"bfloat16\""};
@@ -213,7 +213,7 @@ static void test_precisions(void **state)
     assert_false(clf__folder_exists(none));
 }
 
-/* A clf__parameter_reader of numbers that no half holds. */
+/* A clf__parameter_reader of numbers too large for halves. */
 static clf_status give_large(void *user, int index, float *target)
 {
     const struct clf__parameter_list *list = user;
@@ -261,7 +261,7 @@ static void test_what_differs(void **state)
     write_text(folders[1], "vocab.json", "{ }");
     assert_fails(clf_average(output, folders, 2, CLF_PRECISION_FP32), CLF_FORMAT,
                  "vocab.json are not the same");
-    /* A broken link is not a file that both folders do without. */
+    /* A broken link is not an optional file that both folders lack. */
     static const char *const names[] = {"source.spm", "tokenizer_config.json"};
     for (int i = 0; i < 2; i++) {
         folders[0] = folders[1] = make_model(1, "dropout", "0");
@@ -279,7 +279,7 @@ static void test_what_differs(void **state)
     assert_false(clf__folder_exists(output));
 }
 
-/* No memory, no room on the disk: nothing is left, and the first failure is told. */
+/* Out of memory or disk space: nothing is left, and the first error is returned. */
 static void test_nothing_half_written(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Models written as they lie once they are loaded: smaller, and the same numbers. */
+/* Models written in their loaded form: smaller, with equal numbers. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@
 static const char *const lines[] = {"w3 w9 w5 w7", "w8", "w6 w6 w4 w10 w11 w12 w5"};
 enum { LINES = 3 };
 
-/* Greedy and by beams, with scores. */
+/* Greedy and with beams, with scores. */
 static void translate(struct clf_translation **out, struct clf_model *model)
 {
     struct clf_line sources[LINES];
@@ -51,7 +51,7 @@ static void check_same(const struct clf_translation *a, const struct clf_transla
     }
 }
 
-/* The model in a precision, and what was converted to it, asked for and not. */
+/* The model in a precision, and its conversion to it, with explicit and default precision. */
 static void check_model(const char *name, clf_precision precision)
 {
     char from[256];
@@ -91,7 +91,7 @@ static void test_same_numbers(void **state)
     }
 }
 
-/* The matrices are int8, what is not multiplied is fp32. */
+/* Matrices are int8, other weights fp32. */
 static void test_stored(void **state)
 {
     (void)state;
@@ -117,7 +117,7 @@ static void test_stored(void **state)
     assert_fails(clf_convert("x", "/no/such/model", CLF_PRECISION_INT8), CLF_FILE, "/no/such/model");
 }
 
-/* CTranslate2's int8 stays int8 unless another precision is asked for. */
+/* CTranslate2's int8 stays int8 unless another precision is requested. */
 static void test_ctranslate2(void **state)
 {
     (void)state;
@@ -130,7 +130,7 @@ static void test_ctranslate2(void **state)
     clf_model_free(model);
 }
 
-/* What fails leaves no folder that was made for it, wherever it fails. */
+/* A failed conversion leaves no folder, wherever it fails. */
 static void test_failures_leave_nothing(void **state)
 {
     (void)state;

@@ -1,8 +1,6 @@
-/* Every size that a configuration may choose at its least and its most, one at a time and in pairs, on a
- * device of little memory: each folder is refused, or taken within a bound of the device's and of the host's
- * memory.
- *
- * In a dry run, so that nothing is compiled and the device's memory is counted and not taken. */
+/* Minimum and maximum of every configurable size, single and in pairs, on a device with little memory: each
+ * folder is rejected, or loaded within a bound of device and host memory. In a dry run nothing is compiled,
+ * and device memory is counted but not allocated. */
 #include "model/folder.h"
 
 #include <sys/resource.h>
@@ -18,7 +16,7 @@
 #include "model/save.h"
 #include "program/launch.h"
 
-#ifdef __SANITIZE_ADDRESS__ /* which keeps what was freed, up to 256 MiB */
+#ifdef __SANITIZE_ADDRESS__ /* AddressSanitizer keeps up to 256 MiB of freed memory */
 enum { HOST_KIB = 512 << 10 };
 #else
 enum { HOST_KIB = 64 << 10 };
@@ -49,7 +47,7 @@ static const struct {
 };
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
-/* Whether pairs are tried: frames and learned positions, which are weights like others, change little. */
+/* Whether to test pairs: frames and learned positions behave like other weights. */
 static const struct kind {
     const char *positions, *more;
     int has_pairs;
@@ -80,8 +78,8 @@ static void write_sizes(const struct kind *kind, int i, long at_i, int j, long a
     folder_write_text(folder, "config.json", text);
 }
 
-/* Weights of these sizes, where they are few: what somebody would send. Else the ones from before stay, as
- * where they are the same. */
+/* Writes weights of these sizes if they are small, as a user would; otherwise, or if unchanged, the previous
+ * ones stay. */
 static void write_weights(void)
 {
     struct clf__config config;
@@ -105,7 +103,7 @@ static void write_weights(void)
     }
 }
 
-/* The most that this process ever had, in KiB. */
+/* The peak memory of this process, in KiB. */
 static long host_peak(void)
 {
     struct rusage usage;
@@ -141,7 +139,7 @@ static clf_status train(struct clf_device *device)
     return status;
 }
 
-/* Returns whether it is taken. */
+/* Returns whether it is accepted. */
 static int check(struct clf_device *device, const struct kind *kind, int i, long at_i, int j, long at_j)
 {
     struct clf__dry_run dry_run;
@@ -206,7 +204,7 @@ static void test_extremes(void **state)
         assert_true(is_usual_taken || k + 1 == sizeof kinds / sizeof *kinds); /* frames of 256 KiB each */
         for (int i = 0; i < SIZES; i++) {
             for (int j = i; j < (kinds[k].has_pairs ? SIZES : i + 1); j++) {
-                int step = i != j && support_small() ? 3 : 1; /* both least and both most */
+                int step = i != j && support_small() ? 3 : 1; /* both minimum or both maximum */
                 for (int ends = 0; ends < (i == j ? 2 : 4); ends += step) {
                     long at_i = ends % 2 == 0 ? sizes[i].least : sizes[i].most;
                     long at_j = ends / 2 == 0 ? sizes[j].least : sizes[j].most;
@@ -215,16 +213,16 @@ static void test_extremes(void **state)
             }
         }
     }
-    assert_true(taken > 100); /* many are models that run */
-    /* An offset costs nothing: no row before it is looked up. */
+    assert_true(taken > 100); /* many are valid models */
+    /* An offset costs nothing: no row before it is read. */
     enum { OFFSET = 8 };
     assert_string_equal(sizes[OFFSET].key, "position_offset");
     assert_true(check(device, &kinds[0], OFFSET, sizes[OFFSET].most, OFFSET, sizes[OFFSET].most));
     clf_device_close(device);
 }
 
-/* The tables are as long as what is worked on, whatever the configuration says, and grow with it; what was
- * there does not change. */
+/* Tables are as long as the sequences in use, whatever the configuration says, and grow with them; existing
+ * rows do not change. */
 static void test_tables_of_what_is_used(void **state)
 {
     (void)state;
@@ -240,7 +238,7 @@ static void test_tables_of_what_is_used(void **state)
         const struct clf__tensor *table = k == 0 ? &embedder->positions : &embedder->relative.table;
         assert_ok(clf__transformer_ensure_positions(transformer, 6, 6));
         struct clf__tensor few = *table;
-        /* Sinusoids: one of the pad token, none before the offset; relative biases: 6 both ways. */
+        /* Sinusoids: one for the pad token, none before the offset; relative biases: 6 in each direction. */
         assert_int_equal(k == 0 ? few.rows : few.columns, k == 0 ? 7 : 13);
         float *before = support_read(few);
         assert_ok(clf__transformer_ensure_positions(transformer, 5, 100));
@@ -267,7 +265,7 @@ static void refuse(struct clf_device *device, long key_width, long value_width, 
     assert_fails(clf__transformer_load(&transformer, device, folder, CLF_PRECISION_FP32), CLF_UNSUPPORTED,
                  part);
     assert_non_null(strstr(clf_last_error(), "/config.json: \"d_k\" "));
-    assert_non_null(strstr(clf_last_error(), " at most"));
+    assert_non_null(strstr(clf_last_error(), " supports head widths up to "));
 }
 
 static clf_status check_heads(const struct clf_device *device, int key_width, int value_width, int is_trained)
@@ -279,9 +277,9 @@ static clf_status check_heads(const struct clf_device *device, int key_width, in
     return clf__config_check_heads(&config, device, "folder", is_trained);
 }
 
-/* Wide heads lie on a stack that nobody checks, or in local memory: what has no room is refused before
- * anything is made, by form and kind of attention. Folders have no weights of that width: they are not even
- * looked at. */
+/* Wide heads use an unchecked stack or local memory: sizes that do not fit are rejected before anything is
+ * created, by kernel variant and kind of attention. The folders have no weights of that width: they are not
+ * read. */
 static void test_wide_heads(void **state)
 {
     (void)state;
@@ -292,7 +290,7 @@ static void test_wide_heads(void **state)
     refuse(device, 32768, 32768, "of a thread's stack");
     assert_ok(check_heads(device, 512, 512, 0));
     assert_ok(check_heads(device, 128, 128, 1));
-    assert_fails(check_heads(device, 32768, 8, 1), CLF_UNSUPPORTED, "training runs with heads of");
+    assert_fails(check_heads(device, 32768, 8, 1), CLF_UNSUPPORTED, "training supports head widths up to");
     clf_device_close(device);
     device = open_device(CLF_FORM_CPU, CLF_ATTENTION_BATCHED, &caps);
     assert_ok(check_heads(device, 32768, 32768, 0)); /* only a step keeps a query and its sums */
@@ -305,12 +303,12 @@ static void test_wide_heads(void **state)
     device = open_device(CLF_FORM_GPU, CLF_ATTENTION_AUTO, &caps);
     caps->local_memory_bytes = 32768;
     assert_ok(check_heads(device, 4096, 1024, 1));
-    refuse(device, 8, 65536, "bytes of local memory on this device, and there is room for 32768");
-    refuse(device, 8192, 8, "bytes of local memory on this device, and there is room for 32768");
+    refuse(device, 8, 65536, "bytes of local memory but the device has 32768");
+    refuse(device, 8192, 8, "bytes of local memory but the device has 32768");
     clf_device_close(device);
 }
 
-/* The keys that are named are those that were chosen. */
+/* The named keys are those that were set. */
 static void test_heads_of_d_model(void **state)
 {
     (void)state;

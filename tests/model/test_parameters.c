@@ -30,7 +30,7 @@ static const char *fixture(const char *name)
     return path;
 }
 
-/* Opening must fail and say all of these. */
+/* Opening must fail with all of these parts in the message. */
 static void expect_failure(const char *folder, const char *part, const char *another)
 {
     struct clf__config config;
@@ -104,7 +104,7 @@ static void test_every_fixture(void **state)
     assert_string_equal(folder_logged, "");
 }
 
-/* Where each system keeps a parameter. */
+/* Where each architecture stores a parameter. */
 static void test_names(void **state)
 {
     (void)state;
@@ -169,7 +169,7 @@ static void test_shared_names(void **state)
     assert_null(clf__source_embedding_name(&config));
 }
 
-/* How many parameters the published sizes have. */
+/* Number of parameters of the published sizes. */
 static void test_counts(void **state)
 {
     (void)state;
@@ -228,7 +228,8 @@ static void test_missing(void **state)
     folder = folder_copy("speech");
     folder_patch(folder, "model.safetensors", NULL, "\"linear.bias\"", "\"linear.bia5\"");
     expect_failure(folder, "\"linear.bias\" is missing", "model.safetensors");
-    folder = folder_copy("jadore-emb"); /* jadore's checkpoint under another system's configuration */
+    folder = folder_copy("jadore-emb"); /* jadore's checkpoint with the configuration of another
+                                           architecture */
     folder_patch(folder, "config.json", NULL, "\"jadore\"", "\"paper\" ");
     expect_failure(folder, "is missing", "model.safetensors");
 }
@@ -239,7 +240,7 @@ static void test_unknown(void **state)
     const char *folder = folder_copy("marian");
     folder_patch(folder, "model.safetensors", NULL, "final_logits_bias", "final_logits_bia5");
     expect_failure(folder, "\"final_logits_bia5\" is unknown", "model.safetensors");
-    folder = folder_copy("annotated"); /* fewer layers than are stored */
+    folder = folder_copy("annotated"); /* fewer layers than stored */
     folder_patch(folder, "config.json", NULL, "\"decoder_layers\": 2", "\"decoder_layers\": 1");
     expect_failure(folder, "\"decoder.layers.1.", "is unknown");
 }
@@ -295,7 +296,7 @@ static void test_copies_differ(void **state)
 static void test_tables_are_ignored(void **state)
 {
     (void)state;
-    /* Each of these stores a table that nothing asks for. */
+    /* Each of these stores a table that is not needed. */
     static const char *const names[][2] = {{"jadore-emb", "encoder.position_enc.pos_table"},
                                            {"annotated", "src_embed.1.pe"},
                                            {"speech", "encoder.pos_emb.weight"},
@@ -394,7 +395,7 @@ static const struct clf__parameter *find(const struct clf__parameter_list *list,
     return NULL;
 }
 
-/* How each system's description starts its weights, what decays, and what is never trained. */
+/* Initialisation of each architecture's weights, weight decay, and frozen parameters. */
 static void test_beginnings(void **state)
 {
     (void)state;

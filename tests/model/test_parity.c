@@ -1,4 +1,4 @@
-/* Every system's logits against PyTorch's on the same weights, for whole targets and step by step. */
+/* Logits of every architecture against PyTorch on the same weights, for whole targets and step by step. */
 #include <stdio.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ static void check_case(struct clf__transformer *transformer, const struct fixtur
     assert_close(logits, as_double(fixture_case->logits, count), count, tolerance);
 }
 
-/* Decoding step by step must see what forced decoding sees: with k = V a step gives every logit. */
+/* Decoding step by step must equal forced decoding: with k = V a step gives every logit. */
 static void check_steps(struct clf__transformer *transformer, const struct fixture_case *fixture_case)
 {
     int vocabulary = transformer->config.target_vocabulary, sources = fixture_case->sources.count;
@@ -85,7 +85,7 @@ static void check_steps(struct clf__transformer *transformer, const struct fixtu
     assert_close(logits, as_double(fixture_case->logits, count), count, tolerance);
 }
 
-/* Generated pad tokens have no history to be hidden in: steps are compared where targets hold none. */
+/* Generated pad tokens cannot be masked in the history: steps are compared only if targets contain none. */
 static int steps_are_comparable(const struct clf__config *config, const struct fixture_case *fixture_case)
 {
     for (int i = 0; i < fixture_case->targets.first[fixture_case->targets.count]; i++) {
@@ -123,8 +123,7 @@ static void check_fixture(struct clf_device *device, const char *name)
     support_free_all();
 }
 
-/* The families of Hugging Face's, which differ by what other fixtures have too: few of them where tests are
- * small. */
+/* Architectures of Hugging Face whose differences other fixtures cover too: few of them in small tests. */
 static int is_generated(const char *name)
 {
     char path[512];
@@ -132,9 +131,9 @@ static int is_generated(const char *name)
     return clf__file_exists(support_fixture(path));
 }
 
-/* Each system, and every step-th of the variants that there are of them. Where tests are small and both forms
- * are tried, every second of these, begun with the first or the second: a system is tried in both forms, once
- * with fused and once with batched attention. */
+/* Each architecture, and every step-th of its variants. In small tests with both kernel variants, every
+ * second of these, starting with the first or the second: each architecture runs in both, once with fused and
+ * once with batched attention. */
 static void check_all(struct clf_device *device, int step, int second)
 {
     int every = support_small() && support_first_form() != support_last_form() ? 2 : 1;
@@ -153,7 +152,7 @@ static void test_forms(void **state)
 {
     (void)state;
     for (int form = support_first_form(); form <= support_last_form(); form++) {
-        int is_other = form != support_first_form(); /* goes through fewer variants */
+        int is_other = form != support_first_form(); /* runs fewer variants */
         check_all(support_device((clf_form)form), support_small() || is_other ? 3 : 1, form == CLF_FORM_GPU);
     }
 }

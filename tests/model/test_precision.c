@@ -1,5 +1,5 @@
-/* Whole models whose weights are rounded: odd widths, frames, relative positions, gates. Given targets come
- * near the logits of fp32, and steps near those of given targets. */
+/* Whole models with rounded weights: unusual widths, frames, relative positions, gates. Logits of given
+ * targets are close to fp32, and steps close to given targets. */
 #include <math.h>
 #include <string.h>
 
@@ -9,12 +9,11 @@
 static const char *const names[] = {"marian-odd", "clformer-frames", "clformer-relative",
                                     "speech",     "whisper-odd",     "longt5"};
 
-/* Relative to the norm of the logits. The relative fixture has large scores, which rounding moves most:
- * 0.003, 0.05 and 0.13 when this was written. */
+/* Relative to the norm of the logits. The relative fixture has large scores, which rounding affects most:
+ * originally 0.003, 0.05 and 0.13. */
 static const struct {
     clf_precision precision;
-    double from_fp32,
-        from_given; /* steps round anew, and where a number falls between two may round otherwise */
+    double from_fp32, from_given; /* steps round again, and near a tie may round differently */
 } precisions[] = {
     {CLF_PRECISION_FP32, 0, 1e-5},
     {CLF_PRECISION_FP16, 0.01, 1e-5},
@@ -44,7 +43,7 @@ static float *given_logits(struct clf__session *session, const struct fixture_ca
     return logits;
 }
 
-/* The targets token by token: the largest logit of each row into best (rows). */
+/* Runs the targets token by token: the largest logit of each row into best (rows). */
 static void step_through(float *best, struct clf__session *session, const struct clf__sequences *targets,
                          int longest)
 {

@@ -1,5 +1,5 @@
-/* New models: what is written is read again as it was meant; weights begin as each system's do; nothing
- * half-written stays. */
+/* New models: written files are read back unchanged; weights have each architecture's initialisation; no
+ * partial files stay. */
 #include "support/support.h"
 
 #include <dirent.h>
@@ -16,7 +16,7 @@
 
 enum { SEED = 5 };
 
-/* A description with a small model's sizes; `further` are more of its keys, ending with NULL. */
+/* A description with a small model's sizes; `further` adds keys and ends with NULL. */
 static struct clf__model_description describe(const char *preset, const char *const *further)
 {
     static const char *const sizes[] = {"d_model=64",
@@ -97,7 +97,7 @@ static struct statistics judge(const struct clf__parameters *parameters, const s
     return about;
 }
 
-/* Within five standard errors of what was asked for. */
+/* Within five standard errors of the requested distribution. */
 static void check_initial(const struct clf__parameters *parameters, const struct clf__parameter *item)
 {
     struct statistics about = judge(parameters, item);
@@ -186,7 +186,7 @@ static void test_the_seed_decides(void **state)
     }
 }
 
-/* Choices reach the configuration, by their own file. */
+/* Choices are written to the file they belong to. */
 static void test_choices(void **state)
 {
     (void)state;
@@ -212,13 +212,13 @@ static void test_what_cannot_be_chosen(void **state)
         const char *preset, *word, *part;
         clf_status status;
     } cases[] = {
-        {"paper", "d_modle=3", "\"d_modle\" is no key", CLF_BAD_ARGUMENT},
-        {"paper", "vocab_size=3", "\"vocab_size\" is no key", CLF_BAD_ARGUMENT},
-        {"marian", "norm=\"rms\"", "cannot be chosen for the preset marian", CLF_BAD_ARGUMENT},
+        {"paper", "d_modle=3", "\"d_modle\" is not a key", CLF_BAD_ARGUMENT},
+        {"paper", "vocab_size=3", "\"vocab_size\" is not a key", CLF_BAD_ARGUMENT},
+        {"marian", "norm=\"rms\"", "cannot be set for the preset marian", CLF_BAD_ARGUMENT},
         {"paper", "norm=\"batch\"", "supported: layer, rms, std", CLF_UNSUPPORTED},
         {"paper", "d_model=0", "\"d_model\" is 0", CLF_FORMAT},
         {"annotated", "feature_size=7", "either frames", CLF_BAD_ARGUMENT},
-        {"marian", "share_encoder_decoder_embeddings=false", "must share their embeddings", CLF_BAD_ARGUMENT},
+        {"marian", "share_encoder_decoder_embeddings=false", "must share embeddings", CLF_BAD_ARGUMENT},
         {"medieval", "d_model=3", "no preset \"medieval\"", CLF_BAD_ARGUMENT},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -344,7 +344,7 @@ static void test_the_file(void **state)
     clf__free(path);
 }
 
-/* A reader that fails, memory that runs out, a disk that is full: the old file stays, alone. */
+/* A failing reader, out of memory, a full disk: only the old file stays. */
 static void test_nothing_half_written(void **state)
 {
     (void)state;
@@ -362,7 +362,7 @@ static void test_nothing_half_written(void **state)
     counted.failing = 0;
     assert_ok(clf__parameters_save(path, &three, NULL, CLF_PRECISION_FP32, give_index, &counted));
     uint64_t total = clf__memory_count();
-    for (uint64_t n = 1; n < total; n++) { /* the last one comes after the rename */
+    for (uint64_t n = 1; n < total; n++) { /* the last one is after the rename */
         clf__memory_fail_at(n);
         assert_fails(clf__parameters_save(path, &three, "x", CLF_PRECISION_FP32, give_index, &counted),
                      CLF_OUT_OF_MEMORY, "");

@@ -1,12 +1,6 @@
-/* Rewrites the instructions that Oclgrind 21.10 gets wrong with --uninitialized.
- *
- * It takes lane 11 of a shuffle's mask for "no lane", and so for a value never written (it compares with
- * LLVM's number for the class UndefValue, 11), and a lane that really is none, -1, for a place 4 GiB further
- * on: a crash. So `v.hi` of 16 lanes is reported, and (float16)(a, b) ends the program. Each shuffle with
- * such a lane becomes extractions and insertions, which are followed well. It does not know `freeze`, which
- * the optimiser brings and which makes any value of one that is none: its operand stands for it. All else of
- * the program stays. That is done with the LLVM that Oclgrind itself brings along, on the bitcode that it
- * gives as a program's binary. test_reports.c holds each of these mistakes. */
+/* Rewrites instructions that Oclgrind 21.10 mishandles with --uninitialized, using its LLVM on the bitcode of
+ * its program binaries. Shuffles: lane 11 reads as undefined, lane -1 crashes; rewritten as extractions and
+ * insertions. `freeze` is unknown; replaced by its operand. Cases are in test_reports.c. */
 #include "oclgrind/preload.h"
 
 #include <pthread.h>
@@ -112,7 +106,7 @@ static void rewrite_module(llvm_context context, llvm_module module)
     LLVMDisposeBuilder(builder);
 }
 
-/* The program that a built one's bitcode becomes. */
+/* Returns the program from rewritten bitcode. */
 static cl_program rewrite(cl_program program)
 {
     cl_context owner = NULL;
@@ -150,14 +144,14 @@ static cl_program rewrite(cl_program program)
     return rewritten;
 }
 
-/* What stands for each program that was built. */
+/* The replacement of each program that was built. */
 enum { MAX_PROGRAMS = 1024 };
 static struct {
     cl_program program, rewritten;
 } built[MAX_PROGRAMS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Where a program stands, or with NULL the first free place. */
+/* Returns the index of a program, or for NULL the first free one. */
 static int place_of(cl_program program)
 {
     int i = 0;

@@ -1,19 +1,6 @@
-/* Loaded before Oclgrind's runtime (LD_PRELOAD), so that --uninitialized knows what the host wrote.
- *
- * Oclgrind 21.10 keeps for each buffer a shadow that says which of its bytes were written. What the host
- * writes into a part of a buffer it takes for the whole: the shadow becomes as long as that part, the rest of
- * the buffer counts as never written, and is never seen to be written. Each element of clEnqueueFillBuffer is
- * such a part, and a copy too. A new buffer in an old one's place keeps the old one's shadow. (Its
- * Uninitialized.cpp: hostMemoryStore() allocates the shadow anew; nothing tells it of buffers that come and
- * go.) test_reports.c holds each of these.
- *
- * What kernels write is followed well. So a kernel does the host's part here: it copies from a buffer that
- * the host wrote whole. A new buffer is written whole, for a shadow of its length, and then gets what a
- * kernel never wrote. Structures are copied by LLVM's memcpy, which takes the shadow along and reports
- * nothing.
- *
- * Everything is done when the call returns, and no call has events to wait for: clformer calls OpenCL like
- * that. */
+/* Preloaded before Oclgrind's runtime. Oclgrind 21.10 loses track of written bytes when the host writes part
+ * of a buffer, and for a buffer at a freed one's address. So the host writes whole buffers here, and a kernel
+ * copies from them; calls return when complete. Cases: test_reports.c. */
 #define _GNU_SOURCE
 #include "oclgrind/preload.h"
 
@@ -44,7 +31,7 @@ void preload_must(cl_int error, const char *what)
     }
 }
 
-/* From the largest piece to the smallest one, so that few work-items do. */
+/* From the largest block to the smallest, so that few work-items suffice. */
 #define LINE(...) #__VA_ARGS__ "\n"
 #define PIECE(NAME, BYTES)                                                                                   \
     LINE(struct NAME { uchar bytes[BYTES]; };)                                                               \
@@ -66,7 +53,7 @@ static const struct {
               {4, "copy_word", "forget_word"},
               {1, "copy_byte", "forget_byte"}};
 
-/* The kernels of each context; never released, so that no other context comes to have the same address. */
+/* The kernels of each context; never released, so that no other context gets the same address. */
 enum { MAX_CONTEXTS = 256 };
 static struct {
     cl_context context;
@@ -90,7 +77,7 @@ static cl_program program_of(cl_context context)
         programs[i].program = REAL(clCreateProgramWithSource)(context, 1, &text, NULL, &error);
         preload_must(error, "making the copying kernels");
         preload_must(REAL(clBuildProgram)(programs[i].program, 0, NULL, "-cl-opt-disable", NULL, NULL),
-                     "building the copying kernels"); /* the optimiser takes away what was never written */
+                     "building the copying kernels"); /* the optimiser removes copies of unwritten memory */
         program_count++;
     }
     pthread_mutex_unlock(&lock);
@@ -121,7 +108,7 @@ static int is_part(cl_mem memory)
     return whole != NULL;
 }
 
-/* The kernels over `bytes` of to from begin on; from may be NULL: forget what was written. */
+/* Runs the kernels over `bytes` of `to` from `begin` on; from may be NULL: marks the bytes as unwritten. */
 static void run(cl_command_queue queue, cl_mem to, cl_ulong begin, cl_mem from, cl_ulong from_begin,
                 size_t bytes)
 {
@@ -163,7 +150,7 @@ cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void 
     preload_must(failed, "asking for a context's device");
     cl_command_queue queue = REAL(clCreateCommandQueue)(context, device, 0, &failed);
     preload_must(failed, "making a queue");
-    void *zeros = calloc(size, 1); /* what Oclgrind fills a buffer with */
+    void *zeros = calloc(size, 1); /* Oclgrind's initial contents of a buffer */
     preload_must(zeros ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY, "writing a buffer");
     preload_must(REAL(clEnqueueWriteBuffer)(queue, memory, CL_TRUE, 0, size, zeros, 0, NULL, NULL),
                  "writing a buffer");
@@ -173,7 +160,7 @@ cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void 
     return memory;
 }
 
-/* What a call gives as its event, when all is done. */
+/* Returns an event for a call that is complete. */
 static cl_int finish(cl_command_queue queue, cl_event *event)
 {
     cl_int error = REAL(clEnqueueMarkerWithWaitList)(queue, 0, NULL, event);
@@ -239,7 +226,7 @@ cl_int clEnqueueFillBuffer(cl_command_queue queue, cl_mem memory, const void *pa
     return finish(queue, event);
 }
 
-/* Refused, as drivers may: what the host writes by a mapping nobody sees. */
+/* Rejected, as drivers may: writes through a mapping cannot be tracked. */
 void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem memory, cl_bool blocking, cl_map_flags flags,
                          size_t offset, size_t size, cl_uint waits, const cl_event *waited, cl_event *event,
                          cl_int *error)

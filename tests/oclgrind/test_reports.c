@@ -1,9 +1,6 @@
-/* What Oclgrind 21.10 gets wrong with --uninitialized, a reduced case each; that the library which
- * tests/matrix loads before it (shadow.c, instructions.c) mends it; and that what was really never written is
- * still reported.
- *
- * Each case runs in a process of its own, this executable with the case's name, without that library and with
- * it. Where the first one fails a newer Oclgrind has mended it: what works around it can go then. */
+/* Errors of Oclgrind 21.10 with --uninitialized, one reduced case each; the preloaded library fixes them.
+ * Each case runs in a child process without and with the library. If a case fails without it, Oclgrind has
+ * been fixed, and the workaround can be removed. */
 #include <CL/cl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,7 +76,7 @@ static const char join_vectors[] = KERNEL("float8 a = vload8(0, in), b = vload8(
 static const char divide[] = KERNEL("int a = (int)in[0], b = (int)in[1];"
                                     "out[0] = a / b; out[1] = a % b;");
 
-/* What is done with a buffer of N floats before the kernel reads it; some give another one. */
+/* What happens to a buffer of N floats before the kernel reads it; some return another buffer. */
 static cl_mem write_nothing(cl_mem in)
 {
     return in;
@@ -164,7 +161,7 @@ static cl_mem replace_written(cl_mem in)
     return make_buffer(N);
 }
 
-/* Reports: how many there are without the library and with it. */
+/* Number of reports without the library and with it. */
 enum { CRASH = -1, SOME = -2 };
 static const struct {
     const char *name, *source;
@@ -172,7 +169,7 @@ static const struct {
     int items, without, with;
 } cases[] = {
     {"whole", pass_on, write_whole, N, 0, 0},
-    /* What the host or a kernel wrote, and Oclgrind reports. */
+    /* Memory that the host or a kernel wrote, but Oclgrind reports. */
     {"halves", pass_on, write_halves, N, HALF, 0},
     {"rows", pass_on, write_rows, N, SOME, 0},
     {"region", pass_on, write_region, N, HALF, 0},
@@ -182,7 +179,7 @@ static const struct {
     {"lane_11", take_high_lanes, write_whole, 1, 1, 0},
     {"join", join_vectors, write_whole, 1, CRASH, 0},
     {"optimise", divide, write_whole, 1, CRASH, 0},
-    /* What was never written. */
+    /* Memory that was never written. */
     {"nothing", pass_on, write_nothing, N, N, N},
     {"first_half", pass_on, write_first_half, N, HALF, HALF},
     {"copy_nothing", pass_on, copy_nothing, N, 0, N},
@@ -220,7 +217,7 @@ static int run_case(const char *name)
 
 static const char *executable;
 
-/* Reports of a case, or CRASH. library: "" or "PATH:". log: "" or where reports go. */
+/* Number of reports of a case, or CRASH. library: "" or "PATH:". log: "" or the file for reports. */
 static int reports(const char *name, const char *library, const char *log)
 {
     const char *folder = support_temporary_folder();
@@ -231,7 +228,7 @@ static int reports(const char *name, const char *library, const char *log)
     size_t size = 0;
     const char *errors = process_read(folder, "errors", &size);
     if (status != 0 || strstr(errors, "FATAL ERROR")) {
-        assert_true(WIFSIGNALED(status) || strstr(errors, "FATAL ERROR")); /* and not a failed call */
+        assert_true(WIFSIGNALED(status) || strstr(errors, "FATAL ERROR")); /* not a failed call */
         return CRASH;
     }
     return process_count(errors, "Kernel: run\n");
@@ -271,7 +268,7 @@ static void test_with_library(void **state)
     }
 }
 
-/* Why the matrix reads standard error: each new context empties the log of those before it. */
+/* Why tests/matrix reads standard error: each new context empties the log of earlier ones. */
 static void test_log(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* The default order and the selectors, over lists made by hand. */
+/* The default order and the selectors, over hand-made lists. */
 #include <stdio.h>
 #include <string.h>
 
@@ -79,7 +79,7 @@ static void test_selectors(void **state)
 {
     (void)state;
     assert_selects("0", 0);
-    assert_selects("5", 5); /* asked for by name, even what is never a default */
+    assert_selects("5", 5); /* selected by name, even a device that is never a default */
     assert_selects("gpu", 4);
     assert_selects("GPU", 4);
     assert_selects("cpu", 3);
@@ -95,7 +95,7 @@ static void test_nothing_fits(void **state)
 {
     (void)state;
     int index = -1;
-    /* Digits alone are an index, never a part of a name. */
+    /* Digits are an index, never a part of a name. */
     assert_fails(clf__choice_select(&index, &list, "9001"), CLF_NO_DEVICE, "\"9001\"");
     assert_fails(clf__choice_select(&index, &list, "8"), CLF_NO_DEVICE, "4 \"Radiant 9000\" (Platform)");
     assert_fails(clf__choice_select(&index, &list, "99999999999999999999"), CLF_NO_DEVICE,
@@ -111,7 +111,7 @@ static void test_nothing_fits(void **state)
                  "no OpenCL device is there; platform \"P\" has no device; install your GPU's");
 }
 
-/* Orders GPUs made by hand. */
+/* Orders hand-made GPUs. */
 static void order_gpus(struct clf_device_list *gpus, struct clf__listed_device *made, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -138,7 +138,7 @@ static void assert_place(const struct clf__listed_device *device, int order, con
     assert_string_equal(device->info.order_reason, reason);
 }
 
-/* Its own memory outweighs that there is less of it, and units and clock. */
+/* Dedicated memory outweighs its size, units and clock. */
 static void test_integrated(void **state)
 {
     (void)state;
@@ -153,7 +153,7 @@ static void test_integrated(void **state)
     assert_place(&alone[0], 0, "GPUs come first");
 }
 
-/* Units of unequal width, with clocks; without one of the clocks, lanes alone; then memory. */
+/* Units of unequal width, with clocks; without one of the clocks, only lanes; then memory. */
 static void test_arithmetic(void **state)
 {
     (void)state;
@@ -165,7 +165,7 @@ static void test_arithmetic(void **state)
     assert_place(&made[2], 0, "GPUs come first, before device 1, which has less memory");
     assert_place(&made[1], 1, "after device 2, which has more memory");
     assert_place(&made[0], 2,
-                 "after device 1, which promises 23 TFLOP/s, this one 16.4 (by units and clock)");
+                 "after device 1, which promises 23 TFLOP/s, this one 16.4 (by compute units and clock)");
     struct clf__listed_device unknown[] = {make_gpu("Slow", 16, 0, 40, 64, 100),
                                            make_gpu("Of unknown clock", 16, 0, 30, 64, 0)};
     order_gpus(&gpus, unknown, 2);
@@ -173,7 +173,7 @@ static void test_arithmetic(void **state)
     assert_place(&unknown[1], 1, "after device 0, which has 2560 lanes, this one 1920");
 }
 
-/* A log's function that keeps the last notice. */
+/* A log callback that keeps the last message. */
 static char notice[512];
 static void keep_notice(void *user, clf_log_level level, const char *message)
 {
@@ -195,7 +195,7 @@ static void assert_takes(const struct clf_device_list *gpus, const char *selecto
     assert_true(*told != '\0' ? strstr(notice, told) != NULL : *notice == '\0');
 }
 
-/* Two equal cards, and the second of them once more by another driver. */
+/* Two equal GPUs, the second of them also under another driver. */
 static void test_equal(void **state)
 {
     (void)state;
@@ -210,14 +210,14 @@ static void test_equal(void **state)
     made[2].info.pci_address = "4b:00.0";
     order_gpus(&gpus, made, 3);
     assert_place(&made[0], 0,
-                 "GPUs come first, before device 1, which is its equal: the place in the list decides");
+                 "GPUs come first, before device 1, which is equal: decided by the order in the list");
     assert_place(&made[2], 2,
-                 "after device 1, the same card by another driver, which is its equal: the place in the list "
-                 "decides");
-    const char *both = "\"radiant\" fits several devices of one name: 0 \"Radiant 9000\" (Platform, PCI "
-                       "0000:03:00.0), 1 \"Radiant 9000\" (Platform, PCI 0000:4b:00.0); 0 is taken.";
+                 "after device 1, the same card with another driver, which is equal: decided by the order in "
+                 "the list");
+    const char *both = "\"radiant\" matches several devices: 0 \"Radiant 9000\" (Platform, PCI "
+                       "0000:03:00.0), 1 \"Radiant 9000\" (Platform, PCI 0000:4b:00.0); device 0 is used.";
     assert_takes(&gpus, "radiant", 0, both);
-    assert_takes(&gpus, "GPU-8932F937", 0, "fits several");
+    assert_takes(&gpus, "GPU-8932F937", 0, "matches several");
     assert_takes(&gpus, "gpu", 0, "");
     assert_takes(&gpus, "1", 1, "");
     assert_takes(&gpus, "gfx", 2, "");
@@ -239,7 +239,7 @@ static void test_equal(void **state)
     assert_takes(&gpus, "radiant", 0, "(Platform, UUID 8932f937-d72c-");
     made[0].info.uuid = made[1].info.uuid = "";
     assert_takes(&gpus, "radiant", 0,
-                 "0 \"Radiant 9000\" (Platform), 1 \"Radiant 9000\" (Platform); 0 is taken");
+                 "0 \"Radiant 9000\" (Platform), 1 \"Radiant 9000\" (Platform); device 0 is used");
 }
 
 static void assert_several(const struct clf_device_list *of, const char *selectors, const char *expected)
@@ -254,7 +254,7 @@ static void assert_several(const struct clf_device_list *of, const char *selecto
     assert_string_equal(text, expected);
 }
 
-/* In the order that the list has; * and all in default order, without those that are never a default. */
+/* In the order of the list; * and all in default order, without those that are never a default. */
 static void test_several(void **state)
 {
     (void)state;
@@ -269,18 +269,18 @@ static void test_several(void **state)
     assert_several(&list, "1,All", "1 4 6 3 2 0");
     assert_several(&list, "*", "4 6 3 1 2 0");
     int indices[COUNT], count;
-    assert_fails(clf__choice_select_several(indices, &count, &list, "0,,1"), CLF_NO_DEVICE, "an empty place");
-    assert_fails(clf__choice_select_several(indices, &count, &list, "0, "), CLF_NO_DEVICE, "an empty place");
+    assert_fails(clf__choice_select_several(indices, &count, &list, "0,,1"), CLF_NO_DEVICE, "an empty item");
+    assert_fails(clf__choice_select_several(indices, &count, &list, "0, "), CLF_NO_DEVICE, "an empty item");
     assert_fails(clf__choice_select_several(indices, &count, &list, "0,8"), CLF_NO_DEVICE, "\"8\"; there is");
     assert_fails(clf__choice_select_several(indices, &count, &list, "0,old*"), CLF_NO_DEVICE, "\"old\"");
-    assert_fails(clf__choice_select(&count, &list, "0,1"), CLF_NO_DEVICE, "no list such as");
-    assert_fails(clf__choice_select(&count, &list, "all"), CLF_NO_DEVICE, "no list such as");
+    assert_fails(clf__choice_select(&count, &list, "0,1"), CLF_NO_DEVICE, "not a list such as");
+    assert_fails(clf__choice_select(&count, &list, "all"), CLF_NO_DEVICE, "not a list such as");
     struct clf_device_list empty = {.silent = ""};
     assert_fails(clf__choice_select_several(indices, &count, &empty, "all"), CLF_NO_DEVICE,
                  "pocl-opencl-icd");
 }
 
-/* A card that two drivers show comes once, by the one that comes first, unless it is named. */
+/* A GPU under two drivers is listed once, under the first driver, unless it is named. */
 static void test_several_drivers(void **state)
 {
     (void)state;

@@ -1,12 +1,12 @@
-/* What drivers tell of a card's place, memory and width, each in its own way. This program is its own OpenCL:
- * its functions stand before the loader's. */
+/* Driver-specific ways to report a GPU's PCI address, memory and width. This program implements OpenCL: its
+ * functions take precedence over the loader's. */
 #include <string.h>
 
 #include "opencl/listed_device.h"
 #include "opencl/quirks.h"
 #include "support/support.h"
 
-/* One answer of a device beside those that all give. */
+/* An answer of a device besides the common ones. */
 struct answer {
     cl_device_info what;
     const void *value;
@@ -18,7 +18,7 @@ struct card {
     const struct answer *answers;
 };
 
-/* NVIDIA: by its own numbers where the driver is old. The slot holds device and function. */
+/* NVIDIA: vendor-specific device numbers if the driver is old. The slot contains device and function. */
 static const cl_uint four = 4, one = 1, domain = 0x12, slot = 0x1f << 3 | 5, bus = 0xc1, seven = 7, five = 5;
 static const cl_uint nvidia = 0x10de, intel = 0x8086, clock_mhz = 1590, width = 32;
 static const struct answer old_nvidia[] = {{CL_DEVICE_VENDOR_ID, &nvidia, sizeof nvidia},
@@ -55,7 +55,7 @@ static const struct answer khronos[] = {
     {CL_DEVICE_HOST_UNIFIED_MEMORY, &one, sizeof one},
     {CL_DEVICE_SINGLE_FP_CONFIG, &exact, sizeof exact},
     {0, NULL, 0}};
-/* A topology of no PCI bus, no UUID but zeros, a place of the wrong size. */
+/* A topology without a PCI bus, an all-zero UUID, an address of the wrong size. */
 static const unsigned char none[24];
 static const struct answer odd[] = {
     {CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_8BIT_KHR, &emulated, sizeof emulated},
@@ -70,7 +70,7 @@ static const struct card cards[] = {
     {"cl_khr_device_uuid cl_khr_pci_bus_info cl_amd_device_attribute_query cl_khr_integer_dot_product",
      khronos},
     {"cl_khr_device_uuid cl_khr_pci_bus_info cl_amd_device_attribute_query cl_khr_integer_dot_product", odd},
-    {"cl_khr_device_uuid_of_old", khronos}, /* which answers, though it lists none of it */
+    {"cl_khr_device_uuid_of_old", khronos}, /* which answers, though it does not list the extension */
 };
 enum { CARDS = sizeof cards / sizeof *cards };
 
@@ -122,7 +122,7 @@ cl_int clGetDeviceIDs(cl_platform_id platform, cl_device_type device_type, cl_ui
     return CL_SUCCESS;
 }
 
-/* What every card answers to, or NULL. */
+/* Returns the answer common to all devices, or NULL. */
 static const struct answer *common_answer(cl_device_info what)
 {
     static const cl_device_type gpu = CL_DEVICE_TYPE_GPU;
@@ -198,7 +198,7 @@ static void test_cards(void **state)
     }
     assert_card(&list->devices[3], "", "", 0, 64);
     assert_card(&list->devices[4], "", "", 1, 8);
-    /* Memory of their own first, and of these the more lanes; one has no clock, so that none counts. */
+    /* Dedicated memory first, then the number of lanes; one has no clock, so clocks are ignored. */
     assert_int_equal(list->devices[1].info.candidate_order, 0);
     assert_int_equal(list->devices[3].info.candidate_order, 1);
     assert_int_equal(list->devices[0].info.candidate_order, 2);

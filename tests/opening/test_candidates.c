@@ -1,5 +1,5 @@
-/* A device that fails while it is opened: the one that was asked for names the next candidate, the default
- * passes on to it with a warning. */
+/* A device that fails to open: if it was selected, the error names the next candidate; the default falls back
+ * to it with a warning. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static void keep_warning(void *user, clf_log_level level, const char *message)
     }
 }
 
-/* The indices of the first two candidates, and the calls that listing takes. */
+/* The indices of the first two candidates, and the number of calls for listing. */
 struct candidates {
     int first, second;
     uint64_t listing;
@@ -54,7 +54,7 @@ static clf_status open_failing(struct clf_device **out, const char *selector, ui
     return status;
 }
 
-/* How many calls opening the selected device takes. */
+/* Counts the calls to open the selected device. */
 static uint64_t count_calls(const char *selector)
 {
     struct clf_device *device;
@@ -96,7 +96,7 @@ static void test_default_passes_on(void **state)
     for (uint64_t n = candidates.listing + 1; n <= calls; n++) {
         struct clf_device *device;
         char passed[64];
-        snprintf(passed, sizeof passed, "device %d is passed over: ", candidates.first);
+        snprintf(passed, sizeof passed, "device %d is skipped: ", candidates.first);
         warning[0] = '\0';
         assert_ok(open_failing(&device, NULL, n));
         assert_int_equal(clf_device_describe(device)->index, candidates.second);
@@ -106,7 +106,7 @@ static void test_default_passes_on(void **state)
     clf_log_set(NULL, NULL);
 }
 
-/* Of several devices those that fail are left out, and said to be; they fail together. */
+/* Failing devices are left out with a warning; if all fail, the call fails. */
 static void test_several(void **state)
 {
     (void)state;
@@ -144,7 +144,7 @@ static void test_several(void **state)
     clf_devices_close(devices, count);
 }
 
-/* A driver that breaks while it is asked what it has. */
+/* A driver that fails while it is queried. */
 static void test_broken_platform_is_named(void **state)
 {
     (void)state;
@@ -159,12 +159,12 @@ static void test_broken_platform_is_named(void **state)
         assert_true(status == CLF_NO_DEVICE || status == CLF_DEVICE);
         named += strstr(clf_last_error(), "CL_OUT_OF_HOST_MEMORY") != NULL;
     }
-    assert_true(named > calls * 3 / 4); /* a device can do without the list of its compiler's versions */
+    assert_true(named > calls * 3 / 4); /* the list of compiler versions is optional */
 }
 
 int main(void)
 {
-    /* PoCL shows its CPU twice, so that there is a second device; others do not read this. */
+    /* PoCL shows its CPU twice, so that there is a second device; other drivers ignore this. */
     setenv("POCL_DEVICES", "basic pthread", 1);
     unsetenv("CLFORMER_DEVICE");
     const struct CMUnitTest tests[] = {

@@ -1,5 +1,5 @@
-/* A GPU that runs small groups but fails at the kernels of models is passed over for the next device, and the
- * result of the check is remembered. PoCL shows its CPU twice; the functions below replace functions of the
+/* A GPU that runs small groups but fails in the kernels of models is skipped for the next device, and the
+ * result of the check is cached. PoCL shows its CPU twice; the functions below replace functions of the
  * OpenCL loader: the first of the two is a GPU with faults. */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -32,7 +32,7 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, vo
     *(void **)&ask = dlsym(RTLD_NEXT, "clGetDeviceInfo");
     cl_int error = ask(device, what, size, out, told);
     if (what == CL_DEVICE_HOST_UNIFIED_MEMORY && out != NULL && is_first(device)) {
-        const cl_bool no = CL_FALSE; /* else it would be compared with the CPU */
+        const cl_bool no = CL_FALSE; /* otherwise it would be compared with the CPU */
         memcpy(out, &no, sizeof no);
     }
     if (what == CL_DEVICE_TYPE && is_first(device)) {
@@ -96,7 +96,7 @@ static clf_device_kind open_default(void)
 
 static const char *home;
 
-/* The files with results; deletes them on demand. */
+/* Counts the files with results, and optionally deletes them. */
 static int count_results(int deletes)
 {
     char path[512];
@@ -135,13 +135,13 @@ static void test_success_is_remembered(void **state)
     assert_int_equal(large_launches, 0);
 }
 
-/* A failure that may pass is not remembered. */
+/* A temporary failure is not cached. */
 static void test_failing_launches(void **state)
 {
     (void)state;
     fault = FAILS_LARGE_GROUPS;
     assert_int_equal(open_default(), CLF_DEVICE_CPU);
-    assert_non_null(strstr(warning, "is passed over: running kernel gemm_weight_tile_gpu"));
+    assert_non_null(strstr(warning, "is skipped: running kernel gemm_weight_tile_gpu"));
     assert_int_equal(count_results(0), 0);
     fault = WORKS;
     assert_int_equal(open_default(), CLF_DEVICE_GPU);
@@ -177,7 +177,7 @@ static void test_limits(void **state)
     check_lasting("a group needs 128 work-items");
 }
 
-/* Without a folder for the cache, the check is made at each start. */
+/* Without a cache folder, the check runs at every start. */
 static void test_without_cache(void **state)
 {
     (void)state;

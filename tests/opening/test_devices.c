@@ -1,4 +1,5 @@
-/* Listing and opening: what is there, forms from options and environment, and no driver at all. */
+/* Listing and opening devices: available ones, variants from options and environment, and no driver at
+   all. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +69,7 @@ static void test_selectors_open(void **state)
 static void test_failures_leave_null(void **state)
 {
     (void)state;
-    int some; /* where pointers point before: nowhere that they may be left */
+    int some; /* initial value of output pointers: must be replaced */
     struct clf_device *device = (void *)&some;
     assert_fails(clf_device_open(&device, "no such device", NULL), CLF_NO_DEVICE, "no such device");
     assert_null(device);
@@ -80,7 +81,7 @@ static void test_failures_leave_null(void **state)
     assert_null(list);
 }
 
-/* The environment's device is a default, and an argument overrules it. */
+/* The environment's device is a default; an argument takes precedence. */
 static void test_environment_device(void **state)
 {
     (void)state;
@@ -111,7 +112,7 @@ static void assert_caps(const struct clf_device_options *options, clf_form form,
     clf_device_close(device);
 }
 
-/* CLBlast is nobody's choice but the caller's. */
+/* CLBlast is used only on the caller's request. */
 static void test_provider(void **state)
 {
     (void)state;
@@ -133,7 +134,7 @@ static void test_provider(void **state)
     }
 }
 
-/* What a device reports reaches its compiler, and PORTABLE hides instructions. */
+/* Reported device features are passed to its compiler, and PORTABLE hides instructions. */
 static void test_build_options(void **state)
 {
     (void)state;
@@ -172,7 +173,7 @@ static void test_choices(void **state)
     setenv("CLFORMER_GEMM", "clblast", 1);
     setenv("CLFORMER_ATTENTION", "batched", 1);
     assert_caps(&options, CLF_FORM_GPU, CLF_GEMM_CLBLAST, CLF_ATTENTION_BATCHED);
-    options.form = CLF_FORM_CPU; /* what the caller says overrules the environment */
+    options.form = CLF_FORM_CPU; /* the caller takes precedence over the environment */
     options.gemm = CLF_GEMM_NATIVE;
     options.attention = CLF_ATTENTION_FUSED;
     assert_caps(&options, CLF_FORM_CPU, CLF_GEMM_NATIVE, CLF_ATTENTION_FUSED);
@@ -208,7 +209,7 @@ static void test_choices(void **state)
     assert_fails(clf_device_open(&device, NULL, &options), CLF_BAD_ARGUMENT, "instructions 99");
 }
 
-/* What the first kernel found is what the device describes, and nothing of it where it is not to be used. */
+/* The device describes the features found by its first kernel, without the disabled ones. */
 static void test_instructions(void **state)
 {
     (void)state;
@@ -240,8 +241,7 @@ static void test_instructions(void **state)
     unsetenv("CLFORMER_INSTRUCTIONS");
 }
 
-/* Every level but the portable one is the device's own, or is refused by a sentence that names those that
- * are. */
+/* Every level but the portable one is the device's own, or is rejected with a list of supported ones. */
 static void test_levels(void **state)
 {
     (void)state;
@@ -255,13 +255,13 @@ static void test_levels(void **state)
         } else {
             assert_int_not_equal(i, CLF_INSTRUCTIONS_PORTABLE);
             assert_fails(clf_device_open(&device, NULL, &options), CLF_UNSUPPORTED, clf__level_words[i]);
-            assert_fails(clf_device_open(&device, NULL, &options), CLF_UNSUPPORTED, "it runs portable");
+            assert_fails(clf_device_open(&device, NULL, &options), CLF_UNSUPPORTED, "it supports portable");
         }
         clf_device_close(device);
     }
 }
 
-/* A device that runs the first check's kernel and gives a wrong answer is refused. */
+/* A device whose first check gives a wrong result is rejected. */
 static void test_wrong_answer(void **state)
 {
     (void)state;
@@ -287,7 +287,7 @@ static void test_wrong_answer(void **state)
     clf_device_close(device);
 }
 
-/* Runs this program again as `child`, in an environment with one more variable; gives its exit status. */
+/* Runs this program again as `child` with one more environment variable; returns its exit status. */
 static int run_child(const char *child, const char *variable, const char *value)
 {
     fflush(NULL);
@@ -305,7 +305,7 @@ static int run_child(const char *child, const char *variable, const char *value)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 98;
 }
 
-/* In the child: the list is empty, and opening fails with a sentence that holds `part`. */
+/* In the child: the list is empty, and opening fails with a message that contains `part`. */
 static int finds_nothing(const char *part)
 {
     struct clf_device_list *list;
@@ -334,9 +334,9 @@ static void test_pocl_without_cache(void **state)
     const char *vendors = getenv("OCL_ICD_VENDORS");
     const struct clf_device_info *info = clf_device_describe(support_device(CLF_FORM_CPU));
     if (!strstr(info->version, "PoCL") || !vendors || !strstr(vendors, "pocl.icd")) {
-        skip(); /* this is about PoCL where it stands alone */
+        skip(); /* needs PoCL as the only driver */
     }
-    char path[256]; /* a folder below a file: not even root can make it */
+    char path[256]; /* a folder below a file: not even root can create it */
     snprintf(path, sizeof path, "%s/file", support_temporary_folder());
     FILE *file = fopen(path, "w");
     assert_non_null(file);

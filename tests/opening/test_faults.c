@@ -1,5 +1,5 @@
-/* The n-th OpenCL call and the n-th allocation fail, for every n: a sentence or a right answer, and nothing
- * leaked (LeakSanitizer watches). */
+/* The n-th OpenCL call and the n-th allocation fail, for every n: an error or the right result, and no leak
+ * (checked by LeakSanitizer). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static clf_status compute(struct clf_device *device, struct clf__buffer **buffer
 
 enum cache { WITHOUT, COLD, WARM };
 
-/* A start, one kernel, an end. */
+/* Opens a device, runs one kernel, closes it. */
 static clf_status work(float *values, enum cache cache)
 {
     struct clf_device *device = NULL;
@@ -65,7 +65,7 @@ static void fail_each(void (*fail_at)(uint64_t), uint64_t (*count)(void), enum c
         clf_status status = work(values, cache);
         uint64_t calls = count();
         fail_at(0);
-        if (status == CLF_OK) { /* what can be done without: the cache */
+        if (status == CLF_OK) { /* the cache is optional */
             assert_true(values[0] == 6.0f && values[1] == 8.0f);
         } else {
             failures++;

@@ -1,4 +1,4 @@
-/* The measured peaks are positive and finite, and measuring leaves no trace. */
+/* The measured peaks are positive and finite, and measuring has no side effects. */
 #include <math.h>
 #include <string.h>
 
@@ -42,8 +42,8 @@ static void peaks(void **state)
     }
 }
 
-/* Each of the first calls fails in its turn: nothing is leaked, and the device profiles on. But for one it is
- * fatal: a buffer that cannot be mapped, for large pages, serves as it is. */
+/* Each of the first calls fails in turn: no leak, and the device still profiles. All failures but one are
+ * fatal: a buffer that cannot be mapped for large pages is used as it is. */
 static void failures(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* A measurement chooses the default device from an integrated GPU and a processor, and from two drivers of
- * one card. PoCL shows its CPU twice; the functions below replace functions of the OpenCL loader and turn the
- * two into such devices. */
+/* A measurement chooses the default device between an integrated GPU and a processor, and between two drivers
+ * of one GPU. PoCL shows its CPU twice; the functions below replace functions of the OpenCL loader and turn
+ * the two into such devices. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -68,7 +68,7 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
     return launch(queue, kernel, dimensions, offset, size, group, count, events, event);
 }
 
-/* Keeps a speed as if it had been measured; 0: the devices are measured. */
+/* Stores a speed as if it had been measured; 0: the devices are measured. */
 static void set_speeds(double first, double second)
 {
     struct clf_device_list *list;
@@ -153,7 +153,7 @@ static void test_measurement(void **state)
     assert_int_equal(launches, 1); /* the device's first kernel */
 }
 
-/* The other devices move back by one place. */
+/* The other devices move back by one position. */
 static void test_order(void **state)
 {
     (void)state;
@@ -166,7 +166,7 @@ static void test_order(void **state)
     }
     devices[1].info.kind = devices[2].info.kind = CLF_DEVICE_GPU;
     devices[3].info.kind = devices[4].info.kind = CLF_DEVICE_CPU;
-    assert_int_equal(clf__choice_rival(&list), -1); /* a GPU with its own memory */
+    assert_int_equal(clf__choice_rival(&list), -1); /* a discrete GPU */
     devices[1].info.shares_memory = 1;
     assert_int_equal(clf__choice_rival(&list), 3);
     devices[1].info.pci_address = devices[4].info.pci_address = "0000:03:00.0";

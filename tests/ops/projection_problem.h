@@ -1,4 +1,4 @@
-/* Projections with their rows, for the tests of what is found in them. */
+/* Projections and their rows for tests of candidates and labels. */
 #ifndef CLF_TESTS_OPS_PROJECTION_PROBLEM_H
 #define CLF_TESTS_OPS_PROJECTION_PROBLEM_H
 
@@ -10,18 +10,18 @@
 
 enum { MOST_ROWS = 300, MOST_BANNED = 16 };
 
-/* Forms and precisions. CLBlast where $CLFORMER_GEMM says so, for fp32. */
+/* Kernel variants and precisions. With CLBlast in $CLFORMER_GEMM only fp32. */
 #define FOR_EACH_CASE(device, precision)                                                                     \
     FOR_EACH_FORM(device)                                                                                    \
     for (clf_precision precision = CLF_PRECISION_FP32; precision <= CLF_PRECISION_INT8; precision++)
 
-/* The same, of the precisions only those that differ most where tests are small. */
+/* The same, with only the most different precisions in small tests. */
 #define FOR_SOME_CASES(device, precision)                                                                    \
     FOR_EACH_FORM(device)                                                                                    \
     for (int step = support_small() ? CLF_PRECISION_INT8 : 1, at = 0; at <= CLF_PRECISION_INT8; at += step)  \
         for (clf_precision precision = (clf_precision)at, *once = &precision; once; once = NULL)
 
-/* The same with native products, whose bits are promised. */
+/* The same with native GEMM, whose results are reproducible bit for bit. */
 #define FOR_EACH_NATIVE_CASE(device, precision)                                                              \
     for (int form = support_first_form(); form <= support_last_form(); form++)                               \
         for (struct clf_device *device =                                                                     \
@@ -61,7 +61,7 @@ static inline struct clf__projection make_projection(struct clf_device *device, 
     return projection;
 }
 
-/* The scratch in its arena, filled with NaN. */
+/* Scratch memory in an arena, filled with NaN. */
 static inline struct clf__projection_scratch make_scratch(struct clf__arena *arena, struct clf_device *device,
                                                           const struct clf__projection *projection, int rows,
                                                           int k, int with_logits)
@@ -79,7 +79,7 @@ static inline struct clf__projection_scratch make_scratch(struct clf__arena *are
     return scratch;
 }
 
-/* The logits that the device's product gives: whole rows, however many the scratch holds. */
+/* Returns the logits of the device's GEMM: whole rows, independent of the scratch size. */
 static inline float *product_of(struct clf_device *device, const struct problem *problem,
                                 const struct clf__projection *projection)
 {
@@ -113,8 +113,8 @@ static inline struct problem random_problem(struct support_random *random, int r
 static const int vocabularies[] = {1, 15, 16, 17, 31, 32, 33, 64, 65, 1023, 1024, 1025, 2100};
 enum { VOCABULARIES = sizeof vocabularies / sizeof *vocabularies };
 
-/* What every row has at a column, in turn: an ordinary number; NaN among numbers; -inf and NaN but for one
- * number; -inf everywhere; large numbers. */
+/* Values of rows in turn: ordinary numbers; NaN among numbers; -inf and NaN except for one number; only -inf;
+ * large numbers. */
 static inline float special(int kind, int column)
 {
     switch (kind) {
@@ -133,7 +133,7 @@ static inline float special(int kind, int column)
 
 enum { SPECIAL_KINDS = 5, SPECIAL_V = 130 };
 
-/* Three rows: nothing is added, something is, and NaN is. */
+/* Three rows with x = 0, 1 and NaN; the bias holds the special values. */
 static inline struct problem special_problem(int kind)
 {
     static const float x[] = {0.0f, 1.0f, NAN};

@@ -55,7 +55,7 @@ static void test_activations(void **state)
     }
 }
 
-/* GELU is as near as what prelude.cl says, wherever its polynomial is looked at. */
+/* The error of GELU stays within the bound in prelude.cl over its polynomial's range. */
 static void test_gelu_error(void **state)
 {
     (void)state;
@@ -79,7 +79,7 @@ static void test_gelu_error(void **state)
     }
 }
 
-/* Far out every kind is 0 or x; NaN stays NaN, so that a broken model is seen. */
+/* For large |x| every kind is 0 or x; NaN stays NaN, so that a broken model is detected. */
 static void test_special_values(void **state)
 {
     (void)state;
@@ -131,7 +131,7 @@ static void check_backward(struct clf_device *device, int columns, enum clf__act
     support_view_check(&in);
 }
 
-/* Into outputs of their own, then each into its own operand, then dgate into dy. */
+/* To separate outputs, then in place for each operand, then dgate in dy. */
 static void check_gate_backward(struct clf_device *device, int columns, enum clf__activation kind)
 {
     struct support_random random = {(uint64_t)columns};
@@ -174,7 +174,7 @@ static void test_backward(void **state)
     }
 }
 
-/* Far out every slope is 0 or 1; NaN stays NaN where a slope depends on the number itself. */
+/* For large |x| every slope is 0 or 1; NaN stays NaN if the slope depends on the value. */
 static void test_special_slopes(void **state)
 {
     (void)state;

@@ -29,7 +29,7 @@ static double *doubles(const float *values, size_t count)
     return copy;
 }
 
-/* Ten steps from nothing, each with another gradient. */
+/* Ten steps from zero, each with a different gradient. */
 static void check(struct clf_device *device, int n, double decay, double coupled_decay, double gradient_scale)
 {
     struct support_random random = {(uint64_t)n};
@@ -82,7 +82,7 @@ static void test_decay_and_clipping(void **state)
     }
 }
 
-/* The usual beta2, whose 1 - beta2 in float would be wrong in the fifth digit. */
+/* The usual beta2: 1 - beta2 in float would be wrong in the fifth digit. */
 static void test_long_memory(void **state)
 {
     (void)state;
@@ -105,14 +105,14 @@ static void test_long_memory(void **state)
         assert_ok(clf__adam_update(zeros[0], zeros[1], zeros[2], support_tensor(device, CLF__F32, 1, N, dw),
                                    &adam));
         assert_close(support_read(zeros[2]), expected, N, 2e-7);
-        const float *w = support_read(zeros[0]); /* the first step is as long as the rate */
+        const float *w = support_read(zeros[0]); /* the first step equals the learning rate */
         for (int i = 0; i < N; i++) {
             assert_float_equal(w[i], dw[i] > 0.0f ? -1e-3f : 1e-3f, 1e-9f);
         }
     }
 }
 
-/* What a layout adds beside a weight has no gradient, and stays 0. */
+/* Padding of a weight's layout has no gradient and stays 0. */
 static void test_zeros_stay(void **state)
 {
     (void)state;
@@ -161,7 +161,7 @@ static void test_sum_squares(void **state)
     }
 }
 
-/* A gradient that is not finite is seen, wherever it stands. */
+/* A gradient that is not finite is detected at any position. */
 static void test_not_finite(void **state)
 {
     (void)state;

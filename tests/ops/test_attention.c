@@ -1,4 +1,4 @@
-/* The fused form of attention: of many queries, which come in blocks, and of few. */
+/* Fused attention: many queries, processed in blocks, and few. */
 #include <math.h>
 #include <string.h>
 
@@ -14,12 +14,12 @@ static struct clf_device *fused(int form)
     return support_device_with((clf_form)form, CLF_GEMM_AUTO, CLF_ATTENTION_FUSED);
 }
 
-/* Both forms, and each both as for many queries and as for few, against the reference. */
+/* Both implementations, each for many and for few queries, against the reference. */
 static void check(struct attention_shape shape)
 {
     static uint64_t seed = 1;
     seed++;
-    int first = shape.key_type == CLF__F16; /* many read floats alone */
+    int first = shape.key_type == CLF__F16; /* with many queries only floats are supported */
     for (shape.few_queries = first; shape.few_queries < 2; shape.few_queries++) {
         struct attention_problem problem = support_attention_problem(&shape, seed);
         size_t count = (size_t)problem.query_rows * (size_t)(shape.heads * shape.value_width);
@@ -34,7 +34,7 @@ static void check(struct attention_shape shape)
     }
 }
 
-/* y in 16 bits is y rounded, with nothing written beside it. */
+/* y in 16 bits is y rounded, and nothing else is written. */
 static void check_16_bits(struct clf_device *device, enum clf__type type, struct attention_shape shape)
 {
     struct attention_problem problem = support_attention_problem(&shape, 31);
@@ -107,7 +107,7 @@ static void test_lengths(void **state)
     }
 }
 
-/* Keys around the parts that few queries take them in, which groups share if there are few rows. */
+/* Key counts around the parts for few queries, which groups share if there are few rows. */
 static void test_parts(void **state)
 {
     (void)state;
@@ -125,8 +125,8 @@ static void test_parts(void **state)
     }
 }
 
-/* Around the GPU form's tiles of 64 keys, their parts and chunks of 16 and its blocks of 32 queries,
- * from operands that start on 16 bytes and from others. */
+/* Around the GPU variant's tiles of 64 keys, parts and chunks of 16, and blocks of 32 queries, with operands
+ * aligned to 16 bytes and unaligned. */
 static void test_tiles(void **state)
 {
     (void)state;
@@ -163,7 +163,7 @@ static void test_widths(void **state)
     }
 }
 
-/* Keys and values as halves. */
+/* Keys and values in half precision. */
 static void test_halves(void **state)
 {
     (void)state;
@@ -210,7 +210,7 @@ static void test_masks(void **state)
     }
 }
 
-/* Sequences without queries, without keys, and causal ones whose first queries come before every key. */
+/* Sequences without queries, without keys, and causal ones whose first queries precede every key. */
 static void test_empty(void **state)
 {
     (void)state;
@@ -227,7 +227,7 @@ static void test_empty(void **state)
     check(none);
 }
 
-/* Rows with nothing to see are exactly zero. */
+/* Fully masked rows are exactly zero. */
 static void test_all_hidden(void **state)
 {
     (void)state;
@@ -251,7 +251,7 @@ static void test_all_hidden(void **state)
     }
 }
 
-/* A large score must not overflow, nor hide that the others are far below. */
+/* A large score must neither overflow nor drown the others. */
 static void test_large_scores(void **state)
 {
     (void)state;
@@ -271,7 +271,7 @@ static void test_large_scores(void **state)
     }
 }
 
-/* Each sequence alone gives the bits that it gives in a batch. */
+/* Each sequence gives equal bits by itself and in a batch. */
 static void test_batch_invariance(void **state)
 {
     (void)state;
@@ -308,7 +308,7 @@ static void test_batch_invariance(void **state)
     }
 }
 
-/* More work than groups: each group goes on with further blocks. */
+/* More work than groups: each group processes further blocks. */
 static void test_many_blocks(void **state)
 {
     (void)state;
@@ -338,7 +338,7 @@ static void test_many_blocks(void **state)
     }
 }
 
-/* The output of a device with this many compute units, in groups of at most `ways` sub-groups. */
+/* Output of a device with this many compute units, in groups of at most `ways` sub-groups. */
 static float *run_ways(struct clf_device *device, const struct attention_problem *problem,
                        const struct clf__attention_call *call, size_t ways, unsigned units)
 {
@@ -352,8 +352,8 @@ static float *run_ways(struct clf_device *device, const struct attention_problem
     return y;
 }
 
-/* Few queries over the keys of several parts: the same bits by any number of sub-groups, whether one group or
- * several take the parts of a query, with every mask. */
+/* Few queries over keys in several parts: equal bits for any number of sub-groups and groups per query, with
+ * every mask. */
 static void check_ways(int key_width, int value_width, enum clf__type key_type, size_t ways)
 {
     enum { MANY_UNITS = 1000 }; /* more than there is work for */
@@ -389,7 +389,7 @@ static void check_ways(int key_width, int value_width, enum clf__type key_type, 
     }
 }
 
-/* Where groups share the keys of a query. */
+/* Groups share the keys of a query. */
 static void test_split(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Attention's gradients, and dropout of its weights. A pair of widths is a program, which takes seconds to
- * compile: most tests share one. */
+/* Gradients of attention, and dropout of its weights. Each pair of widths is a program that takes seconds to
+ * compile, so most tests share one. */
 #include <math.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 enum gradient { QUERY, KEY, VALUE, GRADIENTS };
 
-/* What a call gives, packed, on the host. */
+/* Results of a call, packed, on the host. */
 struct results {
     float *y, *gradients[GRADIENTS], *relative;
 };
@@ -39,7 +39,7 @@ static size_t outputs_of(const struct attention_problem *problem)
     return (size_t)problem->query_rows * (size_t)columns_of(problem, VALUE);
 }
 
-/* Of (heads, 2 * reach + 1). */
+/* (heads, 2 * reach + 1). */
 static int relative_width(const struct attention_problem *problem)
 {
     return problem->shape.relative ? 2 * problem->shape.relative + 1 : 0;
@@ -50,8 +50,8 @@ static size_t relatives_of(const struct attention_problem *problem)
     return (size_t)(problem->shape.heads * relative_width(problem));
 }
 
-/* Forward and backward, of all sequences or of one. Where shapes allow it the gradients are columns of one
- * matrix, as a fused projection's are; that of the relative term adds to ones. */
+/* Runs forward and backward for all sequences or for one. If shapes allow, the gradients are columns of one
+ * matrix, as in a fused projection; the gradient of the relative term accumulates onto ones. */
 static struct results run(struct clf_device *device, const struct attention_problem *problem, const float *dy,
                           int only)
 {
@@ -110,7 +110,7 @@ static float *make_dy(const struct attention_problem *problem)
     return support_uniform_array(&random, outputs_of(problem), 1.0f);
 }
 
-/* Both forms against the reference. */
+/* Both implementations against the reference. */
 static void check(const struct attention_shape *shape)
 {
     static uint64_t seed = 1;
@@ -185,7 +185,7 @@ static void test_widths(void **state)
     }
 }
 
-/* Hidden keys, causality and additive terms, alone and together, over one tile of keys and over several. */
+/* Hidden keys, causality and additive terms, single and combined, over one tile of keys and over several. */
 static void test_masks(void **state)
 {
     (void)state;
@@ -205,7 +205,7 @@ static void test_masks(void **state)
     }
 }
 
-/* Self-attention: the three gradients lie in one matrix. */
+/* Self-attention: the three gradients are in one matrix. */
 static void test_fused_projection(void **state)
 {
     (void)state;
@@ -219,7 +219,7 @@ static void test_fused_projection(void **state)
     check_both(shape);
 }
 
-/* Sequences without queries, without keys, and causal ones whose first queries come before every key. */
+/* Sequences without queries, without keys, and causal ones whose first queries precede every key. */
 static void test_empty(void **state)
 {
     (void)state;
@@ -236,7 +236,7 @@ static void test_empty(void **state)
     check_both(none);
 }
 
-/* Where no query sees a key, nothing has a gradient. */
+/* Fully masked queries give zero gradients. */
 static void test_all_hidden(void **state)
 {
     (void)state;
@@ -274,7 +274,7 @@ static void test_long_sequence(void **state)
     check_both(shape);
 }
 
-/* Sum of dy * y, in double, of the op's own forward pass. */
+/* Sum of dy * y, in double, from the op's forward pass. */
 static double measure(struct clf_device *device, const struct attention_problem *problem, const float *dy)
 {
     struct clf__attention_call call = support_attention_call(device, problem);
@@ -286,7 +286,8 @@ static double measure(struct clf_device *device, const struct attention_problem 
     return sum;
 }
 
-/* Finite differences of the forward pass along a random direction of each operand, dropout's mask held. */
+/* Finite differences of the forward pass along a random direction of each operand, with a fixed dropout
+   mask. */
 static void test_finite_differences(void **state)
 {
     (void)state;
@@ -331,7 +332,8 @@ static void test_finite_differences(void **state)
     }
 }
 
-/* The same bits twice, and for each sequence alone, which keeps its query rows and so its mask of dropout. */
+/* Equal bits for repeated calls, and for each sequence by itself with its query rows and thus its dropout
+   mask. */
 static void test_bits(void **state)
 {
     (void)state;
@@ -368,8 +370,8 @@ static void test_bits(void **state)
     }
 }
 
-/* With equal weights and values of one, y is the share of weights that dropout leaves, times 1 / (1 - rate);
- * another step hides others. */
+/* With equal weights and values of one, y is the fraction of kept weights times 1 / (1 - rate); another step
+ * drops others. */
 static void test_dropout_statistics(void **state)
 {
     (void)state;
@@ -395,7 +397,7 @@ static void test_dropout_statistics(void **state)
         call.dropout.step++;
         const float *later = support_attention_run(device, &problem, &call);
         double mean = 0.0, variance = 0.0, product = 0.0;
-        for (int n = 0; n < OUTPUTS * WIDTH; n += WIDTH) { /* a head's columns are alike */
+        for (int n = 0; n < OUTPUTS * WIDTH; n += WIDTH) { /* a head's columns are equal */
             mean += y[n] / OUTPUTS;
             variance += (y[n] - 1.0) * (y[n] - 1.0) / OUTPUTS;
             product += (y[n] - 1.0) * (later[n] - 1.0) / OUTPUTS;

@@ -1,4 +1,4 @@
-/* The batched form of attention, and the maps that it gives. */
+/* Batched attention, and its attention maps. */
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@ static struct clf_device *batched(int form)
     return support_device_with((clf_form)form, CLF_GEMM_AUTO, CLF_ATTENTION_BATCHED);
 }
 
-/* Runs a problem with scratch for `sequences` of its size, or somewhat more; maps may be NULL. */
+/* Runs a problem with scratch for `sequences` of its size, or slightly more; maps may be NULL. */
 static float *run_batched(struct clf_device *device, const struct attention_problem *problem, int sequences,
                           int spare, float **maps)
 {
@@ -21,7 +21,7 @@ static float *run_batched(struct clf_device *device, const struct attention_prob
     assert_ok(clf__attention_scratch_reserve(&scratch, &arena, sequences + spare, &call.heads,
                                              reference->max_queries + spare, reference->max_keys + spare));
     assert_ok(clf__arena_allocate(&arena));
-    /* what earlier calls left behind must not show */
+    /* leftovers of earlier calls must have no effect */
     const struct clf__tensor dirty[] = {scratch.queries, scratch.keys, scratch.values, scratch.scores,
                                         scratch.outputs};
     for (size_t i = 0; i < sizeof dirty / sizeof *dirty; i++) {
@@ -68,7 +68,7 @@ static void check(struct attention_shape shape)
             assert_close(run_batched(batched(form), &problem, shape.sequences, 3, NULL), expected, count,
                          3e-6);
         }
-        /* maps are given where the fused form is the device's, too */
+        /* maps are available even if the device uses fused attention */
         struct clf_device *fused = support_device_with((clf_form)form, CLF_GEMM_AUTO, CLF_ATTENTION_FUSED);
         assert_close(run_batched(fused, &problem, shape.sequences, 0, &maps), expected, count, 3e-6);
         assert_close(maps, expected_maps, map_count, 3e-6);
@@ -145,7 +145,7 @@ static void test_empty(void **state)
     check(no_keys);
 }
 
-/* Sequences that are taken one or two at a time give what they give at once. */
+/* Sequences in chunks of one or two give the results of one call. */
 static void test_chunks(void **state)
 {
     (void)state;
@@ -177,7 +177,7 @@ static void test_chunks(void **state)
     }
 }
 
-/* What is reserved does not grow with the batch without end. */
+/* The scratch size is bounded for large batches. */
 static void test_scratch_is_bounded(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Attention over blocks of queries by matrix instructions. */
+/* Attention over blocks of queries with matrix instructions. */
 #include <math.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 static const int edges[] = {1, 15, 16, 17, 63, 64, 65, 130};
 enum { EDGES = sizeof edges / sizeof *edges };
 
-/* Devices with matrix instructions: emulated ones, then the device's own, if it has any. */
+/* Devices with matrix instructions: emulated ones, then the device's own, if any. */
 #define FOR_EACH_MATRIX(device)                                                                              \
     for (int support_level = 0; support_level < 2; support_level++)                                          \
         for (struct clf_device *device = matrix_device(support_level); device; device = NULL)
@@ -42,7 +42,7 @@ static size_t count_results(const struct attention_problem *problem)
     return (size_t)problem->query_rows * (size_t)(problem->shape.heads * problem->shape.value_width);
 }
 
-/* A problem whose operands keep their values in the precision. */
+/* A problem whose operands are exact in the precision. */
 static struct attention_problem rounded_problem(const struct attention_shape *shape, uint64_t seed,
                                                 clf_precision precision)
 {
@@ -62,7 +62,7 @@ static float *run(struct clf_device *device, const struct attention_problem *pro
     return support_attention_run(device, problem, &call);
 }
 
-/* Columns 8 .. of a wider tensor of 16 bits; the other columns are NaN, or large in bf16. */
+/* Columns 8 .. of a wider 16-bit tensor; the other columns are NaN, or large in bf16. */
 static struct clf__tensor rounded_operand(struct clf_device *device, clf_precision precision, int rows,
                                           int columns, const float *values)
 {
@@ -78,7 +78,7 @@ static struct clf__tensor rounded_operand(struct clf_device *device, clf_precisi
     return own;
 }
 
-/* The output for operands that are stored in the precision. */
+/* Output for operands stored in the precision. */
 static float *run_rounded(struct clf_device *device, const struct attention_problem *problem,
                           clf_precision precision)
 {
@@ -95,8 +95,8 @@ static float *run_rounded(struct clf_device *device, const struct attention_prob
     return support_read(y);
 }
 
-/* Results agree with the reference to the rounding of the keys' weights. In bf16 from column views, in fp16
- * from whole matrices: half of the builds of all pairs. */
+/* Compares with the reference within the rounding of the attention weights. In bf16 from column views, in
+ * fp16 from whole matrices: half of the builds of all pairs. */
 static void check(struct attention_shape shape)
 {
     static uint64_t seed = 100;
@@ -163,7 +163,7 @@ static void test_masks(void **state)
     }
 }
 
-/* Sequences without queries or keys, and causal ones whose first queries come before every key. */
+/* Sequences without queries or keys, and causal ones whose first queries precede every key. */
 static void test_empty(void **state)
 {
     (void)state;
@@ -178,8 +178,8 @@ static void test_empty(void **state)
     check(shape);
 }
 
-/* Operands in 16 bits give the bits of the same values in floats, also where groups are larger for them:
- * where sequences are long and heads enough for the device. */
+/* 16-bit operands give the bits of equal values in float, also with the larger groups of long sequences and
+ * many heads. */
 static void test_rounded_operands(void **state)
 {
     (void)state;
@@ -207,7 +207,7 @@ static void test_rounded_operands(void **state)
     }
 }
 
-/* The same of other widths, and of short sequences. */
+/* The same with other widths, and with short sequences. */
 static void test_rounded_widths(void **state)
 {
     (void)state;
@@ -232,7 +232,7 @@ static void test_rounded_widths(void **state)
     }
 }
 
-/* Queries that see nothing give exact zeros. */
+/* Fully masked queries give exact zeros. */
 static void test_all_hidden(void **state)
 {
     (void)state;
@@ -253,7 +253,7 @@ static void test_all_hidden(void **state)
     }
 }
 
-/* Large scores neither overflow nor hide the smaller ones. */
+/* Large scores neither overflow nor drown the smaller ones. */
 static void test_large_scores(void **state)
 {
     (void)state;
@@ -304,8 +304,8 @@ static void test_batch_invariance(void **state)
     }
 }
 
-/* y in 16 bits is y rounded, with nothing written beside it; y as columns of a wider matrix leaves the
- * others. */
+/* y in 16 bits is y rounded, and nothing else is written; y as columns of a wider matrix leaves the others
+ * unchanged. */
 static void check_stores(struct clf_device *device, enum clf__type type)
 {
     enum { ROWS = 37, COLUMNS = 2 * 32, MARGIN = 3, WIDTH = COLUMNS + 7 };
@@ -356,7 +356,7 @@ static void test_stores(void **state)
     }
 }
 
-/* NaN in a query or in a key that it sees gives NaN. NaN in a hidden key changes no bit. */
+/* NaN in a query or in a visible key gives NaN. NaN in a hidden key changes no bit. */
 static void test_nan(void **state)
 {
     (void)state;
@@ -398,7 +398,7 @@ static void test_nan(void **state)
     }
 }
 
-/* A finite operand beyond the largest half is the largest half. */
+/* A finite operand above the largest half becomes the largest half. */
 static void test_limits(void **state)
 {
     (void)state;
@@ -419,7 +419,7 @@ static void test_limits(void **state)
     }
 }
 
-/* Int8 models take fp16; dropout and other widths take the kernel of fp32 models. */
+/* Int8 models use fp16; dropout and other widths use the kernel of fp32 models. */
 static void test_choice(void **state)
 {
     (void)state;

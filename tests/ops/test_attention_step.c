@@ -1,4 +1,4 @@
-/* Attention of a decoding step: one query a row against its cached history. */
+/* Attention of a decoding step: one query per row over its cached history. */
 #include <math.h>
 #include <string.h>
 
@@ -9,18 +9,18 @@
 
 enum { CACHE_ROWS = 5 }; /* hypotheses; cache row 1 stays unused */
 
-/* A simulated beam search of `steps` steps: at each, every hypothesis appends its key and value, and its
- * history is its parent's and itself. The full attention over each history is the reference. */
+/* A simulated beam search of `steps` steps: each hypothesis appends its key and value to its parent's
+ * history. The reference is full attention over each history. */
 struct decoding {
     int steps, rows;
     struct attention_shape shape;
     const int32_t *cache_rows; /* (rows) */
-    const int32_t *parents;    /* (steps, rows): cache rows of the step before */
+    const int32_t *parents;    /* (steps, rows): cache rows of the previous step */
     const float *q, *k, *v;    /* (steps * rows, ..): row r of a step */
     const float *relative;
 };
 
-/* What of its parents' keys and values a half holds. */
+/* Rounds the parents' keys and values to half precision. */
 static void round_history(struct decoding *decoding)
 {
     const struct attention_shape *shape = &decoding->shape;
@@ -50,7 +50,7 @@ static struct decoding make_decoding(const struct attention_shape *shape, int st
     return decoding;
 }
 
-/* The row of a cache row in a step. */
+/* Returns the row of a cache row in a step. */
 static int row_of(const struct decoding *decoding, int cache_row)
 {
     int row = 0;
@@ -60,7 +60,7 @@ static int row_of(const struct decoding *decoding, int cache_row)
     return row;
 }
 
-/* What row r of the last step must give. */
+/* Computes the expected result of row r of the last step. */
 static void expect(double *y, const struct decoding *decoding, int r)
 {
     const struct attention_shape *shape = &decoding->shape;
@@ -122,7 +122,7 @@ static struct operands operands_of(struct clf_device *device, const struct decod
     };
 }
 
-/* Takes every step of a decoding into a history of that type full of NaN; y is the last one's result. */
+/* Runs every step of a decoding with a history of that type filled with NaN; y is the last result. */
 static struct clf__attention_history decode(struct clf_device *device, const struct decoding *decoding,
                                             enum clf__type type, struct clf__tensor y)
 {
@@ -174,7 +174,7 @@ static void check(struct attention_shape shape, int steps)
         float *together = support_read(y);
         assert_close(together, expected, (size_t)(rows * value_columns), 2e-6);
 
-        /* a row alone gives the same bits */
+        /* a single row gives the same bits */
         for (int r = 0; r < rows; r++) {
             struct clf__attention_history one = history;
             one.cache_rows = clf__tensor_columns(history.cache_rows, r, 1);
@@ -190,7 +190,7 @@ static void check(struct attention_shape shape, int steps)
     support_free_all();
 }
 
-/* A history of halves: what a history of the same floats gives. */
+/* A history of halves against a history of equal floats. */
 static void test_halves(void **state)
 {
     (void)state;
@@ -217,8 +217,8 @@ static void test_halves(void **state)
     }
 }
 
-/* Rows that are given together, their keys and values in the history already, get what each got in its own
- * step. */
+/* Rows of several steps in one call, with their keys and values already in the history, give the results of
+ * separate steps. */
 static void test_together(void **state)
 {
     (void)state;
@@ -268,7 +268,7 @@ static void test_together(void **state)
     }
 }
 
-/* A history with scratch for the parts of these rows, whose groups share them; the row alone likewise. */
+/* A history with scratch for the parts of these rows, which several groups share; the single row likewise. */
 static struct clf__attention_history split_history(struct clf_device *device, const struct clf__heads *heads,
                                                    const struct clf__attention_history *history,
                                                    int most_keys)
@@ -281,8 +281,8 @@ static struct clf__attention_history split_history(struct clf_device *device, co
     return split;
 }
 
-/* Long histories, with lengths around parts: what a double gives, and the same bits from a row alone and
- * among many, whether one group or several take the parts of a row. */
+/* Long histories, with lengths around parts: against double, and equal bits for a single row and for one of
+ * many, with one or several groups per row. */
 static void test_long(void **state)
 {
     (void)state;
@@ -385,7 +385,7 @@ static void test_widths(void **state)
     }
 }
 
-/* Rows outside the history leave it alone and get zeros; the one inside lands where it should. */
+/* Rows outside the history leave it unchanged and give zeros; the valid one is written at its position. */
 static void test_out_of_range(void **state)
 {
     (void)state;

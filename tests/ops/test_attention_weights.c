@@ -1,4 +1,4 @@
-/* Where queries look: the mean of the probabilities of the first heads. */
+/* Attention weights: the mean of the probabilities over the first heads. */
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ static struct clf_device *device_of(int form)
     return support_device_with((clf_form)form, CLF_GEMM_AUTO, CLF_ATTENTION_FUSED);
 }
 
-/* (query rows, columns) by the reference; zeros behind a sequence's keys. */
+/* (query rows, columns) from the reference; zeros after a sequence's keys. */
 static double *expect(const struct attention_problem *problem, int heads, int columns)
 {
     const struct reference_attention *reference = &problem->reference;
@@ -109,7 +109,7 @@ static void test_halves(void **state)
     check(&shape, 2);
 }
 
-/* Sequences without queries and without keys; rows with nothing to see are exactly zero. */
+/* Sequences without queries and without keys; fully masked rows are exactly zero. */
 static void test_nothing_to_see(void **state)
 {
     (void)state;
@@ -132,7 +132,7 @@ static void test_nothing_to_see(void **state)
     check(&none, 1);
 }
 
-/* Keys beyond y's columns have no part. */
+/* Keys beyond y's columns are ignored. */
 static void test_few_columns(void **state)
 {
     (void)state;
@@ -149,7 +149,7 @@ static void test_few_columns(void **state)
     }
 }
 
-/* Large scores do not overflow; one that is no number stays visible. */
+/* Large scores do not overflow; NaN stays visible. */
 static void test_large_scores(void **state)
 {
     (void)state;
@@ -171,7 +171,7 @@ static void test_large_scores(void **state)
     }
 }
 
-/* Each sequence alone gives the bits that it gives in a batch. */
+/* Each sequence gives equal bits by itself and in a batch. */
 static void test_batch_invariance(void **state)
 {
     (void)state;
@@ -202,7 +202,7 @@ static void test_batch_invariance(void **state)
     }
 }
 
-/* More rows than groups: each group goes on with further ones. */
+/* More rows than groups: each group processes further rows. */
 static void test_many_rows(void **state)
 {
     (void)state;

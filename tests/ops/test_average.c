@@ -1,4 +1,4 @@
-/* Average attention against double: steps that change their parents, whole sequences, and gates. */
+/* Average attention against double: steps with changing parents, whole sequences, and gates. */
 #include "ops/average.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 static void check_step(struct clf_device *device, int columns, int in_place)
 {
     enum { ROWS = 5, STATES = 7 };
-    /* Parents shared, kept elsewhere, none at position 0, and one that is no row. */
+    /* Parents shared, in other cache rows, none at position 0, and one out of range. */
     static const int32_t cache_rows[ROWS] = {6, 0, 2, 3, 5}, parents[ROWS] = {1, 1, 0, 4, STATES};
     static const int32_t positions[ROWS] = {3, 3, 1, 0, 2};
     struct support_random random = {(uint64_t)columns};
@@ -55,7 +55,7 @@ static void test_step(void **state)
     }
 }
 
-/* A cache row that is none keeps nothing; the row's own answer is there. */
+/* A cache row out of range is not written; the row's result is valid. */
 static void test_no_place(void **state)
 {
     (void)state;
@@ -80,7 +80,7 @@ static void test_no_place(void **state)
 }
 
 enum { SEQUENCES = 4, ROWS = 9 };
-/* Back to back, one of them without rows; the last row is nobody's. */
+/* Adjacent ranges, one of them empty; the last row belongs to none. */
 static const int32_t ranges[SEQUENCES * 4] = {0, 3, 0, 3, 3, 0, 3, 0, 3, 4, 3, 4, 7, 1, 7, 1};
 
 static void check_forward(struct clf_device *device, int columns)
@@ -146,7 +146,7 @@ static void test_same_bits(void **state)
     }
 }
 
-/* y is a tensor of its own, or one of those that it is made from. */
+/* y is a separate tensor, or one of the operands. */
 static void check_gate(struct clf_device *device, int columns, int alias)
 {
     struct support_random random = {(uint64_t)columns};
@@ -180,7 +180,7 @@ static void test_gate(void **state)
     }
 }
 
-/* Large gates are open or shut; NaN is seen. */
+/* Large gates saturate; NaN propagates. */
 static void test_extremes(void **state)
 {
     (void)state;

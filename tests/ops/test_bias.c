@@ -10,7 +10,7 @@ static struct clf__tensor scratch_for(struct clf_device *device, int rows, int c
     return support_tensor(device, CLF__F32, 1, (int)clf__bias_backward_scratch(rows, columns), NULL);
 }
 
-/* Twice, so that it is seen to add. */
+/* Twice, to check that it accumulates. */
 static void check(struct clf_device *device, int rows, int columns)
 {
     const float scale = 0.75f;
@@ -41,11 +41,11 @@ static void test_columns(void **state)
         for (int i = 0; i < row_edge_column_count; i++) {
             check(device, 5, row_edge_columns[i]);
         }
-        check(device, 33, 2049); /* several stretches of columns */
+        check(device, 33, 2049); /* several blocks of columns */
     }
 }
 
-/* Around chunks, and enough rows for chunks to be longer than the shortest. */
+/* Around chunks, and enough rows for chunks above the minimum. */
 static void test_rows(void **state)
 {
     (void)state;
@@ -72,7 +72,7 @@ static void test_no_rows(void **state)
     }
 }
 
-/* y = x Wᵀ + bias, as a product's epilogue adds it */
+/* y = x Wᵀ + bias, as in a GEMM epilogue */
 struct biased {
     struct clf__tensor y, x, bias;
     struct clf__weight *weight;

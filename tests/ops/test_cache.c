@@ -1,4 +1,4 @@
-/* The decoder's memory: rows in their places, following parents. */
+/* The decoder's cache: rows stored at their positions, following parents. */
 #include <string.h>
 
 #include "ops/cache.h"
@@ -41,11 +41,11 @@ static void test_place(void **state)
     }
 }
 
-/* Rows of which sequences have keys become floats, others stay as they are. */
+/* Rows of sequences with keys become floats, others are unchanged. */
 static void check_widen(int width)
 {
     enum { ROWS = 9, SEQUENCES = 6 };
-    /* First key and keys: one without any before two that share theirs, another one without, and one at the
+    /* First key and count: one empty sequence before two that share keys, another empty one, and one at the
      * end. */
     const int32_t ranges[SEQUENCES * 4] = {0, 1, 4, 0, 1, 1, 4, 2, 2, 1, 4, 2,
                                            3, 1, 7, 0, 4, 1, 0, 3, 5, 1, 8, 1};
@@ -117,7 +117,7 @@ static void test_follow(void **state)
     }
 }
 
-/* Cache rows and positions outside the cache touch nothing. */
+/* Cache rows and positions out of range write nothing. */
 static void test_out_of_range(void **state)
 {
     (void)state;

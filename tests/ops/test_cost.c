@@ -1,4 +1,4 @@
-/* What attention over a ragged batch computes and moves, against pairs that are counted one by one. */
+/* Computed operations and bytes of attention over a ragged batch, against counting pairs one by one. */
 #include "ops/attention.h"
 #include "support/support.h"
 
@@ -6,7 +6,7 @@ enum { SEQUENCES = 4 };
 
 static const int32_t tables[2][SEQUENCES * 4] = {
     {0, 1, 0, 1, 1, 7, 1, 7, 8, 3, 8, 3, 11, 16, 11, 16}, /* self-attention */
-    {0, 4, 0, 9, 4, 4, 9, 31, 8, 1, 40, 0, 9, 2, 40, 2},  /* cross-attention, of no key too */
+    {0, 4, 0, 9, 4, 4, 9, 31, 8, 1, 40, 0, 9, 2, 40, 2},  /* cross-attention, also without keys */
 };
 
 static void ranges(void **state)

@@ -11,7 +11,7 @@
 enum { ROWS = 6 };
 static const float scale = 0.125f;
 
-/* The arrangements of the systems, and shares that do not add up to 1. */
+/* Label smoothing of each system, and shares that do not add up to 1. */
 static int smoothing_of(struct clf__smoothing *out, int which, int columns)
 {
     const struct clf__smoothing all[] = {
@@ -28,7 +28,7 @@ static int smoothing_of(struct clf__smoothing *out, int which, int columns)
     return 1;
 }
 
-/* Losses are close by themselves, not as a vector: infinite ones too. */
+/* Losses are compared one by one, as some are infinite. */
 static void assert_losses(const float *actual, const double *expected, int rows)
 {
     for (int i = 0; i < 2 * rows; i++) {
@@ -40,7 +40,7 @@ static void assert_losses(const float *actual, const double *expected, int rows)
     }
 }
 
-/* With a gradient of its own, without one, and with the gradient in the place of the logits. */
+/* With a separate gradient, without one, and with the gradient in place of the logits. */
 static void check(struct clf_device *device, const float *x, int columns, const int32_t *labels,
                   const struct clf__smoothing *smoothing)
 {
@@ -72,7 +72,7 @@ static void test_columns(void **state)
     {
         for (int i = 0; i < (support_small() ? 11 : row_edge_column_count); i += support_small() ? 3 : 1) {
             int columns = row_edge_columns[i];
-            /* the first, the last and the hidden class; rows that do not count */
+            /* the first, the last and the hidden class; ignored rows */
             const int32_t labels[ROWS] = {0, columns - 1, columns / 3, -1, columns, columns / 2};
             struct support_random random = {(uint64_t)columns};
             struct clf__smoothing smoothing;
@@ -85,7 +85,7 @@ static void test_columns(void **state)
     }
 }
 
-/* A vocabulary, with logits far from zero and far apart. */
+/* A realistic vocabulary, with logits far from zero and far apart. */
 static void test_vocabulary(void **state)
 {
     (void)state;
@@ -106,8 +106,8 @@ static void test_vocabulary(void **state)
     }
 }
 
-/* Classes that are ruled out: the hidden one costs nothing, others an infinite loss where they have a share;
- * a whole row of them gives no NaN. */
+/* Classes with -inf: the hidden one costs nothing, others give an infinite loss if they have a share; a whole
+ * row of them gives no NaN. */
 static void test_minus_infinity(void **state)
 {
     (void)state;
@@ -131,7 +131,7 @@ static void test_minus_infinity(void **state)
     }
 }
 
-/* A model that broke is seen. */
+/* NaN of a broken model is detected. */
 static void test_nan(void **state)
 {
     (void)state;
@@ -151,7 +151,7 @@ static void test_nan(void **state)
     }
 }
 
-/* A row has the same bits alone and among others, also where the groups take more than one row each. */
+/* A row has equal bits by itself and among others, also if groups process more than one row each. */
 static void test_rows_are_independent(void **state)
 {
     (void)state;

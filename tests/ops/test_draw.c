@@ -1,5 +1,5 @@
-/* Ids drawn from ranges of rows of logits: by the numbers that belong to them, and as often as they should
- * be. */
+/* Ids drawn from ranges of rows of logits: the id that belongs to each random number, and correct
+ * frequencies. */
 #include "ops/draw.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ struct problem {
     struct clf__draw draws[MOST_DRAWS];
 };
 
-/* The id with the largest value, or one whose value is that but for rounding. */
+/* The id with the largest value, or one equal to it up to rounding. */
 static void check_draw(const struct problem *problem, int d, int m, float value, int32_t id, float logit)
 {
     const struct clf__draw *draw = &problem->draws[d];
@@ -70,7 +70,7 @@ static const struct clf__draw some[MOST_DRAWS] = {
     {5, 9, 2, 3, 4, 0.001f}, {5, 9, 2, 3, 4, 100.0f},
 };
 
-/* Ranges that begin and end anywhere, hold one id, none, or more than there is. */
+/* Ranges of any start and end, with one id, none, or more than available. */
 static void test_widths(void **state)
 {
     (void)state;
@@ -92,7 +92,7 @@ static void test_widths(void **state)
     }
 }
 
-/* What was banned, and what is no number, is never drawn. */
+/* Banned ids and NaN are never drawn. */
 static void test_no_numbers(void **state)
 {
     (void)state;
@@ -115,8 +115,8 @@ static void test_no_numbers(void **state)
     }
 }
 
-/* Pearson's test of how often each of eight ids is drawn; 7 degrees of freedom have 24.3 in a case of a
- * thousand. */
+/* Pearson's chi-squared test of the frequencies of eight ids; 7 degrees of freedom exceed 24.3 once in a
+ * thousand cases. */
 static void check_shares(struct clf_device *device, float temperature)
 {
     enum { V = 8 };

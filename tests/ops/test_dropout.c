@@ -61,7 +61,7 @@ static void test_mask(void **state)
     }
 }
 
-/* None hidden, almost all, and every word of the counter and the key with its highest bit. */
+/* Rates of none and almost all, and every word of counter and key with its highest bit set. */
 static void test_extremes(void **state)
 {
     (void)state;
@@ -78,7 +78,7 @@ static void test_extremes(void **state)
     }
 }
 
-/* The backward pass hides what the forward pass hid. */
+/* The backward pass drops the same elements. */
 static void test_backward(void **state)
 {
     (void)state;
@@ -139,7 +139,7 @@ static void test_finite_differences(void **state)
     }
 }
 
-/* A mask of hidden elements, (rows, columns). */
+/* A mask of dropped elements, (rows, columns). */
 static float *mask_of(struct clf_device *device, int rows, int columns, struct clf__dropout dropout)
 {
     float *ones = support_array((size_t)rows * (size_t)columns, sizeof *ones);
@@ -155,8 +155,8 @@ static float *mask_of(struct clf_device *device, int rows, int columns, struct c
     return mask;
 }
 
-/* Fails unless a and b (count of them, some 0 and some 1) are hidden together as often as independent ones of
- * this rate are, within four standard deviations. */
+/* Fails unless a and b (count flags) are both set as often as independent ones of this rate, within four
+ * standard deviations. */
 static void assert_independent(const float *a, const float *b, int count, double rate)
 {
     double both = 0.0, deviation = sqrt(count) * rate * (1.0 - rate);

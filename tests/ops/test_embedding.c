@@ -8,9 +8,9 @@
 #include "support/id_groups.h"
 #include "support/views.h"
 
-enum { V = 75, N = 12, P = 3 }; /* V: two panels and a part */
+enum { V = 75, N = 12, P = 3 }; /* V: two panels and a partial one */
 
-/* The first and last row, the edges of a panel, a repeated id, and ids that are no rows. */
+/* The first and last row, panel edges, a repeated id, and ids out of range. */
 static const int32_t ids[N] = {0, 74, 31, 32, 63, 64, 5, 5, -1, V, INT32_MAX, INT32_MIN};
 
 static void check(struct clf_device *device, int columns)
@@ -31,7 +31,7 @@ static void check(struct clf_device *device, int columns)
         &(struct clf__weight_source){
             .parts = &part, .part_count = 1, .inputs = columns, .what = "a test's embedding"}));
     struct support_view out = support_view(device, N, columns, NULL);
-    /* ids from an offset on */
+    /* ids with an offset */
     int32_t padded[N + 2] = {1, 1};
     memcpy(padded + 2, ids, sizeof ids);
     struct clf__tensor all = support_tensor(device, CLF__I32, 1, N + 2, padded);
@@ -39,7 +39,7 @@ static void check(struct clf_device *device, int columns)
     clf_status status =
         clf__embedding_forward(out.tensor, id_view, weight, scale, CLF__NO_TENSOR, CLF__NO_TENSOR);
     float *actual = support_read(out.tensor);
-    /* and with positions, the first and last ones and some that are no rows, in the same launch */
+    /* with positions: first, last and out of range, in the same launch */
     static const int32_t positions[N] = {0, P - 1, 1, -1, P, INT32_MAX, INT32_MIN, 2, 0, 1, -1, P};
     float *table = support_uniform_array(&random, (size_t)P * (size_t)columns, 1.0f);
     struct support_view both = support_view(device, N, columns, NULL);
@@ -73,7 +73,7 @@ static void test_embedding(void **state)
     }
 }
 
-/* The test above sees both layouts only if the providers have one each. */
+/* The test above covers both layouts only if the GEMM backends use one each. */
 static void test_layouts_differ(void **state)
 {
     (void)state;
@@ -94,7 +94,7 @@ static void test_layouts_differ(void **state)
     assert_int_equal(panels[1], 1);
 }
 
-/* Every id's rows in their order, every row once. */
+/* Every id's rows in order, each row once. */
 static void check_gather(const int32_t *numbers, int count)
 {
     int32_t *distinct = support_array((size_t)count, sizeof *distinct);
@@ -138,14 +138,14 @@ static void test_gather(void **state)
     assert_fails(clf__gather_ids(unused, first, order, &count, negative, 2), CLF_BAD_ARGUMENT, "id 1 of 2");
 }
 
-/* Element (v, k), where the layout has it. */
+/* Index of element (v, k) in the layout. */
 static size_t place_of(struct clf__weight_layout layout, int columns, int v, int k)
 {
     return ((size_t)(v / layout.panel) * (size_t)columns + (size_t)k) * (size_t)layout.panel +
            (size_t)(v % layout.panel);
 }
 
-/* All of a weight's buffer, what the layout adds too. */
+/* The whole buffer of a weight, including padding. */
 static float *read_all(const struct clf__weight *weight)
 {
     const struct clf__buffer *buffer = clf__weight_layout(weight).buffer;
@@ -166,11 +166,11 @@ static struct clf__weight *weight_of(struct clf_device *device, const float *val
     return weight;
 }
 
-/* The edges of panels, ids that many rows share, and two that are no rows. */
+/* Panel edges, ids that many rows share, and two out of range. */
 enum { ROWS = 16 };
 static const int32_t row_ids[ROWS] = {5, 0, 74, 5, 31, 32, 5, 63, 64, 5, 5, 0, 31, V, INT32_MAX, 5};
 
-/* Twice, so that it is seen to add. */
+/* Twice, to check that it accumulates. */
 static void check_backward(struct clf_device *device, int columns)
 {
     const float scale = 0.75f;
@@ -221,7 +221,7 @@ static void test_backward(void **state)
     }
 }
 
-/* Numbers that no caller should pass: rows before and after dy. */
+/* Invalid numbers: rows before and after dy. */
 static void test_wrong_rows(void **state)
 {
     (void)state;

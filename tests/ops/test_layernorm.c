@@ -18,7 +18,7 @@ struct problem {
     enum clf__norm_kind kind;
     int has_beta;
     float eps;
-    float mean; /* of the input, whose spread is about 1 */
+    float mean; /* mean of the input, whose standard deviation is about 1 */
 };
 
 static void check(const struct problem *problem, double tolerance)
@@ -89,7 +89,7 @@ static void check_rounded(struct clf_device *device, int columns, enum clf__norm
     }
 }
 
-/* y quantised, with and without y itself, is what a product makes of y. */
+/* Quantised y, with and without y itself, equals the GEMM's quantisation of y. */
 static void check_quantized(struct clf_device *device, int columns, enum clf__norm_kind kind)
 {
     struct support_random random = {78};
@@ -159,7 +159,8 @@ static void test_layer(void **state)
 {
     (void)state;
     check_kind(CLF__NORM_LAYER);
-    const int wide[] = {600, 1024, 1025, 1280}; /* held by the GPU form's work-items, and not */
+    const int wide[] = {600, 1024, 1025, 1280}; /* above and below the private memory of the GPU variant's
+                                                   work-items */
     for (int i = 0; i < 4; i++) {
         struct problem problem = {wide[i], CLF__NORM_LAYER, 1, 1e-5f, 0.25f};
         check(&problem, 2e-6);
@@ -178,7 +179,7 @@ static void test_std(void **state)
     check_kind(CLF__NORM_STD);
 }
 
-/* A mean of a thousand spreads: mean of squares minus square of mean would keep about one digit. */
+/* A mean of a thousand standard deviations: E[x²] - E[x]² would keep about one digit. */
 static void test_far_from_zero(void **state)
 {
     (void)state;
@@ -212,7 +213,7 @@ static void test_constant_row(void **state)
     }
 }
 
-/* A row has the same bits alone and among others, also where the groups take more than one row each. */
+/* A row has equal bits by itself and among others, also if groups process more than one row each. */
 static void test_rows_are_independent(void **state)
 {
     (void)state;
@@ -246,7 +247,7 @@ static struct clf__tensor scratch_for(struct clf_device *device, int rows, int c
     return support_tensor(device, CLF__F32, 1, (int)clf__layernorm_backward_scratch(rows, columns), NULL);
 }
 
-/* Twice, the second time with dx in the place of dy: the gradients of parameters are seen to add. */
+/* Twice, the second time with dx in place of dy, to check that parameter gradients accumulate. */
 static void check_backward(struct clf_device *device, const struct problem *problem, int rows)
 {
     int columns = problem->columns;
@@ -312,7 +313,7 @@ static void test_backward(void **state)
     }
 }
 
-/* Around the chunks of rows, and enough rows for chunks to be longer than the shortest. */
+/* Around the chunks of rows, and enough rows for chunks above the minimum. */
 static void test_backward_rows(void **state)
 {
     (void)state;
@@ -326,7 +327,7 @@ static void test_backward_rows(void **state)
     }
 }
 
-/* A row of equal values has a gradient like others: x / std is no 0 / 0. */
+/* A row of equal values has a finite gradient: x / std is not 0 / 0. */
 static void test_backward_constant_row(void **state)
 {
     (void)state;

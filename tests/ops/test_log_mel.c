@@ -8,10 +8,10 @@
 #include "support/support.h"
 #include "support/views.h"
 
-/* Of a frame's largest amplitude: what is far below it has few digits. */
+/* relative to a frame's largest amplitude: much smaller values have few digits */
 static const double rounding = 5e-8;
 
-/* Tones of two sizes and some noise. */
+/* Tones of two amplitudes and some noise. */
 static float *make_samples(int count)
 {
     struct support_random random = {(uint64_t)count};
@@ -72,7 +72,7 @@ static void test_frames(void **state)
     }
 }
 
-/* A frame has the same bits in a piece of a recording, with 200 samples around it. */
+/* A frame has equal bits in a part of a recording, with 200 samples around it. */
 static void test_pieces(void **state)
 {
     (void)state;
@@ -98,7 +98,7 @@ static void test_pieces(void **state)
     }
 }
 
-/* Silence is at the floor, and NaN stays where it is. */
+/* Silence is at the floor, and NaN stays in its frame. */
 static void test_silence_and_nan(void **state)
 {
     (void)state;
@@ -149,7 +149,7 @@ static void test_scale(void **state)
     }
 }
 
-/* How many numbers of openai-whisper's files of 80 and 128 bands are not 0. */
+/* Number of non-zero values in openai-whisper's filters of 80 and 128 bands. */
 static void test_filters(void **state)
 {
     (void)state;

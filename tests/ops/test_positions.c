@@ -48,7 +48,7 @@ static void test_positions(void **state)
     }
 }
 
-/* Rows 1 and 511 as numpy gives them. */
+/* Rows 1 and 511 from numpy. */
 static const struct {
     int width;
     enum clf__sinusoid_layout layout;
@@ -114,7 +114,7 @@ static void test_sinusoids(void **state)
     }
 }
 
-/* Widths with one pair only, where BY_LAST has nothing to divide by. */
+/* Widths with a single pair, where BY_LAST would divide by zero. */
 static void test_narrow_sinusoids(void **state)
 {
     (void)state;
@@ -136,7 +136,7 @@ static void test_narrow_sinusoids(void **state)
 enum { ROWS = 11 };
 static const int32_t row_positions[ROWS] = {0, 1, 2, 3, 0, 1, 0, 8, P, INT32_MAX, 1};
 
-/* Twice, so that it is seen to add. */
+/* Twice, to check that it accumulates. */
 static void check_backward(struct clf_device *device, int columns)
 {
     struct support_random random = {(uint64_t)columns};

@@ -1,5 +1,5 @@
-/* The best candidates of projected rows, against the logits of the same weight's product (which
- * gemm/test_native.c looks at), sorted and summed in double. */
+/* The best candidates of projected rows, against the logits of the same weight's GEMM (tested in
+ * gemm/test_native.c), sorted and summed in double. */
 #include "ops/projection_problem.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ static struct answer find_with(struct clf_device *device, const struct problem *
     int rows = problem->rows, k = problem->k;
     struct answer answer = {
         .values = support_view(device, rows, k, NULL),
-        .ids = support_view(device, rows, k, NULL), /* the bits of NaN are no id */
+        .ids = support_view(device, rows, k, NULL), /* the bits of NaN are not a valid id */
         .statistics = support_view(device, rows, 4, NULL),
     };
     answer.id_tensor = answer.ids.tensor;
@@ -46,7 +46,7 @@ static void assert_same_bits(struct clf__tensor a, struct clf__tensor b)
     assert_memory_equal(support_read_integers(a), support_read_integers(b), bytes);
 }
 
-/* In two launches, and in one where rows are few and the device can: the same bits. */
+/* In two launches, and in one if rows are few and the device supports it: equal bits. */
 static struct answer find(struct clf_device *device, const struct problem *problem,
                           const struct clf__projection *projection)
 {
@@ -125,13 +125,13 @@ static void test_rows(void **state)
     }
 }
 
-/* Few rows take one launch, where the device can. */
+/* Few rows take one launch if the device supports it. */
 static void test_launches(void **state)
 {
     (void)state;
     static const int counts[] = {1, 8, 9};
     if (support_first_form() != CLF_FORM_CPU) {
-        skip(); /* GPU forms write the logits */
+        skip(); /* GPU variants write the logits */
     }
     struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
     options.form = CLF_FORM_CPU;
@@ -152,8 +152,8 @@ static void test_launches(void **state)
     clf_device_close(device);
 }
 
-/* Few different values: nearly all is decided by the order of ids, across vectors, panels, blocks and lists.
- */
+/* Few distinct values: most comparisons are decided by the order of ids, across vectors, panels, blocks and
+ * lists. */
 static void test_ties(void **state)
 {
     (void)state;
@@ -177,8 +177,8 @@ static void test_ties(void **state)
     }
 }
 
-/* Ascending and descending logits, near and far apart; k at its limit. Where they ascend by thousands,
- * nothing but the last one counts in the sum. */
+/* Ascending and descending logits, near and far apart; k at its limit. If they ascend by thousands, only the
+ * last one contributes to the sum. */
 static void test_order(void **state)
 {
     (void)state;
@@ -213,8 +213,8 @@ static void test_special_values(void **state)
     }
 }
 
-/* Rows with no ban, with the best one banned, with the same id twice, ids that are no columns, and everything
- * but one banned. */
+/* Rows without a ban, with the best one banned, with the same id twice, ids out of range, and everything but
+ * one banned. */
 static void test_bans(void **state)
 {
     (void)state;
@@ -239,7 +239,7 @@ static void test_bans(void **state)
     }
 }
 
-/* Everything that is banned is all there is, and more of it than what is left. */
+/* Bans of everything, and more bans than remaining candidates. */
 static void test_all_is_banned(void **state)
 {
     (void)state;
@@ -256,7 +256,7 @@ static void test_all_is_banned(void **state)
     }
 }
 
-/* A row has the same bits alone and among others, wherever it stands among them. */
+/* A row has equal bits by itself and at any position among others. */
 static void test_rows_are_independent(void **state)
 {
     (void)state;
@@ -295,7 +295,7 @@ static void test_rows_are_independent(void **state)
     }
 }
 
-/* The logits themselves, where they are asked for. */
+/* The logits themselves, if requested. */
 static void test_logits(void **state)
 {
     (void)state;
@@ -316,7 +316,7 @@ static void test_logits(void **state)
     }
 }
 
-/* A GPU with much memory computes all rows of a large batch in one product. */
+/* A GPU with much memory computes all rows of a large batch in one GEMM. */
 static void test_scratch_follows_memory(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* The log-probabilities of projected rows' labels, against the logits of the same weight's product, summed in
+/* The log-probabilities of projected rows' labels, against the logits of the same weight's GEMM, summed in
  * double. */
 #include "ops/projection_problem.h"
 
@@ -64,8 +64,8 @@ static void test_labels(void **state)
     }
 }
 
-/* NaN in a model's numbers is seen in the score; a row of -inf is -inf. (Large numbers' answers are too
- * large.) */
+/* NaN in a model's numbers appears in the score; a row of -inf is -inf. (Large numbers give too large
+ * results.) */
 static void test_labels_of_special_values(void **state)
 {
     (void)state;

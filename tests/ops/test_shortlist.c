@@ -1,4 +1,4 @@
-/* Logits of chosen words against double. */
+/* Logits of shortlisted words against double. */
 #include "ops/shortlist.h"
 
 #include <math.h>
@@ -71,7 +71,7 @@ static void test_widths(void **state)
     }
 }
 
-/* Words and places that are none give -inf. */
+/* Words and positions out of range give -inf. */
 static void test_out_of_range(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Softmax, its logarithm and one picked column of it, against double. */
+/* Softmax, its logarithm and one selected column of it, against double. */
 #include "ops/softmax.h"
 
 #include <math.h>
@@ -128,7 +128,7 @@ static void test_special_values(void **state)
     }
 }
 
-/* A row has the same bits alone and among others, also where the groups take more than one row each. */
+/* A row has equal bits by itself and among others, also if groups process more than one row each. */
 static void test_rows_are_independent(void **state)
 {
     (void)state;

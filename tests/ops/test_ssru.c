@@ -1,4 +1,4 @@
-/* The simpler simple recurrent unit against double: steps that change their parents, and whole sequences. */
+/* The simpler simple recurrent unit against double: steps with changing parents, and whole sequences. */
 #include "ops/ssru.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 static void check_step(struct clf_device *device, int columns, int in_place)
 {
     enum { ROWS = 5, STATES = 7 };
-    /* Parents shared, kept elsewhere, none at position 0, and one that is no row. */
+    /* Parents shared, in other cache rows, none at position 0, and one out of range. */
     static const int32_t cache_rows[ROWS] = {6, 0, 2, 3, 5}, parents[ROWS] = {1, 1, 0, 4, STATES};
     static const int32_t positions[ROWS] = {3, 3, 1, 0, 2};
     struct support_random random = {(uint64_t)columns};
@@ -59,7 +59,7 @@ static void test_step(void **state)
     }
 }
 
-/* A cache row that is none keeps nothing; the row's own answer is there. */
+/* A cache row out of range is not written; the row's result is valid. */
 static void test_no_place(void **state)
 {
     (void)state;
@@ -87,7 +87,7 @@ static void test_no_place(void **state)
 static void check_forward(struct clf_device *device, int columns)
 {
     enum { SEQUENCES = 4, ROWS = 9 };
-    /* Back to back, one of them without rows; the last row is nobody's. */
+    /* Adjacent ranges, one of them empty; the last row belongs to none. */
     static const int32_t ranges[SEQUENCES * 4] = {0, 3, 0, 3, 3, 0, 3, 0, 3, 4, 3, 4, 7, 1, 7, 1};
     struct support_random random = {(uint64_t)columns};
     size_t width = (size_t)columns;
@@ -123,7 +123,7 @@ static void test_forward(void **state)
     }
 }
 
-/* Large gates hold or let go whole; NaN is seen. */
+/* Large gates saturate; NaN propagates. */
 static void test_extremes(void **state)
 {
     (void)state;

@@ -31,7 +31,7 @@ static void check_form(struct clf_device *device, const struct problem *problem)
     int rows = problem->rows, v = problem->vocabulary, k = problem->k;
     struct support_view logits = support_view(device, rows, v, problem->logits);
     struct support_view values = support_view(device, rows, k, NULL);
-    struct support_view ids = support_view(device, rows, k, NULL); /* the bits of NaN are no id */
+    struct support_view ids = support_view(device, rows, k, NULL); /* the bits of NaN are not a valid id */
     struct support_view statistics = support_view(device, rows, 4, NULL);
     struct clf__tensor id_view = ids.tensor;
     id_view.type = CLF__I32;
@@ -77,7 +77,7 @@ static void check(const struct problem *problem)
     }
 }
 
-/* Wide rows go as test_large_vocabulary() does. */
+/* Wide rows are left to test_large_vocabulary(). */
 static int edge_count(void)
 {
     int count = 0;
@@ -103,7 +103,8 @@ static void test_sizes(void **state)
     }
 }
 
-/* Few different values: nearly all is decided by the order of ids, across vectors, blocks and slices. */
+/* Few distinct values: most comparisons are decided by the order of ids, across vectors, blocks and
+   slices. */
 static void test_ties(void **state)
 {
     (void)state;
@@ -169,8 +170,8 @@ static void test_special_values(void **state)
     }
 }
 
-/* Rows with no ban, with the best one banned, with the same id twice, ids that are no columns, and everything
- * but one banned. */
+/* Rows without a ban, with the best one banned, with the same id twice, ids out of range, and everything but
+ * one banned. */
 static void test_bans(void **state)
 {
     (void)state;
@@ -193,7 +194,7 @@ static void test_bans(void **state)
     }
 }
 
-/* A row has the same bits alone and among others, wherever it starts. */
+/* A row has equal bits by itself and at any position among others. */
 static void check_rows_are_independent(int rows, int vocabulary)
 {
     enum { K = 3 };
@@ -225,7 +226,7 @@ static void check_rows_are_independent(int rows, int vocabulary)
     }
 }
 
-/* Also where the groups take more than one row each. */
+/* Also if groups process more than one row each. */
 static void test_rows_are_independent(void **state)
 {
     (void)state;
@@ -233,8 +234,8 @@ static void test_rows_are_independent(void **state)
     check_rows_are_independent(5, support_small() ? 1025 : 8195);
 }
 
-/* A range gives what a row of its columns alone gives; it ends with the row, and may be empty, or hold -inf
- * and NaN alone. Ranges of a row are independent of the others, and of other rows. */
+/* A range gives the results of a row with its columns; it ends with the row, and may be empty or hold only
+ * -inf and NaN. Ranges are independent of other ranges and rows. */
 static void check_ranges(struct clf_device *device, int vocabulary, int k)
 {
     enum { ROWS = 3, EACH = 5, K = 20 };
@@ -288,7 +289,7 @@ static void test_ranges(void **state)
     }
 }
 
-/* On a GPU that runs few work-items a group. */
+/* On a GPU with few work-items per group. */
 static void test_small_groups(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* What a convolution over time looks at. */
+/* Windows of a convolution over time. */
 #include "ops/unfold.h"
 
 #include "support/views.h"
@@ -27,7 +27,7 @@ static void check(struct clf_device *device, int in_rows, int columns, int width
     support_view_check(&out);
 }
 
-/* The gradient is what each row of x gave, added up. */
+/* The gradient is the sum over the uses of each row of x. */
 static void check_backward(struct clf_device *device, int in_rows, int columns, int width, int step)
 {
     struct support_random random = {(uint64_t)(columns * 100 + in_rows)};

@@ -1,10 +1,6 @@
-/* Makes PoCL compile for an AVX2 processor whatever this one has: preloaded (LD_PRELOAD), it answers for LLVM
- * when PoCL asks which processor it runs on. The kernels then run at their full speed, which an emulator is
- * far from.
- *
- * The two functions are C++ members of LLVM 15, by their mangled names: what Debian 12's PoCL calls. Where
- * PoCL calls others nothing happens, so whoever preloads this has to look at the name of the device: it
- * contains "haswell". */
+/* Preloaded (LD_PRELOAD), makes PoCL compile for an AVX2 processor by answering for LLVM when PoCL queries
+ * the processor; unlike emulation, kernels run at full speed. Replaces two mangled C++ members of LLVM 15
+ * (Debian 12); with another version nothing happens, so check that the device name contains "haswell". */
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,7 +24,7 @@ struct string_ref CPU_NAME(void) {
     return (struct string_ref){"haswell", strlen("haswell")};
 }
 
-/* LLVM's own answer, without what PoCL takes for a processor with AVX-512. */
+/* LLVM's answer without the features by which PoCL recognises AVX-512. */
 bool CPU_FEATURES(void *features)
 {
     static const char *const hidden[] = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"};

@@ -1,9 +1,6 @@
-/* Loses a device while it works, to be preloaded (LD_PRELOAD): from the n-th launch of the process on, n
- * being $LOST_AFTER, the queue that makes it takes nothing more, as that of a card that fell off its bus.
- * What it took before comes to its end, and clFinish() waits for that before it fails: memory that is given
- * back while a worker of PoCL still writes to it ends the process by SIGSEGV. With $LOST_ALL no other queue
- * takes anything either. With $LOST_RANK only that rank of MPI loses its device. With $LOST_KILLS the process
- * is killed instead; with $LOST_DISK its files take nothing more. */
+/* Preloaded, loses a device: after $LOST_AFTER launches, the queue accepts nothing more; clFinish() fails
+ * after earlier work is done, as PoCL may still write to freed memory. $LOST_ALL: all queues; $LOST_RANK: one
+ * MPI rank; $LOST_KILLS: kills the process; $LOST_DISK: files cannot grow. */
 #define _GNU_SOURCE
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
@@ -17,7 +14,7 @@
 static atomic_long launches;
 static _Atomic(cl_command_queue) lost;
 
-/* As Open MPI's or MPICH's launcher says. */
+/* Variables of Open MPI's and MPICH's launchers. */
 static int is_here(void)
 {
     const char *wanted = getenv("LOST_RANK"), *rank = getenv("OMPI_COMM_WORLD_RANK");

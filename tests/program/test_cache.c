@@ -1,4 +1,4 @@
-/* Compiled programs on disk: used when whole and ours, passed over with one warning otherwise. */
+/* Compiled programs on disk: used if complete and trusted, otherwise ignored with one warning. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -56,13 +56,13 @@ static int finish(void **state)
 }
 
 struct use {
-    int ahead; /* programs that were loaded before a kernel was asked for, beside the probe */
+    int ahead; /* programs loaded before a kernel was requested, besides the probe */
     int built, loaded, warnings, notices;
 };
-static const char *work; /* loaded ahead for, unless it is NULL */
+static const char *work; /* loaded ahead for this work, unless it is NULL */
 
 /* Opens the device, runs a kernel of the test's program, closes the device; the answer must be right whatever
- * the cache holds. */
+ * the cache contains. */
 static struct use use_device(const char *kernel, int added)
 {
     struct clf_device *device;
@@ -107,7 +107,7 @@ static void assert_use(struct use use, int built, int loaded, int warned)
     }
 }
 
-/* The path of the only file of the folder that begins so. */
+/* The path of the only file of the folder with this prefix. */
 static const char *find_file(const char *prefix)
 {
     static char path[600];
@@ -157,7 +157,7 @@ static void test_second_start(void **state)
     assert_use(use_device("one", 6), 0, 2, 0);
 }
 
-/* A kernel that runs for the first time in a later start gets into the file too. */
+/* A kernel first used in a later start is added to the file. */
 static void test_grows(void **state)
 {
     (void)state;
@@ -169,7 +169,7 @@ static void test_grows(void **state)
     assert_use(use_device("one", 0), 0, 2, 0);
     size_t same_size;
     char *same = read_file(find_file("cached-"), &same_size);
-    assert_int_equal(same_size, size); /* nothing ran that was not in it: it was left alone */
+    assert_int_equal(same_size, size); /* only known kernels ran: the file was left unchanged */
     assert_memory_equal(same, bytes, size);
 }
 
@@ -184,7 +184,7 @@ static void test_not_asked_for(void **state)
     assert_false(clf__folder_exists(folder));
 }
 
-/* Gives the file these bytes; the next start warns once, compiles, and repairs the file. */
+/* Replaces the file's contents; the next start warns once, compiles, and repairs the file. */
 static void assert_repairs(const char *path, const void *bytes, size_t size)
 {
     write_file(path, bytes, size);
@@ -216,7 +216,7 @@ static void test_damage(void **state)
     assert_repairs(path, longer, size + 1);
 }
 
-/* A whole file of ours that belongs to another program. */
+/* A valid file that belongs to another program. */
 static void test_wrong_key(void **state)
 {
     (void)state;
@@ -238,11 +238,11 @@ static void test_foreign_files(void **state)
     write_file(path, letter, sizeof letter);
     assert_use(use_device("one", 0), 1, 1, 1);
     assert_non_null(strstr(last_warning, path));
-    assert_use(use_device("one", 0), 0, 2, 0); /* in a place of ours: written anew */
+    assert_use(use_device("one", 0), 0, 2, 0); /* in a trusted folder: rewritten */
     size_t size;
     assert_memory_equal(read_file(other, &size), letter, sizeof letter);
     assert_int_equal(size, sizeof letter);
-    /* A folder in the file's place. */
+    /* A folder at the file's path. */
     assert_int_equal(remove(path), 0);
     assert_int_equal(mkdir(path, 0777), 0);
     assert_use(use_device("one", 0), 1, 1, 1);
@@ -256,10 +256,10 @@ static void test_no_folder(void **state)
     char file[300];
     snprintf(file, sizeof file, "%s-file", folder);
     write_file(file, "", 0);
-    set_cache_home(file); /* a folder below a file: not even root can make it */
+    set_cache_home(file); /* a folder below a file: not even root can create it */
     struct use use = use_device("one", 0);
     assert_use(use, 2, 0, 1);
-    assert_int_equal(use.notices, 0); /* neither that kernels will be kept nor that they are */
+    assert_int_equal(use.notices, 0); /* no message that kernels will be or are kept */
     assert_non_null(strstr(last_warning, file));
     char *home = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
     unsetenv("XDG_CACHE_HOME");
@@ -279,7 +279,7 @@ static mode_t mode_of(const char *path)
     return about.st_mode & 07777;
 }
 
-/* A binary is code: what somebody else may have put there is compiled anew. */
+/* Binaries are code: files that another user may have written are recompiled. */
 static void test_whose_file(void **state)
 {
     (void)state;
@@ -292,7 +292,7 @@ static void test_whose_file(void **state)
     assert_int_equal(chmod(path, 0666), 0);
     assert_use(use_device("one", 0), 1, 1, 1);
     assert_non_null(strstr(last_warning, path));
-    assert_use(use_device("one", 0), 0, 2, 0); /* written anew, for this user alone */
+    assert_use(use_device("one", 0), 0, 2, 0); /* rewritten with permissions for this user only */
     assert_int_equal(mode_of(path), 0600);
     char other[700];
     snprintf(other, sizeof other, "%s.kept", path);
@@ -301,7 +301,7 @@ static void test_whose_file(void **state)
     assert_use(use_device("one", 0), 1, 1, 1);
     assert_non_null(strstr(last_warning, "is a link"));
     assert_use(use_device("one", 0), 0, 2, 0);
-    if (geteuid() == 0) { /* who alone can give a file away */
+    if (geteuid() == 0) { /* only root can give files away */
         assert_int_equal(chown(path, 65534, (gid_t)-1), 0);
         assert_use(use_device("one", 0), 1, 1, 1);
         assert_non_null(strstr(last_warning, "belongs to user 65534"));
@@ -309,7 +309,7 @@ static void test_whose_file(void **state)
     }
 }
 
-/* A folder that others may write to is neither read nor written, and that is said once. */
+/* A folder that others may write to is neither read nor written, with one warning. */
 static void assert_goes_without(const char *named)
 {
     struct stat before, after;
@@ -327,7 +327,7 @@ static void test_whose_folder(void **state)
 {
     (void)state;
     use_device("one", 0);
-    assert_int_equal(chmod(folder, 0755), 0); /* as earlier versions made it: others only read */
+    assert_int_equal(chmod(folder, 0755), 0); /* as earlier versions created it: others can only read */
     assert_use(use_device("one", 0), 0, 2, 0);
     assert_int_equal(chmod(folder, 0777), 0);
     assert_goes_without(folder);
@@ -336,9 +336,9 @@ static void test_whose_folder(void **state)
     char home[256];
     snprintf(home, sizeof home, "%s", folder);
     *strrchr(home, '/') = '\0';
-    assert_int_equal(chmod(home, 0777), 0); /* somebody may put another folder in its place */
+    assert_int_equal(chmod(home, 0777), 0); /* another user may replace the folder */
     assert_goes_without(home);
-    assert_int_equal(chmod(home, 01777), 0); /* nobody may, as in /tmp */
+    assert_int_equal(chmod(home, 01777), 0); /* no other user can, as in /tmp */
     assert_use(use_device("one", 0), 0, 2, 0);
     if (geteuid() == 0) {
         assert_int_equal(chown(folder, 65534, (gid_t)-1), 0);
@@ -385,7 +385,7 @@ static void test_limit(void **state)
     assert_true(has_file("c-0123456789abcdef.bin"));
     assert_true(has_file("letter.bin"));
     assert_true(has_file("a-letter-of-17-pages.bin"));
-    for (uint64_t n = 1; n < 20; n++) { /* whatever memory it lacks, it says so */
+    for (uint64_t n = 1; n < 20; n++) { /* every lack of memory is reported */
         clf__memory_fail_at(n);
         clf_status status = clf__program_cache_limit(folder, 500);
         clf__memory_fail_at(0);
@@ -394,7 +394,7 @@ static void test_limit(void **state)
     assert_true(has_file("c-0123456789abcdef.bin"));
 }
 
-/* What a start uses is kept before what it does not. */
+/* Programs in use are kept before unused ones. */
 static void test_limit_in_use(void **state)
 {
     (void)state;
@@ -411,13 +411,13 @@ static void test_limit_in_use(void **state)
     setenv("CLFORMER_CACHE_BYTES", limit, 1);
     assert_use(use_device("one", 1), 1, 1, 0);
     assert_false(has_file("old-0123456789abcdef.bin"));
-    assert_use(use_device("one", 0), 0, 2, 0); /* both are there, and the first is used last */
+    assert_use(use_device("one", 0), 0, 2, 0); /* both exist, and the first is used last */
     assert_use(use_device("one", 2), 1, 1, 0);
     assert_use(use_device("one", 0), 0, 2, 0);
     assert_use(use_device("one", 1), 1, 1, 0);
     setenv("CLFORMER_CACHE_BYTES", "1", 1);
     assert_use(use_device("one", 3), 1, 1, 0);
-    assert_use(use_device("one", 3), 2, 0, 0); /* nothing fits, the probe neither */
+    assert_use(use_device("one", 3), 2, 0, 0); /* nothing fits, not even the probe */
     setenv("CLFORMER_CACHE_BYTES", "0", 1);
     assert_int_equal(use_device("one", 3).notices, 0); /* nothing is to be kept */
     struct clf_device *device;
@@ -453,7 +453,7 @@ static void test_stray_files(void **state)
     use_device("one", 0);
     assert_false(has_file(gone));
     assert_false(has_file(list));
-    assert_false(has_file(old)); /* nobody writes for a day */
+    assert_false(has_file(old)); /* unmodified for a day */
     assert_true(has_file(own));
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
         assert_true(has_file(kept[i]));
@@ -475,7 +475,7 @@ static void test_ahead(void **state)
     assert_ahead("this", "one", 0, 0, 2);
     assert_ahead("this", "one", 0, 1, 0);
     assert_ahead("that", "one", 0, 0, 0); /* other work has its own list */
-    assert_ahead("this", "one", 1, 1, 1); /* what was loaded was not asked for: it leaves the list */
+    assert_ahead("this", "one", 1, 1, 1); /* loaded but not used: it is removed from the list */
     assert_ahead("this", "one", 1, 1, 0);
 }
 
@@ -485,14 +485,14 @@ static void test_wrong_list(void **state)
     assert_ahead("this", "one", 1, 0, 2);
     const char *path = find_file("ahead-");
     static const char wrong[] = "no tab\ncached\t-DADDED=%s\nnobody\t\n\n\t\ncached\t-DADDED=1";
-    write_file(path, wrong, sizeof wrong - 1); /* what is of no use is passed over */
+    write_file(path, wrong, sizeof wrong - 1); /* useless entries are ignored */
     assert_ahead("this", "one", 1, 1, 0);
     assert_int_equal(unlink(path), 0);
     assert_ahead("this", "one", 1, 0, 0);
     assert_ahead("this", "one", 1, 1, 0);
 }
 
-/* A program that cannot be loaded ahead is told of once, by who asks for it. */
+/* A program that cannot be loaded ahead is reported once, when it is requested. */
 static void test_ahead_of_damage(void **state)
 {
     (void)state;
@@ -525,6 +525,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_limit_in_use, start, finish),
         cmocka_unit_test_setup_teardown(test_stray_files, start, finish),
     };
-    umask(022); /* what a test writes is its own */
+    umask(022); /* files of tests belong to the user */
     return cmocka_run_group_tests_name("program/cache", tests, NULL, NULL);
 }

@@ -1,5 +1,4 @@
-/* The prelude's reductions over a group: the tree that it promises, bit by bit, with sub-groups and without.
- */
+/* Group reductions of the prelude: the documented tree, bit for bit, with and without sub-groups. */
 #include <math.h>
 #include <string.h>
 
@@ -9,8 +8,8 @@
 #include "program/testing.h"
 #include "support/support.h"
 
-/* y (3, GROUP) of each group = the sum, the largest, and the sum of the squares, as all got them. */
-/* Local memory comes as a parameter: PoCL 3.1 crashes over an array of 256 here. */
+/* y (3, GROUP) of each group = the sum, the maximum, and the sum of squares, as every work-item got them. */
+/* Local memory is a parameter: PoCL 3.1 crashes with an array of 256 here. */
 static const char source[] =
     "GPU_KERNEL void reduce(__global float *y, const __global float *x, __local float *shared)\n"
     "{\n"
@@ -61,7 +60,7 @@ static void check(struct clf_device *device, int items, const char *defines)
 {
     struct support_random random = {.state = 3};
     float *values = support_uniform_array(&random, GROUPS * (size_t)items, 100.0f);
-    values[1] = NAN; /* of the first group, whose largest passes it over */
+    values[1] = NAN; /* in the first group, whose maximum ignores it */
     values[items] = INFINITY;
     struct clf__tensor x = support_tensor(device, CLF__F32, GROUPS, items, values);
     struct clf__tensor y = support_tensor(device, CLF__F32, GROUPS, 3 * items, NULL);
@@ -96,7 +95,7 @@ static void the_same_tree_everywhere(void **state)
     assert_ok(clf_device_open(&device, NULL, &options));
     assert_ok(clf__program_add_source(device, "reduce", source));
     check(device, CLF__GROUP, NULL);
-    /* Through local memory alone, as on a device without them. */
+    /* Only through local memory, as on a device without sub-groups. */
     check(device, CLF__GROUP, "-DWITHOUT_SUBGROUPS");
     if (clf__device_caps(device)->max_work_group >= CLF__LONG_GROUP) {
         check(device, CLF__LONG_GROUP, CLF__LONG_GROUP_DEFINE);
@@ -106,7 +105,7 @@ static void the_same_tree_everywhere(void **state)
     clf_device_close(device);
 }
 
-/* Where a device says that it has sub-groups, they are used. */
+/* If a device reports sub-groups, they are used. */
 static void sub_groups_are_used(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* The halves that the CPU form's prelude loads and stores: all of them, with the processor's instruction and
+/* Loading and storing halves in the CPU variant's prelude: all values, with the processor's instruction and
  * without. */
 #include <math.h>
 

@@ -1,6 +1,6 @@
-/* Compiled kernels have lower limits than their device: groups get smaller where a kernel allows it, and a
- * launch is refused with the numbers where it does not. The functions below replace functions of the OpenCL
- * loader; a launch beyond the limits fails as drivers fail it. */
+/* Compiled kernels have lower limits than their device: groups shrink if a kernel allows it; otherwise a
+ * launch fails with the numbers. The functions below replace functions of the OpenCL loader; a launch beyond
+ * the limits fails as in drivers. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 #include "ops/top_k.h"
 #include "support/attention_problem.h"
 
-static size_t most_items; /* that launches may have; 0: the driver's own */
-static size_t reported;   /* in place of most_items, unless it is 0 */
+static size_t most_items; /* limit of launches; 0: the driver's own */
+static size_t reported;   /* reported instead of most_items, unless it is 0 */
 static cl_ulong own_local;
 static size_t launched; /* work-items in a group of the last launch */
 
@@ -83,7 +83,8 @@ static void attend(float *y, size_t limit, size_t expected_items, size_t count)
     close_limited(device);
 }
 
-/* The tiles of keys that a group takes side by side are halved until the group fits, which changes no bit. */
+/* The number of key tiles that a group processes in parallel is halved until the group fits, which changes no
+   bit. */
 static void test_attention_adapts(void **state)
 {
     (void)state;
@@ -118,8 +119,8 @@ static void test_long_rows_adapt(void **state)
     }
 }
 
-/* Groups get smaller after a launch failed, if the driver reports too much; but if it reports too little, as
- * rusticl of Mesa 22.3 does, the smallest groups are launched anyway. */
+/* Groups shrink after a failed launch if the driver reports too much; if it reports too little, as rusticl of
+ * Mesa 22.3 does, the smallest groups are launched anyway. */
 static void test_wrong_reports(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Kernels with each kind of argument, buffers, and what their failures say. */
+/* Kernels with each kind of argument, buffers, and error messages. */
 #include <math.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ static struct clf_device *open_with(const char *name, const char *source)
     struct clf_device *device;
     struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
     options.use_program_cache = 0;
-    options.form = CLF_FORM_CPU; /* of which a group is one work-item where none is asked for */
+    options.form = CLF_FORM_CPU; /* on a CPU a group is one work-item by default */
     assert_ok(clf_device_open(&device, NULL, &options));
     assert_ok(clf__program_add_source(device, name, source));
     return device;
@@ -70,12 +70,12 @@ static void test_arguments(void **state)
         run_arguments(device, y, has_input ? x : NULL, 4);
         assert_ok(clf__buffer_read(y, 0, sizeof output, output));
         for (int i = 0; i < N; i++) {
-            int j = i / 4 * 4 + 3 - i % 4; /* the group's work-items turned round */
+            int j = i / 4 * 4 + 3 - i % 4; /* the group's work-items reversed */
             assert_true(output[i] == 0.5f * (has_input ? input[j] : (float)j) - 7.0f);
         }
     }
     assert_ok(clf__buffer_fill(y, 0, sizeof output, NAN));
-    run_arguments(device, y, x, 0); /* no local size is one work-item a group */
+    run_arguments(device, y, x, 0); /* no local size means one work-item per group */
     assert_ok(clf__buffer_read(y, 0, sizeof output, output));
     for (int i = 0; i < N; i++) {
         assert_true(i < 12 ? output[i] == 0.5f * input[i] - 7.0f : isnan(output[i]));
@@ -86,7 +86,7 @@ static void test_arguments(void **state)
     clf_device_close(device);
 }
 
-/* Each set of defines is a program of its own. */
+/* Each set of defines is a separate program. */
 static void test_defines(void **state)
 {
     (void)state;
@@ -133,7 +133,7 @@ static void test_copies(void **state)
         assert_ok(clf__buffer_read(b, 0, sizeof back, back));
         static const float expected[8] = {-1, -1, 5, 6, 7, -1, 9.5f, 1};
         assert_memory_equal(back, expected, sizeof back);
-        /* Nothing to move is done at once, wherever it stands. */
+        /* An empty transfer completes at once, at any position. */
         assert_ok(clf__buffer_write(a, sizeof values, 0, NULL));
         assert_ok(clf__buffer_read(a, sizeof values, 0, NULL));
         assert_ok(clf__buffer_copy(b, 0, a, 0, 0));
@@ -161,7 +161,7 @@ static void test_too_large(void **state)
                      CLF_DEVICE_MEMORY, "(--precision fp16 or int8), or use a device with more memory");
         assert_fails(clf__buffer_create(&buffer, device, SIZE_MAX, "everything"), CLF_DEVICE_MEMORY,
                      clf_device_describe(device)->name);
-        clf__device_fail_at(1); /* the driver refuses where our own check did not */
+        clf__device_fail_at(1); /* the driver rejects what the own check accepted */
         assert_fails(clf__buffer_create(&buffer, device, 64, "a few bytes"), CLF_DEVICE_MEMORY,
                      "CL_OUT_OF_HOST_MEMORY");
         clf__device_fail_at(0);
@@ -196,7 +196,7 @@ static void test_build_failure(void **state)
     assert_non_null(logged);
     assert_non_null(strstr(logged, "-DUNUSED=1"));
     assert_non_null(strstr(logged, "nothing_of_this_name"));
-    /* Oclgrind and NVIDIA's compiler do not take #line. */
+    /* Oclgrind and NVIDIA's compiler do not support #line. */
     if (strstr(clf_device_describe(device)->name, "Oclgrind") == NULL &&
         strstr(clf_last_error(), "<kernel>:") == NULL) {
         assert_non_null(strstr(clf_last_error(), "cl/broken:4:"));
@@ -216,15 +216,15 @@ static void test_wrong_launches(void **state)
     launch.program = "arguments_of_test";
     launch.cpu.kernel = launch.gpu.kernel = "missing_kernel";
     assert_fails(clf__launch(device, &launch), CLF_DEVICE,
-                 "taking kernel missing_kernel from program arguments_of_test");
+                 "creating kernel missing_kernel of program arguments_of_test");
     launch.cpu.kernel = launch.gpu.kernel = "defined";
     assert_fails(clf__launch(device, &launch), CLF_BAD_ARGUMENT,
                  "kernel defined of program arguments_of_test takes 1 arguments, not 0");
-    /* A kernel of the other form is not this one's. */
+    /* A kernel of the other variant is not available. */
     int is_cpu = clf__device_caps(device)->form == CLF_FORM_CPU;
     *(is_cpu ? &launch.cpu : &launch.gpu) = (struct clf__grid){.kernel = NULL};
     assert_fails(clf__launch(device, &launch), CLF_BAD_ARGUMENT,
-                 is_cpu ? "no such kernel for the CPU form" : "no such kernel for the GPU form");
+                 is_cpu ? "no such kernel in its CPU variant" : "no such kernel in its GPU variant");
     clf_device_close(device);
 }
 

@@ -1,5 +1,5 @@
-/* Consecutive launches set only the arguments that changed and flush the queue every few launches. The
- * functions below replace those of the OpenCL loader and count. */
+/* Consecutive launches set only changed arguments and flush the queue every few launches. The functions below
+ * replace functions of the OpenCL loader and count. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "support/support.h"
 
 static int arguments_set, flushes, marks;
-static int fails_once; /* the next argument is refused */
+static int fails_once; /* the next argument is rejected */
 
 cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *value)
 {
@@ -114,7 +114,7 @@ static void test_arguments_are_set_where_they_changed(void **state)
     clf_device_close(device);
 }
 
-/* A new buffer is set even where its cl_mem has the address of one that was freed. */
+/* A new buffer is set even if its cl_mem has the address of a freed one. */
 static void test_new_buffers_are_set(void **state)
 {
     (void)state;
@@ -149,7 +149,7 @@ static void test_without(void **state)
     clf_device_close(device);
 }
 
-/* An argument that the driver refused is set again. */
+/* An argument that the driver rejected is set again. */
 static void test_refused_arguments(void **state)
 {
     (void)state;
@@ -179,7 +179,7 @@ static void test_flushes(void **state)
         assert_ok(fill(device, y, i, 1.0f, (struct pair){0, 0}, 16));
         assert_int_equal(flushes, i / 16);
     }
-    assert_holds(y, 50.0f); /* reading waits, and so flushes: the next ones count anew */
+    assert_holds(y, 50.0f); /* reading waits and flushes, so the count starts again */
     for (int i = 1; i <= 16; i++) {
         assert_ok(fill(device, y, i, 1.0f, (struct pair){0, 0}, 16));
         assert_int_equal(flushes, 3 + i / 16);

@@ -1,4 +1,4 @@
-/* With room for every hypothesis there is, beam search finds all of them, in the order of their scores. */
+/* With enough beams for every hypothesis, beam search finds all of them, in order of score. */
 #include <stdio.h>
 
 #include "search/toy.h"
@@ -20,7 +20,7 @@ struct enumeration {
     int count;
 };
 
-/* True where the options ban the id after the tokens. */
+/* Returns whether the options ban the id after the tokens. */
 static int is_banned(const struct clf__search_options *options, const int32_t *ids, int length, int32_t id)
 {
     for (int i = 0; i < options->suppressed_count; i++) {
@@ -39,7 +39,7 @@ static int is_banned(const struct clf__search_options *options, const int32_t *i
     return id == options->end_id && length + 1 < options->min_length;
 }
 
-/* The only id that the options allow as the next token, or -1. */
+/* Returns the only allowed next token, or -1. */
 static int forced_id(const struct clf__search_options *options, int length)
 {
     if (length + 1 == options->max_length && options->forced_last >= 0) {
@@ -69,7 +69,7 @@ static double divided_score(const struct clf__search_options *options, double su
     }
 }
 
-/* Adds everything that follows a hypothesis in the making. */
+/* Adds all continuations of a partial hypothesis. */
 static void enumerate(struct enumeration *all, struct entry made, double sum, uint32_t state)
 {
     const struct clf__search_options *options = all->options;
@@ -161,7 +161,7 @@ static void test_finds_all_hypotheses(void **state)
     }
 }
 
-/* Every id suppressed but one. */
+/* Every id but one is suppressed. */
 static void test_one_way_only(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Wrong options, a search without room, a failing model and a failing allocator: a sentence and no leak; and
- * the model is asked no more than is needed. */
+/* Wrong options, a search without memory, a failing model and a failing allocator: an error message and no
+ * leak; and the model is not called more often than needed. */
 #include <stdio.h>
 
 #include "search/toy.h"
@@ -41,7 +41,7 @@ static void test_wrong_sampling(void **state)
     REJECT_SAMPLING(options.early_stopping = CLF__STOP_ALL, "cannot be combined with sampling");
     struct clf__search_options options = toy_options(10, 4, 2, 6);
     options.sampling.temperature = 0.0f;
-    assert_ok(clf__search_check(&options)); /* without sampling it changes nothing */
+    assert_ok(clf__search_check(&options)); /* no effect without sampling */
 }
 
 static void test_wrong_sizes(void **state)
@@ -94,7 +94,7 @@ static void test_no_room(void **state)
     assert_fails(clf__search_add(search, 0, &other, 0), CLF_BAD_ARGUMENT, "too little space for");
     other = options, other.n_best = 0;
     assert_fails(clf__search_add(search, 0, &other, 0), CLF_BAD_ARGUMENT, "n-best 0");
-    assert_true(clf__search_is_free(search, 0)); /* as if nothing had been */
+    assert_true(clf__search_is_free(search, 0)); /* as if nothing had happened */
     assert_int_equal(clf__search_prepare(search)->rows, 0);
     assert_ok(clf__search_add(search, 0, &options, 0));
     assert_false(clf__search_is_free(search, 0));
@@ -110,7 +110,8 @@ static void test_wrong_ids(void **state)
     REJECT(options.start_id = 10, "start id 10");
     REJECT(options.end_id = -1, "end id -1");
     REJECT((options.prefix = ids, options.prefix_count = 2), "forced first id 10");
-    REJECT((options.prefix = ids, options.prefix_count = 7), "a prefix of 7 ids: it must be a list of at most 6");
+    REJECT((options.prefix = ids, options.prefix_count = 7),
+           "a prefix of 7 ids: it must be a list of at most 6");
     REJECT(options.prefix_count = 1, "a prefix of 1 ids");
     REJECT((options.prefix = ids, options.prefix_count = 1, options.suppressed = ids,
             options.suppressed_count = 1),
@@ -131,7 +132,7 @@ static void test_wrong_ids(void **state)
            "bad word 1 is empty");
 }
 
-/* Runs with the n-th step failing until there is none to fail; returns how many steps there are. */
+/* Runs with the n-th step failing until none fails; returns the number of steps. */
 static int fail_each_step(const struct clf__search_options *options, int slots)
 {
     for (int n = 1;; n++) {
@@ -190,7 +191,7 @@ static void test_too_large_for_any_memory(void **state)
                  "searching 2147483646 sources at a time");
 }
 
-/* The calls that a search takes where nothing but forced tokens can end it before max_length. */
+/* Returns the number of model calls if only forced tokens can end a search before max_length. */
 static int calls_of(int32_t forced_first, int forced_last, int max_length, int sources)
 {
     int calls = -1;
@@ -224,7 +225,7 @@ static void test_no_step_without_need(void **state)
     (void)state;
     assert_int_equal(calls_of(-1, -1, 5, 4), 5);
     assert_int_equal(calls_of(-1, TOY_END, 5, 4), 4); /* nothing follows the last token */
-    assert_int_equal(calls_of(7, -1, 5, 4), 5);       /* what follows the first one needs its cache */
+    assert_int_equal(calls_of(7, -1, 5, 4), 5);       /* the token after the first one needs its cache */
     assert_int_equal(calls_of(7, TOY_END, 5, 4), 4);
     assert_int_equal(calls_of(7, TOY_END, 1, 4), 0);
     assert_int_equal(calls_of(7, -1, 1, 4), 0);

@@ -1,5 +1,5 @@
-/* Search gives what transformers' `generate` gives, token for token, on toy models (cases.json and its maker
- * are in tests/fixtures/search). */
+/* Search gives the results of transformers' `generate`, token for token, on toy models (cases.json and its
+ * generator are in tests/fixtures/search). */
 #include <jansson.h>
 #include <stdio.h>
 
@@ -112,7 +112,7 @@ static void read_biased(struct listed *listed, const json_t *pairs)
     }
 }
 
-/* True where a source's hypotheses equal the expected ones; says where not. */
+/* Returns whether a source's hypotheses equal the expected ones; reports differences. */
 static int equals(const struct clf__hypothesis *actual, const json_t *expected, int n_best, size_t number,
                   int source)
 {
@@ -130,8 +130,7 @@ static int equals(const struct clf__hypothesis *actual, const json_t *expected, 
         double score = json_number_value(json_object_get(one, "score"));
         double log_probability = json_number_value(json_object_get(one, "log_probability"));
         if (actual[i].length != length || memcmp(actual[i].ids, ids, (size_t)length * sizeof *ids) != 0 ||
-            /* A length penalty of -1 makes large scores, whose last float bits differ; decay and biases too.
-             */
+            /* A length penalty of -1 gives large scores, whose last bits differ; decay and biases too. */
             !(fabs(actual[i].score - score) <= 1e-5 * fmax(1.0, fabs(score) / 8.0)) ||
             !(fabs(actual[i].log_probability - log_probability) <=
               1e-5 * fmax(1.0, fabs(log_probability) / 10.0))) {
@@ -145,9 +144,7 @@ static int equals(const struct clf__hypothesis *actual, const json_t *expected, 
     return 1;
 }
 
-/* The sources of a case, `slots` at a time; admitted at times of chance's choice where that is fewer than
- * all.
- */
+/* The sources of a case, `slots` at a time; with fewer slots than sources, admitted at random times. */
 static int search_equals(const json_t *object, const struct listed *listed, int sources, int slots,
                          size_t number)
 {
@@ -159,7 +156,7 @@ static int search_equals(const json_t *object, const struct listed *listed, int 
     struct toy_result result;
     assert_ok(toy_search(&result, &toy, slots));
     int equal = 1;
-    /* transformers also runs the model for tokens that are forced. */
+    /* transformers also runs the model for forced tokens. */
     if (slots == sources && listed->options.prefix_count == 0 && listed->options.forced_last < 0 &&
         toy.calls != integer(object, "steps")) {
         print_error("case %zu: %d steps for %d\n", number, toy.calls, integer(object, "steps"));
@@ -213,14 +210,14 @@ static void test_equals_transformers(void **state)
     check_file("search/cases.json", 1200);
 }
 
-/* What generation_config.json may ask for besides. */
+/* Further options of generation_config.json. */
 static void test_features(void **state)
 {
     (void)state;
     check_file("search/feature_cases.json", 960);
 }
 
-/* Groups of beams, as version 4 has them. */
+/* Groups of beams, as in transformers 4. */
 static void test_groups(void **state)
 {
     (void)state;

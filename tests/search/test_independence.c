@@ -1,5 +1,5 @@
-/* A sentence gives the same hypotheses, to the last bit of their scores, alone and in any batch, whenever it
- * came into the batch; and a long sentence holds up no other. */
+/* A sentence gives equal hypotheses and scores, bit for bit, by itself and in any batch, whenever it was
+ * admitted; and a long sentence does not delay others. */
 #include <stdio.h>
 
 #include "search/toy.h"
@@ -10,7 +10,7 @@ struct cost {
     int rows, longest;
 };
 
-/* Each source alone: what the batch must give. */
+/* Searches each source separately for the expected result of the batch. */
 static struct cost search_alone(struct toy_result *expected, const struct toy *toy)
 {
     const struct clf__search_options *options = toy->options;
@@ -27,15 +27,15 @@ static struct cost search_alone(struct toy_result *expected, const struct toy *t
         assert_ok(toy_search(&alone, &single, 1));
         memcpy(expected->hypotheses + i * options->n_best, alone.hypotheses,
                (size_t)options->n_best * sizeof *alone.hypotheses);
-        free(alone.hypotheses); /* the ids are the expected ones' now */
+        free(alone.hypotheses); /* the expected results own the ids now */
         cost.rows += single.rows;
         cost.longest = single.calls > cost.longest ? single.calls : cost.longest;
     }
     return cost;
 }
 
-/* Searches the batch with all slots that it may need, and with fewer: admitting into each that is free, two
- * at a time, and at times of chance's choice. */
+/* Searches the batch with enough slots for all, and with fewer: admitting into each free slot, two at a time,
+ * and at random times. */
 static void check_batch(const struct clf__search_options *options, const int *seeds, int sources)
 {
     struct toy toy = toy_for(options, sources, seeds);
@@ -49,7 +49,7 @@ static void check_batch(const struct clf__search_options *options, const int *se
             together.admit_at_times = way == 2 ? (uint32_t)slots : 0;
             assert_ok(toy_search(&result, &together, slots));
             toy_assert_same(result.hypotheses, expected.hypotheses, sources * options->n_best);
-            /* A source that is done takes no rows, whatever the batch. */
+            /* A finished source takes no rows, whatever the batch. */
             assert_int_equal(together.rows, cost.rows);
             assert_true(way > 0 || slots < sources || together.calls == cost.longest);
             toy_result_free(&result);
@@ -106,7 +106,7 @@ static void test_groups_alone_and_in_a_batch(void **state)
     }
 }
 
-/* Samples, and beams whose continuations are drawn. */
+/* Samples, and sampled beams. */
 static void test_sampling_alone_and_in_a_batch(void **state)
 {
     (void)state;
@@ -134,7 +134,7 @@ static void test_a_source_with_nan_disturbs_no_other(void **state)
         for (int position = 0; position < 4; position++) {
             struct clf__search_options options = toy_options(20, beams, beams, 6);
             options.early_stopping = way == 2 ? CLF__STOP_ALL : CLF__STOP_FALSE;
-            options.min_length = 5; /* so that nothing has ended where the NaN begin */
+            options.min_length = 5; /* so that nothing has ended when the NaN begin */
             options.coverage_penalty = way == 2 ? 0.0 : 1.0;
             struct toy healthy = toy_for(&options, 3, seeds), ill = healthy;
             ill.nan_source = 1;
@@ -144,7 +144,7 @@ static void test_a_source_with_nan_disturbs_no_other(void **state)
             assert_ok(toy_search(&result, &ill, 2));
             toy_assert_same(result.hypotheses, expected.hypotheses, beams);
             toy_assert_same(result.hypotheses + 2 * beams, expected.hypotheses + 2 * beams, beams);
-            for (int i = 0; i < beams; i++) { /* the hypotheses so far are not a result */
+            for (int i = 0; i < beams; i++) { /* partial hypotheses are not a result */
                 assert_int_equal(result.hypotheses[beams + i].length, 0);
             }
             toy_result_free(&expected);
@@ -153,7 +153,8 @@ static void test_a_source_with_nan_disturbs_no_other(void **state)
     }
 }
 
-/* 1 source of 60 tokens and 400 short ones on 8 slots: batches of 8 would take the longest of each. */
+/* One source of 60 tokens and 400 short ones on 8 slots: static batches of 8 would each take as long as their
+   longest source. */
 static void test_a_long_source_holds_up_no_other(void **state)
 {
     (void)state;
@@ -183,8 +184,8 @@ static void test_a_long_source_holds_up_no_other(void **state)
     print_message("%d tokens in %d steps; in batches of %d that wait for their longest: %d steps\n", tokens,
                   toy.calls, SLOTS, by_batches);
     assert_int_equal(result.hypotheses[5].length, LONGEST);
-    assert_int_equal(toy.rows, tokens); /* greedy: a row a token */
-    /* Every step is full until too few sources are left for that, at the latest LONGEST before the end. */
+    assert_int_equal(toy.rows, tokens); /* greedy: one row per token */
+    /* Every step is full until too few sources remain, at the latest LONGEST steps before the end. */
     assert_true(toy.calls <= tokens / SLOTS + LONGEST);
     assert_true(toy.calls * 4 < by_batches * 3);
     toy_result_free(&expected);

@@ -1,5 +1,5 @@
-/* The search of jadore1801120/attention-is-all-you-need-pytorch, against a plain one over the toy model: a
- * table of beams and columns, and every beam's state made anew at each step. */
+/* The search of jadore1801120/attention-is-all-you-need-pytorch, against a simple implementation on the toy
+ * model: a table of beams and columns, with every beam's state recomputed at each step. */
 #include <math.h>
 #include <stdio.h>
 
@@ -24,7 +24,8 @@ static int by_sum(const void *a, const void *b)
     return (left->sum < right->sum) - (left->sum > right->sum);
 }
 
-/* Every way on from the first `rows` rows, which have `columns` columns, best first; returns how many. */
+/* Lists all continuations of the first `rows` rows, which have `columns` columns, best first; returns their
+   number. */
 static int list_ways(struct way *ways, const struct table *table, const struct toy *toy, int rows,
                      int columns)
 {
@@ -48,7 +49,7 @@ static int list_ways(struct way *ways, const struct table *table, const struct t
     return count;
 }
 
-/* Column of the first end token, or -1. */
+/* Returns the column of the first end token, or -1. */
 static int end_of(const int *ids, int columns)
 {
     for (int i = 1; i < columns; i++) {
@@ -62,7 +63,7 @@ static int end_of(const int *ids, int columns)
 struct answer {
     int ids[MOST_COLUMNS], length; /* without the start token */
     double score;
-    int columns, all_ended; /* of the table when it was found */
+    int columns, all_ended; /* size of the table when it was found */
 };
 
 static struct answer choose(const struct table *table, int beams, int columns, double alpha, int all_ended)
@@ -82,7 +83,7 @@ static struct answer choose(const struct table *table, int beams, int columns, d
     return answer;
 }
 
-/* The first token's best are the beams; then each beam goes on whether it has ended or not. */
+/* The best first tokens become the beams; then each beam continues whether it has ended or not. */
 static struct answer translate(const struct toy *toy, int beams, int max_columns, double alpha)
 {
     static struct way ways[MOST_BEAMS * TOY_VOCABULARY];
@@ -123,7 +124,7 @@ static int is_found(const struct clf__hypothesis *found, const struct answer *an
     return same;
 }
 
-/* What an answer's tokens have, whatever its beam made of it after its end. */
+/* Log-probability of an answer's tokens, whatever its beam appended after the end. */
 static double log_probability_of(const struct toy *toy, const struct answer *answer)
 {
     uint32_t state = toy_follow(toy_follow(0, toy->seeds[0]), TOY_START);
@@ -179,7 +180,8 @@ static void test_it_is_jadores(void **state)
     assert_true(ran_on > 0 && cut > 0 && other_than_before > 0);
 }
 
-/* Of one end there is one hypothesis, however its beams ran on; the first is that of n-best 1. */
+/* Each ended hypothesis is reported once, however its beams continued; the first equals the result with
+   n-best 1. */
 static void test_n_best_are_different(void **state)
 {
     (void)state;

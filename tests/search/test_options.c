@@ -1,5 +1,5 @@
-/* Every source is searched by its own options, whatever the others' are and whenever it came; and what the
- * processors of scores make of the options. */
+/* Every source is searched with separate options, independent of other sources and admission times; and the
+ * effect of options on the score processors. */
 #include <stdio.h>
 
 #include "search/toy.h"
@@ -9,7 +9,7 @@ enum { SOURCES = 12 };
 static const int32_t suppressed[] = {9, 3, 9}, bad_words[] = {4, 5, 6, 7, 3}, offsets[] = {0, 2, 4, 5};
 static const int32_t prefix[] = {5, 2, 5, 7};
 
-/* Options that differ from source to source in all that a search may choose. */
+/* Options that vary between sources in everything that a search may choose. */
 static void make_options(struct clf__search_options *options)
 {
     static const int widths[] = {1, 4, 2, 5, 1, 3};
@@ -43,7 +43,7 @@ static void make_options(struct clf__search_options *options)
     }
 }
 
-/* With all slots and with fewer; sources come in one before each step, or at times of chance's choice. */
+/* With all slots and with fewer; one source is admitted before each step, or at random times. */
 static void test_each_source_has_its_own(void **state)
 {
     (void)state;
@@ -76,8 +76,8 @@ static void test_each_source_has_its_own(void **state)
     }
 }
 
-/* Logits so near each other that scores are equal: the lower id would win, had a source more candidates to
- * look at than its own beams want. */
+/* Logits so similar that scores are equal: the lower id would win if a source considered more candidates than
+ * its beams need. */
 static void test_wider_sources_show_no_more(void **state)
 {
     (void)state;
@@ -111,7 +111,7 @@ static void test_wider_sources_show_no_more(void **state)
     }
 }
 
-/* The ids that the first step bans of the only source, against those expected. */
+/* Compares the ids banned in the first step of the only source with the expected ones. */
 static void assert_banned(const struct clf__search_options *options, const int32_t *expected, int count)
 {
     struct clf__search_limits limits = clf__search_limits_for(options, 1);
@@ -156,8 +156,8 @@ static void test_bans(void **state)
     assert_banned(&options, NULL, 0);
 }
 
-/* A prefix comes out as it went in, certain, also where all of it is banned and long before the minimum; the
- * forced last id is stronger. */
+/* A prefix is output unchanged with probability 1, even if it is banned and long before the minimum length;
+ * the forced last id takes precedence. */
 static void test_prefix(void **state)
 {
     (void)state;
@@ -193,7 +193,7 @@ static void test_prefix(void **state)
     }
 }
 
-/* Where rows look is asked of steps of those who want it alone, and at a forced last token too. */
+/* Attention is requested only in steps with sources that need it, and also at a forced last token. */
 static void test_attention_is_wanted(void **state)
 {
     (void)state;

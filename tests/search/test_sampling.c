@@ -1,5 +1,5 @@
-/* Samples have the distribution that transformers' `generate` draws from (sampling_cases.json and its maker
- * are in tests/fixtures/search), by chi-squared tests; and they depend on what they may depend on. */
+/* Chi-squared tests that samples have the distribution of transformers' `generate` (sampling_cases.json and
+ * its generator are in tests/fixtures/search), and depend only on the documented inputs. */
 #include <jansson.h>
 #include <stdio.h>
 
@@ -7,22 +7,22 @@
 
 enum { SAMPLES = 128, ROUNDS = 40, SETS = 3000, MOST = TOY_VOCABULARY };
 
-/* What may come out, and how often it did. */
+/* Possible outcomes, and their counts. */
 struct tally {
     double probabilities[MOST * MOST];
     int counts[MOST * MOST];
     int total;
 };
 
-/* The value that chi-squared of so many degrees of freedom exceeds once in 30,000 times (Wilson, Hilferty
- * 1931). */
+/* Returns the chi-squared value with `degrees` degrees of freedom that is exceeded once in 30,000 times
+ * (Wilson, Hilferty 1931). */
 static double critical_value(int degrees)
 {
     double part = 2.0 / (9.0 * degrees), root = 1.0 - part + 4.0 * sqrt(part);
     return degrees * root * root * root;
 }
 
-/* True where the counts fit; what is expected less than 5 times counts as one. */
+/* Returns whether the counts fit; outcomes expected less than 5 times are merged. */
 static int fits(const struct tally *tally, const char *name, size_t number)
 {
     double chi = 0.0, rest_expected = 0.0;
@@ -52,7 +52,7 @@ static int fits(const struct tally *tally, const char *name, size_t number)
     return 1;
 }
 
-/* Scores of ids, as the file lists them: the probability of each; those that are not listed cannot come. */
+/* Converts the scores of listed ids to probabilities; unlisted ids cannot occur. */
 static void read_scores(double *scores, double *probabilities, const json_t *list)
 {
     double sum = 0.0;
@@ -134,9 +134,9 @@ static json_t *load_cases(json_t **root)
     return json_object_get(*root, "cases");
 }
 
-/* --- One sample after another. --- */
+/* --- Independent samples. --- */
 
-/* What a pair of tokens has as its number; of one token that ends the hypothesis, with itself. */
+/* Number of a pair of tokens; a single token that ends the hypothesis is paired with itself. */
 static int number_of(const struct clf__hypothesis *one)
 {
     return one->ids[0] * MOST + one->ids[one->length - 1];
@@ -215,7 +215,7 @@ static void test_samples(void **state)
     json_decref(root);
 }
 
-/* --- Beams: two draws of four without replacement are kept, when nothing may follow. --- */
+/* --- Beams: two draws of four without replacement are kept if nothing may follow. --- */
 
 static int sets_fit(const json_t *object, size_t number)
 {
@@ -273,7 +273,7 @@ static void test_beams(void **state)
     json_decref(root);
 }
 
-/* --- What samples depend on. --- */
+/* --- Inputs that samples depend on. --- */
 
 static int same(const struct clf__hypothesis *a, const struct clf__hypothesis *b)
 {
@@ -321,8 +321,8 @@ static void test_seeds(void **state)
     toy_result_free(&again);
 }
 
-/* Forced tokens are not drawn: samples run as one until they part, and all end with the token that is forced.
- */
+/* Forced tokens are not drawn: samples share one row until they diverge, and all end with the forced
+ * token. */
 static void test_forced(void **state)
 {
     (void)state;
@@ -350,7 +350,7 @@ static void test_forced(void **state)
     }
 }
 
-/* Numbers that are not finite end the search without a sample: toy_finish() looks at the rest. */
+/* NaN or infinity ends the search without a sample: toy_finish() checks the rest. */
 static void test_nan(void **state)
 {
     (void)state;

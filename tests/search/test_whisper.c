@@ -1,5 +1,5 @@
-/* Searches of windows find what openai/whisper's own decoders and filters find
- * (fixtures/speech/make_passages.py) on logits that are computed here as there. */
+/* Decoding of Whisper windows gives the results of openai/whisper's decoders and filters
+ * (fixtures/speech/make_whispers.py) on logits computed in the same way. */
 #include "search/whisper.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@ enum {
     SLOTS = 3
 };
 
-/* What a row of the model has seen. */
+/* The tokens that a row of the model has seen. */
 struct history {
     int32_t ids[POSITIONS];
     int count;
@@ -45,7 +45,7 @@ static void compute_logits(float *logits, const struct toy *toy, const struct hi
     }
 }
 
-/* The k best of a range, and its statistics. */
+/* Computes the k best of a range, and its statistics. */
 static void look(float *values, int32_t *ids, float *statistics, const float *logits, int first, int end,
                  int k)
 {
@@ -71,7 +71,7 @@ static void look(float *values, int32_t *ids, float *statistics, const float *lo
     statistics[1] = ids[0] >= 0 ? (float)log(sum) : -INFINITY;
 }
 
-/* What is drawn behind a row in each range. */
+/* Draws a continuation of a row in each range. */
 static void draw(struct clf__step *step, const float *logits, int d)
 {
     const struct clf__draw *draw = &step->draws[d];
@@ -109,7 +109,7 @@ static void fill_row(struct clf__step *step, const struct toy *toy, int r, int o
     }
 }
 
-/* Of windows that have `each` rows. */
+/* For windows with `each` rows. */
 static void fill(struct clf__step *step, struct toy *toys, int each)
 {
     assert_in_range(step->rows, 1, SLOTS * MOST_ROWS);
@@ -153,7 +153,7 @@ static int read_ids(int32_t *ids, const json_t *list)
     return (int)json_array_size(list);
 }
 
-/* A recorded case, as a whisper is asked for it. */
+/* A recorded case, and its decoding options. */
 struct task {
     const json_t *one;
     struct clf__whisper_rules rules;
@@ -223,7 +223,7 @@ static int is_drawn(const json_t *one)
     return json_number_value(json_object_get(one, "temperature")) > 0;
 }
 
-/* Up to SLOTS windows, the last of which come a few steps later. */
+/* Up to SLOTS windows, the last of which are added a few steps later. */
 static void search_together(struct clf__whisper *whisper, int each, const struct task *tasks, int count)
 {
     struct toy toys[SLOTS] = {{0}};
@@ -252,16 +252,16 @@ static void check_case(const json_t *one)
     struct task task;
     int rows = integer_of(one, "beams"), drawn = is_drawn(one);
     int wanted = clf__whisper_wanted(rows, json_number_value(json_object_get(one, "patience")));
-    /* Beams of another number than samples. */
+    /* The number of beams differs from the number of samples. */
     struct clf__whisper *whisper = make_whisper(1, drawn ? 2 : rows, drawn ? rows : 0, wanted);
     read_task(&task, one);
-    for (int pass = 0; pass < 2; pass++) { /* a whisper begins anew */
+    for (int pass = 0; pass < 2; pass++) { /* decoding starts again */
         search_together(whisper, drawn && rows < 2 ? 2 : rows, &task, 1);
     }
     clf__whisper_free(whisper);
 }
 
-/* Beams and samples, side by side. */
+/* Beams and samples in one search. */
 static void test_together(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* A model without weights for the tests of search: the logit of an id is a hash of the source, the tokens
- * before it and the id, as in tests/fixtures/search/make_search_cases.py. Its step keeps a history a cache
- * row, as a cache does, and checks what search.h promises of a step. */
+/* A model without weights for search tests: the logit of an id is a hash of source, previous tokens and id,
+ * as in tests/fixtures/search/make_search_cases.py. Its step keeps one history per cache row and checks the
+ * guarantees in search.h. */
 #ifndef CLF_TESTS_SEARCH_TOY_H
 #define CLF_TESTS_SEARCH_TOY_H
 
@@ -16,7 +16,7 @@ enum { TOY_CACHE_ROWS = 1024, TOY_VOCABULARY = 64, TOY_END = 0, TOY_START = 1, T
 
 struct toy {
     int vocabulary, spread, end_bonus, shift;
-    const struct clf__search_options *options; /* of every source, or one a source */
+    const struct clf__search_options *options; /* for all sources, or one per source */
     int options_each;
     const int *seeds; /* one a source */
     int sources;
@@ -24,20 +24,20 @@ struct toy {
     int fail_at;                      /* the step that fails; 0 = none */
     int nan_source,
         nan_position;        /* all logits of this source are NaN from this position on; source -1 = none */
-    int admit_most;          /* sources that come in at a time; 0: all that may */
-    uint32_t admit_at_times; /* not 0: the seed of a choice of how many come in, none among them */
-    int long_source;         /* this one never ends by itself; -1 = none */
+    int admit_most;          /* maximum number of sources admitted at a time; 0: no limit */
+    uint32_t admit_at_times; /* not 0: seed for random numbers of admitted sources, including zero */
+    int long_source;         /* this source never ends by itself; -1 = none */
     /* Filled while it runs. */
     struct toy_result *result;
     int admissions, calls, rows;
     int admitted, under_search, finished;
     int occupants[TOY_CACHE_ROWS];
     uint32_t states[TOY_CACHE_ROWS];
-    int positions[TOY_CACHE_ROWS]; /* what a cache row has seen; -1: nothing of its occupant */
+    int positions[TOY_CACHE_ROWS]; /* tokens that a cache row has seen; -1: none of its occupant */
 };
 
-/* What was found: of source s at [s * n_best], n_best being the most that a source wants; those that were not
- * found have length 0. */
+/* Results: source s starts at [s * n_best], where n_best is the maximum over sources; missing ones have
+ * length 0. */
 struct toy_result {
     struct clf__hypothesis *hypotheses;
     int sources, n_best;
@@ -62,8 +62,8 @@ static inline void toy_logits(float *logits, const struct toy *toy, uint32_t sta
     }
 }
 
-/* Where a state looks at its source: at 3 to TOY_PLACES places of it, behind which is nothing, a quarter of
- * them not at all. */
+/* Attention of a state: to 3 to TOY_PLACES positions of its source, zero beyond; a quarter have no attention
+ * at all. */
 static inline void toy_attention(float *attention, int seed, uint32_t state)
 {
     int places = 3 + (seed & 0xff) % (TOY_PLACES - 2);
@@ -98,7 +98,7 @@ static inline const struct clf__search_options *toy_options_of(const struct toy 
     return &toy->options[toy->options_each ? source : 0];
 }
 
-/* Its beams or samples. */
+/* Returns the number of beams or samples. */
 static inline int toy_rows(const struct clf__search_options *options)
 {
     return options->sampling.is_on && options->beams == 1 ? options->n_best : options->beams;
@@ -202,7 +202,7 @@ static inline void toy_answer_row(const struct toy *toy, struct clf__step *step,
     }
 }
 
-/* How many of `count` sources come in now. */
+/* Returns how many of `count` sources to admit now. */
 static inline int toy_choose(struct toy *toy, int count)
 {
     if (toy->admit_at_times != 0) {
@@ -213,7 +213,7 @@ static inline int toy_choose(struct toy *toy, int count)
     return toy->admit_most > 0 && toy->admit_most < count ? toy->admit_most : count;
 }
 
-/* Sources come in where slots are free. */
+/* Admits sources into free slots. */
 static inline void toy_admit(struct toy *toy, struct clf__search *search)
 {
     int beams = toy->limits.beams, waiting = toy->sources - toy->admitted;
@@ -280,7 +280,7 @@ static inline void toy_finish(struct toy *toy, struct clf__search *search)
             size_t bytes = (size_t)found.hypotheses[i].length * sizeof(int32_t);
             int32_t *ids = malloc(bytes);
             assert_non_null(ids);
-            assert_null(kept->ids); /* no source is done twice */
+            assert_null(kept->ids); /* no source is finished twice */
             memcpy(ids, found.hypotheses[i].ids, bytes);
             *kept = found.hypotheses[i];
             kept->ids = ids;
@@ -288,7 +288,7 @@ static inline void toy_finish(struct toy *toy, struct clf__search *search)
     }
 }
 
-/* Options that ask for nothing special. */
+/* Default options. */
 static inline struct clf__search_options toy_options(int vocabulary, int beams, int n_best, int max_length)
 {
     return (struct clf__search_options){.beams = beams,
@@ -338,7 +338,7 @@ static inline void toy_assert_same(const struct clf__hypothesis *a, const struct
     }
 }
 
-/* Room for every source's options. */
+/* Makes capacity for every source's options. */
 static inline void toy_make_room(struct toy *toy, struct toy_result *result, int slots)
 {
     toy->limits = (struct clf__search_limits){.slots = slots, .vocabulary = toy->vocabulary};
@@ -374,7 +374,7 @@ static inline clf_status toy_run(struct toy *toy, struct clf__search *search)
     return CLF_OK;
 }
 
-/* Searches all of the toy's sources, so many at a time; *result is empty on failure. */
+/* Searches all of the toy's sources, `slots` at a time; *result is empty on failure. */
 static inline clf_status toy_search(struct toy_result *result, struct toy *toy, int slots)
 {
     struct clf__search *search;

@@ -53,7 +53,7 @@ struct attention_problem support_attention_problem(const struct attention_shape 
     if (shape->hidden) {
         int32_t *hidden = support_array(keys, sizeof *hidden);
         for (size_t j = 0; j < keys;
-             j++) { /* all of the first sequence, every third of the others on average */
+             j++) { /* for the first sequence all, for the others every third on average */
             hidden[j] = j < (size_t)shape->keys[0] || support_integer(&random, 3) == 0;
         }
         problem.reference.hidden = hidden;
@@ -61,7 +61,7 @@ struct attention_problem support_attention_problem(const struct attention_shape 
     if (shape->additive) {
         int rows = shape->sequences * max_queries;
         float *additive = support_uniform_array(&random, (size_t)rows * (size_t)max_keys, 3.0f);
-        for (int n = 0; n < rows; n++) { /* every fifth row sees nothing */
+        for (int n = 0; n < rows; n++) { /* every fifth row is fully masked */
             for (int j = 0; j < max_keys; j++) {
                 float *entry = &additive[(size_t)n * (size_t)max_keys + (size_t)j];
                 *entry = n % 5 == 2 || support_integer(&random, 4) == 0 ? -INFINITY : *entry;

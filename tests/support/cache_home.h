@@ -1,5 +1,5 @@
-/* A folder for the library's cache, which tests do without otherwise; PoCL's stays where it is: a cold PoCL
- * is slow, and leaks when it compiles. */
+/* A folder for the library's kernel cache, which most tests do not use. PoCL's cache stays in place: a cold
+ * PoCL is slow, and leaks when it compiles. */
 #ifndef CLF_TESTS_SUPPORT_CACHE_HOME_H
 #define CLF_TESTS_SUPPORT_CACHE_HOME_H
 

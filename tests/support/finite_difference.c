@@ -18,7 +18,7 @@ static double value_at(const struct support_function *function, struct clf__tens
     return sum;
 }
 
-/* (f(x + h) - f(x - h)) / 2h, where h is as fp32 has it */
+/* (f(x + h) - f(x - h)) / 2h, with h rounded to fp32 */
 static double slope(const struct support_function *function, struct clf__tensor x, float *values,
                     float *element, double h)
 {
@@ -38,14 +38,13 @@ void support_check_gradient(const struct support_function *function, struct clf_
     size_t count = (size_t)x.rows * (size_t)x.columns;
     float *values = support_read(x);
     double *expected = support_array(count, sizeof *expected);
-    size_t stride = support_small() ? 7 : 1; /* slow devices: some elements stand for all */
+    size_t stride = support_small() ? 7 : 1; /* slow devices check a sample of the elements */
     for (size_t i = 0; i < count; i++) {
         expected[i] = (double)gradient[i];
         if (i % stride == 0) {
             double near = slope(function, x, values, values + i, step);
             double far = slope(function, x, values, values + i, 2 * step);
-            expected[i] =
-                (4 * near - far) / 3; /* what is left of the error is of the fourth order in the step */
+            expected[i] = (4 * near - far) / 3; /* the remaining error is of fourth order in the step */
         }
     }
     assert_ok(clf__tensor_write(x, values));

@@ -1,12 +1,11 @@
-/* Gradients against central differences of the forward op on the device. */
+/* Checks gradients against central differences of the forward op on the device. */
 #ifndef CLF_TESTS_FINITE_DIFFERENCE_H
 #define CLF_TESTS_FINITE_DIFFERENCE_H
 
 #include "support/support.h"
 
-/* A function of tensors on the device. forward() computes y (and asserts that it could) from what the inputs
- * hold when it is called; with dy, of y's size, the number that is differentiated is the sum of dy * y, taken
- * in double. */
+/* A function of tensors on the device. forward() computes y from the current contents of the inputs and
+ * asserts success; with dy, of y's size, the differentiated value is the sum of dy * y in double. */
 struct support_function {
     void (*forward)(void *context);
     void *context;
@@ -14,11 +13,9 @@ struct support_function {
     const float *dy;
 };
 
-/* Fails unless `gradient`, of x's size, is the gradient with respect to x, one of the inputs: ||difference||
- * <= tolerance *
- * ||gradient||. Every element of x is moved by up to 2 * step, so the function must be smooth there; x holds
- * what it held afterwards. Four-point differences: with a step of 1/32 and values near 1, their own error is
- * about 1e-5. */
+/* Fails unless ||gradient - differences|| <= tolerance * ||gradient|| for x, one of the inputs. Each element
+ * moves by up to 2 * step, where the function must be smooth; x is restored. With a step of 1/32 and values
+ * near 1, the error of four-point differences is about 1e-5. */
 void support_check_gradient(const struct support_function *function, struct clf__tensor x,
                             const float *gradient, double step, double tolerance);
 

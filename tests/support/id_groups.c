@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Behind an offset, so that a kernel that forgets it is caught. */
+/* With an offset, so that a kernel that ignores it fails. */
 static struct clf__tensor integers(struct clf_device *device, const int32_t *values, int count)
 {
     enum { BEFORE = 2 };

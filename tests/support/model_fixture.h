@@ -1,4 +1,4 @@
-/* Small models with the logits that they must give: tests/fixtures/models/README.md. */
+/* Small models with expected logits: tests/fixtures/models/README.md. */
 #ifndef CLF_TESTS_MODEL_FIXTURE_H
 #define CLF_TESTS_MODEL_FIXTURE_H
 
@@ -19,13 +19,14 @@ struct model_fixture {
     int count;
 };
 
-/* Every folder of tests/fixtures/models, borrowed; NULL-terminated. */
+/* Returns every folder of tests/fixtures/models, borrowed; NULL-terminated. */
 const char *const *model_fixture_names(void);
 
-/* Loads one; its memory is freed by support_free_all(). `columns` is the width of a frame, 0 for tokens. */
+/* Loads a fixture; its memory is freed by support_free_all(). `columns` is the width of a frame, 0 for
+   tokens. */
 struct model_fixture model_fixture_load(const char *name, int columns);
 
-/* The limits of a session that takes a case. */
+/* Returns the session limits for a case. */
 struct clf__session_limits fixture_limits(const struct fixture_case *fixture_case);
 
 #endif

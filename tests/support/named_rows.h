@@ -1,4 +1,4 @@
-/* Models whose rows without a token get names, so that they are generated as transformers generates them. */
+/* Names model rows without a token, so that they can be generated as in transformers. */
 #ifndef CLF_TESTS_NAMED_ROWS_H
 #define CLF_TESTS_NAMED_ROWS_H
 
@@ -7,7 +7,7 @@
 
 #include "support/support.h"
 
-/* Adds tokens with the ids first .. last to tokenizer_config.json in a folder; a text leaves them out. */
+/* Adds tokens with the ids first .. last to tokenizer_config.json in a folder; they are left out of text. */
 static inline void name_rows(const char *folder, int first, int last)
 {
     char path[4200], key[16], name[32];

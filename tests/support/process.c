@@ -53,7 +53,7 @@ void process_remove(const char *folder, const char *name)
 void process_write(const char *folder, const char *name, const void *bytes, size_t size)
 {
     char *path = process_format("%s/%s", folder, name);
-    unlink(path); /* a link: what it names must stay as it is */
+    unlink(path); /* a symbolic link: its target must not change */
     FILE *file = fopen(path, "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(bytes, 1, size, file), size);
@@ -76,7 +76,7 @@ const char *process_model_copy(const char *model)
     return folder;
 }
 
-/* The spaces of a folder that words name do not part them. */
+/* Protects spaces inside a folder's name from splitting. */
 static void keep_spaces(char *words, const char *folder)
 {
     size_t size = strlen(folder);
@@ -110,7 +110,7 @@ const char *process_library(const char *name)
     return link;
 }
 
-/* What starts a process: its launcher's words, the program, its arguments. */
+/* Builds the argument list: launcher, program, arguments. */
 static void split(char **argv, const struct process *process, const char *arguments)
 {
     const char *program =
@@ -122,14 +122,14 @@ static void split(char **argv, const struct process *process, const char *argume
 void process_set_environment(void)
 {
     setenv("XDG_CACHE_HOME", CLF_BUILD_FOLDER "/test-cache", 0);
-    /* PoCL would look there too: its own cache stays where it is when a test moves ours. */
+    /* PoCL uses the same variable: its own cache stays in place when a test moves clformer's. */
     setenv("POCL_CACHE_DIR", process_format("%s/pocl", getenv("XDG_CACHE_HOME")), 0);
-    /* PoCL leaks when it compiles, which is not ours to find. */
+    /* Leaks in PoCL's compiler are not clformer's. */
     setenv("LSAN_OPTIONS", "print_suppressions=0:suppressions=" CLF_SOURCE_FOLDER "/tests/support/leaks.txt",
            0);
 }
 
-/* What a child does before it becomes the command. */
+/* Prepares the child for the command. */
 static void become(const struct process *process, char **argv, const int descriptors[3])
 {
     for (int i = 0; i < 3; i++) {
@@ -159,7 +159,7 @@ static FILE *open_temporary(void)
     return file;
 }
 
-/* Both ends are closed in the child; -1 where none is needed. */
+/* The child closes both ends; -1 if a pipe is not needed. */
 static void open_pipe(int ends[2], int wanted)
 {
     ends[0] = ends[1] = -1;
@@ -178,7 +178,7 @@ static void close_end(int *end)
     *end = -1;
 }
 
-/* Waits for the first words on the pipe, signals, and keeps what else is said. */
+/* Waits for the first output on the pipe, sends the signal, and collects the remaining output. */
 static void signal_and_collect(pid_t child, int number, int from, FILE *errors)
 {
     char bytes[512];
@@ -199,7 +199,7 @@ static int wait_for(pid_t child)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* What a sanitizer found in a child must not vanish with a bare "status 1". */
+/* A sanitizer report in a child must not be reduced to "status 1". */
 static void show_sanitizer(const char *errors)
 {
     if (strstr(errors, "Sanitizer") != NULL) {
@@ -207,7 +207,7 @@ static void show_sanitizer(const char *errors)
     }
 }
 
-/* Takes the lines out of errors that a start gives where kernels are not in the cache. */
+/* Removes messages about compiling kernels from the errors. */
 static void take_notices(struct process_result *result)
 {
     static const char *const notices[] = {"clformer: compiling kernels for device ",

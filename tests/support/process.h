@@ -1,4 +1,4 @@
-/* Running the command as a child process. */
+/* Runs the command as a child process. */
 #ifndef CLF_TESTS_SUPPORT_PROCESS_H
 #define CLF_TESTS_SUPPORT_PROCESS_H
 
@@ -9,91 +9,88 @@
 
 #define DEMO_MODEL CLF_SOURCE_FOLDER "/tools/models/fr-en-small"
 
-/* What a run gave; the strings end in NUL and live until support_free_all(). */
+/* Result of a run; strings are NUL-terminated and live until support_free_all(). */
 struct process_result {
     int status; /* exit status, or 128 + the signal that ended it */
     char *output, *errors;
     size_t output_size, errors_size;
-    int notices; /* lines about compiling kernels, left out of errors: whether there are any is the cache's
-                    affair */
+    int notices; /* number of messages about compiling kernels, removed from errors because they depend on the
+                    cache */
 };
 
 struct process {
-    const char *input;       /* of standard input; NULL: none */
+    const char *input;       /* standard input; NULL: none */
     size_t input_size;       /* 0: strlen(input) */
-    int input_descriptor;    /* standard input in place of `input`, or 0; closed */
-    const char *program;     /* in place of build/clformer; NULL: that */
-    const char *launcher;    /* words before the program, as mpirun and its flags; NULL: none */
-    const char *environment; /* one "NAME=value" more, or NULL */
-    const char *output_path; /* standard output goes there, or NULL */
-    int keeps_kernels;       /* in our own cache: by default only the driver's is used */
-    int has_closed_output;   /* standard output is a pipe that nobody reads */
-    int closed[3];           /* standard input, output and error are not open at all */
-    int signal_when_started; /* sent once the process has written to standard error, with its input still open
-                              */
+    int input_descriptor;    /* standard input instead of `input`, or 0; closed afterwards */
+    const char *program;     /* replaces build/clformer; may be NULL */
+    const char *launcher;    /* words before the program, such as mpirun and its flags; may be NULL */
+    const char *environment; /* one additional "NAME=value"; may be NULL */
+    const char *output_path; /* redirects standard output; may be NULL */
+    int keeps_kernels;       /* uses clformer's kernel cache: the default is only the driver's */
+    int has_closed_output;   /* standard output is a pipe without a reader */
+    int closed[3];           /* standard input, output and error to close */
+    int signal_when_started; /* sent after the first output on standard error, while the input is open */
 };
 
-/* Splits words in place at single spaces, but for those of the source and the build folder; "\x1f" becomes a
- * space. argv gets at most `most` of them and a NULL; returns how many. */
+/* Splits words in place at single spaces, except spaces in the source and build folder names; "\x1f" becomes
+ * a space. argv gets at most `most` words and a NULL; returns their number. */
 int process_split(char **argv, int most, char *words);
 
-/* The path of a library of the build's tests, without spaces, which LD_PRELOAD takes for separators. */
+/* Returns the path of a library of the build's tests without spaces, which separate entries in LD_PRELOAD. */
 const char *process_library(const char *name);
 
-/* Runs build/clformer, or `program`, with these arguments (split at single spaces; "\x1f" stands for a space
- * inside one). Kernels that a driver keeps are shared between runs, in $XDG_CACHE_HOME or below the build
- * folder. */
+/* Runs build/clformer, or `program`, with these arguments (split at single spaces; "\x1f" is a literal
+ * space). Runs share kernels cached by the driver, in $XDG_CACHE_HOME or below the build folder. */
 struct process_result process_run(const struct process *process, const char *arguments);
 
-/* A command that runs beside the test, which writes to its standard input and reads its standard output. */
+/* A command that runs in parallel with the test, connected to its standard input and output. */
 struct coprocess {
     int child, to, from;
-    char *heard; /* and not handed out yet */
+    char *heard; /* received but not returned yet */
     size_t size;
-    FILE *says;   /* what it writes to standard error */
-    char *errors; /* the same, once it has ended */
+    FILE *says;   /* its standard error */
+    char *errors; /* its standard error after it ended */
 };
 struct coprocess coprocess_start(const char *arguments);
-/* The same with a program, a launcher and an environment of its own. */
+/* The same with another program, launcher and environment. */
 struct coprocess coprocess_start_by(const struct process *process, const char *arguments);
 void coprocess_say(struct coprocess *coprocess, const char *text);
-/* The next line, with its newline; fails where none comes within five minutes. Freed by support_free_all().
- */
+/* Returns the next line with its newline; fails after five minutes. Freed by support_free_all(). */
 char *coprocess_hear(struct coprocess *coprocess);
-/* Closes its standard output, as a reader does that has enough. */
+/* Closes the command's standard output, as a reader that exits early does. */
 void coprocess_turn_away(struct coprocess *coprocess);
-/* Closes both ends and waits; returns its exit status, or 128 + the signal that ended it. */
+/* Closes both ends and waits; returns the exit status, or 128 + the signal that ended it. */
 int coprocess_end(struct coprocess *coprocess);
 
-/* What every child gets, for those that are started in another way. */
+/* Sets the environment of children that are started without process_run(). */
 void process_set_environment(void);
 
-/* process_run() of `arguments` with input and nothing else. */
+/* Runs process_run() with `arguments` and input only. */
 struct process_result run_clformer(const char *input, const char *arguments);
 
-/* Fails unless the run ended with `status`, wrote nothing, and said exactly one sentence that holds `part`.
- */
+/* Fails unless the run ended with `status`, wrote nothing, and printed exactly one message that contains
+ * `part`. */
 #define assert_refused(result, status, part)                                                                 \
     process_assert_refused(&(result), (status), (part), __FILE__, __LINE__)
 void process_assert_refused(const struct process_result *result, int status, const char *part,
                             const char *file, int line);
 
-/* Fails, showing what the run said, unless it ended with 0 and this output. */
+/* Fails, showing the errors of the run, unless it ended with 0 and this output. */
 #define assert_output(result, expected) process_assert_output(&(result), (expected), __FILE__, __LINE__)
 void process_assert_output(const struct process_result *result, const char *expected, const char *file,
                            int line);
 
-/* How often `part` occurs in a text. */
+/* Counts the occurrences of `part` in a text. */
 int process_count(const char *text, const char *part);
 
-/* A temporary folder with links to every file of `model`, to be replaced one by one. */
+/* Returns a temporary folder with links to every file of `model`, for tests that replace files. */
 const char *process_model_copy(const char *model);
-/* Writes <folder>/<name> in place of what was there. */
+/* Replaces <folder>/<name>. */
 void process_write(const char *folder, const char *name, const void *bytes, size_t size);
 void process_remove(const char *folder, const char *name);
 /* Reads a whole file; freed by support_free_all(). */
 char *process_read(const char *folder, const char *name, size_t *size);
-/* A formatted string; freed by support_free_all(). */
+/* Formats a string; freed by support_free_all(). */
 char *process_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Runs a shell command, and returns its output and errors (up to 64 KiB, valid until the next call). Fails

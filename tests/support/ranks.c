@@ -7,7 +7,7 @@
 
 #include "support/support.h"
 
-/* More ranks than cores, as root too, and nobody but this machine is asked. */
+/* Allows more ranks than cores, also as root, on this machine only. */
 static void set_environment(void)
 {
     static const char *const settings[][2] = {
@@ -17,7 +17,7 @@ static void set_environment(void)
         {"OMPI_MCA_hwloc_base_binding_policy", "none"},
         {"OMPI_MCA_oob_tcp_if_include", "lo"},
         {"OMPI_MCA_btl_tcp_if_include", "lo"},
-        {"OMPI_MCA_btl_vader_single_copy_mechanism", "none"}, /* containers forbid the other */
+        {"OMPI_MCA_btl_vader_single_copy_mechanism", "none"}, /* containers forbid the default */
         {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
         {"PRTE_MCA_hwloc_default_binding_policy", "none"},
     };
@@ -50,8 +50,8 @@ int ranks_cases(size_t count)
     return support_small() ? 1 : (int)count;
 }
 
-/* Open MPI leaks, and takes its plug-ins out of memory before the sanitizer can name them. What we leak the
- * tests of one process find. */
+/* Open MPI leaks, and unloads its plug-ins before the sanitizer can name them. Leaks of clformer are found by
+ * single-process tests. */
 static const char *without_leaks(void)
 {
     const char *options = getenv("ASAN_OPTIONS");

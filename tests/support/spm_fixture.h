@@ -1,4 +1,4 @@
-/* .spm files that a test changes. */
+/* .spm files that tests modify. */
 #ifndef CLF_TESTS_SPM_FIXTURE_H
 #define CLF_TESTS_SPM_FIXTURE_H
 
@@ -23,13 +23,13 @@ struct bytes {
 struct bytes spm_read(const char *path);
 void spm_append(struct bytes *bytes, const void *data, size_t size);
 void spm_append_varint(struct bytes *bytes, uint64_t number);
-/* A field of bytes, whatever its tag. */
+/* Appends a field of bytes with any tag. */
 void spm_append_field(struct bytes *bytes, uint64_t tag, const void *data, size_t size);
 
-/* Loads and, where that works, uses a model in memory of exactly its size. */
+/* Loads and uses a model in a memory block of exactly its size. */
 clf_status spm_use(const uint8_t *data, size_t size);
 
-/* A clf__piece_function whose user is a size_t: the bytes of all pieces. */
+/* A clf__token_function that adds the sizes of all tokens to a size_t, its user. */
 clf_status spm_drop_piece(void *user, const char *piece, size_t length);
 
 #endif

@@ -48,9 +48,8 @@ static int shares_kernels(void)
     return getenv("CLFORMER_TEST_CACHE") != NULL;
 }
 
-/* Tests, and the commands that they run, never take what a user's device was tuned to. Nor do they keep
- * kernels in our own cache, for which PoCL compiles each once more: set_cache_home() is for those that want
- * to. */
+/* Tests, and the commands they run, ignore the user's tuning. They also do without clformer's kernel cache,
+ * for which PoCL compiles each kernel once more; set_cache_home() enables it. */
 __attribute__((constructor)) static void set_environment(void)
 {
     setenv("CLFORMER_TUNING", "off", 0);
@@ -67,8 +66,8 @@ int support_end(int failures)
     return failures;
 }
 
-/* One that was opened with other options and came to the same, or NULL. PoCL builds what a process's second
- * device runs apart from what its first one does, so that the same device is not opened twice. */
+/* Finds a device opened with other but equivalent options, or NULL. PoCL recompiles for a second device of a
+ * process, so equal devices are shared. */
 static struct clf_device *find_same(const struct clf_device *device)
 {
     const struct clf__caps *caps = clf__device_caps(device);
@@ -84,8 +83,8 @@ static struct clf_device *find_same(const struct clf_device *device)
 
 static struct clf_device *device_of(struct clf_device_options options)
 {
-    /* Each run tests the compilers too, but where the driver compiles in each process anew what the one
-     * before it had compiled: there the tests of a run share what they compile. */
+    /* Compilers are tested as well, unless the driver recompiles in every process: then the tests of a run
+     * share compiled kernels. */
     options.use_program_cache = shares_kernels();
     for (int i = 0; i < device_count; i++) {
         if (memcmp(&devices[i].options, &options, sizeof options) == 0) {
@@ -100,8 +99,8 @@ static struct clf_device *device_of(struct clf_device_options options)
         clf_device_close(device);
         device = same;
     }
-    /* Never closed: an exit handler would come after the end of what drivers keep a thread (Oclgrind) and of
-     * LLVM (PoCL), and they crash. */
+    /* Never closed: exit handlers run after drivers' thread-local data (Oclgrind) and LLVM (PoCL) are
+     * destroyed, and crash. */
     devices[device_count].options = options;
     devices[device_count].device = device;
     return devices[device_count++].device;
@@ -350,10 +349,11 @@ int64_t support_launches(struct clf_device *device, const char *kernel)
 
 void support_colliding_word(char word[81], int i)
 {
-    /* one of two blocks at each of 16 places */
+    /* one of two blocks at each of 16 positions */
     static const char blocks[6][2][6] = {{"1d18d", "d7038"}, {"4a0f5", "bec20"}, {"198eb", "52938"},
                                          {"19f8a", "89aa0"}, {"0789b", "489c8"}, {"289db", "67828"}};
-    for (int place = 0; place < 16; place++) { /* from the fourth block on, the hash comes back after three */
+    for (int place = 0; place < 16; place++) { /* from the fourth block on, the hash repeats every three
+                                                  blocks */
         memcpy(word + 5 * place, blocks[place < 3 ? place : 3 + place % 3][i >> place & 1], 5);
     }
     word[80] = '\0';

@@ -1,4 +1,4 @@
-/* What the tests share: devices of each form, tensors, random numbers, comparisons. */
+/* Shared test functions: devices in each kernel variant, tensors, random numbers, comparisons. */
 #ifndef CLF_TESTS_SUPPORT_H
 #define CLF_TESTS_SUPPORT_H
 
@@ -13,46 +13,46 @@
 
 #include "tensor/tensor.h"
 
-/* Fails the test with clf_last_error() when a call does not give CLF_OK. */
+/* Fails with clf_last_error() unless the call returns CLF_OK. */
 #define assert_ok(expression) support_assert_ok((expression), #expression, __FILE__, __LINE__)
 void support_assert_ok(clf_status status, const char *expression, const char *file, int line);
 
-/* Fails unless the call gives `status` and clf_last_error() holds `part`. */
+/* Fails unless the call returns `status` and clf_last_error() contains `part`. */
 #define assert_fails(expression, status, part)                                                               \
     support_assert_fails((expression), (status), (part), #expression, __FILE__, __LINE__)
 void support_assert_fails(clf_status actual, clf_status expected, const char *part, const char *expression,
                           const char *file, int line);
 
-/* As cmocka's own; then what was compiled is kept where tests share it, which is too late in an exit handler:
- * some drivers have ended by then. */
+/* Like cmocka's macro, but saves compiled kernels if tests share them. An exit handler would be too late, as
+ * some drivers have shut down by then. */
 #undef cmocka_run_group_tests
 #define cmocka_run_group_tests(tests, set_up, tear_down)                                                     \
     support_end(_cmocka_run_group_tests(#tests, tests, sizeof(tests) / sizeof *(tests), set_up, tear_down))
 int support_end(int failures);
 
-/* The device under test ($CLFORMER_DEVICE, else the default) in one form, opened once and kept. The
- * other choices come from the environment as everywhere. */
+/* Returns the device under test ($CLFORMER_DEVICE, or the default) in one kernel variant, opened once and
+ * kept. Other options come from the environment as usual. */
 struct clf_device *support_device(clf_form form);
-/* The same with a provider. */
+/* The same with a GEMM backend. */
 struct clf_device *support_device_with(clf_form form, clf_gemm gemm, clf_attention attention);
 
-/* The native provider and fused attention at an instruction set level. */
+/* Returns a device with native GEMM and fused attention at an instruction set level. */
 struct clf_device *support_device_at(clf_form form, clf_instructions instructions);
 
-/* The same with the device's own matrix instructions, or emulated ones if it has none. */
+/* The same with the device's matrix instructions, or emulated ones if it has none. */
 struct clf_device *support_matrix_device(void);
 
-/* The forms that a test goes through: both, unless $CLFORMER_FORM names one. */
+/* Range of kernel variants to test: both, unless $CLFORMER_FORM names one. */
 int support_first_form(void);
 int support_last_form(void);
 
-/* A body that runs once a form. */
+/* Runs a body once per kernel variant. */
 #define FOR_EACH_FORM(device)                                                                                \
     for (int support_form = support_first_form(); support_form <= support_last_form(); support_form++)       \
         for (struct clf_device *device = support_device((clf_form)support_form); device; device = NULL)
 
-/* True where the device under test is slow or tiny (Oclgrind, rusticl: $CLFORMER_TEST_SMALL is set): take
- * small sizes. */
+/* Returns true if the device under test is slow or small (Oclgrind, rusticl: $CLFORMER_TEST_SMALL is set), so
+ * that tests use small sizes. */
 int support_small(void);
 
 /* Deterministic numbers: uniform in [-1, 1), and integers in [0, bound). */
@@ -61,25 +61,25 @@ struct support_random {
 };
 float support_uniform(struct support_random *random);
 int support_integer(struct support_random *random, int bound);
-/* An array of uniform numbers times scale; freed by support_free_all(). */
+/* Returns an array of uniform numbers times scale; freed by support_free_all(). */
 float *support_uniform_array(struct support_random *random, size_t count, float scale);
 
-/* Zeroed host memory; freed, as the tensors below, by support_free_all(), to be called in each test's
+/* Returns zeroed host memory; like the tensors below, it is freed by support_free_all() in each test's
  * teardown. */
 void *support_array(size_t count, size_t size);
 
-/* A tensor of exactly its size: filled from `values`, or with NaN (F32, F16) and INT32_MIN (I32) where NULL.
- * Values of F16 are floats, here and when they are read. */
+/* Creates a tensor of exactly its size, filled with `values`, or with NaN (F32, F16) or INT32_MIN (I32) if
+ * NULL. F16 values are passed and read as floats. */
 struct clf__tensor support_tensor(struct clf_device *device, enum clf__type type, int rows, int columns,
                                   const void *values);
 /* Its contents. */
 float *support_read(struct clf__tensor tensor);
-/* The floats that halves of these are. */
+/* Returns the values rounded to half precision, as floats. */
 float *support_round_halves(const float *values, size_t count);
 int32_t *support_read_integers(struct clf__tensor tensor);
 
-/* ||actual - expected|| / ||expected|| <= tolerance (and no NaN in actual); says where the largest difference
- * is. */
+/* Fails unless ||actual - expected|| / ||expected|| <= tolerance without NaN in actual; reports the largest
+ * difference. */
 #define assert_close(actual, expected, count, tolerance)                                                     \
     support_assert_close((actual), (expected), (count), (tolerance), __FILE__, __LINE__)
 void support_assert_close(const float *actual, const double *expected, size_t count, double tolerance,
@@ -88,17 +88,18 @@ void support_assert_close(const float *actual, const double *expected, size_t co
 void support_free_all(void);
 int support_teardown(void **state); /* cmocka's form of it */
 
-/* How often a kernel was launched on a device that profiles, since it was opened or its profile was reset. */
+/* Returns how often a kernel was launched on a profiling device since it was opened or its profile was
+   reset. */
 int64_t support_launches(struct clf_device *device, const char *kernel);
 
-/* <source>/tests/fixtures/<name>; borrowed until the next call. */
+/* Returns <source>/tests/fixtures/<name>; borrowed until the next call. */
 const char *support_fixture(const char *name);
-/* A fresh temporary folder, removed with all it holds at exit. */
+/* Returns a new temporary folder, removed with its contents at exit. */
 const char *support_temporary_folder(void);
-/* A path in a fresh one; freed by support_free_all(). */
+/* Returns a path in a new temporary folder; freed by support_free_all(). */
 char *support_temporary_path(const char *name);
 
-/* Word number i of 65,536 that have the same FNV-1a hash of 32 bits. */
+/* Writes word number i of 65,536 words with the same 32-bit FNV-1a hash. */
 void support_colliding_word(char word[81], int i);
 
 #endif

@@ -1,9 +1,9 @@
-/* What a test needs in whose threads PoCL compiles; one of its files includes this. */
+/* Sanitizer options for tests in whose threads PoCL compiles; included by one file of such a test. */
 #ifndef CLF_TESTS_SUPPORT_THREADS_H
 #define CLF_TESTS_SUPPORT_THREADS_H
 
-/* PoCL's LLVM gives the first thread that it meets a stack for signals, which AddressSanitizer would take for
- * its own when that thread ends. */
+/* PoCL's LLVM allocates a signal stack for the first thread that it uses, which AddressSanitizer would treat
+ * as its own when that thread ends. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {

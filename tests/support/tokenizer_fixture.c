@@ -4,7 +4,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "text/pieces.h"
+#include "text/token_list.h"
 
 const struct clf__tokenizer_options tokenizer_word_options = {
     .source_vocabulary = 7,
@@ -63,7 +63,7 @@ char *tokenizer_restore(const struct clf__tokenizer *tokenizer, const char *text
 {
     struct clf__framing framing;
     struct clf__ids ids = {0};
-    struct clf__pieces tokens = {0};
+    struct clf__token_list tokens = {0};
     const char *given[64] = {NULL};
     int before = 0, found = 0;
     char *restored;
@@ -77,18 +77,18 @@ char *tokenizer_restore(const struct clf__tokenizer *tokenizer, const char *text
     }
     for (int i = 0; i < tokens.count; i++) {
         int32_t id = ids.data[before + i];
-        const char *token = clf__pieces_at(&tokens, i);
+        const char *token = clf__token_list_at(&tokens, i);
         if (id == clf__tokenizer_unknown(tokenizer)) {
             given[i] = token;
             found++;
         } else {
-            assert_string_equal(token, clf__tokenizer_source_piece(tokenizer, id));
+            assert_string_equal(token, clf__tokenizer_source_token(tokenizer, id));
         }
     }
-    assert_null(clf__pieces_at(&tokens, tokens.count));
+    assert_null(clf__token_list_at(&tokens, tokens.count));
     assert_ok(clf__tokenizer_decode_given(tokenizer, &restored, ids.data + before, tokens.count, given, 0));
     clf__ids_free(&ids);
-    clf__pieces_free(&tokens);
+    clf__token_list_free(&tokens);
     *unknown = found;
     return restored;
 }

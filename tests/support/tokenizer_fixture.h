@@ -1,4 +1,4 @@
-/* Tokenizers of folders that a test makes. */
+/* Tokenizers of folders created by tests. */
 #ifndef CLF_TESTS_TOKENIZER_FIXTURE_H
 #define CLF_TESTS_TOKENIZER_FIXTURE_H
 
@@ -6,7 +6,7 @@
 
 #include "text/tokenizer.h"
 
-/* A vocabulary of 7 words, framed on the source side. */
+/* A vocabulary of 7 words, with framed sources. */
 extern const struct clf__tokenizer_options tokenizer_word_options;
 extern const char tokenizer_word_file[];
 
@@ -15,10 +15,10 @@ extern const struct clf__tokenizer_options tokenizer_piece_options;
 
 void tokenizer_write(const char *folder, const char *name, const char *text);
 struct clf__tokenizer *tokenizer_load(const char *folder, const struct clf__tokenizer_options *options);
-/* Of a fresh folder with the 7 words. */
+/* Loads a tokenizer of a new folder with the 7 words. */
 struct clf__tokenizer *tokenizer_load_words(const struct clf__tokenizer_options *options);
 
-/* A clf__piece_function whose user is a text: the pieces, with a stroke after each. */
+/* A clf__token_function that appends tokens to its user, a text, each followed by a slash. */
 clf_status tokenizer_add_piece(void *user, const char *piece, size_t length);
 
 #define assert_ids(ids, ...)                                                                                 \
@@ -28,8 +28,8 @@ clf_status tokenizer_add_piece(void *user, const char *piece, size_t length);
         assert_memory_equal((ids).data, expected_ids, sizeof expected_ids);                                  \
     } while (0)
 
-/* Takes a text to ids and back, unknown ones by what is unknown in it; the caller frees what it gives.
- * *unknown (may be NULL): how many they are. Known pieces have to be those of their ids. */
+/* Encodes and decodes a text, with unknown tokens replaced by their source text; the caller frees the result.
+ * *unknown (may be NULL) is their number. Fails unless known tokens match their ids. */
 char *tokenizer_restore(const struct clf__tokenizer *tokenizer, const char *text, int *unknown);
 
 #endif

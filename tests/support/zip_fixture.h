@@ -1,4 +1,4 @@
-/* Zip archives as torch.save() writes them, and others. */
+/* Zip archives as written by torch.save(), and variants. */
 #ifndef CLF_TESTS_ZIP_FIXTURE_H
 #define CLF_TESTS_ZIP_FIXTURE_H
 
@@ -11,7 +11,7 @@ struct zip_file {
     size_t size;
 };
 
-/* An archive of stored files; the bytes live until support_free_all(). */
+/* Returns an archive of stored files; the bytes live until support_free_all(). */
 uint8_t *zip_make(size_t *size, const struct zip_file *files, int count);
 
 #endif

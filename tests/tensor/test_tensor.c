@@ -10,7 +10,7 @@ static struct clf_device *device(void)
     return support_device(CLF_FORM_AUTO);
 }
 
-/* A (rows, columns) tensor that holds 0, 1, 2, ... */
+/* A (rows, columns) tensor with values 0, 1, 2, ... */
 static struct clf__tensor counted(int rows, int columns)
 {
     float *values = support_array((size_t)rows * (size_t)columns, sizeof *values);
@@ -46,7 +46,7 @@ static void test_views_write_their_part(void **state)
     assert_memory_equal(support_read(whole), expected, sizeof expected);
 }
 
-/* In the first half of the memory, at even places. */
+/* In the first half of the memory, at even indices. */
 static void test_views_in_bf16_lie_close_together(void **state)
 {
     (void)state;
@@ -100,7 +100,7 @@ static void test_arena_allocates_what_was_reserved(void **state)
     assert_int_equal(arena.bytes, 0);
 }
 
-/* Rows of KiBs an odd number of cache lines apart, whatever their type; others as they are. */
+/* Rows of some KiB are an odd number of cache lines apart, whatever their type; others are contiguous. */
 static void test_swept_arena_spreads_rows(void **state)
 {
     (void)state;

@@ -1,5 +1,4 @@
-/* Added tokens and added languages give the ids and the text that transformers gives
- * (tests/fixtures/text/make_added.py). */
+/* Added tokens and languages give transformers' ids and text (tests/fixtures/text/make_added.py). */
 #include "support/tokenizer_fixture.h"
 
 #include <jansson.h>
@@ -9,7 +8,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 
-/* A folder's framing: T5's kind, BART's kind, Blenderbot's and Marian's. */
+/* A folder's framing, as in T5, BART, Blenderbot or Marian. */
 static struct clf__tokenizer_options options_for(const char *folder, int rows)
 {
     int is_t5 = strcmp(folder, "t5") == 0 || strcmp(folder, "pegasus") == 0;
@@ -31,7 +30,7 @@ static struct clf__tokenizer_options options_for(const char *folder, int rows)
     return options;
 }
 
-/* Copies a fixture and writes the row's files over its own. */
+/* Copies a fixture and replaces files by the row's files. */
 static const char *make_folder(const json_t *row)
 {
     static const char *const files[] = {"vocab.json",   "merges.txt", "sentencepiece.bpe.model",
@@ -124,7 +123,7 @@ static void test_transformers_ids(void **state)
     json_decref(rows);
 }
 
-/* ByT5 has no files: what transformers 5.23 gives with ByT5Tokenizer(). */
+/* ByT5 has no files: recorded from ByT5Tokenizer() of transformers 5.23. */
 static void test_bytes(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Batches: every line once, budgets kept, longest first. */
+/* Batches: every line once, within budgets, longest first. */
 #include "support/support.h"
 
 #include <limits.h>
@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "text/batch.h"
 
-/* What the header promises, on any plan. */
+/* Checks the guarantees of the header for any plan. */
 static void check_plan(const struct clf__batches *batches, const int *lengths, int lines, int max_tokens,
                        int max_lines)
 {
@@ -31,7 +31,7 @@ static void check_plan(const struct clf__batches *batches, const int *lengths, i
             planned++;
         }
         assert_true(tokens <= max_tokens || count == 1);
-        /* The first line of the next batch had no place in this one. */
+        /* The first line of the next batch did not fit in this one. */
         if (b + 1 < batches->count) {
             assert_true(count == max_lines ||
                         tokens + lengths[batches->order[batches->first[b + 1]]] > max_tokens);

@@ -1,5 +1,5 @@
-/* The same ids and text as transformers' tokenizers of the other families, in the folders that
- * tests/fixtures/text/make_families.py makes; where languages go, and what is refused. */
+/* Ids and text equal transformers' tokenizers of other classes, in folders of
+ * tests/fixtures/text/make_families.py; positions of languages, and errors. */
 #include "support/tokenizer_fixture.h"
 
 #include <jansson.h>
@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 
-/* A folder of each class, with rows that stand for nothing behind its pieces. */
+/* A folder of each class, with spare rows after its tokens. */
 static const struct folder {
     const char *name;
     struct clf__tokenizer_options options;
@@ -61,7 +61,7 @@ static void check_ids(const struct clf__ids *ids, const json_t *expected, const 
     }
 }
 
-/* Of ids alone, only the text. */
+/* Rows with only ids are only decoded. */
 static void check_row(const struct clf__tokenizer *tokenizer, const json_t *row)
 {
     const char *line = json_string_value(json_object_get(row, "text"));
@@ -152,7 +152,7 @@ static void test_where_languages_go(void **state)
     clf__tokenizer_free(tokenizer);
 }
 
-/* A word before the text, as people write it. */
+/* A word before the text, as users write it. */
 static void check_word(const char *folder, const struct clf__tokenizer_options *options, const char *language,
                        const char *line)
 {
@@ -200,16 +200,16 @@ static void test_codes(void **state)
     struct clf__framing framing;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         assert_ok(clf__tokenizer_frame(&framing, tokenizer, NULL, rows[i][0]));
-        assert_string_equal(clf__tokenizer_target_piece(tokenizer, framing.forced_first), rows[i][1]);
+        assert_string_equal(clf__tokenizer_target_token(tokenizer, framing.forced_first), rows[i][1]);
     }
     static const char *const bad[][2] = {
-        {"zh", "can be several of the model's languages: \"zho_Hans\", \"zho_Hant\"; say which"},
-        {"eng_Lat", "none of the model's 202 languages; did you mean \"eng_Latn\"?"},
-        {"xx", "\"xx\" is none of the model's 202 languages; `clformer inspect` lists them"},
-        {"", "is none of"},
-        {"pt_BR", "is none of"},
-        {"a-code-that-is-longer-than-any-language-has", "is none of"},
-        {"English", "is none of"},
+        {"zh", "matches several languages of the model: \"zho_Hans\", \"zho_Hant\"; use one of these"},
+        {"eng_Lat", "not one of the model's 202 languages; did you mean \"eng_Latn\"?"},
+        {"xx", "\"xx\" is not one of the model's 202 languages; run `clformer inspect` for the list"},
+        {"", "is not one of"},
+        {"pt_BR", "is not one of"},
+        {"a-code-that-is-longer-than-any-language-has", "is not one of"},
+        {"English", "is not one of"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_fails(clf__tokenizer_frame(&framing, tokenizer, NULL, bad[i][0]), CLF_BAD_ARGUMENT, bad[i][1]);
@@ -250,7 +250,7 @@ static void test_which_class(void **state)
     struct clf__tokenizer_options options = folders[0].options;
     options.source_vocabulary = options.target_vocabulary = 220;
     options.class_name = "MBartTokenizer";
-    /* The family's; the one of config.json; the one of tokenizer_config.json. */
+    /* The default of the architecture; from config.json; from tokenizer_config.json. */
     const char *folder = copy_folder("text/mbart", NULL);
     struct clf__tokenizer *tokenizer = tokenizer_load(folder, &options);
     assert_string_equal(clf__tokenizer_class_name(tokenizer), "MBartTokenizer");
@@ -276,17 +276,17 @@ static void test_rows_behind_the_pieces(void **state)
     struct clf__tokenizer *tokenizer = load("text/t5");
     char *text;
     static const int32_t ids[] = {8, 279, 8, 259, 1, 0};
-    assert_string_equal(clf__tokenizer_target_piece(tokenizer, 259), "<extra_id_0>");
-    assert_string_equal(clf__tokenizer_target_piece(tokenizer, 279), "<unused_279>");
+    assert_string_equal(clf__tokenizer_target_token(tokenizer, 259), "<extra_id_0>");
+    assert_string_equal(clf__tokenizer_target_token(tokenizer, 279), "<unused_279>");
     assert_ok(clf__tokenizer_decode(tokenizer, &text, ids, 6, 0));
     assert_string_equal(text, "ss");
     clf__free(text);
     clf__tokenizer_free(tokenizer);
-    /* Sentinels for which a model has no rows; a token that the folder adds, which is text. */
+    /* Sentinels without model rows; a token that the folder adds, which is text. */
     struct clf__tokenizer_options options = folders[6].options;
     options.source_vocabulary = options.target_vocabulary = 161;
     tokenizer = tokenizer_load(support_fixture("text/t5"), &options);
-    assert_string_equal(clf__tokenizer_target_piece(tokenizer, 160), "<extra_id_99>");
+    assert_string_equal(clf__tokenizer_target_token(tokenizer, 160), "<extra_id_99>");
     clf__tokenizer_free(tokenizer);
     const char *folder = copy_folder("text/t5", "{\"extra_ids\": 0, \"added_tokens_decoder\": {\"160\": "
                                                 "{\"content\": \"<new>\", \"special\": false}}}");
@@ -314,24 +314,24 @@ static void test_bad_folders(void **state)
         {"text/mbart", "{\"tokenizer_class\": \"MBartTokenizer\"}", 0, 186, CLF_OK, ""},
         {"text/t5",
          "{\"tokenizer_class\": \"T5Tokenizer\", \"added_tokens_decoder\": {\"900\": {\"content\": \"x\"}}}",
-         6, 280, CLF_FORMAT, "the added token \"x\" has the id 900, far behind the 280 other pieces"},
+         6, 280, CLF_FORMAT, "the added token \"x\" has the id 900, far above the 280 other tokens"},
         {"text/mbart", "{\"tokenizer_class\": \"T5Tokenizer\"}", 0, 190, CLF_FILE,
-         "spiece.model: is missing, which T5Tokenizer reads"},
+         "spiece.model: is missing, but T5Tokenizer needs it"},
         {"text/mbart", "{\"tokenizer_class\": \"M2M100Tokenizer\"}", 0, 300, CLF_FILE, "vocab.json"},
         {"text/mbart", "{\"tokenizer_class\": \"MBartTokenizer\", \"src_lang\": \"en\"}", 0, 190, CLF_OK, ""},
         {"text/mbart", "{\"tokenizer_class\": \"MBartTokenizer\", \"src_lang\": \"eng\"}", 0, 190, CLF_OK,
          ""},
         {"text/mbart", "{\"tokenizer_class\": \"MBartTokenizer\", \"src_lang\": \"pt_XX\"}", 0, 190,
-         CLF_FORMAT, "tokenizer_config.json: \"src_lang\": \"pt_XX\" is none of the model's 25 languages"},
+         CLF_FORMAT, "tokenizer_config.json: \"src_lang\": \"pt_XX\" is not one of the model's 25 languages"},
         {"text/mbart", "{\"tokenizer_class\": \"MBartTokenizer\", \"src_lang\": 5}", 0, 190, CLF_FORMAT,
          "src_lang"},
         {"text/m2m100", "{\"tokenizer_class\": \"M2M100Tokenizer\", \"language_codes\": \"wmt22\"}", 4, 269,
-         CLF_UNSUPPORTED, "\"language_codes\" is \"wmt22\", neither m2m100 nor wmt21"},
+         CLF_UNSUPPORTED, "\"language_codes\" is \"wmt22\"; set it to m2m100 or wmt21"},
         {"text/t5",
          "{\"tokenizer_class\": \"T5Tokenizer\", \"added_tokens_decoder\": {\"x\": {\"content\": \"a\"}}}", 6,
-         280, CLF_FORMAT, "\"added_tokens_decoder\" holds \"x\", which is no id with a token"},
+         280, CLF_FORMAT, "\"added_tokens_decoder\" contains \"x\", which is not an id with a token"},
         {"text/t5", "{\"tokenizer_class\": \"T5Tokenizer\", \"added_tokens_decoder\": {\"5\": {}}}", 6, 280,
-         CLF_FORMAT, "holds \"5\""},
+         CLF_FORMAT, "contains \"5\""},
         {"text/t5", "{\"tokenizer_class\": \"T5Tokenizer\", \"extra_ids\": -1}", 6, 280, CLF_FORMAT,
          "extra_ids"},
         {"text/t5",
@@ -402,7 +402,7 @@ static void test_every_allocation_may_fail(void **state)
     }
 }
 
-/* What no piece stands for comes back as it was written. */
+/* Unknown text is restored as it was written. */
 static void test_unknown_tokens(void **state)
 {
     (void)state;

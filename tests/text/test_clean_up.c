@@ -1,4 +1,4 @@
-/* Text after its pieces are joined, as Python leaves it. */
+/* Clean-up of joined text, as in Python. */
 #include "support/support.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ static void test_strip(void **state)
         {"\t\n\v\f\r\x1c\x1d\x1e\x1f a", "a"},
         {"a\xc2\x85\u00a0\u1680\u2000\u2004\u200a\u2028\u2029\u202f\u205f\u3000", "a"},
         {"\u3000\u2581\u00a0", ""},
-        {"\u200ba\u200b", "\u200ba\u200b"}, /* not white space to Python */
+        {"\u200ba\u200b", "\u200ba\u200b"}, /* not white space in Python */
         {"\u00e9\u00e0", "\u00e9\u00e0"},
     };
     check(clf__text_strip, rows, sizeof rows / sizeof *rows);
@@ -46,7 +46,7 @@ static void test_clean_up(void **state)
         {"a , b . c ? d !", "a, b. c? d!"},
         {"I do n't know it 's I 'm we 've you 're", "I don't know it's I'm we've you're"},
         {"a ' b", "a'b"},
-        {"a ' ' b", "a'' b"}, /* left to right, a space is used once */
+        {"a ' ' b", "a'' b"}, /* left to right, each space is used once */
         {" . . ", ".. "},
         {"a  .", "a ."},
         {"nothing here", "nothing here"},

@@ -1,4 +1,4 @@
-/* Marian's lists of words, one a line. */
+/* Marian's lists of words, one per line. */
 #include <string.h>
 
 #include "base/file.h"
@@ -14,7 +14,7 @@ static char *write(const char *text)
     return path;
 }
 
-/* Marian leaves out the carriage returns of files that were written on Windows. */
+/* Marian ignores the carriage returns of Windows files. */
 static void test_carriage_returns(void **state)
 {
     (void)state;
@@ -39,7 +39,7 @@ static void test_bad_lists(void **state)
         {"</s>\n\na\n", "vocab.txt: line 2 is empty"},
         {"</s>\r\n\r\na\r\n", "vocab.txt: line 2 is empty"},
         {"<unk>\na\n", "vocab.txt: has no \"</s>\""},
-        {"</s>\n<unk>\na\xff\n", "vocab.txt: piece 2 (\"a\\xff\") is not UTF-8; download it again"},
+        {"</s>\n<unk>\na\xff\n", "vocab.txt: token 2 (\"a\\xff\") is not UTF-8; download it again"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct clf__word_ids ids;

@@ -1,4 +1,4 @@
-/* Frames from NumPy's files, as numpy.save writes them and as nobody should. */
+/* Frames in NumPy files: valid ones from numpy.save, and invalid ones. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 enum { COLUMNS = 3 };
 
-/* A file of this dictionary, padded as NumPy pads it, and these values. */
+/* Writes a file with this dictionary, padded as by NumPy, and these values. */
 static const char *write_npy(const char *dictionary, const float *values, size_t count)
 {
     static char path[512];
@@ -74,7 +74,7 @@ static void test_refuses_other_files(void **state)
     }
 }
 
-/* A version that is not known says nothing about a file's end. */
+/* The end of a file of unknown version is undefined. */
 static void test_refuses_other_versions(void **state)
 {
     (void)state;
@@ -103,11 +103,11 @@ static void test_refuses_values_that_are_no_numbers(void **state)
         float spoilt[] = {1, 2, 3, 4, 5, odd[i]}, *frames;
         int rows;
         assert_fails(clf__npy_read(&frames, &rows, write_npy(good, spoilt, 6), COLUMNS), CLF_FORMAT,
-                     "frame 2 holds a value that is NaN or infinite");
+                     "frame 2 contains NaN or infinity");
     }
 }
 
-/* Cut anywhere, a file is refused and never read beyond its end. */
+/* Truncated anywhere, a file is rejected and never read beyond its end. */
 static void test_refuses_every_truncation(void **state)
 {
     (void)state;

@@ -4,16 +4,16 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "text/pieces.h"
 #include "text/segmenters/byte_pairs.h"
+#include "text/token_list.h"
 #include "text/tokenizer.h"
 #include "text/vocabulary.h"
 
 enum { BYTES = 256, ROWS = 266 };
 
-static void add(struct clf__pieces *pieces, const char *piece)
+static void add(struct clf__token_list *pieces, const char *piece)
 {
-    assert_ok(clf__pieces_add(pieces, piece, strlen(piece), 0));
+    assert_ok(clf__token_list_add(pieces, piece, strlen(piece), 0));
 }
 
 /* Tokens for all bytes except `left_out`, longer tokens, an empty token, and special tokens. */
@@ -29,7 +29,7 @@ static struct clf__vocabulary make_vocabulary(int left_out)
                                        "<|startoftranscript|>",
                                        "<|en|>",
                                        "<|notimestamps|>"};
-    struct clf__pieces pieces = {.count = 0};
+    struct clf__token_list pieces = {.count = 0};
     struct clf__vocabulary vocabulary;
     for (int byte = 0; byte < BYTES; byte++) {
         char piece[3] = {0};
@@ -76,7 +76,7 @@ static void test_another_vocabulary(void **state)
     struct clf__vocabulary vocabulary = make_vocabulary('q');
     struct clf__tokenizer *tokenizer;
     assert_fails(clf__tokenizer_load_ranked(&tokenizer, "/folder", &vocabulary, &options), CLF_FORMAT,
-                 "/folder/vocabulary.txt: has no token of the byte 0x71 alone");
+                 "/folder/vocabulary.txt: has no token for the byte 0x71");
     clf__vocabulary_free(&vocabulary);
 }
 

@@ -1,4 +1,4 @@
-/* Where sentences end: cases by kind, the warning, and the lists of tests/fixtures/text/sentences. */
+/* Sentence ends: cases by kind, the warning, and the lists of tests/fixtures/text/sentences. */
 #include "support/support.h"
 
 #include <stdio.h>
@@ -123,13 +123,13 @@ static void test_spelling(void **state)
 
 enum { MOST = 32, LINE_BYTES = 2048 };
 
-/* Where the sentences of a line end, but for the last one, in bytes. */
+/* Byte offsets of the sentence ends of a line, except the last one. */
 struct ends {
     size_t at[MOST];
     int count;
 };
 
-/* Takes the bars of a list's line out: "One. | Two." is "One. Two."; in scripts without spaces "一。|二。".
+/* Removes the bars of a line in a list: "One. | Two." is "One. Two."; in scripts without spaces "一。|二。".
  */
 static void read_bars(struct ends *ends, char *text, const char *line)
 {

@@ -1,4 +1,4 @@
-/* Lexical shortlists: candidates of lines, and files that are none. */
+/* Lexical shortlists: candidates of lines, and invalid files. */
 #include "text/shortlist.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ enum {
 static const struct clf__shortlist_words words = {.source = SOURCE, .target = TARGET, .is_shared = 0};
 static const struct clf__shortlist_cut cut = CLF__SHORTLIST_CUT;
 
-/* Word 0 has no list, and neither has the last one. */
+/* The first and the last word have no list. */
 static const uint64_t head[NUMBERS] = {
     0xF11A48D5013417F5u, 0, FIRST, BEST, SOURCE + 1, LISTED, 0, 0, 4, 6, 8, 9, 9};
 static const uint32_t lists[LISTED] = {1, 7, 20, 39, 7, 21, 4, 8, 30};
@@ -84,7 +84,7 @@ static void check(struct clf__shortlist *shortlist, const int32_t *line, int cou
     assert_memory_equal(ids, expected, (size_t)expected_count * sizeof *ids);
 }
 
-/* The first 5 words, the lists of both, and up to a multiple of 8 the next ones. */
+/* The first 5 words, the lists of both, and further words up to a multiple of 8. */
 static void test_candidates(void **state)
 {
     (void)state;
@@ -94,11 +94,11 @@ static void test_candidates(void **state)
     struct clf__shortlist *shortlist = open_made(&words);
     check(shortlist, line, 4, expected, 16);
     check(shortlist, none, 4, few, 8);
-    check(shortlist, line, 4, expected, 16); /* nothing is left of the line before */
+    check(shortlist, line, 4, expected, 16); /* no candidates of the previous line remain */
     clf__shortlist_free(shortlist);
 }
 
-/* With one vocabulary the source's words are candidates themselves. */
+/* With a shared vocabulary, the source's words are candidates themselves. */
 static void test_shared(void **state)
 {
     (void)state;
@@ -109,7 +109,7 @@ static void test_shared(void **state)
     clf__shortlist_free(shortlist);
 }
 
-/* Where all words are candidates there is nothing to round up with. */
+/* If all words are candidates, rounding up adds none. */
 static void test_all_words(void **state)
 {
     (void)state;
@@ -184,12 +184,13 @@ static void test_other_model(void **state)
     make(bytes);
     assert_ok(clf__file_write(path, bytes, sizeof bytes));
     assert_fails(clf__shortlist_open(&shortlist, path, &other, &cut), CLF_FORMAT,
-                 "6 source words, and the model has 7");
+                 "6 source words, but the model has 7");
 }
 
 /* --- In text. --- */
 
-/* A target's piece is t and its id, a source's s; others are unknown, the source's 1, the target's 2. */
+/* Target token i is "t" and i, source token i is "s" and i; others are unknown: 1 for the source, 2 for the
+   target. */
 static int32_t id_of(const void *user, int is_target, const char *piece, size_t length)
 {
     (void)user;
@@ -213,7 +214,7 @@ static struct clf__shortlist *open_text(const char *text, const struct clf__shor
     return shortlist;
 }
 
-/* The likeliest above the threshold, of equal ones the later words; what comes later counts. */
+/* The most likely words above the threshold, the later on ties; the last of duplicates counts. */
 static void test_text(void **state)
 {
     (void)state;
@@ -240,7 +241,7 @@ static void test_text(void **state)
     clf__shortlist_free(shortlist);
 }
 
-/* As Marian reads one where nothing else is said: all of these words. */
+/* Marian's defaults: all of these words. */
 static void test_text_whole(void **state)
 {
     (void)state;
@@ -281,8 +282,8 @@ static void test_text_damage(void **state)
     }
 }
 
-/* A shortlist of the fixtures, and what gzip made of it: the same candidates of every word; cut off and
- * changed it is damaged. */
+/* A shortlist of the fixtures and its gzip form give equal candidates for every word; truncated or changed,
+ * it is damaged. */
 static void test_packed(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Whisper's tokens: fixtures/speech/speech.json holds what openai-whisper's rules and Python give with the
- * tokenizer of fixtures/speech/tiny. */
+/* Whisper's tokens: fixtures/speech/speech.json contains the results of openai-whisper's rules and Python
+ * with the tokenizer of fixtures/speech/tiny. */
 #include "text/speech_words.h"
 
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static int compare(const void *a, const void *b)
     return *(const int32_t *)a - *(const int32_t *)b;
 }
 
-/* The ids, sorted and each once, are those of a list. */
+/* The ids, sorted and without duplicates, equal a list. */
 static void check_ids(struct clf__ids *ids, const json_t *list)
 {
     size_t at = 0;
@@ -127,11 +127,12 @@ static void test_other_tokenizer(void **state)
                                              .end_id = 2};
     assert_ok(clf__tokenizer_load(&tokenizer, support_fixture("models/whisper"), &options));
     assert_fails(clf__speech_tokens_find(&tokens, tokenizer, "words"), CLF_UNSUPPORTED,
-                 "words: has no token <|translate|>, so it is no Whisper model with its tokenizer");
+                 "words: has no token <|translate|>, so it is not a Whisper tokenizer");
     clf__tokenizer_free(tokenizer);
 }
 
-/* timing.json holds what openai/whisper's tokenizer.py makes of bytes, some of which are no characters. */
+/* timing.json contains the results of openai/whisper's tokenizer.py for bytes, some of which are not
+   characters. */
 static void test_words(void **state)
 {
     (void)state;
@@ -183,7 +184,7 @@ static void test_strip(void **state)
     check_strip("\xe2\x80\x8b"
                 "a",
                 "\xe2\x80\x8b"
-                "a"); /* of no width, but no white space */
+                "a"); /* zero-width, but not white space */
 }
 
 int main(void)

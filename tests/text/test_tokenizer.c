@@ -1,5 +1,5 @@
-/* What all segmenters share: one vocabulary or two, odd lines, bad files, memory that runs out. That the ids
- * are those of transformers is test_transformers.c. */
+/* Common to all segmenters: one vocabulary or two, unusual lines, bad files, out of memory. Equality with
+ * transformers is tested in test_transformers.c. */
 #include "support/tokenizer_fixture.h"
 
 #include <stdio.h>
@@ -51,15 +51,15 @@ static void test_words_of_two_vocabularies(void **state)
     assert_ok(clf__tokenizer_decode(tokenizer, &text, generated, 3, 0));
     assert_string_equal(text, "a b\u00e9");
     clf__free(text);
-    assert_string_equal(clf__tokenizer_source_piece(tokenizer, 2), "<s>");
-    assert_string_equal(clf__tokenizer_target_piece(tokenizer, 2), "a");
+    assert_string_equal(clf__tokenizer_source_token(tokenizer, 2), "<s>");
+    assert_string_equal(clf__tokenizer_target_token(tokenizer, 2), "a");
     clf__ids_free(&ids);
     clf__tokenizer_free(tokenizer);
     options.target_vocabulary = 5; /* rows without a token */
     tokenizer = tokenizer_load(folder, &options);
     assert_ok(clf__tokenizer_spare(tokenizer, &ids));
     assert_ids(ids, 3, 4);
-    assert_string_equal(clf__tokenizer_target_piece(tokenizer, 4), "<unused_4>");
+    assert_string_equal(clf__tokenizer_target_token(tokenizer, 4), "<unused_4>");
     clf__ids_free(&ids);
     clf__tokenizer_free(tokenizer);
 }
@@ -72,7 +72,7 @@ static void test_no_source_text(void **state)
     struct clf__tokenizer *tokenizer = tokenizer_load_words(&options);
     struct clf__ids ids = {0};
     assert_fails(clf__tokenizer_encode(tokenizer, &ids, "a", 1, 0, 0), CLF_UNSUPPORTED, "source is not text");
-    assert_null(clf__tokenizer_source_piece(tokenizer, 4));
+    assert_null(clf__tokenizer_source_token(tokenizer, 4));
     assert_ok(clf__tokenizer_encode(tokenizer, &ids, "a", 1, 1, 0));
     assert_ids(ids, 4, 3);
     clf__ids_free(&ids);
@@ -135,11 +135,11 @@ static void test_missing_and_damaged_files(void **state)
     const char *folder = piece_folder();
     remove_file(folder, "source.spm");
     remove_file(folder, "target.spm");
-    check_refused(folder, CLF_FILE, "source.spm: is missing, and the vocabulary holds");
-    assert_non_null(strstr(clf_last_error(), "; download it too"));
+    check_refused(folder, CLF_FILE, "source.spm: is missing, and the vocabulary contains");
+    assert_non_null(strstr(clf_last_error(), "; download the file"));
     check_refused("/no/such/folder", CLF_FILE, "/no/such/folder/vocab.json: cannot be opened");
     assert_non_null(strstr(clf_last_error(), "; download it again"));
-    /* Links of a cache that was half downloaded are not files that the model does without. */
+    /* Dangling links of a partially downloaded cache are errors, not missing optional files. */
     folder = support_temporary_folder();
     tokenizer_write(folder, "vocab.json", tokenizer_word_file);
     static const char *const optional[] = {"tokenizer_config.json", "target.spm", "source.spm"};
@@ -156,14 +156,14 @@ static void test_missing_and_damaged_files(void **state)
     struct clf__tokenizer_options options = tokenizer_piece_options;
     options.source_vocabulary = options.target_vocabulary = 150; /* the last token has no row */
     struct clf__tokenizer *tokenizer = tokenizer_load(folder, &options);
-    const char *last = clf__tokenizer_target_piece(tokenizer, 150);
+    const char *last = clf__tokenizer_target_token(tokenizer, 150);
     struct clf__ids ids = {0};
     assert_non_null(last);
     assert_fails(clf__tokenizer_encode(tokenizer, &ids, last, strlen(last), 0, 1), CLF_TEXT,
                  "has the id 150, for which the model has no row (it has 150)");
     clf__ids_free(&ids);
     clf__tokenizer_free(tokenizer);
-    /* A model whose unknown pieces have nowhere to go. */
+    /* A model without an unknown token. */
     tokenizer_write(folder, "tokenizer_config.json", "{\"unk_token\": \"[UNK]\"}");
     check_refused(folder, CLF_FORMAT, "vocab.json: has no \"[UNK]\"");
 }

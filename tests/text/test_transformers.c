@@ -1,5 +1,5 @@
-/* The same ids and the same text as transformers' MarianTokenizer, on everything that was recorded: the 500
- * lines of the demo model and the odd lines of the small folders in tests/fixtures/text. */
+/* Ids and text equal transformers' MarianTokenizer on all recorded lines: the 500 lines of the demo model and
+ * the unusual lines of the small folders in tests/fixtures/text. */
 #include "support/support.h"
 
 #include <jansson.h>
@@ -27,7 +27,7 @@ static struct clf__tokenizer *load(const char *folder, struct clf__tokenizer_opt
     return tokenizer;
 }
 
-/* Calls `check` with each line of a fixture, without its newline; says how many there were. */
+/* Calls `check` with each line of a fixture, without its newline; returns the number of lines. */
 static int for_each_line(const char *name, void (*check)(struct clf__tokenizer *, char *line, int number),
                          struct clf__tokenizer *tokenizer)
 {
@@ -149,7 +149,7 @@ static void check_odd_row(struct clf__tokenizer *tokenizer, char *line, int numb
     json_decref(row);
 }
 
-/* The size of a fixture's vocabulary file. */
+/* Returns the size of a fixture's vocabulary file. */
 static int vocabulary_size(const char *name)
 {
     json_t *vocabulary = json_load_file(support_fixture(name), 0, NULL);

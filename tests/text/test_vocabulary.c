@@ -1,4 +1,4 @@
-/* Vocabulary files: good ones lead both ways, bad ones are named. */
+/* Vocabulary files: valid ones map both ways, invalid ones give an error with their name. */
 #include "support/support.h"
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "text/pieces.h"
+#include "text/token_list.h"
 #include "text/vocabulary.h"
 
 static char path[256];
@@ -37,7 +37,7 @@ static void test_pieces_and_ids(void **state)
     assert_int_equal(vocabulary.size, 5);
     static const char *const pieces[] = {"", "ab", "\u2581a", "b", "\U0001F600"};
     for (int id = 0; id < 5; id++) {
-        assert_string_equal(vocabulary.pieces[id], pieces[id]);
+        assert_string_equal(vocabulary.tokens[id], pieces[id]);
         assert_int_equal(id_of(&vocabulary, pieces[id]), id);
     }
     assert_int_equal(id_of(&vocabulary, "a"), -1);
@@ -48,18 +48,18 @@ static void test_pieces_and_ids(void **state)
     clf__vocabulary_free(&vocabulary);
 }
 
-/* Where nobody says how many pieces there are, there are as many as the file has. */
+/* Without a given size, the file decides. */
 static void test_as_many_as_there_are(void **state)
 {
     (void)state;
     struct clf__vocabulary vocabulary;
     assert_ok(load(&vocabulary, "{\"b\": 1, \"a\": 0}", 0));
     assert_int_equal(vocabulary.size, 2);
-    assert_string_equal(vocabulary.pieces[1], "b");
+    assert_string_equal(vocabulary.tokens[1], "b");
     clf__vocabulary_free(&vocabulary);
-    assert_fails(load(&vocabulary, "{}", 0), CLF_FORMAT, "vocab.json: holds no piece");
+    assert_fails(load(&vocabulary, "{}", 0), CLF_FORMAT, "vocab.json: contains no tokens");
     assert_fails(load(&vocabulary, "{\"b\": 2, \"a\": 0}", 0), CLF_FORMAT, "vocab.json");
-    assert_fails(load(&vocabulary, "{}", CLF__MAX_VOCABULARY + 1), CLF_BAD_ARGUMENT, "16777217 pieces");
+    assert_fails(load(&vocabulary, "{}", CLF__MAX_VOCABULARY + 1), CLF_BAD_ARGUMENT, "16777217 tokens");
 }
 
 static void test_a_large_vocabulary(void **state)
@@ -77,7 +77,7 @@ static void test_a_large_vocabulary(void **state)
     for (int i = 0; i < SIZE; i++) {
         char word[16];
         sprintf(word, "w%d", i * 7 % SIZE);
-        assert_string_equal(vocabulary.pieces[i], word);
+        assert_string_equal(vocabulary.tokens[i], word);
         if (id_of(&vocabulary, word) != i) {
             fail_msg("%s", word);
         }
@@ -86,7 +86,7 @@ static void test_a_large_vocabulary(void **state)
     clf__vocabulary_free(&vocabulary);
 }
 
-/* With a hash that everybody knows all of them would lie in one run of slots. */
+/* With a known hash, all of them would be in one run of slots. */
 static void test_a_vocabulary_made_to_collide(void **state)
 {
     (void)state;
@@ -119,19 +119,17 @@ static void test_bad_files(void **state)
         int size;
         const char *part;
     } rows[] = {
-        {"{\"a\": 0, \"b\": 1}", 3,
-         "has 2 pieces, the model's configuration says 3; download or save both again"},
-        {"{\"a\": 0, \"b\": 1}", 1,
-         "has 2 pieces, the model's configuration says 1; download or save both again"},
-        {"{}", 1, "has 0 pieces"},
-        {"{\"a\": 0, \"b\": 2}", 2, "the id of \"b\" is 2, not one of 0 .. 1; download or save it again"},
+        {"{\"a\": 0, \"b\": 1}", 3, "has 2 tokens but config.json has 3; download or save both again"},
+        {"{\"a\": 0, \"b\": 1}", 1, "has 2 tokens but config.json has 1; download or save both again"},
+        {"{}", 1, "has 0 tokens"},
+        {"{\"a\": 0, \"b\": 2}", 2, "the id of \"b\" is 2, not in 0 .. 1; download or save it again"},
         {"{\"a\": 0, \"b\": -1}", 2, "the id of \"b\" is -1"},
         {"{\"a\": 0, \"b\": 4294967297}", 2, "the id of \"b\" is 4294967297"},
         {"{\"a\": 1, \"b\": 1}", 2, "have the same id 1; download or save it again"},
-        {"{\"a\": 0, \"b\": \"1\"}", 2, "the id of \"b\" is not a whole number; download or save it again"},
-        {"{\"a\": 0, \"b\": 1.5}", 2, "the id of \"b\" is not a whole number; download or save it again"},
-        {"{\"a\": 0, \"b\": null}", 2, "the id of \"b\" is not a whole number; download or save it again"},
-        {"{\"a\": 0,\n\"a\": 1}", 2, "has 1 pieces"}, /* the last one, as in Python */
+        {"{\"a\": 0, \"b\": \"1\"}", 2, "the id of \"b\" is not an integer; download or save it again"},
+        {"{\"a\": 0, \"b\": 1.5}", 2, "the id of \"b\" is not an integer; download or save it again"},
+        {"{\"a\": 0, \"b\": null}", 2, "the id of \"b\" is not an integer; download or save it again"},
+        {"{\"a\": 0,\n\"a\": 1}", 2, "has 1 tokens"}, /* the last one, as in Python */
         {"[\"a\", \"b\"]", 2, "not a JSON object"},
         {"{\"a\": 0, ", 2, "line 1"},
         {"", 2, "is empty; download or save it again"},
@@ -152,19 +150,19 @@ static void test_bad_files(void **state)
     memcpy(lists + used, "]}", 2);
     assert_fails(load(&vocabulary, lists, 2), CLF_FORMAT, "holds more than 65540 values");
     assert_fails(clf__vocabulary_load(&vocabulary, "/no/vocab.json", 2), CLF_FILE, "/no/vocab.json");
-    assert_fails(load(&vocabulary, "{}", -5), CLF_BAD_ARGUMENT, "-5 pieces");
+    assert_fails(load(&vocabulary, "{}", -5), CLF_BAD_ARGUMENT, "-5 tokens");
 }
 
-/* Of files that are not JSON. */
+/* Files that are not JSON. */
 static void test_pieces_that_are_not_utf8(void **state)
 {
     (void)state;
-    struct clf__pieces pieces = {0};
+    struct clf__token_list pieces = {0};
     struct clf__vocabulary vocabulary;
-    assert_ok(clf__pieces_add(&pieces, "a\xc3\xa9", 3, 0));
-    assert_ok(clf__pieces_add(&pieces, "b\xc3", 2, 0));
+    assert_ok(clf__token_list_add(&pieces, "a\xc3\xa9", 3, 0));
+    assert_ok(clf__token_list_add(&pieces, "b\xc3", 2, 0));
     assert_fails(clf__vocabulary_take(&vocabulary, &pieces, "vocab.txt"), CLF_FORMAT,
-                 "vocab.txt: piece 1 (\"b\\xc3\") is not UTF-8; download it again");
+                 "vocab.txt: token 1 (\"b\\xc3\") is not UTF-8; download it again");
 }
 
 static void test_every_allocation_may_fail(void **state)
@@ -180,7 +178,7 @@ static void test_every_allocation_may_fail(void **state)
     for (uint64_t n = 1; n <= allocations; n++) {
         clf__memory_fail_at(n);
         assert_fails(clf__vocabulary_load(&vocabulary, path, 2), CLF_OUT_OF_MEMORY, "");
-        assert_null(vocabulary.pieces);
+        assert_null(vocabulary.tokens);
     }
     clf__memory_fail_at(0);
     assert_true(allocations >= 5);

@@ -1,4 +1,4 @@
-/* Counting pieces, and a vocabulary that is read again as it was written. */
+/* Counting tokens, and reading back a written vocabulary. */
 #include "support/support.h"
 
 #include <stdio.h>
@@ -8,16 +8,16 @@
 #include "base/memory.h"
 #include "text/vocabulary.h"
 
-static void add(struct clf__piece_counts *counts, const char *piece)
+static void add(struct clf__token_counts *counts, const char *piece)
 {
-    assert_ok(clf__piece_counts_add(counts, piece, strlen(piece)));
+    assert_ok(clf__token_counts_add(counts, piece, strlen(piece)));
 }
 
 static void test_pieces_made_to_collide(void **state)
 {
     (void)state;
     enum { SIZE = 16384 };
-    struct clf__piece_counts counts = {0};
+    struct clf__token_counts counts = {0};
     for (int i = 0; i < SIZE; i++) {
         char word[81];
         support_colliding_word(word, i);
@@ -30,13 +30,13 @@ static void test_pieces_made_to_collide(void **state)
     }
     assert_int_equal(counts.count, SIZE);
     assert_in_range(longest, 2, 1000);
-    clf__piece_counts_free(&counts);
+    clf__token_counts_free(&counts);
 }
 
 static void test_order(void **state)
 {
     (void)state;
-    struct clf__piece_counts counts = {0};
+    struct clf__token_counts counts = {0};
     static const char *const pieces[] = {"b", "a", "\u00e9", "a", "aa", "b", "c", "c", "c"};
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
         add(&counts, pieces[i]);
@@ -46,16 +46,16 @@ static void test_order(void **state)
     static const char *const sorted[] = {"c", "a", "b", "aa", "\u00e9"};
     static const int numbers[] = {3, 2, 2, 1, 1};
     for (int i = 0; i < 5; i++) {
-        assert_string_equal(counts.items[i].piece, first[i]);
+        assert_string_equal(counts.items[i].token, first[i]);
     }
-    clf__piece_counts_sort(&counts);
+    clf__token_counts_sort(&counts);
     for (int i = 0; i < 5; i++) {
-        assert_string_equal(counts.items[i].piece, sorted[i]);
+        assert_string_equal(counts.items[i].token, sorted[i]);
         assert_int_equal(counts.items[i].count, numbers[i]);
     }
-    clf__piece_counts_free(&counts);
-    clf__piece_counts_sort(&counts);
-    clf__piece_counts_free(&counts);
+    clf__token_counts_free(&counts);
+    clf__token_counts_sort(&counts);
+    clf__token_counts_free(&counts);
 }
 
 enum { MANY = 5000 };
@@ -63,7 +63,7 @@ enum { MANY = 5000 };
 static void test_many(void **state)
 {
     (void)state;
-    struct clf__piece_counts counts = {0};
+    struct clf__token_counts counts = {0};
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < MANY; i++) {
             char piece[16];
@@ -75,7 +75,7 @@ static void test_many(void **state)
     for (int i = 0; i < MANY; i++) {
         assert_int_equal(counts.items[i].count, 2);
     }
-    clf__piece_counts_free(&counts);
+    clf__token_counts_free(&counts);
 }
 
 static void test_written_and_read(void **state)
@@ -88,7 +88,7 @@ static void test_written_and_read(void **state)
     struct clf__vocabulary vocabulary;
     assert_ok(clf__vocabulary_load(&vocabulary, path, 7));
     for (int i = 0; i < 7; i++) {
-        assert_string_equal(vocabulary.pieces[i], pieces[i]);
+        assert_string_equal(vocabulary.tokens[i], pieces[i]);
     }
     clf__vocabulary_free(&vocabulary);
 }
@@ -99,17 +99,17 @@ static void test_no_memory(void **state)
     clf_status status = CLF_OUT_OF_MEMORY;
     for (uint64_t n = 1; status != CLF_OK; n++) {
         assert_true(n < 10000);
-        struct clf__piece_counts counts = {0};
+        struct clf__token_counts counts = {0};
         clf__memory_fail_at(n);
         status = CLF_OK;
         for (int i = 0; i < 1100 && status == CLF_OK; i++) {
             char piece[16];
             snprintf(piece, sizeof piece, "w%d", i);
-            status = clf__piece_counts_add(&counts, piece, strlen(piece));
+            status = clf__token_counts_add(&counts, piece, strlen(piece));
         }
         clf__memory_fail_at(0);
         assert_true(status == CLF_OK || status == CLF_OUT_OF_MEMORY);
-        clf__piece_counts_free(&counts);
+        clf__token_counts_free(&counts);
     }
 }
 

@@ -1,4 +1,4 @@
-/* Vocabularies as Python's json module writes them: seven pieces of M2M100 consist of NUL characters. */
+/* Vocabularies written by Python's json module: seven tokens of M2M100 consist of NUL characters. */
 #include "support/support.h"
 
 #include <stdio.h>

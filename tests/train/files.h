@@ -1,4 +1,4 @@
-/* Small texts in temporary folders, for the tests of training. */
+/* Small texts in temporary folders for training tests. */
 #ifndef CLF_TESTS_TRAIN_FILES_H
 #define CLF_TESTS_TRAIN_FILES_H
 
@@ -30,7 +30,7 @@ static inline char *write_text(const char *folder, const char *name, const char 
     return write_bytes(folder, name, text, strlen(text));
 }
 
-/* A matrix of float32 as numpy.save() writes it, each value its row's number. */
+/* Writes a float32 matrix in numpy.save() format; each value is its row number. */
 static inline char *write_frames(const char *folder, const char *name, int rows, int columns)
 {
     char header[128];
@@ -48,7 +48,7 @@ static inline char *write_frames(const char *folder, const char *name, int rows,
     return write_bytes(folder, name, bytes, sizeof header + values * sizeof(float));
 }
 
-/* A WAV file of 16 bits, CLF_AUDIO_RATE samples a second: a tone whose half wave is so many samples long. */
+/* Writes a 16-bit WAV file at CLF_AUDIO_RATE: a tone with half periods of `half_wave` samples. */
 static inline char *write_tone(const char *folder, const char *name, int samples, int half_wave)
 {
     enum { HEADER = 44 };
@@ -64,7 +64,7 @@ static inline char *write_tone(const char *folder, const char *name, int samples
     return write_bytes(folder, name, bytes, HEADER + data);
 }
 
-/* The files of a recipe's `train`; target NULL: one. There until the next call. */
+/* Returns the files of a recipe's `train`; target NULL: one file. Valid until the next call. */
 static inline struct clf__texts train_on(const char *source, const char *target)
 {
     static const char *paths[2];
@@ -73,7 +73,7 @@ static inline struct clf__texts train_on(const char *source, const char *target)
     return (struct clf__texts){paths, target ? 2 : 1};
 }
 
-/* One file as both sides. */
+/* Uses one file as both sides. */
 static inline struct clf__texts train_twice(const char *path)
 {
     return train_on(path, path);

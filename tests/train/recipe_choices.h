@@ -1,4 +1,4 @@
-/* A fresh recipe for each test, and its choices. */
+/* A new recipe for each test, and functions to set its choices. */
 #ifndef CLF_TESTS_TRAIN_RECIPE_CHOICES_H
 #define CLF_TESTS_TRAIN_RECIPE_CHOICES_H
 
@@ -27,7 +27,7 @@ static inline clf_status set(const char *name, const char *value)
     return clf_recipe_set(recipe, name, &value, 1);
 }
 
-/* A test with a recipe of its own. */
+/* A test with a separate recipe. */
 #define TEST(name) cmocka_unit_test_setup_teardown(name, create, destroy)
 
 #endif

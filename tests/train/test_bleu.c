@@ -1,4 +1,4 @@
-/* Against sacreBLEU's figures: tests/fixtures/bleu. */
+/* BLEU against sacreBLEU: tests/fixtures/bleu. */
 #include "support/support.h"
 
 #include <math.h>

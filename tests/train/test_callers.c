@@ -1,4 +1,4 @@
-/* What a caller in C can get wrong, and the command cannot: pointers to nothing. */
+/* Errors that only C callers can make: NULL pointers. */
 #include <clformer/clformer.h>
 
 #include "support/support.h"
@@ -9,13 +9,13 @@ static void test_bleu(void **state)
     static const char *const lines[] = {"a", "b"}, *const gap[] = {"a", NULL};
     struct clf_bleu bleu;
     assert_fails(clf_bleu_corpus(&bleu, NULL, NULL, 1, CLF_BLEU_13A, 0), CLF_BAD_ARGUMENT,
-                 "line 1 of the hypotheses is not given");
+                 "line 1 of the hypotheses is NULL");
     assert_fails(clf_bleu_corpus(&bleu, lines, NULL, 1, CLF_BLEU_13A, 0), CLF_BAD_ARGUMENT,
-                 "line 1 of the references is not given");
+                 "line 1 of the references is NULL");
     assert_fails(clf_bleu_corpus(&bleu, gap, lines, 2, CLF_BLEU_13A, 0), CLF_BAD_ARGUMENT,
-                 "line 2 of the hypotheses is not given");
+                 "line 2 of the hypotheses is NULL");
     assert_fails(clf_bleu_corpus(&bleu, lines, gap, 2, CLF_BLEU_13A, 0), CLF_BAD_ARGUMENT,
-                 "line 2 of the references is not given");
+                 "line 2 of the references is NULL");
     assert_fails(clf_bleu_corpus(&bleu, lines, lines, -1, CLF_BLEU_13A, 0), CLF_BAD_ARGUMENT, "-1 lines");
 }
 
@@ -24,9 +24,9 @@ static void test_average(void **state)
     (void)state;
     const char *const gap[] = {"/nonexistent", NULL};
     assert_fails(clf_average("/nonexistent/mean", NULL, 1, CLF_PRECISION_FP32), CLF_BAD_ARGUMENT,
-                 "folder 1 of the 1 to average is not given");
+                 "folder 1 of the 1 to average is NULL");
     assert_fails(clf_average("/nonexistent/mean", gap, 2, CLF_PRECISION_FP32), CLF_BAD_ARGUMENT,
-                 "folder 2 of the 2 to average is not given");
+                 "folder 2 of the 2 to average is NULL");
     assert_fails(clf_average("/nonexistent/mean", NULL, 0, CLF_PRECISION_FP32), CLF_BAD_ARGUMENT, "no model");
 }
 
@@ -36,15 +36,13 @@ static void test_recipe(void **state)
     const char *const gap[] = {"train.fr", NULL};
     struct clf_recipe *recipe;
     assert_ok(clf_recipe_create(&recipe));
-    assert_fails(clf_recipe_set(recipe, NULL, gap, 1), CLF_BAD_ARGUMENT, "not named");
-    assert_fails(clf_recipe_set(recipe, "seed", NULL, 1), CLF_BAD_ARGUMENT,
-                 "seed: value 1 of 1 is not given");
-    assert_fails(clf_recipe_set(recipe, "train", gap, 2), CLF_BAD_ARGUMENT,
-                 "train: value 2 of 2 is not given");
+    assert_fails(clf_recipe_set(recipe, NULL, gap, 1), CLF_BAD_ARGUMENT, "is NULL");
+    assert_fails(clf_recipe_set(recipe, "seed", NULL, 1), CLF_BAD_ARGUMENT, "seed: value 1 of 1 is NULL");
+    assert_fails(clf_recipe_set(recipe, "train", gap, 2), CLF_BAD_ARGUMENT, "train: value 2 of 2 is NULL");
     assert_fails(clf_recipe_set(recipe, "seed", NULL, 0), CLF_BAD_ARGUMENT, "0 values");
     assert_ok(clf_recipe_set(recipe, "tokens", NULL, 0));
-    assert_fails(clf_recipe_write(recipe, NULL), CLF_BAD_ARGUMENT, "file is not named");
-    assert_fails(clf_recipe_load(recipe, NULL), CLF_BAD_ARGUMENT, "file is not named");
+    assert_fails(clf_recipe_write(recipe, NULL), CLF_BAD_ARGUMENT, "file is NULL");
+    assert_fails(clf_recipe_load(recipe, NULL), CLF_BAD_ARGUMENT, "file is NULL");
     clf_recipe_free(recipe);
 }
 

@@ -1,4 +1,4 @@
-/* What a checkpoint says of its files is what was written, whatever became of them since. */
+/* A checkpoint records the files as they were written, even if they change later. */
 #include "support/support.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "train/checkpoint.h"
 #include "train/files.h"
 
-/* A checkpoint at update 3 with one file; its folder. */
+/* Creates a checkpoint at update 3 with one file; returns its folder. */
 static char *make(const struct clf__checkpoints *checkpoints, const struct clf__train_state *state)
 {
     char *making, *path;
@@ -29,14 +29,14 @@ static int is_whole(const struct clf__checkpoints *checkpoints)
     assert_ok(clf__checkpoints_newest(&path, &state, checkpoints));
     int found = path != NULL;
     if (found) {
-        assert_int_equal(state.count, 1); /* the validation was noted */
+        assert_int_equal(state.count, 1); /* the validation was recorded */
         clf__train_state_free(&state);
     }
     clf__free(path);
     return found;
 }
 
-/* A file that is damaged between the checkpoint and its validation is damaged, not new. */
+/* A file damaged between checkpoint and validation is reported as damaged, not accepted as new. */
 static void test_note_keeps_the_marks(void **unused)
 {
     (void)unused;
@@ -57,7 +57,7 @@ static void test_note_keeps_the_marks(void **unused)
     }
 }
 
-/* Weights that hold NaN or infinity are not saved, and the checkpoint before them stays. */
+/* Weights with NaN or infinity are not saved, and the previous checkpoint stays. */
 static void test_weights_that_are_not_finite(void **unused)
 {
     (void)unused;
@@ -102,7 +102,7 @@ static void test_weights_that_are_not_finite(void **unused)
     clf__transformer_free(transformer);
 }
 
-/* Folders that begin and end as a checkpoint's do, and are somebody's own. */
+/* Foreign folders whose names resemble checkpoints. */
 static void test_names_that_begin_alike(void **unused)
 {
     (void)unused;

@@ -1,5 +1,5 @@
-/* Parallel text line by line: lines of every length, also where pieces of the file meet, and a file that
- * becomes shorter meanwhile. */
+/* Reads parallel text line by line: lines of every length, also across blocks of the file, and a file that
+ * shrinks while it is read. */
 #include "support/support.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 enum { MOST_LINES = 2000 };
 
-/* Lengths around what is read at a time. */
+/* Lengths around the size of a block. */
 static size_t length_of(int line)
 {
     static const size_t long_ones[] = {0, 1, 262141, 262142, 262143, 262144, 262145, 524288, 700001};
@@ -25,7 +25,7 @@ static char letter_of(int line, size_t i)
     return (char)('a' + (line + (int)(i % 1000)) % 26);
 }
 
-/* The text of so many lines, after a byte order mark where wanted. */
+/* Returns a text of `lines` lines, optionally with a byte order mark. */
 static char *write_lines(size_t *size, int lines, int has_mark, const char *end)
 {
     size_t used = 0, most = 3;
@@ -98,8 +98,7 @@ static void test_lines(void **state)
     }
 }
 
-/* Between two lines a file is cut: what was read before is given, then comes a failure that names the file.
- */
+/* A file is truncated between two lines: buffered lines are returned, then an error names the file. */
 static void test_file_that_shrinks(void **state)
 {
     (void)state;
@@ -122,7 +121,7 @@ static void test_file_that_shrinks(void **state)
     assert_fails(status, CLF_FILE, path);
     assert_fails(clf__corpus_checksum(&sum, &corpus), CLF_FILE, "became shorter while it was read");
     clf__corpus_close(&corpus);
-    /* The same where a first line that is two texts is looked for. */
+    /* The same while detecting whether the first line holds two texts. */
     assert_ok(clf__file_write(path, text, size));
     assert_ok(clf__corpus_open(&corpus, path, NULL));
     assert_int_equal(truncate(path, 300000), 0);

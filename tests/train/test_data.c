@@ -1,4 +1,4 @@
-/* Texts that a run cannot use, or not all of: what is said. */
+/* Messages about texts that a run cannot use, or only in part. */
 #include "support/digits.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ static void test_left_out_lines_are_named(void **state)
                "valid: 1 of 5 lines has no part, because it is empty: line 5: the target is empty\n"));
 }
 
-/* Of two files the one that has the line. */
+/* The message names the file with the bad line. */
 static void test_a_broken_target_is_named(void **state)
 {
     (void)state;
@@ -50,7 +50,7 @@ static void test_a_broken_target_is_named(void **state)
                                                          files[0], files[1], files[1])));
 }
 
-/* What needs no device yet: vocabulary, configuration, first weights. */
+/* Errors that need no device: vocabulary, configuration, initial weights. */
 static void test_bad_data_is_named(void **state)
 {
     (void)state;
@@ -62,7 +62,7 @@ static void test_bad_data_is_named(void **state)
     digits_set(task.recipe, "max-source-length", "1");
     assert_fails(digits_train(digits_output(), task.logs), CLF_FORMAT, "train.source");
     assert_non_null(strstr(clf_last_error(), "60 too long, 0 broken; line 1: it is "));
-    /* The second file forgotten, with --tokens and without. */
+    /* The second file is missing, with and without --tokens. */
     for (int i = 0; i < 4; i++) {
         const char *output = digits_output(), *key = i < 2 ? "train" : "valid";
         clf_recipe_free(task.recipe);

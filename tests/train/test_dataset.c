@@ -1,5 +1,5 @@
-/* Pairs from every kind of file, what is left out and why, and plans: whole, within their budget, the same
- * for the same seed. */
+/* Reads pairs from every kind of file, reports skipped pairs with reasons, and plans batches: complete,
+ * within the budget, equal for equal seeds. */
 #include "train/files.h"
 
 #include <clformer/audio.h>
@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "train/dataset.h"
 
-/* A vocabulary of letters; the ids of SYSTEM's framing are the first ones. */
+/* A vocabulary of letters; the first ids frame a line as in SYSTEM. */
 static const char *const letters =
     "{\"<s>\": 0, \"<pad>\": 1, \"</s>\": 2, \"<unk>\": 3, \"a\": 4, \"b\": 5, "
     "\"c\": 6, \"d\": 7}";
@@ -63,7 +63,7 @@ static const struct clf__batching roomy = {.tokens = 1000, .count_padding = 1};
         assert_memory_equal((actual), expected_ints, sizeof expected_ints);                                  \
     } while (0)
 
-/* The first line of each kind that is left out. */
+/* Checks the message about the first line of each kind that is skipped. */
 static void assert_named(const struct clf__dataset_report *report, int empty, int too_long, int broken)
 {
     assert_int_equal(report->named_lines[CLF__EMPTY][0], empty);
@@ -71,7 +71,7 @@ static void assert_named(const struct clf__dataset_report *report, int empty, in
     assert_int_equal(report->named_lines[CLF__BROKEN][0], broken);
 }
 
-/* The frames that presets put around a line, and a decoder's inputs. */
+/* The framing of each preset, and decoder inputs. */
 static void test_batches_of_tokens(void **state)
 {
     (void)state;
@@ -112,7 +112,7 @@ static void test_batches_of_tokens(void **state)
     }
 }
 
-/* What the log got, line by line. */
+/* Log messages, by line. */
 static int logged;
 static char last_logged[512];
 
@@ -140,7 +140,7 @@ static void test_what_is_left_out(void **state)
     assert_ok(load(&loaded));
     clf_log_set(NULL, NULL);
     assert_int_equal(loaded.report.lines, 9);
-    assert_int_equal(loaded.report.pairs, 3); /* five words and the end token are just right */
+    assert_int_equal(loaded.report.pairs, 3); /* five words and the end token just fit */
     assert_ints(loaded.report.left_out, 2, 2, 2);
     assert_named(&loaded.report, 2, 5, 7);
     assert_int_equal(loaded.report.named_lines[CLF__EMPTY][1], 3);
@@ -209,13 +209,13 @@ static void test_frames(void **state)
         }
     }
     assert_ints(batch.labels, 6, 2, 4, 5, 2);
-    /* A file that changes under a run. */
+    /* A file that changes during a run. */
     write_frames(folder, "one.npy", 4, 80);
-    assert_fails(clf__dataset_batch(loaded.dataset, 0, &batch), CLF_FILE, "has 4 frames, it had 5");
+    assert_fails(clf__dataset_batch(loaded.dataset, 0, &batch), CLF_FILE, "has 4 frames, but had 5");
     unload(&loaded);
 }
 
-/* Frames that stay and frames that are made anew have the same bits; what is no recording is left out. */
+/* Cached and recomputed frames are equal bit for bit; files that are not recordings are skipped. */
 static void test_recordings(void **state)
 {
     (void)state;
@@ -247,9 +247,9 @@ static void test_recordings(void **state)
         assert_ints(batch.sources.first, 0, 3, 8);
         frames[keeps] = support_array(8 * 80, sizeof(float));
         memcpy(frames[keeps], batch.sources.frames, 8 * 80 * sizeof(float));
-        if (!keeps) { /* a file that changes under a run */
+        if (!keeps) { /* a file that changes during a run */
             write_tone(folder, "two.wav", 4 * 160, 20);
-            assert_fails(clf__dataset_batch(loaded.dataset, 0, &batch), CLF_FILE, "has 4 frames, it had 3");
+            assert_fails(clf__dataset_batch(loaded.dataset, 0, &batch), CLF_FILE, "has 4 frames, but had 3");
             write_tone(folder, "two.wav", 3 * 160, 20);
         }
         unload(&loaded);
@@ -273,7 +273,7 @@ static void test_files_that_cannot_be(void **state)
     assert_fails(load(&loaded), CLF_FILE, "none");
     loaded.options.source_path = write_text(folder, "empty", "");
     loaded.options.target_path = loaded.options.source_path;
-    assert_fails(load(&loaded), CLF_FORMAT, "no pair that can be used, and no line");
+    assert_fails(load(&loaded), CLF_FORMAT, "no usable pair, because there is no line");
     loaded.options.source_path = loaded.options.target_path = write_text(folder, "blank", "\n\n");
     assert_fails(load(&loaded), CLF_FORMAT, "of 2 lines 2 are empty, 0 too long, 0 broken");
     unload(&loaded);
@@ -281,7 +281,7 @@ static void test_files_that_cannot_be(void **state)
 
 enum { PAIRS = 300, LONGEST = 40 };
 
-/* Many pairs of random lengths; pair i's source begins with its number, in letters. */
+/* Many pairs of random lengths; the source of pair i begins with i in letters. */
 static void load_many(struct loaded *loaded)
 {
     const char *folder = support_temporary_folder();
@@ -315,7 +315,8 @@ static int number_of(const int32_t *ids)
     return number;
 }
 
-/* Which pairs each batch has, in order, and that all are there, each once, within the budget. */
+/* Returns the pairs of each batch in order, and checks that each occurs once and that batches stay within the
+   budget. */
 static int *read_plan(struct loaded *loaded, const struct clf__batching *batching)
 {
     int *order = support_array(PAIRS, sizeof *order), place = 0;
@@ -381,7 +382,7 @@ static void test_plans(void **state)
     unload(&loaded);
 }
 
-/* Pairs of a batch have like lengths: little padding, though the order is random. */
+/* Pairs of a batch have similar lengths: little padding despite random order. */
 static void test_little_padding(void **state)
 {
     (void)state;
@@ -405,7 +406,7 @@ static void test_little_padding(void **state)
     unload(&loaded);
 }
 
-/* Every allocation fails once: a sentence, nothing leaked, and the next attempt works. */
+/* Every allocation fails once: an error message, no leak, and the next attempt succeeds. */
 static void test_no_memory(void **state)
 {
     (void)state;
@@ -439,7 +440,7 @@ static void test_no_memory(void **state)
     }
 }
 
-/* A byte order mark is no part of the first token, and a NUL byte no white space. */
+/* A byte order mark is not part of the first token, and a NUL byte is not white space. */
 static void test_bytes_that_are_no_text(void **state)
 {
     (void)state;
@@ -473,14 +474,13 @@ static void test_no_pair_has_a_reason(void **state)
     assert_fails(load(&loaded), CLF_FORMAT, "of 2 lines 0 are empty, 0 too long, 2 broken; line 1 of ");
     assert_non_null(strstr(clf_last_error(), "one.npy: cannot be opened"));
     loaded.options.source_path = write_text(folder, "table", "");
-    assert_fails(load(&loaded), CLF_FORMAT, "table: there is no pair that can be used, and no line");
+    assert_fails(load(&loaded), CLF_FORMAT, "table: no usable pair, because there is no line");
     unload(&loaded);
     /* The file at fault is named. */
     load_tokenizer(&loaded, CLF__PAPER, folder);
     loaded.options.source_path = write_text(folder, "source", "a\n\n");
     loaded.options.target_path = write_bytes(folder, "target", "\0\n\n", 3);
-    assert_fails(load(&loaded), CLF_FORMAT,
-                 "target: there is no pair that can be used: of 2 lines 1 are empty, ");
+    assert_fails(load(&loaded), CLF_FORMAT, "target: no usable pair: of 2 lines 1 are empty, ");
     assert_non_null(strstr(clf_last_error(), "target: there is a NUL byte in it"));
     unload(&loaded);
 }

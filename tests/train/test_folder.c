@@ -1,5 +1,4 @@
-/* The folder of a training run: damaged, half-written, full, somebody else's, or begun with another recipe.
- */
+/* The folder of a training run: damaged, half-written, full, foreign, or started with another recipe. */
 #include "support/digits.h"
 
 #include <glob.h>
@@ -53,8 +52,8 @@ static void test_damaged_checkpoints_are_passed_over(void **state)
     }
 }
 
-/* A file that is not there is damage; one that cannot be read at this moment may be as it was: nothing is
- * renamed, and when it can be read again the run goes on from it. */
+/* A missing file is damage; an unreadable file may be intact: nothing is renamed, and the run resumes from it
+ * once it can be read. */
 static void test_what_cannot_be_read_is_not_damaged(void **state)
 {
     (void)state;
@@ -73,7 +72,7 @@ static void test_what_cannot_be_read_is_not_damaged(void **state)
             assert_int_equal(symlink(name, path), 0); /* ELOOP */
         }
         assert_fails(digits_train(output, &task.logs[1]), CLF_FILE, path);
-        assert_non_null(strstr(clf_last_error(), "a checkpoint that may be whole cannot be read"));
+        assert_non_null(strstr(clf_last_error(), "checkpoint cannot be read and may be intact"));
         assert_true(digits_has_checkpoint(output, 9) && digits_has_checkpoint(output, 8));
         assert_ok(clf__folder_remove(path));
         assert_int_equal(rename(away, path), 0);
@@ -93,7 +92,7 @@ static void test_what_cannot_be_read_is_not_damaged(void **state)
     }
 }
 
-/* Once the run has saved again, the newest of two is there. */
+/* After the next save, the newest of two is kept. */
 static void test_one_damaged_checkpoint_is_kept(void **state)
 {
     (void)state;
@@ -112,8 +111,8 @@ static void test_one_damaged_checkpoint_is_kept(void **state)
     assert_non_null(strstr(task.notices, "update-00000004.damaged is removed"));
 }
 
-/* The shell's pattern in the help of `clformer average` finds checkpoints that were trained and nothing else,
- * whatever lies there. */
+/* The shell pattern in the help of `clformer average` matches only trained checkpoints, whatever else the
+ * folder contains. */
 static void test_a_pattern_finds_the_checkpoints(void **state)
 {
     (void)state;
@@ -202,7 +201,7 @@ static clf_status go_on_to(const char *output, const char *key, const char *valu
     return status;
 }
 
-/* recipe.json stays true of the model. */
+/* recipe.json stays consistent with the model. */
 static void test_less_than_was_done_is_refused(void **state)
 {
     (void)state;
@@ -222,7 +221,7 @@ static void test_less_than_was_done_is_refused(void **state)
     assert_ok(go_on_to(output, "max-updates", "13"));
 }
 
-/* So little time that each call does one update; the same command goes on until the updates end it. */
+/* A time limit that allows one update per call; repeating the command resumes until the update limit. */
 static void test_minutes(void **state)
 {
     (void)state;
@@ -261,14 +260,14 @@ static void test_other_data_is_refused(void **state)
     assert_fails(digits_train(output, &task.logs[1]), CLF_BAD_ARGUMENT, "has 31 pairs of 31 lines");
     digits_write(other, "train", 30, 5, 4); /* as many */
     digits_set(task.recipe, "max-updates", "3");
-    assert_fails(digits_train(output, &task.logs[1]), CLF_BAD_ARGUMENT, "train.target: not the text that");
+    assert_fails(digits_train(output, &task.logs[1]), CLF_BAD_ARGUMENT, "train.target: is not the text that");
     digits_write(other, "train", 30, 5, 3);
     digits_write(other, "valid", 4, 5, 3);
-    assert_fails(digits_train(output, &task.logs[1]), CLF_BAD_ARGUMENT, "valid.target: not the text that");
+    assert_fails(digits_train(output, &task.logs[1]), CLF_BAD_ARGUMENT, "valid.target: is not the text that");
     digits_write(other, "valid", 5, 5, 3);
     assert_ok(digits_train(output, &task.logs[1]));
     assert_int_equal(task.logs[1].start.first_update, 3);
-    /* A state of an older version says nothing of it. */
+    /* A state of an older version does not record it. */
     const char *folder = process_format("%s/checkpoints/update-00000003", output);
     json_t *root = json_load_file(process_format("%s/state.json", folder), 0, NULL);
     assert_int_equal(json_object_del(root, "train_checksum"), 0);
@@ -280,7 +279,7 @@ static void test_other_data_is_refused(void **state)
     assert_int_equal(task.logs[1].start.first_update, 4);
 }
 
-/* What never trained binds nobody: a corrected command is as good as the first. */
+/* A failed start records nothing: a corrected command is treated like the first. */
 static void test_a_failed_start_binds_nobody(void **state)
 {
     (void)state;
@@ -293,13 +292,13 @@ static void test_a_failed_start_binds_nobody(void **state)
     task.recipe = digits_recipe(task.data);
     digits_set(task.recipe, "valid", process_format("%s/typo.tsv", folder));
     assert_fails(digits_train(output, task.logs), CLF_FILE, "typo.tsv");
-    assert_false(clf__folder_exists(output)); /* that shows before anything is made */
+    assert_false(clf__folder_exists(output)); /* detected before anything is created */
     clf_recipe_free(task.recipe);
     task.recipe = digits_recipe(task.data);
     digits_set(task.recipe, "max-source-length", "1");
     digits_set(task.recipe, "seed", "7");
     assert_ok(clf__folder_create(process_format("%s/checkpoints", output))); /* else nothing would be left */
-    assert_fails(digits_train(output, task.logs), CLF_FORMAT, "no pair that can be used");
+    assert_fails(digits_train(output, task.logs), CLF_FORMAT, "no usable pair");
     assert_true(digits_has_checkpoint(output, 0));
     clf_recipe_free(task.recipe);
     task.recipe = right;
@@ -311,7 +310,7 @@ static void test_a_failed_start_binds_nobody(void **state)
 static clf_status second_status;
 static char second_sentence[256];
 
-/* The same folder from within a run. */
+/* Starts training in the same folder from within a run. */
 static int train_there_too(void *output)
 {
     if (second_status == CLF_OK) {
@@ -345,7 +344,7 @@ static void test_what_is_not_ours_stays(void **state)
                  "holds a model that was not trained there");
     assert_false(digits_has_file(output, "recipe.json"));
     assert_fails(digits_train(process_format("%s/config.json", output), task.logs), CLF_BAD_ARGUMENT,
-                 "config.json: is a file; the model goes to a folder");
+                 "config.json: is a file; choose a folder for the model");
     digits_set(task.recipe, "max-updates", "2");
     output = digits_output();
     assert_ok(digits_train(output, task.logs));
@@ -366,7 +365,7 @@ static void test_what_is_not_ours_stays(void **state)
     }
 }
 
-/* Checkpoints were removed to save room: the finished model is all that is left of the run. */
+/* Checkpoints were deleted to save space: only the finished model is left. */
 static void test_a_finished_model_is_not_written_over(void **state)
 {
     (void)state;
@@ -378,14 +377,14 @@ static void test_a_finished_model_is_not_written_over(void **state)
     const char *before = process_read(output, "model.safetensors", &sizes[0]);
     digits_set(task.recipe, "max-updates", "1");
     assert_fails(digits_train(output, task.logs), CLF_BAD_ARGUMENT,
-                 "holds a model that was finished, and no checkpoint that could go on; take another folder");
+                 "holds a model that was finished, without a checkpoint to resume from; take another folder");
     const char *after = process_read(output, "model.safetensors", &sizes[1]);
     assert_int_equal(sizes[0], sizes[1]);
     assert_memory_equal(before, after, sizes[0]);
     assert_false(clf__folder_exists(process_format("%s/checkpoints", output)));
 }
 
-static const char anew[] = "no checkpoint is whole, training begins anew at update 1";
+static const char anew[] = "no checkpoint is intact; training starts again at update 1";
 
 static void test_beginning_anew_is_said(void **state)
 {
@@ -402,12 +401,12 @@ static void test_beginning_anew_is_said(void **state)
     digits_assert_same_updates(&task.logs[1], &task.logs[0], 1);
 }
 
-/* Also after a start that found the damage, and then failed. */
+/* Also after a start that found the damage and then failed. */
 static void test_beginning_anew_is_said_again(void **state)
 {
     (void)state;
     const char *output = digits_output();
-    task.logs[0].interrupt_after = 3; /* before another one is saved */
+    task.logs[0].interrupt_after = 3; /* before another checkpoint is saved */
     assert_fails(digits_train(output, &task.logs[0]), CLF_INTERRUPTED, NULL);
     damage(output, 3, "state.json", 30, 0);
     struct clf_recipe *right = task.recipe;
@@ -415,7 +414,7 @@ static void test_beginning_anew_is_said_again(void **state)
     digits_set(task.recipe, "max-source-length", "1");
     for (int i = 0; i < 2; i++) {
         task.warnings[0] = '\0';
-        assert_fails(digits_train(output, &task.logs[0]), CLF_FORMAT, "no pair that can be used");
+        assert_fails(digits_train(output, &task.logs[0]), CLF_FORMAT, "no usable pair");
         assert_non_null(strstr(task.warnings, anew));
     }
     clf_recipe_free(task.recipe);

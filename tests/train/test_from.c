@@ -1,4 +1,4 @@
-/* Training a model further: with its folder at the start, and without it from then on. */
+/* Fine-tuning a model: its folder is needed at the start, and not afterwards. */
 #include "support/digits.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "support/process.h"
 
-/* A model of a system of its own, after two updates. */
+/* Creates a model with a different preset, after two updates. */
 static const char *make_model(void)
 {
     const char *folder = digits_output();
@@ -18,7 +18,7 @@ static const char *make_model(void)
     return folder;
 }
 
-/* The task's recipe: `updates` that train that model further. */
+/* A recipe of `updates` updates that fine-tunes that model. */
 static void tune(const char *from, const char *updates)
 {
     clf_recipe_free(task.recipe);
@@ -33,7 +33,7 @@ static void tune(const char *from, const char *updates)
     digits_set(task.recipe, "from", from);
 }
 
-/* Its folder is named, its preset kept, the same command goes on. */
+/* The folder is named, its preset kept, and the same command resumes. */
 static void test_fine_tuning(void **state)
 {
     (void)state;
@@ -42,7 +42,7 @@ static void test_fine_tuning(void **state)
     assert_fails(digits_train(output, task.logs), CLF_FILE, process_format("from: %s: no such", nowhere));
     digits_set(task.recipe, "from", first);
     assert_fails(digits_train(process_format("%s/.", first), task.logs), CLF_BAD_ARGUMENT,
-                 "is the folder of from; the model goes to another one");
+                 "is the folder of from; choose another one for the model");
     assert_ok(digits_train(output, task.logs));
     digits_set(task.recipe, "max-updates", "3");
     assert_ok(digits_train(output, task.logs));
@@ -55,7 +55,7 @@ static void test_fine_tuning(void **state)
     assert_ok(digits_train(digits_output(), task.logs));
 }
 
-/* The checkpoint holds all that the folder held: it may have become another model, or nothing. */
+/* The checkpoint contains everything from the folder, which may change or disappear. */
 static void test_going_on_without_the_folder(void **state)
 {
     (void)state;
@@ -72,17 +72,17 @@ static void test_going_on_without_the_folder(void **state)
     tune(from, "4");
     assert_ok(digits_train(output, &task.logs[1]));
     digits_assert_same_updates(&task.logs[1], &task.logs[0], 4);
-    /* Another folder is another model, whether it is there or not. */
+    /* Another folder is another model, whether it exists or not. */
     tune(moved, "5");
     assert_fails(digits_train(output, task.logs), CLF_BAD_ARGUMENT,
-                 process_format("from: is %s, but %s was begun with %s; take that", moved, output, from));
+                 process_format("from: is %s, but %s was started with %s; use that", moved, output, from));
     digits_set(task.recipe, "from", from);
     digits_set(task.recipe, "preset", "speech");
     assert_fails(digits_train(output, task.logs), CLF_BAD_ARGUMENT, "preset: is speech, but ");
-    /* A run that is not there yet needs it. */
+    /* A new run needs it. */
     tune(from, "5");
     assert_fails(digits_train(digits_output(), task.logs), CLF_FILE, "no such folder");
-    /* So does one that has lost its checkpoints; the model in it must be such a one, too. */
+    /* A run without checkpoints needs it too, and its model must support fine-tuning. */
     for (int i = 3; i <= 4; i++) { /* those that are kept */
         process_write(process_format("%s/checkpoints/update-%08d", output, i), "state.json", "{", 1);
     }
@@ -91,8 +91,8 @@ static void test_going_on_without_the_folder(void **state)
     assert_fails(digits_train(output, task.logs), CLF_BAD_ARGUMENT, "is a model of marian, but the run was");
 }
 
-/* OpenAI's models write pieces of words behind a prompt, which training does not know, wherever their pieces
- * are; one that begins as ours do is looked at further, whatever else lies there. */
+/* OpenAI models decode after a prompt, which training does not support, whatever their token ids; a model
+ * that starts like clformer's is examined further, whatever else the folder contains. */
 static void test_speech_behind_a_prompt(void **state)
 {
     (void)state;

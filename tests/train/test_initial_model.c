@@ -1,4 +1,4 @@
-/* The model that a run begins with: when it is not drawn. */
+/* The initial model of a run, if it is not random. */
 #include "support/digits.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ static void ask_for_too_much(void)
     assert_ok(clf_recipe_set(task.recipe, "config", wide, 4));
 }
 
-/* Weights of more than any device has: refused in a moment, not drawn first. */
+/* A model larger than any device's memory is rejected before its weights are drawn. */
 static void test_a_model_that_the_device_cannot_train(void **state)
 {
     (void)state;
@@ -52,7 +52,7 @@ static void refuse(const char *output, const char *name, const char *value, clf_
     assert_fails(digits_train(output, task.logs), status, sentence);
 }
 
-/* The folders that it made are gone, those above it that it made too; what was there stays as it was. */
+/* Folders created by a failed run are removed, including parents it created; existing contents stay. */
 static void test_a_failed_run_leaves_nothing(void **state)
 {
     (void)state;
@@ -60,23 +60,23 @@ static void test_a_failed_run_leaves_nothing(void **state)
     const char *output = process_format("%s/one//two/", above);
     process_write(task.data, "empty", "", 0);
     for (int i = 0; i < 2; i++) {
-        refuse(output, "max-source-length", "1", CLF_FORMAT, "no pair that can be used");
+        refuse(output, "max-source-length", "1", CLF_FORMAT, "no usable pair");
         assert_int_equal(clf__folder_exists(above), i);
         ask_for_too_much();
         assert_fails(digits_train(output, task.logs), CLF_DEVICE_MEMORY, "GiB of the device's memory");
         assert_int_equal(clf__folder_exists(above), i);
         refuse(output, "source-vocabulary", process_format("%s/empty", task.data), CLF_TEXT,
-               "empty: there is no piece");
+               "empty: has no token");
         assert_int_equal(clf__folder_exists(above), i);
         assert_ok(clf__folder_create(above));
     }
     process_write(above, "notes", "x", 1);
-    refuse(above, "max-source-length", "1", CLF_FORMAT, "no pair that can be used");
+    refuse(above, "max-source-length", "1", CLF_FORMAT, "no usable pair");
     assert_true(digits_has_file(above, "notes"));
     assert_false(digits_has_file(above, "recipe.json") ||
                  clf__folder_exists(process_format("%s/checkpoints", above)));
     process_write(above, "recipe.json", "{}", 2);
-    refuse(above, "max-source-length", "1", CLF_FORMAT, "no pair that can be used");
+    refuse(above, "max-source-length", "1", CLF_FORMAT, "no usable pair");
     assert_true(digits_has_file(above, "recipe.json"));
 }
 

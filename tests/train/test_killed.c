@@ -1,6 +1,5 @@
-/* A run that is killed again and again, with SIGKILL and at any moment, also while it saves: the losses of
- * all its updates and validations are, to the last bit, those of a run that nobody disturbs, and it tells
- * them all. */
+/* A run that is repeatedly killed by SIGKILL at random moments, also while saving, reports the same losses
+ * for all updates and validations, bit for bit, as an undisturbed run. */
 #include "support/digits.h"
 
 #include <errno.h>
@@ -20,7 +19,7 @@ enum { UPDATES = 40, VALIDATIONS = 6, KILLS = 12 };
 
 static const char *program; /* this one */
 
-/* The child: trains, and notes each update and each validation in files, with one write() so that no line is
+/* The child trains and records each update and validation in files, with one write() each so that no line is
  * torn. */
 static FILE *notes, *validations;
 static enum { LIVES, DIES_BEFORE_NOTING, DIES_BEHIND_NOTING } fate; /* at its first validation */
@@ -59,7 +58,7 @@ static int run_child(const char *data, const char *output, const char *notes_pat
     digits_set(recipe, "learning-rate", "0.01");
     digits_set(recipe, "warm-up", "5");
     digits_set(recipe, "max-updates", "40");
-    digits_set(recipe, "save-every", "1"); /* most of the time goes into saving */
+    digits_set(recipe, "save-every", "1"); /* most of the time is spent saving */
     digits_set(recipe, "validate-every", "7");
     digits_set(recipe, "patience", "0");
     assert_ok(clf_device_open(&device, NULL, &options));
@@ -100,7 +99,7 @@ static off_t size_of(const char *path)
     return stat(path, &about) == 0 ? about.st_size : 0;
 }
 
-/* 1 where the child ended by itself. */
+/* Returns 1 if the child ended by itself. */
 static int wait_for(pid_t child)
 {
     int status;
@@ -118,7 +117,7 @@ static void run(const char *data, const char *output, const char *notes_path)
     assert_true(wait_for(start_child(data, output, notes_path, LIVES)));
 }
 
-/* Kills the child so many microseconds after it has noted something, or ended. */
+/* Kills the child after a delay in microseconds from its next record, or waits for its end. */
 static int run_and_kill(const char *data, const char *output, const char *notes_path, int microseconds)
 {
     off_t before = size_of(notes_path);
@@ -133,7 +132,7 @@ static int run_and_kill(const char *data, const char *output, const char *notes_
     return wait_for(child);
 }
 
-/* Lines by update, "" where there is none; each update has the same line whenever it was done. */
+/* Reads lines by update, "" if missing; repeated updates must have equal lines. */
 static void read_notes(char lines[UPDATES][96], const char *path)
 {
     FILE *file = fopen(path, "r");
@@ -142,7 +141,7 @@ static void read_notes(char lines[UPDATES][96], const char *path)
     while (fgets(line, sizeof line, file)) {
         int update = atoi(line);
         if (!strchr(line, '\n')) {
-            continue; /* killed while it wrote */
+            continue; /* killed while writing */
         }
         assert_true(update >= 1 && update <= UPDATES);
         if (lines[update - 1][0] == '\0') {
@@ -153,7 +152,7 @@ static void read_notes(char lines[UPDATES][96], const char *path)
     fclose(file);
 }
 
-/* Updates or validations: both files say the same. */
+/* Both files contain the same updates or validations. */
 static void assert_same_notes(const char *path, const char *expected_path, int count)
 {
     char expected[UPDATES][96] = {""}, lines[UPDATES][96] = {""};
@@ -177,11 +176,11 @@ static void test_a_killed_run_goes_on_to_the_same_bits(void **state)
     const char *whole_notes = process_format("%s/whole.txt", folder);
     const char *torn_notes = process_format("%s/torn.txt", folder);
     run(folder, whole, whole_notes);
-    /* On either side of the caller's own note of a validation: the run tells it again when it goes on. */
+    /* Killed before or after recording a validation, a resumed run reports it again. */
     assert_false(wait_for(start_child(folder, torn, torn_notes, DIES_BEFORE_NOTING)));
     assert_false(wait_for(start_child(folder, torn, torn_notes, DIES_BEHIND_NOTING)));
-    /* Each child gets on by an update or a few: from one note to the next it computes, then saves, then, at
-     * times, validates. */
+    /* Each child completes at least an update: between two records it computes, saves and sometimes
+     * validates. */
     struct support_random random = {(uint64_t)getpid()};
     int kills = 0, done = 0;
     for (; kills < KILLS && !done; kills++) {

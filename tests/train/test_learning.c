@@ -1,4 +1,4 @@
-/* What is learned: losses, gradients gathered and clipped, every system, models that are trained further. */
+/* Results of training: losses, gradient accumulation and clipping, every preset, fine-tuning. */
 #include "support/digits.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 static void test_gathered_gradients(void **state)
 {
     (void)state;
-    /* The first update does not depend on how gradients of the same pairs are gathered. */
+    /* The first update does not depend on how gradients of the same pairs are accumulated. */
     digits_set(task.recipe, "max-updates", "1");
     digits_set(task.recipe, "config", "dropout=0");
     digits_set(task.recipe, "batch-tokens", "10000");
@@ -23,7 +23,7 @@ static void test_gathered_gradients(void **state)
     assert_true(fabs(task.logs[0].updates[0].loss - task.logs[1].updates[0].loss) < 1e-5);
     assert_true(fabs(task.logs[0].updates[0].gradient_norm / task.logs[1].updates[0].gradient_norm - 1) <
                 1e-4);
-    /* A sum is as many times the mean as there are labels. */
+    /* A sum is the mean times the number of labels. */
     digits_set(task.recipe, "normalize", "none");
     assert_ok(digits_train(digits_output(), &task.logs[1]));
     double labels = (double)task.logs[1].updates[0].target_tokens;
@@ -33,8 +33,7 @@ static void test_gathered_gradients(void **state)
     assert_true(fabs(task.logs[0].updates[0].loss - task.logs[1].updates[0].loss) < 1e-5);
 }
 
-/* With a large epsilon Adam's step is as long as the gradient: one that is clipped to nothing changes
- * nothing. */
+/* With a large epsilon, Adam's step is proportional to the gradient: clipping to zero changes nothing. */
 static void test_gradients_are_clipped(void **state)
 {
     (void)state;
@@ -55,7 +54,7 @@ static void test_gradients_are_clipped(void **state)
     assert_true(fabs(task.logs[1].updates[1].loss - updates[0].loss) < 1e-5);
 }
 
-/* Each system learns, and its folder loads. */
+/* Each preset learns, and its folder loads. */
 static void test_every_preset_trains(void **state)
 {
     (void)state;
@@ -103,7 +102,7 @@ static void test_speech_trains(void **state)
     assert_true(task.logs->validations[task.logs->validation_count - 1].loss < task.logs->updates[0].loss);
 }
 
-/* -log p a label of whole targets, as the public functions give it. */
+/* Returns -log p per label of whole targets, from the public functions. */
 static double score(const char *folder, const char *const *lines, int count, int pieces)
 {
     struct clf_model *model;
@@ -135,7 +134,7 @@ static double score(const char *folder, const char *const *lines, int count, int
     return nll / labels;
 }
 
-/* Trains the model of a folder on: its first loss is that of the model itself, the last one less. */
+/* Fine-tunes the model of a folder: the first loss is the model's own, the last one is lower. */
 static void fine_tune(const char *from, const char *output, const char *const *lines, int count, int tokens)
 {
     char *text = process_format("%s", "");
@@ -182,7 +181,7 @@ static void test_fine_tuning(void **state)
     assert_true(digits_has_file(output, "source.spm") && !digits_has_file(output, "README.md"));
 }
 
-/* Checkpoints in the systems' own names, in shards and in half precision. */
+/* Checkpoints with the original tensor names, in shards and in half precision. */
 static void test_fine_tuning_of_every_system(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* What a run says at its start that it takes of the device, beside what it takes. */
+/* The memory estimate at the start of a run against actual use. */
 #include "support/digits.h"
 
 #include <string.h>
@@ -12,12 +12,12 @@ static struct clf_device *open_device(int form, clf_gemm gemm)
     struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
     options.form = (clf_form)form;
     options.gemm = gemm;
-    options.use_program_cache = 0; /* to keep a kernel PoCL compiles it once more */
+    options.use_program_cache = 0; /* PoCL compiles a kernel again to cache it */
     assert_ok(clf_device_open(&device, NULL, &options));
     return device;
 }
 
-/* Never less than the most that was in use, and a tenth more at most. */
+/* The estimate is at least the peak, and at most a tenth more. */
 static void check_plan(int form, clf_gemm gemm)
 {
     struct clf_device *device = open_device(form, gemm);
@@ -58,7 +58,7 @@ static void set_config(const char *const *pairs, int count)
     assert_ok(clf_recipe_set(task.recipe, "config", pairs, count));
 }
 
-/* Training takes nearly all of it: weights that share slabs, and large batches. */
+/* Training needs most of the memory: weights that share slabs, and large batches. */
 static void test_wide(void **state)
 {
     (void)state;
@@ -71,7 +71,7 @@ static void test_wide(void **state)
     check_plans(CLF_GEMM_NATIVE);
 }
 
-/* CLBlast makes copies of operands, in validation too. */
+/* CLBlast copies operands, also in validation. */
 static void test_clblast(void **state)
 {
     (void)state;
@@ -86,7 +86,7 @@ static void test_clblast(void **state)
     check_plans(CLF_GEMM_CLBLAST);
 }
 
-/* Validation takes nearly all of it: a wide beam. */
+/* Validation needs most of the memory: a wide beam. */
 static void test_beam(void **state)
 {
     (void)state;
@@ -96,7 +96,7 @@ static void test_beam(void **state)
     check_plans(CLF_GEMM_NATIVE);
 }
 
-/* Loss alone is validated: no translations. */
+/* Validation computes only the loss, without translations. */
 static void test_loss_alone(void **state)
 {
     (void)state;

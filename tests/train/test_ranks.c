@@ -1,5 +1,5 @@
-/* Several ranks train one model: the bits are those of one process, whatever their number, and whichever rank
- * fails, and however, all of them end, and the same command goes on. */
+/* Several ranks train one model: results equal a single process's bit for bit for any number of ranks. If any
+ * rank fails, all end, and the same command resumes. */
 #include "support/digits.h"
 
 #include <signal.h>
@@ -16,13 +16,13 @@ enum { UPDATES = 10, VALIDATIONS = 2 };
 
 static const char *program; /* this one */
 
-/* The child: trains as the test says, and notes what it is told. */
+/* The child trains as the test requests and records its callbacks. */
 struct child {
     struct clf_ranks *ranks;
     const char *trouble; /* "none", "killed", "disk", "device", "interrupted" */
     int at;              /* the rank that has it */
-    int asked;   /* how often it was asked whether to stop: before each update, and rank 0 more often */
-    int updates; /* that rank 0 was told of */
+    int asked;           /* calls of the interrupt callback: before each update, and more often on rank 0 */
+    int updates;         /* updates reported to rank 0 */
     FILE *notes;
 };
 
@@ -35,7 +35,7 @@ static void note_start(void *user, const struct clf_train_start *start)
 static void fill_disk(void)
 {
     struct rlimit little = {20000,
-                            RLIM_INFINITY}; /* less than the weights, and than a share of the moments */
+                            RLIM_INFINITY}; /* less than the weights, and than a shard of the moments */
     signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
 }
@@ -60,7 +60,7 @@ static void note_validation(void *user, const struct clf_train_validation *valid
     fflush(child->notes);
 }
 
-/* The sixth update ends in trouble, with a checkpoint of the fourth behind it. */
+/* The sixth update fails; the last checkpoint is of the fourth. */
 static int make_trouble(void *user)
 {
     struct child *child = user;
@@ -69,7 +69,7 @@ static int make_trouble(void *user)
     if (is_time && strcmp(child->trouble, "killed") == 0) {
         raise(SIGKILL);
     }
-    if (is_time && rank > 0 && strcmp(child->trouble, "disk") == 0) { /* rank 0 alone is told of updates */
+    if (is_time && rank > 0 && strcmp(child->trouble, "disk") == 0) { /* only rank 0 reports updates */
         fill_disk();
     }
     if (is_time && strcmp(child->trouble, "device") == 0) {
@@ -85,7 +85,7 @@ static void choose(struct clf_recipe *recipe, const char *choice)
     digits_set(recipe, process_format("%.*s", (int)(value - 1 - choice), choice), value);
 }
 
-/* Arguments: data, output, notes, trouble, its rank, choices. */
+/* Arguments: data, output, notes, trouble, rank, choices. */
 static int run_child(char **arguments, int count)
 {
     struct child child = {.trouble = arguments[3], .at = atoi(arguments[4])};
@@ -154,8 +154,7 @@ static struct process_result run(const struct place *place, int ranks, const cha
     return result;
 }
 
-/* The notes without where runs begin, and without the updates that were done again, which must be the same.
- */
+/* The records without run starts and repeated updates, which must be equal. */
 static char *read_notes(const struct place *place, const char *output)
 {
     size_t size;
@@ -196,7 +195,7 @@ static int count_files(const struct place *place, const char *output, const char
     return count;
 }
 
-/* Updates of twelve micro-batches, of which the last of an epoch has fewer; ranks without any among them. */
+/* Updates of twelve micro-batches, fewer in the last of an epoch; some ranks have none of them. */
 static void test_the_bits_do_not_depend_on_the_ranks(void **state)
 {
     (void)state;
@@ -215,7 +214,8 @@ static void test_the_bits_do_not_depend_on_the_ranks(void **state)
     }
 }
 
-/* With batches added up within a micro-batch, clipping, and another model, whose loss is not normalized. */
+/* With gradients accumulated within a micro-batch, clipping, and another model, whose loss is not
+   normalized. */
 static void test_other_recipes(void **state)
 {
     (void)state;
@@ -233,7 +233,7 @@ static void test_other_recipes(void **state)
     }
 }
 
-/* A run goes on with another number of ranks. */
+/* A run resumes with a different number of ranks. */
 static void test_the_ranks_may_change(void **state)
 {
     (void)state;
@@ -248,14 +248,14 @@ static void test_the_ranks_may_change(void **state)
     assert_int_equal(process_count(notes, "update "), UPDATES);
     size_t size;
     assert_non_null(strstr(process_read(place.folder, "changed.notes", &size), "begins at 6 with 3 ranks"));
-    /* max-updates makes a validation of its own at the end of each part. */
+    /* max-updates adds a validation at the end of each part */
     char *line = read_notes(&place, "one"), *rest = line;
     while ((line = strtok_r(rest, "\n", &rest)) != NULL) {
         assert_non_null(strstr(notes, line));
     }
 }
 
-/* In bf16 the sums are other ones, but the same for any number of ranks. */
+/* In bf16 the sums differ, but are equal for any number of ranks. */
 static void test_reduced_in_bf16(void **state)
 {
     (void)state;
@@ -268,7 +268,7 @@ static void test_reduced_in_bf16(void **state)
     assert_string_not_equal(read_notes(&place, "one"), read_notes(&place, "fp32"));
 }
 
-/* Where the moments lie changes no bit: not with clipping either, whose norm is that of all shares. */
+/* Sharding the moments changes no bit, even with clipping, whose norm covers all shards. */
 static void test_sharded(void **state)
 {
     (void)state;
@@ -299,7 +299,7 @@ static int has_shards(const struct place *place, const char *output, const char 
     return count == ranks && !digits_has_file(folder, "optimizer.safetensors");
 }
 
-/* A checkpoint in shards goes on with other ranks, and without shards; and the other way round. */
+/* A sharded checkpoint resumes with a different number of ranks or without shards, and vice versa. */
 static void test_shards_may_change(void **state)
 {
     (void)state;
@@ -320,7 +320,7 @@ static void test_shards_may_change(void **state)
     }
 }
 
-/* The sum of other orders differs, but hardly. */
+/* Sums in another order differ slightly. */
 static void test_fast_reduce(void **state)
 {
     (void)state;
@@ -342,8 +342,8 @@ static void test_fast_reduce(void **state)
 
 static const char alone[] = "micro-batches=6", sharded[] = "micro-batches=6 shard-optimizer=true";
 
-/* Whichever rank fails, all of them say the same sentence; no half-written checkpoint is left, and the same
- * command goes on to the same bits. */
+/* If any rank fails, all report the same message, no half-written checkpoint is left, and the same command
+ * resumes with equal bits. */
 static void check_trouble(const char *trouble, int at, const char *sentence, const char *choices)
 {
     struct place place = make_place();
@@ -357,7 +357,7 @@ static void check_trouble(const char *trouble, int at, const char *sentence, con
     check_same_run(&place, "torn", "one");
 }
 
-/* Rank `at` of three, with these choices. */
+/* Failure on rank `at` of three, with these choices. */
 struct trouble {
     int at;
     const char *sentence, *choices;
@@ -390,7 +390,7 @@ static void test_one_rank_is_interrupted(void **state)
 {
     (void)state;
     ranks_need();
-    check_trouble("interrupted", 1, "training was interrupted after update 5; the same command goes on",
+    check_trouble("interrupted", 1, "training was interrupted after update 5; run the same command to resume",
                   alone);
 }
 
@@ -439,17 +439,17 @@ static void test_ranks_that_do_not_fit(void **state)
     check_refused(&result, "seed is 7, but 1 on rank 0; it must be the same on all ranks");
     assert_non_null(strstr(result.output, "rank 1 on "));
     assert_false(digits_has_file(place.folder, "unlike"));
-    /* Texts that changed on one host only: seen from rank 1 they have another path here. */
+    /* Texts that differ on one host: rank 1 uses another path here. */
     digits_write(other.folder, "train", 61, 8, 1);
     const char *moved = process_format("child %s %s/unlike %s/n none 0 micro-batches=2", other.folder,
                                        place.folder, place.folder);
     result = ranks_run_unlike(program, own, moved);
     check_refused(&result, "train is ");
-    /* An output folder that is not the same one. */
+    /* An output folder that differs between ranks. */
     const char *elsewhere = process_format("child %s %s/elsewhere %s/n none 0 micro-batches=2", place.folder,
                                            place.folder, place.folder);
     result = ranks_run_unlike(program, own, elsewhere);
-    check_refused(&result, "is not there, but rank 0 has it: all ranks need the same folder");
+    check_refused(&result, "does not exist, but rank 0 has it; all ranks need the same folder");
     assert_false(digits_has_file(place.folder, "unlike"));
 }
 

@@ -12,7 +12,7 @@
 #include "train/recipe.h"
 #include "train/recipe_choices.h"
 
-/* <a fresh folder>/recipe.json with this text. */
+/* Writes a text to recipe.json in a new folder. */
 static const char *file_of(const char *text)
 {
     static char path[256];
@@ -43,7 +43,7 @@ static void check_family_defaults(enum clf__system system)
     }
 }
 
-/* What help shows is what is done: a default stands in brackets after its meaning. */
+/* The help shows the actual defaults, in brackets after the description. */
 static void test_the_table_says_its_defaults(void **state)
 {
     (void)state;
@@ -57,7 +57,7 @@ static void test_the_table_says_its_defaults(void **state)
             fail_msg("%s: its meaning does not say that the default is %s", keys[i].name, fallback);
         }
         assert_int_equal(clf__recipe_find(keys[i].name), i);
-        for (int j = i + 1; j < count; j++) { /* groups are in one piece */
+        for (int j = i + 1; j < count; j++) { /* the keys of a group are adjacent */
             assert_true(strcmp(keys[i].group, keys[j].group) != 0 ||
                         strcmp(keys[j - 1].group, keys[j].group) == 0);
         }
@@ -96,7 +96,7 @@ static void test_defaults_are_the_presets(void **state)
     assert_int_equal(settings.normalize, CLF__NORMALIZE_NONE);
     assert_int_equal(settings.vocabulary, 0);
     assert_int_equal(settings.bleu, CLF__BLEU_SPACES);
-    assert_ok(set("bleu", "13a")); /* what is chosen stands before any default */
+    assert_ok(set("bleu", "13a")); /* a choice overrides any default */
     assert_int_equal(settings_of(recipe).bleu, CLF__BLEU_13A);
 }
 
@@ -121,14 +121,14 @@ static void test_wrong_values_are_refused(void **state)
         {"config", "dropout", "KEY=VALUE"},
         {"config", "=1", "KEY=VALUE"},
         {"config", "dropout=", "KEY=VALUE"},
-        {"config", "droput=0.1", "\"droput\" is no key"},
+        {"config", "droput=0.1", "\"droput\" is not a key"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_fails(set(cases[i].name, cases[i].value), CLF_BAD_ARGUMENT, cases[i].part);
     }
     static const char *const three[] = {"a", "b", "c"};
-    assert_fails(clf_recipe_set(recipe, "train", three, 3), CLF_BAD_ARGUMENT, "train: takes FILE [FILE]");
-    assert_fails(clf_recipe_set(recipe, "seed", three, 0), CLF_BAD_ARGUMENT, "seed: takes N");
+    assert_fails(clf_recipe_set(recipe, "train", three, 3), CLF_BAD_ARGUMENT, "train: expects FILE [FILE]");
+    assert_fails(clf_recipe_set(recipe, "seed", three, 0), CLF_BAD_ARGUMENT, "seed: expects N");
 }
 
 static void test_contradictions_are_refused(void **state)
@@ -219,7 +219,7 @@ static void test_a_written_recipe_reads_as_the_same(void **state)
     assert_true(settings.seed == 123456789012345);
     clf_recipe_free(again);
 
-    /* By its types it is JSON as a person would write it. */
+    /* Values have natural JSON types. */
     json_t *json = json_load_file(path, 0, NULL);
     assert_true(json_is_true(json_object_get(json, "tokens")));
     assert_true(json_is_integer(json_object_get(json, "batch-tokens")));
@@ -236,14 +236,14 @@ static void test_a_bad_file_changes_nothing(void **state)
         const char *text, *part;
     } cases[] = {
         {"{\"seed\": 2, \"seed\": 3}", "duplicate"},
-        {"{\"seed\": 2, \"sead\": 3}", "\"sead\" is no choice"},
+        {"{\"seed\": 2, \"sead\": 3}", "\"sead\" is not a setting"},
         {"{\"seed\": 2, \"beta1\": 3}", "beta1: \"3\" is not a number from"},
         {"{\"epsilon\": 0}", "epsilon: \"0\" is not a number from 1e-18 to 1"},
         {"{\"seed\": 2, \"beta1\": \"0.9\"}", "\"beta1\": is not a number"},
         {"{\"seed\": 2, \"tokens\": 1}", "\"tokens\": is not true or false"},
         {"{\"seed\": 2, \"train\": {}}", "\"train\": is not a string"},
         {"{\"seed\": 2, \"train\": [1]}", "\"train\": is not a list of files"},
-        {"{\"seed\": 2, \"train\": [\"a\", \"b\", \"c\"]}", "train: takes FILE [FILE]"},
+        {"{\"seed\": 2, \"train\": [\"a\", \"b\", \"c\"]}", "train: expects FILE [FILE]"},
         {"{\"seed\": 2, \"config\": []}", "\"config\": is not an object"},
         {"{\"seed\": 2, \"config\": {\"dropout\": 1, \"dropout\": 2}}", "duplicate"},
         {"[]", "not a JSON object"},
@@ -279,7 +279,7 @@ static void test_a_written_recipe_of_fine_tuning_reads_as_the_same(void **state)
     clf_recipe_free(again);
 }
 
-/* Defaults are those of the model that is trained further. */
+/* Defaults come from the fine-tuned model. */
 static void test_fine_tuning_has_the_preset_of_its_folder(void **state)
 {
     (void)state;
@@ -287,7 +287,7 @@ static void test_fine_tuning_has_the_preset_of_its_folder(void **state)
     char path[256];
     snprintf(path, sizeof path, "%s/config.json", folder);
     assert_ok(set("train", "t"));
-    assert_ok(clf__recipe_take_preset(recipe)); /* nothing where there is no `from` */
+    assert_ok(clf__recipe_take_preset(recipe)); /* no effect without `from` */
     assert_int_equal(settings_of(recipe).preset, CLF__MARIAN);
     assert_ok(set("from", folder));
     assert_fails(clf__recipe_take_preset(recipe), CLF_FILE, path);
@@ -309,8 +309,8 @@ static void test_fine_tuning_has_the_preset_of_its_folder(void **state)
     assert_int_equal(settings.warm_up, 3000);
 }
 
-/* The table of lib/config/README.md: every key of config.json can be set, but those that other choices make.
- */
+/* The table in lib/config/README.md: every key of config.json can be set, except those that other choices
+ * determine. */
 static void test_every_key_of_the_configuration_can_be_set(void **state)
 {
     (void)state;

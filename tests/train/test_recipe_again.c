@@ -1,4 +1,4 @@
-/* A recipe beside the one that a run was begun with: which differences a run that goes on allows. */
+/* Compares a recipe with the original run's: which differences a resumed run accepts. */
 #include "train/recipe_choices.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@ static void test_going_on_with_another_recipe(void **state)
     assert_ok(clf__recipe_check_same(recipe, begun, "out"));
     assert_ok(set("epsilon", "0.00000001"));
     assert_fails(clf__recipe_check_same(recipe, begun, "out"), CLF_BAD_ARGUMENT,
-                 "epsilon: is 0.00000001, but out was begun with 1e-9");
+                 "epsilon: is 0.00000001, but out was started with 1e-9");
     clf_recipe_free(begun);
     /* The end of a linear schedule is part of it. */
     assert_ok(set("schedule", "linear"));
@@ -27,7 +27,7 @@ static void test_going_on_with_another_recipe(void **state)
     clf_recipe_free(begun);
 }
 
-/* However a value is spelt: recipe.json has it as JSON. */
+/* Values may be spelled differently: recipe.json stores them as JSON. */
 static void test_the_same_values_in_other_words(void **state)
 {
     (void)state;
@@ -57,7 +57,7 @@ static void test_the_same_values_in_other_words(void **state)
     }
 }
 
-/* Seeds give other runs, however little they differ. */
+/* Seeds are compared exactly, however small the difference. */
 static void test_whole_numbers_are_compared_exactly(void **state)
 {
     (void)state;
@@ -72,11 +72,11 @@ static void test_whole_numbers_are_compared_exactly(void **state)
     assert_ok(clf__recipe_check_same(recipe, begun, "out"));
     assert_ok(set("seed", "123456789012346"));
     assert_fails(clf__recipe_check_same(recipe, begun, "out"), CLF_BAD_ARGUMENT,
-                 "seed: is 123456789012346, but out was begun with 123456789012345");
+                 "seed: is 123456789012346, but out was started with 123456789012345");
     clf_recipe_free(begun);
 }
 
-/* The value that differs is named, not the first of its choice. */
+/* The differing value is named, not the first of its choice. */
 static void test_the_difference_is_named(void **state)
 {
     (void)state;
@@ -88,19 +88,19 @@ static void test_the_difference_is_named(void **state)
     assert_ok(clf__recipe_copy(&begun, recipe));
     assert_ok(set("config", "dropout=0.4"));
     assert_fails(clf__recipe_check_same(recipe, begun, "out"), CLF_BAD_ARGUMENT,
-                 "config: is dropout=0.4, but out was begun with dropout=0.3");
+                 "config: is dropout=0.4, but out was started with dropout=0.3");
     assert_ok(set("config", "dropout=0.3"));
     assert_ok(set("config", "d_model=8"));
     assert_fails(clf__recipe_check_same(recipe, begun, "out"), CLF_BAD_ARGUMENT,
-                 "config: is d_model=8, but out was begun with none");
+                 "config: is d_model=8, but out was started with none");
     assert_fails(clf__recipe_check_same(begun, recipe, "out"), CLF_BAD_ARGUMENT,
-                 "config: is not chosen, but out was begun with d_model=8");
+                 "config: is not chosen, but out was started with d_model=8");
     assert_ok(clf_recipe_set(recipe, "train", files[1], 2));
     clf_recipe_free(begun);
     assert_ok(clf__recipe_copy(&begun, recipe));
     assert_ok(clf_recipe_set(recipe, "train", files[0], 2));
     assert_fails(clf__recipe_check_same(recipe, begun, "out"), CLF_BAD_ARGUMENT,
-                 "train: is b, but out was begun with c");
+                 "train: is b, but out was started with c");
     clf_recipe_free(begun);
 }
 

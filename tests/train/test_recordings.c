@@ -1,5 +1,4 @@
-/* Training from recordings: a run that stops and goes on has the bits of one that nobody
- * stops. */
+/* Training from recordings: an interrupted and resumed run equals an uninterrupted one bit for bit. */
 #include "support/digits.h"
 #include "train/files.h"
 
@@ -9,7 +8,7 @@
 
 enum { RECORDINGS = 12, UPDATES = 7, HOP = 160 };
 
-/* Tones of several heights and lengths, and what they say. */
+/* Tones of several pitches and lengths, with transcripts. */
 static const char *write_recordings(const char *folder)
 {
     char table[RECORDINGS * 32] = "";

@@ -1,4 +1,4 @@
-/* Learning rates against the published formulas, written out at single updates. */
+/* Learning rates against the published formulas at single updates. */
 #include "support/support.h"
 
 #include <math.h>
@@ -22,8 +22,8 @@ static void test_noam(void **state)
     assert_near(clf__schedule_rate(&settings, 512, 4), 1 / sqrt(512));
 }
 
-/* What torch.optim.lr_scheduler.LambdaLR gives at the steps of Adam in The Annotated Transformer's loop,
- * which steps it after Adam: D 512, warm-up 3,000. jadore's loop sets the rate before Adam's step. */
+/* Values of torch.optim.lr_scheduler.LambdaLR in The Annotated Transformer's loop, which steps it after Adam:
+ * D 512, warm-up 3,000. jadore's loop sets the rate before Adam's step. */
 static void test_noam_of_the_systems(void **state)
 {
     (void)state;
@@ -45,7 +45,7 @@ static void test_noam_of_the_systems(void **state)
     }
 }
 
-/* fairseq's: after n updates warm-up goes from 1e-7 by n steps of (0.005 - 1e-7) / 2000. */
+/* fairseq: after n updates, warm-up rises from 1e-7 by n steps of (0.005 - 1e-7) / 2000. */
 static void test_inverse_square_root(void **state)
 {
     (void)state;

@@ -59,7 +59,7 @@ static void test_what_is_written_is_read(void **unused)
     assert_string_equal(read.train_checksum, "0123456789abcdef");
     assert_string_equal(read.valid_checksum, "");
     assert_true(read.history[0].loss == 1.0 / 3 && read.history[0].bleu == 20.000000000000004);
-    /* JSON has no infinity: a loss that is none is the largest number. */
+    /* JSON has no infinity: an infinite loss is stored as the largest number. */
     assert_true(read.history[0].is_cut == 1 && read.history[1].is_cut == 0);
     assert_true(read.history[1].loss > 1e300 && read.history[1].nll > 1e300 && read.history[1].bleu == -1);
     json_decref(files);
@@ -104,7 +104,7 @@ static void test_the_best_is_the_first_of_equals(void **unused)
         assert_ok(clf__train_state_add(&state, &(struct clf__validated){i + 1, 1, losses[i], 0, -1, 0}));
     }
     assert_true(clf__train_state_best(&state, CLF__BEST_BLEU)->update == 2); /* none has it */
-    state.history[3].bleu = 10; /* BLEU, not loss, where both have it */
+    state.history[3].bleu = 10; /* BLEU, not loss, if both have it */
     state.history[2].bleu = 11;
     state.history[2].loss = 9;
     assert_true(clf__validated_is_better(&state.history[2], &state.history[3], CLF__BEST_BLEU));
@@ -115,7 +115,7 @@ static void test_the_best_is_the_first_of_equals(void **unused)
     clf__train_state_free(&state);
 }
 
-/* 0, which a small model has for long, above all: that it does not rise is no reason to end. */
+/* Equal BLEU, usually 0 in a small model's early training, is not a reason to stop. */
 static void test_equal_bleu_is_decided_by_loss(void **unused)
 {
     (void)unused;

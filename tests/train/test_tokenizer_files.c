@@ -1,5 +1,5 @@
-/* The tokenizer's files of new models: words, characters and pieces, built and given, where each preset has
- * its special tokens; and that the tokenizer reads them. */
+/* Tokenizer files of new models: words, characters and subwords, trained and given, with the special tokens
+ * of each preset; the tokenizer can read them. */
 #include "train/files.h"
 
 #include "base/memory.h"
@@ -20,7 +20,7 @@ static clf_status make(struct made *made, const struct clf__settings *making)
     return clf__tokenizer_files_make(&made->description, made->folder, making, NULL, NULL);
 }
 
-/* Loads what was made, with a source framed by the end token. */
+/* Loads the result, with a source framed by the end token. */
 static void load(struct made *made)
 {
     const struct clf__model_description *description = &made->description;
@@ -43,19 +43,19 @@ static void make_and_load(struct made *made, const struct clf__settings *making)
     load(made);
 }
 
-/* The target's pieces from `first` on, with spaces between. */
+/* Checks the target's tokens from `first` on, separated by spaces. */
 static void assert_pieces(const struct made *made, int first, const char *expected)
 {
     char text[512] = "";
     for (int id = first; id < made->description.target_vocabulary; id++) {
         size_t used = strlen(text);
         snprintf(text + used, sizeof text - used, "%s%s", id > first ? " " : "",
-                 clf__tokenizer_target_piece(made->tokenizer, id));
+                 clf__tokenizer_target_token(made->tokenizer, id));
     }
     assert_string_equal(text, expected);
 }
 
-/* Words by frequency, then by bytes: the 3, a 3, b 2, and once each. */
+/* Words by frequency, then by bytes: the 3, a 3, b 2, the rest once. */
 static const char *const source_text = "the a b\nthe \xc3\xa9 a\r\n";
 static const char *const target_text = "the a b\nz <unk> y\n";
 
@@ -112,8 +112,8 @@ static void test_two_vocabularies(void **state)
         assert_int_equal(made.description.target_vocabulary, special + 5);
         assert_int_equal(made.description.pad_id, i == 0 ? 1 : 2);
         assert_pieces(&made, special, "a b the y z");
-        assert_string_equal(clf__tokenizer_source_piece(made.tokenizer, special), "a");
-        assert_string_equal(clf__tokenizer_source_piece(made.tokenizer, special + 1), "the");
+        assert_string_equal(clf__tokenizer_source_token(made.tokenizer, special), "a");
+        assert_string_equal(clf__tokenizer_source_token(made.tokenizer, special + 1), "the");
         clf__tokenizer_free(made.tokenizer);
     }
 }
@@ -155,7 +155,7 @@ static void test_given_vocabularies(void **state)
     making.source_vocabulary = path_in(folder, "none.txt");
     assert_fails(make(&made, &making), CLF_FILE, "none.txt");
     making.tokens = 0;
-    assert_fails(make(&made, &making), CLF_BAD_ARGUMENT, "can be given for tokens");
+    assert_fails(make(&made, &making), CLF_BAD_ARGUMENT, "can be given only for tokens");
 }
 
 static void test_characters(void **state)
@@ -186,7 +186,7 @@ static void test_characters(void **state)
     clf__tokenizer_free(made.tokenizer);
     making.separate_vocabularies = 1;
     assert_fails(make(&made, &making), CLF_BAD_ARGUMENT, "has one vocabulary");
-    /* Transcripts that are cut already. */
+    /* Tokenized transcripts. */
     making.separate_vocabularies = 0;
     making.tokens = 1;
     make_and_load(&made, &making);
@@ -196,7 +196,7 @@ static void test_characters(void **state)
     clf__tokenizer_free(made.tokenizer);
 }
 
-/* The demo's own sentences, a few hundred of each language. */
+/* The demo's sentences, a few hundred of each language. */
 static struct clf__settings text_making(char *source, char *target)
 {
     strcpy(source, support_fixture("fr-en-small/source.fr"));
@@ -249,14 +249,14 @@ static void test_pieces(void **state)
     assert_int_equal(made.description.pad_id, 299);
     assert_int_equal(made.description.end_id, 0);
     assert_int_equal(made.description.start_id, -1);
-    assert_string_equal(clf__tokenizer_target_piece(made.tokenizer, 0), "</s>");
-    assert_string_equal(clf__tokenizer_target_piece(made.tokenizer, 1), "<unk>");
-    assert_string_equal(clf__tokenizer_target_piece(made.tokenizer, 299), "<pad>");
+    assert_string_equal(clf__tokenizer_target_token(made.tokenizer, 0), "</s>");
+    assert_string_equal(clf__tokenizer_target_token(made.tokenizer, 1), "<unk>");
+    assert_string_equal(clf__tokenizer_target_token(made.tokenizer, 299), "<pad>");
     assert_round_trip(&made, "The cat is asleep on the table.");
     assert_round_trip(&made, "Le chat dort sur la table.");
     clf__tokenizer_free(made.tokenizer);
     assert_same_file(made.folder, "source.spm", made.folder, "target.spm", 1);
-    /* The same text, the same files. */
+    /* The same text gives the same files. */
     assert_ok(make(&again, &making));
     static const char *const files[] = {"source.spm", "vocab.json", "tokenizer_config.json"};
     for (int i = 0; i < 3; i++) {
@@ -288,8 +288,8 @@ static void test_pieces_of_each_side(void **state)
     clf__tokenizer_free(made.tokenizer);
 }
 
-/* What SentencePiece cannot do is said in terms of the vocabulary that was asked for; text without a word
- * ends in a sentence, not in the end of the process. */
+/* SentencePiece errors are reported in terms of the requested vocabulary; text without a word gives an error
+ * instead of ending the process. */
 static void test_text_without_pieces(void **state)
 {
     (void)state;
@@ -299,11 +299,12 @@ static void test_text_without_pieces(void **state)
         int size;
         enum clf__system system;
     } cases[] = {
-        {"ab\n", "no vocabulary of 300; there can be 6 at most", 300, CLF__MARIAN},
-        {"ab\n", "no vocabulary of 300; there can be 7 at most", 300, CLF__PAPER},
-        {"abcdef\n", "a vocabulary of 5 cannot hold the characters of the text; 10 can", 5, CLF__MARIAN},
-        {"", "no text to learn pieces from", 300, CLF__MARIAN},
-        {"\n \n", "no text to learn pieces from", 300, CLF__MARIAN},
+        {"ab\n", "a vocabulary of 300; use at most 6", 300, CLF__MARIAN},
+        {"ab\n", "a vocabulary of 300; use at most 7", 300, CLF__PAPER},
+        {"abcdef\n", "a vocabulary of 5 cannot hold the characters of the text; use at least 10", 5,
+         CLF__MARIAN},
+        {"", "no text to train on", 300, CLF__MARIAN},
+        {"\n \n", "no text to train on", 300, CLF__MARIAN},
         {"\u3000\u200b\u2581\n\u2585\n\xff\n", "/text, line 3: the byte at offset 0 is not UTF-8", 300,
          CLF__MARIAN},
         {"ab\n\xe9\n", "/text, line 2: the byte at offset 0 is not UTF-8; convert the text", 300,

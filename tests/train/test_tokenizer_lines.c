@@ -1,4 +1,4 @@
-/* What a vocabulary is learned from: long lines, and which file is named. */
+/* Vocabulary training: long lines, and the file named in errors. */
 #include "train/files.h"
 
 #include <clformer/log.h>
@@ -65,7 +65,7 @@ static char *join(const char *a, const char *b, const char *c)
     return text;
 }
 
-/* Words in one long line teach as they do in lines that are short enough. */
+/* Words in one long line count as in short lines. */
 static void test_long_lines_are_cut(void **state)
 {
     (void)state;
@@ -90,7 +90,7 @@ static void test_long_lines_are_cut(void **state)
     assert_same_model(whole, cut);
 }
 
-/* A stretch without spaces, as in Chinese, teaches as it does in lines that end between its characters. */
+/* Text without spaces, as in Chinese, counts as in lines split between its characters. */
 static void test_long_stretches_are_cut(void **state)
 {
     (void)state;
@@ -116,7 +116,7 @@ static void test_long_stretches_are_cut(void **state)
     assert_same_model(whole, cut);
 }
 
-/* One that is too long does not hide the words beside it. */
+/* A word that is too long does not hide the words around it. */
 static void test_a_word_that_is_too_long(void **state)
 {
     (void)state;
@@ -128,11 +128,11 @@ static void test_a_word_that_is_too_long(void **state)
     char *bytes;
     size_t size;
     assert_ok(clf__file_read(&bytes, &size, path_in(made, "vocab.json"), 1 << 24));
-    assert_true(strchr(bytes, 'q') && strstr(bytes, "ab")); /* a piece of the word, and one beside it */
+    assert_true(strchr(bytes, 'q') && strstr(bytes, "ab")); /* a part of the word, and a word beside it */
     clf__free(bytes);
 }
 
-/* An interruption is heard while the text is read, and once it is learned from; nothing is left. */
+/* An interruption is honoured while the text is read and during training; nothing is left. */
 struct asked {
     int calls, turn;
 };
@@ -161,13 +161,13 @@ static void test_interrupted(void **state)
         struct clf__settings making = {
             .preset = CLF__MARIAN, .vocabulary = 300, .train = train_on(path, path)};
         clf_status status = make_asking(&made, &making, is_turn, &asked);
-        if (turn == 1 || asked.calls > 1) { /* else it was learned before anybody was asked again */
+        if (turn == 1 || asked.calls > 1) { /* otherwise training finished before the next check */
             assert_int_equal(status, CLF_INTERRUPTED);
             assert_int_equal(asked.calls, turn);
             assert_false(clf__file_exists(path_in(made, "source.spm")));
         }
     }
-    /* the thread that goes on is not in the way of the next one */
+    /* the abandoned thread does not block the next call */
     struct clf__settings making = {.preset = CLF__MARIAN, .vocabulary = 12};
     making.train = train_twice(write_text(folder, "small", "the cat sat there\n"));
     assert_ok(make(&made, &making));
@@ -191,26 +191,25 @@ static int at_once(void *user)
     return 1;
 }
 
-/* Text without an end, of words and of nothing: who reads it is stopped, and holds nothing of the caller's.
- */
+/* Endless text, of words and of nothing: the reader stops, and keeps nothing of the caller's. */
 static void test_interrupted_while_reading(void **state)
 {
     (void)state;
     char *lines[] = {"the cat sat there", "", " "};
     for (int i = 0; i < 3; i++) {
         const char *output = path_in(support_temporary_folder(), "made.spm");
-        struct clf__piece_training training = {.next = give_for_ever,
-                                               .rewind = begin_again,
-                                               .user = lines[i],
-                                               .pieces = 20,
-                                               .output = output,
-                                               .interrupted = at_once};
+        struct clf__sentencepiece_training training = {.next = give_for_ever,
+                                                       .rewind = begin_again,
+                                                       .user = lines[i],
+                                                       .pieces = 20,
+                                                       .output = output,
+                                                       .interrupted = at_once};
         assert_fails(clf__sentencepiece_train(&training), CLF_INTERRUPTED, "interrupted");
         assert_false(clf__file_exists(output));
     }
 }
 
-/* A word of exactly as many bytes as there may be is not too long. */
+/* A word of exactly the maximum size is accepted. */
 static void test_the_longest_word(void **state)
 {
     (void)state;
@@ -235,15 +234,15 @@ static void test_the_file_at_fault_is_named(void **state)
     assert_ok(make(&made, &making));
     assert_null(strstr(messages, " and "));
     making.train = train_on(text, blank);
-    assert_fails(make(&made, &making), CLF_TEXT, join(blank, ": there is no text to learn pieces from", ""));
+    assert_fails(make(&made, &making), CLF_TEXT, join(blank, ": there is no text to train on", ""));
     assert_non_null(strstr(messages, join(text, ": learning", "")));
     assert_non_null(strstr(messages, join(blank, ": learning", "")));
     making.tokens = 1;
     making.vocabulary = 0;
-    assert_fails(make(&made, &making), CLF_TEXT, join(blank, ": there is no text for a vocabulary", ""));
+    assert_fails(make(&made, &making), CLF_TEXT, join(blank, ": has no text for a vocabulary", ""));
     making.separate_vocabularies = 0;
     making.source_vocabulary = blank;
-    assert_fails(make(&made, &making), CLF_TEXT, join(blank, ": there is no piece in it", ""));
+    assert_fails(make(&made, &making), CLF_TEXT, join(blank, ": has no token", ""));
 }
 
 int main(void)

@@ -1,5 +1,5 @@
-/* Training runs of a few updates: what they leave, how they go on, how they end. test_folder.c has what their
- * folder may hold. */
+/* Training runs of a few updates: their files, resuming, ending. test_folder.c covers the contents of the
+ * folder. */
 #include "support/digits.h"
 
 #include <math.h>
@@ -34,20 +34,20 @@ static void test_a_run_leaves_a_model(void **state)
     assert_true(digits_has_file(output, "vocab.json") && digits_has_file(output, "model.safetensors"));
     assert_true(digits_has_checkpoint(output, 12) && digits_has_checkpoint(output, 8) &&
                 !digits_has_checkpoint(output, 4));
-    /* The folder is a model, with the loss that was measured. */
+    /* The folder is a model with the measured loss. */
     struct clf_model *model;
     assert_ok(clf_model_load(&model, digits_device(), output, NULL));
     assert_string_equal(clf_model_describe(model)->system, "marian");
     clf_model_free(model);
     assert_string_equal(task.warnings, "");
-    /* Once more: there is nothing left to do. */
+    /* A repeated call has nothing left to do. */
     assert_ok(digits_train(output, &task.logs[1]));
     assert_int_equal(task.logs[1].count, 0);
     assert_int_equal(task.logs[1].start.first_update, 13);
 }
 
-/* The pad token's row is the zeros from which decoding starts, as in all of MarianMT's folders: CTranslate2
- * takes it for granted. */
+/* The pad token's row is zero, the start of decoding, as in all MarianMT folders: CTranslate2 relies on
+ * it. */
 static void test_marians_padding_stays_zero(void **state)
 {
     (void)state;
@@ -70,7 +70,7 @@ static void test_marians_padding_stays_zero(void **state)
     clf__config_free(&config);
 }
 
-/* Each n-th of all allocations of a run: a sentence, nothing leaked, and the next run is undisturbed. */
+/* Every n-th allocation of a run fails: an error message, no leak, and the next run is undisturbed. */
 static void test_allocations_may_fail(void **state)
 {
     (void)state;
@@ -161,7 +161,7 @@ static void test_best_and_averaged_checkpoints_are_kept(void **state)
         parts[i] = process_read(folder, "model.safetensors", &sizes[i]);
         assert_int_equal(sizes[i], size);
     }
-    for (size_t at = size - 4000; at < size; at += 4) { /* numbers, whatever the header is */
+    for (size_t at = size - 4000; at < size; at += 4) { /* valid numbers, whatever the header is */
         float values[4];
         memcpy(&values[3], mean + at, 4);
         for (int i = 0; i < 3; i++) {
@@ -182,11 +182,11 @@ static void test_patience_ends_a_run(void **state)
     assert_ok(digits_train(digits_output(), &task.logs[0]));
     assert_int_equal(task.logs[0].count, 8);
     assert_int_equal(task.logs[0].validation_count, 4);
-    assert_non_null(strstr(task.notices, "training ends by patience: 3 validations without a better one than "
-                                         "that of update 2\n"));
+    assert_non_null(strstr(task.notices, "training ends by patience: 3 validations without an improvement "
+                                         "since update 2\n"));
 }
 
-/* BLEU is there, but loss decides. */
+/* BLEU is available, but loss decides. */
 static void test_the_best_by_loss(void **state)
 {
     (void)state;
@@ -205,10 +205,10 @@ static void test_the_best_by_loss(void **state)
         best = validation->is_best ? validation->loss : best;
         bests += validation->is_best;
     }
-    assert_true(bests > 1); /* while BLEU is as low as it was */
+    assert_true(bests > 1); /* while BLEU stays equal */
 }
 
-/* The checkpoint at which a run ends amid an epoch is validated, but no epoch's. */
+/* A checkpoint in the middle of an epoch, where a run ends, is validated but is not an epoch's. */
 static void test_a_cut_epoch_is_not_averaged(void **state)
 {
     (void)state;
@@ -232,7 +232,7 @@ static void test_a_cut_epoch_is_not_averaged(void **state)
                            process_read(cut, "model.safetensors", &sizes[1])};
     assert_int_equal(sizes[0], sizes[1]);
     assert_memory_equal(means[0], means[1], sizes[0]);
-    /* Nothing to average: it is the best one. */
+    /* Nothing to average: the best checkpoint is used. */
     cut = digits_output();
     digits_set(task.recipe, "max-updates", "1");
     assert_ok(digits_train(cut, &task.logs[1]));
@@ -250,8 +250,8 @@ static void assert_published(const char *output, int update)
     assert_memory_equal(weights[0], weights[1], sizes[0]);
 }
 
-/* Where that of the best validation is gone, because the run went on with other choices, it is the best of
- * the rest, not the last. */
+/* If the best checkpoint was deleted, because the run resumed with other choices, the best of the rest is
+ * used, not the last. */
 static void test_the_best_one_that_is_there(void **state)
 {
     (void)state;
@@ -272,13 +272,13 @@ static void test_the_best_one_that_is_there(void **state)
     json_decref(root);
     for (int i = 0; i < 4; i++) {
         task.warnings[0] = '\0';
-        assert_ok(digits_train(output, task.logs)); /* nothing but the end is left to do */
+        assert_ok(digits_train(output, task.logs)); /* only the end of the run is left to do */
         assert_published(output, order[i]);
-        const char *warning = process_format("update %d, the best one that is there", order[i]);
+        const char *warning = process_format("update %d, the best one that was kept", order[i]);
         assert_true(i == 0 ? task.warnings[0] == '\0' : strstr(task.warnings, warning) != NULL);
         assert_ok(clf__folder_remove(process_format("%s/checkpoints/update-%08d", output, order[i])));
     }
-    assert_non_null(strstr(task.warnings, "that of update 4, the best validation, was not kept"));
+    assert_non_null(strstr(task.warnings, "the checkpoint of update 4, the best validation, was not kept"));
 }
 
 static void test_epochs_are_counted(void **state)
@@ -295,7 +295,7 @@ static void test_epochs_are_counted(void **state)
     assert_non_null(strstr(task.notices, "training ends at max-epochs 2\n"));
     int64_t tokens[2] = {0, 0};
     for (int i = 0; i < task.logs[0].count; i++) {
-        /* What ends first is told from the start, and in the last epoch exactly. */
+        /* The expected total is the first limit from the start, and exact in the last epoch. */
         int64_t expected = task.logs[0].updates[i].expected_updates;
         assert_true(llabs(expected - task.logs[0].count) <= (task.logs[0].updates[i].epoch == 1));
         tokens[task.logs[0].updates[i].epoch - 1] += task.logs[0].updates[i].target_tokens;
@@ -306,7 +306,7 @@ static void test_epochs_are_counted(void **state)
     assert_int_equal(task.logs[1].updates[0].expected_updates, 5);
 }
 
-/* By updates or by epochs; a run that is long enough hears nothing (test_a_run_leaves_a_model). */
+/* By updates or by epochs; a run that is long enough gets no warning (test_a_run_leaves_a_model). */
 static void test_a_warm_up_longer_than_the_run(void **state)
 {
     (void)state;
@@ -339,12 +339,13 @@ static void test_gradients_that_are_not_finite(void **state)
     digits_set(task.recipe, "decay", "1"); /* w grows 999-fold with each update */
     assert_fails(digits_train(output, &task.logs[0]), CLF_UNSUPPORTED, "3 updates in a row are not finite");
     const struct clf_train_update *last = &task.logs[0].updates[task.logs[0].count - 1];
-    assert_true(last->skipped >= 3 && last->skipped == last[-1].skipped + 1); /* the last one is told, too */
+    assert_true(last->skipped >= 3 && last->skipped == last[-1].skipped + 1); /* the last one is reported
+                                                                                 too */
     assert_non_null(strstr(clf_last_error(), process_format("the last of update %d;", (int)last->update)));
     assert_non_null(strstr(task.warnings, "is skipped: its gradients are not finite"));
 }
 
-/* jadore validates without the smoothing that it trains with; the others with their whole loss. */
+/* jadore validates without label smoothing; the others with the full loss. */
 static void test_the_loss_of_validations(void **state)
 {
     (void)state;
@@ -358,7 +359,7 @@ static void test_the_loss_of_validations(void **state)
     assert_true(task.logs->validations[0].loss == task.logs->validations[0].nll);
 }
 
-/* Before any text is read: not even a missing file is found first. */
+/* Before any text is read: even a missing file is not reported first. */
 static void test_a_wrong_configuration_shows_at_once(void **state)
 {
     (void)state;
@@ -383,30 +384,30 @@ static void test_a_wrong_configuration_shows_at_once(void **state)
     }
 }
 
-/* A new run refuses what would do nothing; one that was begun goes on. */
+/* A new run rejects choices without effect; a resumed one accepts them. */
 static void test_choices_without_effect_are_refused(void **state)
 {
     (void)state;
     const char *output = digits_output(), *begun = digits_output();
     digits_set(task.recipe, "noam-factor", "2");
     assert_fails(digits_train(output, task.logs), CLF_BAD_ARGUMENT,
-                 "noam-factor: has an effect with schedule noam alone; leave it out");
+                 "noam-factor: has no effect without schedule noam; remove it");
     assert_false(clf__folder_exists(output));
-    digits_set(task.recipe, "noam-factor", "1.0"); /* the default, as recipe.json says it */
+    digits_set(task.recipe, "noam-factor", "1.0"); /* the default, as stored in recipe.json */
     digits_set(task.recipe, "max-updates", "1");
     assert_ok(digits_train(begun, task.logs));
     assert_ok(clf_recipe_load(task.recipe, process_format("%s/recipe.json", begun)));
     assert_ok(digits_train(output, task.logs));
     digits_set(task.recipe, "schedule", "noam");
     assert_fails(digits_train(digits_output(), task.logs), CLF_BAD_ARGUMENT,
-                 "learning-rate: has an effect not");
-    /* A vocabulary that is given is taken whole. */
+                 "learning-rate: has no effect with");
+    /* A given vocabulary is used unchanged. */
     clf_recipe_free(task.recipe);
     task.recipe = digits_recipe(task.data);
     digits_set(task.recipe, "source-vocabulary", process_format("%s/vocab.json", begun));
     digits_set(task.recipe, "vocabulary", "9");
     assert_fails(digits_train(digits_output(), task.logs), CLF_BAD_ARGUMENT,
-                 "vocabulary: has an effect only where no");
+                 "vocabulary: has no effect with a source");
     /* Such a run of an older version. */
     clf_recipe_free(task.recipe);
     task.recipe = digits_recipe(task.data);
@@ -422,7 +423,7 @@ static void test_choices_without_effect_are_refused(void **state)
     digits_set(task.recipe, "train", "/no/such/text");
     digits_set(task.recipe, "patience", "3");
     assert_fails(digits_train(digits_output(), task.logs), CLF_BAD_ARGUMENT,
-                 "patience: has an effect with valid alone");
+                 "patience: has no effect without valid");
 }
 
 int main(void)

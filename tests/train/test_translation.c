@@ -1,4 +1,4 @@
-/* A validation translates with the model that is trained, and says what its checkpoint would say. */
+/* Validation translates with the model in training and gives the same result as its checkpoint. */
 #include "support/digits.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ static int count_tokens(const char *text)
     return count;
 }
 
-/* As the trainer chooses them. */
+/* Options as chosen by the trainer. */
 static struct clf_translate_options options_of(const struct clf_model *model,
                                                const struct clf_train_validation *validation)
 {
@@ -86,14 +86,14 @@ static void test_greedy(void **state)
     check("fp32", 1);
 }
 
-/* Products of training are in bf16, those of the checkpoint in fp32. */
+/* Training multiplies in bf16, the checkpoint in fp32. */
 static void test_beam_in_bf16(void **state)
 {
     (void)state;
     check("bf16", 4);
 }
 
-/* Tables by distance are made of the parameters anew. */
+/* Relative position tables are rebuilt from the parameters. */
 static void test_relative(void **state)
 {
     (void)state;

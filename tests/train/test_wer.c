@@ -1,4 +1,4 @@
-/* The word error rate against jiwer's (tests/fixtures/wer), and by hand. */
+/* The word error rate against jiwer (tests/fixtures/wer) and hand calculations. */
 #include "support/support.h"
 
 #include <math.h>
@@ -54,7 +54,7 @@ static void test_kinds(void **state)
     check("a b b c", "a b c", 0, &(struct clf_wer){100.0 / 3, 0, 0, 1, 3});
     check("", "a b", 0, &(struct clf_wer){100, 0, 2, 0, 2});
     check("x y z", "a", 0, &(struct clf_wer){300, 1, 0, 2, 1});
-    check("b c", "a b", 0, &(struct clf_wer){100, 2, 0, 0, 2}); /* not one deleted and one inserted */
+    check("b c", "a b", 0, &(struct clf_wer){100, 2, 0, 0, 2}); /* not one deletion and one insertion */
     check("A \xc3\x89T\xc3\x89", "a \xc3\xa9t\xc3\xa9", 0, &(struct clf_wer){100, 2, 0, 0, 2});
     check("A \xc3\x89T\xc3\x89", "a \xc3\xa9t\xc3\xa9", 1, &(struct clf_wer){0, 0, 0, 0, 2});
 }

@@ -1,4 +1,4 @@
-/* A recording, a model of random weights, and what they give. */
+/* A recording, a model of random weights, and their transcripts. */
 #ifndef CLF_TESTS_TRANSCRIBE_RECORDING_H
 #define CLF_TESTS_TRANSCRIBE_RECORDING_H
 
@@ -17,7 +17,7 @@ static inline const char *tiny(void)
     return support_fixture("speech/tiny");
 }
 
-/* Tones that change, some noise, and silence at the end. */
+/* Changing tones, some noise, and silence at the end. */
 static inline float *make_samples(int count)
 {
     struct support_random random = {11};
@@ -37,7 +37,7 @@ static inline struct clf_model *load_model(void)
     return model;
 }
 
-/* `count` samples with these options; the recording comes in one piece. */
+/* Transcribes `count` samples with these options; the recording is one part. */
 static inline clf_status transcribe(struct clf_transcript **out, struct clf_model *model,
                                     const struct clf_transcribe_options *options, const float *samples,
                                     int count)

@@ -1,9 +1,8 @@
-/* How windows are decoded, with a model of random weights: which try stands, and what is before and banned.
- */
+/* Decoding of windows with a model of random weights: temperature fallback, prompts and suppressed tokens. */
 #include "support/process.h"
 #include "transcribe/recording.h"
 
-/* A recording at these temperatures, where no try is good enough. */
+/* A recording at these temperatures, where no attempt is good enough. */
 static struct clf_transcript *never_sure(struct clf_model *model, const double *temperatures, int count,
                                          uint64_t seed, int conditions)
 {
@@ -55,7 +54,7 @@ static void test_fallback(void **state)
     clf_model_free(model);
 }
 
-/* Which try stands: the first that passes, or silence. */
+/* Which attempt is accepted: the first that passes, or silence. */
 static void test_thresholds(void **state)
 {
     (void)state;
@@ -65,9 +64,9 @@ static void test_thresholds(void **state)
         double ratio, log_probability, no_speech, expected;
     } cases[] = {
         {NAN, -1000, NAN, 0}, {NAN, NAN, NAN, 0},
-        {0, NAN, NAN, 0.8},   {0, -1000, 0, 0.8}, /* what repeats itself is sure enough: no silence */
-        {0, 0, 0, -1},                            /* silence, whatever it repeats */
-        {NAN, 0, 1, 0.8},                         /* unsure, and no silence */
+        {0, NAN, NAN, 0.8},   {0, -1000, 0, 0.8}, /* a repetitive result is confident enough: not silence */
+        {0, 0, 0, -1},                            /* silence, however repetitive */
+        {NAN, 0, 1, 0.8},                         /* not confident, and not silence */
         {NAN, 0, NAN, 0.8},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -95,7 +94,7 @@ static void test_thresholds(void **state)
     clf_model_free(model);
 }
 
-/* One window with this before it. */
+/* One window with this prompt. */
 static struct clf_transcript *behind(struct clf_model *model, const char *hotwords, const char *prompt)
 {
     struct clf_transcript *transcript;
@@ -112,7 +111,7 @@ static struct clf_transcript *behind(struct clf_model *model, const char *hotwor
     return transcript;
 }
 
-/* A prompt is the same, whoever wrote it; the tokens of this model are bytes. */
+/* A prompt has the same effect from any source; the tokens of this model are bytes. */
 static void test_hotwords(void **state)
 {
     (void)state;
@@ -123,7 +122,7 @@ static void test_hotwords(void **state)
         hot[i] = (char)('a' + i % 7);
         previous[i] = (char)('k' + i % 5);
     }
-    memcpy(cut, hot, HALF - 1); /* a space comes before it */
+    memcpy(cut, hot, HALF - 1); /* a space precedes it */
     struct clf_transcript *all[] = {
         behind(model, "bread", NULL),
         behind(model, NULL, " bread "),
@@ -144,7 +143,7 @@ static void test_hotwords(void **state)
     clf_model_free(model);
 }
 
-/* A recording of several windows, with this carried along, or said before it alone. */
+/* A recording of several windows, with a carried prompt, or an initial one only. */
 static struct clf_transcript *carried(struct clf_model *model, const char *prompt, int carries,
                                       int conditions)
 {
@@ -168,8 +167,7 @@ static double last_probability(const struct clf_transcript *transcript)
     return transcript->segments[transcript->count - 1].avg_logprob;
 }
 
-/* Windows that know nothing of each other all begin with what is carried along, which a first window does in
- * any case. */
+/* Windows without context all begin with the carried prompt, as a first window always does. */
 static void test_carried_prompt(void **state)
 {
     (void)state;
@@ -193,7 +191,7 @@ static void test_carried_prompt(void **state)
     clf_model_free(model);
 }
 
-/* An empty prompt is a space; an empty prefix, or empty hot words, are none. */
+/* An empty prompt is a space; an empty prefix, or empty hot words, have no effect. */
 static void test_empty_prompt(void **state)
 {
     (void)state;
@@ -207,8 +205,8 @@ static void test_empty_prompt(void **state)
     clf_model_free(model);
 }
 
-/* A decoder of few positions has room for hot words, or for them and for what was said before, or it is said
- * at once. */
+/* A decoder with few positions holds hot words, or hot words and previous text; otherwise an error is
+ * returned at once. */
 static void test_room(void **state)
 {
     (void)state;
@@ -233,9 +231,9 @@ static void test_room(void **state)
             assert_ok(transcribe(&transcript, model, &options, make_samples(COUNT), COUNT));
             clf_transcript_free(transcript);
         } else {
-            assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_TEXT,
-                         process_format("leave no room for text in the decoder's %d positions",
-                                        cases[i].positions));
+            assert_fails(
+                clf_transcriber_create(&transcriber, model, &options), CLF_TEXT,
+                process_format("leave no room for text in the decoder's %d positions", cases[i].positions));
         }
     }
     clf_model_free(model);

@@ -8,16 +8,16 @@
 
 #include "support/process.h"
 
-enum { HEADER = 44, MINUTE = 60, HOUR = 3600, MOST_GROWTH_KIB = 32 * 1024 }; /* an hour is 112 MiB at least */
+enum { HEADER = 44, MINUTE = 60, HOUR = 3600, MOST_GROWTH_KIB = 32 * 1024 }; /* an hour is at least 112 MiB */
 
-/* AddressSanitizer holds back what was freed, which would count. */
+/* AddressSanitizer keeps freed memory, which would count. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
     return "quarantine_size_mb=1:thread_local_quarantine_size_kb=64";
 }
 
-/* Silence: a file with a hole in it. */
+/* Silence: a sparse file. */
 static const char *make_silence(const char *folder, int seconds)
 {
     const char *path = process_format("%s/%d.wav", folder, seconds);
@@ -33,7 +33,7 @@ static const char *make_silence(const char *folder, int seconds)
     return path;
 }
 
-/* A file, or as a program writes it: a pipe that cannot be rewound. */
+/* A file, or a pipe, which cannot be rewound. */
 static struct clf_audio *open_silence(const char *path, int is_pipe)
 {
     struct clf_audio *audio;
@@ -52,7 +52,8 @@ static struct clf_audio *open_silence(const char *path, int is_pipe)
     return audio;
 }
 
-/* The most memory that this process has had, in KiB, after the last seconds of so many were transcribed. */
+/* The peak memory of this process, in KiB, after transcribing the last seconds of a recording of
+   `seconds`. */
 static long peak_after(struct clf_model *model, const char *folder, int seconds, int is_pipe)
 {
     struct clf_transcript *transcript;

@@ -1,4 +1,4 @@
-/* Recordings side by side have what each has alone, with a model of random weights. */
+/* Recordings transcribed in parallel give the results of single ones, with a model of random weights. */
 #include "transcribe/recording.h"
 
 enum { RECORDINGS = 7, SILENT = 2, BROKEN = 3, MISSING = 5 };
@@ -6,7 +6,7 @@ enum { RECORDINGS = 7, SILENT = 2, BROKEN = 3, MISSING = 5 };
 static const int seconds[RECORDINGS] = {41, 5, 0, 8, 64, 1, 12};
 
 struct several {
-    const float *samples; /* of the longest one; each begins elsewhere in them */
+    const float *samples; /* of the longest one; each recording starts at another offset */
     float *broken;
     struct clf_audio *audio[RECORDINGS];
     struct clf_transcript *transcripts[RECORDINGS];
@@ -75,7 +75,7 @@ static int ask_several(void *user)
     return several->stop_at > 0 && several->asked >= several->stop_at;
 }
 
-/* A transcriber whose work was stopped works on. */
+/* A transcriber stays usable after an interruption. */
 static void work_alone(struct clf_transcriber *transcriber, const float *samples)
 {
     struct clf_audio *audio;
@@ -135,7 +135,7 @@ static struct clf_transcribe_options make_options(int variant)
     options.beam = variant + 1;
     options.best_of = 3;
     options.no_speech_threshold = NAN;
-    options.log_probability_threshold = variant == 1 ? 0 : -4.2; /* some windows are tried again, or all */
+    options.log_probability_threshold = variant == 1 ? 0 : -4.2; /* some windows are decoded again, or all */
     options.language = variant == 2 ? "pt" : NULL;
     options.word_timestamps = variant == 2;
     options.initial_prompt = variant == 0 ? "bread" : NULL;
@@ -154,7 +154,7 @@ static void test_as_alone(void **state)
         assert_int_equal(several.done, RECORDINGS);
         assert_int_equal(several.most_at_work, 3);
         options.interrupted = NULL;
-        options.batch = 1 + variant; /* places that stay free change nothing either */
+        options.batch = 1 + variant; /* free slots change nothing either */
         for (int i = 0; i < RECORDINGS; i++) {
             struct clf_transcript *alone = NULL;
             if (i == BROKEN || i == MISSING) {
@@ -182,7 +182,7 @@ static void test_as_alone(void **state)
     clf_model_free(model);
 }
 
-/* Whenever somebody asks to stop, each recording that was opened is told of once. */
+/* After an interruption at any moment, each opened recording is reported once. */
 static void test_interrupted(void **state)
 {
     (void)state;

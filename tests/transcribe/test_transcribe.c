@@ -1,5 +1,5 @@
-/* Transcribing with a model of random weights: what holds whatever is said. That the words are
- * openai/whisper's is checked with trained models, which are too large to lie here. */
+/* Transcribing with a model of random weights: properties of any transcript. Equality with openai/whisper is
+ * checked with trained models, which are too large for fixtures. */
 #include <clformer/clformer.h>
 
 #include <math.h>
@@ -38,7 +38,7 @@ static int ask(void *user)
     return heard->stop_at > 0 && heard->asked >= heard->stop_at;
 }
 
-/* Where times are no segments' own, nothing rules them, and they may go back. */
+/* Without segment timestamps, times are unconstrained, and may decrease. */
 static void check_segments(const struct clf_transcript *transcript, double end, int is_timed)
 {
     double last = 0;
@@ -57,7 +57,7 @@ static void check_segments(const struct clf_transcript *transcript, double end, 
         seek = segment->seek;
         size += strlen(segment->text);
     }
-    assert_true(strlen(transcript->text) <= size + 16); /* cut characters may be joined again */
+    assert_true(strlen(transcript->text) <= size + 16); /* split characters may be joined again */
 }
 
 static void test_options(void **state)
@@ -93,7 +93,7 @@ static void test_options(void **state)
     clf_model_free(model);
 }
 
-/* Words make up their segments' text, and have their times in them. */
+/* Words form their segments' text, and have times within them. */
 static void test_words(void **state)
 {
     (void)state;
@@ -123,7 +123,8 @@ static void test_words(void **state)
             }
             assert_true(segment->word_count == 0 || segment->text[0] != '\0');
         }
-        assert_true(words > 0 || variant > 0); /* times without rules are anywhere, and all may be invented */
+        assert_true(words > 0 || variant > 0); /* unconstrained times are arbitrary, and all may be
+                                                  hallucinations */
         clf_transcript_free(transcript);
     }
     clf_model_free(model);
@@ -255,8 +256,7 @@ static void test_refused(void **state)
     clf_model_free(model);
 }
 
-/* Silence, noise and what is clipped end, whatever a model makes of them, and give no more text than windows
- * have room for. */
+/* Silence, noise and clipped audio terminate with any model, and give no more text than windows allow. */
 static void test_without_speech(void **state)
 {
     (void)state;
@@ -283,7 +283,7 @@ static void test_without_speech(void **state)
     clf_model_free(model);
 }
 
-/* Windows are the same whether they are taken one after the other, or far from each other. */
+/* Windows give the same results in sequence and in isolation. */
 static void test_windows(void **state)
 {
     (void)state;
@@ -329,7 +329,7 @@ static char *make_wav(const char *name, int count)
     return path;
 }
 
-/* Each in a file of its own, none of them a recording. */
+/* Each in a separate file, none of them a recording. */
 static void check_formats(const char *always, const char *path)
 {
     static const char *const endings[] = {"txt", "srt", "vtt", "tsv", "json"};
@@ -418,6 +418,55 @@ static void test_command(void **state)
     assert_string_equal(raw.output, "");
 }
 
+#ifdef CLF_HAS_FFMPEG
+
+/* A WAV file of floats with the samples of a recording. */
+static char *decode(const char *recording)
+{
+    enum { MOST = 2 * CLF_AUDIO_RATE };
+    float *samples = support_array(MOST, sizeof *samples);
+    size_t count;
+    struct clf_audio *audio;
+    assert_ok(clf_audio_open(&audio, recording));
+    assert_ok(clf_audio_read(audio, samples, MOST, &count));
+    clf_audio_free(audio);
+    const uint32_t size = (uint32_t)count * 4;
+    const uint32_t head[] = {0x46464952, size + 36, 0x45564157, 0x20746d66, 16,  0x00010003,
+                             16000,      64000,     0x00200004, 0x61746164, size};
+    char *path = support_temporary_path("decoded.wav");
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    fwrite(head, sizeof head, 1, file);
+    fwrite(samples, sizeof *samples, count, file);
+    fclose(file);
+    return path;
+}
+
+/* What FFmpeg reads has the transcript of the WAV file with the same samples, from standard input too; and
+ * FFmpeg's own messages are not shown. */
+static void test_ffmpeg(void **state)
+{
+    (void)state;
+    static const char recording[] = CLF_SOURCE_FOLDER "/tests/fixtures/audio/tone.m4a";
+    const char *always = process_format("transcribe -m %s --beam 1 --no-speech-threshold 1", tiny());
+    struct process_result wav = run_clformer(NULL, process_format("%s %s", always, decode(recording)));
+    assert_int_equal(wav.status, 0);
+    assert_true(strlen(wav.output) > 0);
+    struct process_result file = run_clformer(NULL, process_format("%s %s", always, recording));
+    assert_output(file, wav.output);
+    assert_string_equal(file.errors, "");
+    size_t size;
+    char *bytes = process_read(CLF_SOURCE_FOLDER "/tests/fixtures/audio", "tone.m4a", &size);
+    struct process piped = {.input = bytes, .input_size = size};
+    struct process_result pipe = process_run(&piped, process_format("%s -", always));
+    assert_output(pipe, wav.output);
+    piped.input_size = size / 2;
+    struct process_result cut = process_run(&piped, process_format("%s -", always));
+    assert_refused(cut, 1, "standard input: is damaged or cut off (M4A and MP4): moov atom not found");
+}
+
+#endif
+
 static void test_command_without_audio(void **state)
 {
     (void)state;
@@ -435,6 +484,9 @@ int main(void)
         cmocka_unit_test_teardown(test_refused, support_teardown),
         cmocka_unit_test_teardown(test_without_speech, support_teardown),
         cmocka_unit_test_teardown(test_windows, support_teardown),
+#ifdef CLF_HAS_FFMPEG
+        cmocka_unit_test_teardown(test_ffmpeg, support_teardown),
+#endif
         cmocka_unit_test_teardown(clf_audio_reads_files() ? test_command : test_command_without_audio,
                                   support_teardown),
     };

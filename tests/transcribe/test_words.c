@@ -1,5 +1,5 @@
-/* The times of words: fixtures/speech/timing.json holds what openai/whisper's timing.py makes of attention,
- * and of words in segments. */
+/* Word timestamps: fixtures/speech/timing.json contains the results of openai/whisper's timing.py for
+ * attention, and for words in segments. */
 #include <math.h>
 #include <string.h>
 
@@ -64,7 +64,7 @@ static void test_alignment(void **state)
     json_decref(root);
 }
 
-/* Rows that are all alike, and no columns at all, say nothing; nor do they break anything. */
+/* Equal rows, and no columns at all, give no information and no failure. */
 static void test_nothing_seen(void **state)
 {
     (void)state;
@@ -138,7 +138,7 @@ static void test_shared(void **state)
     json_decref(root);
 }
 
-/* Two segments of one word each, the first one as models invent them. */
+/* Two segments of one word each, the first one like a hallucination. */
 static void test_invented(void **state)
 {
     (void)state;
@@ -148,15 +148,15 @@ static void test_invented(void **state)
     struct clf__window_times times = {.start = 10, .end = 40, .spoken = 10, .recording = 100, .silence = 3};
     int64_t seek = 4000;
     assert_true(clf__segment_is_anomaly(&segments[0]) && !clf__segment_is_anomaly(&segments[1]));
-    times.silence = 1; /* it is heard once more from where it began */
+    times.silence = 1; /* it is decoded once more from its start */
     assert_int_equal(clf__segments_keep(segments, 2, &times, &seek), -1);
     assert_int_equal(seek, 1200);
-    times.silence = 2.5; /* 2 s behind the window's beginning, with words 8 s behind it: not silent before */
+    times.silence = 2.5; /* 2 s after the window's start, with words 8 s after it: no silence before */
     assert_int_equal(clf__segments_keep(segments, 2, &times, &seek), 2);
     times.spoken = 9;
     assert_int_equal(clf__segments_keep(segments, 2, &times, &seek), 0);
     assert_int_equal(seek, 1200);
-    times.recording = 14; /* less than that is left behind it */
+    times.recording = 14; /* less than that is left after it */
     assert_int_equal(clf__segments_keep(segments, 2, &times, &seek), 0);
     assert_int_equal(seek, 1400);
 }

@@ -1,5 +1,5 @@
-/* Transcripts are written byte for byte as openai/whisper writes them: mix.* of fixtures/speech are its own
- * files of one recording, the numbers of which are in mix.json. */
+/* Transcripts equal openai/whisper's byte for byte: mix.* of fixtures/speech are its files for one recording,
+ * whose numbers are in mix.json. */
 #include <clformer/transcriber.h>
 
 #include <math.h>
@@ -69,7 +69,7 @@ static void test_recorded(void **state)
     json_decref(json);
 }
 
-/* Counts the cues of a subtitle file, and fails where anything but a cue follows a blank line. */
+/* Counts the cues of a subtitle file, and fails if anything but a cue follows a blank line. */
 static int count_cues(const char *text, int is_vtt)
 {
     int count = 0, is_after_blank = 1, wants_times = 0;
@@ -104,7 +104,7 @@ static int count_character(const char *text, char character)
     return count;
 }
 
-/* Text of a model neither opens a cue nor ends one, with words and without. */
+/* Text of a model neither starts nor ends a cue, with words and without. */
 static void test_cues_in_the_text(void **state)
 {
     (void)state;
@@ -167,7 +167,7 @@ static void read_words(struct clf_segment *segment, const json_t *list)
     }
 }
 
-/* words42x2.* and highlight.* are openai/whisper's, of the words in words.json. */
+/* words42x2.* and highlight.* are openai/whisper's, from the words in words.json. */
 static void test_words(void **state)
 {
     (void)state;
@@ -239,7 +239,7 @@ static void check_one(const struct clf_segment *segment, clf_transcript_format f
     clf_string_free(actual);
 }
 
-/* Times, signs and numbers that the recording does not have; the expected ones are Python's, but for the line
+/* Times, symbols and numbers that the recording lacks; the expected ones are Python's, except for the line
  * break. */
 static void test_rare(void **state)
 {

@@ -1,4 +1,5 @@
-/* The default of --batch-tokens: from the form, the compute units, the free memory and the model. */
+/* The default of --batch-tokens: from the kernel variant, the compute units, the free memory and the
+   model. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,7 +69,7 @@ static int tokens_of(struct clf_model *model, uint64_t free_bytes, int beam)
     return tokens;
 }
 
-/* Less memory gives smaller batches, 2048 tokens at least; beams need more of it. */
+/* Less memory gives smaller batches, at least 2048 tokens; beams need more memory. */
 static void test_memory(void **state)
 {
     (void)state;
@@ -90,7 +91,8 @@ static void test_memory(void **state)
     clf_device_close(device);
 }
 
-/* A tuned number takes the place of the compute units' on the GPU form, and yields to the memory as well. */
+/* A tuned number replaces the one from the compute units in the GPU variant, and is limited by memory as
+   well. */
 static void test_tuned(void **state)
 {
     (void)state;
@@ -122,7 +124,7 @@ static void test_cpu_form(void **state)
     clf_device_close(device);
 }
 
-/* 512 lines of 32 tokens are one batch on a card with 132 compute units. */
+/* 512 lines of 32 tokens are one batch on a GPU with 132 compute units. */
 static void test_lines_at_once(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* What a caller in C can get wrong, and the command cannot: pointers to nothing, callbacks that use what is
- * at work, lists that are too long. A failure leaves NULL where an object was wanted. */
+/* Errors that only C callers can make: NULL pointers, callbacks that use a busy object, lists that are too
+ * long. A failure sets the output object to NULL. */
 #include <limits.h>
 #include <string.h>
 
@@ -28,17 +28,17 @@ static struct clf_translate_options short_search(const struct clf_model *model)
     return options;
 }
 
-/* No object: what a failed call should have given was not looked at. */
+/* NULL objects: the result of a failed call was not checked. */
 static void test_without_objects(void **state)
 {
     (void)state;
     struct clf_device *device = support_device(CLF_FORM_AUTO);
-    int some; /* where pointers point before: nowhere that they may be left */
+    int some; /* initial value of output pointers: must be replaced */
     struct clf_model *model = (void *)&some;
     assert_fails(clf_model_load(&model, NULL, support_fixture("models/marian"), NULL), CLF_BAD_ARGUMENT,
-                 "no device to load a model on");
+                 "device is NULL");
     assert_null(model);
-    assert_fails(clf_model_load(&model, device, NULL, NULL), CLF_BAD_ARGUMENT, "no folder");
+    assert_fails(clf_model_load(&model, device, NULL, NULL), CLF_BAD_ARGUMENT, "folder is NULL");
     struct clf_translator *translator = (void *)&some;
     assert_fails(clf_translator_create(&translator, NULL, NULL), CLF_BAD_ARGUMENT, "no model");
     assert_null(translator);
@@ -72,7 +72,8 @@ static void test_failures_leave_null(void **state)
     assert_fails(clf_translate(&translation, translator, &line, -1), CLF_BAD_ARGUMENT, "count is -1");
     assert_null(translation);
     struct clf_score *score = (void *)&some;
-    assert_fails(clf_score(&score, translator, &line, NULL, 1), CLF_BAD_ARGUMENT, "no list of lines");
+    assert_fails(clf_score(&score, translator, &line, NULL, 1), CLF_BAD_ARGUMENT,
+                 "the list of lines is NULL");
     assert_null(score);
     static const struct clf_line empty = {"", 0};
     struct clf_attention_maps *maps = (void *)&some;
@@ -87,7 +88,7 @@ static void test_failures_leave_null(void **state)
 
 /* --- Callbacks. --- */
 
-/* Uses the translator that asks it. */
+/* Uses the translator that calls it. */
 struct meddler {
     struct clf_translator *translator;
     int asked, warnings;
@@ -99,7 +100,7 @@ static int meddle(void *user)
     struct clf_translation *translation;
     struct clf_score *score;
     struct clf_attention_maps *maps;
-    const char *part = "one of its callbacks calls it";
+    const char *part = "called from its own callback";
     meddler->asked++;
     assert_fails(clf_translate(&translation, meddler->translator, &line, 1), CLF_BAD_ARGUMENT, part);
     assert_fails(clf_score(&score, meddler->translator, &line, &line, 1), CLF_BAD_ARGUMENT, part);
@@ -116,7 +117,7 @@ static void count_warning(void *user, clf_log_level level, const char *message)
     meddler->warnings += level == CLF_LOG_WARNING && strstr(message, "is not freed") != NULL;
 }
 
-/* Gives what an undisturbed one gives. */
+/* The result equals an undisturbed call's. */
 static void test_callbacks(void **state)
 {
     (void)state;
@@ -143,7 +144,7 @@ static void test_callbacks(void **state)
     assert_true(meddler.asked > asked);
     assert_true(score->log_probability == expected_score->log_probability);
     asked = meddler.asked;
-    assert_ok(clf_attend(&maps, translator, &line, NULL)); /* which translates within itself */
+    assert_ok(clf_attend(&maps, translator, &line, NULL)); /* which translates internally */
     assert_true(meddler.asked > asked);
     assert_int_equal(meddler.warnings, meddler.asked);
     clf_log_set(NULL, NULL);
@@ -159,7 +160,7 @@ static void test_callbacks(void **state)
 
 /* --- Suppressed ids. --- */
 
-/* Ids that are said again and again ban no more than they do once. */
+/* Duplicate ids have no further effect. */
 static void test_repeated_ids(void **state)
 {
     (void)state;
@@ -189,7 +190,7 @@ static void test_repeated_ids(void **state)
     clf_model_free(model);
 }
 
-/* A list that cannot be counted with the model's own is refused before it is read. */
+/* A list whose size overflows together with the model's own is rejected before it is read. */
 static void test_too_many_ids(void **state)
 {
     (void)state;
@@ -204,7 +205,7 @@ static void test_too_many_ids(void **state)
     options.suppressed = ids;
     options.suppressed_count = INT_MAX - 1;
     assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT,
-                 "2147483646 suppressed ids beside the model's own 2 are too many");
+                 "2147483646 suppressed ids are too many in addition to the model's own 2");
     assert_null(translator);
     *own = before;
     clf_model_free(model);

@@ -1,5 +1,5 @@
-/* Sampling, penalties, given beginnings and streaming on the demo model: a line's samples are its own,
- * whatever else is translated, and options that make no sense are named. */
+/* Sampling, penalties, target prefixes and streaming on the demo model: a line's samples do not depend on
+ * other lines, and contradictory options are errors. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -55,7 +55,7 @@ static void assert_same(const struct clf_translation *a, const struct clf_transl
     }
 }
 
-/* Together, in the opposite order, two at a time, and alone. */
+/* Together, in reverse order, two at a time, and one by one. */
 static void check_batches(struct clf_model *model, struct clf_translate_options *options)
 {
     static const int order[] = {0, 1, 2, 3, 4}, reversed[] = {4, 3, 2, 1, 0};
@@ -102,7 +102,7 @@ static void test_batch_invariance(void **state)
     }
 }
 
-/* A cold sample is the greedy translation; hot ones differ, by the seed too. */
+/* A low temperature gives the greedy translation; high ones differ, also between seeds. */
 static void test_temperature(void **state)
 {
     (void)state;
@@ -131,8 +131,8 @@ static void test_temperature(void **state)
     clf_model_free(model);
 }
 
-/* A penalty lowers the scores of translations by what they leave uncovered, and is not in their
- * log-probabilities; of greedy ones and samples it changes nothing else. */
+/* A coverage penalty lowers the scores of translations by the uncovered source, but not their
+ * log-probabilities; it does not change greedy translations and samples. */
 static void check_coverage(struct clf_model *model)
 {
     static const int order[] = {0, 1, 2, 3, 4};
@@ -168,7 +168,7 @@ static void test_coverage(void **state)
     check_coverage(load_in(CLF_PRECISION_INT8, support_device(CLF_FORM_AUTO))); /* looks at halves */
 }
 
-/* Alternatives are aligned whole, also where nothing goes on behind their first tokens. */
+/* Alternatives are aligned completely, even if nothing continues their first tokens. */
 static void test_alternatives_are_aligned(void **state)
 {
     (void)state;
@@ -192,7 +192,7 @@ static void test_alternatives_are_aligned(void **state)
     clf_model_free(model);
 }
 
-/* What is given is not the model's choice: it adds nothing to scores, and the rest follows from it. */
+/* A prefix is not the model's choice: it adds nothing to scores, and the rest follows from it. */
 static void test_prefixes(void **state)
 {
     (void)state;
@@ -227,7 +227,7 @@ static void test_prefixes(void **state)
     clf_model_free(model);
 }
 
-/* What is given is whole, however short a translation has to be for its source. */
+/* A prefix is kept completely, however short the limit for its source. */
 static void test_prefix_beyond_the_factor(void **state)
 {
     (void)state;
@@ -250,8 +250,8 @@ static void test_prefix_beyond_the_factor(void **state)
     clf_model_free(model);
 }
 
-/* Each goes on from another token, and the first one, with one beam, is what would have come anyway; whatever
- * is translated beside it. */
+/* Each alternative continues a different token, and with one beam the first equals the ordinary translation;
+ * independent of other lines. */
 static void check_alternatives(struct clf_model *model, struct clf_translate_options *options)
 {
     static const char *const given[] = {"I am", "", "I've", "There"};
@@ -308,7 +308,7 @@ static void test_alternatives(void **state)
     clf_model_free(model);
 }
 
-/* However large the end's score becomes, it stays the largest. */
+/* However large the end token's score becomes, it stays the largest. */
 static void test_decay_beyond_floats(void **state)
 {
     (void)state;
@@ -349,7 +349,7 @@ static clf_status run_alternatives(struct clf_model *model, const struct clf_tra
     return status;
 }
 
-/* Of alternatives with an unknown token that is replaced: a sentence, and nothing is lost. */
+/* Alternatives with a replaced unknown token: an error message, and no leak. */
 static void test_every_allocation_may_fail(void **state)
 {
     (void)state;
@@ -369,7 +369,7 @@ static void test_every_allocation_may_fail(void **state)
         clf__memory_fail_at(n);
         clf_status status = run_alternatives(model, &options);
         clf__memory_fail_at(0);
-        if (status != CLF_OK) { /* what is remembered from before may need none */
+        if (status != CLF_OK) { /* memory kept from earlier runs may suffice */
             assert_int_equal(status, CLF_OUT_OF_MEMORY);
         }
     }
@@ -377,7 +377,7 @@ static void test_every_allocation_may_fail(void **state)
     clf_model_free(model);
 }
 
-/* Behind the language; and where no token more may come, they are whole. */
+/* Alternatives follow the language token; if no further token is allowed, they are complete. */
 static void test_alternatives_behind_a_language(void **state)
 {
     (void)state;
@@ -411,7 +411,7 @@ static void test_alternatives_behind_a_language(void **state)
     clf_model_free(model);
 }
 
-/* What a caller is told of lines that grow. */
+/* Text streamed to a callback, by line. */
 struct heard {
     char text[LINES][4096];
     int pieces;
@@ -423,13 +423,13 @@ static void hear(void *user, int line, const char *text, size_t size)
     size_t used = strlen(heard->text[line]);
     assert_in_range(line, 0, LINES - 1);
     assert_true(size > 0 && used + size < sizeof heard->text[line]);
-    assert_int_equal(clf__utf8_valid_prefix(text, size), size); /* no part of a character */
+    assert_int_equal(clf__utf8_valid_prefix(text, size), size); /* never a partial character */
     memcpy(heard->text[line] + used, text, size);
     heard->text[line][used + size] = '\0';
     heard->pieces++;
 }
 
-/* Its pieces together are the translation, whatever the tokenizer; the random models write bytes, too. */
+/* The streamed parts form the translation for every tokenizer; random models produce bytes, too. */
 static void test_streaming(void **state)
 {
     (void)state;
@@ -487,17 +487,20 @@ static void test_bad_values(void **state)
     REFUSE(options.top_p = 1.01, "top p 1.01");
     REFUSE(options.typical_p = 0, "typical p 0");
     REFUSE(options.n_best = 200, "n-best 200: it must be 1 to 128 samples");
-    REFUSE(options.alignment_layer = 4, "alignment layer 4: it is 1 to the decoder's 3");
+    REFUSE(options.alignment_layer = 4, "alignment layer 4: must be 1 to the decoder's 3");
     REFUSE(options.alignment_layer = -1, "alignment layer -1");
-    REFUSE((options.alignment_layer = 1, options.split_sentences = 1), "have no alignments");
-    REFUSE(options.alternatives = -1, "-1 alternatives: it is 1 to 128");
+    REFUSE((options.alignment_layer = 1, options.split_sentences = 1),
+           "alignments cannot be combined with split sentences");
+    REFUSE(options.alternatives = -1, "-1 alternatives: must be 1 to 128");
     REFUSE(options.alternatives = 129, "129 alternatives");
-    REFUSE(options.alternatives = 2, "no alternatives where tokens are drawn");
-    REFUSE((options.alternatives = 2, options.n_best = 2), "where n-best is above 1");
+    REFUSE(options.alternatives = 2, "alternatives cannot be combined with sampling");
+    REFUSE((options.alternatives = 2, options.n_best = 2), "cannot be combined with n-best above 1");
     REFUSE((options.alternatives = 2, options.sample = 0, options.split_sentences = 1),
-           "split into sentences");
-    REFUSE((options.alternatives = 2, options.sample = 0, options.streamed = hear), "told as it grows");
-    REFUSE((options.replace_unknown = 1, options.streamed = hear), "is whole, not told as it grows");
+           "cannot be combined with split sentences");
+    REFUSE((options.alternatives = 2, options.sample = 0, options.streamed = hear),
+           "cannot be combined with streaming");
+    REFUSE((options.replace_unknown = 1, options.streamed = hear),
+           "unknown tokens cannot be combined with streaming");
     REFUSE((options.streamed = hear, options.beam = 2), "streaming requires beam 1 (it is 2)");
     REFUSE((options.streamed = hear, options.n_best = 3), "n_best 1 (it is 3)");
     REFUSE(options.repetition_penalty = 0, "repetition penalty 0");

@@ -1,4 +1,4 @@
-/* Every family of Hugging Face's on random models: the ids that generate() gives, greedy and by beams. */
+/* Every architecture of Hugging Face on random models: the ids of generate(), greedy and with beams. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 enum { LONGEST = 2048 };
 
-/* The words of vocab.json for ids, as `pieces` take them. */
+/* Writes ids as words of vocab.json, in the format of `pieces`. */
 static struct clf_line write_words(const json_t *ids)
 {
     char *text = support_array(LONGEST, 1);
@@ -77,7 +77,7 @@ static void check_line(const struct clf_translation *actual, const json_t *expec
         for (int i = 0; same && i < one->count; i++) {
             same = one->ids[i] == json_integer_value(json_array_get(ids, (size_t)i));
         }
-        /* The sums of greedy search grow with the length; beams divide them by it. */
+        /* Greedy sums grow with the length; beam scores are divided by it. */
         double scale = beam > 1 ? 1.0 : fmax(1.0, fabs(score));
         if (!same || !(fabs((double)one->score - score) <= most * scale)) {
             fail_msg("%s, line %zu, hypothesis %d of %d beams: \"%s\" with score %.6f, expected %.6f", name,
@@ -175,14 +175,14 @@ static void test_generated(void **state)
     check_folders("generated.json", support_small() ? 4 : 7);
 }
 
-/* With what options may ask for beside beams and lengths. */
+/* Further options besides beams and lengths. */
 static void test_decoding(void **state)
 {
     (void)state;
     check_folders("decoding.json", support_small() ? 4 : 7);
 }
 
-/* Groups of beams, as version 4 of transformers has them. */
+/* Groups of beams, as in transformers 4. */
 static void test_groups(void **state)
 {
     (void)state;

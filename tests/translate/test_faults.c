@@ -1,6 +1,6 @@
-/* One whole translation in which the n-th allocation or the n-th OpenCL call fails, for every n (single ones
- * where there are thousands): a sentence or the right answer, nothing leaked (LeakSanitizer watches), and the
- * next run works. */
+/* A whole translation in which the n-th allocation or OpenCL call fails, for every n (a sample if there are
+ * thousands): an error message or the right answer, no leak (checked by LeakSanitizer), and the next run
+ * works. */
 #include <string.h>
 
 #include <clformer/clformer.h>
@@ -11,7 +11,7 @@
 #include "support/cache_home.h"
 #include "support/support.h"
 
-/* What a run does, in order; each begins anew what calls the driver gets. */
+/* Phases of a run, in order; each resets the driver calls. */
 enum phase { OPEN, LOAD, TRANSLATE, SCORE, ATTEND, PHASES };
 
 enum { LINES = 2, MAX_IDS = 6 };
@@ -19,7 +19,7 @@ enum { LINES = 2, MAX_IDS = 6 };
 static const struct clf_line sources[LINES] = {{"w2 w3 w4 w5 w6 w7", 17}, {"w9 w8 w20", 9}};
 static const struct clf_line target = {"w10 w11", 7};
 
-/* What a run gives: the same whenever nothing fails that matters. */
+/* Results of a run: equal unless a failure matters. */
 struct results {
     int32_t ids[LINES][MAX_IDS];
     int counts[LINES];
@@ -27,7 +27,7 @@ struct results {
     float first_map;
 };
 
-/* What can be made to fail. */
+/* Kinds of injected failures. */
 struct fault {
     void (*fail_at)(uint64_t n);
     uint64_t (*count)(void);
@@ -48,11 +48,11 @@ static void assert_says(const struct fault *fault, clf_status status)
     }
 }
 
-/* Where a run stood: turns[p] when phase p ended. */
+/* Progress of a run: turns[p] when phase p ended. */
 struct run {
     const struct fault *fault;
     struct clf_device_options options;
-    struct clf_device *device; /* kept open between runs, or NULL: opened by each */
+    struct clf_device *device; /* kept open between runs; NULL: each run opens it */
     uint64_t turns[PHASES];
     struct results results;
 };
@@ -158,7 +158,7 @@ static clf_status work_failing(struct run *run, uint64_t n)
     return status;
 }
 
-/* How many of the turns are tried: the first ones, those after the start of each phase, and some of the
+/* Which failures are tried: the first ones, those after the start of each phase, and a sample of the
  * others. */
 struct effort {
     uint64_t first, of_phase, others;
@@ -187,7 +187,7 @@ static void fail_each(struct run run, const struct effort *effort)
         }
         tried++;
         clf_status status = work_failing(&run, n);
-        if (status == CLF_OK) { /* what can be done without: the program cache */
+        if (status == CLF_OK) { /* optional parts: the program cache */
             assert_same(&run.results, &clean.results);
         } else {
             failures++;
@@ -202,7 +202,7 @@ static void fail_each(struct run run, const struct effort *effort)
     assert_same(&run.results, &clean.results);
 }
 
-/* Opened anew by each run. */
+/* Opened by each run. */
 static const struct clf_device_options native_options = {.size = sizeof native_options,
                                                          .gemm = CLF_GEMM_NATIVE,
                                                          .attention = CLF_ATTENTION_FUSED,
@@ -248,14 +248,14 @@ static void test_other_providers(void **state)
     clf_device_close(run.device);
 }
 
-/* A translator whose call failed is as good as before: its caller may try again. */
+/* A translator stays usable after a failed call: the caller may try again. */
 static void check_survival(const struct fault *fault, struct clf_model *model)
 {
     struct clf_translate_options options = search_options(model);
     struct clf_translator *translator;
     struct results expected = {.log_probability = 0};
     uint64_t total = 0;
-    for (int i = 0; i < 2; i++) { /* the first warms every cache */
+    for (int i = 0; i < 2; i++) { /* the first run fills every cache */
         assert_ok(clf_translator_create(&translator, model, &options));
         fault->fail_at(0);
         assert_ok(translate(&expected, translator));

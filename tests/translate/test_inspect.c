@@ -1,4 +1,4 @@
-/* What clf_inspect() says of the small models. */
+/* Output of clf_inspect() for the small models. */
 #include <clformer/inspect.h>
 
 #include <jansson.h>
@@ -80,12 +80,13 @@ static void test_every_system(void **state)
         json_t *model = inspect(support_fixture(name));
         assert_string_equal(json_string_value(json_object_get(model, "system")), folder);
         assert_true(json_array_size(json_object_get(model, "tensors")) > 10);
-        assert_int_equal(says(model, "activation_function"), 0); /* ours have the preset's */
+        assert_int_equal(says(model, "activation_function"), 0); /* clformer folders have the preset's
+                                                                    value */
         json_decref(model);
     }
 }
 
-/* Matrices that are not shared do not make two vocabularies. */
+/* Separate matrices do not imply two vocabularies. */
 static void test_vocabularies(void **state)
 {
     (void)state;
@@ -108,7 +109,7 @@ static void test_vocabularies(void **state)
     }
 }
 
-/* Of a model that cannot be run the files tell, and the failure is that of loading it. */
+/* An unsupported model is described from its files, with the error of loading it. */
 static void test_unsupported(void **state)
 {
     (void)state;
@@ -137,10 +138,10 @@ static void test_unsupported(void **state)
     json_decref(model);
     static const char *const paths[] = {"/no/such/model", "model", "./model", "../model", "a/b/c", "a/"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
-        assert_fails(clf_inspect(&text, paths[i]), CLF_FILE, "no such folder; a model is a folder");
+        assert_fails(clf_inspect(&text, paths[i]), CLF_FILE, "no such folder; use a folder with config.json");
     }
     assert_fails(clf_inspect(&text, "openai/whisper-tiny"), CLF_FILE,
-                 "`hf download openai/whisper-tiny --local-dir whisper-tiny` and give whisper-tiny");
+                 "`hf download openai/whisper-tiny --local-dir whisper-tiny` and use whisper-tiny");
     assert_null(text);
 }
 
@@ -148,7 +149,7 @@ static void test_odd_sizes_are_unusual(void **state)
 {
     (void)state;
     json_t *model = inspect(support_fixture("models/marian-odd"));
-    assert_int_equal(says(model, "no multiple of 16"), 1);
+    assert_int_equal(says(model, "not a multiple of 16"), 1);
     json_decref(model);
     model = inspect(CLF_SOURCE_FOLDER "/tools/models/fr-en-small");
     assert_int_equal(says(model, "multiple of"), 0);
@@ -163,7 +164,7 @@ static void test_missing_folder(void **state)
     assert_null(text);
 }
 
-/* Every allocation fails once: an error, and nothing leaked (LeakSanitizer sees it). */
+/* Every allocation fails once: an error, and no leak (checked by LeakSanitizer). */
 static void test_no_memory(void **state)
 {
     (void)state;

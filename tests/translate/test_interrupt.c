@@ -1,5 +1,4 @@
-/* A call that is interrupted at any moment leaves nothing behind: the same translator does the next call as
- * if nothing had been. */
+/* A call interrupted at any moment leaves nothing behind: the translator's next call is unaffected. */
 #include <string.h>
 
 #include <clformer/clformer.h>
@@ -13,7 +12,7 @@ static const char *const sources[LINES] = {
     "w2 w3 w4 w5 w6", "w9 w8", "w20",     "w7 w7 w7 w7", "w3 w2", "w11",
     "w4 w5 w6 w7 w8", "",      "w12 w13", "w5",          "w6 w9", "w2"};
 
-/* Interrupts when asked for the n-th time; 0: never. */
+/* Interrupts at the n-th check; 0: never. */
 struct interrupt {
     int at, asked;
 };

@@ -1,4 +1,4 @@
-/* From text to text by way of languages: what transformers makes of the same lines with the models of
+/* Translation with language tokens: transformers' results for the same lines with the models of
  * tests/fixtures/models/make_languages.py. */
 #include <stdio.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static void check_ids(const int32_t *ids, int count, const json_t *expected, con
     }
 }
 
-/* Given as a target, the translation is as likely as the search said: forced tokens are certain. */
+/* As a target, the translation has the log-probability of the search: forced tokens have probability 1. */
 static void check_score(struct clf_translator *translator, const struct clf_line *source,
                         const struct clf_hypothesis *best, const json_t *row)
 {
@@ -53,7 +53,7 @@ static void check_score(struct clf_translator *translator, const struct clf_line
     struct clf_line target = {best->text, strlen(best->text)};
     assert_ok(clf_score(&score, translator, source, &target, 1));
     assert_int_equal(score->status, CLF_OK);
-    /* Text is not cut again as it was generated, and an end that never came is put there. */
+    /* Encoding the text may give other tokens, and adds an end token that was never generated. */
     int is_again = score->count == best->count &&
                    memcmp(score->ids, best->ids, (size_t)best->count * sizeof *best->ids) == 0;
     if (is_again) {
@@ -122,10 +122,10 @@ static void test_wrong_languages(void **state)
     options.target_language = "pt";
     options.forced_first = 5;
     assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT,
-                 "the target language \"pt\" is the first token, and another one (5) is forced");
+                 "the target language \"pt\" is the first token, but another one (5) is forced");
     options.forced_first = -1;
     options.source_language = "zh";
-    assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT, "say which");
+    assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT, "use one of these");
     clf_model_free(model);
 }
 

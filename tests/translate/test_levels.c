@@ -1,5 +1,5 @@
-/* The same lines at every level of instructions that the device runs in the CPU form, and each alone and with
- * others by matrix instructions in the GPU form: the same ids and the same scores, to the bit. */
+/* Equal ids and scores, bit for bit, at every instruction set level of the device in the CPU variant, and for
+ * single and batched lines with matrix instructions in the GPU variant. */
 #include <string.h>
 
 #include <clformer/clformer.h>
@@ -88,7 +88,7 @@ static void check_precision(clf_precision precision)
     }
     clf_translations_free(first, count);
     if (compared == 0) {
-        skip(); /* the device runs the portable level alone */
+        skip(); /* the device supports only the portable level */
     }
 }
 
@@ -104,8 +104,8 @@ static void int8_has_the_same_bits(void **state)
     check_precision(CLF_PRECISION_INT8);
 }
 
-/* Six lines with four beams are more rows than one tile of the instructions has, and on a device of one unit
- * they are multiplied by large tiles; two lines alone by the kernel for few rows. */
+/* Six lines with four beams exceed one tile of the instructions and are multiplied by large tiles on a device
+ * of one unit; two lines by the kernel for few rows. */
 static void matrix_instructions_keep_bits(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* A model or a batch that a device has no room for is refused with the sizes, or the batch is split. */
+/* A model or batch that exceeds the device's memory is rejected with the sizes, or the batch is split. */
 #include <limits.h>
 #include <string.h>
 
@@ -15,13 +15,13 @@ static struct clf_device *open_device(void)
     struct clf_device *device;
     struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
     options.use_program_cache = 0;
-    options.gemm = CLF_GEMM_NATIVE; /* the others take memory of their own */
+    options.gemm = CLF_GEMM_NATIVE; /* the others allocate memory */
     options.attention = CLF_ATTENTION_FUSED;
     assert_ok(clf_device_open(&device, NULL, &options));
     return device;
 }
 
-/* As if the device had so many bytes left. */
+/* Simulates a device with this much free memory. */
 static void leave(struct clf_device *device, uint64_t bytes)
 {
     struct clf__caps *caps = (struct clf__caps *)clf__device_caps(device);
@@ -125,7 +125,7 @@ static void test_batch_is_split(void **state)
     clf_device_close(device);
 }
 
-/* Products of sizes that outgrow an int are refused, never cut. */
+/* Products of sizes that overflow an int are rejected, never truncated. */
 static void test_absurd_limits(void **state)
 {
     (void)state;

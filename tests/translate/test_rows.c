@@ -1,5 +1,5 @@
-/* A model whose rows are not as many as the tokens: rows without a token are never generated, and a token
- * without a row fails the line that holds it. */
+/* A model with a different number of rows than tokens: rows without a token are never generated, and a token
+ * without a row fails its line. */
 #include <string.h>
 
 #include <jansson.h>
@@ -10,7 +10,7 @@
 
 #include "model/folder.h"
 
-/* A copy of tests/fixtures/models/bart, whose vocabulary is the words w0, w1, ..., with `count` of them. */
+/* A copy of tests/fixtures/models/bart, whose vocabulary is the words w0, w1, ..., with `count` words. */
 static const char *make_folder(int *rows, int count)
 {
     const char *folder = folder_copy("bart");

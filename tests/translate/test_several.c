@@ -1,5 +1,5 @@
-/* One translator over several devices: the same lines and scores, bit for bit, as one gives, whoever takes
- * them; devices that fail; callbacks. The devices are the one under test, opened several times. */
+/* One translator over several devices: lines and scores equal one device's bit for bit, whichever device
+ * translates them; failing devices; callbacks. The device under test is opened several times. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "opencl/testing.h"
 #include "support/support.h"
 #include "support/threads.h"
-#include "translate/team.h"
+#include "translate/worker_pool.h"
 
 enum { LINES = 24, MOST = 3, WORDS = 9 };
 
@@ -105,7 +105,7 @@ static void assert_same_scores(const struct clf_score *a, const struct clf_score
     }
 }
 
-/* What one device gives. */
+/* Results of one device. */
 static struct clf_translation *translate_alone(const struct clf_translate_options *options,
                                                const struct clf_line *prefixes)
 {
@@ -125,7 +125,7 @@ static void check(const struct clf_translate_options *options, const struct clf_
             assert_ok(clf_translate_prefixed(&translations, translator, lines, prefixes, LINES));
             assert_same(translations, expected);
             clf_translations_free(translations, LINES);
-            assert_int_equal(clf__team_count(translator), count);
+            assert_int_equal(clf__worker_pool_count(translator), count);
         }
         assert_int_equal(clf_translator_times(translator)->lines, 2 * LINES);
         clf_translator_free(translator);
@@ -138,7 +138,7 @@ static void test_same_bits(void **state)
     (void)state;
     struct clf_translate_options options = usual();
     check(&options, NULL);
-    options.batch_tokens = 4096; /* all at once: each device takes its part of them */
+    options.batch_tokens = 4096; /* all at once: each device takes a share */
     check(&options, NULL);
     check(&options, targets);
     options.beam = options.n_best = 1;
@@ -167,7 +167,7 @@ static void test_what_follows_the_search(void **state)
     check(&options, NULL);
 }
 
-/* Lines that are fewer than devices, or none, and the call before them does not matter. */
+/* Fewer lines than devices, or none; the previous call has no effect. */
 static void test_few_lines(void **state)
 {
     (void)state;
@@ -217,7 +217,7 @@ static void count_warnings(void *user, clf_log_level level, const char *message)
     pthread_mutex_unlock(&log_lock);
 }
 
-/* Each kind of work in which an OpenCL call fails: aligned translations, then scores. */
+/* Kinds of work in which an OpenCL call fails: aligned translations, then scores. */
 static clf_status work(struct clf_translator *translator, struct clf_translation **translations,
                        struct clf_score **scores)
 {
@@ -230,7 +230,7 @@ static clf_status work(struct clf_translator *translator, struct clf_translation
     return status;
 }
 
-/* Whichever call fails: one device is named, the other one does its lines, and goes on by itself. */
+/* Whichever call fails: one device is named, the other one translates its lines and continues. */
 static void test_device_fails(void **state)
 {
     (void)state;
@@ -252,8 +252,8 @@ static void test_device_fails(void **state)
         assert_ok(work(translator, &translations, &scores));
         int failed = clf__device_call_count() >= n; /* one device may need fewer calls than two */
         clf__device_fail_at(0);
-        assert_true(clf__team_count(translator) >= 2 - failed); /* not every call is needed */
-        assert_int_equal(warnings, 2 - clf__team_count(translator));
+        assert_true(clf__worker_pool_count(translator) >= 2 - failed); /* not every call is needed */
+        assert_int_equal(warnings, 2 - clf__worker_pool_count(translator));
         lost += warnings;
         assert_same(translations, expected);
         assert_same_scores(scores, expected_scores);
@@ -272,7 +272,7 @@ static void test_device_fails(void **state)
     clf_scores_free(expected_scores, LINES);
 }
 
-/* The last one's failure is the call's, and no later call finds a device. */
+/* The last device's failure is returned, and later calls find no device. */
 static void test_all_fail(void **state)
 {
     (void)state;
@@ -307,7 +307,7 @@ static void test_memory_fails(void **state)
             assert_int_equal(status, CLF_OUT_OF_MEMORY);
         }
     }
-    assert_int_equal(clf__team_count(translator), 2);
+    assert_int_equal(clf__worker_pool_count(translator), 2);
     assert_ok(clf_translate(&translations, translator, lines, LINES));
     assert_same(translations, expected);
     clf_translations_free(translations, LINES);
@@ -315,7 +315,7 @@ static void test_memory_fails(void **state)
     clf_translator_free(translator);
 }
 
-/* What callbacks see: the thread of the call, its translator at work, and of each line all of its text. */
+/* Observations of callbacks: the calling thread, its busy translator, and the text of each line. */
 struct seen {
     pthread_t thread;
     struct clf_translator *translator;
@@ -328,7 +328,7 @@ static int is_interrupted(void *user)
     struct seen *seen = user;
     struct clf_translation *translations;
     assert_true(pthread_equal(seen->thread, pthread_self()));
-    assert_fails(clf_translate(&translations, seen->translator, lines, 1), CLF_BAD_ARGUMENT, "at work");
+    assert_fails(clf_translate(&translations, seen->translator, lines, 1), CLF_BAD_ARGUMENT, "own callback");
     assert_in_range(clf_translator_times(seen->translator)->lines, 0, 8 * LINES);
     return ++seen->asked == seen->interrupt_at;
 }
@@ -359,7 +359,7 @@ static void test_callbacks(void **state)
                             translations[i].count > 0 ? translations[i].hypotheses[0].text : "");
     }
     clf_translations_free(translations, LINES);
-    for (int n = 1; n <= 2; n++) { /* before the first line, and where the call lasts so long later */
+    for (int n = 1; n <= 2; n++) { /* before the first line, and later if the call lasts long enough */
         seen.asked = 0;
         seen.interrupt_at = n;
         clf_status status = clf_translate(&translations, translator, lines, LINES);
@@ -374,7 +374,7 @@ static void test_callbacks(void **state)
     clf_translator_free(translator);
 }
 
-/* Attention is looked at where a device works. */
+/* Attention maps use a working device. */
 static void test_attend(void **state)
 {
     (void)state;
@@ -383,7 +383,7 @@ static void test_attend(void **state)
     struct clf_translator *translator = make(2, &options);
     models[0]->is_lost = 1;
     assert_ok(clf_attend(&maps, translator, &lines[0], NULL));
-    assert_true(translator->beside->times.steps > 0);
+    assert_true(translator->next->times.steps > 0);
     assert_int_equal(translator->times.steps, 0);
     clf_attention_maps_free(maps);
     clf_translator_free(translator);
@@ -400,7 +400,7 @@ static void test_bad_models(void **state)
     assert_ok(clf_model_load(&other, devices[1], support_fixture("models/paper"), NULL));
     struct clf_model *differ[] = {models[0], other};
     assert_fails(clf_translator_create_over(&translator, differ, 2, NULL), CLF_BAD_ARGUMENT,
-                 "not one folder loaded in one precision");
+                 "not the same folder loaded in the same precision");
     clf_model_free(other);
     assert_null(translator);
 }
@@ -417,7 +417,7 @@ static void keep_warning(void *user, clf_log_level level, const char *message)
     }
 }
 
-/* A device that fails while its model comes is left out; what no device could do fails, and nothing stays. */
+/* A device that fails while loading is left out; errors on every device fail the call, and nothing stays. */
 static void test_loading(void **state)
 {
     (void)state;
@@ -436,7 +436,7 @@ static void test_loading(void **state)
     assert_int_equal((loaded[0] == NULL) + (loaded[1] == NULL), 1);
     assert_non_null(strstr(last_warning, "is left out: "));
     assert_ok(clf_translator_create_over(&translator, loaded, 2, NULL));
-    assert_int_equal(clf__team_count(translator), 1);
+    assert_int_equal(clf__worker_pool_count(translator), 1);
     clf_translator_free(translator);
     clf_model_free(loaded[0]);
     clf_model_free(loaded[1]);
@@ -450,36 +450,36 @@ static void test_loading(void **state)
     assert_fails(clf_models_load(loaded, devices, 0, folder, NULL), CLF_BAD_ARGUMENT, "no device");
 }
 
-/* Who does twice as much takes twice as many; who did nothing yet counts as the fastest one. */
+/* A worker at twice the pace takes twice as many lines; one without a pace counts as the fastest. */
 static void test_parts(void **state)
 {
     (void)state;
     struct clf_translate_options options = usual();
     struct clf_translator *translator = make(2, &options);
     struct clf__queue queue = {.left = 90};
-    struct clf__team team = {.first = translator, .queue = &queue, .count = 2};
-    struct clf__member members[2] = {
-        {.team = &team, .translator = translator, .index = 0, .is_working = 1},
-        {.team = &team, .translator = translator->beside, .index = 1, .is_working = 1}};
-    team.members = members;
+    struct clf__worker_pool pool = {.first = translator, .queue = &queue, .count = 2};
+    struct clf__worker workers[2] = {
+        {.pool = &pool, .translator = translator, .index = 0, .is_working = 1},
+        {.pool = &pool, .translator = translator->next, .index = 1, .is_working = 1}};
+    pool.workers = workers;
     for (int i = 0; i < 2; i++) {
-        members[i].start = clf__seconds();
-        members[i].translator->pace = (struct clf__pace){.done = i == 0 ? 2e6 : 1e6, .seconds = 1e6};
+        workers[i].start = clf__seconds();
+        workers[i].translator->pace = (struct clf__pace){.done = i == 0 ? 2e6 : 1e6, .seconds = 1e6};
     }
-    assert_true(clf__member_may_take(&members[0], 50, 19));
-    assert_false(clf__member_may_take(&members[0], 50, 21));
-    assert_true(clf__member_may_take(&members[1], 20, 19));
-    assert_false(clf__member_may_take(&members[1], 20, 21));
-    queue.left = 10; /* one line alone is the faster one's */
-    assert_true(clf__member_may_take(&members[0], 0, 10));
-    assert_false(clf__member_may_take(&members[1], 0, 10));
-    members[0].is_working = 0;
-    assert_true(clf__member_may_take(&members[1], 0, 10));
-    members[0].is_working = 1;
-    members[1].translator->pace = (struct clf__pace){.done = 0};
+    assert_true(clf__worker_may_take(&workers[0], 50, 19));
+    assert_false(clf__worker_may_take(&workers[0], 50, 21));
+    assert_true(clf__worker_may_take(&workers[1], 20, 19));
+    assert_false(clf__worker_may_take(&workers[1], 20, 21));
+    queue.left = 10; /* a single line goes to the faster worker */
+    assert_true(clf__worker_may_take(&workers[0], 0, 10));
+    assert_false(clf__worker_may_take(&workers[1], 0, 10));
+    workers[0].is_working = 0;
+    assert_true(clf__worker_may_take(&workers[1], 0, 10));
+    workers[0].is_working = 1;
+    workers[1].translator->pace = (struct clf__pace){.done = 0};
     queue.left = 100;
-    assert_true(clf__member_may_take(&members[1], 40, 19));
-    assert_false(clf__member_may_take(&members[1], 40, 21));
+    assert_true(clf__worker_may_take(&workers[1], 40, 19));
+    assert_false(clf__worker_may_take(&workers[1], 40, 21));
     clf_translator_free(translator);
 }
 

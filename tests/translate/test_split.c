@@ -1,4 +1,4 @@
-/* Lines of several sentences: each is what it is alone, and what stood between them stays. */
+/* Lines of several sentences: each is translated as by itself, and the gaps between them are kept. */
 #include <string.h>
 
 #include <clformer/clformer.h>
@@ -81,7 +81,7 @@ static void test_sentences(void **state)
     clf_translator_free(split);
 }
 
-/* A sentence over the limit is halved until its parts fit; one without white space can only be cut. */
+/* A sentence over the limit is halved until its parts fit; one without white space can only be truncated. */
 static void test_long_sentences(void **state)
 {
     (void)state;
@@ -108,7 +108,7 @@ static void append_sentence(void *user, int line, const struct clf_sentence *sen
                           sentence->text));
 }
 
-/* In order, and none of a line that failed. */
+/* Streamed in order, and not for a failed line. */
 static void test_told(void **state)
 {
     (void)state;
@@ -140,7 +140,7 @@ static void test_refused(void **state)
     clf_translate_options_init(&options, model);
     options.split_sentences = options.pieces = 1;
     assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT,
-                 "where they are pieces");
+                 "but lines are tokens");
     options.pieces = 0;
     options.beam = options.n_best = 2;
     assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT,

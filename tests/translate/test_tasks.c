@@ -1,4 +1,4 @@
-/* Tasks of T5 and BART: what transformers makes of a text by each, and how options and tasks go together. */
+/* Tasks of T5 and BART: transformers' results for each, and the interaction of options and tasks. */
 #include <stdio.h>
 #include <string.h>
 
@@ -31,7 +31,7 @@ static const char *with_member(const char *name, const char *key, json_t *value)
     return folder;
 }
 
-/* One whose config.json has the tasks that were recorded. */
+/* A copy whose config.json has the recorded tasks. */
 static const char *with_tasks(const char *name, json_t **recorded)
 {
     static const char key[] = "task_specific_params";
@@ -101,7 +101,7 @@ static void test_as_transformers(void **state)
     }
 }
 
-/* What is said after the task was taken wins; without one nothing of it is seen. */
+/* Options set after the task take precedence; without a task it has no effect. */
 static void test_options(void **state)
 {
     (void)state;
@@ -119,7 +119,7 @@ static void test_options(void **state)
     assert_int_equal(options.max_length, 23); /* 24 with the start token */
     assert_true(options.early_stopping == CLF_STOP_TRUE);
     assert_float_equal(options.length_penalty, 2.0, 1e-12);
-    /* The prefix alone is left: the same as a text that begins with it. */
+    /* Only the prefix is left: equal to a text that begins with it. */
     plain.max_length = 8;
     struct clf_translation *expected = translate(model, &plain, "summarize: Je suis.");
     plain.task = "summarization";
@@ -131,8 +131,8 @@ static void test_options(void **state)
     clf_model_free(model);
 }
 
-/* An unknown token becomes the source's that it looks at, the task's prefix among them; alternatives and
- * scores are those of the whole text, too. */
+/* An unknown token is replaced by the aligned source token, which may be in the task prefix; alternatives and
+ * scores also use the whole text. */
 static void test_with_other_options(void **state)
 {
     (void)state;
@@ -178,7 +178,7 @@ static double score(struct clf_model *model, const char *task)
     return found;
 }
 
-/* A task's own start of the decoder holds for given targets too. */
+/* A task's decoder start token also applies to given targets. */
 static void test_start(void **state)
 {
     (void)state;
@@ -194,7 +194,7 @@ static void test_start(void **state)
     clf_model_free(plain);
 }
 
-/* Frames take no text before them. */
+/* Frames have no text prefix. */
 static void test_frames(void **state)
 {
     (void)state;
@@ -221,14 +221,15 @@ static void test_refused(void **state)
     struct clf_model *model = load(with_tasks("models/t5-text", &recorded));
     json_decref(recorded);
     assert_fails(clf_translate_options_init_task(&options, model, "sumarization"), CLF_BAD_ARGUMENT,
-                 "did you mean \"summarization\"?); its tasks are summarization, translation_en_to_de, ");
-    assert_fails(clf_translate_options_init_task(&options, model, NULL), CLF_BAD_ARGUMENT, "no task");
+                 "did you mean \"summarization\"?); use one of summarization, translation_en_to_de, ");
+    assert_fails(clf_translate_options_init_task(&options, model, NULL), CLF_BAD_ARGUMENT, "task is NULL");
     clf_translate_options_init(&options, model);
     options.task = "nothing of this";
     assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT, "has no task");
     options.task = "summarization";
     options.pieces = 1;
-    assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT, "these are pieces");
+    assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT,
+                 "the input is tokens");
     clf_model_free(model);
     model = load(support_fixture("models/t5-text"));
     assert_fails(clf_translate_options_init_task(&options, model, "x"), CLF_BAD_ARGUMENT, "has no tasks");
@@ -247,11 +248,11 @@ static void test_inspected(void **state)
     json_decref(object);
     json_decref(recorded);
     clf_string_free(json);
-    assert_fails(clf_inspect(&json, NULL), CLF_BAD_ARGUMENT, "no model to inspect");
+    assert_fails(clf_inspect(&json, NULL), CLF_BAD_ARGUMENT, "folder is NULL");
     assert_null(json);
 }
 
-/* A model whose task "long" has this prefix and whose tokenizer takes so many tokens. */
+/* A model whose task "long" has this prefix and whose tokenizer has this limit of tokens. */
 static struct clf_model *load_limited(const char *prefix, int limit)
 {
     char path[600], text[128];
@@ -263,8 +264,7 @@ static struct clf_model *load_limited(const char *prefix, int limit)
     return load(folder);
 }
 
-/* A task's prefix stands before every part of a line, and counts where it is asked whether a part is too
- * long. */
+/* A task's prefix is added to every part of a line, and counts towards the limit of a part. */
 static void test_long_prefix(void **state)
 {
     (void)state;
@@ -281,7 +281,7 @@ static void test_long_prefix(void **state)
     struct clf_translation *translation = translate(model, &options, line);
     int whole = translation->source_count;
     assert_int_equal(translation->cut_from, 0);
-    assert_true(whole > 4 * (int)strlen(line) + 2); /* or the line alone would tell */
+    assert_true(whole > 4 * (int)strlen(line) + 2); /* otherwise the line itself would reveal it */
     clf_translations_free(translation, 1);
     clf_model_free(model);
     model = load_limited(prefix, whole - 1);

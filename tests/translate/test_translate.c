@@ -1,4 +1,4 @@
-/* The demo model on its 500 held-out lines: ids and scores as transformers gave them, whatever the batch. */
+/* The demo model on its 500 held-out lines: ids and scores equal transformers', whatever the batch. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,8 +35,8 @@ static void read_lines(struct lines *lines, const char *name)
     }
 }
 
-/* How many of the recorded lines a device takes: the GPU form is slow on a CPU, and emulators take a few
- * lines only. */
+/* Number of recorded lines for a device: the GPU variant is slow on a CPU, and emulators take a few lines
+ * only. */
 static int lines_of(struct clf_device *device, int count)
 {
     int most = support_small() ? 2 : clf__device_caps(device)->form == CLF_FORM_CPU ? MAX_LINES : 60;
@@ -197,7 +197,7 @@ static void assert_same(const struct clf_translation *a, const struct clf_transl
     }
 }
 
-/* The promise of the native provider: bits depend on the line alone. */
+/* Native GEMM: the bits of a line do not depend on other lines. */
 static void check_invariance(struct clf_device *device, int beam, clf_precision precision)
 {
     struct lines source;
@@ -230,8 +230,8 @@ static void check_invariance(struct clf_device *device, int beam, clf_precision 
     clf__free(source.text);
 }
 
-/* Where tokens are suppressed until fewer than n_best translations are left, these are given; where none is
- * left, the line has failed. */
+/* If suppressed tokens leave fewer than n_best translations, these are returned; if they leave none, the line
+ * fails. */
 static void test_few_and_none_are_found(void **state)
 {
     (void)state;
@@ -265,7 +265,7 @@ static void test_few_and_none_are_found(void **state)
     clf_model_free(model);
 }
 
-/* A promise of the native products alone. */
+/* Guaranteed only by native GEMM. */
 static void test_batch_invariance(void **state)
 {
     (void)state;
@@ -281,13 +281,13 @@ static void test_batch_invariance(void **state)
     }
 }
 
-/* Rounded weights and activations change few lines (of 500, where this was written: none in fp16, in which
- * the model is stored, 1 in bf16, 11 in int8), and scores little. */
+/* Rounded weights and activations change few lines (recorded of 500: none in fp16, in which the model is
+ * stored, 1 in bf16, 11 in int8), and scores little. */
 static const struct rounding {
     clf_precision precision;
     const char *name;
-    int same;          /* lines of a hundred at least, but for one */
-    double difference; /* of a token's log-probability at most, in the mean */
+    int same;          /* minimum number of equal lines per hundred, less one */
+    double difference; /* maximum mean difference of a token's log-probability */
 } roundings[] = {
     {CLF_PRECISION_INT8, "int8", 94, 1e-2},
     {CLF_PRECISION_FP16, "fp16", 99, 1e-5},
@@ -341,8 +341,8 @@ static void test_rounding(void **state)
     }
 }
 
-/* A line that the model repeats itself on until the maximum length, among 300 short ones, some 20 at a time:
- * the short ones do not wait for it, nor for each other. */
+/* A line that repeats itself until the maximum length, among 300 short ones, some 20 at a time: the short
+ * ones do not wait for it, nor for each other. */
 static void check_long_line(struct clf_model *model, const struct lines *source, int count)
 {
     enum { TOKENS = 160 };
@@ -376,7 +376,7 @@ static void check_long_line(struct clf_model *model, const struct lines *source,
     }
     print_message("%d lines, the longest of %d tokens: %d rows in %d steps; batches that wait: %d steps\n",
                   count, longest, (int)times->step_rows, (int)times->steps, by_batches);
-    assert_int_equal(times->step_rows, times->target_tokens); /* greedy: a row a token, none idle */
+    assert_int_equal(times->step_rows, times->target_tokens); /* greedy: one row per token, none idle */
     assert_true(longest > 100 && times->steps >= longest);
     assert_true(times->steps * 4 < by_batches * 3);
     clf__batches_free(&batches);
@@ -391,7 +391,7 @@ static void test_a_long_line_holds_up_no_other(void **state)
     read_lines(&source, "fr-en-small/source.fr");
     struct clf_device *device = support_device(support_first_form());
     int count = lines_of(device, 300);
-    if (count > 100) { /* else there is nothing that could wait */
+    if (count > 100) { /* otherwise no line could wait */
         struct clf_model *model = load_model(device);
         check_long_line(model, &source, count);
         clf_model_free(model);
@@ -400,8 +400,8 @@ static void test_a_long_line_holds_up_no_other(void **state)
     support_free_all();
 }
 
-/* Scoring what greedy search found gives the log-probability that the search summed, less the ban of pad,
- * which has a share of some 1e-4 in each token's softmax. */
+/* Scoring a greedy translation gives the log-probability of the search, except for the ban of pad, whose
+ * share is about 1e-4 in each token's softmax. */
 static void test_score_agrees(void **state)
 {
     (void)state;
@@ -435,7 +435,8 @@ static void test_score_agrees(void **state)
                 compared++;
             }
         }
-        assert_true(compared >= count * 9 / 10); /* a text may be cut into other pieces than were generated */
+        assert_true(compared >= count * 9 / 10); /* encoding a text may give other tokens than were
+                                                    generated */
         clf_scores_free(scores, count);
         clf_translations_free(translations, count);
         clf_translator_free(translator);
@@ -456,7 +457,7 @@ static void test_unknown_precision(void **state)
     assert_null(model);
 }
 
-/* What a caller in C can get wrong, and the command cannot. */
+/* Errors that only C callers can make. */
 static void test_impossible_counts(void **state)
 {
     (void)state;
@@ -468,16 +469,17 @@ static void test_impossible_counts(void **state)
     assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT,
                  "suppressed_count is -3");
     options.suppressed_count = 3;
-    assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT,
-                 "suppressed is no list");
+    assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT, "suppressed is NULL");
     assert_ok(clf_translator_create(&translator, model, NULL));
     struct clf_line line = {"Merci.", 6};
     struct clf_translation *translations = NULL;
     struct clf_score *scores = NULL;
     assert_fails(clf_translate(&translations, translator, &line, -1), CLF_BAD_ARGUMENT, "count is -1");
-    assert_fails(clf_translate(&translations, translator, NULL, 1), CLF_BAD_ARGUMENT, "no list of lines");
+    assert_fails(clf_translate(&translations, translator, NULL, 1), CLF_BAD_ARGUMENT,
+                 "the list of lines is NULL");
     assert_fails(clf_score(&scores, translator, &line, &line, -1), CLF_BAD_ARGUMENT, "count is -1");
-    assert_fails(clf_score(&scores, translator, &line, NULL, 1), CLF_BAD_ARGUMENT, "no list of lines");
+    assert_fails(clf_score(&scores, translator, &line, NULL, 1), CLF_BAD_ARGUMENT,
+                 "the list of lines is NULL");
     assert_ok(clf_translate(&translations, translator, NULL, 0));
     clf_translations_free(translations, 0);
     clf_translator_free(translator);

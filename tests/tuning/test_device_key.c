@@ -78,7 +78,7 @@ static void test_names(void **state)
 
 static const char source[] = "__kernel void named(__global float *y) { y[0] = 7.0f; }\n";
 
-/* Opens the device, runs a kernel and closes it; gives how many programs were compiled. */
+/* Opens the device, runs a kernel and closes it; returns the number of compiled programs. */
 static int use_device(const char *name)
 {
     struct clf_device *device;

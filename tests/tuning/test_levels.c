@@ -20,11 +20,11 @@ static void test_find(void **state)
         {avx512 | CLF__DOT_INT8 | CLF__DOT_BF16, CLF_INSTRUCTIONS_AVX512_BF16},
         {avx512 | CLF__DOT_INT8 | CLF__DOT_BF16 | CLF__TILES, CLF_INSTRUCTIONS_AMX},
         {avx512 | CLF__DOT_INT8 | CLF__TILES, CLF_INSTRUCTIONS_AVX512_VNNI},
-        {avx512 | CLF__DOT_BF16, CLF_INSTRUCTIONS_AVX512}, /* no level uses bf16's instruction alone */
+        {avx512 | CLF__DOT_BF16, CLF_INSTRUCTIONS_AVX512}, /* no level uses only bf16's instruction */
         {CLF__NEON, CLF_INSTRUCTIONS_NEON},
         {CLF__NEON | CLF__DOT_INT8_128, CLF_INSTRUCTIONS_DOTPROD},
         {CLF__DOT_INT8_128, CLF_INSTRUCTIONS_PORTABLE},
-        {CLF__AVX2 | 1 << 20, CLF_INSTRUCTIONS_AVX2}, /* what is not known yet does not matter */
+        {CLF__AVX2 | 1 << 20, CLF_INSTRUCTIONS_AVX2}, /* unknown bits are ignored */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_int_equal(clf__level_find(best, cases[i].instructions)->name, cases[i].name);

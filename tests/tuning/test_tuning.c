@@ -1,4 +1,4 @@
-/* The file of `clformer tune`: what it says, what is wrong with it, and who is asked first. */
+/* The file of `clformer tune`: contents, errors, and precedence. */
 #include "tuning/tuning.h"
 
 #include <stdio.h>
@@ -26,7 +26,7 @@ static void take_warning(void *user, clf_log_level level, const char *message)
     }
 }
 
-/* The default device's file, in a cache folder of this test's own. */
+/* The default device's file, in a separate cache folder. */
 static char *tuning_path(void)
 {
     set_cache_home(support_temporary_folder());
@@ -86,7 +86,7 @@ static void test_table(void **state)
     }
 }
 
-/* What is written is read again, notes too, and replaces what was there. */
+/* A written file is read back, with notes, and replaces the old one. */
 static void test_round_trip(void **state)
 {
     (void)state;
@@ -112,7 +112,7 @@ static void test_round_trip(void **state)
     clf__free(path);
 }
 
-/* A write that fails leaves the old file whole. */
+/* A failed write leaves the old file complete. */
 static void test_failed_write(void **state)
 {
     (void)state;
@@ -141,8 +141,8 @@ static void test_bad_lines(void **state)
         {"# only\n\n  \n", ""},
         {"cpu_groups = 4", ""},
         {"  cpu_groups=4   # a note\n", ""},
-        {"cpu_groups = 4\ncpu_grupps = 3\n", ":2: there is nothing named \"cpu_grupps\""},
-        {"\ncpu_groups\n", ":2: \"cpu_groups\" is not of the form name = value"},
+        {"cpu_groups = 4\ncpu_grupps = 3\n", ":2: no tuning setting is named \"cpu_grupps\""},
+        {"\ncpu_groups\n", ":2: \"cpu_groups\" is not a line \"name = value\""},
         {"cpu_groups = many\n", ":1: cpu_groups = many: the value is not a whole number"},
         {"cpu_groups = 4x\n", ":1: cpu_groups = 4x: the value is not a whole number"},
         {"cpu_groups = \n", ":1: cpu_groups = : the value is not a whole number"},
@@ -150,7 +150,7 @@ static void test_bad_lines(void **state)
         {"cpu_groups = 99999999999999999999\n", "the value is out of its range"},
         {"form = cqu\n", ":1: form = cqu: the value is none of its words"},
         {"form = 1\n", ":1: form = 1: the value is none of its words"},
-        {"= 4\n", ":1: there is nothing named \"\""},
+        {"= 4\n", ":1: no tuning setting is named \"\""},
     };
     char *path = temporary_path();
     clf_log_set(take_warning, NULL);
@@ -182,7 +182,7 @@ static void test_bad_lines(void **state)
     clf__free(path);
 }
 
-/* What somebody else may have written is not read, nor written beside. */
+/* A file that another user may have written is neither read nor overwritten. */
 static void test_whose_file(void **state)
 {
     (void)state;
@@ -224,7 +224,7 @@ static void assert_opened(const struct clf_device_options *options, clf_form for
     clf_device_close(device);
 }
 
-/* Options before the environment before the file before the default. */
+/* Options take precedence over the environment, the file and the default, in this order. */
 static void test_precedence(void **state)
 {
     (void)state;
@@ -254,7 +254,7 @@ static void test_precedence(void **state)
     clf__free(path);
 }
 
-/* A device that fails with what is tuned is opened without it. */
+/* A device that fails with tuned values is opened without them. */
 static void test_failing_open(void **state)
 {
     (void)state;
@@ -275,12 +275,12 @@ static void test_failing_open(void **state)
     assert_opened(&options, own, 8);
     clf__device_fail_at(0);
     clf_log_set(NULL, NULL);
-    assert_non_null(strstr(warnings, "is opened without what was tuned"));
+    assert_non_null(strstr(warnings, "is opened without its tuning"));
     setenv("CLFORMER_TUNING", "off", 1);
     clf__free(path);
 }
 
-/* Another driver, or another device, has another file. */
+/* Another driver or device has another file. */
 static void test_key(void **state)
 {
     (void)state;
@@ -328,7 +328,7 @@ static clf_status load_and_write(const struct clf_device_info *info, struct clf_
     return status;
 }
 
-/* Whichever allocation fails, the file stays whole and nothing is lost. */
+/* Whichever allocation fails, the file stays complete and nothing leaks. */
 static void test_no_memory(void **state)
 {
     (void)state;
@@ -371,6 +371,6 @@ int main(void)
         cmocka_unit_test_teardown(test_precedence, support_teardown),
         cmocka_unit_test_teardown(test_failing_open, support_teardown),
     };
-    umask(022); /* what a test writes is its own */
+    umask(022); /* files of tests belong to the user */
     return cmocka_run_group_tests_name("device/tuning", tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@
 #include "program/launch.h"
 #include "shared/lines.h"
 #include "shared/page.h"
-#include "translate/team.h"
+#include "translate/worker_pool.h"
 
 /* A case while it is timed: the first `batch` lines. */
 struct stage_case {
@@ -151,11 +151,12 @@ static json_t *case_row(const struct bench_call *call, const struct clf_model *m
 {
     json_t *row = bench_row(call, one->device, stages[call->flags.stage].word);
     uint64_t weights = clf_model_describe(model)->weight_bytes;
-    int failed = json_object_set_new(row, "weight_bytes", json_integer((json_int_t)weights)) != 0 ||
-                 json_object_set_new(row, "batch", json_integer(one->batch)) != 0 ||
-                 json_object_set_new(row, "beam", json_integer(one->beam)) != 0 ||
-                 json_object_set_new(row, "devices", json_integer(clf__team_count(one->translator))) != 0 ||
-                 add_batch_size(row, one) != 0 || bench_row_time(row, timing, one->tokens) != EXIT_DONE;
+    int failed =
+        json_object_set_new(row, "weight_bytes", json_integer((json_int_t)weights)) != 0 ||
+        json_object_set_new(row, "batch", json_integer(one->batch)) != 0 ||
+        json_object_set_new(row, "beam", json_integer(one->beam)) != 0 ||
+        json_object_set_new(row, "devices", json_integer(clf__worker_pool_count(one->translator))) != 0 ||
+        add_batch_size(row, one) != 0 || bench_row_time(row, timing, one->tokens) != EXIT_DONE;
     if (failed) {
         json_decref(row);
         return NULL;

@@ -5,7 +5,7 @@
 
 #include "base/environment.h"
 #include "base/memory.h"
-#include "base/owned.h"
+#include "base/ownership.h"
 #include "device/device.h"
 #include "devices/report.h"
 #include "shared/command.h"

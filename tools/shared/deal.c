@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "base/larger.h"
 #include "base/memory.h"
+#include "base/minmax.h"
 #include "shared/command.h"
 #include "text/batch.h"
 
@@ -191,7 +191,7 @@ static size_t next_share(struct deal *deal)
         deal->parts = deal->ranks->size;
     }
     if (deal->parts == 0) {
-        return clf__larger_size(deal->left / (2 * size), deal->batch_cost);
+        return clf__max_size(deal->left / (2 * size), deal->batch_cost);
     }
     size_t share = deal->left / (size_t)deal->parts;
     deal->parts -= deal->parts > 1;

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/nearest.h"
 #include "base/status.h"
+#include "base/suggest.h"
 #include "config/config.h"
 #include "shared/command.h"
 #include "shared/flag_table.h"
@@ -144,8 +144,8 @@ static int set_flag(struct flags *flags, const struct flag *flag, const char *va
         if (may_be_none(flag) && strcmp(value, "none") == 0) {
             real = FLAG_NONE;
         } else if (end == value || *end != '\0' || !(real >= low && real <= high)) {
-            return report_wrong_call("--%s takes a number from %g to %g%s, not \"%s\"", flag->name, low,
-                                     high, may_be_none(flag) ? " or none" : "", value);
+            return report_wrong_call("--%s takes a number from %g to %g%s, not \"%s\"", flag->name, low, high,
+                                     may_be_none(flag) ? " or none" : "", value);
         }
         memcpy(field, &real, sizeof real);
     } else if (!parse_choice((int *)field, flag->choices, value)) {
@@ -207,16 +207,16 @@ static void set_defaults(struct flags *flags)
 /* Suggests the flag most similar to a word; for train also keys of the recipe. */
 static int report_no_flag(const char *verb, const char *argument, int length, int takes)
 {
-    struct clf__nearest nearest = clf__nearest_begin(argument, length);
+    struct clf__suggestion nearest = clf__suggest_begin(argument, length);
     for (int i = 0; i < flag_table_size; i++) {
         if (is_taken(&flag_table[i], takes)) {
-            clf__nearest_try(&nearest, flag_table[i].name);
+            clf__suggest_try(&nearest, flag_table[i].name);
         }
     }
     int count = 0;
     const struct clf_recipe_key *keys = (takes & TAKES_TRAIN) ? clf_recipe_keys(&count) : NULL;
     for (int i = 0; i < count; i++) {
-        clf__nearest_try(&nearest, keys[i].name);
+        clf__suggest_try(&nearest, keys[i].name);
     }
     return nearest.best != NULL
                ? report_wrong_call("%s has no flag %.*s; did you mean --%s? `clformer %s --help` lists them",

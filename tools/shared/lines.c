@@ -148,7 +148,9 @@ static int fill(struct line_reader *reader)
     }
     reader->filled += count > 0 ? (size_t)count : 0;
     reader->ended = count <= 0;
-    return EXIT_DONE;
+    clf_status status =
+        reader->bytes == 0 ? clf__utf8_check_start(reader->name, reader->buffer, reader->filled) : CLF_OK;
+    return status == CLF_OK ? EXIT_DONE : report_failure(status);
 }
 
 /* Returns 1 if the buffer holds a whole line, up to `searched`, or the last bytes of the input. */

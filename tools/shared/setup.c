@@ -109,7 +109,7 @@ clf_status setup_translator(struct clf_translator **out, const struct setup *set
 
 void print_batch_sizes(const struct clf_translator *translator)
 {
-    for (; translator != NULL; translator = translator->beside) {
+    for (; translator != NULL; translator = translator->next) {
         fprintf(stderr,
                 "clformer: device %d: batches of up to %d source tokens (--batch-tokens) and %d lines\n",
                 clf_device_describe(translator->model->transformer->device)->index,
@@ -119,7 +119,7 @@ void print_batch_sizes(const struct clf_translator *translator)
 
 void print_device_shares(const struct setup *setup, const struct clf_translator *translator)
 {
-    for (; setup->count > 1 && translator != NULL; translator = translator->beside) {
+    for (; setup->count > 1 && translator != NULL; translator = translator->next) {
         const struct clf_device_info *info = clf_device_describe(translator->model->transformer->device);
         const struct clf_stage_times *times = &translator->times;
         fprintf(stderr,

@@ -1,6 +1,6 @@
 #include "shared/stream.h"
 
-#include "base/larger.h"
+#include "base/minmax.h"
 #include "base/status.h"
 #include "cluster/ranks.h"
 #include "translate/internal.h"
@@ -77,7 +77,7 @@ static int make_translator(struct stream *stream)
     if (created == CLF_OK) {
         const struct clf_translator *first = stream->translator;
         stream->deal.batch_tokens =
-            clf__smaller(first->options.batch_tokens, USUAL_TOKENS * first->max_lines);
+            clf__min_int(first->options.batch_tokens, USUAL_TOKENS * first->max_lines);
         created = deal_begin(&stream->deal);
     }
     if (created == CLF_OK && flags->verbose) {

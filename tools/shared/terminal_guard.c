@@ -10,8 +10,8 @@
 
 #ifdef __GLIBC__
 
+#include "base/escape.h"
 #include "base/utf8.h"
-#include "base/visible.h"
 
 enum { CHUNK = 1024, MOST_KEPT = 3, LONGEST = 6 /* maximum size of an escaped byte */ };
 
@@ -47,7 +47,7 @@ static int write_chunk(struct guard *guard, const char *bytes, size_t size)
     size_t whole = clf__utf8_cut(text, size);
     guard->kept_size = size - whole;
     memcpy(guard->kept, text + whole, guard->kept_size);
-    return write_all(guard->descriptor, shown, clf__visible(shown, sizeof shown, text, whole));
+    return write_all(guard->descriptor, shown, clf__escape(shown, sizeof shown, text, whole));
 }
 
 static ssize_t write_visible(void *cookie, const char *bytes, size_t size)

@@ -4,7 +4,7 @@
 #define CLF_TOOLS_TERMINAL_GUARD_H
 
 /* Escapes everything printed on standard error, and on standard output if that is a terminal, by
- * clf__visible(). Standard output to a pipe or file is unchanged. Returns 0, with errno, on failure. */
+ * clf__escape(). Standard output to a pipe or file is unchanged. Returns 0, with errno, on failure. */
 int terminal_guard(void);
 
 #endif

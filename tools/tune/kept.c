@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/owned.h"
+#include "base/ownership.h"
 #include "tune/tune.h"
 
 clf_status tune_check_place(const char *path)

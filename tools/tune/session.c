@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/larger.h"
 #include "base/memory.h"
+#include "base/minmax.h"
 #include "config/sides.h"
 #include "device/buffer.h"
 #include "device/caps.h"
@@ -109,7 +109,7 @@ static clf_status fill(struct tune_session *session, struct clf_model *model, in
     int length = is_quick ? QUICK_LENGTH : LENGTH;
     session->device = model->transformer->device;
     session->sources = is_quick ? QUICK_SOURCES : SOURCES;
-    session->length = clf__smaller(length, clf__config_longest_source(config));
+    session->length = clf__min_int(length, clf__config_longest_source(config));
     session->vocabulary = config->target_vocabulary;
     CLF__TRY(is_large ? choose_sources(session, model) : CLF_OK);
     CLF__TRY(fill_sources(session, config));
@@ -278,8 +278,8 @@ static int batch_rows(const struct tune_batches *batches, int tokens)
     const struct tune_session *session = batches->session;
     const struct clf__caps *caps = clf__device_caps(session->device);
     int wanted = tokens > 0 ? tokens : clf__batch_tokens_wanted(caps->form, caps->compute_units);
-    int rows = clf__smaller(wanted / LENGTH, clf__batch_lines_wanted(wanted));
-    return clf__smaller(rows, session->sources);
+    int rows = clf__min_int(wanted / LENGTH, clf__batch_lines_wanted(wanted));
+    return clf__min_int(rows, session->sources);
 }
 
 static clf_status select_batch(void *context, int value)
@@ -302,7 +302,7 @@ static clf_status run_batches(void *context, int piece)
     const struct tune_batches *batches = context;
     (void)piece;
     for (int first = 0; first < batches->session->sources; first += batches->rows) {
-        int rows = clf__smaller(batches->rows, batches->session->sources - first);
+        int rows = clf__min_int(batches->rows, batches->session->sources - first);
         CLF__TRY(encode(batches->session, rows));
         for (int i = 0; i < DECODES; i++) {
             CLF__TRY(decode(batches->session, rows));
@@ -316,7 +316,7 @@ static clf_status compare_batches(void *context, int piece, int is_first, int *i
 {
     struct tune_batches *batches = context;
     const float *values = batches->session->values;
-    size_t count = (size_t)clf__smaller(batches->session->sources, SOURCES) * CANDIDATES;
+    size_t count = (size_t)clf__min_int(batches->session->sources, SOURCES) * CANDIDATES;
     (void)piece;
     if (is_first && batches->expected == NULL) {
         CLF__TRY(clf__allocate(&batches->expected, count, sizeof *batches->expected));

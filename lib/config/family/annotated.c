@@ -58,7 +58,6 @@ const struct clf__family clf__family_annotated = {
     .hides_start_pad = 1,
     .recipe = {{"loss", "kl"}, {"warm-up", "3000"}},
     .drops_activations = 1,
-    /* It leaves its rate to PyTorch's LambdaLR, which goes by what is done; the paper and jadore count the
-     * update that is being made. */
+    /* PyTorch's LambdaLR counts completed updates; the paper and jadore count the current one. */
     .counts_updates_done = 1,
 };

@@ -1,4 +1,4 @@
-/* BART (Lewis et al. 2020), as Hugging Face's folders have it. */
+/* BART (Lewis et al. 2020) in Hugging Face folders. */
 #include "config/family/family.h"
 
 static void start(struct clf__config *config, struct clf__config_choices *choices)
@@ -6,7 +6,7 @@ static void start(struct clf__config *config, struct clf__config_choices *choice
     clf__family_start_bart(config, choices);
     config->norm_embedding = 1;
     config->encoder_positions = config->decoder_positions = CLF__POSITIONS_LEARNED;
-    config->position_offset = 2; /* fairseq's, which the table has rows for */
+    config->position_offset = 2; /* fairseq's offset, included in the table */
 }
 
 const struct clf__family clf__family_bart = {

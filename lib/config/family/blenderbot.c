@@ -1,5 +1,4 @@
-/* Blenderbot (Roller et al. 2020), as Hugging Face's folders have it; the small one is a family of its own.
- */
+/* Blenderbot (Roller et al. 2020) in Hugging Face folders; the small model is a separate architecture. */
 #include "config/family/family.h"
 
 static void start(struct clf__config *config, struct clf__config_choices *choices)

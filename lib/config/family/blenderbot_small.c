@@ -1,6 +1,5 @@
-/* The small Blenderbot (Roller et al. 2020, its model of 90 million parameters), as Hugging Face's folders
- * have it. Of its decoder's input the tokens alone are normed, of its encoder's the sum with the positions.
- */
+/* Blenderbot small (Roller et al. 2020, 90 million parameters) in Hugging Face folders. The decoder
+ * normalises the token embedding, the encoder the sum with the positions. */
 #include "config/family/family.h"
 
 static void start(struct clf__config *config, struct clf__config_choices *choices)

@@ -91,8 +91,8 @@ int clf__family_find_type(enum clf__system *out, const char *model_type)
     return 0;
 }
 
-/* Whether a class is named after a model_type: the same letters and digits, then an ending for
- * encoder-decoders. */
+/* Returns whether a class belongs to a model_type: same letters and digits, then an encoder-decoder
+ * suffix. */
 static int is_class_of(const char *architecture, const char *model_type)
 {
     static const char *const endings[] = {"ForConditionalGeneration", "MTModel", "Model", "WithLMHeadModel"};

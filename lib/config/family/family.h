@@ -1,5 +1,5 @@
-/* A family: what a system's own code fixes beside what its config.json says. One file each in family/, and
- * one row of CLF__SYSTEM_LIST; no other code asks for a family by its name. */
+/* An architecture: the properties that an implementation fixes in code rather than in config.json. One file
+ * each in family/ and one row of CLF__SYSTEM_LIST; other code does not ask for an architecture by name. */
 #ifndef CLF_CONFIG_FAMILY_FAMILY_H
 #define CLF_CONFIG_FAMILY_FAMILY_H
 
@@ -11,13 +11,13 @@
 
 struct clf__model_description;
 
-/* The preset of a new model where nothing else is said. */
+/* Default preset of a new model. */
 #define CLF__DEFAULT_PRESET "marian"
-/* The family of models that their files describe whole. */
+/* The architecture of models that are fully described by their files. */
 #define CLF__DESCRIBED_FAMILY "transformer"
 /* The model_type of OpenAI's speech models. */
 #define CLF__OPENAI_FAMILY "whisper"
-/* The words of "length_rule" that are a family's own. */
+/* Values of "length_rule" for one architecture only. */
 /* clang-format off */
 #define CLF__FAMILY_LENGTH_RULES { "jadore", CLF__LENGTH_INCLUDING_START }
 /* The words of "encoder_attention_type". */
@@ -27,101 +27,102 @@ struct clf__model_description;
 
 enum { CLF__MOST_SPECIALS = 4, CLF__MOST_RECIPE_DEFAULTS = 4 };
 
-/* The tokens that are no text, where they stand in a vocabulary. */
+/* Special tokens and their positions in a vocabulary. */
 struct clf__specials {
-    const char *first[CLF__MOST_SPECIALS + 1]; /* the first ids; ends with NULL */
+    const char *first[CLF__MOST_SPECIALS + 1]; /* first ids; ends with NULL */
     const char *last;                          /* the last id, or NULL */
 };
 
-/* What a choice of a recipe is where nothing is chosen and the family trains otherwise than most. */
+/* Default of a recipe choice for an architecture that trains differently from most. */
 struct clf__family_default {
     const char *key, *fallback;
 };
 
-/* A key of config.json that a family's folders have under another name, or that they choose where those of
- * other families do not. */
+/* A key of config.json with another name in an architecture's folders, or that only they may set. */
 struct clf__family_key {
-    const char *ours, *theirs; /* theirs NULL: they have no such key */
-    int is_optional;           /* it may be left out where every family's folder holds it */
+    const char *ours, *theirs; /* theirs NULL: the folders have no such key */
+    int is_optional;           /* may be missing although other architectures require it */
 };
 
 struct clf__family {
-    /* The model_type of Hugging Face's folders, whose keys its own arrangement fixes but for sizes; NULL: a
-     * folder of ours ("clformer"), which names the preset and may choose every key. */
+    /* The model_type in Hugging Face folders, where the architecture fixes all keys but sizes; NULL: a
+     * clformer folder, which names the preset and may set every key. */
     const char *hugging_face;
-    /* Where config.json has no key: changes of the paper's values. NULL: none. */
+    /* Changes the paper's values, the defaults of missing keys. NULL: none. */
     void (*start)(struct clf__config *config, struct clf__config_choices *choices);
-    /* Ends with one without a name; NULL: all keys have our names, and none but every family's is read. */
+    /* Ends with an entry without a name; NULL: no renamed or additional keys. */
     const struct clf__family_key *keys;
-    /* Reads what takes more than a key's other name, once everything but the sharing is read. NULL: nothing.
-     */
+    /* Reads keys that need more than a renaming, after everything but embedding sharing. NULL: none. */
     clf_status (*read)(struct clf__config *config, struct clf__config_choices *choices,
                        const struct clf__json *json);
-    /* Writes what a new folder says beside sizes and ids; returns not 0 where there is no memory. NULL: the
-     * preset's name. */
+    /* Writes the keys of a new folder besides sizes and ids; returns non-zero if out of memory. NULL: writes
+     * the preset name. */
     int (*describe)(json_t *config, json_t *generation, const struct clf__model_description *description);
-    /* How a parameter begins. NULL where no new model is made. */
+    /* Returns the initial distribution of a parameter. NULL if the architecture is not trained. */
     struct clf__initial (*initial)(const struct clf__config *config, enum clf__role role,
                                    const struct clf__shape *shape);
-    const struct clf__tensor_names *names; /* what its own code calls its tensors */
+    const struct clf__tensor_names *names; /* names of the tensors in the original implementation */
     struct clf__specials specials;
-    const char *tokenizer_class; /* where tokenizer_config.json says none, for SentencePiece; NULL: none */
-    /* Where each side's words have a vocabulary of their own; NULL: the same. */
+    const char *tokenizer_class; /* default for SentencePiece if tokenizer_config.json names none; may be
+                                    NULL */
+    /* Special tokens of separate vocabularies; NULL: the same as for one. */
     const struct clf__specials *separate_specials;
 
     /* Text and search. */
-    int takes_frames;        /* its source is frames of features unless config.json says otherwise */
-    int has_no_start_token;  /* the decoder starts with the pad token */
-    int frames_sources;      /* a source line is put between start and end token, not before the end alone */
-    int leaves_sources_open; /* a source line has no end token */
-    int hides_start_pad;     /* a pad token that starts a target would be hidden from itself */
-    int reads_texts;         /* a source is a text of any length, not a sentence */
-    int searches_all_positions; /* the longest output is the positions', whatever a folder's default */
+    int takes_frames;           /* sources are frames unless config.json says otherwise */
+    int has_no_start_token;     /* the decoder starts with the pad token */
+    int frames_sources;         /* sources are framed by start and end token; otherwise only the end token */
+    int leaves_sources_open;    /* sources have no end token */
+    int hides_start_pad;        /* a pad token at the start of a target would be masked */
+    int reads_texts;            /* sources are texts of any length, not sentences */
+    int searches_all_positions; /* the longest output is limited by positions, not by the folder's default */
     /* The model. */
-    int scales_tied_projection_alone; /* sqrt(D) counts only where the target embedding is the projection */
+    int scales_tied_projection_alone; /* sqrt(D) applies only if the projection is tied to the target
+                                         embedding */
     int keeps_pad_row;                /* looking up the pad token does not train its row */
-    int keeps_tied_pad_row;           /* nor does a projection that is tied to it */
+    int keeps_tied_pad_row;           /* a projection tied to it does not train it either */
     int begins_with_zero_pad;         /* that row begins as zeros */
-    /* Of the encoder and the decoder: learned positions are sinusoids, and stay; where a file holds
-     * sinusoids, which may be rounded, they are taken from it. */
+    /* For encoder and decoder: learned positions are fixed sinusoids; stored ones, which may be rounded, take
+     * precedence. */
     int stores_sinusoids[2];
-    int has_fixed_logits_bias;       /* final_logits_bias is a constant, zeros where the file has none */
-    int stores_embeddings_variously; /* one matrix for embeddings that are not shared, or a spare one */
-    int ties_by_file;                /* the projection is the embedding unless the file holds another one */
+    int has_fixed_logits_bias;       /* final_logits_bias is a constant; zeros if not stored */
+    int stores_embeddings_variously; /* either one matrix for all embeddings, or an additional copy */
+    int ties_by_file;                /* the projection is tied to the embedding unless stored separately */
     /* Training. */
     struct clf__family_default recipe[CLF__MOST_RECIPE_DEFAULTS + 1]; /* ends with a key of NULL */
-    int drops_before_norm;        /* dropout comes before the norm of the embedding sum */
-    int drops_feed_forward_alone; /* of what sub-layers give, the feed-forward's alone is dropped out */
-    int drops_activations;        /* "dropout" is that of the activation too */
-    int validates_unsmoothed;     /* the loss of a validation leaves the smoothing of labels out */
-    int counts_updates_done;      /* the learning rate goes by the updates that are done */
+    int drops_before_norm;        /* dropout before the norm of the embedding sum */
+    int drops_feed_forward_alone; /* of all sub-layer outputs, only the feed-forward output has dropout */
+    int drops_activations;        /* "dropout" also applies to the activation */
+    int validates_unsmoothed;     /* validation loss without label smoothing */
+    int counts_updates_done;      /* the learning rate depends on completed updates */
 };
 
 const struct clf__family *clf__family_of(enum clf__system system);
-/* What a family's folders call a key: NULL, they have none. *is_optional, where it is not NULL. */
+/* Returns the name of a key in an architecture's folders; NULL: no such key. Sets *is_optional unless
+   NULL. */
 const char *clf__family_key_name(const struct clf__family *family, const char *ours, int *is_optional);
-/* Whether its folders choose a key that others do not. */
+/* Returns whether only this architecture's folders may set the key. */
 int clf__family_has_key(const struct clf__family *family, const char *ours);
-/* By the preset's name, and by a model_type of Hugging Face's; 0: there is none. */
+/* Find an architecture by preset name or by Hugging Face model_type; 0: unknown. */
 int clf__family_find(enum clf__system *out, const char *word);
 int clf__family_find_type(enum clf__system *out, const char *model_type);
 
-/* By the class of transformers that saved a folder ("T5ForConditionalGeneration"); 0: there is none. */
+/* Finds an architecture by the transformers class that saved a folder ("T5ForConditionalGeneration"); 0:
+   unknown. */
 int clf__family_find_class(enum clf__system *out, const char *architecture);
 
-/* The model_types of Hugging Face that are read, for a message; cut to size. */
+/* Writes the supported Hugging Face model_types for a message, truncated to size. */
 void clf__family_list_types(char *text, size_t size);
-/* Says of a model_type or of the class that a folder was saved from what it is, where it is known to be no
- * encoder-decoder of text or one that is not supported; NULL: nothing is known of it. */
+/* Describes a model_type or class that is known to be unsupported, for the message; NULL: unknown. */
 const char *clf__family_refused_type(const char *model_type);
 const char *clf__family_refused_class(const char *architecture);
 
-/* Parts of several families' values. */
-/* BART's sizes, ids and biases, which its kin begin with. */
+/* Values shared by several architectures. */
+/* Sizes, ids and biases of BART, from which related architectures start. */
 void clf__family_start_bart(struct clf__config *config, struct clf__config_choices *choices);
 void clf__family_bias_projections(struct clf__config *config);
 void clf__family_greedy(struct clf__config *config, int max_length);
-/* <s>, <pad>, </s>, <unk>, as the BART family has them. */
+/* <s>, <pad>, </s>, <unk>, as in BART. */
 #define CLF__BART_SPECIALS                                                                                   \
     {                                                                                                        \
         .first = { "<s>", "<pad>", "</s>", "<unk>" }                                                         \

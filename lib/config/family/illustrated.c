@@ -1,4 +1,4 @@
-/* The Illustrated Transformer's model: the paper's with sinusoids in halves, searched greedily. */
+/* The Illustrated Transformer: the paper's model with sinusoids in halves, decoded greedily. */
 #include "config/family/family.h"
 
 static void start(struct clf__config *config, struct clf__config_choices *choices)

@@ -1,4 +1,4 @@
-/* M2M100 and NLLB, the dense ones (Fan et al. 2020, NLLB team 2022), as Hugging Face's folders have them. */
+/* M2M100 and dense NLLB models (Fan et al. 2020, NLLB team 2022) in Hugging Face folders. */
 #include "config/family/family.h"
 
 static void start(struct clf__config *config, struct clf__config_choices *choices)
@@ -14,7 +14,7 @@ static void start(struct clf__config *config, struct clf__config_choices *choice
     config->logits_bias = 0;
 }
 
-/* The first token's position is the row after the pad token's. */
+/* The first token's position is the row after the pad token. */
 static clf_status read(struct clf__config *config, struct clf__config_choices *choices,
                        const struct clf__json *json)
 {

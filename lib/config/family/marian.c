@@ -1,8 +1,8 @@
-/* MarianMT, as Hugging Face's folders have it (Junczys-Dowmunt et al. 2018). */
+/* MarianMT (Junczys-Dowmunt et al. 2018) in Hugging Face folders. */
 #include "config/family/family.h"
 #include "config/write.h"
 
-/* What transformers' MarianConfig defaults to. */
+/* The defaults of transformers' MarianConfig. */
 static void start(struct clf__config *config, struct clf__config_choices *choices)
 {
     clf__family_start_bart(config, choices);
@@ -13,8 +13,7 @@ static void start(struct clf__config *config, struct clf__config_choices *choice
     config->end_id = 0;
 }
 
-/* What transformers needs to know, and how the models of OPUS-MT are arranged where its own defaults are
- * others. */
+/* Keys that transformers requires, and values of OPUS-MT models that differ from its defaults. */
 static int describe(json_t *config, json_t *generation, const struct clf__model_description *description)
 {
     json_t *said = json_pack(
@@ -39,8 +38,8 @@ static struct clf__initial initial(const struct clf__config *config, enum clf__r
     return role == CLF__BIAS ? clf__initial_constant(0.0f) : clf__initial_normal(0.02);
 }
 
-/* <pad> is the last one in every MarianMT, and CTranslate2 cuts the last row off. Where two vocabularies
- * differ in size that would be two ids, and there can only be one. */
+/* MarianMT's <pad> is the last id, and CTranslate2 removes the last row. With vocabularies of different sizes
+ * that would be two ids, but only one is possible. */
 static const struct clf__specials separate = {.first = {"</s>", "<unk>", "<pad>"}};
 
 const struct clf__family clf__family_marian = {

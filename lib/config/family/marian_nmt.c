@@ -1,5 +1,5 @@
-/* Marian's own files (Junczys-Dowmunt et al. 2018), as Bergamot and Firefox Translations have them too: what
- * their options say is read by marian_options.c. */
+/* Marian's native files (Junczys-Dowmunt et al. 2018), also used by Bergamot and Firefox Translations:
+ * marian_options.c reads their options. */
 #include "config/family/family.h"
 
 static void start(struct clf__config *config, struct clf__config_choices *choices)

@@ -1,5 +1,4 @@
-/* By the sources of marian-dev (src/models/transformer.h, src/common/config_parser.cpp) and of
- * browsermt/marian-dev. */
+/* Follows marian-dev (src/models/transformer.h, src/common/config_parser.cpp) and browsermt/marian-dev. */
 #include "config/family/marian_options.h"
 
 #include <stdlib.h>
@@ -12,7 +11,7 @@
 #include "config/keys.h"
 #include "ops/average.h"
 
-/* What is read, and where messages point. */
+/* The options, and their file for error messages. */
 struct source {
     const json_t *options;
     const char *path;
@@ -49,7 +48,7 @@ static clf_status refuse(const struct source *source, const char *key, const cha
                      key, word);
 }
 
-/* Options that change what is computed, and the values with which they do not. */
+/* Options that change the computation, with the values that leave it as it is here. */
 static const struct plain {
     const char *key, *values[4];
 } plains[] = {
@@ -107,8 +106,8 @@ static clf_status read_vocabularies(struct clf__config *config, const struct sou
     const json_t *list = json_object_get(source->options, "dim-vocabs");
     if (json_array_size(list) != 2) {
         return clf__fail(CLF_UNSUPPORTED,
-                         "%s: option \"dim-vocabs\" is no list of two sizes: one source and one target are "
-                         "supported",
+                         "%s: option \"dim-vocabs\" is not a list of two sizes; only one source and one "
+                         "target are supported",
                          source->path);
     }
     for (size_t i = 0; i < 2; i++) {
@@ -116,7 +115,8 @@ static clf_status read_vocabularies(struct clf__config *config, const struct sou
         char *end = NULL;
         long size = word != NULL ? strtol(word, &end, 10) : 0;
         if (size < 1 || size > CLF__MAX_VOCABULARY || *end != '\0') {
-            return clf__fail(CLF_FORMAT, "%s: option \"dim-vocabs\" says a vocabulary of \"%.40s\" words",
+            return clf__fail(CLF_FORMAT,
+                             "%s: option \"dim-vocabs\" has a vocabulary size of \"%.40s\"; correct it",
                              source->path, word != NULL ? word : "");
         }
         *sizes[i] = (int)size;
@@ -145,7 +145,7 @@ static clf_status read_sizes(struct clf__config *config, const struct source *so
     return read_vocabularies(config, source);
 }
 
-/* The operations of a place, without dropout; *is_known is 0 where they are none of the two. */
+/* Returns the operations at one position without dropout; *is_known is 0 if unsupported. */
 static int has_operations(const struct source *source, const char *key, const char *fallback,
                           const char *wanted)
 {
@@ -168,7 +168,7 @@ static int is_since(const struct source *source, int minor, int patch)
         return 0;
     }
     long own = strtol(version + 3, &end, 10), own_patch = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
-    /* The fork counts 1.9.n of its own. */
+    /* The browsermt fork has its own patch numbers of 1.9.n. */
     return own > minor || (own == minor && own_patch >= patch);
 }
 
@@ -180,7 +180,7 @@ static clf_status read_norms(struct clf__config *config, const struct source *so
     int is_last = has_operations(source, before, "", "") && has_operations(source, after, "dan", "an");
     if (!is_first && !is_last) {
         return clf__fail(CLF_UNSUPPORTED,
-                         "%s: options \"%s\" and \"%s\" are \"%.20s\" and \"%.20s\"; norms come before "
+                         "%s: options \"%s\" and \"%s\" are \"%.20s\" and \"%.20s\"; norms must come before "
                          "(\"n\" and \"da\") or after (none and \"dan\")",
                          source->path, before, after, word_of(source->options, before, ""),
                          word_of(source->options, after, "dan"));
@@ -209,7 +209,7 @@ static clf_status read_recurrence(struct clf__config *config, const struct sourc
     return CLF_OK;
 }
 
-/* Marian's GELU became the exact one in version 1.12.3. */
+/* Marian's GELU is exact since version 1.12.3. */
 static clf_status read_activation(enum clf__activation *out, const struct source *source, const char *key)
 {
     const char *word = word_of(source->options, key, "swish");
@@ -225,8 +225,8 @@ static clf_status read_activation(enum clf__activation *out, const struct source
     return CLF_OK;
 }
 
-/* A depth of n is n - 1 activated products, and a last one back to the width of the model where theirs is
- * another; a depth of 1 is none, since a mean has that width. */
+/* Depth n is n - 1 multiplications with activation, and a last one to the model width if it differs; depth 1
+ * has none, as the mean has that width. */
 static clf_status read_average(struct clf__config *config, const struct source *source)
 {
     int depth = 2, width = 2048;
@@ -262,7 +262,7 @@ static void read_sharing(struct clf__config *config, const json_t *options)
     config->logits_bias = !is_true(options, "output-omit-bias");
 }
 
-/* A number of the folder's configuration; without it *out stays. */
+/* Reads a number of the folder's configuration; *out is unchanged if it is missing. */
 static clf_status read_number(double *out, const json_t *decoding, const char *key, double low, double high,
                               const struct source *source)
 {
@@ -274,17 +274,16 @@ static clf_status read_number(double *out, const json_t *decoding, const char *k
         return CLF_OK;
     }
     if (word == NULL || end == word || *end != '\0' || !(number >= low && number <= high)) {
-        return clf__fail(
-            CLF_FORMAT,
-            "%s: \"%s\" of the configuration beside it is \"%.40s\", not a number from %g to %g; "
-            "correct it, or take it out",
-            source->path, key, word != NULL ? word : "a list", low, high);
+        return clf__fail(CLF_FORMAT,
+                         "%s: \"%s\" in the configuration beside it is \"%.40s\", not a number from %g to "
+                         "%g; correct or remove it",
+                         source->path, key, word != NULL ? word : "a list", low, high);
     }
     *out = number;
     return CLF_OK;
 }
 
-/* Without a configuration, as Firefox decodes; what one leaves out, as Marian does. */
+/* Without a configuration, Firefox's decoding options; missing options have Marian's defaults. */
 static clf_status read_decoding(struct clf__config *config, const json_t *decoding,
                                 const struct clf__marian_ids *ids, const struct source *source)
 {
@@ -303,7 +302,7 @@ static clf_status read_decoding(struct clf__config *config, const json_t *decodi
     search->divides_greedy = 1;
     search->early_stopping = CLF__STOP_SHRINK;
     if (word_penalty != 0) {
-        clf__log(CLF_LOG_WARNING, "the configuration's \"word-penalty\" is not applied");
+        clf__log(CLF_LOG_WARNING, "\"word-penalty\" in the configuration is ignored; remove it");
     }
     if (ids->target_unknown >= 0 && !is_true(decoding, "allow-unk")) {
         int32_t *unknown;
@@ -315,15 +314,15 @@ static clf_status read_decoding(struct clf__config *config, const json_t *decodi
     return CLF_OK;
 }
 
-/* With the norms first, Marian takes keys and values of self-attention from rows that were not normed: in its
- * decoders, and before version 1.11 in its encoders. */
+/* With norms first, Marian computes keys and values of self-attention from unnormalised rows: in decoders,
+ * and before version 1.11 in encoders. */
 static clf_status check_norm_first(const struct clf__config *config, const struct source *source)
 {
     int is_ours = config->decoder_mixer != CLF__MIXER_SELF_ATTENTION && is_since(source, 11, 0);
     return !config->norm_first || is_ours
                ? CLF_OK
                : clf__fail(CLF_UNSUPPORTED,
-                           "%s: has its norms before the sub-layers and self-attention in a decoder or in an "
+                           "%s: has norms before the sub-layers and self-attention in a decoder or in an "
                            "encoder of a Marian before 1.11 (\"version\": %.40s), which is not supported",
                            source->path, word_of(source->options, "version", "unknown"));
 }
@@ -344,8 +343,10 @@ static clf_status read(struct clf__config *config, const struct source *source, 
     CLF__TRY(read_activation(&config->activation, source, "transformer-ffn-activation"));
     read_sharing(config, source->options);
     if (config->share_source_target && config->source_vocabulary != config->target_vocabulary) {
-        return clf__fail(CLF_FORMAT, "%s: shares one embedding between vocabularies of %d and %d words",
-                         source->path, config->source_vocabulary, config->target_vocabulary);
+        return clf__fail(
+            CLF_FORMAT,
+            "%s: shares one embedding between vocabularies of %d and %d words, which is not supported",
+            source->path, config->source_vocabulary, config->target_vocabulary);
     }
     config->end_id = ids->target_end;
     CLF__TRY(read_decoding(config, decoding, ids, source));

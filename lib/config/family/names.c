@@ -6,7 +6,7 @@
 
 #include "base/ascii.h"
 
-/* Sinusoids that were saved and are computed here, and what old versions of fairseq left. */
+/* Stored sinusoids that are computed here, and leftovers of old fairseq versions. */
 static const char *const frozen[] = {".embed_positions.weight", ".embed_positions.weights", "coder.version",
                                      NULL};
 
@@ -19,13 +19,13 @@ const struct clf__tensor_names clf__names_bare = {bare, sizeof bare / sizeof *ba
 enum { SIDE, INDEX, REST, MARKS };
 static const char marks[MARKS] = {[SIDE] = '@', [INDEX] = '#', [REST] = '*'};
 
-/* What the marks of a pattern stood for. */
+/* The text that each mark of a pattern matched. */
 struct match {
     const char *starts[sizeof marks];
     int lengths[sizeof marks];
 };
 
-/* How much of a name a mark stands for; 0: the name does not fit. */
+/* Returns the length of the text that a mark matches; 0: no match. */
 static size_t length_of(char mark, const char *name)
 {
     switch (mark) {

@@ -1,4 +1,4 @@
-/* "Attention is all you need" (Vaswani 2017): the configuration's own defaults. */
+/* "Attention is all you need" (Vaswani 2017): the defaults of the configuration. */
 #include "config/family/family.h"
 
 const struct clf__family clf__family_paper = {

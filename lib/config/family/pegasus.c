@@ -1,4 +1,4 @@
-/* Pegasus (Zhang et al. 2020), as Hugging Face's folders have it. */
+/* Pegasus (Zhang et al. 2020) in Hugging Face folders. */
 #include "config/family/family.h"
 
 static void start(struct clf__config *config, struct clf__config_choices *choices)

@@ -1,4 +1,4 @@
-/* What people's folders hold besides what runs, so that they are told what they have. */
+/* Common model types that are not supported, for helpful error messages. */
 #include "config/family/family.h"
 
 #include <string.h>
@@ -46,12 +46,9 @@ static const char *const others[] = {
     "indictrans", "indictrans2",     NULL};
 
 static const struct kind kinds[] = {
-    {"a model of a decoder alone", decoders},
-    {"a model of an encoder alone", encoders},
-    {"a mixture of experts", experts},
-    {"a vision model", visions},
-    {"a model of speech", sounds},
-    {"an encoder-decoder that is not supported yet", others},
+    {"a decoder-only model", decoders}, {"an encoder-only model", encoders},
+    {"a mixture of experts", experts},  {"a vision model", visions},
+    {"a model of speech", sounds},      {"an encoder-decoder that is not supported yet", others},
 };
 
 const char *clf__family_refused_type(const char *model_type)
@@ -71,11 +68,11 @@ const char *clf__family_refused_class(const char *architecture)
     static const struct {
         const char *ending, *what;
     } classes[] = {
-        {"EncoderModel", "an encoder alone"},
-        {"ForCausalLM", "a decoder alone"},
+        {"EncoderModel", "an encoder-only model"},
+        {"ForCausalLM", "a decoder-only model"},
         {"ForSequenceClassification", "a classifier"},
         {"ForTokenClassification", "a classifier of words"},
-        {"ForQuestionAnswering", "a model that marks answers"},
+        {"ForQuestionAnswering", "a question answering model"},
     };
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
         if (clf__ends_with(architecture, classes[i].ending)) {

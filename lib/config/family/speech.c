@@ -1,4 +1,4 @@
-/* The speech system: frames of filterbanks in, characters out. */
+/* The speech architecture: filterbank frames in, characters out. */
 #include "config/family/family.h"
 
 #include <math.h>

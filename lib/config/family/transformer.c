@@ -1,4 +1,4 @@
-/* An encoder-decoder of no system's own: the files of other engines say what it is made of (formats/). */
+/* A generic encoder-decoder, described by files of other engines (formats/). */
 #include "config/family/family.h"
 
 static void start(struct clf__config *config, struct clf__config_choices *choices)

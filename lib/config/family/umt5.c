@@ -1,6 +1,6 @@
-/* UMT5 (Chung et al. 2023), as Hugging Face's folders have it: T5 v1.1 with a relative bias in each layer.
- * Where the file says that words are not tied, the logits are not scaled, as up to transformers 4;
- * transformers 5 scales them always, which changes scores and beams and no greedy word. */
+/* UMT5 (Chung et al. 2023) in Hugging Face folders: T5 v1.1 with a relative bias in each layer. Logits are
+ * unscaled if the file declares untied embeddings, as in transformers up to 4; transformers 5 always scales
+ * them, which changes scores and beams but not greedy output. */
 #include "config/family/t5.h"
 
 static void start(struct clf__config *config, struct clf__config_choices *choices)

@@ -1,4 +1,4 @@
-/* Whisper (Radford et al. 2022), as Hugging Face's folders and OpenAI's checkpoints have it. */
+/* Whisper (Radford et al. 2022) in Hugging Face folders and OpenAI checkpoints. */
 #include "config/family/family.h"
 #include "config/write.h"
 
@@ -6,7 +6,7 @@ static const struct clf__name_rule rules[] = {
     {"lm_head.weight", "proj_out.weight"},
     {"*", "*"},
     {"model.*", "*"},
-    /* OpenAI's own (openai/whisper, model.py). */
+    /* Names in OpenAI checkpoints (openai/whisper, model.py). */
     {"model.@.embed_positions.weight", "@.positional_embedding"},
     {"model.@.embed_tokens.weight", "@.token_embedding.weight"},
     {"model.encoder.layer_norm.*", "encoder.ln_post.*"},
@@ -65,12 +65,12 @@ static clf_status read(struct clf__config *config, struct clf__config_choices *c
 {
     (void)config;
     (void)json;
-    choices->scale = CLF__SCALE_NONE; /* transformers reads "scale_embedding" and scales nothing */
+    choices->scale = CLF__SCALE_NONE; /* transformers reads "scale_embedding" but does not scale */
     return CLF_OK;
 }
 
-/* What transformers needs to know, and where its own defaults would be wrong: its lists of suppressed ids are
- * those of OpenAI's vocabulary. */
+/* Keys that transformers requires, and overrides of wrong defaults: its suppressed ids are those of OpenAI's
+ * vocabulary. */
 static int describe(json_t *config, json_t *generation, const struct clf__model_description *description)
 {
     (void)generation;
@@ -84,7 +84,7 @@ static int describe(json_t *config, json_t *generation, const struct clf__model_
                           448, "suppress_tokens", "begin_suppress_tokens"));
 }
 
-/* As transformers begins it. */
+/* Initialisation as in transformers. */
 static struct clf__initial initial(const struct clf__config *config, enum clf__role role,
                                    const struct clf__shape *shape)
 {

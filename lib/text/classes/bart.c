@@ -1,4 +1,4 @@
-/* The byte-level tokenizers of BART, which are RoBERTa's, Blenderbot and Whisper: ids of vocab.json. */
+/* Byte-level tokenizers of BART and RoBERTa, Blenderbot and Whisper; ids come from vocab.json. */
 #include "text/classes/class.h"
 #include "text/segmenters/segmenter.h"
 #include "text/speech_tokens.h"
@@ -14,7 +14,7 @@ const struct clf__tokenizer_class clf__class_bart = {BYTE_LEVEL("BartTokenizer")
                                                      .pipeline = &pipeline};
 const struct clf__tokenizer_class clf__class_roberta = {BYTE_LEVEL("RobertaTokenizer"), .starts_source = 1,
                                                         .pipeline = &pipeline};
-/* Its special tokens are added ones. */
+/* All special tokens are added tokens. */
 const struct clf__tokenizer_class clf__class_whisper = {
     .name = "WhisperTokenizer",
     .segmenter = &clf__segmenter_byte_level,

@@ -1,4 +1,4 @@
-/* The small Blenderbot's tokenizer: subwords in lower case, ids of vocab.json. */
+/* BlenderbotSmallTokenizer: lower-case subwords; ids come from vocab.json. */
 #include "text/classes/class.h"
 #include "text/segmenters/segmenter.h"
 

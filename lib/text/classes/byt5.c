@@ -1,5 +1,4 @@
-/* ByT5Tokenizer, which has no file: three special tokens, the 256 bytes, then sentinels, the first one first.
- */
+/* ByT5Tokenizer has no file: three special tokens, 256 bytes, then the sentinels in ascending order. */
 #include "text/classes/class.h"
 #include "text/segmenters/segmenter.h"
 
@@ -7,19 +6,19 @@ enum { EXTRA_IDS = 125 };
 
 static const char *const first[] = {"<pad>", "</s>", "<unk>"};
 
-static clf_status before(struct clf__pieces *pieces)
+static clf_status before(struct clf__token_list *tokens)
 {
     for (size_t i = 0; i < sizeof first / sizeof *first; i++) {
-        CLF__TRY(clf__pieces_format(pieces, 0, "%s", first[i]));
+        CLF__TRY(clf__token_list_format(tokens, 0, "%s", first[i]));
     }
     return CLF_OK;
 }
 
-static clf_status behind(struct clf__pieces *pieces, const struct clf__class_settings *settings)
+static clf_status behind(struct clf__token_list *tokens, const struct clf__class_settings *settings)
 {
     int count = settings->extra_ids >= 0 ? settings->extra_ids : EXTRA_IDS;
     for (int i = 0; i < count; i++) {
-        CLF__TRY(clf__pieces_format(pieces, CLF__PIECE_SPECIAL | CLF__PIECE_FOUND, "<extra_id_%d>", i));
+        CLF__TRY(clf__token_list_format(tokens, CLF__TOKEN_SPECIAL | CLF__TOKEN_FOUND, "<extra_id_%d>", i));
     }
     return CLF_OK;
 }

@@ -1,4 +1,4 @@
-/* What the classes share. */
+/* Functions shared by the tokenizer classes. */
 #include "text/classes/class.h"
 
 #include "base/json.h"
@@ -19,12 +19,12 @@ clf_status clf__class_read_settings(struct clf__class_settings *out, const struc
     return clf__json_string(config, "tgt_lang", &out->target_language);
 }
 
-clf_status clf__class_add_languages(struct clf__pieces *pieces, const struct clf__tokenizer_class *of,
+clf_status clf__class_add_languages(struct clf__token_list *tokens, const struct clf__tokenizer_class *of,
                                     const char *const *codes)
 {
     for (; *codes != NULL; codes++) {
-        CLF__TRY(clf__pieces_format(pieces, CLF__PIECE_SPECIAL | CLF__PIECE_FOUND | CLF__PIECE_LANGUAGE,
-                                    "%s%s%s", of->language_opens, *codes, of->language_closes));
+        CLF__TRY(clf__token_list_format(tokens, CLF__TOKEN_SPECIAL | CLF__TOKEN_FOUND | CLF__TOKEN_LANGUAGE,
+                                        "%s%s%s", of->language_opens, *codes, of->language_closes));
     }
     return CLF_OK;
 }

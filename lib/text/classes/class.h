@@ -1,70 +1,72 @@
-/* A tokenizer's class: which files it reads, which ids its pieces have, and where it puts languages. Each kin
- * is a file of its own, named in list.c; the word is "tokenizer_class" in Hugging Face's folders. */
+/* A tokenizer class: which files it reads, how it assigns ids and where it puts language tokens. Each group
+ * of classes is one file, listed in list.c. The name is "tokenizer_class" in Hugging Face folders. */
 #ifndef CLF_TEXT_CLASSES_CLASS_H
 #define CLF_TEXT_CLASSES_CLASS_H
 
 #include "base/status.h"
 #include "text/classes/pipeline.h"
-#include "text/pieces.h"
+#include "text/token_list.h"
 
 struct clf__added_tokens;
 struct clf__json;
 struct clf__segmenter;
 
-/* What tokenizer_config.json says to classes; strings are borrowed from it. */
+/* Settings that classes read from tokenizer_config.json; strings are borrowed. */
 struct clf__class_settings {
-    int rows;                              /* the model's, of which there may be more or fewer than pieces */
+    int rows;                              /* vocabulary rows of the model; may be more or fewer than
+                                              tokens */
     const struct clf__added_tokens *added; /* of the folder */
-    int extra_ids;                         /* -1: as many as the class has */
+    int extra_ids;                         /* -1: the default of the class */
     int legacy_behaviour;
     const char *language_codes, *source_language, *target_language;
 };
 clf_status clf__class_read_settings(struct clf__class_settings *out, const struct clf__json *config,
                                     int rows);
 
-/* Where a source's ids say its language. */
+/* Position of the source language. */
 enum clf__language_place {
     CLF__LANGUAGE_NOWHERE,
-    CLF__LANGUAGE_IN_FRONT, /* the source's own language, before the text */
-    CLF__LANGUAGE_BEHIND,   /* the same, after the end token */
-    CLF__LANGUAGE_IN_TEXT,  /* the target's language, as the text's first word */
+    CLF__LANGUAGE_IN_FRONT, /* source language token before the text */
+    CLF__LANGUAGE_BEHIND,   /* source language token after the end token */
+    CLF__LANGUAGE_IN_TEXT,  /* target language token as the first word of the text */
 };
 
 enum { CLF__MOST_CLASS_SPECIALS = 6 };
 
 struct clf__tokenizer_class {
-    const char *name;  /* without the "Fast" of some folders */
-    const char *model; /* the segmenter's file, for both sides; NULL: source.spm and target.spm, or none */
+    const char *name;  /* without the "Fast" suffix */
+    const char *model; /* segmenter file for both sides; NULL: source.spm and target.spm, or none */
     const struct clf__segmenter *segmenter; /* NULL: SentencePiece */
-    int has_vocabulary; /* vocab.json says the ids; else pieces have them in the model's order */
-    int skipped;        /* so many of the model's first pieces are left out */
-    /* Adds the pieces before the model's, and those behind. NULL: none. */
-    clf_status (*before)(struct clf__pieces *pieces);
-    clf_status (*behind)(struct clf__pieces *pieces, const struct clf__class_settings *settings);
-    /* Names rows of the model behind the last token, which are spare otherwise. NULL: none. */
-    clf_status (*name_spare)(struct clf__pieces *pieces);
-    const char *specials[CLF__MOST_CLASS_SPECIALS + 1]; /* wherever they stand; ends with NULL */
-    int starts_source;                                  /* a source begins with the first of them */
-    const char *unknown;       /* what stands for unknown pieces where the folder does not say; NULL: <unk> */
-    const char *spaces_before; /* one of them takes white space before it; or NULL */
-    int adds_prefix_space;     /* unless "add_prefix_space" says something else */
-    int joins_plainly;         /* pieces are put together as they are, and their marks made spaces */
-    int never_cleans_up;       /* whatever clean_up_tokenization_spaces says */
-    int prefers_json;          /* tokenizer.json is read even if the class's own files are there */
-    /* Takes the place of this class in a folder that names none, where the first piece of the SentencePiece
-     * model is <s>: then the ids are the model's own. NULL: none does. */
+    int has_vocabulary; /* ids come from vocab.json; otherwise from the order of the model */
+    int skipped;        /* number of leading tokens of the model that are left out */
+    /* Add the tokens before and after the model's tokens. NULL: none. */
+    clf_status (*before)(struct clf__token_list *tokens);
+    clf_status (*behind)(struct clf__token_list *tokens, const struct clf__class_settings *settings);
+    /* Names model rows after the last token, which are spare otherwise. NULL: none. */
+    clf_status (*name_spare)(struct clf__token_list *tokens);
+    const char *specials[CLF__MOST_CLASS_SPECIALS + 1]; /* special at any id; ends with NULL */
+    int starts_source;                                  /* the first special token starts a source */
+    const char *unknown;       /* unknown token if the folder names none; NULL: <unk> */
+    const char *spaces_before; /* special token that absorbs white space before it; may be NULL */
+    int adds_prefix_space;     /* default of "add_prefix_space" */
+    int joins_plainly;         /* tokens are concatenated and their space marks replaced by spaces */
+    int never_cleans_up;       /* ignores clean_up_tokenization_spaces */
+    int prefers_json;          /* reads tokenizer.json even if the files of the class exist */
+    /* Class that replaces this one if the folder names no class and the first token of the SentencePiece
+     * model is <s>: ids are then those of the model. NULL: none. */
     const struct clf__tokenizer_class *numbered;
-    /* Languages: a piece is the code between these. */
+    /* Languages: a language token is a code between these strings. */
     const char *language_opens, *language_closes;
-    int finds_languages; /* every piece of that form is one; else those that are marked */
+    int finds_languages; /* every token of that form is a language; otherwise only marked tokens */
     enum clf__language_place place;
-    int may_be_behind;           /* "legacy_behaviour" puts the language behind */
-    int starts_with_target;      /* the decoder starts with the target's language, else it comes next */
-    const char *source_language; /* where nothing is said */
-    const struct clf__class_pipeline *pipeline; /* of tokenizer.json's; NULL: the file's own */
+    int may_be_behind;           /* "legacy_behaviour" moves the language after the end token */
+    int starts_with_target;      /* the decoder starts with the target language; otherwise it is the second
+                                    token */
+    const char *source_language; /* default languages */
+    const struct clf__class_pipeline *pipeline; /* sections of tokenizer.json; NULL: those of the file */
 };
 
-/* By its name, "Fast" or not; NULL: none of ours. */
+/* Finds a class by name, with or without "Fast"; NULL: unknown class. */
 const struct clf__tokenizer_class *clf__tokenizer_class_find(const char *name);
 
 /* The rows of list.c. */
@@ -73,8 +75,8 @@ extern const struct clf__tokenizer_class clf__class_marian, clf__class_mbart, cl
     clf__class_roberta, clf__class_whisper, clf__class_barthez, clf__class_blenderbot,
     clf__class_blenderbot_small, clf__class_byt5;
 
-/* Adds languages of a list that ends with NULL. */
-clf_status clf__class_add_languages(struct clf__pieces *pieces, const struct clf__tokenizer_class *of,
+/* Adds languages from a NULL-terminated list. */
+clf_status clf__class_add_languages(struct clf__token_list *tokens, const struct clf__tokenizer_class *of,
                                     const char *const *codes);
 
 #endif

@@ -1,6 +1,5 @@
-/* The tokenizers of models that fairseq trained, mBART, mBART-50 and NLLB: <s>, <pad>, </s> and <unk>, the
- * model's pieces without its own first three, languages, <mask>. BARThez's model has all of its pieces, and
- * no languages. */
+/* Tokenizers of fairseq models, mBART, mBART-50 and NLLB: <s>, <pad>, </s> and <unk>, the model's tokens
+ * without the first three, languages, <mask>. BARThez has all of the model's tokens and no languages. */
 #include "text/classes/class.h"
 
 static const char *const mbart_codes[] = {"ar_AR", "cs_CZ", "de_DE", "en_XX", "es_XX", "et_EE", "fi_FI",
@@ -40,40 +39,41 @@ static const char *const nllb_codes[] = {
     "vie_Latn", "war_Latn", "wol_Latn", "xho_Latn", "ydd_Hebr", "yor_Latn", "yue_Hant", "zho_Hans",
     "zho_Hant", "zul_Latn", NULL};
 
-static clf_status before(struct clf__pieces *pieces)
+static clf_status before(struct clf__token_list *tokens)
 {
     static const char *const named[] = {"<s>", "<pad>", "</s>", "<unk>"};
     for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
-        CLF__TRY(clf__pieces_format(pieces, 0, "%s", named[i]));
+        CLF__TRY(clf__token_list_format(tokens, 0, "%s", named[i]));
     }
     return CLF_OK;
 }
 
-static clf_status add_mask(struct clf__pieces *pieces)
+static clf_status add_mask(struct clf__token_list *tokens)
 {
-    return clf__pieces_format(pieces, CLF__PIECE_SPECIAL | CLF__PIECE_FOUND | CLF__PIECE_EATS_LEFT, "<mask>");
+    return clf__token_list_format(tokens, CLF__TOKEN_SPECIAL | CLF__TOKEN_FOUND | CLF__TOKEN_LSTRIP,
+                                  "<mask>");
 }
 
-static clf_status behind_mbart(struct clf__pieces *pieces, const struct clf__class_settings *settings)
+static clf_status behind_mbart(struct clf__token_list *tokens, const struct clf__class_settings *settings)
 {
     (void)settings;
-    CLF__TRY(clf__class_add_languages(pieces, &clf__class_mbart, mbart_codes));
-    return add_mask(pieces);
+    CLF__TRY(clf__class_add_languages(tokens, &clf__class_mbart, mbart_codes));
+    return add_mask(tokens);
 }
 
-static clf_status behind_mbart50(struct clf__pieces *pieces, const struct clf__class_settings *settings)
+static clf_status behind_mbart50(struct clf__token_list *tokens, const struct clf__class_settings *settings)
 {
     (void)settings;
-    CLF__TRY(clf__class_add_languages(pieces, &clf__class_mbart50, mbart_codes));
-    CLF__TRY(clf__class_add_languages(pieces, &clf__class_mbart50, mbart50_codes));
-    return add_mask(pieces);
+    CLF__TRY(clf__class_add_languages(tokens, &clf__class_mbart50, mbart_codes));
+    CLF__TRY(clf__class_add_languages(tokens, &clf__class_mbart50, mbart50_codes));
+    return add_mask(tokens);
 }
 
-static clf_status behind_nllb(struct clf__pieces *pieces, const struct clf__class_settings *settings)
+static clf_status behind_nllb(struct clf__token_list *tokens, const struct clf__class_settings *settings)
 {
     (void)settings;
-    CLF__TRY(clf__class_add_languages(pieces, &clf__class_nllb, nllb_codes));
-    return add_mask(pieces);
+    CLF__TRY(clf__class_add_languages(tokens, &clf__class_nllb, nllb_codes));
+    return add_mask(tokens);
 }
 
 #define UNIGRAM                                                                                              \

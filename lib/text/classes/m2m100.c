@@ -1,4 +1,4 @@
-/* M2M100Tokenizer: ids of vocab.json, then the languages, then words that fairseq made up. */
+/* M2M100Tokenizer: ids of vocab.json, then languages, then fairseq's filler words. */
 #include <string.h>
 
 #include "text/classes/class.h"
@@ -10,19 +10,19 @@ static const char *const codes[] = {
     "ln", "lo", "lt", "lv",  "mg", "mk",  "ml", "mn", "mr", "ms", "my", "ne", "nl",  "no", "ns", "oc", "or",
     "pa", "pl", "ps", "pt",  "ro", "ru",  "sd", "si", "sk", "sl", "so", "sq", "sr",  "ss", "su", "sv", "sw",
     "ta", "th", "tl", "tn",  "tr", "uk",  "ur", "uz", "vi", "wo", "xh", "yi", "yo",  "zh", "zu", NULL};
-/* "language_codes" of the models for WMT 2021. */
+/* "language_codes" of the WMT 2021 models. */
 static const char *const wmt21_codes[] = {"en", "ha", "is", "ja", "cs", "ru", "zh", "de", NULL};
 
-static clf_status behind(struct clf__pieces *pieces, const struct clf__class_settings *settings)
+static clf_status behind(struct clf__token_list *tokens, const struct clf__class_settings *settings)
 {
     const char *list = settings->language_codes;
     int is_wmt21 = list != NULL && strcmp(list, "wmt21") == 0;
     if (list != NULL && !is_wmt21 && strcmp(list, "m2m100") != 0) {
         return clf__fail(CLF_UNSUPPORTED,
-                         "tokenizer_config.json: \"language_codes\" is \"%.40s\", neither m2m100 nor wmt21",
+                         "tokenizer_config.json: \"language_codes\" is \"%.40s\"; set it to m2m100 or wmt21",
                          list);
     }
-    return clf__class_add_languages(pieces, &clf__class_m2m100, is_wmt21 ? wmt21_codes : codes);
+    return clf__class_add_languages(tokens, &clf__class_m2m100, is_wmt21 ? wmt21_codes : codes);
 }
 
 const struct clf__tokenizer_class clf__class_m2m100 = {

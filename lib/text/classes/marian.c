@@ -1,4 +1,5 @@
-/* MarianTokenizer: ids of vocab.json, and >>code<< before a source for several target languages. */
+/* MarianTokenizer: ids of vocab.json; models with several target languages expect >>code<< before the
+   source. */
 #include "text/classes/class.h"
 
 const struct clf__tokenizer_class clf__class_marian = {

@@ -1,15 +1,15 @@
-/* PegasusTokenizer: 105 pieces of its own, two of them in place of the model's first. */
+/* PegasusTokenizer: 105 own tokens, two of which replace the model's first two. */
 #include "text/classes/class.h"
 
-static clf_status before(struct clf__pieces *pieces)
+static clf_status before(struct clf__token_list *tokens)
 {
-    enum { FIRST_UNKNOWN = 2, LAST_UNKNOWN = 102, MARKS = CLF__PIECE_SPECIAL | CLF__PIECE_FOUND };
+    enum { FIRST_UNKNOWN = 2, LAST_UNKNOWN = 102, MARKS = CLF__TOKEN_SPECIAL | CLF__TOKEN_FOUND };
     static const char *const named[] = {"<pad>", "</s>", "<mask_1>", "<mask_2>"};
     for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
-        CLF__TRY(clf__pieces_format(pieces, MARKS, "%s", named[i]));
+        CLF__TRY(clf__token_list_format(tokens, MARKS, "%s", named[i]));
     }
     for (int i = FIRST_UNKNOWN; i <= LAST_UNKNOWN; i++) {
-        CLF__TRY(clf__pieces_format(pieces, MARKS | CLF__PIECE_FILLER, "<unk_%d>", i));
+        CLF__TRY(clf__token_list_format(tokens, MARKS | CLF__TOKEN_FILLER, "<unk_%d>", i));
     }
     return CLF_OK;
 }

@@ -1,17 +1,18 @@
-/* What transformers 5 builds in place of the sections of a class's tokenizer.json (transformers/models/...
- * /tokenization_*.py, 5.23), in that file's own words. */
+/* Sections of tokenizer.json that transformers 5 builds for a class in place of those in the file
+ * (transformers/models/... /tokenization_*.py, 5.23), in JSON. */
 #ifndef CLF_TEXT_CLASSES_PIPELINE_H
 #define CLF_TEXT_CLASSES_PIPELINE_H
 
 struct clf__class_pipeline {
     const char *model;                      /* its kind */
-    int takes_table;                        /* the file's Precompiled stays, in front of these: */
+    int takes_table;                        /* keeps the file's Precompiled before these: */
     const char *with_table, *without_table; /* the normaliser's members */
-    const char *pre_tokenizer;              /* in which %s is add_prefix_space */
+    const char *pre_tokenizer;              /* %s is replaced by add_prefix_space */
     const char *decoder;
     const char *options; /* of the model */
-    int finds_unknown;   /* the unknown piece is the folder's unk_token; of a Unigram, where its score is 0 */
-    int takes_template;  /* the file's post-processor stays; else the class's framing */
+    int finds_unknown;   /* the unknown token is the folder's unk_token; for Unigram, the entry with score
+                            0 */
+    int takes_template;  /* keeps the file's post-processor; otherwise the class frames sources */
 };
 
 #define CLF__METASPACE                                                                                       \

@@ -1,15 +1,14 @@
-/* T5Tokenizer: the model's own ids, then sentinels for masked spans, the last one first. MADLAD-400's models
- * hold pieces <2xx>, which begin a text that is to become xx. mT5 says that it
- * has no sentinels behind its pieces. */
+/* T5Tokenizer: the model's ids, then sentinels for masked spans in descending order. MADLAD-400 models
+ * contain tokens <2xx>, which select the target language. mT5 declares no extra sentinels. */
 #include "text/classes/class.h"
 
 enum { EXTRA_IDS = 100 };
 
-static clf_status behind(struct clf__pieces *pieces, const struct clf__class_settings *settings)
+static clf_status behind(struct clf__token_list *tokens, const struct clf__class_settings *settings)
 {
     int count = settings->extra_ids >= 0 ? settings->extra_ids : EXTRA_IDS;
     for (int i = count - 1; i >= 0; i--) {
-        CLF__TRY(clf__pieces_format(pieces, CLF__PIECE_SPECIAL | CLF__PIECE_FOUND, "<extra_id_%d>", i));
+        CLF__TRY(clf__token_list_format(tokens, CLF__TOKEN_SPECIAL | CLF__TOKEN_FOUND, "<extra_id_%d>", i));
     }
     return CLF_OK;
 }

@@ -6,9 +6,9 @@
 #include "text/added_tokens.h"
 #include "text/classes/class.h"
 
-/* While the vocabulary is made: a text for each id, borrowed from the JSON. */
+/* The text of each id, borrowed from the JSON, while the vocabulary is built. */
 struct rows {
-    const char **items; /* (count) NULL: stands for nothing */
+    const char **items; /* (count) NULL: unused id */
     int count;
     const char *path;
 };
@@ -30,8 +30,8 @@ static clf_status check_token(const struct rows *rows, const json_t *token)
                             text != NULL ? text : "");
 }
 
-/* Makes room for all ids. Those of a file that leaves most ids out are another model's. */
-static clf_status make_rows(struct rows *rows, const struct clf__model_pieces *pieces, const json_t *tokens,
+/* Allocates a row for every id. If most ids are unused, the file belongs to another model. */
+static clf_status make_rows(struct rows *rows, const struct clf__model_tokens *pieces, const json_t *tokens,
                             int model_rows)
 {
     size_t most = pieces->count + json_array_size(tokens) + (size_t)model_rows;
@@ -44,7 +44,7 @@ static clf_status make_rows(struct rows *rows, const struct clf__model_pieces *p
     }
     if ((size_t)rows->count > most) {
         return clf__fail(CLF_FORMAT,
-                         "%s: has ids up to %d, but %zu pieces, and the model's configuration says %d; "
+                         "%s: contains ids up to %d but %zu tokens, and config.json has a vocabulary of %d; "
                          "download or save both again",
                          rows->path, rows->count - 1, pieces->count + json_array_size(tokens), model_rows);
     }
@@ -56,13 +56,13 @@ static clf_status place_added(struct rows *rows, const json_t *token)
     const char *text = json_string_value(json_object_get(token, "content"));
     json_int_t id = json_integer_value(json_object_get(token, "id"));
     if (rows->items[id] != NULL && strcmp(rows->items[id], text) != 0) {
-        return fail_added(rows, "added_tokens", "a token has the id of another piece", text);
+        return fail_added(rows, "added_tokens", "a token has the id of another token", text);
     }
     rows->items[id] = text;
     return CLF_OK;
 }
 
-static clf_status place_all(struct rows *rows, const struct clf__model_pieces *pieces, const json_t *tokens,
+static clf_status place_all(struct rows *rows, const struct clf__model_tokens *pieces, const json_t *tokens,
                             int model_rows)
 {
     if (tokens != NULL && !json_is_null(tokens) && !json_is_array(tokens)) {
@@ -78,14 +78,14 @@ static clf_status place_all(struct rows *rows, const struct clf__model_pieces *p
     return CLF_OK;
 }
 
-/* The file's own pieces, with the marks of its added tokens. */
-static clf_status list_own(struct clf__pieces *own, const struct rows *rows, const json_t *tokens)
+/* Collects the tokens of the file, with the flags of its added tokens. */
+static clf_status list_own(struct clf__token_list *own, const struct rows *rows, const json_t *tokens)
 {
     for (int id = 0; id < rows->count; id++) {
         const char *text = rows->items[id];
         CLF__TRY(text != NULL
-                     ? clf__pieces_add(own, text, strlen(text), 0)
-                     : clf__pieces_format(own, CLF__PIECE_SPECIAL | CLF__PIECE_SPARE, "<unused_%d>", id));
+                     ? clf__token_list_add(own, text, strlen(text), 0)
+                     : clf__token_list_format(own, CLF__TOKEN_SPECIAL | CLF__TOKEN_SPARE, "<unused_%d>", id));
     }
     for (size_t i = 0; i < json_array_size(tokens); i++) {
         const json_t *token = json_array_get(tokens, i);
@@ -95,27 +95,27 @@ static clf_status list_own(struct clf__pieces *own, const struct rows *rows, con
     return CLF_OK;
 }
 
-/* How many of the pieces no added token of the folder replaces: a class's own ones behind those of a
- * SentencePiece model may go. */
+/* Counts the leading tokens that the folder's added tokens cannot replace: class tokens after those of a
+ * SentencePiece model are replaceable. */
 static clf_status count_fixed(int *out, const struct rows *rows, const struct clf__pipeline_options *options)
 {
-    struct clf__pieces behind = {.count = 0};
+    struct clf__token_list behind = {.count = 0};
     clf_status status = CLF_OK;
     if (options->source == CLF__PIPELINE_SENTENCEPIECE && options->class->behind != NULL) {
         status = options->class->behind(&behind, options->settings);
     }
     *out = rows->count - behind.count;
-    clf__pieces_free(&behind);
+    clf__token_list_free(&behind);
     return status;
 }
 
-/* With the tokens that the folder adds. */
+/* Builds the vocabulary, with the tokens that the folder adds. */
 static clf_status take_rows(struct clf__vocabulary *out, const struct rows *rows, const json_t *tokens,
                             const struct clf__pipeline_options *options)
 {
     static const struct clf__added_tokens none = {.count = 0};
-    struct clf__pieces pieces = {.count = 0}, merged = {.count = 0};
-    struct clf__own_pieces own = {.pieces = &pieces,
+    struct clf__token_list pieces = {.count = 0}, merged = {.count = 0};
+    struct clf__own_tokens own = {.tokens = &pieces,
                                   .file = options->model != NULL ? options->model : "tokenizer.json"};
     clf_status status = count_fixed(&own.fixed, rows, options);
     if (status == CLF_OK) {
@@ -131,17 +131,17 @@ static clf_status take_rows(struct clf__vocabulary *out, const struct rows *rows
     if (status == CLF_OK) {
         status = clf__vocabulary_take(out, &merged, rows->path);
     }
-    clf__pieces_free(&pieces);
-    clf__pieces_free(&merged);
+    clf__token_list_free(&pieces);
+    clf__token_list_free(&merged);
     return status;
 }
 
-/* One that is named special, unless it is an added token already. */
+/* Marks a token as special unless it is already an added token. */
 static void mark_special(struct clf__vocabulary *vocabulary, const char *piece, int more)
 {
     int32_t id = piece != NULL ? clf__vocabulary_id(vocabulary, piece, strlen(piece)) : -1;
-    if (id >= 0 && (vocabulary->marks[id] & CLF__PIECE_FOUND) == 0) {
-        vocabulary->marks[id] |= (uint16_t)(CLF__PIECE_FOUND | CLF__PIECE_SPECIAL | more);
+    if (id >= 0 && (vocabulary->marks[id] & CLF__TOKEN_FOUND) == 0) {
+        vocabulary->marks[id] |= (uint16_t)(CLF__TOKEN_FOUND | CLF__TOKEN_SPECIAL | more);
     }
 }
 
@@ -150,34 +150,34 @@ static void mark_named(void *user, const char *text, int marks)
     mark_special(user, text, marks);
 }
 
-/* The languages are those that the class lists behind a model's pieces. */
+/* Marks the languages: those that the class lists after the model's tokens. */
 static clf_status mark_class(struct clf__vocabulary *vocabulary, const struct clf__pipeline_options *options)
 {
     const struct clf__tokenizer_class *class = options->class;
     for (const char *const *special = class->specials; options->is_rebuilt && *special != NULL; special++) {
         int eats_left = class->spaces_before != NULL && strcmp(*special, class->spaces_before) == 0;
-        mark_special(vocabulary, *special, eats_left ? CLF__PIECE_EATS_LEFT : 0);
+        mark_special(vocabulary, *special, eats_left ? CLF__TOKEN_LSTRIP : 0);
     }
     if (class->behind == NULL || class->place == CLF__LANGUAGE_NOWHERE) {
         return CLF_OK;
     }
-    struct clf__pieces pieces = {0};
+    struct clf__token_list pieces = {0};
     clf_status status = class->behind(&pieces, options->settings);
     const char *piece = pieces.text;
     for (int i = 0; status == CLF_OK && i < pieces.count; i++) {
         int32_t id = clf__vocabulary_id(vocabulary, piece, strlen(piece));
-        if (id >= 0 && (pieces.marks[i] & CLF__PIECE_LANGUAGE) != 0) {
+        if (id >= 0 && (pieces.marks[i] & CLF__TOKEN_LANGUAGE) != 0) {
             mark_special(vocabulary, piece, 0);
-            vocabulary->marks[id] |= CLF__PIECE_LANGUAGE;
+            vocabulary->marks[id] |= CLF__TOKEN_LANGUAGE;
         }
         piece += strlen(piece) + 1;
     }
-    clf__pieces_free(&pieces);
+    clf__token_list_free(&pieces);
     return status;
 }
 
 static clf_status make(struct clf__vocabulary *out, struct rows *rows, const json_t *root,
-                       const struct clf__model_pieces *pieces, const struct clf__pipeline_options *options)
+                       const struct clf__model_tokens *pieces, const struct clf__pipeline_options *options)
 {
     const json_t *tokens = json_object_get(root, "added_tokens");
     CLF__TRY(place_all(rows, pieces, tokens, options->rows));
@@ -189,7 +189,7 @@ static clf_status make(struct clf__vocabulary *out, struct rows *rows, const jso
 }
 
 clf_status clf__added_vocabulary(struct clf__vocabulary *out, const json_t *root, const char *path,
-                                 const struct clf__model_pieces *pieces,
+                                 const struct clf__model_tokens *pieces,
                                  const struct clf__pipeline_options *options)
 {
     struct rows rows = {.path = path};

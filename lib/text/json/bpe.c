@@ -1,4 +1,4 @@
-/* The model BPE (Sennrich et al. 2016, section 3.2): the characters of a word, merged pair by pair. */
+/* The BPE model (Sennrich et al. 2016, section 3.2): merges the characters of a word pair by pair. */
 #include "text/json/model.h"
 
 #include <limits.h>
@@ -11,10 +11,10 @@
 struct bpe {
     struct clf__trie trie;
     struct clf__merges merges;
-    int32_t unknown; /* or -1: what is unknown is left out */
+    int32_t unknown; /* or -1: unknown characters are dropped */
     int32_t bytes[256];
     int fuses_unknown, falls_back, ignores_merges;
-    char *prefix, *suffix; /* of characters inside a word, and of its last one */
+    char *prefix, *suffix; /* prefix of characters inside a word, suffix of the last character */
     size_t prefix_size, suffix_size;
 };
 
@@ -28,7 +28,7 @@ static void bpe_free(void *state)
     clf__free(model);
 }
 
-/* "a b", or ["a", "b"] where pieces may hold spaces. */
+/* Reads "a b", or ["a", "b"] for tokens with spaces. */
 static int read_pair(const json_t *row, const char **left, size_t *left_size, const char **right)
 {
     const char *text = json_string_value(row);
@@ -51,7 +51,7 @@ static clf_status add_merge(struct bpe *model, const struct clf__node *node, con
     size_t left_size;
     if (!read_pair(row, &left, &left_size, &right)) {
         return clf__node_fail(node, CLF_FORMAT,
-                              "\"merges\": row %zu is not a pair of pieces; download it again", rank);
+                              "\"merges\": row %zu is not a pair of tokens; download it again", rank);
     }
     char *whole = NULL;
     size_t right_size = strlen(right);
@@ -62,14 +62,13 @@ static clf_status add_merge(struct bpe *model, const struct clf__node *node, con
     int32_t result = clf__trie_find(&model->trie, whole, strlen(whole));
     clf_status status = CLF_OK;
     if (first < 0 || second < 0 || result < 0) {
-        status =
-            clf__node_fail(node, CLF_FORMAT,
-                           "\"merges\": row %zu needs the piece \"%.80s\", which \"vocab\" does not have; "
-                           "download it again",
-                           rank,
-                           first < 0    ? left
-                           : second < 0 ? right
-                                        : whole);
+        status = clf__node_fail(node, CLF_FORMAT,
+                                "\"merges\": row %zu needs the token \"%.80s\", which \"vocab\" does not "
+                                "contain; download it again",
+                                rank,
+                                first < 0    ? left
+                                : second < 0 ? right
+                                             : whole);
     } else {
         clf__merges_add(&model->merges, first, second, (int32_t)rank, result, 1);
     }
@@ -77,12 +76,12 @@ static clf_status add_merge(struct bpe *model, const struct clf__node *node, con
     return status;
 }
 
-/* Two pieces that make another. */
+/* Two tokens that merge into a third. */
 struct pair {
     int32_t left, right, result;
 };
-/* Pieces of a few bytes that begin and end with pieces take some millions of steps, long ones the third power
- * of their length. */
+/* Short tokens that begin and end with tokens take some millions of steps; the cost is cubic in token
+ * length. */
 enum { MOST_STEPS = 1 << 28 };
 struct pairs {
     struct pair *items;
@@ -98,53 +97,53 @@ static clf_status add_pair(struct pairs *pairs, struct pair pair)
 }
 
 static clf_status add_pairs_of(struct pairs *pairs, const struct clf__trie *trie,
-                               const struct clf__trie_piece *piece)
+                               const struct clf__trie_token *token)
 {
     uint32_t node = 0;
-    for (size_t i = 0; i + 1 < piece->size; i++) {
-        node = clf__trie_next(trie, node, (uint8_t)piece->text[i]);
+    for (size_t i = 0; i + 1 < token->size; i++) {
+        node = clf__trie_next(trie, node, (uint8_t)token->text[i]);
         int32_t left = node != 0 ? trie->nodes[node].id : -1;
-        int is_start = (piece->text[i + 1] & 0xC0) != 0x80; /* of a character */
+        int is_start = (token->text[i + 1] & 0xC0) != 0x80; /* of a character */
         if (left < 0 || !is_start) {
             continue;
         }
-        int32_t right = clf__trie_find(trie, piece->text + i + 1, piece->size - i - 1);
-        pairs->steps += piece->size - i;
+        int32_t right = clf__trie_find(trie, token->text + i + 1, token->size - i - 1);
+        pairs->steps += token->size - i;
         if (pairs->steps > MOST_STEPS) {
             return clf__node_fail(
                 pairs->node, CLF_FORMAT,
-                "is made to load slowly (its pieces are made of each other); do not use it");
+                "takes too long to load (its tokens are built from each other); use another tokenizer");
         }
         if (right >= 0) {
-            CLF__TRY(add_pair(pairs, (struct pair){left, right, piece->id}));
+            CLF__TRY(add_pair(pairs, (struct pair){left, right, token->id}));
         }
     }
     return CLF_OK;
 }
 
 static clf_status collect_pairs(struct pairs *pairs, const struct clf__trie *trie,
-                                const struct clf__model_pieces *pieces)
+                                const struct clf__model_tokens *tokens)
 {
-    const struct clf__trie_piece **by_id = NULL;
-    CLF__TRY(clf__allocate(&by_id, (size_t)pieces->ids, sizeof *by_id));
-    for (size_t i = 0; i < pieces->count; i++) {
-        by_id[pieces->items[i].id] = &pieces->items[i];
+    const struct clf__trie_token **by_id = NULL;
+    CLF__TRY(clf__allocate(&by_id, (size_t)tokens->ids, sizeof *by_id));
+    for (size_t i = 0; i < tokens->count; i++) {
+        by_id[tokens->items[i].id] = &tokens->items[i];
     }
     clf_status status = CLF_OK;
-    for (int id = 0; id < pieces->ids && status == CLF_OK; id++) {
+    for (int id = 0; id < tokens->ids && status == CLF_OK; id++) {
         status = by_id[id] != NULL ? add_pairs_of(pairs, trie, by_id[id]) : CLF_OK;
     }
     clf__free(by_id);
     return status;
 }
 
-/* Every two pieces that make another, in the order of these: what transformers takes where a file has scores
- * and no merges (generate_merges). With by_result those that make the same have the same rank. */
+/* Builds a merge for every pair of tokens whose concatenation is a token, as transformers does for files with
+ * scores but no merges (generate_merges). With by_result, pairs with the same result share a rank. */
 static clf_status make_merges(struct bpe *model, const struct clf__node *node,
-                              const struct clf__model_pieces *pieces, int by_result)
+                              const struct clf__model_tokens *tokens, int by_result)
 {
     struct pairs pairs = {.node = node};
-    clf_status status = collect_pairs(&pairs, &model->trie, pieces);
+    clf_status status = collect_pairs(&pairs, &model->trie, tokens);
     if (status == CLF_OK) {
         status = clf__merges_create(&model->merges, (int)pairs.count);
     }
@@ -158,11 +157,11 @@ static clf_status make_merges(struct bpe *model, const struct clf__node *node,
 }
 
 static clf_status read_merges(struct bpe *model, const struct clf__node *node,
-                              const struct clf__model_pieces *pieces)
+                              const struct clf__model_tokens *tokens)
 {
     const json_t *merges = json_object_get(node->value, "merges");
-    if (json_is_true(merges) || json_is_string(merges)) { /* of model_file.c, and of tiktoken.c */
-        return make_merges(model, node, pieces, json_is_string(merges));
+    if (json_is_true(merges) || json_is_string(merges)) { /* set by model_file.c and tiktoken.c */
+        return make_merges(model, node, tokens, json_is_string(merges));
     }
     size_t count = json_array_size(merges);
     if (!json_is_array(merges) || count > INT_MAX / 4) {
@@ -181,7 +180,7 @@ static clf_status read_options(struct bpe *model, const struct clf__node *node)
     const json_t *dropout = json_object_get(node->value, "dropout");
     if (dropout != NULL && !json_is_null(dropout) && json_number_value(dropout) != 0) {
         return clf__node_fail(node, CLF_UNSUPPORTED,
-                              "\"dropout\" is not null: it would cut each text another way; set it to null");
+                              "\"dropout\" is not null, which makes segmentation random; set it to null");
     }
     CLF__TRY(clf__node_bool(node, "fuse_unk", &model->fuses_unknown));
     CLF__TRY(clf__node_bool(node, "byte_fallback", &model->falls_back));
@@ -195,21 +194,21 @@ static clf_status read_options(struct bpe *model, const struct clf__node *node)
 }
 
 static clf_status read_model(struct bpe *model, const struct clf__node *node,
-                             const struct clf__model_pieces *pieces)
+                             const struct clf__model_tokens *tokens)
 {
     CLF__TRY(read_options(model, node));
-    CLF__TRY(clf__trie_build(&model->trie, pieces->items, pieces->count));
-    CLF__TRY(clf__model_read_piece(&model->unknown, node, "unk_token", &model->trie));
-    clf__model_byte_pieces(model->bytes, &model->trie);
-    return read_merges(model, node, pieces);
+    CLF__TRY(clf__trie_build(&model->trie, tokens->items, tokens->count));
+    CLF__TRY(clf__model_read_token(&model->unknown, node, "unk_token", &model->trie));
+    clf__model_byte_tokens(model->bytes, &model->trie);
+    return read_merges(model, node, tokens);
 }
 
-static clf_status bpe_read(void **state, const struct clf__node *node, struct clf__model_pieces *pieces,
+static clf_status bpe_read(void **state, const struct clf__node *node, struct clf__model_tokens *tokens,
                            int32_t *unknown)
 {
     struct bpe *model = NULL;
     CLF__TRY(clf__allocate(&model, 1, sizeof *model));
-    clf_status status = read_model(model, node, pieces);
+    clf_status status = read_model(model, node, tokens);
     if (status != CLF_OK) {
         bpe_free(model);
         return status;
@@ -219,8 +218,8 @@ static clf_status bpe_read(void **state, const struct clf__node *node, struct cl
     return CLF_OK;
 }
 
-/* The piece of a character with what it gets in front or behind; *text and *size are then those bytes. */
-static clf_status character_piece(const struct bpe *model, struct clf__model_work *work, const char **text,
+/* Finds the token of a character with its prefix or suffix; *text and *size are set to those bytes. */
+static clf_status character_token(const struct bpe *model, struct clf__model_work *work, const char **text,
                                   size_t *size, int is_first, int is_last, int32_t *id)
 {
     size_t before = is_first ? 0 : model->prefix_size, behind = is_last ? model->suffix_size : 0;
@@ -246,7 +245,7 @@ static int has_bytes(const struct bpe *model, const char *text, size_t size)
     return i == size;
 }
 
-/* The symbol of what is unknown. Pairs never take it in, so that those that are left are in this order. */
+/* Adds the symbol of unknown characters. Pairs never contain it, so the order of unknown symbols is kept. */
 static clf_status add_unknown(const struct bpe *model, struct clf__model_work *work,
                               struct clf__model_span span)
 {
@@ -257,8 +256,8 @@ static clf_status add_unknown(const struct bpe *model, struct clf__model_work *w
     return CLF_OK;
 }
 
-/* The symbols of a word: what is unknown waits for the next known character, and with fuse_unk for the next
- * unknown one, which it is one with. */
+/* Adds the symbols of a word. An unknown character is added before the next known one; with fuse_unk,
+ * consecutive unknown characters become one symbol. */
 static clf_status add_symbols(const struct bpe *model, struct clf__model_work *work, const char *word,
                               size_t size)
 {
@@ -269,7 +268,7 @@ static clf_status add_symbols(const struct bpe *model, struct clf__model_work *w
         const char *text = word + at;
         size_t bytes = next - at;
         int32_t id;
-        CLF__TRY(character_piece(model, work, &text, &bytes, at == 0, next == size, &id));
+        CLF__TRY(character_token(model, work, &text, &bytes, at == 0, next == size, &id));
         if (id >= 0) {
             CLF__TRY(waiting.end > 0 ? add_unknown(model, work, waiting) : CLF_OK);
             waiting.end = 0;
@@ -297,7 +296,7 @@ static clf_status bpe_cut(const void *state, struct clf__model_work *work, const
     if (whole >= 0) {
         return function(user, whole, word, size);
     }
-    /* Each byte is a symbol at most; with prefixes and suffixes those of the bytes that stand for these. */
+    /* Each byte makes at most one symbol; prefixes and suffixes are included in their character. */
     size_t longest = 1 + model->prefix_size + model->suffix_size;
     if (size > INT_MAX / 8 / longest) {
         return clf__fail(CLF_TEXT, "a word of %zu bytes is too long", size);

@@ -1,4 +1,4 @@
-/* Decoders: what pieces become when they are joined to a text. The words are the pieces. */
+/* Decoders: join tokens to text. The words of the list are the tokens. */
 #include "text/json/part.h"
 
 #include <stdio.h>
@@ -15,14 +15,14 @@
 
 #define ROWS(table) (int)(sizeof(table) / sizeof *(table))
 
-/* All bytes of all pieces are one text. */
+/* All bytes of all tokens form one text. */
 static clf_status run_byte_level(const void *state, struct clf__word_list *out,
                                  const struct clf__word_list *in)
 {
     (void)state;
     char *bytes = NULL;
     size_t size = 0;
-    CLF__TRY(clf__allocate(&bytes, 4 * in->size + 1, 1)); /* the pieces' bytes, then what they become */
+    CLF__TRY(clf__allocate(&bytes, 4 * in->size + 1, 1)); /* bytes of the tokens, then the repaired text */
     for (int i = 0; i < in->count; i++) {
         size += clf__byte_level_bytes(bytes + size, in->bytes + in->items[i].start, in->items[i].size);
     }
@@ -66,18 +66,18 @@ static int digit_of(char c)
                                   : -1;
 }
 
-/* The byte of <0xNN>, or -1. */
+/* Returns the byte of <0xNN>, or -1. */
 static int byte_of(const char *text, size_t size)
 {
     int high = -1, low = -1;
     if (size == 6 && memcmp(text, "<0x", 3) == 0 && text[5] == '>') {
-        high = text[3] == '+' ? 0 : digit_of(text[3]); /* Rust's reader of numbers takes a sign */
+        high = text[3] == '+' ? 0 : digit_of(text[3]); /* Rust's number parser accepts a sign */
         low = digit_of(text[4]);
     }
     return high >= 0 && low >= 0 ? 16 * high + low : -1;
 }
 
-/* Bytes of a run that are UTF-8 together are that, else each is U+FFFD; NUL is a space. */
+/* Adds a run of bytes: as it is if valid UTF-8, otherwise each byte as U+FFFD; NUL becomes a space. */
 static clf_status end_bytes(struct clf__word_list *out, char *bytes, size_t *size)
 {
     size_t count = *size;
@@ -172,26 +172,26 @@ static clf_status read_word_piece(void **state, const struct clf__node *node)
 {
     const char *prefix = "##";
     int cleans_up = 1;
-    struct word_piece *piece = NULL;
+    struct word_piece *token = NULL;
     CLF__TRY(clf__node_string(node, "prefix", &prefix));
     CLF__TRY(clf__node_bool(node, "cleanup", &cleans_up));
-    CLF__TRY(clf__allocate(&piece, 1, sizeof *piece));
-    piece->cleans_up = cleans_up;
-    clf_status status = clf__copy_string(&piece->prefix, prefix);
+    CLF__TRY(clf__allocate(&token, 1, sizeof *token));
+    token->cleans_up = cleans_up;
+    clf_status status = clf__copy_string(&token->prefix, prefix);
     if (status != CLF_OK) {
-        clf__free(piece);
+        clf__free(token);
         return status;
     }
-    *state = piece;
+    *state = token;
     return CLF_OK;
 }
 
-/* transformers' rules, and one more, of which every one works on a piece alone. */
+/* Applies the cleanup rules of transformers and one more, each to one token at a time. */
 static clf_status put_clean(struct clf__word_list *out, const char *text, size_t size)
 {
     char *copy = NULL;
     CLF__TRY(clf__copy_bytes(&copy, text, size));
-    clf__text_clean_up_piece(copy);
+    clf__text_clean_up_token(copy);
     clf_status status = clf__word_list_put(out, copy, strlen(copy));
     clf__free(copy);
     return status;
@@ -200,14 +200,14 @@ static clf_status put_clean(struct clf__word_list *out, const char *text, size_t
 static clf_status run_word_piece(const void *state, struct clf__word_list *out,
                                  const struct clf__word_list *in)
 {
-    const struct word_piece *piece = state;
-    size_t length = strlen(piece->prefix);
+    const struct word_piece *token = state;
+    size_t length = strlen(token->prefix);
     struct clf__word_list joined = {.size = 0};
     clf_status status = CLF_OK;
     for (int i = 0; status == CLF_OK && i < in->count; i++) {
         const char *text = in->bytes + in->items[i].start;
         size_t size = in->items[i].size;
-        int goes_on = i > 0 && size >= length && memcmp(text, piece->prefix, length) == 0;
+        int goes_on = i > 0 && size >= length && memcmp(text, token->prefix, length) == 0;
         clf__word_list_clear(&joined);
         status = clf__word_list_put(&joined, " ", i > 0 && !goes_on);
         if (status == CLF_OK) {
@@ -215,7 +215,7 @@ static clf_status run_word_piece(const void *state, struct clf__word_list *out,
                 clf__word_list_put(&joined, text + (goes_on ? length : 0), size - (goes_on ? length : 0));
         }
         if (status == CLF_OK) {
-            status = piece->cleans_up ? put_clean(out, joined.bytes, joined.size)
+            status = token->cleans_up ? put_clean(out, joined.bytes, joined.size)
                                       : clf__word_list_put(out, joined.bytes, joined.size);
         }
         status = status == CLF_OK ? clf__word_list_end(out, in->items[i].is_first) : status;

@@ -23,7 +23,8 @@ static clf_status read_scheme(enum clf__metaspace_prepends *out, const struct cl
     return name == NULL
                ? CLF_OK
                : clf__node_fail(node, CLF_UNSUPPORTED,
-                                "the prepend_scheme \"%.40s\" is none of always, first and never", name);
+                                "the prepend_scheme \"%.40s\" is not supported; use always, first or never",
+                                name);
 }
 
 clf_status clf__metaspace_read(void **state, const struct clf__node *node)

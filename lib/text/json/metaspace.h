@@ -1,4 +1,4 @@
-/* The options of Metaspace, which is a pre-tokeniser and a decoder. */
+/* Options of Metaspace, which is both a pre-tokenizer and a decoder. */
 #ifndef CLF_TEXT_JSON_METASPACE_H
 #define CLF_TEXT_JSON_METASPACE_H
 
@@ -9,10 +9,10 @@
 enum clf__metaspace_prepends { CLF__METASPACE_ALWAYS, CLF__METASPACE_FIRST, CLF__METASPACE_NEVER };
 
 struct clf__metaspace {
-    char mark[4]; /* (mark_size) what stands for a space */
+    char mark[4]; /* (mark_size) replacement of a space */
     size_t mark_size;
-    enum clf__metaspace_prepends prepends; /* whether a text gets one in front */
-    int splits;                            /* a word begins with each mark */
+    enum clf__metaspace_prepends prepends; /* when a mark is prepended to a text */
+    int splits;                            /* a word begins at each mark */
 };
 clf_status clf__metaspace_read(void **state, const struct clf__node *node);
 

@@ -1,5 +1,5 @@
-/* The models of a tokenizer.json: each cuts a word into the ids of pieces. A kind is a row of the table in
- * models.c: to add one, write its functions and its row. */
+/* Models of tokenizer.json: each segments a word into token ids. To add a kind, write its functions and add a
+ * row to the table in models.c. */
 #ifndef CLF_TEXT_JSON_MODEL_H
 #define CLF_TEXT_JSON_MODEL_H
 
@@ -8,11 +8,11 @@
 #include "text/segmenters/merges.h"
 #include "text/segmenters/segmenter.h"
 
-/* A piece that a model has read, and where it stands for the messages; borrowed from the JSON. */
-struct clf__model_pieces {
-    struct clf__trie_piece *items; /* in any order, with ids 0 .. most - 1, each once */
+/* The tokens of a model, with their location for error messages; borrowed from the JSON. */
+struct clf__model_tokens {
+    struct clf__trie_token *items; /* in any order, with unique ids 0 .. most - 1 */
     size_t count;
-    int ids; /* one more than the highest id */
+    int ids; /* highest id + 1 */
 };
 
 /* Bytes of a word. */
@@ -20,7 +20,7 @@ struct clf__model_span {
     size_t start, end;
 };
 
-/* Memory that cutting needs, for one word after the other; zeroed at first. */
+/* Scratch memory for segmentation, reused from word to word; zero-initialise. */
 struct clf__model_work {
     struct clf__merge_work merges;
     struct clf__path_node *path;
@@ -35,28 +35,30 @@ void clf__model_work_free(struct clf__model_work *work);
 struct clf__model_kind {
     const char *name;
     const char *keys; /* options, and "type" */
-    int has_list;     /* "vocab" is a list of [piece, score]; else an object of piece: id */
-    int cleans_up;    /* transformers cleans its texts up where it is told to */
-    clf_status (*read)(void **state, const struct clf__node *node, struct clf__model_pieces *pieces,
+    int has_list;     /* "vocab" is a list of [token, score]; otherwise an object of token: id */
+    int cleans_up;    /* transformers applies clean_up_tokenization_spaces */
+    clf_status (*read)(void **state, const struct clf__node *node, struct clf__model_tokens *tokens,
                        int32_t *unknown);
     void (*free)(void *state);
     clf_status (*cut)(const void *state, struct clf__model_work *work, const char *word, size_t size,
                       clf__id_function *function, void *user);
 };
 
-/* The kind that a model section names, or that it must be where the file says none. */
+/* Finds the kind that a model section names, or guesses it if the file has no type. */
 clf_status clf__model_find(const struct clf__model_kind **out, const struct clf__node *node);
-/* Every piece of "vocab": each id of one piece, in the range. The caller frees pieces->items. */
-clf_status clf__model_read_pieces(struct clf__model_pieces *out, const struct clf__node *node,
+/* Reads every token of "vocab" and checks that ids are unique and in range. The caller frees tokens->items.
+ */
+clf_status clf__model_read_tokens(struct clf__model_tokens *out, const struct clf__node *node,
                                   const struct clf__model_kind *kind);
-/* The id of a piece that a key names; -1 where the key says none. One that is no piece is CLF_FORMAT. */
-clf_status clf__model_read_piece(int32_t *id, const struct clf__node *node, const char *key,
+/* Looks up the token that a key names; *id is -1 if the key is missing. A name that is not a token is
+   CLF_FORMAT. */
+clf_status clf__model_read_token(int32_t *id, const struct clf__node *node, const char *key,
                                  const struct clf__trie *trie);
 
 extern const struct clf__model_kind clf__model_unigram, clf__model_bpe, clf__model_word_piece,
     clf__model_word_level;
 
-/* The ids of <0x00> .. <0xFF>, each -1 where there is no such piece. */
-void clf__model_byte_pieces(int32_t ids[256], const struct clf__trie *trie);
+/* Looks up the ids of <0x00> .. <0xFF>; -1 if there is no such token. */
+void clf__model_byte_tokens(int32_t ids[256], const struct clf__trie *trie);
 
 #endif

@@ -10,14 +10,14 @@
 
 enum { MOST_FILE_BYTES = 1 << 28 };
 
-/* transformers gives the pieces that only hold a place this score, and others that are no text 0. */
+/* transformers gives filler tokens this score and other non-text tokens 0. */
 static const double filler_score = -100;
 
 /* While the file is made. */
 struct making {
     const struct clf__tokenizer_class *class;
     const char *path;
-    json_t *vocab; /* a list of [piece, score], or an object of piece: id */
+    json_t *vocab; /* a list of [token, score], or an object of token: id */
     json_t *added;
     int count;   /* of pieces so far */
     int skipped; /* of the model's */
@@ -25,23 +25,23 @@ struct making {
 
 static clf_status no_memory(const struct making *making)
 {
-    return clf__fail(CLF_OUT_OF_MEMORY, "%s: no host memory left to read it", making->path);
+    return clf__fail(CLF_OUT_OF_MEMORY, "%s: not enough host memory to read it", making->path);
 }
 
 static clf_status damaged(const struct making *making)
 {
     return clf__fail(CLF_FORMAT,
-                     "%s: is damaged or not a SentencePiece model (piece %d is empty, not UTF-8 or has no "
-                     "number as its score); download it again",
+                     "%s: is damaged or not a SentencePiece model (token %d is empty, is not UTF-8 or has an "
+                     "invalid score); download it again",
                      making->path, making->count);
 }
 
 static clf_status add_token(struct making *making, json_t *piece, int id, int marks)
 {
     json_t *token = json_pack("{sisOsbsbsbsbsb}", "id", id, "content", piece, "special",
-                              (marks & CLF__PIECE_SPECIAL) != 0, "normalized", 0, "lstrip",
-                              (marks & CLF__PIECE_EATS_LEFT) != 0, "rstrip",
-                              (marks & CLF__PIECE_EATS_RIGHT) != 0, "single_word", 0);
+                              (marks & CLF__TOKEN_SPECIAL) != 0, "normalized", 0, "lstrip",
+                              (marks & CLF__TOKEN_LSTRIP) != 0, "rstrip", (marks & CLF__TOKEN_RSTRIP) != 0,
+                              "single_word", 0);
     return json_array_append_new(making->added, token) == 0 ? CLF_OK : no_memory(making);
 }
 
@@ -52,7 +52,7 @@ static clf_status add_row(struct making *making, json_t *piece, double score)
                    ? CLF_OK
                    : no_memory(making);
     }
-    json_t *number = json_real(score); /* NULL for what is no number */
+    json_t *number = json_real(score); /* NULL for NaN and infinity */
     if (number == NULL) {
         return damaged(making);
     }
@@ -60,7 +60,7 @@ static clf_status add_row(struct making *making, json_t *piece, double score)
                                                                                        : no_memory(making);
 }
 
-/* The next piece; one that only is an added token has no row in the model. */
+/* Adds the next token; a token that is only an added token has no row in the model. */
 static clf_status add(struct making *making, const char *text, size_t size, double score, int marks,
                       int has_row)
 {
@@ -69,7 +69,7 @@ static clf_status add(struct making *making, const char *text, size_t size, doub
         return damaged(making);
     }
     clf_status status = has_row ? add_row(making, piece, score) : CLF_OK;
-    if (status == CLF_OK && (marks & CLF__PIECE_FOUND) != 0) {
+    if (status == CLF_OK && (marks & CLF__TOKEN_FOUND) != 0) {
         status = add_token(making, piece, making->count, marks);
     }
     json_decref(piece);
@@ -77,13 +77,13 @@ static clf_status add(struct making *making, const char *text, size_t size, doub
     return status;
 }
 
-static clf_status add_all(struct making *making, const struct clf__pieces *pieces, int has_row)
+static clf_status add_all(struct making *making, const struct clf__token_list *tokens, int has_row)
 {
-    const char *text = pieces->text;
-    for (int i = 0; i < pieces->count; i++) {
-        double score = (pieces->marks[i] & CLF__PIECE_FILLER) != 0 ? filler_score : 0;
+    const char *text = tokens->text;
+    for (int i = 0; i < tokens->count; i++) {
+        double score = (tokens->marks[i] & CLF__TOKEN_FILLER) != 0 ? filler_score : 0;
         size_t size = strlen(text);
-        CLF__TRY(add(making, text, size, score, pieces->marks[i], has_row));
+        CLF__TRY(add(making, text, size, score, tokens->marks[i], has_row));
         text += size + 1;
     }
     return CLF_OK;
@@ -96,24 +96,24 @@ static clf_status add_of_model(void *user, const struct clf__spm_piece *piece)
         making->skipped--;
         return CLF_OK;
     }
-    int marks = piece->is_control        ? CLF__PIECE_FOUND | CLF__PIECE_SPECIAL
-                : piece->is_user_defined ? CLF__PIECE_FOUND
+    int marks = piece->is_control        ? CLF__TOKEN_FOUND | CLF__TOKEN_SPECIAL
+                : piece->is_user_defined ? CLF__TOKEN_FOUND
                                          : 0;
     return add(making, piece->text, piece->size, (double)piece->score, marks, 1);
 }
 
-/* Pieces that the class has before the model's, the model's, and those of the class behind them. To BPE these
- * are added tokens alone. */
-static clf_status add_pieces(struct making *making, const uint8_t *bytes, size_t size,
+/* Adds the tokens of the class before the model's, those of the model, and those of the class after them. For
+ * BPE, class tokens are only added tokens. */
+static clf_status add_tokens(struct making *making, const uint8_t *bytes, size_t size,
                              const struct clf__class_settings *settings)
 {
     const struct clf__tokenizer_class *class = making->class;
-    struct clf__pieces before = {.count = 0}, behind = {.count = 0};
+    struct clf__token_list before = {.count = 0}, behind = {.count = 0};
     clf_status status = class->before != NULL ? class->before(&before) : CLF_OK;
     if (status == CLF_OK) {
         status = add_all(making, &before, 1);
     }
-    clf__pieces_free(&before);
+    clf__token_list_free(&before);
     if (status == CLF_OK) {
         status = clf__spm_pieces(bytes, size, add_of_model, making);
     }
@@ -123,13 +123,13 @@ static clf_status add_pieces(struct making *making, const uint8_t *bytes, size_t
     if (status == CLF_OK) {
         status = add_all(making, &behind, json_is_array(making->vocab));
     }
-    clf__pieces_free(&behind);
+    clf__token_list_free(&behind);
     return status;
 }
 
 static clf_status make_normalizer(json_t **out, const struct making *making, const struct clf__charsmap *map)
 {
-    enum { SIZE_BYTES = 4 }; /* the trie's size stands before it */
+    enum { SIZE_BYTES = 4 }; /* the trie follows its size */
     char *text = NULL;
     if (map->unit_count == 0) {
         *out = json_null();
@@ -153,7 +153,7 @@ static clf_status make(json_t **out, struct making *making, const uint8_t *bytes
     if (making->vocab == NULL || making->added == NULL) {
         return no_memory(making);
     }
-    CLF__TRY(add_pieces(making, bytes, size, options->settings));
+    CLF__TRY(add_tokens(making, bytes, size, options->settings));
     CLF__TRY(make_normalizer(&normalizer, making, &tables.normaliser));
     json_t *model = json_pack("{sssO}", "type", making->class->pipeline->model, "vocab", making->vocab);
     if (json_is_object(making->vocab)) {

@@ -10,7 +10,7 @@ static const struct clf__model_kind *const kinds[] = {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-/* Files of before 2020 do not say which model it is: the members that one alone has tell it. */
+/* Guesses the kind of a model from its keys: files from before 2020 have no type. */
 static const struct clf__model_kind *guess(const json_t *model)
 {
     return json_object_get(model, "merges") != NULL                      ? &clf__model_bpe
@@ -27,9 +27,10 @@ clf_status clf__model_find(const struct clf__model_kind **out, const struct clf_
     for (int i = 0; name != NULL && i < KINDS; i++) {
         *out = strcmp(kinds[i]->name, name) == 0 ? kinds[i] : *out;
     }
-    return *out != NULL ? CLF_OK
-                        : clf__node_fail(node, CLF_UNSUPPORTED,
-                                         "\"%.40s\" is not supported: the models are Unigram, BPE, WordPiece "
-                                         "and WordLevel",
-                                         name);
+    return *out != NULL
+               ? CLF_OK
+               : clf__node_fail(
+                     node, CLF_UNSUPPORTED,
+                     "\"%.40s\" is not supported; use a tokenizer with Unigram, BPE, WordPiece or WordLevel",
+                     name);
 }

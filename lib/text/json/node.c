@@ -41,7 +41,7 @@ clf_status clf__node_check_keys(const struct clf__node *node, const char *known)
         if (!is_among(key, known)) {
             return clf__node_fail(node, CLF_UNSUPPORTED,
                                   "has the option \"%.40s\", which is not supported; save the tokenizer "
-                                  "without it, or use the files that it was made of",
+                                  "without it, or use the files it was made from",
                                   key);
         }
     }
@@ -72,7 +72,7 @@ clf_status clf__node_int(const struct clf__node *node, const char *key, int low,
     }
     json_int_t number = json_integer_value(value);
     if (!json_is_integer(value) || number < low || number > high) {
-        return clf__node_fail(node, CLF_FORMAT, "\"%s\" is not a whole number of %d to %d; download it again",
+        return clf__node_fail(node, CLF_FORMAT, "\"%s\" is not an integer from %d to %d; download it again",
                               key, low, high);
     }
     *out = (int)number;
@@ -109,7 +109,7 @@ clf_status clf__node_character(const struct clf__node *node, const char *key, in
         U8_NEXT((const uint8_t *)text, at, size, character);
     }
     if (character < 0 || at != size) {
-        return clf__node_fail(node, CLF_FORMAT, "\"%s\" is not one character; download it again", key);
+        return clf__node_fail(node, CLF_FORMAT, "\"%s\" is not a single character; download it again", key);
     }
     *out = character;
     return CLF_OK;

@@ -1,4 +1,4 @@
-/* A value of tokenizer.json, with where it stands for the messages. */
+/* A value in tokenizer.json, with its location for error messages. */
 #ifndef CLF_TEXT_JSON_NODE_H
 #define CLF_TEXT_JSON_NODE_H
 
@@ -10,24 +10,24 @@
 struct clf__node {
     const json_t *value; /* an object */
     const char *path;    /* the file */
-    const char *section; /* the key of the file's object */
-    const char *part;    /* the kind of part, or NULL: the section itself */
+    const char *section; /* key in the top-level object */
+    const char *part;    /* kind of part, or NULL for the section itself */
 };
 
-/* Fails with "PATH: "SECTION", PART: " and what is said. */
+/* Fails with "PATH: "SECTION", PART: " and the formatted message. */
 clf_status clf__node_fail(const struct clf__node *node, clf_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Refuses a key that is none of `known`, words with a space between. */
+/* Rejects keys that are not in `known`, a list separated by spaces. */
 clf_status clf__node_check_keys(const struct clf__node *node, const char *known);
 
-/* Typed reads of a key; one that is missing or null leaves *out as it is. */
+/* Typed reads of a key; a missing or null value leaves *out unchanged. */
 clf_status clf__node_bool(const struct clf__node *node, const char *key, int *out);
 clf_status clf__node_int(const struct clf__node *node, const char *key, int low, int high, int *out);
 clf_status clf__node_string(const struct clf__node *node, const char *key, const char **out);
 /* One character. */
 clf_status clf__node_character(const struct clf__node *node, const char *key, int32_t *out);
-/* A key that must be there. */
+/* Reads a required key. */
 clf_status clf__node_need_string(const struct clf__node *node, const char *key, const char **out);
 
 #endif

@@ -1,4 +1,4 @@
-/* Normalisers: what a text becomes before it is cut. */
+/* Normalizers: change a text before it is segmented. */
 #include "text/json/part.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@
 
 #define ROWS(table) (int)(sizeof(table) / sizeof *(table))
 
-/* A function of single characters: what one becomes is added to `out`. */
+/* Maps one character: appends the result to `out`. */
 typedef clf_status character_function(const void *state, struct clf__word_list *out, UChar32 character);
 
 static clf_status each_character(const void *state, struct clf__word_list *out,
@@ -33,7 +33,7 @@ static clf_status each_character(const void *state, struct clf__word_list *out,
     return CLF_OK;
 }
 
-/* Full lower case without the rules that look at neighbours or languages: one character becomes two. */
+/* Full lower-casing without rules that depend on neighbours or languages: one character may become two. */
 static clf_status lower_case(struct clf__word_list *out, UChar32 character)
 {
     enum { I_WITH_DOT = 0x130, DOT_ABOVE = 0x307 };
@@ -70,7 +70,7 @@ static clf_status run_strip_accents(const void *state, struct clf__word_list *ou
     return each_character(state, out, in, without_marks);
 }
 
-/* SentencePiece's rules for machine translation. */
+/* SentencePiece's normalization rules for machine translation (nmt). */
 static clf_status nmt(const void *state, struct clf__word_list *out, UChar32 c)
 {
     (void)state;

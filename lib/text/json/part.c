@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 
-/* A text becomes at most GROWTH times as long, as one of SentencePiece's does, or so many bytes. */
+/* A text grows at most GROWTH times, as with SentencePiece, or to LEAST_ROOM bytes. */
 enum { MAX_STEPS = 1000, GROWTH = 32, LEAST_ROOM = 1 << 16 };
 
 void clf__chain_free(struct clf__chain *chain)
@@ -26,7 +26,8 @@ static clf_status add_step(struct clf__chain *chain, const struct clf__part_kind
                            const struct clf__node *node)
 {
     if (chain->count == MAX_STEPS) {
-        return clf__node_fail(node, CLF_UNSUPPORTED, "is one of more than %d parts; save fewer", MAX_STEPS);
+        return clf__node_fail(node, CLF_UNSUPPORTED, "has more than %d parts; save the tokenizer with fewer",
+                              MAX_STEPS);
     }
     CLF__TRY(clf__grow(&chain->steps, chain->count, &chain->capacity, sizeof *chain->steps));
     if (chain->where == NULL) {
@@ -77,9 +78,9 @@ clf_status clf__chain_read(struct clf__chain *chain, const struct clf__part_sect
         }
     }
     node.part = NULL;
-    return clf__node_fail(&node, CLF_UNSUPPORTED,
-                          "the part \"%.40s\" is not supported; use the files that the tokenizer was made of",
-                          name);
+    return clf__node_fail(
+        &node, CLF_UNSUPPORTED,
+        "the part \"%.40s\" is not supported; use the files that the tokenizer was made from", name);
 }
 
 clf_status clf__chain_run(const struct clf__chain *chain, struct clf__word_list *words,
@@ -94,8 +95,8 @@ clf_status clf__chain_run(const struct clf__chain *chain, struct clf__word_list 
         status = chain->steps[i].kind->run(chain->steps[i].state, spare, words);
         if (spare->is_full) {
             status = clf__fail(CLF_TEXT,
-                               "%s, %s: makes more than %zu bytes of a text of %zu; use the files that the "
-                               "tokenizer was made of",
+                               "%s, %s: produces more than %zu bytes from a text of %zu; use the files that "
+                               "the tokenizer was made from",
                                chain->where, chain->steps[i].kind->name, most, size);
         }
         spare->most = 0;

@@ -24,7 +24,7 @@ static clf_status compile(struct clf__pattern *out, const struct clf__node *node
     PCRE2_SIZE offset = 0;
     char *translated = NULL;
     if (strlen(expression) > MAX_EXPRESSION) {
-        return clf__node_fail(node, CLF_UNSUPPORTED, "the pattern has %zu bytes; %d can be used",
+        return clf__node_fail(node, CLF_UNSUPPORTED, "the pattern has %zu bytes; at most %d are supported",
                               strlen(expression), MAX_EXPRESSION);
     }
     CLF__TRY(clf__ruby_translate(&translated, node, expression));
@@ -36,11 +36,11 @@ static clf_status compile(struct clf__pattern *out, const struct clf__node *node
         PCRE2_UCHAR why[120] = "";
         pcre2_get_error_message(error, why, sizeof why);
         return clf__node_fail(node, CLF_UNSUPPORTED,
-                              "the pattern \"%.80s\" cannot be used (PCRE2: %s); use the files that the "
-                              "tokenizer was made of",
+                              "the pattern \"%.80s\" is not supported (PCRE2: %s); use the files that the "
+                              "tokenizer was made from",
                               expression, (const char *)why);
     }
-    pcre2_jit_compile(out->code, PCRE2_JIT_COMPLETE); /* where there is none, it is slower */
+    pcre2_jit_compile(out->code, PCRE2_JIT_COMPLETE); /* optional: matching is slower without JIT */
     return CLF_OK;
 }
 
@@ -82,7 +82,7 @@ clf_status clf__pattern_begin(struct clf__pattern_search *out, const struct clf_
     out->context = pcre2_match_context_create(NULL);
     if (out->data == NULL || out->context == NULL) {
         clf__pattern_end(out);
-        return clf__fail(CLF_OUT_OF_MEMORY, "no host memory left to match a pattern");
+        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory to match a pattern");
     }
     pcre2_set_match_limit(out->context, MATCH_LIMIT);
     pcre2_set_heap_limit(out->context, HEAP_KIB);
@@ -154,7 +154,7 @@ clf_status clf__pattern_next(struct clf__pattern_search *search, struct clf__pat
     *match = (struct clf__pattern_match){offsets[0], offsets[1] > offsets[0] ? offsets[1] : offsets[0]};
     *found = 1;
     search->at = match->end;
-    if (match->end == match->start) { /* nothing: go on behind the next character */
+    if (match->end == match->start) { /* empty match: continue after the next character */
         for (search->at++;
              search->at < search->size && ((unsigned char)search->text[search->at] & 0xC0) == 0x80;) {
             search->at++;

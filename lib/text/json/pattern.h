@@ -1,5 +1,5 @@
-/* A pattern of tokenizer.json: a string, or a regular expression. Hugging Face's tokenizers match expressions
- * with Oniguruma, in the syntax of Ruby; PCRE2 matches them here. */
+/* A pattern in tokenizer.json: a string or a regular expression. Hugging Face tokenizers match expressions
+ * with Oniguruma in Ruby syntax; this file uses PCRE2. */
 #ifndef CLF_TEXT_JSON_PATTERN_H
 #define CLF_TEXT_JSON_PATTERN_H
 
@@ -11,20 +11,20 @@ struct clf__pattern {
     char *literal; /* (size) or NULL */
     size_t size;
     void *code;  /* PCRE2's, or NULL */
-    char *where; /* the part, for the messages */
+    char *where; /* location of the part for error messages */
 };
 
-/* Reads {"String": ...} or {"Regex": ...} at a key, or compiles the text of an expression. One that PCRE2
- * does not know, or that means something else to it, is CLF_UNSUPPORTED. */
+/* Read {"String": ...} or {"Regex": ...} at a key, or compile an expression. Expressions that PCRE2 rejects
+ * or interprets differently are CLF_UNSUPPORTED. */
 clf_status clf__pattern_read(struct clf__pattern *out, const struct clf__node *node, const char *key);
 void clf__pattern_free(struct clf__pattern *pattern);
 
 struct clf__pattern_match {
     size_t start, end;
 };
-/* Goes through the matches of a text, from the left. A match that takes too long is CLF_TEXT; but an
- * expression that looks ahead to the end of the line at every place, such as a(?=.*), takes time by the
- * square of it. */
+/* Iterates over the matches in a text, left to right. A match that exceeds the limit is CLF_TEXT; an
+ * expression that scans to the end of the line at every position, such as a(?=.*), still takes quadratic
+ * time. */
 struct clf__pattern_search {
     const struct clf__pattern *pattern;
     void *data, *context;

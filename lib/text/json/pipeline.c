@@ -7,23 +7,23 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "text/clean_up.h"
-#include "text/found.h"
 #include "text/json/added.h"
 #include "text/json/model_file.h"
 #include "text/json/part.h"
 #include "text/json/rebuilt.h"
 #include "text/json/tiktoken.h"
-#include "text/pieces.h"
+#include "text/token_finder.h"
+#include "text/token_list.h"
 
 static const struct clf__json_limits limits = {1 << 28, 1 << 26};
 
-/* What a text needs while it is cut. */
+/* Scratch memory for segmenting one text. */
 struct work {
     struct clf__word_list words, spare, normalized;
     struct clf__model_work model;
 };
 
-/* An added token that a text is joined with as the normaliser leaves it. */
+/* An added token and the text that decoding gives for it, normalised. */
 struct renamed {
     char *from, *to;
 };
@@ -32,11 +32,11 @@ struct pipeline {
     struct clf__chain normalizer, pre_tokenizer, decoder;
     const struct clf__model_kind *kind;
     void *model;
-    struct clf__found_pieces raw, normalized; /* added tokens */
+    struct clf__token_finder raw, normalized; /* added tokens */
     struct renamed *renamed;                  /* (renamed_count) */
     int renamed_count;
     int cleans_up;
-    _Atomic(struct work *) kept; /* of the last text, for the next one; NULL while a thread has it */
+    _Atomic(struct work *) kept; /* scratch of the last text for reuse; NULL while a thread uses it */
 };
 
 static void work_free(struct work *work)
@@ -59,8 +59,8 @@ static void pipeline_free(void *state)
     if (pipeline->model != NULL) {
         pipeline->kind->free(pipeline->model);
     }
-    clf__found_pieces_free(&pipeline->raw);
-    clf__found_pieces_free(&pipeline->normalized);
+    clf__token_finder_free(&pipeline->raw);
+    clf__token_finder_free(&pipeline->normalized);
     for (int i = 0; i < pipeline->renamed_count; i++) {
         clf__free(pipeline->renamed[i].from);
         clf__free(pipeline->renamed[i].to);
@@ -72,7 +72,7 @@ static void pipeline_free(void *state)
 
 /* ---- Text to ids */
 
-/* A text that is being cut, and where its ids go. */
+/* State of one text: input and output. */
 struct cutting {
     const struct pipeline *pipeline;
     struct work *work;
@@ -80,7 +80,7 @@ struct cutting {
     void *user;
 };
 
-/* A normalised text without added tokens. */
+/* Segments normalised text that contains no added tokens. */
 static clf_status cut_plain(const struct cutting *cutting)
 {
     const struct pipeline *pipeline = cutting->pipeline;
@@ -104,7 +104,7 @@ static clf_status cut_part(const struct cutting *cutting, const char *text, size
     return cut_plain(cutting);
 }
 
-/* The added tokens that are found in the normalised text. */
+/* Finds added tokens in the normalised text and segments the rest. */
 static clf_status cut_normalized(const struct cutting *cutting)
 {
     struct work *work = cutting->work;
@@ -117,8 +117,8 @@ static clf_status cut_normalized(const struct cutting *cutting)
     const char *text = work->normalized.bytes;
     size_t size = work->normalized.size, done = 0;
     int is_first = work->normalized.items[0].is_first;
-    struct clf__found_match match;
-    while (clf__found_pieces_next(&cutting->pipeline->normalized, &match, text, size, done)) {
+    struct clf__token_match match;
+    while (clf__token_finder_next(&cutting->pipeline->normalized, &match, text, size, done)) {
         CLF__TRY(cut_part(cutting, text + done, match.start - done, is_first && done == 0));
         CLF__TRY(cutting->function(cutting->user, match.id, text + match.start, match.end - match.start));
         done = match.end;
@@ -141,8 +141,8 @@ static clf_status cut_raw(const struct cutting *cutting, const char *text, size_
 static clf_status cut_text(const struct cutting *cutting, const char *text, size_t size)
 {
     size_t done = 0;
-    struct clf__found_match match;
-    while (clf__found_pieces_next(&cutting->pipeline->raw, &match, text, size, done)) {
+    struct clf__token_match match;
+    while (clf__token_finder_next(&cutting->pipeline->raw, &match, text, size, done)) {
         CLF__TRY(cut_raw(cutting, text + done, match.start - done, done == 0));
         CLF__TRY(cutting->function(cutting->user, match.id, text + match.start, match.end - match.start));
         done = match.end;
@@ -175,29 +175,29 @@ static clf_status pipeline_number(const void *state, const char *text, size_t si
 
 /* ---- Ids to text */
 
-static const char *shown(const struct pipeline *pipeline, const char *piece)
+static const char *shown(const struct pipeline *pipeline, const char *token)
 {
     for (int i = 0; i < pipeline->renamed_count; i++) {
-        if (strcmp(pipeline->renamed[i].from, piece) == 0) {
+        if (strcmp(pipeline->renamed[i].from, token) == 0) {
             return pipeline->renamed[i].to;
         }
     }
-    return piece;
+    return token;
 }
 
-static clf_status put_pieces(const struct pipeline *pipeline, struct clf__word_list *words,
-                             const char *const *pieces, int count)
+static clf_status put_tokens(const struct pipeline *pipeline, struct clf__word_list *words,
+                             const char *const *tokens, int count)
 {
     clf__word_list_clear(words);
     words->keeps_empty = 1;
     for (int i = 0; i < count; i++) {
-        const char *piece = shown(pipeline, pieces[i]);
-        CLF__TRY(clf__word_list_add(words, piece, strlen(piece), i == 0));
+        const char *token = shown(pipeline, tokens[i]);
+        CLF__TRY(clf__word_list_add(words, token, strlen(token), i == 0));
     }
     return CLF_OK;
 }
 
-/* Without a decoder there are spaces between pieces. */
+/* Without a decoder, tokens are joined with spaces. */
 static clf_status join_words(const struct pipeline *pipeline, char **text, const struct clf__word_list *words)
 {
     int has_spaces = pipeline->decoder.count == 0;
@@ -218,11 +218,11 @@ static clf_status join_words(const struct pipeline *pipeline, char **text, const
     return CLF_OK;
 }
 
-static clf_status pipeline_join(const void *state, char **text, const char *const *pieces, int count)
+static clf_status pipeline_join(const void *state, char **text, const char *const *tokens, int count)
 {
     const struct pipeline *pipeline = state;
     struct clf__word_list words = {.size = 0}, spare = {.size = 0};
-    clf_status status = put_pieces(pipeline, &words, pieces, count);
+    clf_status status = put_tokens(pipeline, &words, tokens, count);
     if (status == CLF_OK) {
         status = clf__chain_run(&pipeline->decoder, &words, &spare);
     }
@@ -258,7 +258,8 @@ static const struct {
 
 /* ---- Reading */
 
-/* Sections that are known; what is said of truncation and padding, transformers leaves to its caller. */
+/* Checks the sections. "truncation" and "padding" are ignored, as transformers applies them only on
+   request. */
 static clf_status check_root(const struct clf__node *root)
 {
     const json_t *version = json_object_get(root->value, "version");
@@ -272,40 +273,39 @@ static clf_status check_root(const struct clf__node *root)
                                 "post_processor decoder");
 }
 
-/* Its text in a joined text is the normalised one, and if that is another it is not known as special there.
- */
-static clf_status rename_piece(struct pipeline *pipeline, struct clf__vocabulary *vocabulary, int32_t id,
+/* Decoding gives the normalised text of the token; if that differs, the token is not special there. */
+static clf_status rename_token(struct pipeline *pipeline, struct clf__vocabulary *vocabulary, int32_t id,
                                const struct clf__word_list *words)
 {
     struct renamed *renamed = &pipeline->renamed[pipeline->renamed_count];
-    CLF__TRY(clf__copy_string(&renamed->from, vocabulary->pieces[id]));
+    CLF__TRY(clf__copy_string(&renamed->from, vocabulary->tokens[id]));
     pipeline->renamed_count++;
-    vocabulary->marks[id] &= (uint16_t)~CLF__PIECE_SPECIAL;
+    vocabulary->marks[id] &= (uint16_t)~CLF__TOKEN_SPECIAL;
     return clf__copy_bytes(&renamed->to, words->size > 0 ? words->bytes : "", words->size);
 }
 
 static clf_status add_normalized(struct pipeline *pipeline, struct clf__vocabulary *vocabulary, int32_t id,
                                  struct clf__word_list *words, struct clf__word_list *spare)
 {
-    const char *piece = vocabulary->pieces[id];
+    const char *token = vocabulary->tokens[id];
     clf__word_list_clear(words);
-    CLF__TRY(clf__word_list_add(words, piece, strlen(piece), 1));
+    CLF__TRY(clf__word_list_add(words, token, strlen(token), 1));
     CLF__TRY(clf__chain_run(&pipeline->normalizer, words, spare));
     if (words->size > 0) {
-        CLF__TRY(clf__found_pieces_add(&pipeline->normalized, words->bytes, words->size, id,
+        CLF__TRY(clf__token_finder_add(&pipeline->normalized, words->bytes, words->size, id,
                                        vocabulary->marks[id]));
     }
-    return words->size != strlen(piece) || memcmp(words->bytes, piece, words->size) != 0
-               ? rename_piece(pipeline, vocabulary, id, words)
+    return words->size != strlen(token) || memcmp(words->bytes, token, words->size) != 0
+               ? rename_token(pipeline, vocabulary, id, words)
                : CLF_OK;
 }
 
 static clf_status read_found(struct pipeline *pipeline, struct clf__vocabulary *vocabulary)
 {
-    const int wanted = CLF__PIECE_FOUND | CLF__PIECE_NORMALIZED;
+    const int wanted = CLF__TOKEN_FOUND | CLF__TOKEN_NORMALIZED;
     struct clf__word_list words = {.size = 0}, spare = {.size = 0};
     int count = 0;
-    CLF__TRY(clf__found_pieces_collect(&pipeline->raw, vocabulary));
+    CLF__TRY(clf__token_finder_collect(&pipeline->raw, vocabulary));
     for (int32_t id = 0; id < vocabulary->size; id++) {
         count += (vocabulary->marks[id] & wanted) == wanted;
     }
@@ -315,7 +315,7 @@ static clf_status read_found(struct pipeline *pipeline, struct clf__vocabulary *
             status = add_normalized(pipeline, vocabulary, id, &words, &spare);
         }
     }
-    clf__found_pieces_sort(&pipeline->normalized);
+    clf__token_finder_sort(&pipeline->normalized);
     clf__word_list_free(&words);
     clf__word_list_free(&spare);
     return status;
@@ -325,7 +325,7 @@ static clf_status read_model(struct pipeline *pipeline, struct clf__pipeline_res
                              const char *path, const struct clf__pipeline_options *options)
 {
     struct clf__node node = {.value = json_object_get(root, "model"), .path = path, .section = "model"};
-    struct clf__model_pieces pieces;
+    struct clf__model_tokens tokens;
     if (!json_is_object(node.value)) {
         return clf__node_fail(&node, CLF_FORMAT, "is not an object; download it again");
     }
@@ -336,12 +336,12 @@ static clf_status read_model(struct pipeline *pipeline, struct clf__pipeline_res
     if (options->source == CLF__PIPELINE_JSON && (json_is_true(merges) || json_is_string(merges))) {
         return clf__node_fail(&node, CLF_FORMAT, "has no list \"merges\"; download it again");
     }
-    CLF__TRY(clf__model_read_pieces(&pieces, &node, pipeline->kind));
-    clf_status status = clf__added_vocabulary(&out->vocabulary, root, path, &pieces, options);
+    CLF__TRY(clf__model_read_tokens(&tokens, &node, pipeline->kind));
+    clf_status status = clf__added_vocabulary(&out->vocabulary, root, path, &tokens, options);
     if (status == CLF_OK) {
-        status = pipeline->kind->read(&pipeline->model, &node, &pieces, &out->unknown);
+        status = pipeline->kind->read(&pipeline->model, &node, &tokens, &out->unknown);
     }
-    clf__free(pieces.items);
+    clf__free(tokens.items);
     return status;
 }
 
@@ -372,8 +372,9 @@ static clf_status check_template(const struct clf__pipeline_result *result, cons
     for (int i = 0; i < CLF__TEMPLATE_IDS; i++) {
         if (template->before[i] >= result->vocabulary.size ||
             template->behind[i] >= result->vocabulary.size) {
-            return clf__fail(
-                CLF_FORMAT, "%s: \"post_processor\": holds an id that no piece has; download it again", path);
+            return clf__fail(CLF_FORMAT,
+                             "%s: \"post_processor\": contains an id that has no token; download it again",
+                             path);
         }
     }
     return CLF_OK;

@@ -1,4 +1,4 @@
-/* tokenizer.json as one segmenter: added tokens, normaliser, pre-tokeniser, model, decoder. */
+/* tokenizer.json as one segmenter: added tokens, normalizer, pre-tokenizer, model, decoder. */
 #ifndef CLF_TEXT_JSON_PIPELINE_H
 #define CLF_TEXT_JSON_PIPELINE_H
 
@@ -11,23 +11,24 @@
 struct clf__class_settings;
 struct clf__tokenizer_class;
 
-/* What a pipeline is read from. */
+/* Input of a pipeline. */
 enum clf__pipeline_source {
     CLF__PIPELINE_JSON,          /* tokenizer.json */
-    CLF__PIPELINE_SENTENCEPIECE, /* a SentencePiece model, read as the class's */
-    CLF__PIPELINE_TIKTOKEN,      /* a file of tokens and their ranks */
+    CLF__PIPELINE_SENTENCEPIECE, /* a SentencePiece model, converted for its class */
+    CLF__PIPELINE_TIKTOKEN,      /* a file of tokens and ranks */
     CLF__PIPELINE_VOCABULARY,    /* Whisper's tokens, whose ids are ranks */
 };
 
-/* What the folder says beside the file. */
+/* Options from the folder besides the file. */
 struct clf__pipeline_options {
     const char *folder;
     enum clf__pipeline_source source;
-    const struct clf__vocabulary *vocabulary; /* of CLF__PIPELINE_VOCABULARY */
-    const char *model;                        /* the file in it; of tokenizer.json NULL */
-    const struct clf__tokenizer_class *class; /* whose special tokens and languages there are, or NULL */
+    const struct clf__vocabulary *vocabulary; /* for CLF__PIPELINE_VOCABULARY */
+    const char *model;                        /* file name of the model in the folder; NULL for
+                                                 tokenizer.json */
+    const struct clf__tokenizer_class *class; /* source of special tokens and languages; may be NULL */
     const struct clf__class_settings *settings;
-    int is_rebuilt; /* transformers takes the class's sections in place of the file's */
+    int is_rebuilt; /* replaces sections of the file by those of the class, as transformers does */
     int adds_prefix_space, cleans_up;
     int rows; /* of the model */
     const char *unknown_token;
@@ -36,13 +37,13 @@ struct clf__pipeline_options {
 struct clf__pipeline_result {
     void *state; /* of the segmenter */
     const struct clf__segmenter *segmenter;
-    struct clf__vocabulary vocabulary; /* with a row for each of the model's: others stand for nothing */
+    struct clf__vocabulary vocabulary; /* one entry for each model row; rows without a token are spare */
     int32_t unknown;                   /* or -1 */
     struct clf__template template;
 };
 
-/* Reads tokenizer.json, or the file in its place. What is damaged is CLF_FORMAT, and what is not supported
- * CLF_UNSUPPORTED; both name file, section and part. */
+/* Reads tokenizer.json or the file used instead. Damaged files are CLF_FORMAT and unsupported features
+ * CLF_UNSUPPORTED; both messages name file, section and part. */
 clf_status clf__pipeline_read(struct clf__pipeline_result *out, const struct clf__pipeline_options *options);
 
 #endif

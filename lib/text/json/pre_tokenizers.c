@@ -1,4 +1,4 @@
-/* Pre-tokenisers: where a text is cut before the model cuts it. */
+/* Pre-tokenizers: split a text into words before the model segments it. */
 #include "text/json/part.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@
 
 #define ROWS(table) (int)(sizeof(table) / sizeof *(table))
 
-/* Whether characters match, given to split_characters(). */
+/* Tests whether a character matches, for split_characters(). */
 typedef int character_test(const void *state, UChar32 character);
 
 static clf_status split_word(const void *state, struct clf__word_list *out, const struct clf__word_list *in,
@@ -78,7 +78,7 @@ static int is_space_or_punctuation(const void *state, UChar32 character)
     return is_space(state, character) || is_punctuation(state, character);
 }
 
-/* White space goes, and punctuation stands alone: spaces are cut again as isolated words, and dropped. */
+/* Drops white space and isolates punctuation: spaces are split off as words first, then removed. */
 static clf_status run_bert(const void *state, struct clf__word_list *out, const struct clf__word_list *in)
 {
     for (int i = 0; i < in->count; i++) {
@@ -123,7 +123,7 @@ static clf_status read_behaviour(enum clf__split *out, const struct clf__node *n
     }
     return clf__node_fail(
         node, CLF_UNSUPPORTED,
-        "the behavior \"%.40s\" is not supported; use the files that the tokenizer was made of", name);
+        "the behavior \"%.40s\" is not supported; use the files that the tokenizer was made from", name);
 }
 
 struct split {
@@ -249,7 +249,8 @@ static clf_status run_delimiter(const void *state, struct clf__word_list *out,
     return split_characters(state, out, in, is_delimiter, CLF__SPLIT_REMOVED);
 }
 
-/* Rust's \w: runs of word characters, and runs of what is neither that nor white space. */
+/* Rust's \w: runs of word characters, and runs of characters that are neither word characters nor white
+   space. */
 static int whitespace_kind(UChar32 character)
 {
     uint32_t mask = U_MASK(u_charType(character));
@@ -316,7 +317,7 @@ static clf_status put_bytes(struct clf__word_list *out, const char *text, size_t
     return clf__word_list_end(out, is_first);
 }
 
-/* `text` has a byte before it, which is made a space where one is to be added. */
+/* `text` has one spare byte before it for the prefix space. */
 static clf_status cut_bytes(const struct byte_level *level, struct clf__word_list *out, const char *text,
                             size_t size, int is_first)
 {

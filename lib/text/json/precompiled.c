@@ -1,6 +1,6 @@
-/* SentencePiece replaces the longest match at each place. Hugging Face's tokenizers go grapheme by grapheme:
- * a short one that begins with a key becomes the replacement of its shortest key, all of it; of any other,
- * each character does. */
+/* SentencePiece replaces the longest match at each position. Hugging Face tokenizers work on graphemes: a
+ * short grapheme that begins with a key becomes the replacement of its shortest key; otherwise each character
+ * is looked up. */
 #include "text/json/precompiled.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "base/utf8.h"
 #include "text/segmenters/charsmap.h"
 
-enum { SHORT = 6 }; /* bytes from which on a grapheme is looked up by its characters alone */
+enum { SHORT = 6 }; /* graphemes of at least this size are only looked up by character */
 
 struct table {
     struct clf__charsmap map;
@@ -39,10 +39,10 @@ static clf_status read_table(struct table *table, const struct clf__node *node, 
     CLF__TRY(clf__format(&where, "%s: \"%s\", %s", node->path, node->section, node->part));
     clf_status status = clf__charsmap_check(&table->map, (struct clf__span){table->bytes, size}, where);
     clf__free(where);
-    const struct clf__span *texts = &table->map.texts; /* the zeroed byte behind it ends the last one */
+    const struct clf__span *texts = &table->map.texts; /* the zero byte after the data ends the last text */
     if (status == CLF_OK && clf__utf8_valid_prefix((const char *)texts->bytes, texts->size) != texts->size) {
         status = clf__node_fail(node, CLF_FORMAT,
-                                "\"precompiled_charsmap\" makes what is not UTF-8; download it again");
+                                "\"precompiled_charsmap\" produces invalid UTF-8; download it again");
     }
     for (int c = 1; status == CLF_OK && c < 0x80; c++) {
         const char letter = (char)c;
@@ -66,11 +66,11 @@ clf_status clf__precompiled_read(void **state, const struct clf__node *node)
     return CLF_OK;
 }
 
-/* What is known of the characters before a place, for the rules of Unicode's Annex 29. */
+/* State of the characters before a position, for grapheme boundaries (Unicode Annex 29). */
 struct grapheme {
-    int kind;     /* Grapheme_Cluster_Break of the last one */
-    int flags;    /* how many regional indicators end here, by twos */
-    int pictured; /* an emoji, with what extends it */
+    int kind;     /* Grapheme_Cluster_Break of the last character */
+    int flags;    /* number of regional indicators that end here, modulo 2 */
+    int pictured; /* an emoji with its extenders */
     int joined;   /* the same, and a joiner */
 };
 
@@ -90,7 +90,7 @@ static int is_control(int kind)
     return kind == U_GCB_CONTROL || kind == U_GCB_CR || kind == U_GCB_LF;
 }
 
-/* Whether a grapheme goes on with a character (Annex 29, GB3 to GB13). */
+/* Returns whether a character continues the grapheme (Annex 29, GB3 to GB13). */
 static int goes_on(const struct grapheme *before, UChar32 character, int kind)
 {
     int last = before->kind;
@@ -113,7 +113,7 @@ static int goes_on(const struct grapheme *before, UChar32 character, int kind)
            (last == U_GCB_REGIONAL_INDICATOR && kind == U_GCB_REGIONAL_INDICATOR && before->flags);
 }
 
-/* How many bytes the first grapheme of a text has. */
+/* Returns the size in bytes of the first grapheme of a text. */
 static size_t grapheme_size(const char *text, size_t size)
 {
     const uint8_t *bytes = (const uint8_t *)text;

@@ -1,4 +1,4 @@
-/* The normaliser "Precompiled": a table of SentencePiece's, as Hugging Face's tokenizers apply it. */
+/* The normalizer "Precompiled": a SentencePiece table, applied as Hugging Face tokenizers do. */
 #ifndef CLF_TEXT_JSON_PRECOMPILED_H
 #define CLF_TEXT_JSON_PRECOMPILED_H
 

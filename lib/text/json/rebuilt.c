@@ -9,10 +9,10 @@
 
 static clf_status no_memory(const char *path)
 {
-    return clf__fail(CLF_OUT_OF_MEMORY, "%s: no host memory left to read it", path);
+    return clf__fail(CLF_OUT_OF_MEMORY, "%s: not enough host memory to read it", path);
 }
 
-/* The first Precompiled of the file's normaliser, at most one level deep; borrowed, or NULL. */
+/* Returns the first Precompiled of the file's normalizer, at most one level deep; borrowed, or NULL. */
 static json_t *find_table(const json_t *normalizer)
 {
     const json_t *members = json_object_get(normalizer, "normalizers");
@@ -35,7 +35,7 @@ static clf_status parse(json_t **out, const char *text, const char *path)
     return clf__json_parse(out, text, strlen(text), path, clf__json_settings);
 }
 
-/* Sets a key of the root to what a text of JSON says. */
+/* Sets a key of the root to a parsed JSON text. */
 static clf_status set_section(json_t *root, const char *key, const char *text, const char *path)
 {
     json_t *value = NULL;
@@ -61,20 +61,20 @@ static clf_status set_normalizer(json_t *root, const struct clf__class_pipeline 
     return status;
 }
 
-/* Pegasus counts the pieces before its own unknown one; there is another of that name at another score. */
+/* Pegasus counts the tokens before its unknown token; another token with that name has a different score. */
 static clf_status set_unknown_id(json_t *model, const char *path, const char *unknown)
 {
     const json_t *vocab = json_object_get(model, "vocab");
     for (size_t i = 1; i < json_array_size(vocab); i++) {
         const json_t *row = json_array_get(vocab, i);
-        const char *piece = json_string_value(json_array_get(row, 0));
-        if (piece != NULL && strcmp(piece, unknown) == 0 && json_number_value(json_array_get(row, 1)) == 0) {
+        const char *token = json_string_value(json_array_get(row, 0));
+        if (token != NULL && strcmp(token, unknown) == 0 && json_number_value(json_array_get(row, 1)) == 0) {
             return json_object_set_new(model, "unk_id", json_integer((json_int_t)i)) == 0 ? CLF_OK
                                                                                           : no_memory(path);
         }
     }
     return clf__fail(CLF_FORMAT,
-                     "%s: \"model\", Unigram: \"vocab\" has no \"%.80s\" of the score 0; download it again",
+                     "%s: \"model\", Unigram: \"vocab\" has no \"%.80s\" with score 0; download it again",
                      path, unknown);
 }
 
@@ -88,7 +88,7 @@ static clf_status set_model(json_t *root, const char *path, const struct clf__re
     }
     if (type != NULL && strcmp(type, row->model) != 0) {
         return clf__fail(CLF_UNSUPPORTED,
-                         "%s: \"model\": is %.40s, where %s reads %s; set \"tokenizer_class\" in "
+                         "%s: \"model\" is %.40s, but %s reads %s; set \"tokenizer_class\" in "
                          "tokenizer_config.json to \"TokenizersBackend\" to use the file as it is",
                          path, type, settings->class->name, row->model);
     }

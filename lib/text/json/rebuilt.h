@@ -1,5 +1,5 @@
-/* What transformers 5 puts in place of a tokenizer.json's sections: most of its classes take the pieces
- * alone, and the table of a "Precompiled", and build everything else anew. */
+/* Replaces sections of tokenizer.json as transformers 5 does: most classes only use the file's tokens and the
+ * table of its "Precompiled", and build the rest themselves. */
 #ifndef CLF_TEXT_JSON_REBUILT_H
 #define CLF_TEXT_JSON_REBUILT_H
 
@@ -15,7 +15,7 @@ struct clf__rebuilt_settings {
     int adds_prefix_space;
 };
 
-/* Puts the class's sections in the place of the file's. */
+/* Replaces the sections of the file by those of the class. */
 clf_status clf__rebuilt_apply(json_t *root, const char *path, const struct clf__rebuilt_settings *settings);
 
 #endif

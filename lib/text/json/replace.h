@@ -1,4 +1,4 @@
-/* "Replace", which is a normaliser and a decoder: what matches a pattern becomes another text. */
+/* "Replace", both a normalizer and a decoder: replaces matches of a pattern by a text. */
 #ifndef CLF_TEXT_JSON_REPLACE_H
 #define CLF_TEXT_JSON_REPLACE_H
 

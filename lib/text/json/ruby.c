@@ -4,8 +4,8 @@
 
 #include "base/memory.h"
 
-/* The members of Oniguruma's classes of Unicode characters. PCRE2's own \s and \w hold others. Where \w
- * stands alone it has six more, of a table of Latin-1: raised digits and fractions. */
+/* Unicode character classes as in Oniguruma; PCRE2's \s and \w differ. Outside a bracket, \w has six more
+ * members from a Latin-1 table: superscript digits and fractions. */
 #define WORD       "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}"
 #define ALONE      WORD "\\xb2\\xb3\\xb9\\xbc-\\xbe"
 #define BEFORE     "(?<=[" ALONE "])"
@@ -13,7 +13,7 @@
 #define BEHIND     "(?=[" ALONE "])"
 #define NOT_BEHIND "(?![" ALONE "])"
 
-/* What stands for an escape outside a class and in one; NULL: it cannot be said. */
+/* Replacement of an escape outside and inside a class; NULL: not expressible. */
 static const struct {
     char letter;
     const char *outside, *inside;
@@ -47,8 +47,8 @@ static const struct {
 static clf_status refuse(const struct clf__node *node, const char *what, const char *expression)
 {
     return clf__node_fail(node, CLF_UNSUPPORTED,
-                          "the pattern \"%.80s\" holds %s, which is not supported; use the files that the "
-                          "tokenizer was made of",
+                          "the pattern \"%.80s\" contains %s, which is not supported; use the files that the "
+                          "tokenizer was made from",
                           expression, what);
 }
 
@@ -64,7 +64,7 @@ static clf_status add_code_point(char **out, const char **at, const struct clf__
     return CLF_OK;
 }
 
-/* What follows a backslash: *at is behind it. */
+/* Translates an escape; *at is after the backslash. */
 static clf_status add_escape(char **out, const char **at, int inside, const struct clf__node *node,
                              const char *expression)
 {
@@ -96,10 +96,10 @@ static clf_status add_posix_class(char **out, const char **at, const struct clf_
             return clf__append(out, "%s", posix_classes[i].members);
         }
     }
-    return refuse(node, "a POSIX class of another name", expression);
+    return refuse(node, "a POSIX class with another name", expression);
 }
 
-/* A class, from its bracket on. */
+/* Translates a class, starting at its bracket. */
 static clf_status add_class(char **out, const char **at, const struct clf__node *node, const char *expression)
 {
     int is_negated = (*at)[1] == '^', is_first = 1;
@@ -123,7 +123,7 @@ static clf_status add_class(char **out, const char **at, const struct clf__node 
     return clf__append(out, "]");
 }
 
-/* Options, as (?m: or (?i-m): Ruby's m is what others call s. */
+/* Translates options such as (?m: or (?i-m): Ruby's m is Perl's s. */
 static clf_status add_options(char **out, const char **at)
 {
     size_t length = 2 + strspn(*at + 2, "imx-");

@@ -1,10 +1,10 @@
-/* Regular expressions in the syntax of Ruby, as Oniguruma reads them, written for PCRE2. */
+/* Translates regular expressions from Ruby syntax, as Oniguruma reads it, to PCRE2. */
 #ifndef CLF_TEXT_JSON_RUBY_H
 #define CLF_TEXT_JSON_RUBY_H
 
 #include "text/json/node.h"
 
-/* What an expression is in PCRE2's syntax; the caller frees *out. What cannot be said there is
+/* Translates an expression to PCRE2 syntax; the caller frees *out. Features that PCRE2 cannot express are
  * CLF_UNSUPPORTED. */
 clf_status clf__ruby_translate(char **out, const struct clf__node *node, const char *expression);
 

@@ -16,8 +16,8 @@ clf_status clf__splitter_end(struct clf__splitter *splitter)
                     : CLF_OK;
 }
 
-/* Whether a stretch goes on with the word before it. A run of matches of which the last goes with the next
- * word, or the first with the one before, leaves its others alone. */
+/* Returns whether a segment continues the previous word. If a run of matches merges with a neighbour, only
+ * the first or last match does. */
 static int goes_on(const struct clf__splitter *splitter, int is_match)
 {
     switch (splitter->behaviour) {

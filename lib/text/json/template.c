@@ -3,7 +3,7 @@
 #include <limits.h>
 #include <string.h>
 
-/* Ids before and behind, of one processor; of several, a later one's are outside. */
+/* Ids before and after a text. Later processors add theirs outside. */
 struct ids {
     int32_t items[2 * CLF__TEMPLATE_IDS];
     int count;
@@ -17,10 +17,11 @@ static clf_status add(struct ids *ids, const struct clf__node *node, const json_
     json_int_t number = json_integer_value(id);
     if (!json_is_integer(id) || number < 0 || number > INT_MAX) {
         return clf__node_fail(node, CLF_FORMAT,
-                              "holds an id that is no whole number from 0; download it again");
+                              "contains an id that is not a non-negative integer; download it again");
     }
     if (ids->count == CLF__TEMPLATE_IDS) {
-        return clf__node_fail(node, CLF_UNSUPPORTED, "puts more than %d tokens on one side of a text",
+        return clf__node_fail(node, CLF_UNSUPPORTED,
+                              "adds more than %d tokens on one side of a text; use another tokenizer",
                               CLF__TEMPLATE_IDS);
     }
     ids->items[ids->count++] = (int32_t)number;
@@ -34,8 +35,9 @@ static clf_status add_template_item(struct sides *out, const struct clf__node *n
     const json_t *token = json_object_get(item, "SpecialToken"), *text = json_object_get(item, "Sequence");
     const char *name = json_string_value(json_object_get(token != NULL ? token : text, "id"));
     if (name == NULL || (token == NULL && (*is_behind || strcmp(name, "A") != 0))) {
-        return clf__node_fail(node, CLF_UNSUPPORTED,
-                              "\"single\" is not one text \"A\" with special tokens around it");
+        return clf__node_fail(
+            node, CLF_UNSUPPORTED,
+            "\"single\" is not one text \"A\" with special tokens around it; use another tokenizer");
     }
     if (token == NULL) {
         *is_behind = 1;
@@ -45,7 +47,7 @@ static clf_status add_template_item(struct sides *out, const struct clf__node *n
         json_object_get(json_object_get(json_object_get(node->value, "special_tokens"), name), "ids");
     if (!json_is_array(ids)) {
         return clf__node_fail(node, CLF_FORMAT,
-                              "\"special_tokens\" has no ids of \"%.80s\"; download it again", name);
+                              "\"special_tokens\" has no ids for \"%.80s\"; download it again", name);
     }
     for (size_t i = 0; i < json_array_size(ids); i++) {
         CLF__TRY(add(*is_behind ? &out->behind : &out->before, node, json_array_get(ids, i)));
@@ -61,11 +63,12 @@ static clf_status read_template(struct sides *out, const struct clf__node *node)
     for (size_t i = 0; i < json_array_size(single); i++) {
         CLF__TRY(add_template_item(out, node, json_array_get(single, i), &is_behind));
     }
-    return is_behind ? CLF_OK
-                     : clf__node_fail(node, CLF_FORMAT, "\"single\" holds no text \"A\"; download it again");
+    return is_behind
+               ? CLF_OK
+               : clf__node_fail(node, CLF_FORMAT, "\"single\" contains no text \"A\"; download it again");
 }
 
-/* [token, id] at "cls" and "sep". */
+/* Reads [token, id] at "cls" and "sep". */
 static clf_status read_bert(struct sides *out, const struct clf__node *node)
 {
     CLF__TRY(clf__node_check_keys(node, "type cls sep trim_offsets add_prefix_space"));
@@ -104,7 +107,8 @@ static clf_status wrap(struct clf__template *out, const struct clf__node *node, 
         all.behind.items[all.behind.count++] = sides->behind.items[i];
     }
     if (all.before.count > CLF__TEMPLATE_IDS || all.behind.count > CLF__TEMPLATE_IDS) {
-        return clf__node_fail(node, CLF_UNSUPPORTED, "puts more than %d tokens on one side of a text",
+        return clf__node_fail(node, CLF_UNSUPPORTED,
+                              "adds more than %d tokens on one side of a text; use another tokenizer",
                               CLF__TEMPLATE_IDS);
     }
     for (int i = 0; i < CLF__TEMPLATE_IDS; i++) {
@@ -141,7 +145,7 @@ static clf_status read_processor(struct clf__template *out, const json_t *value,
         }
     }
     return clf__node_fail(&node, CLF_UNSUPPORTED,
-                          "this part is not supported; use the files that the tokenizer was made of");
+                          "this part is not supported; use the files that the tokenizer was made from");
 }
 
 clf_status clf__template_read(struct clf__template *out, const json_t *value, const char *path)

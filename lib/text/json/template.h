@@ -1,4 +1,4 @@
-/* The post-processor of a tokenizer.json: ids around a text. */
+/* The post-processor of tokenizer.json: ids around a text. */
 #ifndef CLF_TEXT_JSON_TEMPLATE_H
 #define CLF_TEXT_JSON_TEMPLATE_H
 
@@ -7,10 +7,10 @@
 enum { CLF__TEMPLATE_IDS = 2 };
 
 struct clf__template {
-    int32_t before[CLF__TEMPLATE_IDS], behind[CLF__TEMPLATE_IDS]; /* from the first on; -1 for none */
+    int32_t before[CLF__TEMPLATE_IDS], behind[CLF__TEMPLATE_IDS]; /* padded with -1 */
 };
 
-/* What is put around a single text; null is nothing. */
+/* Reads the ids around a single text; null adds none. */
 clf_status clf__template_read(struct clf__template *out, const json_t *value, const char *path);
 
 #endif

@@ -1,5 +1,5 @@
-/* Cut as tiktoken cuts: a word that is a token is that token; in any other the two neighbours are merged
- * whose whole has the lowest rank, the leftmost first, until there are none (tiktoken, src/lib.rs). */
+/* Segments like tiktoken: a word that is a token becomes that token; otherwise the adjacent pair with the
+ * lowest rank is merged, leftmost first, until no pair is left (tiktoken, src/lib.rs). */
 #include "text/json/tiktoken.h"
 
 #include <stdio.h>
@@ -8,9 +8,9 @@
 #include "base/base64.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "text/pieces.h"
 #include "text/segmenters/byte_pairs.h"
 #include "text/speech_tokens.h"
+#include "text/token_list.h"
 #include "text/vocabulary.h"
 
 enum { MOST_FILE_BYTES = 1 << 24, LONGEST = 256, BYTES = 256 };
@@ -18,7 +18,7 @@ enum { MOST_FILE_BYTES = 1 << 24, LONGEST = 256, BYTES = 256 };
 /* While a file is read. */
 struct reading {
     const char *path;
-    json_t *vocab; /* of piece: id; byte-level characters */
+    json_t *vocab; /* token: id, in byte-level characters */
     int rank;      /* of the line */
 };
 
@@ -27,8 +27,8 @@ static clf_status damaged(const struct reading *reading, const char *what)
     return clf__fail(CLF_FORMAT, "%s: line %d %s; download it again", reading->path, reading->rank + 1, what);
 }
 
-/* The characters that stand for bytes, NUL-terminated. */
-static void write_piece(char *out, const uint8_t *bytes, size_t size)
+/* Writes bytes as byte-level characters, NUL-terminated. */
+static void write_token(char *out, const uint8_t *bytes, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
         out += clf__byte_pairs_character(out, bytes[i]);
@@ -36,28 +36,28 @@ static void write_piece(char *out, const uint8_t *bytes, size_t size)
     *out = '\0';
 }
 
-/* One of more bytes than any of openai/whisper's is as unlikely as one twice. */
+/* Tokens that are longer than any in openai/whisper or occur twice are errors. */
 static clf_status add_token(struct reading *reading, const char *text, size_t length)
 {
     uint8_t bytes[LONGEST];
-    char piece[2 * LONGEST + 1];
+    char token[2 * LONGEST + 1];
     size_t size;
-    if (length == 1 && *text == '=') { /* multilingual.tiktoken ends with it; Python takes it for no bytes */
+    if (length == 1 && *text == '=') { /* multilingual.tiktoken ends with it; Python decodes it as no bytes */
         return CLF_OK;
     }
     if (length == 0 || length > LONGEST || !clf__base64_decode(bytes, &size, text, length)) {
         return damaged(reading, "has no token in base64");
     }
-    write_piece(piece, bytes, size);
-    if (json_object_get(reading->vocab, piece) != NULL) {
-        return damaged(reading, "has the token of an earlier one");
+    write_token(token, bytes, size);
+    if (json_object_get(reading->vocab, token) != NULL) {
+        return damaged(reading, "repeats an earlier token");
     }
-    return json_object_set_new(reading->vocab, piece, json_integer(reading->rank)) == 0
+    return json_object_set_new(reading->vocab, token, json_integer(reading->rank)) == 0
                ? CLF_OK
-               : clf__fail(CLF_OUT_OF_MEMORY, "%s: no host memory left to read it", reading->path);
+               : clf__fail(CLF_OUT_OF_MEMORY, "%s: not enough host memory to read it", reading->path);
 }
 
-/* Ranks are those of the lines, without a sign or zeros before them. */
+/* Ranks must equal the line index, without sign or leading zeros. */
 static clf_status read_line(struct reading *reading, const char *line, size_t length)
 {
     char expected[16];
@@ -67,7 +67,7 @@ static clf_status read_line(struct reading *reading, const char *line, size_t le
     }
     size_t size = (size_t)snprintf(expected, sizeof expected, "%d", reading->rank);
     if (size != length - (size_t)(space + 1 - line) || memcmp(space + 1, expected, size) != 0) {
-        return damaged(reading, "does not have its own number, from 0 on, as the rank");
+        return damaged(reading, "does not have its line index, counted from 0, as the rank");
     }
     return add_token(reading, line, (size_t)(space - line));
 }
@@ -76,10 +76,10 @@ static clf_status check_bytes(const struct reading *reading)
 {
     for (int byte = 0; byte < BYTES; byte++) {
         const uint8_t bytes[] = {(uint8_t)byte};
-        char piece[3];
-        write_piece(piece, bytes, 1);
-        if (json_object_get(reading->vocab, piece) == NULL) {
-            return clf__fail(CLF_FORMAT, "%s: has no token of the byte 0x%02x alone; download it again",
+        char token[3];
+        write_token(token, bytes, 1);
+        if (json_object_get(reading->vocab, token) == NULL) {
+            return clf__fail(CLF_FORMAT, "%s: has no token for the byte 0x%02x; download it again",
                              reading->path, (unsigned)byte);
         }
     }
@@ -95,7 +95,7 @@ static clf_status read_lines(struct reading *reading, const char *text, size_t s
             return damaged(reading, "is cut off");
         }
         if (reading->rank >= rows) {
-            return damaged(reading, "is beyond the model's vocabulary: it is another model's");
+            return damaged(reading, "exceeds the model's vocabulary; use the file of this model");
         }
         CLF__TRY(read_line(reading, line, (size_t)(next - line)));
         reading->rank++;
@@ -104,11 +104,10 @@ static clf_status read_lines(struct reading *reading, const char *text, size_t s
     int languages = clf__speech_room(reading->rank, rows);
     return languages >= 1 && languages <= CLF__SPEECH_LANGUAGES
                ? CLF_OK
-               : clf__fail(
-                     CLF_FORMAT,
-                     "%s: has %d tokens, and no model of %d ids goes with so many; take the file of the "
-                     "model's kind",
-                     reading->path, reading->rank, rows);
+               : clf__fail(CLF_FORMAT,
+                           "%s: has %d tokens, which does not match a model with %d ids; use the file of "
+                           "this model",
+                           reading->path, reading->rank, rows);
 }
 
 static clf_status read_file(struct reading *reading, int rows)
@@ -120,7 +119,7 @@ static clf_status read_file(struct reading *reading, int rows)
     clf_status status =
         reading->vocab != NULL
             ? read_lines(reading, text, size, rows)
-            : clf__fail(CLF_OUT_OF_MEMORY, "%s: no host memory left to read it", reading->path);
+            : clf__fail(CLF_OUT_OF_MEMORY, "%s: not enough host memory to read it", reading->path);
     clf__free(text);
     return status;
 }
@@ -134,25 +133,25 @@ clf_status clf__tiktoken_count(int *out, const char *path, int rows)
     return status;
 }
 
-/* They are found in a text as they are written. */
-static json_t *added_tokens(const struct clf__pieces *pieces, int first)
+/* Special tokens are found in text verbatim. */
+static json_t *added_tokens(const struct clf__token_list *tokens, int first)
 {
     json_t *list = json_array();
-    const char *text = pieces->text;
-    for (int i = 0; i < pieces->count && list != NULL; i++, text += strlen(text) + 1) {
+    const char *text = tokens->text;
+    for (int i = 0; i < tokens->count && list != NULL; i++, text += strlen(text) + 1) {
         json_array_append_new(list,
                               json_pack("{si ss sb sb sb sb sb}", "id", first + i, "content", text, "special",
                                         1, "normalized", 0, "lstrip", 0, "rstrip", 0, "single_word", 0));
     }
-    if (json_array_size(list) != (size_t)pieces->count) {
+    if (json_array_size(list) != (size_t)tokens->count) {
         json_decref(list);
         list = NULL;
     }
     return list;
 }
 
-/* The tokenizer.json of all tokens that were read, and of special ones behind them. */
-static clf_status make(json_t **out, const struct reading *reading, const struct clf__pieces *specials)
+/* Builds tokenizer.json from the tokens read, followed by the special tokens. */
+static clf_status make(json_t **out, const struct reading *reading, const struct clf__token_list *specials)
 {
     *out = json_pack("{so? s{ss sb} s{ss} s{ss sO sb ss}}", "added_tokens",
                      added_tokens(specials, reading->rank), "pre_tokenizer", "type", "ByteLevel",
@@ -163,13 +162,13 @@ static clf_status make(json_t **out, const struct reading *reading, const struct
     }
     json_decref(*out);
     *out = NULL;
-    return clf__fail(CLF_OUT_OF_MEMORY, "%s: no host memory left to read it", reading->path);
+    return clf__fail(CLF_OUT_OF_MEMORY, "%s: not enough host memory to read it", reading->path);
 }
 
 clf_status clf__tiktoken_read(json_t **out, const char *path, int rows)
 {
     struct reading reading = {.path = path};
-    struct clf__pieces specials = {.count = 0};
+    struct clf__token_list specials = {.count = 0};
     *out = NULL;
     clf_status status = read_file(&reading, rows);
     if (status == CLF_OK) {
@@ -178,13 +177,13 @@ clf_status clf__tiktoken_read(json_t **out, const char *path, int rows)
     if (status == CLF_OK) {
         status = make(out, &reading, &specials);
     }
-    clf__pieces_free(&specials);
+    clf__token_list_free(&specials);
     json_decref(reading.vocab);
     return status;
 }
 
-/* An empty token is none: Whisper's vocab.json has one. */
-static clf_status read_vocabulary(struct reading *reading, struct clf__pieces *specials,
+/* An empty entry is not a token: Whisper's vocab.json has one. */
+static clf_status read_vocabulary(struct reading *reading, struct clf__token_list *specials,
                                   const struct clf__vocabulary *vocabulary)
 {
     static const char first[] = "<|endoftext|>";
@@ -195,14 +194,14 @@ static clf_status read_vocabulary(struct reading *reading, struct clf__pieces *s
     }
     int failed = reading->vocab == NULL;
     for (int id = 0; id < reading->rank; id++) {
-        const char *piece = vocabulary->pieces[id];
-        failed |= *piece != '\0' && json_object_set_new(reading->vocab, piece, json_integer(id)) != 0;
+        const char *token = vocabulary->tokens[id];
+        failed |= *token != '\0' && json_object_set_new(reading->vocab, token, json_integer(id)) != 0;
     }
     if (failed) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "%s: no host memory left to read it", reading->path);
+        return clf__fail(CLF_OUT_OF_MEMORY, "%s: not enough host memory to read it", reading->path);
     }
     for (int id = reading->rank; id < vocabulary->size; id++) {
-        CLF__TRY(clf__pieces_add(specials, vocabulary->pieces[id], strlen(vocabulary->pieces[id]), 0));
+        CLF__TRY(clf__token_list_add(specials, vocabulary->tokens[id], strlen(vocabulary->tokens[id]), 0));
     }
     return check_bytes(reading);
 }
@@ -210,13 +209,13 @@ static clf_status read_vocabulary(struct reading *reading, struct clf__pieces *s
 clf_status clf__tiktoken_of_vocabulary(json_t **out, const struct clf__vocabulary *vocabulary)
 {
     struct reading reading = {.path = vocabulary->path};
-    struct clf__pieces specials = {.count = 0};
+    struct clf__token_list specials = {.count = 0};
     *out = NULL;
     clf_status status = read_vocabulary(&reading, &specials, vocabulary);
     if (status == CLF_OK) {
         status = make(out, &reading, &specials);
     }
-    clf__pieces_free(&specials);
+    clf__token_list_free(&specials);
     json_decref(reading.vocab);
     return status;
 }

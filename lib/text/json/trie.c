@@ -7,7 +7,7 @@
 
 static int by_bytes(const void *left, const void *right)
 {
-    const struct clf__trie_piece *a = left, *b = right;
+    const struct clf__trie_token *a = left, *b = right;
     size_t shorter = a->size < b->size ? a->size : b->size;
     int order = memcmp(a->text, b->text, shorter);
     if (order != 0) {
@@ -16,7 +16,7 @@ static int by_bytes(const void *left, const void *right)
     return a->size != b->size ? (a->size > b->size) - (a->size < b->size) : (a->id > b->id) - (a->id < b->id);
 }
 
-/* The pieces that go through a node: those of `first` to `end` - 1 have `depth` bytes in common. */
+/* The tokens `first` to `end` - 1, which share their first `depth` bytes and pass through one node. */
 struct range {
     size_t first, end, depth;
 };
@@ -24,7 +24,7 @@ struct range {
 struct builder {
     struct clf__trie *trie;
     struct range *ranges; /* of the nodes */
-    const struct clf__trie_piece *pieces;
+    const struct clf__trie_token *tokens;
 };
 
 static clf_status add_node(struct builder *builder, uint8_t label, struct range range)
@@ -32,7 +32,7 @@ static clf_status add_node(struct builder *builder, uint8_t label, struct range 
     struct clf__trie *trie = builder->trie;
     if (trie->count == trie->capacity) {
         if (trie->capacity > UINT32_MAX / 4) {
-            return clf__fail(CLF_FORMAT, "the pieces have more than %u bytes together", trie->capacity);
+            return clf__fail(CLF_FORMAT, "the tokens have more than %u bytes in total", trie->capacity);
         }
         uint32_t capacity = 2 * trie->capacity + 1024;
         CLF__TRY(clf__resize(&trie->nodes, capacity, sizeof *trie->nodes));
@@ -49,17 +49,17 @@ static clf_status add_node(struct builder *builder, uint8_t label, struct range 
 static clf_status add_children(struct builder *builder, uint32_t node)
 {
     struct clf__trie *trie = builder->trie;
-    const struct clf__trie_piece *pieces = builder->pieces;
+    const struct clf__trie_token *tokens = builder->tokens;
     struct range range = builder->ranges[node];
     size_t at = range.first;
-    for (; at < range.end && pieces[at].size == range.depth; at++) {
-        trie->nodes[node].id = pieces[at].id;
+    for (; at < range.end && tokens[at].size == range.depth; at++) {
+        trie->nodes[node].id = tokens[at].id;
     }
     uint32_t first = trie->count;
     while (at < range.end) {
-        uint8_t label = (uint8_t)pieces[at].text[range.depth];
+        uint8_t label = (uint8_t)tokens[at].text[range.depth];
         size_t from = at;
-        while (at < range.end && (uint8_t)pieces[at].text[range.depth] == label) {
+        while (at < range.end && (uint8_t)tokens[at].text[range.depth] == label) {
             at++;
         }
         CLF__TRY(add_node(builder, label, (struct range){from, at, range.depth + 1}));
@@ -69,12 +69,12 @@ static clf_status add_children(struct builder *builder, uint32_t node)
     return CLF_OK;
 }
 
-clf_status clf__trie_build(struct clf__trie *out, struct clf__trie_piece *pieces, size_t count)
+clf_status clf__trie_build(struct clf__trie *out, struct clf__trie_token *tokens, size_t count)
 {
     struct clf__trie trie = {.count = 0};
-    struct builder builder = {.trie = &trie, .pieces = pieces};
+    struct builder builder = {.trie = &trie, .tokens = tokens};
     if (count > 0) {
-        qsort(pieces, count, sizeof *pieces, by_bytes);
+        qsort(tokens, count, sizeof *tokens, by_bytes);
     }
     clf_status status = add_node(&builder, 0, (struct range){0, count, 0});
     for (uint32_t node = 0; status == CLF_OK && node < trie.count; node++) {

@@ -10,7 +10,7 @@
 
 uint32_t clf__category_of(int version, int32_t character)
 {
-    enum { OLD = 0x300 }; /* characters below it are as old as Unicode */
+    enum { OLD = 0x300 }; /* characters below it exist in every version of Unicode */
     UVersionInfo age = {0};
     if (character >= OLD) {
         u_charAge(character, age);
@@ -20,7 +20,7 @@ uint32_t clf__category_of(int version, int32_t character)
 
 struct form {
     UNormalizer2 *normalizer;
-    USet *known; /* the characters that it changes */
+    USet *known; /* characters that the version assigns */
 };
 
 void clf__form_close(void *state)
@@ -34,10 +34,10 @@ void clf__form_close(void *state)
 static clf_status normal_failed(UErrorCode error)
 {
     return clf__fail(error == U_MEMORY_ALLOCATION_ERROR ? CLF_OUT_OF_MEMORY : CLF_UNSUPPORTED,
-                     "ICU cannot normalise a text: %s; its data may be missing", u_errorName(error));
+                     "ICU cannot normalise a text: %s; check its data files", u_errorName(error));
 }
 
-/* `room` holds the text in UTF-16, and what it becomes, which has at most 18 times as many units. */
+/* `room` holds the UTF-16 text and its normal form, which has at most 18 times as many units. */
 static clf_status normalise_with(const UNormalizer2 *form, UChar *room, struct clf__word_list *out,
                                  const char *text, size_t size)
 {
@@ -95,7 +95,7 @@ static const UNormalizer2 *whole_form(enum clf__form form, UErrorCode *error)
 
 clf_status clf__form_open(void **state, enum clf__form form)
 {
-    static const UChar known[] = u"[:age=9.0:]"; /* the version of the tables of normal forms */
+    static const UChar known[] = u"[:age=9.0:]"; /* Unicode version of the normalization tables */
     UErrorCode error = U_ZERO_ERROR;
     struct form *made = NULL;
     CLF__TRY(clf__allocate(&made, 1, sizeof *made));

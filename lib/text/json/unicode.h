@@ -1,6 +1,5 @@
-/* What Hugging Face's tokenizers know of Unicode: their tables are older than ICU's, and a character that
- * came later is none to them. Their rules for white space, letter case and expressions are newer, and are
- * ICU's and PCRE2's here. */
+/* Unicode data as in Hugging Face tokenizers. Some of their tables are older than ICU's: newer characters are
+ * unassigned there. White space, letter case and regular expressions are current, and use ICU and PCRE2. */
 #ifndef CLF_TEXT_JSON_UNICODE_H
 #define CLF_TEXT_JSON_UNICODE_H
 
@@ -8,14 +7,14 @@
 
 #include "text/json/words.h"
 
-/* The versions of the tables, by what they are asked for. */
+/* Unicode version of each table. */
 enum { CLF__UNICODE_OF_CATEGORIES = 8, CLF__UNICODE_OF_MARKS = 9 };
 
-/* The general category as a bit of ICU's U_GC_..._MASK; 0 for a character that is newer than a version. */
+/* Returns the general category as a bit of ICU's U_GC_..._MASK; 0 for a character newer than `version`. */
 uint32_t clf__category_of(int version, int32_t character);
 
 enum clf__form { CLF__FORM_NFC, CLF__FORM_NFD, CLF__FORM_NFKC, CLF__FORM_NFKD };
-/* A normal form (Unicode, Annex 15) as the state of a part. */
+/* A normal form (Unicode Annex 15) as the state of a part. */
 clf_status clf__form_open(void **state, enum clf__form form);
 void clf__form_close(void *state);
 clf_status clf__form_run(const void *state, struct clf__word_list *out, const struct clf__word_list *in);

@@ -1,5 +1,5 @@
-/* The model Unigram (Kudo 2018, section 3.2): of all ways to cut a word into pieces, the one of the highest
- * sum of scores. */
+/* The Unigram model (Kudo 2018, section 3.2): finds the segmentation of a word with the highest sum of
+ * scores. */
 #include "text/json/model.h"
 
 #include <string.h>
@@ -20,11 +20,11 @@ struct unigram {
     int falls_back;
 };
 
-/* The best way to a place of the word. */
+/* The best segmentation up to a position. */
 struct clf__path_node {
     double score;
-    size_t start; /* of the last piece */
-    size_t next;  /* where the piece that begins here ends, on the best way of all */
+    size_t start; /* of the last token */
+    size_t next;  /* end of the token that begins here in the best segmentation */
     int32_t id;
     int is_reached;
 };
@@ -38,31 +38,31 @@ static void unigram_free(void *state)
 }
 
 static clf_status read_model(struct unigram *model, const struct clf__node *node,
-                             const struct clf__model_pieces *pieces)
+                             const struct clf__model_tokens *tokens)
 {
     int unknown = -1;
     CLF__TRY(clf__node_bool(node, "byte_fallback", &model->falls_back));
-    CLF__TRY(clf__node_int(node, "unk_id", 0, pieces->ids - 1, &unknown));
+    CLF__TRY(clf__node_int(node, "unk_id", 0, tokens->ids - 1, &unknown));
     model->unknown = unknown;
     const json_t *vocab = json_object_get(node->value, "vocab");
-    CLF__TRY(clf__allocate(&model->scores, pieces->count, sizeof *model->scores));
+    CLF__TRY(clf__allocate(&model->scores, tokens->count, sizeof *model->scores));
     double lowest = 0;
-    for (size_t i = 0; i < pieces->count; i++) {
+    for (size_t i = 0; i < tokens->count; i++) {
         model->scores[i] = json_number_value(json_array_get(json_array_get(vocab, i), 1));
         lowest = i == 0 || model->scores[i] < lowest ? model->scores[i] : lowest;
     }
     model->unknown_score = lowest - unknown_penalty;
-    CLF__TRY(clf__trie_build(&model->trie, pieces->items, pieces->count));
-    clf__model_byte_pieces(model->bytes, &model->trie);
+    CLF__TRY(clf__trie_build(&model->trie, tokens->items, tokens->count));
+    clf__model_byte_tokens(model->bytes, &model->trie);
     return CLF_OK;
 }
 
-static clf_status unigram_read(void **state, const struct clf__node *node, struct clf__model_pieces *pieces,
+static clf_status unigram_read(void **state, const struct clf__node *node, struct clf__model_tokens *tokens,
                                int32_t *unknown)
 {
     struct unigram *model = NULL;
     CLF__TRY(clf__allocate(&model, 1, sizeof *model));
-    clf_status status = read_model(model, node, pieces);
+    clf_status status = read_model(model, node, tokens);
     if (status != CLF_OK) {
         unigram_free(model);
         return status;
@@ -74,11 +74,11 @@ static clf_status unigram_read(void **state, const struct clf__node *node, struc
 
 static clf_status no_unknown(const char *word, size_t size)
 {
-    return clf__fail(CLF_TEXT, "\"%.*s\" is not in the vocabulary, which has no piece for the unknown",
+    return clf__fail(CLF_TEXT, "\"%.*s\" is not in the vocabulary, which has no unknown token",
                      (int)(size < 80 ? size : clf__utf8_cut(word, 80)), word);
 }
 
-static void try_piece(struct clf__path_node *node, double score, size_t start, int32_t id)
+static void try_token(struct clf__path_node *node, double score, size_t start, int32_t id)
 {
     if (!node->is_reached || score > node->score) {
         *node = (struct clf__path_node){.score = score, .start = start, .id = id, .is_reached = 1};
@@ -98,7 +98,7 @@ static clf_status find_path(const struct unigram *model, struct clf__path_node *
             end++;
             int32_t id = model->trie.nodes[node].id;
             if (id >= 0) {
-                try_piece(&path[end], score + model->scores[id], start, id);
+                try_token(&path[end], score + model->scores[id], start, id);
                 has_character |= end == next;
             }
         }
@@ -106,13 +106,13 @@ static clf_status find_path(const struct unigram *model, struct clf__path_node *
             if (model->unknown < 0) {
                 return no_unknown(word + start, next - start);
             }
-            try_piece(&path[next], score + model->unknown_score, start, model->unknown);
+            try_token(&path[next], score + model->unknown_score, start, model->unknown);
         }
     }
     return CLF_OK;
 }
 
-/* A piece, or neighbours that are unknown together: those that are one of the pieces are that one. */
+/* Emits a token, or a run of unknown characters; a run whose text is a token becomes that token. */
 static clf_status give(const struct unigram *model, const char *text, size_t size, int32_t id,
                        clf__id_function *function, void *user)
 {
@@ -142,7 +142,7 @@ static clf_status unigram_cut(const void *state, struct clf__model_work *work, c
     struct clf__path_node *path = work->path;
     memset(path, 0, (size + 1) * sizeof *path);
     CLF__TRY(find_path(model, path, word, size));
-    /* The way is known from its end. Neighbours that are unknown are one piece. */
+    /* Follows the best path back from the end. Adjacent unknown characters become one token. */
     size_t end = size;
     while (end > 0) {
         size_t start = path[end].start;

@@ -1,4 +1,4 @@
-/* The model WordLevel: a word is a piece, or unknown. */
+/* The WordLevel model: a word is a token or unknown. */
 #include "text/json/model.h"
 
 #include <string.h>
@@ -19,18 +19,18 @@ static void word_level_free(void *state)
 }
 
 static clf_status word_level_read(void **state, const struct clf__node *node,
-                                  struct clf__model_pieces *pieces, int32_t *unknown)
+                                  struct clf__model_tokens *tokens, int32_t *unknown)
 {
     struct word_level *model = NULL;
     const char *name = NULL;
     CLF__TRY(clf__node_string(node, "unk_token", &name));
     CLF__TRY(clf__allocate(&model, 1, sizeof *model));
-    clf_status status = clf__trie_build(&model->trie, pieces->items, pieces->count);
+    clf_status status = clf__trie_build(&model->trie, tokens->items, tokens->count);
     if (status != CLF_OK) {
         clf__free(model);
         return status;
     }
-    /* The library's own default is a name that few vocabularies have: it matters at an unknown word only. */
+    /* The default name exists in few vocabularies; a missing one only matters at an unknown word. */
     model->unknown = name != NULL ? clf__trie_find(&model->trie, name, strlen(name)) : -1;
     *unknown = model->unknown;
     *state = model;
@@ -45,8 +45,7 @@ static clf_status word_level_cut(const void *state, struct clf__model_work *work
     int32_t id = clf__trie_find(&model->trie, word, size);
     id = id >= 0 ? id : model->unknown;
     return id >= 0 ? function(user, id, word, size)
-                   : clf__fail(CLF_TEXT,
-                               "\"%.*s\" is not in the vocabulary, which has no piece for unknown words",
+                   : clf__fail(CLF_TEXT, "\"%.*s\" is not in the vocabulary, which has no unknown token",
                                (int)(size < 80 ? size : clf__utf8_cut(word, 80)), word);
 }
 

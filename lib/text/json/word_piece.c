@@ -1,5 +1,5 @@
-/* The model WordPiece (Schuster and Nakajima 2012; greedy as in BERT): the longest piece first, then the
- * longest that goes on. */
+/* The WordPiece model (Schuster and Nakajima 2012; greedy as in BERT): repeatedly takes the longest matching
+ * token. */
 #include "text/json/model.h"
 
 #include <limits.h>
@@ -10,7 +10,7 @@
 struct word_piece {
     struct clf__trie trie;
     int32_t unknown;
-    uint32_t inside; /* the trie's node behind the prefix of pieces inside a word; 0: no piece has it */
+    uint32_t inside; /* trie node after the prefix of tokens inside a word; 0: no token has the prefix */
     int has_prefix;
     int most_characters;
 };
@@ -23,14 +23,14 @@ static void word_piece_free(void *state)
 }
 
 static clf_status read_model(struct word_piece *model, const struct clf__node *node,
-                             const struct clf__model_pieces *pieces)
+                             const struct clf__model_tokens *tokens)
 {
     const char *prefix = "##";
     model->most_characters = 100;
     CLF__TRY(clf__node_string(node, "continuing_subword_prefix", &prefix));
     CLF__TRY(clf__node_int(node, "max_input_chars_per_word", 0, INT_MAX, &model->most_characters));
-    CLF__TRY(clf__trie_build(&model->trie, pieces->items, pieces->count));
-    CLF__TRY(clf__model_read_piece(&model->unknown, node, "unk_token", &model->trie));
+    CLF__TRY(clf__trie_build(&model->trie, tokens->items, tokens->count));
+    CLF__TRY(clf__model_read_token(&model->unknown, node, "unk_token", &model->trie));
     if (model->unknown < 0) {
         return clf__node_fail(node, CLF_FORMAT, "has no \"unk_token\"; download it again");
     }
@@ -42,11 +42,11 @@ static clf_status read_model(struct word_piece *model, const struct clf__node *n
 }
 
 static clf_status word_piece_read(void **state, const struct clf__node *node,
-                                  struct clf__model_pieces *pieces, int32_t *unknown)
+                                  struct clf__model_tokens *tokens, int32_t *unknown)
 {
     struct word_piece *model = NULL;
     CLF__TRY(clf__allocate(&model, 1, sizeof *model));
-    clf_status status = read_model(model, node, pieces);
+    clf_status status = read_model(model, node, tokens);
     if (status != CLF_OK) {
         word_piece_free(model);
         return status;
@@ -56,7 +56,7 @@ static clf_status word_piece_read(void **state, const struct clf__node *node,
     return CLF_OK;
 }
 
-/* The longest piece at a place: its id, or -1. */
+/* Returns the id of the longest token at a position, or -1. */
 static int32_t longest(const struct word_piece *model, const char *word, size_t size, size_t start,
                        size_t *end)
 {
@@ -88,7 +88,8 @@ static clf_status word_piece_cut(const void *state, struct clf__model_work *work
     if (characters > (size_t)model->most_characters) {
         return function(user, model->unknown, word, size);
     }
-    for (size_t start = 0; start < size; start = end) { /* whether it can be cut at all */
+    for (size_t start = 0; start < size; start = end) { /* first pass: check that the whole word can be
+                                                           segmented */
         if (longest(model, word, size, start, &end) < 0) {
             return function(user, model->unknown, word, size);
         }

@@ -24,10 +24,10 @@ clf_status clf__word_list_put(struct clf__word_list *words, const char *bytes, s
 {
     if (words->most > 0 && size > words->most - words->size) {
         words->is_full = 1;
-        return clf__fail(CLF_TEXT, "a text becomes longer than %zu bytes", words->most);
+        return clf__fail(CLF_TEXT, "a text grows to more than %zu bytes", words->most);
     }
-    CLF__TRY(clf__grow_to(&words->bytes, words->size + size + 1, &words->capacity,
-                          1)); /* there are bytes to point to */
+    CLF__TRY(
+        clf__grow_to(&words->bytes, words->size + size + 1, &words->capacity, 1)); /* bytes is never NULL */
     if (size > 0) {
         memcpy(words->bytes + words->size, bytes, size);
     }
@@ -49,9 +49,9 @@ clf_status clf__word_list_end(struct clf__word_list *words, int is_first)
     if (size == 0 && !words->keeps_empty) {
         return CLF_OK;
     }
-    CLF__TRY(clf__word_list_put(words, "", 0)); /* there are bytes to point to */
+    CLF__TRY(clf__word_list_put(words, "", 0)); /* bytes is never NULL */
     if (words->count > INT_MAX / 4) {
-        return clf__fail(CLF_TEXT, "a line of more than %d words cannot be held", words->count);
+        return clf__fail(CLF_TEXT, "a line has more than %d words", words->count);
     }
     CLF__TRY(clf__grow(&words->items, words->count, &words->item_capacity, sizeof *words->items));
     words->items[words->count++] = (struct clf__word){words->open, size, is_first};

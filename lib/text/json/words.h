@@ -1,4 +1,4 @@
-/* A text in words: what the parts of a tokenizer.json hand on to each other. */
+/* A text as a list of words: input and output of the parts of tokenizer.json. */
 #ifndef CLF_TEXT_JSON_WORDS_H
 #define CLF_TEXT_JSON_WORDS_H
 
@@ -12,21 +12,21 @@ struct clf__word {
     int is_first;       /* the text begins with it */
 };
 
-/* Zeroed at first; emptied and filled again it keeps its memory. */
+/* Zero-initialise; memory is reused when the list is cleared and refilled. */
 struct clf__word_list {
-    char *bytes; /* (size) valid UTF-8, with the bytes of a word that is still open at the end */
+    char *bytes; /* (size) valid UTF-8, with the bytes of the open word at the end */
     size_t size, capacity;
     struct clf__word *items;
     int count, item_capacity;
-    size_t open;     /* where the open word begins */
-    int keeps_empty; /* words without bytes count too */
-    size_t most;     /* bytes that it may hold; 0: any number */
+    size_t open;     /* start of the open word */
+    int keeps_empty; /* keeps empty words */
+    size_t most;     /* maximum number of bytes; 0: unlimited */
     int is_full;     /* more did not fit */
 };
 void clf__word_list_free(struct clf__word_list *words);
 void clf__word_list_clear(struct clf__word_list *words);
 
-/* Adds bytes to the open word, or a character; then closes it. CLF_TEXT: there would be more than `most`. */
+/* Append bytes or a character to the open word, and close it. CLF_TEXT: the list would exceed `most`. */
 clf_status clf__word_list_put(struct clf__word_list *words, const char *bytes, size_t size);
 clf_status clf__word_list_put_character(struct clf__word_list *words, int32_t character);
 clf_status clf__word_list_end(struct clf__word_list *words, int is_first);

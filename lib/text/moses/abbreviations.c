@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "text/clean_up.h"
-#include "text/pieces.h"
+#include "text/token_list.h"
 
 enum { MAX_FILE_BYTES = 1 << 22 };
 
@@ -21,7 +21,7 @@ void clf__moses_abbreviations_close(struct clf__moses_abbreviations *abbreviatio
     *abbreviations = (struct clf__moses_abbreviations){.always = {.size = 0}};
 }
 
-/* Without white space at both ends. */
+/* Strips white space at both ends. */
 static void strip(const char **line, size_t *size)
 {
     size_t space;
@@ -38,7 +38,7 @@ static void strip(const char **line, size_t *size)
     *size = end;
 }
 
-/* Whether a line has the mark of those that stand before numbers, with white space before it. */
+/* Returns whether a line carries the mark of abbreviations before numbers, after white space. */
 static int has_mark(const char *line, size_t size)
 {
     static const char mark[] = "#NUMERIC_ONLY#";
@@ -52,23 +52,24 @@ static int has_mark(const char *line, size_t size)
     return 0;
 }
 
-/* With the mark the abbreviation is what comes before the last space, which may be nothing. */
-static clf_status add_line(struct clf__pieces *always, struct clf__pieces *numeric, const char *line,
+/* With the mark, the abbreviation is the text before the last space; it may be empty. */
+static clf_status add_line(struct clf__token_list *always, struct clf__token_list *numeric, const char *line,
                            size_t size)
 {
     if (size == 0 || *line == '#') {
         return CLF_OK;
     }
     if (!has_mark(line, size)) {
-        return clf__pieces_add(always, line, size, 0);
+        return clf__token_list_add(always, line, size, 0);
     }
     while (size > 0 && line[--size] != ' ') {
     }
-    return clf__pieces_add(numeric, line, size, 0);
+    return clf__token_list_add(numeric, line, size, 0);
 }
 
-/* One a line, but for comments. */
-static clf_status read_lines(struct clf__pieces *always, struct clf__pieces *numeric, const char *text)
+/* Reads one abbreviation per line, except comments. */
+static clf_status read_lines(struct clf__token_list *always, struct clf__token_list *numeric,
+                             const char *text)
 {
     while (*text != '\0') {
         const char *line = text;
@@ -82,18 +83,18 @@ static clf_status read_lines(struct clf__pieces *always, struct clf__pieces *num
 
 static clf_status take(struct clf__moses_abbreviations *out, const char *text, size_t size, const char *path)
 {
-    struct clf__pieces always = {.text = NULL}, numeric = {.text = NULL};
+    struct clf__token_list always = {.text = NULL}, numeric = {.text = NULL};
     clf_status status = memchr(text, '\0', size) == NULL && clf__utf8_valid_prefix(text, size) == size
                             ? read_lines(&always, &numeric, text)
-                            : clf__fail(CLF_FORMAT, "%s: is no text in UTF-8; download it again", path);
+                            : clf__fail(CLF_FORMAT, "%s: is not UTF-8 text; download it again", path);
     if (status == CLF_OK && always.count > 0) {
         status = clf__vocabulary_take(&out->always, &always, path);
     }
     if (status == CLF_OK && numeric.count > 0) {
         status = clf__vocabulary_take(&out->numeric, &numeric, path);
     }
-    clf__pieces_free(&always);
-    clf__pieces_free(&numeric);
+    clf__token_list_free(&always);
+    clf__token_list_free(&numeric);
     return status;
 }
 
@@ -111,7 +112,7 @@ static clf_status read_list(struct clf__moses_abbreviations *out, const char *fo
     return status;
 }
 
-/* The folder that has the list, or NULL. */
+/* Finds the folder that contains the list; NULL: none. */
 static clf_status find_folder(const char **out, const char *folder, const char *name)
 {
     int found = 0;
@@ -120,7 +121,10 @@ static clf_status find_folder(const char **out, const char *folder, const char *
     CLF__TRY(clf__file_find(&found, folder, name));
     if (!found && elsewhere != NULL) {
         if (!clf__folder_exists(elsewhere)) {
-            return clf__fail(CLF_FILE, "CLFORMER_ABBREVIATIONS is \"%s\", which is no folder", elsewhere);
+            return clf__fail(
+                CLF_FILE,
+                "CLFORMER_ABBREVIATIONS: \"%s\" is not a folder; set it to the folder with Moses' lists",
+                elsewhere);
         }
         *out = elsewhere;
         CLF__TRY(clf__file_find(&found, elsewhere, name));
@@ -142,10 +146,10 @@ clf_status clf__moses_abbreviations_open(struct clf__moses_abbreviations *out, c
         status = read_list(out, where, name);
     } else if (status == CLF_OK && warns) {
         clf__log(CLF_LOG_WARNING,
-                 "Moses' list of abbreviations %s is neither in the package nor in the folder that "
-                 "CLFORMER_ABBREVIATIONS names: the full stop of words such as \"Dr.\" is cut off, and their "
-                 "lines may be translated otherwise than with Argos Translate; `pip download --no-deps "
-                 "\"sacremoses<0.2\"` and `unzip` give the lists, in sacremoses/data/nonbreaking_prefixes",
+                 "Moses' list of abbreviations %s is neither in the package nor in the folder named by "
+                 "CLFORMER_ABBREVIATIONS: full stops of words such as \"Dr.\" are split off, and "
+                 "translations may differ from Argos Translate; run `pip download --no-deps "
+                 "\"sacremoses<0.2\"` and `unzip` to get the lists, in sacremoses/data/nonbreaking_prefixes",
                  name);
     }
     clf__free(name);
@@ -172,8 +176,8 @@ static int has_word_character(const struct clf__moses_sets *sets, const char *wo
     return 0;
 }
 
-/* Whether the full stop behind a word is a part of it; `follows` (size follows_size, 0: none) is the next
- * one. */
+/* Returns whether the full stop after a word is part of the word; `follows` (size follows_size, 0: none) is
+ * the next word. */
 static int keeps_full_stop(const struct clf__moses_abbreviations *abbreviations,
                            const struct clf__moses_sets *sets, const char *word, size_t size,
                            const char *follows, size_t follows_size)

@@ -4,7 +4,7 @@
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
-/* Punctuation becomes that of ASCII, then what belongs to no word stands apart. */
+/* Maps punctuation to ASCII, then separates non-word characters. */
 static const struct clf__moses_rule marks[] = {
     {0, "\\r", ""},
     {0, "\\(", " ("},
@@ -44,7 +44,7 @@ static const struct clf__moses_rule marks[] = {
     {0, "([^{alnum}{space}.'`,\\-])", " $1 "},
 };
 
-/* Commas but within numbers, and apostrophes. */
+/* Separates commas outside numbers, and apostrophes. */
 static const struct clf__moses_rule words[] = {
     {0, "([^{number}]),", "$1 , "},
     {0, ",([^{number}])", " , $1"},
@@ -96,11 +96,11 @@ void clf__moses_cutter_close(struct clf__moses_cutter *cutter)
     clf__moses_rules_close(&cutter->ends);
 }
 
-/* --- Two dots or more are a word, which is spelt with letters until all else is cut. --- */
+/* --- Runs of two or more dots become a word of letters until all other rules have run. --- */
 
 static const char one_dot[] = "DOT", dots_end[] = "MULTI";
 
-/* So many dots, with spaces around unless the text ends there. */
+/* Adds `count` dots, with spaces around them except at the end of the text. */
 static clf_status put_dots(struct clf__moses_text *text, size_t count, int is_end)
 {
     if (count < 2) {
@@ -129,7 +129,7 @@ static clf_status spell_dots(struct clf__moses_work *work)
     return CLF_OK;
 }
 
-/* A text that spells them itself gets dots, too, as with sacremoses. */
+/* As in sacremoses, text that contains the spelled-out word also becomes dots. */
 static clf_status unspell_dots(struct clf__moses_work *work)
 {
     const char *text = work->text.bytes, *end = text + work->text.size;

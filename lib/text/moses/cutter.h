@@ -1,5 +1,5 @@
-/* Text to words as sacremoses cuts it: its MosesPunctNormalizer, then its MosesTokenizer, which escapes
- * &|<>'"[] as XML does. */
+/* Splits text into words like sacremoses: MosesPunctNormalizer, then MosesTokenizer, which escapes &|<>'"[]
+ * as in XML. */
 #ifndef CLF_TEXT_MOSES_CUTTER_H
 #define CLF_TEXT_MOSES_CUTTER_H
 
@@ -8,16 +8,17 @@
 struct clf__moses_cutter {
     struct clf__moses_sets sets;
     struct clf__moses_abbreviations abbreviations;
-    struct clf__moses_rules marks, words, ends; /* in this order, with dots and full stops between */
+    struct clf__moses_rules marks, words, ends; /* applied in this order, with dots and full stops in
+                                                   between */
 };
 
-/* Of the language with a code, whose list of abbreviations may be in a model's folder. `warns`: where it is
- * not found, the log says so. */
+/* Opens a cutter for a language code; its list of abbreviations may be in the model's folder. `warns`: a
+ * missing list is logged. */
 clf_status clf__moses_cutter_open(struct clf__moses_cutter *out, const char *code, const char *folder,
                                   int warns);
 void clf__moses_cutter_close(struct clf__moses_cutter *cutter);
 
-/* The work's text, valid UTF-8, becomes words with a space between. */
+/* Replaces the text of `work`, valid UTF-8, by words separated by spaces. */
 clf_status clf__moses_cut(const struct clf__moses_cutter *cutter, struct clf__moses_work *work);
 
 #endif

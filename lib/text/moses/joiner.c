@@ -11,7 +11,7 @@ struct word {
     size_t size;
 };
 
-/* How often quotation marks of one kind came: an even number, so that the next one begins a quotation. */
+/* Parity of one kind of quotation mark: after an even number, the next one opens. */
 struct quote {
     struct word mark;
     int is_open;
@@ -22,26 +22,26 @@ struct joining {
     const struct clf__moses_sets *sets;
     struct word *words; /* (count) */
     int count, at;
-    struct quote *quotes; /* (quote_count), one a word at most */
+    struct quote *quotes; /* (quote_count) at most one per word */
     int quote_count;
     struct clf__moses_text text;
-    int is_attached; /* the next word follows without a space */
+    int is_attached; /* no space before the next word */
 };
 
-/* --- What a word is. --- */
+/* --- Classification of words. --- */
 
 static int is_word(const struct word *word, const char *text)
 {
     return word->size == strlen(text) && memcmp(word->text, text, word->size) == 0;
 }
 
-/* Whether all bytes of a word are among some. */
+/* Returns whether all bytes of a word are in a set. */
 static int is_of(const struct word *word, const char *bytes)
 {
     return strspn(word->text, bytes) >= word->size;
 }
 
-/* The same for some characters of the first ones, of ASCII, and of two more. */
+/* The same for one of the ASCII characters or two others. */
 static int is_of_marks(const struct word *word, const char *ascii, const char *one, const char *two)
 {
     for (size_t at = 0; at < word->size;) {
@@ -81,7 +81,7 @@ static size_t last_character(const struct word *word, size_t end)
     return at;
 }
 
-/* Chinese, Japanese, Korean. */
+/* Chinese, Japanese or Korean. */
 static int is_asian(const struct joining *joining, const struct word *word, size_t at)
 {
     size_t next;
@@ -95,7 +95,7 @@ static int begins_with_letter(const struct joining *joining, const struct word *
            clf__moses_has(joining->sets, CLF__MOSES_LETTERS, word->text + at, word->size - at, &next);
 }
 
-/* A letter and an apostrophe at its end. */
+/* A letter and a final apostrophe. */
 static int is_elision(const struct joining *joining, const struct word *word)
 {
     size_t end = word->size - 1;
@@ -107,7 +107,7 @@ static int is_number(const struct word *word)
     return is_of(word, "0123456789");
 }
 
-/* "li", or what begins with "mail", in any letter case, as Python has it. */
+/* "li", or a word that begins with "mail", in any letter case, as in Python. */
 static int is_czech_end(const struct word *word)
 {
     static const char *const is[] = {"i", "I", "\u0130", "\u0131"};
@@ -177,9 +177,8 @@ static clf_status put_quote(struct joining *joining, const struct word *word)
     return put_and_attach(joining, word);
 }
 
-/* Whether a word belongs to the one before it. The number behind a Czech decimal comma was meant to; but
- * sacremoses looks for a number and a comma or full stop at the end of the whole text, so that all numbers of
- * such a text do. */
+/* Returns whether a word attaches to the word before it. The rule for a number after a Czech decimal comma
+ * follows sacremoses, which tests the end of the whole text, so it applies to all numbers of such a text. */
 static int joins_before(const struct joining *joining, const struct word *word)
 {
     unsigned does = joining->language->does;
@@ -197,7 +196,7 @@ static int joins_behind(const struct joining *joining, const struct word *word)
            is_elision(joining, word) && begins_with_letter(joining, &joining->words[joining->at + 1], 0);
 }
 
-/* Where sacremoses fails, as a list is no iterator; this is what Moses does. */
+/* sacremoses raises an exception here (a list is not an iterator); this follows Moses. */
 static int joins_dash(const struct joining *joining, const struct word *word)
 {
     if ((joining->language->does & CLF__MOSES_JOINS_DASHES) == 0 || joining->at + 2 >= joining->count ||
@@ -255,7 +254,7 @@ static void unescape(char *text)
     }
 }
 
-/* Those between white space; with a NUL behind each. */
+/* Splits at white space and NUL-terminates the words. */
 static void split(struct joining *joining, char *text)
 {
     while (*text != '\0') {

@@ -12,13 +12,13 @@ struct clf__moses_compiled {
     const char *replacement;
 };
 
-/* White space as Python has it. */
+/* White space as in Python. */
 static const char space[] = "\\x09-\\x0d\\x1c-\\x20\\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}"
                             "\\x{2029}\\x{202f}\\x{205f}\\x{3000}";
 
 /* --- Compiling --- */
 
-/* The characters of a set whose name comes behind "{"; *length is the name's, 0 where it is no set. */
+/* Finds the character set named after "{"; *length is the length of the name, 0 if it is not a set. */
 static clf_status find_class(char **out, size_t *length, const struct clf__moses_sets *sets, const char *name)
 {
     *length = strcspn(name, "}");
@@ -66,14 +66,14 @@ static clf_status compile(struct clf__moses_compiled *out, const struct clf__mos
         if (out->code == NULL) {
             PCRE2_UCHAR why[120] = "";
             pcre2_get_error_message(error, why, sizeof why);
-            status =
-                clf__fail(error == PCRE2_ERROR_HEAP_FAILED ? CLF_OUT_OF_MEMORY : CLF_UNSUPPORTED,
-                          "the pattern \"%s\" cannot be used (PCRE2: %s)", rule->pattern, (const char *)why);
+            status = clf__fail(error == PCRE2_ERROR_HEAP_FAILED ? CLF_OUT_OF_MEMORY : CLF_UNSUPPORTED,
+                               "the pattern \"%s\" is not supported (PCRE2: %s)", rule->pattern,
+                               (const char *)why);
         }
     }
     clf__free(pattern.bytes);
     if (status == CLF_OK) {
-        pcre2_jit_compile(out->code, PCRE2_JIT_COMPLETE); /* where there is none, it is slower */
+        pcre2_jit_compile(out->code, PCRE2_JIT_COMPLETE); /* optional: matching is slower without JIT */
     }
     return status;
 }
@@ -135,7 +135,7 @@ clf_status clf__moses_work_begin(struct clf__moses_work *out, const char *text, 
     *out = (struct clf__moses_work){.data = pcre2_match_data_create(MOST_GROUPS, NULL)};
     clf_status status = out->data != NULL
                             ? clf__moses_put(&out->text, text, size)
-                            : clf__fail(CLF_OUT_OF_MEMORY, "no host memory left to match a pattern");
+                            : clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory to match a pattern");
     if (status == CLF_OK) {
         status = make_room(&out->other, out->text.room);
     }
@@ -160,7 +160,7 @@ static clf_status run(const struct clf__moses_compiled *rule, struct clf__moses_
     const uint32_t options = PCRE2_SUBSTITUTE_GLOBAL | PCRE2_SUBSTITUTE_OVERFLOW_LENGTH | PCRE2_NO_UTF_CHECK;
     struct clf__moses_text *text = &work->text, *other = &work->other;
     int result = PCRE2_ERROR_NOMEMORY;
-    PCRE2_SIZE room = 0, size = 1; /* what is there, and what is needed */
+    PCRE2_SIZE room = 0, size = 1; /* available and required size */
     while (result == PCRE2_ERROR_NOMEMORY && size > room) {
         CLF__TRY(make_room(other, size));
         size = room = other->room;
@@ -171,7 +171,7 @@ static clf_status run(const struct clf__moses_compiled *rule, struct clf__moses_
     if (result < 0) {
         PCRE2_UCHAR why[120] = "";
         pcre2_get_error_message(result, why, sizeof why);
-        return clf__fail(CLF_TEXT, "the line cannot be cut into words (PCRE2: %s)", (const char *)why);
+        return clf__fail(CLF_TEXT, "the line cannot be split into words (PCRE2: %s)", (const char *)why);
     }
     if (result > 0) {
         other->size = size;

@@ -1,4 +1,4 @@
-/* Regular expressions and what takes their place, which a text goes through one after the other. */
+/* Regular expressions with replacements, applied to a text in order. */
 #ifndef CLF_TEXT_MOSES_RULES_H
 #define CLF_TEXT_MOSES_RULES_H
 
@@ -8,14 +8,14 @@
 #include "text/moses/sets.h"
 
 struct clf__moses_rule {
-    unsigned where; /* a language does: one of CLF__MOSES_...; 0: all do */
-    /* PCRE2's. {alpha}, and {space} likewise, stands for characters in brackets. It takes time by the length
-     * of the text: one that begins within what it begins with would take time by the square. */
+    unsigned where; /* language flag CLF__MOSES_... that enables the rule; 0: all languages */
+    /* PCRE2 pattern. {alpha}, {space} and so on insert a set of characters in brackets. It must match in
+     * linear time: a match must not be able to start within its own beginning. */
     const char *pattern;
     const char *replacement; /* $1 is the first group */
 };
 
-/* A table of rules, compiled. */
+/* A compiled table of rules. */
 struct clf__moses_rules {
     struct clf__moses_compiled *items; /* (count) */
     int count;
@@ -25,20 +25,20 @@ clf_status clf__moses_rules_open(struct clf__moses_rules *out, const struct clf_
                                  const struct clf__moses_sets *sets);
 void clf__moses_rules_close(struct clf__moses_rules *rules);
 
-/* A text that grows; zeroed at first. */
+/* A growing text; zero-initialise. */
 struct clf__moses_text {
     char *bytes; /* (room) */
     size_t size, room;
 };
 clf_status clf__moses_put(struct clf__moses_text *text, const char *bytes, size_t size);
 
-/* What a text needs while it is worked on. */
+/* Scratch memory for one text. */
 struct clf__moses_work {
-    struct clf__moses_text text, other; /* as it is now; what it becomes */
+    struct clf__moses_text text, other; /* current text and result */
     void *data;                         /* PCRE2's */
 };
 clf_status clf__moses_work_begin(struct clf__moses_work *out, const char *text, size_t size);
-/* What was put in `other` is the text now. */
+/* Makes the contents of `other` the current text. */
 void clf__moses_work_turn(struct clf__moses_work *work);
 void clf__moses_work_end(struct clf__moses_work *work);
 

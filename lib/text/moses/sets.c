@@ -12,25 +12,24 @@
 /* As Perl had them. */
 #define OF_LISTS "[:age=7.0:]&[\\u0000-\\uFFFF]"
 #define ASIAN    "[:sc=Hani:]-[\\uAC00-\\uD7A3]"
-/* What has become a letter since. */
+/* Characters that became letters in later versions of Unicode. */
 #define LATER                                                                                                \
     "[\\u0F82\\u0F83\\u1063\\u1064\\u1069-\\u106D\\u1087-\\u108D\\u108F\\u109A\\u109B\\u1C36\\uA802\\uA80B"  \
     "\\uA9E5\\uAA7B-\\uAA7D]"
 #define LETTERS "[[[:Alphabetic:]&" OF_LISTS "]-" ASIAN "-" LATER "]\\u135F\\u25CC"
-/* Of signs that end a vowel (viramas) or alter a letter (nuktas) it has lists of its own, which lack some. */
+/* Vowel killers (viramas) and modifiers (nuktas) that its own lists lack. */
 #define UNLISTED                                                                                             \
     "[\\u0F84\\u1037\\u103A\\u1734\\u17D2\\u1A60\\u1B34\\u1B44\\u1BAA\\u1BE6\\u1BF2\\u1BF3\\u2D7F\\uA806"    \
     "\\uA9B3\\uA9C0\\uABED\\U0001107F\\U00011134\\U0001133B\\U0001172B\\U00011A47\\U00011A99\\U00011D44]"
 #define SIGNS "[[[:ccc=7:][:ccc=9:]]&[:age=11.0:]-" UNLISTED "]\\u0AFD-\\u0AFF\\u0EBA\\U000119E0"
 
-/* Blocks of Unicode, without the first and the last character of each, which sacremoses before 0.2 leaves
- * out. */
+/* Unicode blocks without their first and last characters, which sacremoses before 0.2 leaves out. */
 #define BLOCKS                                                                                               \
     "\\u1101-\\u11FE\\u2E81-\\uA4CE\\uA841-\\uA87E\\uAC01-\\uD7AE\\uF901-\\uFAFE\\uFE31-\\uFE4E\\uFF66-"     \
     "\\uFFDB\\U00017001-\\U00018AFE\\U0001B001-\\U0001B12E\\U0001B171-\\U0001B2FE\\U00020001-\\U0002FFFE"
 
 static const struct {
-    const char *name, *characters; /* in patterns, and ICU's way to say them */
+    const char *name, *characters; /* name in patterns, and the set in ICU syntax */
     int has_scripts;
 } rows[CLF__MOSES_SETS] = {
     [CLF__MOSES_LETTERS] = {"letters", LETTERS, 0},
@@ -51,10 +50,8 @@ const char *clf__moses_set_name(enum clf__moses_set set)
 static clf_status failed(UErrorCode error)
 {
     return error == U_MEMORY_ALLOCATION_ERROR
-               ? clf__fail(CLF_OUT_OF_MEMORY, "no host memory left for ICU")
-               : clf__fail(CLF_UNSUPPORTED,
-                           "ICU cannot say which characters are letters: %s; its data may be "
-                           "missing",
+               ? clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for ICU")
+               : clf__fail(CLF_UNSUPPORTED, "ICU cannot list the letters: %s; check its data files",
                            u_errorName(error));
 }
 

@@ -1,6 +1,6 @@
-/* The sets of characters that Moses' rules ask for. sacremoses has lists of them, made with a Perl of
- * Unicode 7, of the first 65,536 characters and without those of Chinese, Japanese and Korean; ICU makes the
- * same of their properties. */
+/* Character sets in Moses' rules. sacremoses has lists made with a Perl of Unicode 7, limited to the first
+ * 65,536 characters and without Chinese, Japanese and Korean; this file builds the same sets from ICU
+ * properties. */
 #ifndef CLF_TEXT_MOSES_SETS_H
 #define CLF_TEXT_MOSES_SETS_H
 
@@ -13,13 +13,13 @@ struct USet;
 
 enum clf__moses_set {
     CLF__MOSES_LETTERS,
-    CLF__MOSES_ALPHA, /* letters, and signs below and above them */
+    CLF__MOSES_ALPHA, /* letters, and marks above and below them */
     CLF__MOSES_WORD,  /* alpha, and the scripts of the language */
-    CLF__MOSES_ALNUM, /* the same and digits: what no space is put around */
+    CLF__MOSES_ALNUM, /* word characters and digits, which are not separated by spaces */
     CLF__MOSES_NUMBER,
     CLF__MOSES_LOWER,
     CLF__MOSES_CURRENCY,
-    CLF__MOSES_ASIAN, /* of Chinese, Japanese and Korean */
+    CLF__MOSES_ASIAN, /* Chinese, Japanese and Korean */
     CLF__MOSES_SETS,
 };
 
@@ -29,13 +29,13 @@ struct clf__moses_sets {
 clf_status clf__moses_sets_open(struct clf__moses_sets *out, const struct clf__moses_language *language);
 void clf__moses_sets_close(struct clf__moses_sets *sets);
 
-/* Whether one has the first character of a text, which has a byte at least; *next is where the second one
- * begins. */
+/* Tests whether a set contains the first character of a text of at least one byte; *next is set to the start
+ * of the second character. */
 int clf__moses_has(const struct clf__moses_sets *sets, enum clf__moses_set set, const char *text, size_t size,
                    size_t *next);
 
-/* The name of a set in patterns, and what stands in PCRE2's brackets for it; the caller frees *out. NULL:
- * there is no such set. */
+/* Returns the name of a set in patterns, and its PCRE2 bracket contents; the caller frees *out. NULL: no such
+ * set. */
 const char *clf__moses_set_name(enum clf__moses_set set);
 clf_status clf__moses_set_class(char **out, const struct clf__moses_sets *sets, enum clf__moses_set set);
 

@@ -1,5 +1,5 @@
-/* The tokenizers of GPT-2 and BART: words by GPT-2's pattern (Radford et al. 2019, encoder.py), each cut into
- * byte pairs. */
+/* Tokenizers of GPT-2 and BART: splits words with GPT-2's pattern (Radford et al. 2019, encoder.py) and
+ * applies byte-pair encoding to each. */
 #include "text/segmenters/segmenter.h"
 
 #include <string.h>
@@ -46,7 +46,7 @@ static clf_status byte_level_open(void **state, const struct clf__segmenter_fold
 
 enum kind { OTHER, LETTER, NUMBER, SPACE, END };
 
-/* What the character at `at` is; *next: where it ends. */
+/* Classifies the character at `at`; *next is set to its end. */
 static enum kind kind_at(const char *text, size_t size, size_t at, size_t *next)
 {
     const uint8_t *bytes = (const uint8_t *)text;
@@ -76,7 +76,7 @@ static size_t contraction(const char *text, size_t size)
     return 0;
 }
 
-/* White space, of which the last goes with the word behind it. */
+/* White space; the last space belongs to the next word. */
 static size_t spaces(const char *text, size_t size)
 {
     size_t end = 0, last = 0, next = 0;
@@ -106,7 +106,7 @@ size_t clf__byte_level_word(const char *text, size_t size)
 }
 
 static clf_status cut_words(const struct state *side, struct clf__merge_work *work, const char *text,
-                            size_t size, clf__piece_function *function, void *user)
+                            size_t size, clf__token_function *function, void *user)
 {
     for (size_t length; size > 0; text += length, size -= length) {
         length = clf__byte_level_word(text, size);
@@ -116,7 +116,7 @@ static clf_status cut_words(const struct state *side, struct clf__merge_work *wo
 }
 
 static clf_status byte_level_segment(const void *state, const char *text, size_t size,
-                                     clf__piece_function *function, void *user)
+                                     clf__token_function *function, void *user)
 {
     const struct state *side = state;
     struct clf__merge_work work = {.capacity = 0};
@@ -151,13 +151,13 @@ size_t clf__byte_level_repair(char *out, const char *bytes, size_t size)
     return (size_t)(end - out);
 }
 
-size_t clf__byte_level_bytes(char *out, const char *piece, size_t size)
+size_t clf__byte_level_bytes(char *out, const char *token, size_t size)
 {
     size_t count = 0;
-    for (const char *at = piece; at < piece + size;) {
+    for (const char *at = token; at < token + size;) {
         int byte = clf__byte_pairs_byte(&at);
-        if (byte < 0) { /* a piece of other characters, such as an added token, is itself */
-            memcpy(out, piece, size);
+        if (byte < 0) { /* a token with other characters, such as an added token, is literal */
+            memcpy(out, token, size);
             return size;
         }
         out[count++] = (char)byte;
@@ -165,17 +165,17 @@ size_t clf__byte_level_bytes(char *out, const char *piece, size_t size)
     return count;
 }
 
-static clf_status byte_level_join(const void *state, char **text, const char *const *pieces, int count)
+static clf_status byte_level_join(const void *state, char **text, const char *const *tokens, int count)
 {
     (void)state;
     size_t most = 0, size = 0;
     for (int i = 0; i < count; i++) {
-        most += strlen(pieces[i]);
+        most += strlen(tokens[i]);
     }
     char *bytes = NULL;
     CLF__TRY(clf__allocate(&bytes, most, 1));
     for (int i = 0; i < count; i++) {
-        size += clf__byte_level_bytes(bytes + size, pieces[i], strlen(pieces[i]));
+        size += clf__byte_level_bytes(bytes + size, tokens[i], strlen(tokens[i]));
     }
     clf_status status = clf__allocate(text, 3 * size + 1, 1);
     if (status == CLF_OK) {

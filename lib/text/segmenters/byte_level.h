@@ -1,4 +1,4 @@
-/* What the byte-level tokenizers share: GPT-2's words, and text from pieces of bytes. */
+/* Functions shared by the byte-level tokenizers: GPT-2's word pattern, and text from byte tokens. */
 #ifndef CLF_TEXT_SEGMENTERS_BYTE_LEVEL_H
 #define CLF_TEXT_SEGMENTERS_BYTE_LEVEL_H
 
@@ -6,15 +6,15 @@
 
 #include "base/status.h"
 
-/* How many bytes the next word has by GPT-2's pattern: size is 1 at least. */
+/* Returns the size in bytes of the next word by GPT-2's pattern: size is at least 1. */
 size_t clf__byte_level_word(const char *text, size_t size);
 
-/* The bytes that a piece's characters stand for, or the piece itself where one stands for none; `out` has
- * room for the piece. Returns their number. */
-size_t clf__byte_level_bytes(char *out, const char *piece, size_t size);
+/* Decodes the characters of a token to bytes; a token with a character that encodes no byte is copied. `out`
+ * has space for the token. Returns the number of bytes. */
+size_t clf__byte_level_bytes(char *out, const char *token, size_t size);
 
-/* Bytes that are no UTF-8 become U+FFFD, one for each part that could have begun a character, and NUL bytes
- * spaces. `out` has room for three times the bytes. Returns how many there are then. */
+/* Replaces invalid UTF-8 by U+FFFD, once per maximal subpart of a character, and NUL bytes by spaces. `out`
+ * has space for three times `size`. Returns the new size. */
 size_t clf__byte_level_repair(char *out, const char *bytes, size_t size);
 
 #endif

@@ -7,12 +7,12 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "text/pieces.h"
+#include "text/token_list.h"
 
 enum { BYTES = 256, MAX_FILE_BYTES = 1 << 28 };
 
-/* GPT-2's table: printable characters of Latin-1 stand for their own bytes, the others, in rising order, are
- * U+0100 on: 0x00 to 0x20, 0x7f to 0xa0 and 0xad. */
+/* GPT-2's table: printable Latin-1 characters encode themselves; the other bytes, 0x00 to 0x20, 0x7f to 0xa0
+ * and 0xad, map to U+0100 and up in ascending order. */
 enum { SPACE = 0x20, DELETE = 0x7f, HARD_SPACE = 0xa0, SOFT_HYPHEN = 0xad };
 enum {
     FROM_NUL = 0x100,
@@ -28,7 +28,7 @@ static int character_of(int byte)
                                                   : byte;
 }
 
-/* The byte that a character stands for, or -1. */
+/* Returns the byte that a character encodes, or -1. */
 static int byte_of(int character)
 {
     int byte = character < FROM_NUL      ? character
@@ -59,12 +59,12 @@ int clf__byte_pairs_character(char out[2], int byte)
     return character < 0x80 ? 1 : 2;
 }
 
-static clf_status add_bytes(struct clf__pieces *pieces)
+static clf_status add_bytes(struct clf__token_list *tokens)
 {
     for (int byte = 0; byte < BYTES; byte++) {
         char text[2];
         int length = clf__byte_pairs_character(text, byte);
-        CLF__TRY(clf__pieces_add(pieces, text, (size_t)length, 0));
+        CLF__TRY(clf__token_list_add(tokens, text, (size_t)length, 0));
     }
     return CLF_OK;
 }
@@ -74,7 +74,7 @@ struct line {
     size_t left_size, right_size;
 };
 
-/* The next pair of the file: 0 where there is none. *damaged: a line is no pair. */
+/* Reads the next pair of the file; returns 0 at the end. *damaged: a line is not a pair. */
 static int next_pair(struct line *out, const char **text, int *damaged)
 {
     while (**text != '\0') {
@@ -100,14 +100,14 @@ static clf_status damaged(const char *path, int rank, const char *what)
     return clf__fail(CLF_FORMAT, "%s: pair %d %s; download it again", path, rank + 1, what);
 }
 
-/* Every symbol that a merge makes. */
-static clf_status add_results(struct clf__pieces *pieces, int *count, const char *text, const char *path)
+/* Adds every symbol that a merge produces. */
+static clf_status add_results(struct clf__token_list *tokens, int *count, const char *text, const char *path)
 {
     struct line line;
     int is_damaged = 0;
     for (*count = 0; next_pair(&line, &text, &is_damaged); ++*count) {
         if (is_damaged || line.left_size + line.right_size > INT_MAX / 2) {
-            return damaged(path, *count, "is not two symbols with a space between");
+            return damaged(path, *count, "is not two symbols separated by a space");
         }
         char *whole = NULL;
         CLF__TRY(clf__allocate(&whole, line.left_size + line.right_size, 1));
@@ -115,7 +115,7 @@ static clf_status add_results(struct clf__pieces *pieces, int *count, const char
         memcpy(whole + line.left_size, line.right, line.right_size);
         size_t size = line.left_size + line.right_size;
         clf_status status = clf__utf8_valid_prefix(whole, size) == size
-                                ? clf__pieces_add(pieces, whole, size, 0)
+                                ? clf__token_list_add(tokens, whole, size, 0)
                                 : damaged(path, *count, "is not UTF-8");
         clf__free(whole);
         CLF__TRY(status);
@@ -129,11 +129,11 @@ static clf_status add_merges(struct clf__byte_pairs *pairs, int count, const cha
     struct line line;
     int is_damaged;
     for (int rank = 0; next_pair(&line, &text, &is_damaged); rank++) {
-        const char *result = pairs->symbols.pieces[BYTES + rank];
+        const char *result = pairs->symbols.tokens[BYTES + rank];
         int32_t left = clf__vocabulary_id(&pairs->symbols, line.left, line.left_size);
         int32_t right = clf__vocabulary_id(&pairs->symbols, line.right, line.right_size);
-        /* A pair of a symbol that no pair makes never comes up: transformers loses the first pair of a file
-         * without a version when it saves a tokenizer. A pair that is there twice has its first rank. */
+        /* A pair with a symbol that no pair produces is never used: transformers loses the first pair of a
+         * file without a version when it saves a tokenizer. A repeated pair keeps its first rank. */
         if (left >= 0 && right >= 0) {
             clf__merges_add(&pairs->merges, left, right, rank,
                             clf__vocabulary_id(&pairs->symbols, result, strlen(result)), 0);
@@ -144,16 +144,16 @@ static clf_status add_merges(struct clf__byte_pairs *pairs, int count, const cha
 
 static clf_status read_text(struct clf__byte_pairs *pairs, const char *text, const char *path)
 {
-    struct clf__pieces pieces = {0};
+    struct clf__token_list tokens = {0};
     int count = 0;
-    clf_status status = add_bytes(&pieces);
+    clf_status status = add_bytes(&tokens);
     if (status == CLF_OK) {
-        status = add_results(&pieces, &count, text, path);
+        status = add_results(&tokens, &count, text, path);
     }
     if (status == CLF_OK) {
-        status = clf__vocabulary_take(&pairs->symbols, &pieces, path);
+        status = clf__vocabulary_take(&pairs->symbols, &tokens, path);
     }
-    clf__pieces_free(&pieces);
+    clf__token_list_free(&tokens);
     return status == CLF_OK ? add_merges(pairs, count, text) : status;
 }
 
@@ -181,7 +181,7 @@ void clf__byte_pairs_free(struct clf__byte_pairs *pairs)
 }
 
 clf_status clf__byte_pairs_cut(const struct clf__byte_pairs *pairs, struct clf__merge_work *work,
-                               const char *word, size_t size, clf__piece_function *function, void *user)
+                               const char *word, size_t size, clf__token_function *function, void *user)
 {
     CLF__TRY(clf__merge_begin(work, size));
     for (size_t i = 0; i < size; i++) {
@@ -189,8 +189,8 @@ clf_status clf__byte_pairs_cut(const struct clf__byte_pairs *pairs, struct clf__
     }
     clf__merge_all(&pairs->merges, work);
     for (int at = 0; at >= 0 && work->count > 0; at = work->links[at].next) {
-        const char *piece = pairs->symbols.pieces[work->links[at].symbol];
-        CLF__TRY(function(user, piece, strlen(piece)));
+        const char *token = pairs->symbols.tokens[work->links[at].symbol];
+        CLF__TRY(function(user, token, strlen(token)));
     }
     return CLF_OK;
 }

@@ -1,5 +1,5 @@
-/* Byte-level byte-pair encoding (Sennrich et al. 2016, section 3.2; Radford et al. 2019, section 2.2):
- * merges.txt, and how it joins the bytes of a word. */
+/* Byte-level byte-pair encoding (Sennrich et al. 2016, section 3.2; Radford et al. 2019, section 2.2) with
+ * the merges of merges.txt. */
 #ifndef CLF_TEXT_SEGMENTERS_BYTE_PAIRS_H
 #define CLF_TEXT_SEGMENTERS_BYTE_PAIRS_H
 
@@ -9,22 +9,21 @@
 
 struct clf__byte_pairs {
     struct clf__vocabulary
-        symbols; /* first one for each byte, as printable characters; then what merges make */
+        symbols; /* one symbol per byte, as printable characters, then the results of merges */
     struct clf__merges merges;
 };
 
-/* Reads merges.txt: a pair a line, those to merge first at the top. */
+/* Reads merges.txt: one pair per line, in order of rank. */
 clf_status clf__byte_pairs_read(struct clf__byte_pairs *out, const char *path);
 void clf__byte_pairs_free(struct clf__byte_pairs *pairs);
 
-/* The pieces of a word of `size` bytes: the pair of the lowest rank is merged first, the leftmost where there
- * are several. */
+/* Segments a word of `size` bytes: merges the pair with the lowest rank first, the leftmost on ties. */
 clf_status clf__byte_pairs_cut(const struct clf__byte_pairs *pairs, struct clf__merge_work *work,
-                               const char *word, size_t size, clf__piece_function *function, void *user);
+                               const char *word, size_t size, clf__token_function *function, void *user);
 
-/* The printable character of a byte, and its length of 1 or 2. */
+/* Writes the printable character of a byte; returns its size, 1 or 2. */
 int clf__byte_pairs_character(char out[2], int byte);
-/* The byte that a printable character at *text stands for; moves *text behind it. -1: it stands for none. */
+/* Decodes the printable character at *text and advances *text; -1: it encodes no byte. */
 int clf__byte_pairs_byte(const char **text);
 
 #endif

@@ -1,4 +1,4 @@
-/* As transformers' Wav2Vec2CTCTokenizer. */
+/* Follows transformers' Wav2Vec2CTCTokenizer. */
 #include "text/segmenters/segmenter.h"
 
 #include <string.h>
@@ -14,10 +14,10 @@ static clf_status characters_open(void **state, const struct clf__segmenter_fold
     return CLF_OK;
 }
 
-/* What one word after the other is cut with. */
+/* State shared by the words of a text. */
 struct cutting {
     const char *delimiter;
-    clf__piece_function *function;
+    clf__token_function *function;
     void *user;
     int words;
 };
@@ -30,7 +30,7 @@ static clf_status cut_word(void *user, const char *word, size_t length)
     }
     size_t start = 0;
     for (size_t i = 1; i <= length; i++) {
-        /* Bytes 10xxxxxx go on with a character. */
+        /* Continuation bytes are 10xxxxxx. */
         if (i == length || ((unsigned char)word[i] & 0xC0) != 0x80) {
             CLF__TRY(cutting->function(cutting->user, word + start, i - start));
             start = i;
@@ -40,23 +40,23 @@ static clf_status cut_word(void *user, const char *word, size_t length)
 }
 
 static clf_status characters_segment(const void *state, const char *text, size_t size,
-                                     clf__piece_function *function, void *user)
+                                     clf__token_function *function, void *user)
 {
     struct cutting cutting = {state, function, user, 0};
     return clf__segmenter_words.segment(NULL, text, size, cut_word, &cutting);
 }
 
-static clf_status characters_join(const void *state, char **text, const char *const *pieces, int count)
+static clf_status characters_join(const void *state, char **text, const char *const *tokens, int count)
 {
     const char *delimiter = state;
     size_t bytes = 1;
     for (int i = 0; i < count; i++) {
-        bytes += strlen(pieces[i]) + 1;
+        bytes += strlen(tokens[i]) + 1;
     }
     CLF__TRY(clf__allocate(text, bytes, 1));
     char *end = *text;
     for (int i = 0; i < count; i++) {
-        end = stpcpy(end, strcmp(pieces[i], delimiter) == 0 ? " " : pieces[i]);
+        end = stpcpy(end, strcmp(tokens[i], delimiter) == 0 ? " " : tokens[i]);
     }
     return CLF_OK;
 }

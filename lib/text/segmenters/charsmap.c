@@ -4,29 +4,30 @@
 
 #include "base/memory.h"
 
-/* NFKC's longest replacement has 33 bytes, its longest key a few letters, the tables that SentencePiece
- * ships some 240,000 bytes. */
+/* NFKC's longest replacement has 33 bytes, its longest key a few letters; the tables that SentencePiece ships
+ * have about 240,000 bytes. */
 enum {
-    MAX_MATCHES = 32, /* the library's array for the prefixes of a text that the table knows */
+    MAX_MATCHES = 32, /* size of the library's array for prefix matches */
     MAX_KEY_BYTES = 255,
     MAX_REPLACEMENT_BYTES = 1024,
     MAX_TABLE_BYTES = 1 << 24,
     SPACE_BYTES = 3, /* SentencePiece writes U+2581 for a space */
 };
 
-/* What hangs below a node that was walked through. */
+/* Properties of the subtree below a visited node. */
 struct below {
     uint8_t is_known;
     uint8_t bytes;   /* of the longest key */
-    uint8_t matches; /* the most values on a walk */
+    uint8_t matches; /* maximum number of values on a path */
 };
 
 struct walk {
     const struct clf__charsmap *map;
     struct below *nodes; /* (unit_count) */
-    /* Those of a base: children[ends[base - 1]] .. children[ends[base] - 1], the first from 0 on. */
+    /* Children of a base: children[ends[base - 1]] .. children[ends[base] - 1]; the first base starts at
+       0. */
     uint32_t *children; /* (unit_count) */
-    uint32_t *ends;     /* (unit_count up to a whole block) */
+    uint32_t *ends;     /* (unit_count rounded up to a whole block) */
     const char *wrong;  /* what ended it */
 };
 
@@ -65,11 +66,11 @@ static const char *check_value(const struct clf__charsmap *map, uint32_t value)
     size_t rest = texts->size - value;
     size_t most = rest < MAX_REPLACEMENT_BYTES + 1 ? rest : MAX_REPLACEMENT_BYTES + 1;
     return strnlen((const char *)texts->bytes + value, most) > MAX_REPLACEMENT_BYTES
-               ? "its normaliser puts more than 1,024 bytes in the place of a few"
+               ? "its normaliser has a replacement of more than 1,024 bytes"
                : NULL;
 }
 
-/* Of the one node that can have this unit as a child: by the byte that is its label. */
+/* Returns the base of the node whose child this unit can be, from the label of the unit. */
 static uint32_t base_of(const struct clf__charsmap *map, uint32_t child)
 {
     return child ^ (unit_at(map, child) & 0xFF);
@@ -80,8 +81,8 @@ static int is_child(const struct clf__charsmap *map, uint32_t unit)
     return unit_label(unit_at(map, unit)) <= 0xFF; /* others are values */
 }
 
-/* All units by their base, in the order of bases: to look for each node's children would take ten times as
- * long as all the rest. */
+/* Sorts all units by base: searching the children of each node would take ten times as long as all the
+ * rest. */
 static clf_status sort_children(struct walk *walk)
 {
     const struct clf__charsmap *map = walk->map;
@@ -110,8 +111,8 @@ static int fail_walk(struct walk *walk, const char *wrong)
     return 0;
 }
 
-/* Walks through every node below one, each once: what is below it is remembered. A loop is a key without end,
- * so that MAX_KEY_BYTES bounds the depth. */
+/* Visits every node below a node once and records the properties of its subtree. A loop is an endless key, so
+ * MAX_KEY_BYTES bounds the depth. */
 static int walk_below(struct walk *walk, uint32_t position, int depth)
 {
     const struct clf__charsmap *map = walk->map;
@@ -132,7 +133,7 @@ static int walk_below(struct walk *walk, uint32_t position, int depth)
         const struct below *below = &walk->nodes[child];
         int matches = below->matches + unit_has_value(unit_at(map, child));
         if (matches > MAX_MATCHES) {
-            return fail_walk(walk, "its normaliser has more than 32 keys that begin alike");
+            return fail_walk(walk, "its normaliser has more than 32 keys with a common prefix");
         }
         if (depth + 1 + below->bytes > MAX_KEY_BYTES) {
             return fail_walk(walk, "its normaliser has keys of more than 255 bytes");
@@ -153,7 +154,7 @@ static clf_status fail_table(const char *path, const char *wrong)
 clf_status clf__charsmap_check(struct clf__charsmap *out, struct clf__span bytes, const char *path)
 {
     *out = (struct clf__charsmap){0};
-    if (bytes.size == 0) { /* a model that normalises nothing */
+    if (bytes.size == 0) { /* the model does not normalise */
         return CLF_OK;
     }
     if (bytes.size > MAX_TABLE_BYTES) {
@@ -162,7 +163,7 @@ clf_status clf__charsmap_check(struct clf__charsmap *out, struct clf__span bytes
     struct clf__charsmap first = {.units = bytes.bytes, .unit_count = 1};
     uint32_t trie_size = bytes.size >= 4 ? unit_at(&first, 0) : 0;
     if (trie_size == 0 || trie_size % 4 != 0 || trie_size > bytes.size - 4) {
-        return fail_table(path, "its normaliser table is cut");
+        return fail_table(path, "its normaliser table is truncated");
     }
     struct clf__charsmap map = {.units = bytes.bytes + 4, .unit_count = trie_size / 4};
     map.texts = (struct clf__span){map.units + trie_size, bytes.size - 4 - trie_size};
@@ -183,7 +184,7 @@ clf_status clf__charsmap_check(struct clf__charsmap *out, struct clf__span bytes
     return status;
 }
 
-/* A replacement's bytes, its spaces counted as SentencePiece writes them. */
+/* Returns the size of a replacement, with spaces in SentencePiece's encoding. */
 static size_t replacement_bytes(const struct clf__charsmap *map, uint32_t value)
 {
     size_t bytes = 0;
@@ -193,7 +194,7 @@ static size_t replacement_bytes(const struct clf__charsmap *map, uint32_t value)
     return bytes;
 }
 
-/* What the longest match at the beginning of a text becomes; 0 where there is none. */
+/* Returns the size of the replacement of the longest match at the beginning of a text; 0 if none matches. */
 static size_t match_bytes(const struct clf__charsmap *map, const uint8_t *text, size_t size)
 {
     uint32_t position = 0, value = 0;

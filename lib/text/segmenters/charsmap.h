@@ -12,26 +12,25 @@ struct clf__span {
     size_t size;
 };
 
-/* The size of a trie, the trie, and the replacement texts, each ended by NUL. The trie is a double array of
- * 32-bit units. At node p with unit u, the children lie at (p ^ offset(u)) ^ c for the bytes c, a child being
- * one whose unit has the label c; where the unit says so, the place of c = 0 holds a value: the start of a
- * replacement text. */
+/* Layout: size of the trie, the trie, and the replacement texts, each NUL-terminated. The trie is a double
+ * array of 32-bit units. The child of node p with unit u for byte c is at (p ^ offset(u)) ^ c and has the
+ * label c; if the unit has the leaf bit, the child for c = 0 holds the offset of a replacement. */
 struct clf__charsmap {
     const uint8_t *units;
     size_t unit_count; /* 0: it changes nothing */
     struct clf__span texts;
 };
 
-/* Checks that every walk through a table stays inside it and is short, and every replacement too; *out
- * borrows the bytes. SentencePiece checks none of it. `path` is for the messages. */
+/* Checks that every path through a table and every replacement is in bounds and short; SentencePiece does not
+ * check. *out borrows the bytes. `path` is for error messages. */
 clf_status clf__charsmap_check(struct clf__charsmap *out, struct clf__span bytes, const char *path);
 
-/* How much of a text, cut between characters, becomes no more than *room bytes wherever SentencePiece lets
- * matches begin: a match counts at every byte. Takes what it becomes off *room. (A character that a key ends
- * in the middle of is broken, and its rest may become thrice its bytes; that is not counted.) */
+/* Returns how many bytes of a text, up to a character boundary, are certain to normalise to at most *room
+ * bytes: a match is counted at every byte because SentencePiece may start one there. Reduces *room. The rest
+ * of a character that a key splits may triple; that is not counted. */
 size_t clf__charsmap_fit(const struct clf__charsmap *map, const char *text, size_t size, size_t *room);
 
-/* The replacement of the shortest key that a text begins with, ended by NUL; NULL: there is none. */
+/* Returns the replacement of the shortest key that a text begins with, NUL-terminated; NULL: none. */
 const char *clf__charsmap_first(const struct clf__charsmap *map, const char *text, size_t size);
 
 #endif

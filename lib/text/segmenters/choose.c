@@ -15,11 +15,11 @@ clf_status clf__segmenter_read_config(struct clf__segmenter_folder *folder, cons
     return clf__json_string(config, "word_delimiter_token", &folder->word_delimiter);
 }
 
-/* Whether a piece of a vocabulary begins with a mark. */
+/* Returns whether a token of a vocabulary begins with a mark. */
 static int has_mark(const struct clf__vocabulary *vocabulary, const char *mark)
 {
     int id = 0;
-    while (id < vocabulary->size && strncmp(vocabulary->pieces[id], mark, strlen(mark)) != 0) {
+    while (id < vocabulary->size && strncmp(vocabulary->tokens[id], mark, strlen(mark)) != 0) {
         id++;
     }
     return id < vocabulary->size;
@@ -39,9 +39,9 @@ static clf_status refuse_missing(const struct clf__segmenter_folder *folder,
                                  const struct clf__vocabulary *target)
 {
     int is_bytes = !clf__segmenter_has_sentencepiece(target);
-    return clf__fail(CLF_FILE, "%s/%s: is missing, and the vocabulary holds %s; download it too",
+    return clf__fail(CLF_FILE, "%s/%s: is missing, and the vocabulary contains %s; download the file",
                      folder->path, is_bytes ? "merges.txt" : "source.spm",
-                     is_bytes ? "byte-level pieces" : "SentencePiece's pieces");
+                     is_bytes ? "byte-level tokens" : "SentencePiece tokens");
 }
 
 clf_status clf__segmenter_choose(const struct clf__segmenter **out,

@@ -6,7 +6,7 @@
 
 static const uint64_t empty_slot = UINT64_MAX;
 
-/* Steps for each symbol: a merge, of which a word has less than symbols, plans two more. */
+/* Maximum steps per symbol: a merge plans two more, and a word has fewer merges than symbols. */
 enum { HEAP_TIMES = 3 };
 
 static struct clf__merge *find_slot(const struct clf__merges *merges, uint64_t pair)
@@ -52,7 +52,7 @@ void clf__merges_free(struct clf__merges *merges)
     *merges = (struct clf__merges){.slot_count = 0};
 }
 
-/* A merge that may be made where its left symbol stands, if both are there yet. */
+/* A candidate merge at its left symbol, valid if both symbols still exist. */
 struct clf__merge_step {
     int32_t rank, result;
     int at;
@@ -95,7 +95,7 @@ static struct clf__merge_step heap_take(struct clf__merge_step *heap, int *count
     return first;
 }
 
-/* Plans the merge of the symbol at a place with the next one, where there is such a pair. */
+/* Plans the merge of the symbol at a position with its right neighbour, if there is such a pair. */
 static void plan(const struct clf__merges *merges, struct clf__merge_work *work, int *planned, int at)
 {
     const struct clf__merge_link *links = work->links;
@@ -109,8 +109,8 @@ static void plan(const struct clf__merges *merges, struct clf__merge_work *work,
     }
 }
 
-/* Whether what was planned can be made yet. Where others than those that were planned become the same, that
- * will do: so Hugging Face's tokenizers have it. At once it must be the same two. */
+/* Returns whether a planned merge is still valid. As in Hugging Face tokenizers, other symbols with the same
+ * result are accepted, except with at_once. */
 static int can_be_made(const struct clf__merges *merges, const struct clf__merge_work *work,
                        const struct clf__merge_step *step)
 {
@@ -170,7 +170,7 @@ void clf__merge_all(const struct clf__merges *merges, struct clf__merge_work *wo
         if (can_be_made(merges, work, &step)) {
             merge_at(work, &step);
             made++;
-            end[-made] = step; /* at the other end of the heap's room */
+            end[-made] = step; /* stored at the other end of the heap memory */
         }
         if (merges->at_once && planned > 0 && work->heap[0].rank == step.rank) {
             continue;

@@ -1,5 +1,4 @@
-/* A stand-in for a segmenter whose file is missing: tokens can be read and written (--tokens), text cannot.
- */
+/* Stands in for a segmenter whose file is missing: tokens can be read and written (--tokens), text cannot. */
 #include "text/segmenters/segmenter.h"
 
 #include "base/memory.h"
@@ -8,14 +7,14 @@ static clf_status missing_open(void **state, const struct clf__segmenter_folder 
 {
     char *sentence = NULL;
     (void)target;
-    CLF__TRY(clf__format(&sentence, "%s: has no file that says how text is cut into its tokens; copy %s",
+    CLF__TRY(clf__format(&sentence, "%s: has no file for segmenting text into its tokens; copy %s",
                          folder->path, folder->model));
     *state = sentence;
     return CLF_OK;
 }
 
 static clf_status missing_segment(const void *state, const char *text, size_t size,
-                                  clf__piece_function *function, void *user)
+                                  clf__token_function *function, void *user)
 {
     (void)text;
     (void)size;
@@ -24,9 +23,9 @@ static clf_status missing_segment(const void *state, const char *text, size_t si
     return clf__fail(CLF_FILE, "%s", (const char *)state);
 }
 
-static clf_status missing_join(const void *state, char **text, const char *const *pieces, int count)
+static clf_status missing_join(const void *state, char **text, const char *const *tokens, int count)
 {
-    (void)pieces;
+    (void)tokens;
     (void)count;
     *text = NULL;
     return clf__fail(CLF_FILE, "%s", (const char *)state);

@@ -1,7 +1,6 @@
-/* Words as Moses' tokenizer has them, of which pairs of characters make pieces: packages of Argos Translate
- * with bpe.model (BPETokenizer of argostranslate 1.11). Each side has its own language. Two differences are
- * meant: "DOTMULTI." written in a text is no three dots, as it is with sacremoses before 0.2; and a Czech
- * word with a dash, where it fails, is joined as by Moses. */
+/* Moses words with subword-nmt byte-pair encoding: Argos Translate packages with bpe.model (BPETokenizer of
+ * argostranslate 1.11). Two deliberate differences: the literal "DOTMULTI." is not an ellipsis, unlike
+ * sacremoses before 0.2; a Czech word with a dash, where sacremoses fails, is joined as in Moses. */
 #include "text/segmenters/segmenter.h"
 
 #include <string.h>
@@ -26,8 +25,8 @@ static void moses_free(void *state)
     clf__free(side);
 }
 
-/* A target is cut where it is given, which Argos Translate never does: what it lacks then is not warned of.
- */
+/* A target is segmented only for scoring or a prefix, which Argos Translate never does, so missing lists are
+ * not reported. */
 static clf_status open_side(struct state *side, const struct clf__segmenter_folder *folder, int target)
 {
     char *path = NULL;
@@ -54,7 +53,7 @@ static clf_status moses_open(void **state, const struct clf__segmenter_folder *f
 }
 
 static clf_status cut_words(const struct state *side, const struct clf__moses_text *text,
-                            struct clf__pairs_work *pairs, clf__piece_function *function, void *user)
+                            struct clf__pairs_work *pairs, clf__token_function *function, void *user)
 {
     for (size_t at = 0, size; at < text->size; at += size + 1) {
         const char *space = memchr(text->bytes + at, ' ', text->size - at);
@@ -65,7 +64,7 @@ static clf_status cut_words(const struct state *side, const struct clf__moses_te
 }
 
 static clf_status moses_segment(const void *state, const char *text, size_t size,
-                                clf__piece_function *function, void *user)
+                                clf__token_function *function, void *user)
 {
     const struct state *side = state;
     struct clf__moses_work work;
@@ -80,18 +79,18 @@ static clf_status moses_segment(const void *state, const char *text, size_t size
     return status;
 }
 
-static clf_status moses_join(const void *state, char **text, const char *const *pieces, int count)
+static clf_status moses_join(const void *state, char **text, const char *const *tokens, int count)
 {
     const struct state *side = state;
     char *words;
-    CLF__TRY(clf__pairs_join(&words, pieces, count));
+    CLF__TRY(clf__pairs_join(&words, tokens, count));
     clf_status status = clf__moses_join(text, words, side->language, &side->cutter.sets);
     clf__free(words);
     return status;
 }
 
 const struct clf__segmenter clf__segmenter_moses = {
-    .name = "words of Moses and subwords",
+    .name = "Moses words and subwords",
     .has_model = 1,
     .open = moses_open,
     .free = moses_free,

@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "text/clean_up.h"
-#include "text/pieces.h"
+#include "text/token_list.h"
 
 enum { MAX_FILE_BYTES = 1 << 28, MOST_PIECE = 1 << 16 };
 static const char word_end[] = "</w>", joint[] = "@@";
@@ -28,12 +28,12 @@ struct line {
     size_t left_size, right_size;
 };
 
-/* A file while it is read: each symbol once or more often, the first is its id. */
+/* A file while it is read. Symbols may repeat; the first occurrence gives the id. */
 struct reading {
     const char *text, *path;
     size_t number; /* of the line */
     enum clf__pairs_kind kind;
-    struct clf__pieces pieces;
+    struct clf__token_list tokens;
     struct clf__pairs *pairs;
     int count;
 };
@@ -43,10 +43,11 @@ static clf_status damaged(const struct reading *reading, const char *what)
     return clf__fail(CLF_FORMAT, "%s: line %zu %s; download it again", reading->path, reading->number, what);
 }
 
-/* The next line of *text, without its end; NULL: there is none. */
+/* Returns the next line of *text without its line ending; NULL: end of file. */
 static const char *next_line(const struct reading *reading, const char **text, size_t *size)
 {
-    int is_python = reading->kind == CLF__PAIRS_SUBWORD_NMT; /* a carriage return alone ends a line, too */
+    int is_python = reading->kind == CLF__PAIRS_SUBWORD_NMT; /* Python also ends a line at a lone carriage
+                                                                return */
     const char *line = *text;
     *size = strcspn(line, is_python ? "\r\n" : "\n");
     const char *end = line + *size;
@@ -59,7 +60,7 @@ static const char *next_line(const struct reading *reading, const char **text, s
     return line;
 }
 
-/* "#version: 0.2", whose zeros at the end count for nothing. */
+/* Reads "#version: 0.2"; trailing zeros are ignored. */
 static clf_status read_version(const struct reading *reading, const char *line, size_t size)
 {
     while (size > 0 && line[size - 1] == ' ') {
@@ -77,11 +78,11 @@ static clf_status read_version(const struct reading *reading, const char *line, 
     return is_old || (size - start == 3 && memcmp(line + start, "0.2", 3) == 0)
                ? CLF_OK
                : clf__fail(CLF_UNSUPPORTED,
-                           "%s: its first line says \"%.*s\"; versions 0.1 and 0.2 can be used",
+                           "%s: the first line declares \"%.*s\"; use a file of version 0.1 or 0.2",
                            reading->path, (int)(size < 60 ? size : clf__utf8_cut(line, 60)), line);
 }
 
-/* Whether a line holds no pair. */
+/* Returns whether a line is not a pair. */
 static clf_status is_other(int *out, const struct reading *reading, const char *line, size_t size)
 {
     static const char version[] = "#version:";
@@ -108,7 +109,7 @@ static clf_status read_pair(struct line *out, const struct reading *reading, con
     const char *space = memchr(line, ' ', size);
     const char *other = space != NULL ? memchr(space + 1, ' ', (size_t)(line + size - space - 1)) : NULL;
     if (space == NULL || space == line || space + 1 == line + size || other != NULL) {
-        return damaged(reading, "is not two symbols with a space between");
+        return damaged(reading, "is not two symbols separated by a space");
     }
     if (size > MOST_PIECE || clf__utf8_valid_prefix(line, size) != size) {
         return damaged(reading, "is too long or no UTF-8");
@@ -143,16 +144,16 @@ static clf_status add_symbols(struct reading *reading, const struct line *line, 
     char whole[MOST_PIECE];
     memcpy(whole, line->left, line->left_size);
     memcpy(whole + line->left_size, line->right, line->right_size);
-    CLF__TRY(clf__pieces_add(&reading->pieces, line->left, line->left_size, 0));
-    CLF__TRY(clf__pieces_add(&reading->pieces, line->right, line->right_size, 0));
+    CLF__TRY(clf__token_list_add(&reading->tokens, line->left, line->left_size, 0));
+    CLF__TRY(clf__token_list_add(&reading->tokens, line->right, line->right_size, 0));
     reading->count = rank + 1;
-    return clf__pieces_add(&reading->pieces, whole, line->left_size + line->right_size, 0);
+    return clf__token_list_add(&reading->tokens, whole, line->left_size + line->right_size, 0);
 }
 
 static clf_status add_merge(struct reading *reading, const struct line *line, int rank)
 {
     const struct clf__vocabulary *symbols = &reading->pairs->symbols;
-    const char *result = symbols->pieces[3 * rank + 2];
+    const char *result = symbols->tokens[3 * rank + 2];
     clf__merges_add(&reading->pairs->merges, clf__vocabulary_id(symbols, line->left, line->left_size),
                     clf__vocabulary_id(symbols, line->right, line->right_size), rank,
                     clf__vocabulary_id(symbols, result, strlen(result)),
@@ -167,7 +168,7 @@ static clf_status read_text(struct reading *reading, size_t size)
         return clf__fail(CLF_FORMAT, "%s: holds a NUL byte; download it again", reading->path);
     }
     CLF__TRY(each_pair(reading, add_symbols));
-    CLF__TRY(clf__vocabulary_take(&pairs->symbols, &reading->pieces, reading->path));
+    CLF__TRY(clf__vocabulary_take(&pairs->symbols, &reading->tokens, reading->path));
     CLF__TRY(clf__merges_create(&pairs->merges, reading->count));
     pairs->merges.at_once = 1;
     return each_pair(reading, add_merge);
@@ -181,7 +182,7 @@ clf_status clf__pairs_read(struct clf__pairs *out, const char *path, enum clf__p
     CLF__TRY(clf__file_read(&text, &size, path, MAX_FILE_BYTES));
     struct reading reading = {.text = text, .path = path, .kind = kind, .pairs = out};
     clf_status status = read_text(&reading, size);
-    clf__pieces_free(&reading.pieces);
+    clf__token_list_free(&reading.tokens);
     clf__free(text);
     if (status != CLF_OK) {
         clf__pairs_free(out);
@@ -202,7 +203,7 @@ void clf__pairs_work_free(struct clf__pairs_work *work)
 static clf_status take_word(struct clf__pairs_work *work, const char *word, size_t size)
 {
     size_t needed = size + sizeof joint + sizeof word_end;
-    CLF__TRY(clf__merge_begin(&work->merges, size + 1)); /* refuses a word that is too long */
+    CLF__TRY(clf__merge_begin(&work->merges, size + 1)); /* fails if a word is too long */
     if (needed > work->room) {
         CLF__TRY(clf__resize(&work->word, 2 * needed, 1));
         CLF__TRY(clf__resize(&work->starts, 2 * needed, sizeof *work->starts));
@@ -212,7 +213,7 @@ static clf_status take_word(struct clf__pairs_work *work, const char *word, size
     return CLF_OK;
 }
 
-/* The symbol of some bytes, or a number of its own where no pair has them. */
+/* Adds the symbol of some bytes, or a unique number if no pair contains them. */
 static void add_symbol(const struct clf__pairs *pairs, struct clf__pairs_work *work, int start, int end,
                        int place)
 {
@@ -220,7 +221,7 @@ static void add_symbol(const struct clf__pairs *pairs, struct clf__pairs_work *w
     clf__merge_symbol(&work->merges, id >= 0 ? id : pairs->symbols.size + place);
 }
 
-/* The word's characters, and its end, as symbols. Returns how many characters it has. */
+/* Adds the characters of the word and its end as symbols. Returns the number of characters. */
 static int add_symbols_of(const struct clf__pairs *pairs, struct clf__pairs_work *work, int size)
 {
     int count = 0, end = size + (int)strlen(word_end);
@@ -238,9 +239,9 @@ static int add_symbols_of(const struct clf__pairs *pairs, struct clf__pairs_work
     return count;
 }
 
-/* A word of one character is itself. */
+/* A word of one character is not segmented. */
 clf_status clf__pairs_cut(const struct clf__pairs *pairs, struct clf__pairs_work *work, const char *word,
-                          size_t size, clf__piece_function *function, void *user)
+                          size_t size, clf__token_function *function, void *user)
 {
     CLF__TRY(take_word(work, word, size));
     if (add_symbols_of(pairs, work, (int)size) < 2) {
@@ -263,16 +264,16 @@ clf_status clf__pairs_cut(const struct clf__pairs *pairs, struct clf__pairs_work
 
 /* --- Joining. --- */
 
-clf_status clf__pairs_join(char **text, const char *const *pieces, int count)
+clf_status clf__pairs_join(char **text, const char *const *tokens, int count)
 {
     size_t bytes = 1;
     for (int i = 0; i < count; i++) {
-        bytes += strlen(pieces[i]) + 1;
+        bytes += strlen(tokens[i]) + 1;
     }
     CLF__TRY(clf__allocate(text, bytes, 1));
     char *end = *text;
     for (int i = 0; i < count; i++) {
-        end = stpcpy(stpcpy(end, pieces[i]), i + 1 < count ? " " : "");
+        end = stpcpy(stpcpy(end, tokens[i]), i + 1 < count ? " " : "");
     }
     clf__text_replace(*text, "@@ ", "");
     return CLF_OK;

@@ -1,5 +1,5 @@
-/* What a segmenter is: it cuts text into the pieces of a vocabulary and joins them again. Each kind is a
- * table of functions in a file of its own, and choose.c says which kind a model folder has. */
+/* A segmenter splits text into the tokens of a vocabulary and joins them again. Each kind is a table of
+ * functions in one file; choose.c selects the kind for a model folder. */
 #ifndef CLF_TEXT_SEGMENTERS_SEGMENTER_H
 #define CLF_TEXT_SEGMENTERS_SEGMENTER_H
 
@@ -9,81 +9,80 @@
 #include "base/status.h"
 
 struct clf__json;
-struct clf__pieces;
+struct clf__token_list;
 struct clf__vocabulary;
 
-/* Called with each piece in turn; a failure ends the cutting and is its result. */
-typedef clf_status clf__piece_function(void *user, const char *piece, size_t length);
-/* The same with each piece's id, and of the unknown one's what is unknown: bytes of the normalised text. */
+/* Called with each token in turn; an error stops segmentation and is returned. */
+typedef clf_status clf__token_function(void *user, const char *token, size_t length);
+/* The same with the id of each token; for the unknown token, the text is the unknown part of the normalised
+   text. */
 typedef clf_status clf__id_function(void *user, int32_t id, const char *text, size_t size);
 
-/* A model folder, and what its tokenizer_config.json says to segmenters. */
+/* A model folder and the settings of its tokenizer_config.json for segmenters. */
 struct clf__segmenter_folder {
     const char *path;
-    int cleans_up;                        /* clean_up_tokenization_spaces */
-    int splits_words;                     /* pre_tokenizer is WhitespaceSplit */
-    const char *word_delimiter;           /* word_delimiter_token, or NULL */
-    const char *model;                    /* the file for both sides; NULL: source.spm and target.spm */
-    int joins_plainly, adds_prefix_space; /* what clf__tokenizer_class says */
-    const char *source_language, *target_language; /* codes, where text is cut by language; or NULL */
+    int cleans_up;                                 /* clean_up_tokenization_spaces */
+    int splits_words;                              /* pre_tokenizer is WhitespaceSplit */
+    const char *word_delimiter;                    /* word_delimiter_token; may be NULL */
+    const char *model;                             /* file for both sides; NULL: source.spm and target.spm */
+    int joins_plainly, adds_prefix_space;          /* settings of the tokenizer class */
+    const char *source_language, *target_language; /* language codes, if segmentation depends on the language;
+                                                      may be NULL */
 };
 
 struct clf__segmenter {
-    const char *name; /* as `clformer inspect` says it */
-    /* Pieces come of a model: then the vocabulary must have one that stands for the unknown, and texts leave
-     * it out. Words may all be known, and an unknown one is shown. */
+    const char *name; /* name shown by `clformer inspect` */
+    /* Tokens come from a model: the vocabulary must have an unknown token, which is left out of text.
+     * Otherwise all words may be known, and unknown words are shown. */
     int has_model;
 
-    /* Makes the state of one side, which the functions below get; NULL: there is none. A file that cannot be
-     * read is CLF_FILE. */
+    /* Creates the state of one side for the functions below; NULL: stateless. An unreadable file is
+     * CLF_FILE. */
     clf_status (*open)(void **state, const struct clf__segmenter_folder *folder, int target);
     void (*free)(void *state);
-    /* Adds all pieces of the model but the first `skipped`, in the order of its own ids. NULL: it has none.
-     */
-    clf_status (*add_pieces)(const void *state, struct clf__pieces *pieces, int skipped);
-    /* The pieces of valid UTF-8; NUL bytes are white space. One that knows ids has `number` in its place, and
+    /* Adds all tokens of the model except the first `skipped`, in order of id. NULL: no model. */
+    clf_status (*add_tokens)(const void *state, struct clf__token_list *tokens, int skipped);
+    /* Segments valid UTF-8; NUL bytes are white space. A segmenter that knows ids has `number` instead and
      * finds special tokens itself. */
-    clf_status (*segment)(const void *state, const char *text, size_t size, clf__piece_function *function,
+    clf_status (*segment)(const void *state, const char *text, size_t size, clf__token_function *function,
                           void *user);
     clf_status (*number)(const void *state, const char *text, size_t size, clf__id_function *function,
                          void *user);
-    /* The text of pieces; the caller frees *text. */
-    clf_status (*join)(const void *state, char **text, const char *const *pieces, int count);
+    /* Joins tokens to text; the caller frees *text. */
+    clf_status (*join)(const void *state, char **text, const char *const *tokens, int count);
 };
 
-/* Words between white space. They have no state: segment takes NULL. */
+/* Words separated by white space; stateless: segment takes NULL. */
 extern const struct clf__segmenter clf__segmenter_words;
-/* Characters, with a delimiter where white space was. Their state is the delimiter: segment takes a string.
- */
+/* Characters, with a delimiter for white space. The state is the delimiter: segment takes a string. */
 extern const struct clf__segmenter clf__segmenter_characters;
-/* Pieces of SentencePiece's models. */
+/* SentencePiece models. */
 extern const struct clf__segmenter clf__segmenter_sentencepiece;
 
-/* Bytes. They have no state. */
+/* Bytes; stateless. */
 extern const struct clf__segmenter clf__segmenter_bytes;
 
-/* None: text is CLF_FILE, with a sentence that asks for the folder's `model`. */
+/* No segmenter: text is CLF_FILE; the message asks for the folder's `model`. */
 extern const struct clf__segmenter clf__segmenter_missing;
 
-/* Byte pairs of merges.txt. */
+/* Byte-level BPE with merges.txt. */
 extern const struct clf__segmenter clf__segmenter_byte_level;
 
-/* Pairs of characters of merges.txt, in lower case: pieces that do not end a word end with @@. */
+/* Lower-case BPE with merges.txt: subwords that do not end a word end with @@. */
 extern const struct clf__segmenter clf__segmenter_subwords;
 
-/* The same of the words of Moses' tokenizer, by language. */
+/* BPE on Moses words, by language. */
 extern const struct clf__segmenter clf__segmenter_moses;
 
-/* Which one a folder has: choose.c. First what its tokenizer_config.json says, which the folder borrows. */
+/* Reads the segmenter settings of tokenizer_config.json, which the folder borrows. */
 clf_status clf__segmenter_read_config(struct clf__segmenter_folder *folder, const struct clf__json *config);
-/* With source.spm or target.spm, SentencePiece: either calls for the other, so that one that is missing is
- * named. Without, characters where there is a word delimiter, else words; but a target's vocabulary that
- * holds SentencePiece's or byte-level pieces says that its models are missing, unless the configuration tells
- * how text is cut. */
+/* Selects the segmenter of a folder. With source.spm or target.spm, SentencePiece; a missing one is an error.
+ * Otherwise characters if there is a word delimiter, else words; but a target vocabulary with SentencePiece
+ * or byte-level tokens is an error unless the configuration defines the segmentation. */
 clf_status clf__segmenter_choose(const struct clf__segmenter **out,
                                  const struct clf__segmenter_folder *folder,
                                  const struct clf__vocabulary *target);
-/* Whether a vocabulary has pieces with SentencePiece's mark of a space, or with that of byte-level pieces. */
+/* Return whether a vocabulary contains tokens with SentencePiece's space mark, or with the byte-level one. */
 int clf__segmenter_has_sentencepiece(const struct clf__vocabulary *vocabulary);
 int clf__segmenter_has_byte_level(const struct clf__vocabulary *vocabulary);
 

@@ -1,8 +1,6 @@
-/* With source.spm and target.spm, this follows transformers' MarianTokenizer (5.23). Text is not changed
- * before its pieces are cut: MarianTokenizer holds a punctuation normaliser of sacremoses, but encoding never
- * calls it, and the recorded ids of tests/fixtures/fr-en-small agree. A text that begins with >>something<<
- * has that taken off as one token. One difference is meant: a "</s>" or "<pad>" written in a text is text.
- * With one model for both sides, what is found in a text before it is cut is the tokenizer's matter. */
+/* With source.spm and target.spm, follows transformers' MarianTokenizer (5.23): no punctuation normalization,
+ * and a leading >>code<< is one token. Unlike there, "</s>" and "<pad>" in text are text. With one model for
+ * both sides, the tokenizer finds added tokens first. */
 #include "text/segmenters/segmenter.h"
 
 #include <string.h>
@@ -18,7 +16,7 @@ enum { MAX_PART = 1 << 15 };
 struct state {
     struct clf__sentencepiece *model;
     int cleans_up, joins_plainly;
-    int takes_code; /* a text may begin with >>something<< */
+    int takes_code; /* a text may begin with >>code<< */
 };
 
 static void sentencepiece_free(void *state)
@@ -50,13 +48,13 @@ static clf_status sentencepiece_open(void **state, const struct clf__segmenter_f
     return CLF_OK;
 }
 
-static clf_status sentencepiece_add_pieces(const void *state, struct clf__pieces *pieces, int skipped)
+static clf_status sentencepiece_add_tokens(const void *state, struct clf__token_list *tokens, int skipped)
 {
     const struct state *side = state;
-    return clf__sentencepiece_add_pieces(side->model, pieces, skipped);
+    return clf__sentencepiece_add_pieces(side->model, tokens, skipped);
 }
 
-/* The length of a >>code<< that a text begins with, or 0. */
+/* Returns the length of a leading >>code<<, or 0. */
 static size_t code_length(const char *text, size_t size)
 {
     if (size < 4 || memcmp(text, ">>", 2) != 0) {
@@ -70,8 +68,8 @@ static size_t code_length(const char *text, size_t size)
     return 0;
 }
 
-/* Where to cut a text of which SentencePiece takes `most` bytes: at a space, or between two characters of a
- * stretch without any. */
+/* Returns where to split a text so that SentencePiece gets at most `most` bytes: at a space, or between two
+ * characters if there is none. */
 static size_t part_length(const char *text, size_t size, size_t most)
 {
     if (size <= most) {
@@ -85,11 +83,11 @@ static size_t part_length(const char *text, size_t size, size_t most)
     return clf__utf8_cut(text, most);
 }
 
-/* SentencePiece's time grows with the square of a run of unknown characters (half a minute for a megabyte),
- * so it gets long texts in parts. It puts the space at which they were cut before each part again. A model
- * whose normaliser makes pages of every letter would take as long: it gets smaller parts, and an end. */
+/* SentencePiece takes quadratic time on runs of unknown characters, so long texts are split; each part starts
+ * with the space at the split. A model whose normalizer expands every letter gets smaller parts, and an error
+ * at the limit. */
 static clf_status segment_parts(const struct clf__sentencepiece *model, const char *text, size_t size,
-                                clf__piece_function *function, void *user)
+                                clf__token_function *function, void *user)
 {
     while (size > 0) {
         size_t most = size < MAX_PART ? size : MAX_PART;
@@ -105,7 +103,7 @@ static clf_status segment_parts(const struct clf__sentencepiece *model, const ch
 }
 
 static clf_status sentencepiece_segment(const void *state, const char *text, size_t size,
-                                        clf__piece_function *function, void *user)
+                                        clf__token_function *function, void *user)
 {
     const struct state *side = state;
     const struct clf__sentencepiece *model = side->model;
@@ -128,32 +126,32 @@ static clf_status sentencepiece_segment(const void *state, const char *text, siz
     return status;
 }
 
-/* As the Metaspace decoder of Hugging Face's tokenizers: every mark is a space, but those of the first piece,
- * which are nothing. */
-static clf_status join_plainly(char **text, const char *const *pieces, int count)
+/* As in the Metaspace decoder of Hugging Face tokenizers: every mark becomes a space, except those of the
+ * first token, which are dropped. */
+static clf_status join_plainly(char **text, const char *const *tokens, int count)
 {
     size_t bytes = 1;
     for (int i = 0; i < count; i++) {
-        bytes += strlen(pieces[i]);
+        bytes += strlen(tokens[i]);
     }
     CLF__TRY(clf__allocate(text, bytes, 1));
     char *end = *text;
     for (int i = 0; i < count; i++) {
-        strcpy(end, pieces[i]);
+        strcpy(end, tokens[i]);
         clf__text_replace(end, "\u2581", i == 0 ? "" : " ");
         end += strlen(end);
     }
     return CLF_OK;
 }
 
-static clf_status sentencepiece_join(const void *state, char **text, const char *const *pieces, int count)
+static clf_status sentencepiece_join(const void *state, char **text, const char *const *tokens, int count)
 {
     const struct state *side = state;
     if (side->joins_plainly) {
-        CLF__TRY(join_plainly(text, pieces, count));
+        CLF__TRY(join_plainly(text, tokens, count));
     } else {
-        CLF__TRY(clf__sentencepiece_decode(side->model, text, pieces, count));
-        clf__text_replace(*text, "\u2581", " "); /* of pieces that the model does not know, as transformers */
+        CLF__TRY(clf__sentencepiece_decode(side->model, text, tokens, count));
+        clf__text_replace(*text, "\u2581", " "); /* as transformers does for tokens unknown to the model */
         clf__text_strip(*text);
     }
     if (side->cleans_up) {
@@ -167,7 +165,7 @@ const struct clf__segmenter clf__segmenter_sentencepiece = {
     .has_model = 1,
     .open = sentencepiece_open,
     .free = sentencepiece_free,
-    .add_pieces = sentencepiece_add_pieces,
+    .add_tokens = sentencepiece_add_tokens,
     .segment = sentencepiece_segment,
     .join = sentencepiece_join,
 };

@@ -18,7 +18,7 @@ extern "C" {
 #include "text/segmenters/spm_check.h"
 }
 
-/* In the library's binary, not in its public header. */
+/* Exported by the library but not declared in its public header. */
 namespace sentencepiece
 {
 namespace logging
@@ -30,8 +30,8 @@ void SetMinLogLevel(int level);
 struct clf__sentencepiece {
     sentencepiece::SentencePieceProcessor processor;
     std::string path;
-    std::vector<bool> user_defined;                   /* of each piece, as the file has them */
-    std::string normaliser_bytes, denormaliser_bytes; /* what the tables below borrow */
+    std::vector<bool> user_defined;                   /* per token, in file order */
+    std::string normaliser_bytes, denormaliser_bytes; /* storage that the tables below borrow */
     clf__spm_tables tables;
 };
 
@@ -39,18 +39,17 @@ namespace
 {
 const int LOG_ONLY_FATAL = 3;
 const size_t MOST_FILE_BYTES = size_t(1) << 28;
-const size_t MOST_IN_BUCKET = 64; /* of a million random pieces some nine share one */
-/* No text that people write grows 32-fold: NFKC's longest replacement takes 18 letters for one of three
- * bytes. */
+const size_t MOST_IN_BUCKET = 64; /* among a million random tokens, about nine share a bucket */
+/* Natural text never grows 32-fold: NFKC's longest replacement has 18 letters for one of three bytes. */
 const int GROWTH = 32, LEAST_FIT = CLF__NORMALISED_BYTES / GROWTH;
 
-/* Runs a body and turns what it throws into a status: no exception may reach C. */
+/* Runs a body and converts exceptions to a status, as no exception may reach C. */
 template <typename Body> clf_status guard(const char *path, Body body) noexcept
 {
     try {
         return body();
     } catch (const std::bad_alloc &) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "%s: SentencePiece has no host memory left", path);
+        return clf__fail(CLF_OUT_OF_MEMORY, "%s: not enough host memory for SentencePiece", path);
     } catch (const std::exception &error) {
         return clf__fail(CLF_FORMAT, "%s: SentencePiece fails: %s", path, error.what());
     } catch (...) {
@@ -58,8 +57,8 @@ template <typename Body> clf_status guard(const char *path, Body body) noexcept
     }
 }
 
-/* The library keeps its pieces in such a table. Its hash has no seed: where pieces are made to share a
- * bucket, loading takes the square of their number. */
+/* The library keeps tokens in such a table. The hash has no seed, so crafted tokens in one bucket would make
+ * loading quadratic. */
 struct Buckets {
     std::unordered_set<std::string_view> pieces;
     std::vector<bool> user_defined; /* of each piece */
@@ -72,13 +71,14 @@ clf_status add_to_bucket(void *user, const clf__spm_piece *piece)
     buckets->user_defined.push_back(piece->is_user_defined != 0);
     auto place = buckets->pieces.insert(std::string_view(piece->text, piece->size)).first;
     if (buckets->pieces.bucket_size(buckets->pieces.bucket(*place)) > MOST_IN_BUCKET) {
-        return clf__fail(CLF_FORMAT, "%s: is made to load slowly (its pieces share hashes); do not use it",
+        return clf__fail(CLF_FORMAT,
+                         "%s: takes too long to load (hashes of its tokens collide); use another model",
                          buckets->path);
     }
     return CLF_OK;
 }
 
-/* Lets a checked table borrow a copy of its bytes. */
+/* Lets a checked table own a copy of its bytes. */
 void own_table(clf__charsmap *table, std::string *bytes)
 {
     size_t units = 4 * table->unit_count;
@@ -139,7 +139,7 @@ void clf__sentencepiece_free(struct clf__sentencepiece *model)
     delete model;
 }
 
-clf_status clf__sentencepiece_pieces(const struct clf__sentencepiece *model, clf__piece_function *function,
+clf_status clf__sentencepiece_pieces(const struct clf__sentencepiece *model, clf__token_function *function,
                                      void *user)
 {
     return guard(model->path.c_str(), [&] {
@@ -154,8 +154,8 @@ clf_status clf__sentencepiece_pieces(const struct clf__sentencepiece *model, clf
     });
 }
 
-clf_status clf__sentencepiece_add_pieces(const struct clf__sentencepiece *model, struct clf__pieces *pieces,
-                                         int skipped)
+clf_status clf__sentencepiece_add_pieces(const struct clf__sentencepiece *model,
+                                         struct clf__token_list *pieces, int skipped)
 {
     const sentencepiece::SentencePieceProcessor &processor = model->processor;
     auto user_defined = [&](int id) {
@@ -165,10 +165,10 @@ clf_status clf__sentencepiece_add_pieces(const struct clf__sentencepiece *model,
     return guard(model->path.c_str(), [&] {
         for (int id = skipped; id < processor.GetPieceSize(); id++) {
             const std::string &piece = processor.IdToPiece(id);
-            int marks = processor.IsControl(id) ? CLF__PIECE_FOUND | CLF__PIECE_SPECIAL
-                        : user_defined(id)      ? CLF__PIECE_FOUND
+            int marks = processor.IsControl(id) ? CLF__TOKEN_FOUND | CLF__TOKEN_SPECIAL
+                        : user_defined(id)      ? CLF__TOKEN_FOUND
                                                 : 0;
-            CLF__TRY(clf__pieces_add(pieces, piece.data(), piece.size(), marks));
+            CLF__TRY(clf__token_list_add(pieces, piece.data(), piece.size(), marks));
         }
         return CLF_OK;
     });
@@ -180,20 +180,20 @@ clf_status clf__sentencepiece_fit(const struct clf__sentencepiece *model, size_t
     size_t room = CLF__NORMALISED_BYTES;
     *fit = clf__charsmap_fit(&model->tables.normaliser, text, size, &room);
     if (*fit < size && *fit < LEAST_FIT) {
-        return clf__fail(CLF_TEXT, "%s: its normaliser makes more than %d bytes of %zu; download it again",
+        return clf__fail(CLF_TEXT, "%s: the normaliser makes more than %d bytes from %zu; download it again",
                          model->path.c_str(), static_cast<int>(CLF__NORMALISED_BYTES), size);
     }
     return CLF_OK;
 }
 
 clf_status clf__sentencepiece_encode(const struct clf__sentencepiece *model, const char *text, size_t size,
-                                     clf__piece_function *function, void *user)
+                                     clf__token_function *function, void *user)
 {
     return guard(model->path.c_str(), [&] {
         std::vector<std::string> pieces;
         auto encoded = model->processor.Encode({text, size}, &pieces);
         if (!encoded.ok()) {
-            return clf__fail(CLF_TEXT, "%s: SentencePiece cannot cut the text: %s", model->path.c_str(),
+            return clf__fail(CLF_TEXT, "%s: SentencePiece cannot segment the text: %s", model->path.c_str(),
                              encoded.message());
         }
         for (const std::string &piece : pieces) {
@@ -205,7 +205,7 @@ clf_status clf__sentencepiece_encode(const struct clf__sentencepiece *model, con
 
 namespace
 {
-/* What the table for output makes of joined pieces is bounded before it is made. */
+/* Bounds the output of the denormaliser table before the library applies it to joined tokens. */
 clf_status check_output(const clf__sentencepiece *model, const std::vector<std::string> &pieces)
 {
     const std::string space = "\xE2\x96\x81"; /* U+2581 */
@@ -222,7 +222,7 @@ clf_status check_output(const clf__sentencepiece *model, const std::vector<std::
     }
     size_t room = CLF__NORMALISED_BYTES + GROWTH * text.size();
     if (clf__charsmap_fit(&model->tables.denormaliser, text.data(), text.size(), &room) < text.size()) {
-        return clf__fail(CLF_FORMAT, "%s: its normaliser for output makes too much of %zu bytes",
+        return clf__fail(CLF_FORMAT, "%s: the output normaliser expands %zu bytes too far; download it again",
                          model->path.c_str(), text.size());
     }
     return CLF_OK;
@@ -239,12 +239,13 @@ clf_status clf__sentencepiece_decode(const struct clf__sentencepiece *model, cha
         std::string joined;
         auto decoded = model->processor.Decode(list, &joined);
         if (!decoded.ok()) {
-            return clf__fail(CLF_TEXT, "%s: SentencePiece cannot join the pieces: %s", model->path.c_str(),
+            return clf__fail(CLF_TEXT, "%s: SentencePiece cannot join the tokens: %s", model->path.c_str(),
                              decoded.message());
         }
-        /* Only a model's own odd tables can give such text. */
+        /* Only malformed tables in the model can produce invalid UTF-8. */
         if (clf__utf8_valid_prefix(joined.data(), joined.size()) != joined.size()) {
-            return clf__fail(CLF_FORMAT, "%s: joins pieces to text that is not UTF-8", model->path.c_str());
+            return clf__fail(CLF_FORMAT, "%s: decodes to text that is not UTF-8; download it again",
+                             model->path.c_str());
         }
         for (char &byte : joined) {
             byte = byte == '\0' ? ' ' : byte; /* the piece <0x00> */

@@ -5,8 +5,8 @@
 
 #include "base/memory.h"
 
-/* What is needed of SentencePiece's file, a protobuf message. Its parser merges messages that come twice, and
- * of a value it takes the last: so every one is checked, and the last table is the one used. */
+/* The required fields of a SentencePiece file, a protobuf message. Its parser merges repeated messages and
+ * takes the last of repeated values: every occurrence is checked, and the last table is used. */
 enum {
     MODEL_PIECE = 1,
     MODEL_NORMALIZER_SPEC = 3,
@@ -20,7 +20,8 @@ enum {
     SPEC_PRECOMPILED_CHARSMAP = 2,
     SELF_TEST_SAMPLE = 1,
     SAMPLE_INPUT = 1,
-    MAX_PIECE_BYTES = 4096, /* the library writes 16 characters; symbols of one's own may be longer */
+    MAX_PIECE_BYTES = 4096, /* the library's trainer writes up to 16 characters; user-defined symbols may be
+                               longer */
     MAX_NESTED_SYMBOLS = 64,
 };
 
@@ -40,7 +41,7 @@ static void skip(struct clf__span *span, size_t size)
     span->size -= size;
 }
 
-/* A number of at most `bits` bits, in no more bytes than those need. */
+/* Reads a varint of at most `bits` bits in minimal encoding. */
 static int read_varint(struct clf__span *span, int bits, uint64_t *out)
 {
     *out = 0;
@@ -58,9 +59,9 @@ static int read_varint(struct clf__span *span, int bits, uint64_t *out)
     return 0;
 }
 
-/* Takes the next field off a message; 0 where it is damaged. Every field that this reads, protobuf's own
- * parser reads alike: a tag or a length of more than 32 bits, of which it drops what is above or refuses the
- * message, is damage here, and so are field 0 and groups, which no SentencePiece model has. */
+/* Takes the next field off a message; returns 0 if it is damaged. Accepts only what protobuf's parser reads
+ * the same way: tags and lengths over 32 bits, field 0 and groups are errors; no SentencePiece model has
+ * them. */
 static int next_field(struct clf__span *message, struct field *field)
 {
     uint64_t key, length = 0;
@@ -96,10 +97,10 @@ static int next_field(struct clf__span *message, struct field *field)
 struct check {
     const char *path;
     struct clf__spm_tables tables;
-    struct clf__charsmap *table; /* the one of them that is read */
-    struct clf__span *symbols;   /* the pieces that are user-defined: they are found before all others */
+    struct clf__charsmap *table; /* the table to fill */
+    struct clf__span *symbols;   /* user-defined tokens, which are found first */
     size_t symbol_count, symbol_capacity;
-    size_t self_test_room; /* how many bytes its texts may have yet, normalised */
+    size_t self_test_room; /* remaining bytes for self-test texts, normalised */
 };
 
 static clf_status damaged(const struct check *check, const char *where)
@@ -144,7 +145,7 @@ static clf_status add_symbol(struct check *check, struct clf__span text)
     return CLF_OK;
 }
 
-/* The library drops the upper half of a type, and leaves it as it was where it does not know one. */
+/* The library truncates a type to 32 bits and ignores unknown types. */
 static int says_type(const struct field *field, uint32_t type)
 {
     return field->number == PIECE_TYPE && field->wire_type == WIRE_VARINT && (uint32_t)field->varint == type;
@@ -165,7 +166,7 @@ static clf_status check_piece(struct check *check, struct clf__span piece)
         is_symbol |= says_type(&field, TYPE_USER_DEFINED);
     }
     if (text.size > MAX_PIECE_BYTES) {
-        return damaged(check, "a piece has more than 4,096 bytes");
+        return damaged(check, "a token has more than 4,096 bytes");
     }
     return is_symbol ? add_symbol(check, text) : CLF_OK;
 }
@@ -198,7 +199,7 @@ static clf_status check_tables(struct check *check, const struct field *field)
     return walk_fields(check, field->value, check_table, "its normaliser is cut");
 }
 
-/* Once the tables are known. */
+/* Runs after the tables are known. */
 static clf_status check_texts(struct check *check, const struct field *field)
 {
     if (is_bytes(field, MODEL_SELF_TEST)) {
@@ -211,7 +212,7 @@ static int by_bytes(const void *left, const void *right)
 {
     const struct clf__span *a = left, *b = right;
     size_t size = a->size < b->size ? a->size : b->size;
-    int order = size > 0 ? memcmp(a->bytes, b->bytes, size) : 0; /* what is empty may be no place at all */
+    int order = size > 0 ? memcmp(a->bytes, b->bytes, size) : 0; /* bytes may be NULL for an empty span */
     return order != 0 ? order : (a->size > b->size) - (a->size < b->size);
 }
 
@@ -221,7 +222,7 @@ static int begins_with(const struct clf__span *text, const struct clf__span *pre
            (text->size >= prefix->size && memcmp(text->bytes, prefix->bytes, prefix->size) == 0);
 }
 
-/* In their order, each symbol comes after those that it begins with. */
+/* The symbols are sorted, so each follows all of its prefixes. */
 static clf_status check_symbols(struct check *check)
 {
     const struct clf__span *nested[MAX_NESTED_SYMBOLS];
@@ -234,7 +235,7 @@ static clf_status check_symbols(struct check *check)
             depth--;
         }
         if (depth == MAX_NESTED_SYMBOLS) {
-            return damaged(check, "more than 64 of its symbols begin alike");
+            return damaged(check, "more than 64 of its symbols have a common prefix");
         }
         nested[depth++] = &check->symbols[i];
     }
@@ -261,7 +262,7 @@ clf_status clf__spm_check(struct clf__spm_tables *out, const uint8_t *bytes, siz
     return status;
 }
 
-/* A float of four bytes, the lowest first. */
+/* Reads a little-endian float of four bytes. */
 static float float_of(struct clf__span value)
 {
     uint32_t bits = 0;

@@ -1,4 +1,4 @@
-/* Whether a .spm file is safe to give to the SentencePiece library. */
+/* Checks whether a .spm file is safe to load with the SentencePiece library. */
 #ifndef CLF_TEXT_SEGMENTERS_SPM_CHECK_H
 #define CLF_TEXT_SEGMENTERS_SPM_CHECK_H
 
@@ -6,22 +6,21 @@
 #include "text/segmenters/charsmap.h"
 #include "text/segmenters/segmenter.h"
 
-/* The longest text that SentencePiece cuts at once, normalised: its time grows with the square of a run of
- * unknown characters. */
+/* Longest normalised text that SentencePiece segments at once: it takes quadratic time on runs of unknown
+ * characters. */
 enum { CLF__NORMALISED_BYTES = 1 << 16 };
 
-/* The tables that the library will use, borrowed from the file's bytes. */
+/* The tables that the library will use, borrowed from the file. */
 struct clf__spm_tables {
     struct clf__charsmap normaliser, denormaliser;
 };
 
-/* The library loads a damaged normaliser table without a word and then reads outside it while it encodes; it
- * recurses through a piece's bytes, has room for 64 symbols that begin alike, and cuts the texts of a
- * self-test while it loads, however long. So all that is proved to be in bounds first. `path` is for the
- * messages. */
+/* Checks every bound that the library does not: a damaged normalizer table is read out of bounds during
+ * encoding, tokens recurse per byte, 64 symbols may share a prefix, and self-test texts of any length are
+ * segmented while loading. `path` is for error messages. */
 clf_status clf__spm_check(struct clf__spm_tables *out, const uint8_t *bytes, size_t size, const char *path);
 
-/* What a file says of a piece; its text is borrowed from the bytes. */
+/* A token of a file; its text is borrowed from the bytes. */
 struct clf__spm_piece {
     const char *text;
     size_t size;
@@ -29,7 +28,7 @@ struct clf__spm_piece {
     int is_user_defined, is_control;
 };
 
-/* Goes through the pieces of a file that was checked, in their order. */
+/* Iterates over the tokens of a checked file, in order. */
 typedef clf_status clf__spm_piece_function(void *user, const struct clf__spm_piece *piece);
 clf_status clf__spm_pieces(const uint8_t *bytes, size_t size, clf__spm_piece_function *function, void *user);
 

@@ -1,6 +1,5 @@
-/* Pairs of characters that become one, as the small Blenderbot's tokenizer has them: words in lower case,
- * with punctuation before its word or apart, whose last character ends with </w>; a piece that does not end
- * its word is written with @@ behind it. */
+/* BPE of BlenderbotSmallTokenizer: lower-case words with punctuation split off; the last character of a word
+ * ends with </w>, and a subword that does not end its word is written with a trailing @@. */
 #include "text/segmenters/segmenter.h"
 
 #include <string.h>
@@ -40,7 +39,7 @@ static clf_status subwords_open(void **state, const struct clf__segmenter_folder
     if (status == CLF_OK) {
         side->case_map = ucasemap_open("", 0, &error); /* of no language */
         status = U_SUCCESS(error) ? clf__pairs_read(&side->pairs, path, CLF__PAIRS_TRANSFORMERS)
-                                  : clf__fail(CLF_OUT_OF_MEMORY, "no host memory left for ICU");
+                                  : clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for ICU");
     }
     clf__free(path);
     if (status != CLF_OK && side != NULL) {
@@ -58,7 +57,7 @@ struct cutting {
     struct clf__pairs_work work;
     char *lower; /* the word, in lower case */
     size_t room;
-    clf__piece_function *function;
+    clf__token_function *function;
     void *user;
 };
 
@@ -77,10 +76,10 @@ static clf_status cut_word(struct cutting *cutting, const char *word, size_t len
                                         (int32_t)length, &error);
     return U_SUCCESS(error) ? clf__pairs_cut(&cutting->side->pairs, &cutting->work, cutting->lower,
                                              (size_t)size, cutting->function, cutting->user)
-                            : clf__fail(CLF_TEXT, "a word cannot be put in lower case");
+                            : clf__fail(CLF_TEXT, "a word cannot be converted to lower case");
 }
 
-/* What stands between white space: a word begins at each of .,!?() and ' is one. */
+/* Splits text without white space: a word begins at each of .,!?(), and ' is a word. */
 static clf_status cut_run(struct cutting *cutting, const char *text, size_t size)
 {
     for (size_t start = 0; start < size;) {
@@ -113,7 +112,7 @@ static clf_status cut_all(struct cutting *cutting, const char *text, size_t size
             end = next;
         }
         CLF__TRY(cut_run(cutting, text + at, end - at));
-        /* The end of a line that comes at once is a word, but for the white space that a ' leaves behind. */
+        /* A line ending that follows directly is a word, except after the space that a ' leaves. */
         if (end < size && text[end] == '\n' && text[end - 1] != '\'') {
             CLF__TRY(cut_word(cutting, line_end, strlen(line_end)));
         }
@@ -123,7 +122,7 @@ static clf_status cut_all(struct cutting *cutting, const char *text, size_t size
 }
 
 static clf_status subwords_segment(const void *state, const char *text, size_t size,
-                                   clf__piece_function *function, void *user)
+                                   clf__token_function *function, void *user)
 {
     struct cutting cutting = {.side = state, .function = function, .user = user};
     clf_status status = cut_all(&cutting, text, size);
@@ -134,10 +133,10 @@ static clf_status subwords_segment(const void *state, const char *text, size_t s
 
 /* --- Joining. --- */
 
-static clf_status subwords_join(const void *state, char **text, const char *const *pieces, int count)
+static clf_status subwords_join(const void *state, char **text, const char *const *tokens, int count)
 {
     (void)state;
-    CLF__TRY(clf__pairs_join(text, pieces, count));
+    CLF__TRY(clf__pairs_join(text, tokens, count));
     size_t space;
     char *start = *text;
     while (*start != '\0' && (space = clf__text_space(start)) > 0) {

@@ -26,12 +26,12 @@ extern "C" {
 
 namespace
 {
-/* The sums over a text are cut by threads, and rounded: their number is part of the result. */
+/* Threads sum over parts of the text with rounding, so their number is part of the result. */
 const char THREADS[] = "4";
 const char LOG_ONLY_FATAL[] = "3";
 
-/* The library skips sentences that are longer than it takes, or hold the sign (U+2585) that it marks unknown
- * text with: it does not get them, so that it never ends up without any. */
+/* The library skips sentences that are too long or contain U+2585, its mark for unknown text: they are
+ * filtered here, so that it never has no sentence. */
 const char RESERVED[] = "\xE2\x96\x85";
 
 bool is_fit(std::string_view text)
@@ -43,9 +43,9 @@ bool is_fit(std::string_view text)
 struct Interrupted {
 };
 
-/* What a thread that learns shares with the one that waits for it. */
+/* State shared by the training thread and the thread that waits for it. */
 struct Job {
-    explicit Job(const clf__piece_training *given) : training(*given)
+    explicit Job(const clf__sentencepiece_training *given) : training(*given)
     {
     }
     void check()
@@ -67,28 +67,28 @@ struct Job {
     void finish(clf_status outcome) noexcept
     {
         std::lock_guard<std::mutex> guard(lock);
-        failure = clf__failure_keep(outcome); /* sentences are a thread's own */
+        failure = clf__failure_keep(outcome); /* error state is per thread */
         reads = false;
         is_finished = true;
         changed.notify_all();
     }
 
-    const clf__piece_training training; /* what it borrows is there while it is read */
+    const clf__sentencepiece_training training; /* borrowed pointers stay valid while they are read */
     std::mutex lock;
     std::condition_variable changed;
     bool reads = false, is_stopped = false, is_finished = false;
-    clf__failure failure = {}; /* this and what follows: once it is finished */
+    clf__failure failure = {}; /* valid once `is_finished` is set */
     std::string bytes;
 };
 
-/* Once, to see whether there is any text, or the last time. */
+/* The first pass checks for any text; the last one trains. */
 enum class Pass { FIRST, LAST };
 
-/* The library's way to ask for sentences. The end of the last pass is the end of reading. */
+/* The library's interface for reading sentences. Reading ends after the last pass. */
 class Sentences final : public sentencepiece::SentenceIterator
 {
   public:
-    Sentences(const clf__piece_training *training, Job *job, Pass pass)
+    Sentences(const clf__sentencepiece_training *training, Job *job, Pass pass)
         : training_(training), job_(job), pass_(pass)
     {
         Next();
@@ -130,7 +130,7 @@ class Sentences final : public sentencepiece::SentenceIterator
         return !done_;
     }
 
-    /* Takes what fits off the line. */
+    /* Splits a fitting part off the line. */
     void cut()
     {
         size_t size = line_.size(), after = size;
@@ -145,7 +145,7 @@ class Sentences final : public sentencepiece::SentenceIterator
         line_.remove_prefix(after);
     }
 
-    const clf__piece_training *training_;
+    const clf__sentencepiece_training *training_;
     Job *job_;
     Pass pass_;
     std::string_view line_; /* what is left of it */
@@ -170,7 +170,7 @@ Options options(int pieces)
     };
 }
 
-/* One sentence of one letter. */
+/* Gives one sentence of one letter. */
 int give_letter(void *user, const char **text, size_t *size)
 {
     int *left = static_cast<int *>(user);
@@ -179,12 +179,12 @@ int give_letter(void *user, const char **text, size_t *size)
     return (*left)-- > 0;
 }
 
-/* The library ends the process where no sentence has a word left once it is normalised. Which has, a model of
- * one letter tells, with the same normaliser. */
+/* The library exits the process if no sentence has a word after normalization, so a one-letter model with the
+ * same normalizer looks for one first. */
 clf_status find_word(bool *found, Sentences *sentences, Job *job)
 {
     int left = 1;
-    clf__piece_training letter = {};
+    clf__sentencepiece_training letter = {};
     letter.next = give_letter;
     letter.user = &left;
     Sentences only(&letter, job, Pass::FIRST);
@@ -192,7 +192,7 @@ clf_status find_word(bool *found, Sentences *sentences, Job *job)
     sentencepiece::SentencePieceProcessor processor;
     if (!sentencepiece::SentencePieceTrainer::Train(options(3), &only, &bytes).ok() ||
         !processor.LoadFromSerializedProto(bytes).ok()) {
-        return clf__fail(CLF_TEXT, "SentencePiece cannot learn a single letter");
+        return clf__fail(CLF_TEXT, "SentencePiece cannot train on a single letter");
     }
     const std::string space = "\xE2\x96\x81"; /* U+2581 */
     for (*found = false; !sentences->done() && !*found; sentences->Next()) {
@@ -206,38 +206,40 @@ clf_status find_word(bool *found, Sentences *sentences, Job *job)
     return CLF_OK;
 }
 
-/* The number behind a mark in the library's message, or 0. */
+/* Returns the number after a mark in the library's message, or 0. */
 int number_after(const std::string &message, const char *mark)
 {
     size_t at = message.find(mark);
     return at == std::string::npos ? 0 : std::atoi(message.c_str() + at + std::strlen(mark));
 }
 
-clf_status explain(const clf__piece_training *training, const std::string &message)
+clf_status explain(const clf__sentencepiece_training *training, const std::string &message)
 {
     int others = training->others, asked = training->pieces + others;
     int most = number_after(message, "to a value <= ");
     int least = number_after(message, " vs ");
     if (most > 0) {
-        return clf__fail(CLF_TEXT, "so little text has no vocabulary of %d; there can be %d at most", asked,
+        return clf__fail(CLF_TEXT,
+                         "the text is too short for a vocabulary of %d; use at most %d or more text", asked,
                          most + others);
     }
     if (least > 0) {
-        return clf__fail(CLF_TEXT, "a vocabulary of %d cannot hold the characters of the text; %d can", asked,
+        return clf__fail(CLF_TEXT,
+                         "a vocabulary of %d cannot hold the characters of the text; use at least %d", asked,
                          least + others);
     }
-    return clf__fail(CLF_TEXT, "SentencePiece cannot learn from this text: %s", message.c_str());
+    return clf__fail(CLF_TEXT, "SentencePiece cannot train on this text: %s", message.c_str());
 }
 
 /* On the job's thread. */
 clf_status learn(Job *job)
 {
-    const clf__piece_training *training = &job->training;
+    const clf__sentencepiece_training *training = &job->training;
     bool found = false;
     Sentences first(training, job, Pass::FIRST);
     CLF__TRY(find_word(&found, &first, job));
     if (!found) {
-        return clf__fail(CLF_TEXT, "there is no text to learn pieces from");
+        return clf__fail(CLF_TEXT, "there is no text to train on; add some");
     }
     training->rewind(training->user);
     Sentences sentences(training, job, Pass::LAST);
@@ -246,8 +248,8 @@ clf_status learn(Job *job)
     return trained.ok() ? CLF_OK : explain(training, trained.ToString());
 }
 
-/* One at a time: nobody says that the library's trainer may run twice, as it would beside an abandoned one.
- */
+/* Serialises training: the library does not document that its trainer is reentrant, and an abandoned one may
+ * still run. */
 std::mutex one_at_a_time;
 
 clf_status try_to_learn(Job *job) noexcept
@@ -259,15 +261,15 @@ clf_status try_to_learn(Job *job) noexcept
     } catch (const Interrupted &) {
         return CLF_INTERRUPTED;
     } catch (const std::bad_alloc &) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "SentencePiece has no host memory left to learn pieces");
+        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for SentencePiece training");
     } catch (const std::exception &error) {
-        return clf__fail(CLF_TEXT, "SentencePiece cannot learn from this text: %s", error.what());
+        return clf__fail(CLF_TEXT, "SentencePiece cannot train on this text: %s", error.what());
     } catch (...) {
-        return clf__fail(CLF_TEXT, "SentencePiece cannot learn from this text");
+        return clf__fail(CLF_TEXT, "SentencePiece cannot train on this text");
     }
 }
 
-/* Threads that nobody waits for until the process ends: what they use of the library must not end before. */
+/* Abandoned threads, joined at process exit: library state that they use must outlive them. */
 struct Abandoned {
     ~Abandoned()
     {
@@ -290,8 +292,8 @@ void abandon(std::thread *thread)
     }
 }
 
-/* Until it is finished, or an interruption comes and the caller's text is not read any more. True where it is
- * finished. */
+/* Waits until training finishes, or an interruption comes and the caller's text is no longer read. Returns
+ * true if finished. */
 bool wait_for(Job *job)
 {
     std::unique_lock<std::mutex> guard(job->lock);
@@ -306,7 +308,7 @@ bool wait_for(Job *job)
     return job->is_finished;
 }
 
-clf_status train(clf__piece_training *training)
+clf_status train(clf__sentencepiece_training *training)
 {
     auto job = std::make_shared<Job>(training);
     std::thread thread([job] { job->finish(try_to_learn(job.get())); });
@@ -325,13 +327,13 @@ clf_status train(clf__piece_training *training)
 }
 } // namespace
 
-clf_status clf__sentencepiece_train(struct clf__piece_training *training)
+clf_status clf__sentencepiece_train(struct clf__sentencepiece_training *training)
 {
     try {
         return train(training);
     } catch (const std::bad_alloc &) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "there is no host memory left to learn pieces");
+        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for SentencePiece training");
     } catch (const std::system_error &error) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "the system has no thread to learn pieces on: %s", error.what());
+        return clf__fail(CLF_OUT_OF_MEMORY, "cannot start a training thread: %s", error.what());
     }
 }

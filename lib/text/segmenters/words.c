@@ -10,7 +10,7 @@ static int is_space(char byte)
 }
 
 static clf_status words_segment(const void *state, const char *text, size_t size,
-                                clf__piece_function *function, void *user)
+                                clf__token_function *function, void *user)
 {
     (void)state;
     size_t start = 0;

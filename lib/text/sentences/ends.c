@@ -5,17 +5,17 @@
 #include "text/sentences/items.h"
 #include "text/sentences/words.h"
 
-/* What comes behind an ending. */
+/* Properties of the text after an ending. */
 struct following {
-    enum clf__mark mark; /* the first one that is neither dash, opening nor white space */
+    enum clf__mark mark; /* first mark other than dashes, opening marks and white space */
     struct clf__word word;
     int is_joined; /* no white space before it */
     int has_dash, has_opening, has_inverted;
-    int has_bracket; /* an opening one comes first */
-    int is_small;    /* it begins with a small letter, other than in "iPhone" */
+    int has_bracket; /* starts with an opening mark */
+    int is_small;    /* starts with a small letter, except as in "iPhone" */
 };
 
-/* Whether an opening bracket, ASCII or full width, is at an offset. */
+/* Returns whether an opening bracket, ASCII or full width, is at an offset. */
 static int is_bracket_at(const struct clf__passage *passage, size_t at)
 {
     int32_t character = clf__char_at(passage, at, NULL);
@@ -25,7 +25,7 @@ static int is_bracket_at(const struct clf__passage *passage, size_t at)
 static struct following read_following(const struct clf__passage *passage, const struct clf__ending *ending)
 {
     struct following following = {.is_joined = ending->next == ending->end};
-    enum { MOST = 64 }; /* bytes of ellipses, which are marks themselves */
+    enum { MOST = 64 }; /* ellipses up to this distance in bytes are skipped */
     size_t at = ending->next, next;
     following.has_bracket = is_bracket_at(passage, at);
     for (;; at = next) {
@@ -45,7 +45,7 @@ static struct following read_following(const struct clf__passage *passage, const
     return following;
 }
 
-/* The words from `start` to `end`, up to `most`. */
+/* Counts the words from `start` to `end`, up to `most`. */
 static int count_words(const struct clf__passage *passage, size_t start, size_t end, int most)
 {
     int count = 0, is_inside = 0;
@@ -57,7 +57,7 @@ static int count_words(const struct clf__passage *passage, size_t start, size_t 
     return count;
 }
 
-/* Whether there are any, within a distance that bounds the work on lines of any length. */
+/* Returns whether there are words, within a distance that bounds the work on long lines. */
 static int has_words(const struct clf__passage *passage, size_t start, size_t end)
 {
     enum { DISTANCE = 256 };
@@ -69,7 +69,7 @@ static int has_words(const struct clf__passage *passage, size_t start, size_t en
     return 0;
 }
 
-/* The word before another one; empty where none is. */
+/* Returns the word before another; empty if none. */
 static struct clf__word previous_word(const struct clf__passage *passage, size_t start,
                                       const struct clf__word *word)
 {
@@ -82,15 +82,15 @@ static struct clf__word previous_word(const struct clf__passage *passage, size_t
     return clf__word_before(passage, start, at);
 }
 
-/* Whether the next word begins a sentence for sure, and is not what an abbreviation or a number belongs to.
- */
+/* Returns whether the next word certainly begins a sentence and does not belong to an abbreviation or
+ * number. */
 static int starts(const struct clf__passage *passage, const struct following *following)
 {
     return (following->mark == CLF__MARK_UPPER && clf__word_is_starter(passage, &following->word)) ||
            following->has_inverted;
 }
 
-/* The number of an item at the beginning of a line or a sentence: "1. Open the lid." */
+/* Returns whether a number starts a list item at the beginning of a line or sentence: "1. Open the lid." */
 static int is_item(const struct clf__passage *passage, size_t start, const struct clf__word *word)
 {
     return word->digits > 0 && word->letters == 0 && !has_words(passage, start, word->start);
@@ -101,7 +101,7 @@ static int is_number(const struct clf__word *word)
     return word->digits > 0 && word->letters == 0;
 }
 
-/* German ordinals and dates end no sentence. */
+/* German ordinals and dates do not end a sentence. */
 static int number_ends(const struct clf__passage *passage, size_t start, const struct clf__word *word,
                        const struct following *following)
 {
@@ -128,7 +128,7 @@ static int is_initial(const struct clf__passage *passage, const struct clf__word
     return word->letters == 1 && word->digits == 0 && clf__char_at(passage, word->end, NULL) == '.';
 }
 
-/* A letter with a full stop is an initial, but for units and the names of things. */
+/* A letter with a full stop is an initial, except units and labels. */
 static int letter_ends(const struct clf__passage *passage, size_t start, const struct clf__word *word,
                        const struct clf__word *before, const struct following *following)
 {
@@ -150,7 +150,7 @@ static int letter_ends(const struct clf__passage *passage, size_t start, const s
             !clf__word_is_particle(&following->word));
 }
 
-/* Abbreviations that are nowhere listed: letters with full stops inside, and consonants alone. */
+/* Recognises unlisted abbreviations: letters with inner full stops, or only consonants. */
 static int looks_abbreviated(const struct clf__word *word)
 {
     enum { PART = 3, CONSONANTS = 4 };
@@ -169,8 +169,8 @@ static int looks_abbreviated(const struct clf__word *word)
     return letters <= PART;
 }
 
-/* Whether a number or what counts like one comes next: "p. 5", "vol. II", "bl. B"; not in "no. I ...", which
- * is a sentence of English. */
+/* Returns whether a number or label comes next: "p. 5", "vol. II", "bl. B"; but not "no. I ...", an English
+ * sentence. */
 static int is_number_next(const struct clf__passage *passage, const struct following *following,
                           const struct clf__word *word, enum clf__word_class class)
 {
@@ -184,7 +184,7 @@ static int is_number_next(const struct clf__passage *passage, const struct follo
            (word->is_capital || !clf__word_is_starter(passage, next));
 }
 
-/* Whether a sentence is too short to end with a time: "At 5 p.m. Mr. Lee ..." */
+/* Returns whether a sentence is too short to end with a time: "At 5 p.m. Mr. Lee ..." */
 static int is_adverbial(const struct clf__passage *passage, size_t start, size_t end)
 {
     enum { MOST = 4 };
@@ -196,7 +196,7 @@ static int is_adverbial(const struct clf__passage *passage, size_t start, size_t
     return clf__word_is_preposition(&first) && count_words(passage, start, end, MOST + 1) <= MOST;
 }
 
-/* Whether an abbreviation ends a sentence; `before` is the word before it. */
+/* Returns whether an abbreviation ends a sentence; `before` is the word before it. */
 static int abbreviation_ends(const struct clf__passage *passage, size_t start, const struct clf__word *word,
                              const struct clf__word *before, const struct following *following,
                              enum clf__word_class class)
@@ -207,7 +207,7 @@ static int abbreviation_ends(const struct clf__passage *passage, size_t start, c
         return 0;
     }
     switch (class) {
-    case CLF__WORD_NEVER: /* "5 см." is no "см. 5"; but "5 Min. Pause" */
+    case CLF__WORD_NEVER: /* "5 см." is not "см. 5"; but "5 Min. Pause" */
         return is_number(before) && word->stops == 0 && word->letters <= 3 &&
                (!word->is_capital || starts(passage, following));
     case CLF__WORD_TIME:
@@ -219,7 +219,7 @@ static int abbreviation_ends(const struct clf__passage *passage, size_t start, c
     }
 }
 
-/* A single full stop without a quotation mark behind it. */
+/* Handles a single full stop without a following quotation mark. */
 static int stop_ends(const struct clf__passage *passage, size_t start, const struct clf__ending *ending,
                      const struct following *following)
 {
@@ -247,7 +247,7 @@ static int stop_ends(const struct clf__passage *passage, size_t start, const str
     if (word.letters == 1 && word.digits == 0) {
         return letter_ends(passage, start, &word, &before, following);
     }
-    enum { SHORT = 4 }; /* letters of a word that may be an abbreviation: "Ausg. 5", "nach Inf. III" */
+    enum { SHORT = 4 }; /* maximum length of a possible abbreviation: "Ausg. 5", "nach Inf. III" */
     int is_first = !has_words(passage, start, word.start);
     int is_numbered = (following->mark == CLF__MARK_DIGIT && is_first) ||
                       (following->word.is_roman && following->word.letters > 1);
@@ -318,7 +318,7 @@ static size_t skip_quotations(const struct clf__passage *passage, size_t at)
     return at;
 }
 
-/* Whether the words behind a Japanese quotation say who spoke: 「誰？」彼は聞いた。 */
+/* Returns whether the words after a Japanese quotation name the speaker: 「誰？」彼は聞いた。 */
 static int is_told(const struct clf__passage *passage, size_t at)
 {
     enum { BYTES = 60 };
@@ -356,7 +356,7 @@ static int is_reported(const struct clf__passage *passage, const struct followin
     return 0;
 }
 
-/* Without white space behind it: where scripts have none, and where it was forgotten. */
+/* Handles marks without following white space: in scripts without spaces, or where the space is missing. */
 static int joined_ends(const struct clf__passage *passage, size_t start, const struct clf__ending *ending,
                        const struct following *following)
 {
@@ -430,8 +430,8 @@ static int ends(const struct clf__passage *passage, size_t start, const struct c
     return ending->has_quote || stop_ends(passage, start, ending, &following);
 }
 
-/* Whether a quotation stands alone, so that its sentences are those of the text: it begins where one begins
- * and ends where one ends. */
+/* Returns whether a quotation is a text by itself: it begins and ends at sentence boundaries, so its
+ * sentences are split. */
 static int stands_alone(const struct clf__passage *passage, size_t start, size_t opening, size_t partner)
 {
     size_t at, last = partner;
@@ -452,7 +452,7 @@ static int stands_alone(const struct clf__passage *passage, size_t start, size_t
 size_t clf__sentence_end(const struct clf__passage *passage, size_t start)
 {
     size_t next, size = clf__item_end(passage, start);
-    size_t inside = 0; /* no sentence ends before this: a quotation or a bracket is part of one */
+    size_t inside = 0; /* no sentence ends before this offset: the quotation or bracket is part of one */
     int is_bracket = 0;
     for (size_t at = start; at < size; at = next) {
         enum clf__mark mark = clf__mark_at(passage, at, &next);

@@ -41,7 +41,7 @@ static size_t read_value(struct marker *marker, const struct clf__passage *passa
     return at;
 }
 
-/* Reads the marker at an offset; 0: there is none. */
+/* Reads the marker at an offset; returns 0 if there is none. */
 static int read_marker(struct marker *marker, const struct clf__passage *passage, size_t at)
 {
     size_t next;
@@ -63,8 +63,8 @@ static int read_marker(struct marker *marker, const struct clf__passage *passage
     return (marker->has_stop || marker->has_bracket) && !is_initial && marker->text > end;
 }
 
-/* Whether one marker continues another's list. The texts of both items start alike, so that an ordinal number
- * of German ("1. Advent und 2. Advent") or a date is no marker. */
+/* Returns whether a marker continues another's list. The texts of both items must start alike, which excludes
+ * German ordinals ("1. Advent und 2. Advent") and dates. */
 static int is_next(const struct clf__passage *passage, const struct marker *first,
                    const struct marker *marker, size_t at)
 {

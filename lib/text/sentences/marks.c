@@ -46,7 +46,7 @@ static int is_word(int32_t character)
     return character >= 0 && u_isalnum(character);
 }
 
-/* What a quotation mark or bracket may follow where it opens. */
+/* Characters before an opening quotation mark or bracket. */
 static int is_before_opening(int32_t character)
 {
     int8_t type = u_charType(character);
@@ -55,7 +55,7 @@ static int is_before_opening(int32_t character)
            character == '\'';
 }
 
-/* Whether a quotation mark opens: what opens in English closes in German, and the other way round. */
+/* Returns whether a quotation mark opens: English opening marks close in German, and vice versa. */
 static int quote_opens(const struct clf__passage *passage, size_t at, int32_t quote, size_t next)
 {
     int32_t before = clf__char_before(passage, at, NULL), behind = clf__char_at(passage, next, &next);
@@ -139,7 +139,7 @@ int clf__mark_is_word(enum clf__mark mark)
            mark == CLF__MARK_DIGIT;
 }
 
-/* Quotation marks of one kind close each other. */
+/* Quotation marks of the same kind match. */
 static int is_partner(int32_t opening, int32_t closing)
 {
     static const int32_t curly[] = {0x201c, 0x201d, 0x201e, 0}, angled[] = {0xab, 0xbb, 0};
@@ -188,14 +188,14 @@ size_t clf__skip_spaces(const struct clf__passage *passage, size_t at)
     return at;
 }
 
-/* Emoji, and what joins and changes them, belong to the sentence before them. */
+/* Emoji, joiners and modifiers belong to the sentence before them. */
 static int is_emoji(int32_t character)
 {
     return (character >= 0x2600 && u_hasBinaryProperty(character, UCHAR_EXTENDED_PICTOGRAPHIC)) ||
            character == 0xfe0f || character == 0x200d || u_hasBinaryProperty(character, UCHAR_EMOJI_MODIFIER);
 }
 
-/* Behind an emoji or the number of a footnote, which is raised or in brackets; 0: there is none. */
+/* Returns the offset after an emoji or a footnote number (superscript or in brackets); 0: none. */
 static size_t skip_attached(const struct clf__passage *passage, size_t at)
 {
     size_t next, end = at;
@@ -224,8 +224,8 @@ static void add_mark(struct clf__ending *ending, enum clf__mark mark, int32_t ch
     ending->last = at;
 }
 
-/* What goes on with an ending behind white space: another ! or ?, a lone full stop of an ellipsis that has
- * spaces, or a closing quotation mark. */
+/* Returns whether text after white space continues an ending: another ! or ?, a full stop of a spaced
+ * ellipsis, or a closing quotation mark. */
 static int goes_on(struct clf__ending *ending, const struct clf__passage *passage, size_t at)
 {
     size_t next;

@@ -6,9 +6,9 @@
 #include <unicode/uchar.h>
 #include <unicode/utf8.h>
 
-/* Each list holds words in small letters between spaces. Those of several full stops stand without the spaces
- * behind these ("z. B." is z.b), two words with an underscore between them. Languages are not told apart:
- * which one a model translates from is often not known. */
+/* Each list contains lower-case words separated by spaces. Inner full stops have no spaces ("z. B." is z.b);
+ * two words are joined by an underscore. The lists of all languages are combined, as the source language is
+ * often unknown. */
 static const char never[] =
     /* English */
     " mr mrs ms messrs mx dr drs e.g i.e viz cf cp vs approx "
@@ -29,7 +29,7 @@ static const char never[] =
     /* Russian */ " т.е т.к т.н т.о т.ч напр см проф акад доц инж ул просп пр-т пл наб пер бул бульв мкр пос "
     "пгт дер тов "
     "гр св канд зав зам ок прибл ";
-/* Titles that are other words with a small letter. */
+/* Titles that are other words in lower case. */
 static const char titles[] =
     " prof dir min cap dep emb des pe ir gov sen rep rev hon lt sgt capt cpl maj adm "
     "cmdr cdr pres pvt brig amb fr on pr me mm mons "
@@ -46,7 +46,7 @@ static const char before_numbers[] =
     "ausg jg sp env max min mind est edif blq ap tít lett apt apto rm bk fol inc d.lgs d.l d.m d.p.r "
     "lun mié jue vie sáb dom руб коп мин сек ч "
     "рис табл ауд эт стр гл разд ст пп подп кв д корп оф т вып род ум тел доб ред прим прил илл ";
-/* Months, which are before numbers as well. */
+/* Months, which also precede numbers. */
 static const char short_months[] =
     " jan janv juill feb febr fev févr mar apr avr abr ene jun juin jul juil aug ago sep sept sett set "
     "oct okt ott out nov dec dez déc dic mag giu lug янв февр фев апр авг сент сен окт нояб ноя "
@@ -69,7 +69,7 @@ static const char last[] = " etc usw ecc ud uds vd vds ee.uu ff.aa e.u.a o.n.u u
                            "u.v.m u.a.m u.dgl u.ä.m v.chr n.chr a.c d.c av.j.-c apr.j.-c ap.j.-c "
                            "corp inc ltd ltda llc plc bros s.a s.l s.p.a s.r.l s.n.c s.a.s "
                            "т.д т.п и_др и_пр н.э тт тыс млн млрд трлн кв.м кв.км кв.см куб.м куб.см sq.ft ";
-/* With a number before them. */
+/* After a number. */
 static const char times[] = " a.m p.m b.c a.d г в гг вв ";
 
 static const char starters[] =
@@ -198,13 +198,13 @@ static int is_in(const char *list, const char *word)
     return word[0] != '\0' && strstr(list, key) != NULL;
 }
 
-/* Of numbers up to 39: CD and MC are words. */
+/* Numbers up to 39: CD and MC are words. */
 static int is_roman_digit(int32_t character)
 {
     return character == 'I' || character == 'V' || character == 'X';
 }
 
-/* Reads what stands in [start, end) of the passage. */
+/* Reads the word [start, end) of the passage. */
 static struct clf__word read_word(const struct clf__passage *passage, size_t start, size_t end)
 {
     struct clf__word word = {.start = start, .end = end, .is_roman = 1};
@@ -266,7 +266,7 @@ struct clf__word clf__word_at(const struct clf__passage *passage, size_t at)
     return read_word(passage, at, end);
 }
 
-/* Whether a word is one of a list, or what stands behind an apostrophe or the last hyphen: "l'art",
+/* Returns whether a list contains a word, or its part after an apostrophe or the last hyphen: "l'art",
  * "Dr.-Ing". */
 static int is_listed(const char *list, const char *word)
 {

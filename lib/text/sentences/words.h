@@ -1,4 +1,4 @@
-/* The words around a full stop: abbreviations, initials, numbers, and words that begin sentences. */
+/* Words around a full stop: abbreviations, initials, numbers, and words that begin sentences. */
 #ifndef CLF_TEXT_SENTENCES_WORDS_H
 #define CLF_TEXT_SENTENCES_WORDS_H
 
@@ -7,56 +7,58 @@
 enum { CLF__WORD_BYTES = 48 };
 
 struct clf__word {
-    char lower[CLF__WORD_BYTES]; /* in small letters; empty: there is none, or it is longer than this */
-    size_t start, end;           /* in the passage */
-    int letters, capitals, digits, stops; /* how many; stops are those inside */
+    char lower[CLF__WORD_BYTES];          /* in lower case; empty: no word, or longer than this */
+    size_t start, end;                    /* in the passage */
+    int letters, capitals, digits, stops; /* counts; stops are inner full stops */
     int is_capital;                       /* begins with a capital letter */
-    int is_roman;                         /* a number like XIV, up to 39 */
+    int is_roman;                         /* a Roman numeral up to 39 */
 };
 
-/* The word that ends at an offset, not before `start`; full stops inside are part of it. */
+/* Returns the word that ends at an offset, starting at `start` or later; inner full stops are part of it. */
 struct clf__word clf__word_before(const struct clf__passage *passage, size_t start, size_t end);
-/* The word that begins at an offset, up to an apostrophe or a full stop. */
+/* Returns the word that begins at an offset, up to an apostrophe or a full stop. */
 struct clf__word clf__word_at(const struct clf__passage *passage, size_t at);
 
-/* What a full stop behind a word means. */
+/* Meaning of a full stop after a word. */
 enum clf__word_class {
-    CLF__WORD_PLAIN,   /* the end, where a capital letter, a number or a quotation mark comes next */
-    CLF__WORD_NEVER,   /* an abbreviation to which the next word belongs: Dr. */
-    CLF__WORD_NUMBER,  /* an abbreviation before a number, a plain word else: no. 5 */
-    CLF__WORD_BETWEEN, /* an abbreviation before a name or at the end: St., Inc. */
-    CLF__WORD_LAST,    /* an abbreviation that is often the last word: etc. */
-    CLF__WORD_TIME     /* an abbreviation behind a number: 5 p.m. */
+    CLF__WORD_PLAIN,   /* end of sentence, before a capital letter, a number or a quotation mark */
+    CLF__WORD_NEVER,   /* abbreviation that belongs to the next word: Dr. */
+    CLF__WORD_NUMBER,  /* abbreviation before a number, otherwise a plain word: no. 5 */
+    CLF__WORD_BETWEEN, /* abbreviation before a name or at the end: St., Inc. */
+    CLF__WORD_LAST,    /* abbreviation that often ends a sentence: etc. */
+    CLF__WORD_TIME     /* abbreviation after a number: 5 p.m. */
 };
 
-/* The class of a word, or of it and the abbreviations before it ("z. B."); letters and numbers that are not
- * listed are CLF__WORD_PLAIN. */
+/* Classifies a word, or the word with the abbreviations before it ("z. B."); unlisted letters and numbers are
+ * CLF__WORD_PLAIN. */
 enum clf__word_class clf__word_classify(const struct clf__passage *passage, size_t start,
                                         const struct clf__word *word);
 
-/* Whether two words with a full stop between them begin a listed abbreviation: the "a" and "C" of "a. C." */
+/* Returns whether two words with a full stop between them begin a listed abbreviation: the "a" and "C" of "a.
+   C." */
 int clf__word_begins_abbreviation(const struct clf__passage *passage, const struct clf__word *word,
                                   const struct clf__word *next);
 
-/* Whether a word is a title behind an article that a man has in Romance languages: "il cap. Moretti". */
+/* Returns whether a word is a title after a masculine article in Romance languages: "il cap. Moretti". */
 int clf__word_is_title(const struct clf__word *word, const struct clf__word *article);
 
-/* Whether a word commonly begins a sentence and is no name. */
+/* Returns whether a word commonly begins a sentence and is not a name. */
 int clf__word_is_starter(const struct clf__passage *passage, const struct clf__word *word);
-/* Whether a word is a part of a name with a small or a capital letter, as in "L. van Dam". */
+/* Returns whether a word is a name particle, capitalised or not, as in "L. van Dam". */
 int clf__word_is_particle(const struct clf__word *word);
-/* Whether a letter behind a word is no initial: "vitamin C", "you and I". */
+/* Returns whether a letter after a word is not an initial: "vitamin C", "you and I". */
 int clf__word_is_label(const struct clf__word *word, const struct clf__word *letter);
-/* Whether German has an ordinal number behind a word, as in "am 3.". */
+/* Returns whether German has an ordinal number after a word, as in "am 3.". */
 int clf__word_precedes_ordinal(const struct clf__word *word);
-/* Whether a word is a month of German, in full or abbreviated; an abbreviated one of any language. */
+/* Return whether a word is a German month, in full or abbreviated; or an abbreviated month of any
+   language. */
 int clf__word_is_german_month(const struct clf__word *word);
 int clf__word_is_short_month(const struct clf__word *word);
-/* Whether a word begins a phrase of time: "at". */
+/* Returns whether a word begins a phrase of time: "at". */
 int clf__word_is_preposition(const struct clf__word *word);
-/* 0: Latin or Cyrillic consonants alone. */
+/* Returns 0 for words of only Latin or Cyrillic consonants. */
 int clf__word_has_vowels(const struct clf__word *word);
-/* Whether an English word reports a speech: "asked". */
+/* Returns whether an English word reports speech: "asked". */
 int clf__word_reports(const struct clf__word *word);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a damaged or strange tokenizer.json is told: one sentence with the file, the section and the part. */
+/* Errors for damaged or unusual tokenizer.json files: one message with the file, the section and the part. */
 #include "support/tokenizer_fixture.h"
 
 #include <stdio.h>
@@ -28,61 +28,60 @@ static const struct row {
     {"{\"model\": 5}", CLF_FORMAT, "tokenizer.json: \"model\": is not an object"},
     {"{\"model\": {\"type\": 5}}", CLF_FORMAT, "\"model\": \"type\" is not a string"},
     {"{\"model\": {\"type\": \"Magic\"}}", CLF_UNSUPPORTED,
-     "\"model\": \"Magic\" is not supported: the models are Unigram, BPE, WordPiece and WordLevel"},
+     "\"model\": \"Magic\" is not supported; use a tokenizer with Unigram, BPE, WordPiece or WordLevel"},
     {"{\"model\": {\"type\": \"BPE\", \"fun\": 1}}", CLF_UNSUPPORTED,
      "\"model\", BPE: has the option \"fun\""},
     {"{\"model\": {\"type\": \"BPE\", \"vocab\": []}}", CLF_FORMAT,
      "\"model\", BPE: \"vocab\" is not an object of 1 to"},
     {"{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": \"x\"}}}", CLF_FORMAT,
-     "the id of \"a\" is not a whole number"},
-    {"{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": -1}}}", CLF_FORMAT,
-     "the id of \"a\" is -1, not one of"},
+     "the id of \"a\" is not an integer"},
+    {"{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": -1}}}", CLF_FORMAT, "the id of \"a\" is -1, not in"},
     {"{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 99999999}}}", CLF_FORMAT,
      "the id of \"a\" is 99999999"},
     {"{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 1, \"b\": 1}}}", CLF_FORMAT,
      "\"a\" and \"b\" have the same id 1"},
     {"{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 8}}}", CLF_FORMAT, "has no list \"merges\""},
     {"{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 9}}}", CLF_FORMAT,
-     "has ids up to 9, but 1 pieces, and the model's configuration says 8"},
+     "contains ids up to 9 but 1 tokens, and config.json has a vocabulary of 8"},
     {BPE(""), CLF_FORMAT, "has no list \"merges\""},
     {BPE(", \"merges\": true"), CLF_FORMAT, "has no list \"merges\""},
-    {BPE(", \"merges\": [5]"), CLF_FORMAT, "\"merges\": row 0 is not a pair of pieces"},
-    {BPE(", \"merges\": [\"ab\"]"), CLF_FORMAT, "\"merges\": row 0 is not a pair of pieces"},
-    {BPE(", \"merges\": [\"a b\", [\"a\"]]"), CLF_FORMAT, "\"merges\": row 1 is not a pair of pieces"},
+    {BPE(", \"merges\": [5]"), CLF_FORMAT, "\"merges\": row 0 is not a pair of tokens"},
+    {BPE(", \"merges\": [\"ab\"]"), CLF_FORMAT, "\"merges\": row 0 is not a pair of tokens"},
+    {BPE(", \"merges\": [\"a b\", [\"a\"]]"), CLF_FORMAT, "\"merges\": row 1 is not a pair of tokens"},
     {BPE(", \"merges\": [\"a b\", \"a c\"]"), CLF_FORMAT,
-     "\"merges\": row 1 needs the piece \"c\", which \"vocab\" does not have"},
-    {BPE(", \"merges\": [\"b a\"]"), CLF_FORMAT, "needs the piece \"ba\""},
+     "\"merges\": row 1 needs the token \"c\", which \"vocab\" does not contain"},
+    {BPE(", \"merges\": [\"b a\"]"), CLF_FORMAT, "needs the token \"ba\""},
     {BPE(", \"merges\": [], \"dropout\": 0.1"), CLF_UNSUPPORTED, "\"dropout\" is not null"},
     {BPE(", \"merges\": [], \"fuse_unk\": \"no\""), CLF_FORMAT, "\"fuse_unk\" is neither true nor false"},
     {BPE(", \"merges\": [], \"unk_token\": \"<unk>\""), CLF_FORMAT,
-     "\"unk_token\" is \"<unk>\", which \"vocab\" does not have"},
+     "\"unk_token\" is \"<unk>\", which \"vocab\" does not contain"},
     {UNIGRAM("{}", ""), CLF_FORMAT, "\"model\", Unigram: \"vocab\" is not a list of 1 to"},
-    {UNIGRAM("[[\"a\", 0], [\"b\"]]", ""), CLF_FORMAT, "\"vocab\": row 1 is not [piece, score]"},
-    {UNIGRAM("[[\"a\", \"0\"]]", ""), CLF_FORMAT, "\"vocab\": row 0 is not [piece, score]"},
+    {UNIGRAM("[[\"a\", 0], [\"b\"]]", ""), CLF_FORMAT, "\"vocab\": row 1 is not [token, score]"},
+    {UNIGRAM("[[\"a\", \"0\"]]", ""), CLF_FORMAT, "\"vocab\": row 0 is not [token, score]"},
     {"{\"model\": {\"type\": \"Unigram\", \"unk_id\": 1, \"vocab\": [[\"a\", 0]]}}", CLF_FORMAT,
-     "\"unk_id\" is not a whole number of 0 to 0"},
+     "\"unk_id\" is not an integer from 0 to 0"},
     {"{\"model\": {\"type\": \"WordPiece\", \"vocab\": {\"a\": 0}}}", CLF_FORMAT,
      "\"model\", WordPiece: has no \"unk_token\""},
     {ADDED("5"), CLF_FORMAT, "\"added_tokens\": is not a list"},
     {ADDED("[5]"), CLF_FORMAT, "\"added_tokens\": a token has no id or no content"},
     {ADDED("[{\"id\": 3, \"content\": \"\"}]"), CLF_FORMAT, "a token has no id or no content"},
-    {ADDED("[{\"id\": 0, \"content\": \"x\"}]"), CLF_FORMAT, "a token has the id of another piece (\"x\")"},
-    {ADDED("[{\"id\": 11, \"content\": \"x\"}]"), CLF_FORMAT, "has ids up to 11, but 3 pieces"},
+    {ADDED("[{\"id\": 0, \"content\": \"x\"}]"), CLF_FORMAT, "a token has the id of another token (\"x\")"},
+    {ADDED("[{\"id\": 11, \"content\": \"x\"}]"), CLF_FORMAT, "contains ids up to 11 but 3 tokens"},
     {ADDED("[{\"id\": -8, \"content\": \"x\"}]"), CLF_FORMAT, "a token has no id or no content"},
     {LEVEL(", \"decoder\": []"), CLF_FORMAT, "\"decoder\": is not an object"},
     {LEVEL(", \"post_processor\": {\"type\": \"Magic\"}"), CLF_UNSUPPORTED,
      "\"post_processor\", Magic: this part is not supported"},
     {LEVEL(", \"post_processor\": {\"type\": \"BertProcessing\", \"cls\": [\"a\", 0]}"), CLF_FORMAT,
-     "\"post_processor\", BertProcessing: holds an id that is no whole number"},
+     "\"post_processor\", BertProcessing: contains an id that is not a non-negative integer"},
     {LEVEL(", \"post_processor\": {\"type\": \"BertProcessing\", \"cls\": [\"a\", 0], \"sep\": [\"b\", 8]}"),
-     CLF_FORMAT, "\"post_processor\": holds an id that no piece has"},
-    {TEMPLATE("\"single\": []"), CLF_FORMAT, "\"single\" holds no text \"A\""},
+     CLF_FORMAT, "\"post_processor\": contains an id that has no token"},
+    {TEMPLATE("\"single\": []"), CLF_FORMAT, "\"single\" contains no text \"A\""},
     {TEMPLATE("\"single\": [{\"Sequence\": {\"id\": \"B\"}}]"), CLF_UNSUPPORTED, "is not one text \"A\""},
     {TEMPLATE("\"single\": [{\"SpecialToken\": {\"id\": \"x\"}}]"), CLF_FORMAT,
-     "\"special_tokens\" has no ids of \"x\""},
+     "\"special_tokens\" has no ids for \"x\""},
     {TEMPLATE("\"special_tokens\": {\"x\": {\"ids\": [0, 1, 0]}}, "
               "\"single\": [{\"SpecialToken\": {\"id\": \"x\"}}, {\"Sequence\": {\"id\": \"A\"}}]"),
-     CLF_UNSUPPORTED, "puts more than 2 tokens on one side of a text"},
+     CLF_UNSUPPORTED, "adds more than 2 tokens on one side of a text"},
     {"{\"model\": {\"type\": \"WordLevel\", \"vocab\": {\"\xff\": 0}}}", CLF_FORMAT,
      "unable to decode byte 0xff"},
 };
@@ -103,7 +102,7 @@ static void test_bad_files(void **state)
     }
 }
 
-/* What the class asks for and the file does not have; a folder that contradicts the file. */
+/* Tokens that the class needs but the file lacks; a folder that contradicts the file. */
 static void test_folders_that_disagree(void **state)
 {
     (void)state;
@@ -113,13 +112,13 @@ static void test_folders_that_disagree(void **state)
         const char *said;
     } pairs[] = {
         {"{\"tokenizer_class\": \"T5Tokenizer\"}", LEVEL(""), CLF_UNSUPPORTED,
-         "tokenizer.json: \"model\": is WordLevel, where T5Tokenizer reads Unigram; set \"tokenizer_class\""},
+         "tokenizer.json: \"model\" is WordLevel, but T5Tokenizer reads Unigram; set \"tokenizer_class\""},
         {"{\"tokenizer_class\": \"T5Tokenizer\"}", UNIGRAM("[[\"a\", 0]]", ""), CLF_FORMAT,
-         "\"unk_id\" is not a whole number of 0 to 0"},
+         "\"unk_id\" is not an integer from 0 to 0"},
         {"{\"tokenizer_class\": \"PegasusTokenizer\"}", UNIGRAM("[[\"<unk>\", 0], [\"<unk>\", -1]]", ""),
-         CLF_FORMAT, "\"vocab\" has no \"<unk>\" of the score 0"},
+         CLF_FORMAT, "\"vocab\" has no \"<unk>\" with score 0"},
         {"{\"added_tokens_decoder\": {\"x\": {\"content\": \"a\"}}}", LEVEL(""), CLF_FORMAT,
-         "tokenizer_config.json: \"added_tokens_decoder\" holds \"x\", which is no id with a token"},
+         "tokenizer_config.json: \"added_tokens_decoder\" contains \"x\", which is not an id with a token"},
         {"{\"added_tokens_decoder\": {\"0\": {\"content\": \"x\"}}}", LEVEL(""), CLF_FORMAT,
          "says that 0 is \"x\", tokenizer.json that it is \"a\""},
     };
@@ -149,7 +148,7 @@ static void check_ids(const struct clf__tokenizer *tokenizer, const char *line, 
     clf__ids_free(&ids);
 }
 
-/* Files of before there were types; a line that cannot be said; an unknown word that a text shows. */
+/* Files from before model types; a text that cannot be encoded; an unknown word shown in text. */
 static void test_small_files(void **state)
 {
     (void)state;
@@ -158,8 +157,8 @@ static void test_small_files(void **state)
     struct clf__tokenizer *tokenizer = load_text("{\"model\": {\"vocab\": [[\"a\", -1.5], [\"aa\", -2]]}}");
     check_ids(tokenizer, "aaa", 2, (const int32_t[]){0, 1});
     assert_fails(clf__tokenizer_encode(tokenizer, &ids, "ab", 2, 1, 0), CLF_TEXT,
-                 "\"b\" is not in the vocabulary, which has no piece for the unknown");
-    assert_string_equal(clf__tokenizer_target_piece(tokenizer, 7), "<unused_7>");
+                 "\"b\" is not in the vocabulary, which has no unknown token");
+    assert_string_equal(clf__tokenizer_target_token(tokenizer, 7), "<unused_7>");
     clf__tokenizer_free(tokenizer);
     tokenizer = load_text("{\"model\": {\"merges\": [\"a b\"], \"vocab\": {\"a\": 0, \"b\": 5, \"ab\": 2}}}");
     check_ids(tokenizer, "abzba", 3, (const int32_t[]){2, 5, 0});
@@ -172,8 +171,7 @@ static void test_small_files(void **state)
     clf__free(text);
     clf__tokenizer_free(tokenizer);
     tokenizer = load_text(LEVEL(""));
-    assert_fails(clf__tokenizer_encode(tokenizer, &ids, "c", 1, 1, 0), CLF_TEXT,
-                 "no piece for unknown words");
+    assert_fails(clf__tokenizer_encode(tokenizer, &ids, "c", 1, 1, 0), CLF_TEXT, "no unknown token");
     clf__tokenizer_free(tokenizer);
     clf__ids_free(&ids);
 }

@@ -1,5 +1,5 @@
-/* Folders whose tokenizer is a tokenizer.json alone give transformers' ids and text: those that
- * tests/fixtures/text/make_json.py makes. */
+/* Folders with only a tokenizer.json give transformers' ids and text, recorded by
+ * tests/fixtures/text/make_json.py. */
 #include "support/tokenizer_fixture.h"
 
 #include <jansson.h>
@@ -11,7 +11,7 @@
 #include "support/spm_fixture.h"
 #include "text/segmenters/segmenter.h"
 
-/* Of a model without framing of its own, unless the class has one. */
+/* For a model without framing, unless the class has one. */
 #define ROWS(rows, start, end)                                                                               \
     {                                                                                                        \
         (rows), (rows), 0, (start), (end), -1, -1, -1, NULL                                                  \
@@ -49,7 +49,7 @@ static int same_ids(const struct clf__ids *ids, const json_t *expected)
     return same;
 }
 
-/* Of ids alone, only the text. */
+/* Rows with only ids are only decoded. */
 static void check_row(const struct clf__tokenizer *tokenizer, const char *name, const json_t *row)
 {
     const char *line = json_string_value(json_object_get(row, "text"));
@@ -123,7 +123,7 @@ static void check_frame(const struct clf__tokenizer *tokenizer, const char *sour
     assert_int_equal(framing.decoder_start, expected.decoder_start);
 }
 
-/* Languages stand where they stand with the class's own files; a general class frames as its file says. */
+/* Languages have the positions of the class's own files; a general class frames as its file says. */
 static void test_framing(void **state)
 {
     (void)state;
@@ -152,8 +152,8 @@ static void test_framing(void **state)
     clf__tokenizer_free(tokenizer);
 }
 
-/* A family's class does not put its languages around a text where the folder names a general one; asked for,
- * it does. */
+/* The class of an architecture adds no languages to a text if the folder names a general class; on request it
+ * does. */
 static void test_general_class_of_a_family(void **state)
 {
     (void)state;
@@ -176,8 +176,8 @@ static void test_general_class_of_a_family(void **state)
     free(text);
 }
 
-/* The files that a class was made for go before tokenizer.json, and a folder without either says what is
- * missing. */
+/* The files of a class take precedence over tokenizer.json; a folder without either is an error that names
+ * the missing file. */
 static void test_which_file(void **state)
 {
     (void)state;
@@ -186,7 +186,7 @@ static void test_which_file(void **state)
     struct clf__tokenizer *tokenizer;
     tokenizer_write(folder, "tokenizer_config.json", "{\"tokenizer_class\": \"BartTokenizer\"}");
     assert_fails(clf__tokenizer_load(&tokenizer, folder, &options), CLF_FILE,
-                 "merges.txt: is missing, which BartTokenizer reads");
+                 "merges.txt: is missing, but BartTokenizer needs it");
     tokenizer_write(folder, "tokenizer.json", "{}");
     assert_fails(clf__tokenizer_load(&tokenizer, folder, &options), CLF_FORMAT, "tokenizer.json: \"model\"");
     tokenizer_write(folder, "merges.txt", "");
@@ -197,8 +197,7 @@ static void test_which_file(void **state)
                  "vocab.json: has no \"<unk>\"");
 }
 
-/* Every two pieces that make another are looked for: where all do, that takes the third power of their
- * number. */
+/* All pairs of tokens that form another are searched: if all do, this takes cubic time. */
 static void test_pieces_of_each_other(void **state)
 {
     (void)state;
@@ -223,7 +222,7 @@ static void test_pieces_of_each_other(void **state)
     options.class_name = "NllbTokenizer";
     options.source_vocabulary = options.target_vocabulary = LONGEST + MORE;
     assert_fails(clf__tokenizer_load(&tokenizer, folder, &options), CLF_FORMAT,
-                 "sentencepiece.bpe.model: \"model\", BPE: is made to load slowly");
+                 "sentencepiece.bpe.model: \"model\", BPE: takes too long to load");
 }
 
 static clf_status load_and_use(const char *name)
@@ -262,7 +261,7 @@ static void test_every_allocation_may_fail(void **state)
     }
 }
 
-/* What no piece stands for comes back as it was written. */
+/* Unknown text is restored as it was written. */
 static void test_unknown_tokens(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Single normalisers, pre-tokenisers and decoders make of texts what those of Hugging Face's tokenizers do
- * (tests/fixtures/text/json/parts.json), and patterns end. */
+/* Single normalizers, pre-tokenizers and decoders give the results of Hugging Face tokenizers
+ * (tests/fixtures/text/json/parts.json), and patterns terminate. */
 #include "support/support.h"
 
 #include <jansson.h>
@@ -35,7 +35,7 @@ static clf_status run(const struct clf__chain *chain, struct clf__word_list *wor
     return status;
 }
 
-/* A decoder's words are one text, and so is a normaliser's. */
+/* The words of a decoder, like those after a normalizer, are joined to one text. */
 static void check_case(const struct clf__chain *chain, const json_t *part, const json_t *row, int is_cut)
 {
     struct clf__word_list words = {.size = 0};
@@ -104,7 +104,7 @@ static void test_what_is_refused(void **state)
         {"normalizer", "{\"type\": 3}", CLF_FORMAT, "\"type\" is not a string"},
         {"normalizer", "{\"type\": \"Magic\"}", CLF_UNSUPPORTED,
          "file: \"normalizer\": the part \"Magic\" is not supported; use the files that the tokenizer was "
-         "made of"},
+         "made from"},
         {"normalizer", "{\"type\": \"NFC\", \"extra\": 1}", CLF_UNSUPPORTED,
          "\"normalizer\", NFC: has the option \"extra\", which is not supported"},
         {"normalizer", "{\"type\": \"Sequence\"}", CLF_FORMAT, "has no list \"normalizers\""},
@@ -119,24 +119,25 @@ static void test_what_is_refused(void **state)
          "file: \"normalizer\", Precompiled: is damaged"},
         {"pre_tokenizer", "{\"type\": \"UnicodeScripts\"}", CLF_UNSUPPORTED, "UnicodeScripts"},
         {"pre_tokenizer", "{\"type\": \"Metaspace\", \"replacement\": \"ab\"}", CLF_FORMAT,
-         "\"replacement\" is not one character"},
+         "\"replacement\" is not a single character"},
         {"pre_tokenizer", "{\"type\": \"Metaspace\", \"prepend_scheme\": \"often\"}", CLF_UNSUPPORTED,
          "often"},
         {"pre_tokenizer", "{\"type\": \"Punctuation\", \"behavior\": \"Eaten\"}", CLF_UNSUPPORTED, "Eaten"},
         {"pre_tokenizer", "{\"type\": \"CharDelimiterSplit\"}", CLF_FORMAT, "has no \"delimiter\""},
         {"pre_tokenizer", SPLIT("a("), CLF_UNSUPPORTED,
-         "\"pre_tokenizer\", Split: the pattern \"a(\" cannot be used (PCRE2: missing closing parenthesis)"},
-        {"pre_tokenizer", SPLIT("[a[b]]"), CLF_UNSUPPORTED, "holds a class in another"},
-        {"pre_tokenizer", SPLIT("[a&&b]"), CLF_UNSUPPORTED, "holds a class in another"},
-        {"pre_tokenizer", SPLIT("[^\\\\W]"), CLF_UNSUPPORTED, "holds a negated class in another"},
-        {"pre_tokenizer", SPLIT("[[:graph:]]"), CLF_UNSUPPORTED, "holds a POSIX class of another name"},
-        {"pre_tokenizer", SPLIT("[a"), CLF_UNSUPPORTED, "holds a class without an end"},
-        {"pre_tokenizer", SPLIT("(*LIMIT_MATCH=9)"), CLF_UNSUPPORTED, "holds a verb"},
-        {"pre_tokenizer", SPLIT("a\\\\"), CLF_UNSUPPORTED, "holds a backslash at its end"},
-        {"pre_tokenizer", SPLIT("\\\\u12"), CLF_UNSUPPORTED, "holds \\u without four digits"},
+         "\"pre_tokenizer\", Split: the pattern \"a(\" is not supported (PCRE2: missing closing "
+         "parenthesis)"},
+        {"pre_tokenizer", SPLIT("[a[b]]"), CLF_UNSUPPORTED, "contains a class in another"},
+        {"pre_tokenizer", SPLIT("[a&&b]"), CLF_UNSUPPORTED, "contains a class in another"},
+        {"pre_tokenizer", SPLIT("[^\\\\W]"), CLF_UNSUPPORTED, "contains a negated class in another"},
+        {"pre_tokenizer", SPLIT("[[:graph:]]"), CLF_UNSUPPORTED, "contains a POSIX class with another name"},
+        {"pre_tokenizer", SPLIT("[a"), CLF_UNSUPPORTED, "contains a class without an end"},
+        {"pre_tokenizer", SPLIT("(*LIMIT_MATCH=9)"), CLF_UNSUPPORTED, "contains a verb"},
+        {"pre_tokenizer", SPLIT("a\\\\"), CLF_UNSUPPORTED, "contains a backslash at its end"},
+        {"pre_tokenizer", SPLIT("\\\\u12"), CLF_UNSUPPORTED, "contains \\u without four digits"},
         {"decoder", "{\"type\": \"CTC\"}", CLF_UNSUPPORTED, "\"decoder\": the part \"CTC\""},
         {"decoder", "{\"type\": \"Strip\", \"content\": \"a\", \"start\": -1}", CLF_FORMAT,
-         "\"decoder\", Strip: \"start\" is not a whole number"},
+         "\"decoder\", Strip: \"start\" is not an integer"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct clf__chain chain = {.count = 0};
@@ -148,7 +149,7 @@ static void test_what_is_refused(void **state)
     }
 }
 
-/* A pattern that tries every way of cutting a run of letters is ended, and says whose it is. */
+/* A pattern that tries every split of a run of letters is stopped, and the message names its owner. */
 static void test_endless_pattern(void **state)
 {
     (void)state;
@@ -165,7 +166,7 @@ static void test_endless_pattern(void **state)
     clf__chain_free(&chain);
 }
 
-/* What would make more of a short text than fits into memory is ended, and says whose it is. */
+/* A part that would expand a short text beyond memory is stopped, and the message names its owner. */
 static void test_growing_text(void **state)
 {
     (void)state;
@@ -173,12 +174,13 @@ static void test_growing_text(void **state)
         const char *section, *part, *text, *said;
     } rows[] = {
         {"normalizer", "{\"type\": \"Replace\", \"pattern\": {\"String\": \"a\"}, \"content\": \"aaaaaaaa\"}",
-         "a", "file: \"normalizer\", Replace: makes more than 65568 bytes of a text of 1; use the files"},
+         "a",
+         "file: \"normalizer\", Replace: produces more than 65568 bytes from a text of 1; use the files"},
         {"normalizer", "{\"type\": \"Prepend\", \"prepend\": \"0123456789abcdef\"}", "a", NULL},
         {"normalizer", "{\"type\": \"ByteLevel\"}", "\u00e9",
-         "file: \"normalizer\", ByteLevel: makes more than 65600 bytes of a text of 2; use the files"},
+         "file: \"normalizer\", ByteLevel: produces more than 65600 bytes from a text of 2; use the files"},
         {"decoder", "{\"type\": \"Replace\", \"pattern\": {\"Regex\": \"\"}, \"content\": \"a\"}", "a",
-         "file: \"decoder\", Replace: makes more than 65568 bytes of a text of 1; use the files"},
+         "file: \"decoder\", Replace: produces more than 65568 bytes from a text of 1; use the files"},
     };
     enum { STEPS = 16 };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -193,7 +195,7 @@ static void test_growing_text(void **state)
         } else {
             assert_ok(run(&chain, &words, given, 0));
         }
-        assert_int_equal(words.most, 0); /* the list is good for another text */
+        assert_int_equal(words.most, 0); /* the list can be reused */
         json_decref(given);
         clf__word_list_free(&words);
         clf__chain_free(&chain);

@@ -1,5 +1,5 @@
-/* Files of tokens and ranks: fixtures/formats/openai/tokens.json holds what tiktoken gives with two of them.
- */
+/* Files of tokens and ranks: fixtures/formats/openai/tokens.json contains tiktoken's results for two of
+ * them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,9 +80,9 @@ static void check_specials(const char *name, int ids, int first, int languages, 
                 tokens.start_of_lm == behind + 2 && tokens.start_of_previous == behind + 3 &&
                 tokens.no_speech == behind + 4 && tokens.no_timestamps == behind + 5 &&
                 tokens.timestamp_begin == behind + 6);
-    assert_string_equal(clf__tokenizer_target_piece(tokenizer, behind - 1), last);
-    assert_string_equal(clf__tokenizer_target_piece(tokenizer, tokens.timestamp_begin + 57), "<|1.14|>");
-    assert_string_equal(clf__tokenizer_target_piece(tokenizer, ids - 1), "<|30.00|>");
+    assert_string_equal(clf__tokenizer_target_token(tokenizer, behind - 1), last);
+    assert_string_equal(clf__tokenizer_target_token(tokenizer, tokens.timestamp_begin + 57), "<|1.14|>");
+    assert_string_equal(clf__tokenizer_target_token(tokenizer, ids - 1), "<|30.00|>");
     assert_int_equal(clf__speech_language_id(&tokens, tokenizer, "en"), tokens.start + 1);
     clf__tokenizer_free(tokenizer);
 }
@@ -95,7 +95,7 @@ static void test_specials(void **state)
     check_specials("overlaps.tiktoken", 265 + 100 + 1509, 265, 100, "<|yue|>");
 }
 
-/* The fixture with the bytes from one line on replaced, up to another; line NULL: from the end. */
+/* The fixture with the bytes from one line to another replaced; line NULL: from the end. */
 static const char *spoil(const char *line, size_t length, const char *text)
 {
     const char *folder = support_temporary_folder();
@@ -127,22 +127,22 @@ static void test_bad(void **state)
     (void)state;
     expect_bad("IQ== 0\n", "IQ==0\n", "line 1 is not a token, a space and its rank");
     expect_bad("IQ== 0\n", "\n", "line 1 is not a token");
-    expect_bad("IQ== 0\n", "IQ== 1\n", "line 1 does not have its own number");
-    expect_bad("Ig== 1\n", "Ig== 01\n", "line 2 does not have its own number");
-    expect_bad("Ig== 1\n", "Ig== 1\r\n", "line 2 does not have its own number");
-    expect_bad("Ig== 1\n", "Ig==  1\n", "line 2 does not have its own number");
+    expect_bad("IQ== 0\n", "IQ== 1\n", "line 1 does not have its line index");
+    expect_bad("Ig== 1\n", "Ig== 01\n", "line 2 does not have its line index");
+    expect_bad("Ig== 1\n", "Ig== 1\r\n", "line 2 does not have its line index");
+    expect_bad("Ig== 1\n", "Ig==  1\n", "line 2 does not have its line index");
     expect_bad("Ig== 1\n", "Ig= 1\n", "line 2 has no token in base64");
     expect_bad("Ig== 1\n", "Ih== 1\n", "line 2 has no token in base64"); /* bits beyond its byte */
     expect_bad("Ig== 1\n", "I!== 1\n", "line 2 has no token in base64");
     expect_bad("Ig== 1\n", " 1\n", "line 2 has no token in base64");
-    expect_bad("Ig== 1\n", "IQ== 1\n", "line 2 has the token of an earlier one");
-    expect_bad("Ig== 1\n", "IiI= 1\n", "has no token of the byte 0x22 alone");
+    expect_bad("Ig== 1\n", "IQ== 1\n", "line 2 repeats an earlier token");
+    expect_bad("Ig== 1\n", "IiI= 1\n", "has no token for the byte 0x22");
     expect_bad(NULL, "YWE= 262", "line 263 is cut off");
-    expect_bad(NULL, "YWE= 262\nYWI= 263\nYWM= 264\n", "has 265 tokens, and no model of 1774 ids");
+    expect_bad(NULL, "YWE= 262\nYWI= 263\nYWM= 264\n",
+               "has 265 tokens, which does not match a model with 1774 ids");
 }
 
-/* The tokens of files that are cut are fewer, or the last one is: a line that is whole is taken for what it
- * is. */
+/* A truncated file has fewer tokens, or a shorter last one: a complete line is accepted as it is. */
 static void test_cut(void **state)
 {
     (void)state;
@@ -167,7 +167,7 @@ static void test_cut(void **state)
     clf__free(bytes);
 }
 
-/* The last line of multilingual.tiktoken is a token of no bytes, whose id is never made of a text. */
+/* The last line of multilingual.tiktoken is a token of no bytes, whose id never results from text. */
 static void test_empty_token(void **state)
 {
     (void)state;

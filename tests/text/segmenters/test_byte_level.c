@@ -1,5 +1,5 @@
-/* Words by GPT-2's pattern, merges in their order, bytes that are no text, and bad files. That ids are those
- * of transformers is text/test_classes.c. */
+/* GPT-2's word pattern, merge order, invalid UTF-8, and bad files. Equality with transformers is tested in
+ * text/test_classes.c. */
 #include "support/tokenizer_fixture.h"
 
 #include <stdio.h>
@@ -32,7 +32,7 @@ static void test_merges(void **state)
     (void)state;
     void *segmenter = open_merges("#version: 0.2\na a\nb c\naa b\na bc\n\naab c\r\nĠ a\na b", 0);
     check_pieces(segmenter, "aaaaa", "aa/aa/a/");
-    check_pieces(segmenter, "aabc", "aa/bc/"); /* b c comes before aa b */
+    check_pieces(segmenter, "aabc", "aa/bc/"); /* b c precedes aa b */
     check_pieces(segmenter, "abc", "abc/");
     check_pieces(segmenter, "ab aab", "ab/Ġ/aab/");
     check_pieces(segmenter, " a", "Ġa/");
@@ -45,7 +45,7 @@ static void test_merges(void **state)
     clf__segmenter_byte_level.free(segmenter);
 }
 
-/* A long run of one letter takes no more than its share: a merge of each pair, whatever the order. */
+/* A long run of one letter takes linear time: one merge per pair, whatever the order. */
 static void test_long_word(void **state)
 {
     (void)state;
@@ -53,16 +53,16 @@ static void test_long_word(void **state)
     void *segmenter = open_merges("a a\naa aa\naaaa aaaa\n", 0);
     char *text = support_array(LENGTH, 1);
     memset(text, 'a', LENGTH);
-    struct clf__piece_counts counts = {0};
-    assert_ok(clf__segmenter_byte_level.segment(segmenter, text, LENGTH, clf__piece_counts_add, &counts));
+    struct clf__token_counts counts = {0};
+    assert_ok(clf__segmenter_byte_level.segment(segmenter, text, LENGTH, clf__token_counts_add, &counts));
     assert_int_equal(counts.count, 1);
-    assert_string_equal(counts.items[0].piece, "aaaaaaaa");
+    assert_string_equal(counts.items[0].token, "aaaaaaaa");
     assert_int_equal(counts.items[0].count, LENGTH / 8);
-    clf__piece_counts_free(&counts);
+    clf__token_counts_free(&counts);
     clf__segmenter_byte_level.free(segmenter);
 }
 
-/* Every byte is a piece, and is itself again; those that are no UTF-8 alone are shown as such. */
+/* Every byte is a token that decodes to itself; a single byte that is not UTF-8 is shown as U+FFFD. */
 static void test_bytes(void **state)
 {
     (void)state;
@@ -74,7 +74,7 @@ static void test_bytes(void **state)
     assert_ok(clf__byte_pairs_read(&pairs, path));
     assert_int_equal(pairs.symbols.size, 256);
     for (int byte = 0; byte < 256; byte++) {
-        const char *piece = pairs.symbols.pieces[byte];
+        const char *piece = pairs.symbols.tokens[byte];
         assert_int_equal(clf__byte_pairs_byte(&piece), byte);
         assert_int_equal(*piece, '\0');
     }
@@ -84,8 +84,8 @@ static void test_bytes(void **state)
         const char *text = others[i];
         assert_int_equal(clf__byte_pairs_byte(&text), -1);
     }
-    assert_string_equal(pairs.symbols.pieces[' '], "Ġ");
-    assert_string_equal(pairs.symbols.pieces['\n'], "Ċ");
+    assert_string_equal(pairs.symbols.tokens[' '], "Ġ");
+    assert_string_equal(pairs.symbols.tokens['\n'], "Ċ");
     clf__byte_pairs_free(&pairs);
 }
 
@@ -100,9 +100,9 @@ static void test_join(void **state)
         {{"Ã", "a"},
          "\xef\xbf\xbd"
          "a"},
-        {{"ð", "Ł", "ĺ"}, "\xef\xbf\xbd"}, /* one that could have gone on */
+        {{"ð", "Ł", "ĺ"}, "\xef\xbf\xbd"}, /* one that could continue */
         {{"ÿ", "Ã"}, "\xef\xbf\xbd\xef\xbf\xbd"},
-        {{"▁x", "y"}, "▁xy"}, /* of other characters: itself */
+        {{"▁x", "y"}, "▁xy"}, /* other characters: unchanged */
         {{"Ā"}, " "},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -121,7 +121,7 @@ static void test_bad_files(void **state)
 {
     (void)state;
     static const char *const rows[][2] = {
-        {"#version\na b\nab\n", "pair 2 is not two symbols with a space between"},
+        {"#version\na b\nab\n", "pair 2 is not two symbols separated by a space"},
         {"a b\n a\n", "pair 2 is not two symbols"},
         {"a \n", "pair 1 is not two symbols"},
         {"a \xff\n", "pair 1 is not UTF-8"},

@@ -55,7 +55,7 @@ static void test_a_folder_with_a_delimiter(void **state)
     assert_ok(clf__tokenizer_decode(tokenizer, &text, ids.data, ids.count, 0));
     assert_string_equal(text, "a a<unk>");
     clf__free(text);
-    /* Pieces stand between white space, whatever text is cut into. */
+    /* Token input is separated by white space for every segmenter. */
     assert_ok(clf__tokenizer_encode(tokenizer, &ids, "a ab | a", 8, 1, 1));
     assert_ids(ids, 4, 1, 5, 4, 3);
     clf__ids_free(&ids);

@@ -1,5 +1,4 @@
-/* Normaliser tables of .spm files: those that point outside themselves or grow without a bound are refused.
- */
+/* Normalizer tables of .spm files: out-of-bounds offsets and unbounded growth are errors. */
 #include "support/support.h"
 
 #include <string.h>
@@ -7,7 +6,7 @@
 #include "base/memory.h"
 #include "support/spm_fixture.h"
 
-/* The small unigram model with one more normaliser (field 3 or 5): the last table counts. */
+/* The small unigram model with an additional normalizer (field 3 or 5): the last table counts. */
 static struct bytes model_with_table(const void *table, size_t size, int field)
 {
     struct bytes model = spm_read(support_fixture("text/shared/source.spm")), spec = {0};
@@ -17,7 +16,7 @@ static struct bytes model_with_table(const void *table, size_t size, int field)
     return model;
 }
 
-/* Units of a normaliser table, in blocks of 256. */
+/* Units of a normalizer table, in blocks of 256. */
 enum { LEAF = 1 << 8 };
 
 struct trie {
@@ -41,7 +40,7 @@ static struct trie make_chain(int keys, uint32_t value)
     return trie;
 }
 
-/* Checks a trie with some texts after it; field 3 is the normaliser, 5 the one for output. */
+/* Checks a trie with some texts after it; field 3 is the normalizer, 5 the denormalizer. */
 static clf_status check_trie(const struct trie *trie, const char *texts, size_t texts_size, int field)
 {
     struct bytes table = {0};
@@ -69,7 +68,7 @@ static void test_walks_through_a_table(void **state)
         assert_fails(check_trie(&trie, "x\0y", 4, field), CLF_FORMAT, "points outside itself");
         trie = make_chain(1, 0);
         assert_fails(check_trie(&trie, "", 0, field), CLF_FORMAT, "points outside itself");
-        /* the library has room for 32 matches of one text */
+        /* the library has an array of 32 matches of one text */
         trie = make_chain(32, 0);
         assert_ok(check_trie(&trie, "x", 2, field));
         trie = make_chain(33, 0);
@@ -80,7 +79,7 @@ static void test_walks_through_a_table(void **state)
         assert_fails(check_trie(&trie, "x", 2, field), CLF_FORMAT, "points outside itself");
         trie.blocks = 1;
         assert_fails(check_trie(&trie, "x", 2, field), CLF_FORMAT, "points outside itself");
-        /* far away, by the long form of an offset */
+        /* far away, with the long form of an offset */
         trie = make_chain(1, 0);
         trie.units[0] = 1u << 9 | 0x3FFFFFu << 10;
         assert_fails(check_trie(&trie, "x", 2, field), CLF_FORMAT, "points outside itself");
@@ -90,13 +89,13 @@ static void test_walks_through_a_table(void **state)
 static void test_loops_in_a_table(void **state)
 {
     (void)state;
-    /* a -> itself, with a value each time round: more matches than there is room for */
+    /* a -> itself, with a value in each round: more matches than the array holds */
     struct trie trie = make_chain(1, 0);
     uint32_t position = 256 ^ 'a';
     trie.units[256] = 1u << 31;
     trie.units[position] = 'a' | LEAF | (position ^ 256) << 10;
     assert_fails(check_trie(&trie, "x", 2, 3), CLF_FORMAT, "normaliser has");
-    /* without values: a walk through it would be as long as the text, at each of its letters */
+    /* without values: a walk would take the length of the text, at each of its letters */
     trie.units[position] = 'a' | (position ^ 256) << 10;
     assert_fails(check_trie(&trie, "x", 2, 3), CLF_FORMAT, "keys of more than 255 bytes");
 }
@@ -119,13 +118,13 @@ static void test_cut_tables(void **state)
         assert_fails(spm_use(model.data, model.size), CLF_FORMAT, "normaliser table");
         clf__free(model.data);
     }
-    /* none at all is a model that changes nothing */
+    /* an empty table: the model normalises nothing */
     struct bytes model = model_with_table("", 0, 3);
     assert_ok(spm_use(model.data, model.size));
     clf__free(model.data);
 }
 
-/* A model whose normaliser puts `bytes` letters in the place of an a. */
+/* A model whose normalizer replaces an a by `bytes` letters. */
 static struct bytes model_that_grows(size_t bytes, int field)
 {
     struct trie trie = make_chain(1, 0);
@@ -146,7 +145,7 @@ static void test_a_text_that_grows(void **state)
     (void)state;
     enum { LETTERS = 2000 };
     struct bytes model = model_that_grows(1025, 3);
-    assert_fails(spm_use(model.data, model.size), CLF_FORMAT, "more than 1,024 bytes in the place of a few");
+    assert_fails(spm_use(model.data, model.size), CLF_FORMAT, "a replacement of more than 1,024 bytes");
     clf__free(model.data);
     char *text = support_array(LETTERS, 1);
     memset(text, 'a', LETTERS);
@@ -160,7 +159,7 @@ static void test_a_text_that_grows(void **state)
             assert_ok(clf__sentencepiece_fit(loaded, &fit, text, 64));
             assert_int_equal(fit, 64);
             assert_fails(clf__sentencepiece_fit(loaded, &fit, text, 65), CLF_TEXT,
-                         "grows.spm: its normaliser makes more than 65536 bytes of 65");
+                         "grows.spm: the normaliser makes more than 65536 bytes from 65");
             assert_ok(clf__sentencepiece_encode(loaded, text, 4, spm_drop_piece, &cut));
         } else {
             const char *pieces[LETTERS];
@@ -172,14 +171,14 @@ static void test_a_text_that_grows(void **state)
             assert_true(strlen(joined) >= 60 * 1024);
             clf__free(joined);
             assert_fails(clf__sentencepiece_decode(loaded, &joined, pieces, LETTERS), CLF_FORMAT,
-                         "grows.spm: its normaliser for output makes too much of 2000 bytes");
+                         "grows.spm: the output normaliser expands 2000 bytes too far");
             assert_null(joined);
         }
         clf__sentencepiece_free(loaded);
     }
 }
 
-/* A text that grows less is cut where what it becomes ends, between characters. */
+/* A text that grows less is cut where its normalised form ends, between characters. */
 static void test_where_a_text_is_cut(void **state)
 {
     (void)state;
@@ -193,7 +192,8 @@ static void test_where_a_text_is_cut(void **state)
         memcpy(text + 3 * i, "a\xC3\xA9", 3);
     }
     size_t fit;
-    assert_ok(clf__sentencepiece_fit(loaded, &fit, text, 3 * PAIRS)); /* 22 bytes a pair, 20 of them its a */
+    assert_ok(clf__sentencepiece_fit(loaded, &fit, text, 3 * PAIRS)); /* 22 bytes per pair, 20 of them from
+                                                                         its a */
     assert_int_equal(fit, 65516 / 22 * 3 + 1);
     clf__sentencepiece_free(loaded);
 }

@@ -1,5 +1,5 @@
-/* Text as argostranslate's BPETokenizer cuts and joins it, by language: what it gives is recorded. Lists of
- * abbreviations that are not there, and files that are damaged. */
+/* Segmentation and joining like argostranslate's BPETokenizer, by language, against recorded results. Missing
+ * lists of abbreviations, and damaged files. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,7 +106,7 @@ static void test_recorded(void **state)
     json_decref(expected);
 }
 
-/* Where sacremoses fails: what Moses does. */
+/* Follows Moses where sacremoses fails. */
 static void test_czech_dashes(void **state)
 {
     (void)state;
@@ -183,31 +183,31 @@ static void test_lists(void **state)
     write_file(elsewhere, "nonbreaking_prefix.en", "B\n", 2);
     assert_int_equal(setenv("CLFORMER_ABBREVIATIONS", elsewhere, 1), 0);
     check_pieces(folder, "pt", "A. B. C", "A@@ . B . C");
-    check_pieces(folder, "uk", "A. B. C", "A . B@@ . C"); /* it has none, and gets English's */
-    check_pieces(folder, "ru", "A. B. C", "A . B . C");   /* it has one, which is not there */
+    check_pieces(folder, "uk", "A. B. C", "A . B@@ . C"); /* no list, so the English one is used */
+    check_pieces(folder, "ru", "A. B. C", "A . B . C");   /* its list is missing */
     assert_int_equal(said_count, 3);
-    write_file(folder, "nonbreaking_prefix.pt", "B\n", 2); /* the model's own comes first */
+    write_file(folder, "nonbreaking_prefix.pt", "B\n", 2); /* the model's list takes precedence */
     check_pieces(folder, "pt", "A. B. C", "A . B@@ . C");
     void *side;
-    assert_ok(open_language(&side, folder, "de", 1)); /* a target's is not missed */
+    assert_ok(open_language(&side, folder, "de", 1)); /* a target's list is not needed */
     clf__segmenter_moses.free(side);
     assert_int_equal(said_count, 3);
     setenv("CLFORMER_ABBREVIATIONS", "/no/such/folder", 1);
     assert_fails(open_language(&side, folder, "de", 0), CLF_FILE,
-                 "CLFORMER_ABBREVIATIONS is \"/no/such/folder\", which is no folder");
+                 "CLFORMER_ABBREVIATIONS: \"/no/such/folder\" is not a folder");
     unsetenv("CLFORMER_ABBREVIATIONS");
     write_file(folder, "nonbreaking_prefix.pt", "B\xFF\n", 3);
     assert_fails(open_language(&side, folder, "pt", 0), CLF_FORMAT,
-                 "nonbreaking_prefix.pt: is no text in UTF-8");
+                 "nonbreaking_prefix.pt: is not UTF-8 text");
     write_file(folder, "nonbreaking_prefix.pt", "B\0\n", 3);
     assert_fails(open_language(&side, folder, "pt", 0), CLF_FORMAT,
-                 "nonbreaking_prefix.pt: is no text in UTF-8");
+                 "nonbreaking_prefix.pt: is not UTF-8 text");
     clf_log_set(NULL, NULL);
 }
 
 /* --- Pairs. --- */
 
-/* The pieces are subword-nmt's. */
+/* Subwords equal subword-nmt's. */
 static void test_pairs(void **state)
 {
     (void)state;
@@ -243,9 +243,9 @@ static void test_damage(void **state)
         {"a  b\n", "bpe.model: line 1 is not two symbols", 5, CLF_FORMAT},
         {"a \xFF\n", "bpe.model: line 1 is too long or no UTF-8", 4, CLF_FORMAT},
         {"a\0b\n", "bpe.model: holds a NUL byte", 4, CLF_FORMAT},
-        {"#version: 0.3\na b\n", "its first line says \"#version: 0.3\"; versions 0.1 and 0.2 can be used",
-         18, CLF_UNSUPPORTED},
-        {"#version:\n", "its first line says \"#version:\"", 10, CLF_UNSUPPORTED},
+        {"#version: 0.3\na b\n",
+         "the first line declares \"#version: 0.3\"; use a file of version 0.1 or 0.2", 18, CLF_UNSUPPORTED},
+        {"#version:\n", "the first line declares \"#version:\"", 10, CLF_UNSUPPORTED},
         {"", "bpe.model", 0, CLF_FORMAT},
     };
     const char *folder = support_temporary_folder();
@@ -298,7 +298,7 @@ static clf_status count_piece(void *user, const char *piece, size_t length)
     return CLF_OK;
 }
 
-/* What repeats takes time by its length: by the square, this would take hours. */
+/* Repetitive text takes linear time: quadratic time would be hours. */
 static void test_long_lines(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Pieces of SentencePiece: given as text and as pieces, in long lines, with a NUL in them. */
+/* SentencePiece tokens: from text and token input, in long lines, with NUL bytes. */
 #include "support/tokenizer_fixture.h"
 
 #include <string.h>
@@ -11,12 +11,12 @@ static void test_pieces(void **state)
     struct clf__tokenizer *tokenizer =
         tokenizer_load(support_fixture("text/shared"), &tokenizer_piece_options);
     struct clf__ids ids = {0}, again = {0};
-    /* The pieces of a line, given as pieces, are the line. */
+    /* The tokens of a line, as token input, give the line. */
     static const char line[] = "the quick man said";
     assert_ok(clf__tokenizer_encode(tokenizer, &ids, line, sizeof line - 1, 0, 0));
     char pieces[400] = "";
     for (int i = 0; i + 1 < ids.count; i++) {
-        strcat(strcat(pieces, i ? " " : ""), clf__tokenizer_source_piece(tokenizer, ids.data[i]));
+        strcat(strcat(pieces, i ? " " : ""), clf__tokenizer_source_token(tokenizer, ids.data[i]));
     }
     assert_ok(clf__tokenizer_encode(tokenizer, &again, pieces, strlen(pieces), 0, 1));
     assert_int_equal(again.count, ids.count);
@@ -64,7 +64,7 @@ static void test_long_lines_are_whole(void **state)
     struct clf__tokenizer *tokenizer =
         tokenizer_load(support_fixture("text/shared"), &tokenizer_piece_options);
     struct clf__ids once = {0}, ids = {0};
-    /* Words with a space between them, across every place where a line may be taken in parts. */
+    /* Words separated by spaces, across every position where a line may be split. */
     enum { WORDS = 30000 };
     static const char word[] = "the man";
     assert_ok(clf__tokenizer_encode(tokenizer, &once, word, sizeof word - 1, 0, 0));
@@ -79,7 +79,7 @@ static void test_long_lines_are_whole(void **state)
     for (int i = 0; i < WORDS; i++) {
         assert_memory_equal(ids.data + i * each, once.data, (size_t)each * sizeof *once.data);
     }
-    /* A megabyte of characters that the model does not know: few pieces, and no long wait. */
+    /* A megabyte of unknown characters: few tokens, in a short time. */
     char *unknown = support_array(1 << 20, 1);
     for (int i = 0; i + 3 <= 1 << 20; i += 3) {
         memcpy(unknown + i, "\u65e5", 3);

@@ -1,4 +1,4 @@
-/* Damaged .spm files: a clear failure or a model that works, never a crash. */
+/* Damaged .spm files: a clear error or a working model, never a crash. */
 #include "support/support.h"
 
 #include <stdio.h>
@@ -44,7 +44,7 @@ static void test_what_is_no_model(void **state)
 
 static const uint64_t BIT_32 = (uint64_t)1 << 32;
 
-/* The small model with one field more. */
+/* The small model with an additional field. */
 static clf_status use_with(uint64_t tag, const void *data, size_t size)
 {
     struct bytes model = spm_read(support_fixture("text/shared/source.spm"));
@@ -54,7 +54,7 @@ static clf_status use_with(uint64_t tag, const void *data, size_t size)
     return status;
 }
 
-/* protobuf drops what a tag has beyond 32 bits: such a field is not unknown to it. */
+/* protobuf drops the bits of a tag beyond 32: it may know such a field. */
 static void test_tags_that_protobuf_reads_otherwise(void **state)
 {
     (void)state;
@@ -70,7 +70,7 @@ static void test_tags_that_protobuf_reads_otherwise(void **state)
     spm_append_field(&spec, BIT_32 | SPM_CHARSMAP, table, sizeof table);
     assert_fails(use_with(SPM_NORMALIZER, spec.data, spec.size), CLF_FORMAT, "its normaliser is cut");
     clf__free(spec.data);
-    /* five bytes that are not needed say the same; six no parser takes */
+    /* five redundant bytes are valid; six are not for any parser */
     static const char padded[] = "\x9A\x80\x80\x80\x00\x02\x12",
                       longer[] = "\x9A\x80\x80\x80\x80\x00\x02\x12";
     struct bytes model = spm_read(support_fixture("text/shared/source.spm"));
@@ -83,7 +83,7 @@ static void test_tags_that_protobuf_reads_otherwise(void **state)
     clf__free(model.data);
 }
 
-/* A message that comes twice is merged: of two tables the last counts, and both are checked. */
+/* Repeated messages are merged: of two tables the last counts, and both are checked. */
 static void test_a_normaliser_that_comes_twice(void **state)
 {
     (void)state;
@@ -113,7 +113,7 @@ static void append_piece(struct bytes *model, size_t length, uint64_t type)
     clf__free(piece.data);
 }
 
-/* The library has room for 64 symbols that begin a text, and looks at no bound. */
+/* The library has an array of 64 symbols that begin a text, without bounds check. */
 static void test_symbols_that_begin_alike(void **state)
 {
     (void)state;
@@ -126,12 +126,13 @@ static void test_symbols_that_begin_alike(void **state)
         }
         assert_ok(spm_use(model.data, model.size));
         append_piece(&model, 74, types[i]);
-        assert_fails(spm_use(model.data, model.size), CLF_FORMAT, "more than 64 of its symbols begin alike");
+        assert_fails(spm_use(model.data, model.size), CLF_FORMAT,
+                     "more than 64 of its symbols have a common prefix");
         clf__free(model.data);
     }
 }
 
-/* The library calls itself for each byte of a piece, and cuts a self-test's texts while it loads. */
+/* The library recurses for each byte of a token, and segments a self-test's texts while loading. */
 static void test_long_pieces_and_self_tests(void **state)
 {
     (void)state;
@@ -141,7 +142,7 @@ static void test_long_pieces_and_self_tests(void **state)
     assert_ok(spm_use(model.data, model.size));
     model.size = size;
     append_piece(&model, 4097, 1);
-    assert_fails(spm_use(model.data, model.size), CLF_FORMAT, "a piece has more than 4,096 bytes");
+    assert_fails(spm_use(model.data, model.size), CLF_FORMAT, "a token has more than 4,096 bytes");
     char *text = support_array(40000, 1);
     memset(text, 'a', 40000);
     for (int samples = 1; samples <= 2; samples++) {
@@ -152,7 +153,7 @@ static void test_long_pieces_and_self_tests(void **state)
         }
         model.size = size;
         spm_append_field(&model, SPM_SELF_TEST, test.data, test.size);
-        if (samples == 1) { /* its outcome is not as expected, which the library says of the model */
+        if (samples == 1) { /* its outcome is wrong, which the library reports for the model */
             spm_use(model.data, model.size);
             assert_null(strstr(clf_last_error(), "more than 65,536 bytes"));
         } else {
@@ -165,8 +166,8 @@ static void test_long_pieces_and_self_tests(void **state)
     clf__free(model.data);
 }
 
-/* std::hash of sixteen bytes, MurmurHash64A, is undone for the last eight: the piece number i whose hash is
- * that of all others. */
+/* Inverts std::hash of sixteen bytes, MurmurHash64A, for the last eight: gives token i with the common
+ * hash. */
 static void make_collision(uint64_t words[2], int i)
 {
     const uint64_t m = 0xc6a4a7935bd1e995, inverse = 0x5f7a0ea7e59b19bd, seed = 0xc70f6907;
@@ -179,7 +180,7 @@ static void make_collision(uint64_t words[2], int i)
     words[1] = (last ^ last >> 47) * inverse;
 }
 
-/* The library's own table of pieces has no seed. */
+/* The library's hash table of tokens has no seed. */
 static void test_pieces_that_share_a_hash(void **state)
 {
     (void)state;
@@ -199,7 +200,7 @@ static void test_pieces_that_share_a_hash(void **state)
             assert_ok(spm_use(model.data, model.size));
         }
     }
-    assert_fails(spm_use(model.data, model.size), CLF_FORMAT, "its pieces share hashes");
+    assert_fails(spm_use(model.data, model.size), CLF_FORMAT, "hashes of its tokens collide");
     clf__free(model.data);
 }
 
@@ -218,7 +219,7 @@ static void damage(const char *path, int cuts, int flips, size_t table_start)
         size_t places[8];
         int count = 1 + support_integer(&random, 8);
         for (int k = 0; k < count; k++) {
-            /* every second time in the normaliser, which stands near the end */
+            /* every second time in the normalizer, near the end */
             size_t first = i % 2 ? table_start : 0;
             places[k] = first + (size_t)support_integer(&random, (int)(model.size - first));
             before[k] = model.data[places[k]];
@@ -246,7 +247,7 @@ static void test_every_allocation_may_fail(void **state)
 {
     (void)state;
     struct bytes bytes = spm_read(support_fixture("text/shared/source.spm"));
-    append_piece(&bytes, 20, 4); /* a symbol, of which there is a list */
+    append_piece(&bytes, 20, 4); /* a symbol; symbols are in a list */
     struct clf__sentencepiece *model;
     for (uint64_t n = 1; n <= 4; n++) {
         clf__memory_fail_at(n);

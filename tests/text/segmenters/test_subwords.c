@@ -1,5 +1,5 @@
-/* Pairs of characters in lower case: how words are cut and joined, and files of pairs that are damaged. What
- * transformers gives is in test_classes.c. */
+/* Lower-case BPE: segmentation and joining of words, and damaged merges files. Equality with transformers is
+ * tested in test_classes.c. */
 #include <stdio.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@ static void test_cut(void **state)
         {"Hello, HELLO.hell (x)", "|hello|,|hello|.@@|he@@|l@@|l|(@@|x|)"},
         {"ab aba babab", "|ab|ab@@|a|b@@|aba@@|b"},
         {"it's \xC3\x89T\xC3\x89\xE2\x80\x83 I", "|i@@|t|'|s|\xC3\xA9@@|t@@|\xC3\xA9|i"},
-        {"a\nbc '\n", "|a|_@@|_@@|n@@|e@@|w@@|l@@|n@@|_@@|_|b@@|c|'"}, /* the last pair ends no line */
+        {"a\nbc '\n", "|a|_@@|_@@|n@@|e@@|w@@|l@@|n@@|_@@|_|b@@|c|'"}, /* the last pair has no line ending */
         {" \t\n ", ""},
         {"", ""},
     };
@@ -50,7 +50,7 @@ static void test_cut(void **state)
     clf__segmenter_subwords.free(side);
 }
 
-/* All places of a pair become one before another pair is looked for. */
+/* All occurrences of a pair are merged before the next pair is selected. */
 static void test_cut_at_once(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Words between white space. */
+/* Words separated by white space. */
 #include "support/tokenizer_fixture.h"
 
 #include <string.h>
@@ -57,7 +57,7 @@ static void test_words(void **state)
     assert_ids(ids, 2, 4, 1, 3);
     assert_ok(clf__tokenizer_encode(tokenizer, &ids, "a zz", 4, 1, 1));
     assert_ids(ids, 4, 1, 3);
-    /* A code is a word like others: it ends at white space. */
+    /* A code is an ordinary word: it ends at white space. */
     assert_ok(clf__tokenizer_encode(tokenizer, &ids, ">>a<< a", 7, 0, 0));
     assert_ids(ids, 2, 6, 4, 3);
     assert_ok(clf__tokenizer_encode(tokenizer, &ids, ">>a<<a", 6, 0, 0));
@@ -88,10 +88,10 @@ static void test_joining_words(void **state)
         assert_fails(clf__tokenizer_decode(tokenizer, &text, wrong[i], 1, 0), CLF_BAD_ARGUMENT, "vocab.json");
         assert_null(text);
     }
-    assert_string_equal(clf__tokenizer_source_piece(tokenizer, 4), "a");
-    assert_string_equal(clf__tokenizer_target_piece(tokenizer, 6), ">>a<<");
-    assert_null(clf__tokenizer_source_piece(tokenizer, 7));
-    assert_null(clf__tokenizer_target_piece(tokenizer, -1));
+    assert_string_equal(clf__tokenizer_source_token(tokenizer, 4), "a");
+    assert_string_equal(clf__tokenizer_target_token(tokenizer, 6), ">>a<<");
+    assert_null(clf__tokenizer_source_token(tokenizer, 7));
+    assert_null(clf__tokenizer_target_token(tokenizer, -1));
     assert_int_equal(clf__tokenizer_target_id(tokenizer, "b\u00e9"), 5);
     assert_int_equal(clf__tokenizer_target_id(tokenizer, "b"), -1);
     clf__tokenizer_free(tokenizer);
@@ -120,7 +120,7 @@ static void test_unknown_words_without_a_place(void **state)
     assert_fails(clf__tokenizer_encode(tokenizer, &ids, "a ccc", 5, 0, 0), CLF_TEXT, "\"ccc\" is not in ");
     assert_non_null(strstr(clf_last_error(), "vocab.json"));
     assert_int_equal(ids.count, 0);
-    /* A long word is cut in the sentence, on a whole code point. */
+    /* A long word is truncated in the message, at a code point boundary. */
     char line[2001];
     for (int i = 0; i < 1000; i++) {
         memcpy(line + 2 * i, "\u00e9", 2);

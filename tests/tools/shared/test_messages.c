@@ -1,4 +1,4 @@
-/* What the command says of a failure, and of one that a signal brought about. */
+/* The command's message about a failure, and about one caused by a signal. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 static char said[256];
 
-/* Reports a failure to compile, as `status`, and keeps what is said. */
+/* Reports a compilation failure as `status`, and keeps the output. */
 static int report(clf_status status)
 {
     FILE *file = tmpfile();
@@ -27,8 +27,8 @@ static int report(clf_status status)
     return result;
 }
 
-/* LLVM, in PoCL, deletes the files that it is writing when a signal comes; the compilation then fails, which
- * is nothing to look into. Said once, however many calls fail. */
+/* LLVM, in PoCL, deletes the files that it is writing when a signal arrives; the compilation then fails
+ * without a real cause. Reported once, however many calls fail. */
 static void test_report(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* What can be said of the pages without a browser: the contrast of their colours, widths that no small screen
- * has, names of axes, a legend for every mark. */
+/* Checks of pages without a browser: colour contrast, widths for small screens, axis names, a legend for
+ * every mark. */
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static char *read_tool(const char *name)
 static const char *const templates[] = {"attend/attend.html", "bench/bench.html", "train/train.html"};
 enum { TEMPLATES = sizeof templates / sizeof *templates };
 
-/* The text from `start` to `end`, each of which must be there. */
+/* The text from `start` to `end`, both of which must exist. */
 static char *part_of(const char *text, const char *start, const char *end)
 {
     const char *from = strstr(text, start);
@@ -28,7 +28,7 @@ static char *part_of(const char *text, const char *start, const char *end)
     return process_format("%.*s", (int)(to - from), from);
 }
 
-/* The relative luminance of WCAG 2 of the colour "#rrggbb" that a name has in a block of CSS. */
+/* The relative luminance (WCAG 2) of the colour "#rrggbb" of a variable in a block of CSS. */
 static double luminance_of(const char *css, const char *name)
 {
     static const double weights[] = {0.2126, 0.7152, 0.0722};
@@ -52,7 +52,7 @@ static void check_contrast(const char *css, const char *front, const char *back)
     }
 }
 
-/* Text, and the colours of devices and runs, on cards and beside them, in both themes. */
+/* Text, and the colours of devices and runs, on cards and outside, in both themes. */
 static void test_contrast(void **state)
 {
     (void)state;
@@ -68,7 +68,7 @@ static void test_contrast(void **state)
     }
 }
 
-/* Fails where the property asks for more than a small screen has, on a line that is not for large ones. */
+/* Fails if a property exceeds a small screen, on a line that is not only for large ones. */
 static void check_widths(const char *name, const char *css, const char *property)
 {
     for (const char *at = css; (at = strstr(at, property)) != NULL; at += strlen(property)) {
@@ -85,7 +85,7 @@ static void check_widths(const char *name, const char *css, const char *property
     }
 }
 
-/* The style is one for all pages, light on paper, and asks for no width that a small screen lacks. */
+/* All pages share one style, light on paper, without widths beyond a small screen. */
 static void test_style(void **state)
 {
     (void)state;
@@ -103,7 +103,7 @@ static void test_style(void **state)
     }
 }
 
-/* Every chart of a training has a title and the unit of its numbers, every axis along it one of its own. */
+/* Every training chart has a title and a unit, and every horizontal axis a name. */
 static void test_axes(void **state)
 {
     (void)state;
@@ -118,8 +118,8 @@ static void test_axes(void **state)
     assert_int_equal(process_count(draw, "${esc(axes[axis].unit)}</text>"), 1);
 }
 
-/* Every kind of mark in a training's charts is in their legend, and the one that says "best" has its place
- * from where the card has it. */
+/* Every kind of mark in training charts is in the legend, and the label "best" is positioned by the card's
+ * data. */
 static void test_legend_of_curves(void **state)
 {
     (void)state;
@@ -136,7 +136,7 @@ static void test_legend_of_curves(void **state)
     assert_int_equal(process_count(page, "map(one => one.best)"), 0); /* the bests of their times */
 }
 
-/* A run that is chosen keeps its colour, which fills no button. */
+/* A selected run keeps its colour, which fills no button. */
 static void test_chosen_run(void **state)
 {
     (void)state;
@@ -173,6 +173,50 @@ static void test_shapes_of_ops(void **state)
     json_decref(report);
 }
 
+/* Texts and names of any length take three lines at most, in the legend of several runs one, and a click
+ * shows all. */
+static void test_long_texts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *page, *text;
+    } texts[] = {
+        {"attend/attend.html", "<div class=\"clamp\">@SOURCE@</div>"},
+        {"attend/attend.html", "<div class=\"clamp\">@TARGET@</div>"},
+        {"train/train.html", "<h1 class=\"clamp\">Training: @TITLE@</h1>"},
+        {"train/train.html", "<h2 class=\"clamp\" title=\"${esc(run.name)}\">"},
+        {"train/train.html", "<div class=\"clamp\">${esc(sentence.source)}</div>"},
+        {"train/train.html", "<div class=\"clamp\">${esc(sentence.reference)}</div>"},
+        {"train/train.html", "<div class=\"clamp\">${esc(one.text) ||"},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char *page = read_tool(texts[i].page);
+        assert_int_equal(process_count(page, texts[i].text), 1);
+        assert_int_equal(process_count(page, "closest(\".clamp\")?.classList.toggle(\"open\")"), 1);
+    }
+    char *clamp = part_of(read_tool("shared/page.css"), "\n.clamp:not(.open) {", "}");
+    assert_non_null(strstr(clamp, "-webkit-line-clamp: 3;"));
+    char *name = part_of(read_tool("train/train.html"), "\n.readout .name {", "}");
+    assert_non_null(strstr(name, "text-overflow: ellipsis; white-space: nowrap;"));
+}
+
+/* On a phone the table of ops is a list in which each op is a button, and its sizes are hidden until it is
+ * pressed; on paper they are shown. */
+static void test_folded_ops(void **state)
+{
+    (void)state;
+    char *page = read_tool("bench/bench.html"), *css = part_of(page, "<style>", "</style>");
+    char *fold = part_of(page, "const fold = ", "\n  };");
+    assert_non_null(strstr(fold, "<tbody class=\"${open.has(op) ? \"\" : \"closed\"}\"><tr class=\"fold\">"));
+    assert_non_null(strstr(fold, "<button type=\"button\" data-op="));
+    assert_non_null(strstr(fold, "aria-expanded="));
+    assert_int_equal(process_count(css, "\n.fold { display: none; }"), 1); /* where it is no list */
+    const char *hidden = part_of(css, "\n.list .closed tr:not(.fold)", "}");
+    assert_non_null(strstr(hidden, "display: none;"));
+    const char *print = part_of(css, "\n@media print", "\n}");
+    assert_non_null(strstr(print, ".list .closed tr:not(.fold) { display: block; }"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,6 +226,8 @@ int main(void)
         cmocka_unit_test_teardown(test_legend_of_curves, support_teardown),
         cmocka_unit_test_teardown(test_chosen_run, support_teardown),
         cmocka_unit_test_teardown(test_shapes_of_ops, support_teardown),
+        cmocka_unit_test_teardown(test_long_texts, support_teardown),
+        cmocka_unit_test_teardown(test_folded_ops, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The line that changes while `clformer train` runs, on a terminal and by a clock of the test's own. */
+/* The progress line of `clformer train`, on a terminal and with a simulated clock. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ double seconds_now(void)
     return now;
 }
 
-/* What is written to standard error goes to a terminal of so many columns. */
+/* Redirects standard error to a terminal with this number of columns. */
 struct screen {
     int master, slave, kept;
 };
@@ -34,7 +34,7 @@ static void screen_begin(struct screen *screen, int columns)
     assert_int_equal(dup2(screen->slave, STDERR_FILENO), STDERR_FILENO);
 }
 
-/* Gives standard error back; `text` holds what the terminal got. */
+/* Restores standard error; `text` contains the terminal's output. */
 static void screen_end(struct screen *screen, char *text, size_t size)
 {
     assert_int_equal(dup2(screen->kept, STDERR_FILENO), STDERR_FILENO);
@@ -49,8 +49,8 @@ static void screen_end(struct screen *screen, char *text, size_t size)
     close(screen->kept);
 }
 
-/* Two updates of a run of `most`, the second `update`, on a terminal of so many columns: the last line drawn.
- */
+/* Two updates of a run of `most`, the second `update`, on a terminal with this number of columns: returns the
+ * last line. */
 static void draw(char *line, size_t size, int columns, int64_t update, int64_t most, int ranks)
 {
     struct terminal terminal;
@@ -77,7 +77,7 @@ static void draw(char *line, size_t size, int columns, int64_t update, int64_t m
     }
     char text[2048];
     screen_end(&screen, text, sizeof text);
-    snprintf(line, size, "%s", strrchr(text, 'K') + 1); /* after what wipes the line */
+    snprintf(line, size, "%s", strrchr(text, 'K') + 1); /* after the sequence that erases the line */
 }
 
 static void test_what_fits_into_a_line(void **state)
@@ -98,8 +98,8 @@ static void test_what_fits_into_a_line(void **state)
     assert_non_null(strstr(line, "  98.8k tok/s  0:10 left  4 ranks wait 25%  3 skipped"));
 }
 
-/* `count` updates of a run of `most`, each 10 seconds after the one before it, with standard error in a file:
- * what it holds. */
+/* `count` updates of a run of `most`, each 10 seconds after the previous one, with standard error in a file:
+ * returns its contents. */
 static const char *write_to_file(int count, int64_t most, int quiet)
 {
     static char text[4096];
@@ -133,7 +133,7 @@ static int count_lines(const char *text, const char *part)
     return count;
 }
 
-/* Without a terminal a whole line every half minute, and nothing that wipes one. */
+/* Without a terminal, a whole line every half minute, and no erase sequence. */
 static void test_lines_without_a_terminal(void **state)
 {
     (void)state;
@@ -173,7 +173,7 @@ static const char *said_of(const struct clf_train_validation *validation)
     return bleu;
 }
 
-/* The first one is better than none, and a BLEU that reads 0.00 is no best. */
+/* The first one counts as the best, but a BLEU displayed as 0.00 does not. */
 static void test_the_best_is_said_where_there_is_one(void **state)
 {
     (void)state;

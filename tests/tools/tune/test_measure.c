@@ -1,4 +1,4 @@
-/* How `clformer tune` chooses, by a clock that runs only as the work says. */
+/* How `clformer tune` chooses, with a clock that advances only with the work. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,12 +28,12 @@ void progress_clear(const struct progress *progress)
     (void)progress;
 }
 
-/* What the candidates 10, 11, ... do. */
+/* Behaviour of the candidates 10, 11, ... */
 struct script {
     double seconds[CANDIDATES];
     double noise[CANDIDATES]; /* added in every second run */
     int is_wrong[CANDIDATES]; /* in the second piece */
-    int is_alike[CANDIDATES]; /* to the first one in the first piece */
+    int is_alike[CANDIDATES]; /* to the first one in the first part */
     int fails_at_run;         /* 0: never */
     int selected, counts[CANDIDATES];
 };
@@ -80,7 +80,7 @@ static clf_status measure(struct tune_result *results, struct script *script, in
     return tune_measure(results, &work, candidates, count, &patience, &progress, "knob");
 }
 
-/* The value that is kept. */
+/* The chosen value. */
 static int chosen(struct script script, int count)
 {
     struct tune_result results[CANDIDATES];
@@ -97,7 +97,7 @@ static void test_choice(void **state)
     assert_int_equal(chosen((struct script){.seconds = {1}}, 1), 10);
 }
 
-/* A gain within what the times vary is none. */
+/* A gain within the variation of the times is ignored. */
 static void test_small_gain(void **state)
 {
     (void)state;
@@ -115,7 +115,7 @@ static void test_wrong(void **state)
     assert_ok(measure(results, &script, 4));
     assert_true(results[2].is_wrong && !results[1].is_wrong);
     assert_int_equal(tune_best(results, 4), 1);
-    assert_int_equal(script.counts[2], PIECES); /* not measured any more */
+    assert_int_equal(script.counts[2], PIECES); /* no longer measured */
     script = (struct script){.seconds = {1, 0.5}, .is_wrong = {1, 0}};
     assert_fails(measure(results, &script, 2), CLF_DEVICE, "differ from the reference");
 }
@@ -132,7 +132,7 @@ static void test_slow(void **state)
     assert_int_equal(tune_best(results, 4), 2);
 }
 
-/* A piece that runs in the same way neither takes time nor waters the others down. */
+/* A part that runs identically neither takes time nor dilutes the others. */
 static void test_alike(void **state)
 {
     (void)state;
@@ -162,7 +162,7 @@ static void test_end(void **state)
     }
 }
 
-/* Seconds are those of all pieces together. */
+/* Seconds are the sum over all parts. */
 static void test_seconds(void **state)
 {
     (void)state;
@@ -182,7 +182,7 @@ static void assert_sum(struct tune_result untuned, struct tune_result tuned, con
     assert_string_equal(text, expected);
 }
 
-/* What a user reads at the end. */
+/* The final message for the user. */
 static void test_words(void **state)
 {
     (void)state;

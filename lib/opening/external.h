@@ -1,0 +1,18 @@
+/* A context and a queue of the program that calls the library. */
+#ifndef CLF_OPENING_EXTERNAL_H
+#define CLF_OPENING_EXTERNAL_H
+
+#include "opencl/opencl.h"
+
+struct clf__external {
+    cl_context context;
+    cl_command_queue queue; /* NULL: the library creates one in the context */
+};
+
+/* Finds the only device of the context, and checks that the queue is an in-order queue on it.
+ *
+ * is_profiled: the queue must take times.
+ * Returns CLF_BAD_ARGUMENT if the context or the queue does not fit, CLF_DEVICE if OpenCL fails. */
+clf_status clf__external_device(cl_device_id *out, const struct clf__external *external, int is_profiled);
+
+#endif

@@ -1,0 +1,72 @@
+/* Streaming of growing translations. */
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "translate/worker_pool.h"
+
+static int is_space(char byte)
+{
+    return byte == ' ' || (byte >= '\t' && byte <= '\r');
+}
+
+/* Returns how much of a growing text is certain: later tokens may change the last word, and an incomplete
+ * character (U+FFFD so far). Scripts without spaces (from U+2E80) have words of one character. */
+static size_t certain_size(const char *text)
+{
+    size_t size = strlen(text);
+    while (size >= 3 && memcmp(text + size - 3, "\xef\xbf\xbd", 3) == 0) {
+        size -= 3;
+    }
+    size_t last = size > 0 ? clf__utf8_cut(text, size - 1) : 0;
+    if (size - last >= 3 && strncmp(text + last, "\xe2\xba\x80", 3) >= 0) {
+        return size;
+    }
+    while (size > 0 && !is_space(text[size - 1])) {
+        size--;
+    }
+    while (size > 0 && is_space(text[size - 1])) {
+        size--;
+    }
+    return size;
+}
+
+static size_t common_size(const char *a, const char *b, size_t most)
+{
+    size_t size = 0;
+    while (size < most && a[size] == b[size]) {
+        size++;
+    }
+    return size;
+}
+
+clf_status clf__streamed_continue(struct clf__streamed *streamed, const struct clf_translator *translator,
+                                  int line, const char *text, int is_whole)
+{
+    size_t size = is_whole ? strlen(text) : certain_size(text);
+    size_t same = common_size(streamed->text != NULL ? streamed->text : "", text, streamed->size);
+    if (same < streamed->size && is_whole) { /* as with numbers in Czech texts (text/moses/joiner.c) */
+        clf__log(CLF_LOG_WARNING, "line %d: its last tokens changed text that was already streamed",
+                 line + 1);
+    } else if (same < streamed->size || size <= streamed->size) {
+        return CLF_OK;
+    }
+    size_t more = size > streamed->size ? size - streamed->size : 0, from = streamed->size;
+    clf__free(streamed->text);
+    streamed->size = 0;
+    CLF__TRY(clf__copy_bytes(&streamed->text, text, size));
+    streamed->size = size;
+    if (more > 0) {
+        clf__worker_pool_stream(translator, line, text + from, more);
+    }
+    return CLF_OK;
+}
+
+void clf__streamed_free(struct clf__streamed *streamed, int count)
+{
+    for (int i = 0; streamed != NULL && i < count; i++) {
+        clf__free(streamed[i].text);
+    }
+    clf__free(streamed);
+}

@@ -1,0 +1,103 @@
+/* A pool of workers, one translator and thread per device, that take lines of one call from a shared queue. A
+ * translation does not depend on the worker, nor on the other lines in its batch. */
+#ifndef CLF_TRANSLATE_WORKER_POOL_H
+#define CLF_TRANSLATE_WORKER_POOL_H
+
+#include <pthread.h>
+
+#include "base/task.h"
+#include "translate/internal.h"
+
+/* A work queue of items, each done by one worker. */
+struct clf__queue {
+    int *order;   /* (count) items in descending order of cost */
+    int *costs;   /* (items) cost of an item in tokens */
+    int *holders; /* (items) the worker that has it, or one of clf__holder */
+    int count;    /* number of items with a cost above 0 */
+    int next;     /* no earlier position in the order is waiting */
+    int done;
+    int64_t left; /* total cost of unfinished items */
+};
+enum clf__holder { CLF__WAITS = -1, CLF__IS_DONE = -2 };
+
+/* Creates a queue; items with a cost above 0 wait. The caller frees the queue, even on failure. */
+clf_status clf__queue_create(struct clf__queue *out, const int *costs, int items);
+void clf__queue_free(struct clf__queue *queue);
+
+struct clf__worker_pool;
+
+/* A worker: a translator during one call. */
+struct clf__worker {
+    struct clf__worker_pool *pool;
+    struct clf_translator *translator;
+    int index;
+    struct clf__task task;
+    int is_working;               /* its work function has not returned */
+    int64_t held, done;           /* cost of its current and its finished items */
+    double start, waits;          /* start time, and total waiting time */
+    struct clf_stage_times times; /* copy of the translator's times after its last step, for other threads */
+};
+
+typedef clf_status clf__worker_work(struct clf__worker *worker, void *context);
+
+/* The pool of one call. */
+struct clf__worker_pool {
+    struct clf_translator *first; /* its callbacks are called on the calling thread */
+    struct clf__queue *queue;
+    clf__worker_work *work;
+    void *context;
+    int is_alone; /* a single worker, on the calling thread */
+    struct clf__worker *workers;
+    int count, working;
+    int stops; /* everybody is to return */
+    struct clf__failure failure;
+    struct {
+        const char *text; /* NULL: nothing to stream */
+        size_t size;
+        int line;
+    } pending;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+};
+
+/* Runs `work` on each translator of the pool whose device works, until the queue is done. A worker whose
+ * device fails is left out with a logged warning and its items wait again; if none is left, its failure is
+ * returned. */
+clf_status clf__worker_pool_run(struct clf_translator *first, struct clf__queue *queue,
+                                clf__worker_work *work, void *context);
+
+/* Returns whether a failure is specific to a device, so that another device may succeed. */
+int clf__is_device_failure(clf_status status);
+
+/* Return the number of translators from this one on with a working device, and the first of them, or this one
+ * if there is none. */
+int clf__worker_pool_count(const struct clf_translator *first);
+struct clf_translator *clf__worker_pool_available(struct clf_translator *first);
+
+/* Lock and unlock the queue for the functions of the first group below. */
+void clf__worker_lock(struct clf__worker *worker);
+void clf__worker_unlock(struct clf__worker *worker);
+
+/* Functions that need the lock: */
+
+/* Returns the first position at or after `from` whose item waits; queue.count if none does. */
+int clf__queue_waiting(const struct clf__queue *queue, int from);
+/* Returns whether a worker may take an item of this cost in addition to `more`: its share of the remaining
+ * work, by its pace, so that all finish together. The fastest worker may always take one. */
+int clf__worker_may_take(const struct clf__worker *worker, int64_t more, int cost);
+void clf__worker_take(struct clf__worker *worker, int item);
+
+/* And while it is not: */
+
+/* An item is done. */
+void clf__worker_finish(struct clf__worker *worker, int item);
+/* Waits until an item may be available; returns 0 if none will be: all are done, or the pool stops. */
+int clf__worker_wait(struct clf__worker *worker);
+/* Takes one item, waiting for it; returns -1 if none will come. */
+int clf__worker_next(struct clf__worker *worker);
+
+/* Calls the caller's `streamed` on the calling thread. */
+void clf__worker_pool_stream(const struct clf_translator *translator, int line, const char *text,
+                             size_t size);
+
+#endif
