@@ -127,6 +127,10 @@ clf_status clf__config_parse(struct clf__config *config, const struct clf__json 
     CLF__TRY(clf__config_read(config, json));
     CLF__TRY(check(config, json));
     const struct clf__json *decoding = generation->root ? generation : json;
+    const struct clf__family *family = clf__family_of(config->system);
+    if (generation->root == NULL && family->decode != NULL) {
+        family->decode(config);
+    }
     CLF__TRY(clf__config_read_generation(config, decoding));
     return check_start(config, decoding, config->generation.start_id);
 }

@@ -33,6 +33,7 @@
     X(MT5, mt5)                                                                                              \
     X(UMT5, umt5)                                                                                            \
     X(LONGT5, longt5)                                                                                        \
+    X(FSMT, fsmt)                                                                                            \
     X(TRANSFORMER, transformer)                                                                              \
     X(MARIAN_NMT, marian_nmt)
 

@@ -158,6 +158,9 @@ static clf_status read_vocabularies(struct clf__config *config, const struct clf
 static clf_status read_tied_sharing(struct clf__config *config, const struct clf__json *json)
 {
     int share = config->feature_size == 0, tie = 1;
+    if (clf__family_of(config->system)->reads_sharing) {
+        return CLF_OK;
+    }
     CLF__TRY(clf__json_bool(json, "tie_word_embeddings", &tie));
     if (clf__family_of(config->system)->ties_by_file) { /* decided when the weights are loaded */
         config->share_source_target = 1;

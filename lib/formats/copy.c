@@ -54,6 +54,8 @@ static int is_of_model(const char *name)
         "tokenizer_config.json",
         "vocab.json",
         "target_vocab.json",
+        "vocab-src.json",
+        "vocab-tgt.json",
         "special_tokens_map.json",
         "added_tokens.json",
         "merges.txt",

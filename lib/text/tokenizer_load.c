@@ -173,6 +173,8 @@ static clf_status apply_class(struct clf__tokenizer *tokenizer, struct clf__segm
     folder->joins_plainly = class->joins_plainly;
     folder->adds_prefix_space = class->adds_prefix_space;
     folder->cleans_up = folder->cleans_up && !class->never_cleans_up;
+    folder->source_language = settings->languages[0];
+    folder->target_language = settings->languages[1];
     tokenizer->place =
         settings->legacy_behaviour && class->may_be_behind ? CLF__LANGUAGE_BEHIND : class->place;
     if (class != clf__tokenizer_class_find(tokenizer->options.class_name) &&

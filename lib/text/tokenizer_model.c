@@ -1,4 +1,5 @@
-/* Loads a tokenizer with one model for both sides: tokens of the class and the model, and added tokens. */
+/* Loads a tokenizer with one model for both sides: tokens of the class and the model, and added tokens. The
+ * sides may have ids of their own. */
 #include <string.h>
 
 #include "base/file.h"
@@ -45,10 +46,10 @@ struct whole_model {
     struct clf__token_list tokens, merged;
 };
 
-static clf_status add_vocabulary(struct whole_model *whole)
+static clf_status add_vocabulary(struct whole_model *whole, const char *name)
 {
     char *path = NULL;
-    CLF__TRY(clf__path_join(&path, whole->folder->path, "vocab.json"));
+    CLF__TRY(clf__path_join(&path, whole->folder->path, name));
     clf_status status = clf__vocabulary_read(&whole->tokens, path);
     clf__free(path);
     return clf__tokenizer_needed(status);
@@ -78,54 +79,95 @@ static void mark_specials(struct whole_model *whole, struct clf__vocabulary *voc
     }
 }
 
-static clf_status make_vocabulary(struct whole_model *whole)
+/* Makes the vocabulary of a file, with a piece for each row of the model. */
+static clf_status make_vocabulary(struct whole_model *whole, struct clf__vocabulary *out, const char *file,
+                                  int rows)
 {
-    struct clf__tokenizer *tokenizer = whole->tokenizer;
-    const struct clf__tokenizer_class *class = tokenizer->class;
-    const char *file = class->has_vocabulary  ? "vocab.json"
-                       : class->model != NULL ? class->model
-                                              : "tokenizer_config.json";
+    const struct clf__tokenizer_class *class = whole->tokenizer->class;
     struct clf__token_list *tokens = &whole->tokens;
+    clf__token_list_free(tokens);
+    clf__token_list_free(&whole->merged);
     if (class->before != NULL) {
         CLF__TRY(class->before(tokens));
     }
-    CLF__TRY(class->has_vocabulary ? add_vocabulary(whole)
+    CLF__TRY(class->has_vocabulary ? add_vocabulary(whole, file)
                                    : whole->segmenter->add_tokens(whole->state, tokens, class->skipped));
     struct clf__own_tokens own = {tokens, tokens->count, file};
     if (class->behind != NULL) {
         CLF__TRY(class->behind(tokens, whole->settings));
     }
-    CLF__TRY(clf__added_tokens_merge(&whole->merged, &own, whole->settings->added, whole->settings->rows));
+    CLF__TRY(clf__added_tokens_merge(&whole->merged, &own, whole->settings->added, rows));
     if (class->name_spare != NULL) {
         CLF__TRY(class->name_spare(&whole->merged));
     }
     char *path = NULL;
     CLF__TRY(clf__path_join(&path, whole->folder->path, file));
-    clf_status status = clf__vocabulary_take(&tokenizer->vocabulary, &whole->merged, path);
+    clf_status status = clf__vocabulary_take(out, &whole->merged, path);
     clf__free(path);
     if (status == CLF_OK) {
-        mark_specials(whole, &tokenizer->vocabulary);
-        clf__tokenizer_find_in_text(tokenizer);
+        mark_specials(whole, out);
     }
     return status;
+}
+
+static clf_status open_segmenter(struct whole_model *whole, struct clf__tokenizer_side *side, int target)
+{
+    if (whole->segmenter->open != NULL) {
+        CLF__TRY(clf__tokenizer_needed(whole->segmenter->open(&side->state, whole->folder, target)));
+    }
+    side->segmenter = whole->segmenter;
+    whole->state = side->state;
+    return CLF_OK;
+}
+
+/* A special token is found in the texts of both sides, and has one id in the configuration. */
+static clf_status check_specials(const struct clf__tokenizer *tokenizer)
+{
+    const struct clf__vocabulary *source = &tokenizer->vocabulary, *target = &tokenizer->target_vocabulary;
+    for (const char *const *special = tokenizer->class->specials; *special != NULL; special++) {
+        size_t length = strlen(*special);
+        int32_t id = clf__vocabulary_id(source, *special, length);
+        int32_t other = clf__vocabulary_id(target, *special, length);
+        if (id != other) {
+            return clf__fail(CLF_FORMAT, "%s: \"%s\" has the id %d, and in %s %d; download both files again",
+                             source->path, *special, (int)id, target->path, (int)other);
+        }
+    }
+    return CLF_OK;
+}
+
+static clf_status load_sides(struct whole_model *whole, const char *unknown_token)
+{
+    struct clf__tokenizer *tokenizer = whole->tokenizer;
+    const struct clf__tokenizer_options *options = &tokenizer->options;
+    for (int target = 0; target < 2; target++) {
+        struct clf__tokenizer_side *side = target ? &tokenizer->target : &tokenizer->source;
+        struct clf__vocabulary *vocabulary = target ? &tokenizer->target_vocabulary : &tokenizer->vocabulary;
+        CLF__TRY(open_segmenter(whole, side, target));
+        CLF__TRY(make_vocabulary(whole, vocabulary, tokenizer->class->sides[target],
+                                 target ? options->target_vocabulary : options->source_vocabulary));
+        side->vocabulary = vocabulary;
+        CLF__TRY(clf__tokenizer_find_unknown(side, unknown_token));
+    }
+    return check_specials(tokenizer);
 }
 
 static clf_status load_whole(struct whole_model *whole, const char *unknown_token)
 {
     struct clf__tokenizer *tokenizer = whole->tokenizer;
+    const struct clf__tokenizer_class *class = tokenizer->class;
     struct clf__tokenizer_side *target = &tokenizer->target;
-    if (whole->segmenter->open != NULL) {
-        CLF__TRY(clf__tokenizer_needed(whole->segmenter->open(&whole->state, whole->folder, 0)));
-    }
-    target->segmenter = whole->segmenter;
-    target->state = whole->state;
-    CLF__TRY(make_vocabulary(whole));
+    const char *file = class->has_vocabulary  ? "vocab.json"
+                       : class->model != NULL ? class->model
+                                              : "tokenizer_config.json";
+    CLF__TRY(open_segmenter(whole, target, 0));
+    CLF__TRY(make_vocabulary(whole, &tokenizer->vocabulary, file, whole->settings->rows));
     target->vocabulary = &tokenizer->vocabulary;
     CLF__TRY(clf__tokenizer_find_unknown(target, unknown_token));
     if (tokenizer->options.source_vocabulary > 0) {
         tokenizer->source = *target;
     }
-    return clf__token_finder_collect(&tokenizer->found, &tokenizer->vocabulary);
+    return CLF_OK;
 }
 
 clf_status clf__tokenizer_load_model(struct clf__tokenizer *tokenizer,
@@ -139,10 +181,13 @@ clf_status clf__tokenizer_load_model(struct clf__tokenizer *tokenizer,
         .settings = settings,
         .segmenter = segmenter != NULL ? segmenter : &clf__segmenter_sentencepiece,
     };
-    clf_status status = load_whole(&whole, unknown_token);
+    clf_status status = tokenizer->class->sides[0] != NULL ? load_sides(&whole, unknown_token)
+                                                           : load_whole(&whole, unknown_token);
     clf__token_list_free(&whole.tokens);
     clf__token_list_free(&whole.merged);
-    return status;
+    CLF__TRY(status);
+    clf__tokenizer_find_in_text(tokenizer);
+    return clf__token_finder_collect(&tokenizer->found, &tokenizer->vocabulary);
 }
 
 /* Keeps the first token of a SentencePiece model, up to a few bytes. */

@@ -25,6 +25,7 @@ static void test_type_from_class(void **state)
         {"\"BlenderbotForConditionalGeneration\"", CLF__BLENDERBOT},
         {"\"BlenderbotSmallForConditionalGeneration\"", CLF__BLENDERBOT_SMALL},
         {"\"WhisperForConditionalGeneration\"", CLF__WHISPER},
+        {"\"FSMTForConditionalGeneration\"", CLF__FSMT},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char members[256];
@@ -100,12 +101,44 @@ static void test_length(void **state)
     clf__config_free(&c);
 }
 
+/* The defaults of transformers' FSMTConfig; transformers up to 4 applies its decoding defaults as well. */
+static void test_fsmt(void **state)
+{
+    (void)state;
+    struct clf__config c = load_config("\"model_type\": \"fsmt\"", "", NULL);
+    assert_true(c.source_vocabulary == 42024 && c.target_vocabulary == 42024 && c.d_model == 1024);
+    assert_true(c.encoder_layers == 12 && c.decoder_heads == 16 && c.encoder_ffn == 4096);
+    assert_true(c.separate_vocabularies && !c.share_source_target && !c.share_target_output);
+    assert_true(c.encoder_embedding_scale == 32 && c.decoder_embedding_scale == 32);
+    assert_true(c.position_offset == 2 && c.decoder_start_id == 2 && c.source_end_id == 2);
+    assert_true(c.generation.beams == 5 && c.generation.max_length == 199 && c.generation.forced_last == 2);
+    assert_false(c.has_default_length);
+    clf__config_free(&c);
+    const char *small = "\"model_type\": \"fsmt\", \"src_vocab_size\": 30, \"tgt_vocab_size\": 20, "
+                        "\"vocab_size\": 7, \"decoder\": {\"vocab_size\": 8, \"num_beams\": 1}";
+    c = load_config(small, "\"scale_embedding\": false, \"pad_token_id\": 3, \"max_length\": 50", NULL);
+    assert_true(c.source_vocabulary == 30 && c.target_vocabulary == 20 && c.encoder_embedding_scale == 1);
+    assert_true(c.position_offset == 4 && c.generation.beams == 5 && c.generation.max_length == 49);
+    clf__config_free(&c);
+    c = load_config(small, "\"num_beams\": 3", "\"length_penalty\": 0.5"); /* replaces all */
+    assert_true(c.generation.beams == 1 && c.generation.max_length == 20 && c.has_default_length);
+    assert_int_equal(c.generation.forced_last, -1);
+    clf__config_free(&c);
+    c = load_config("\"model_type\": \"fsmt\"", "\"tie_word_embeddings\": true", NULL);
+    assert_true(c.separate_vocabularies && c.share_source_target && c.share_target_output);
+    clf__config_free(&c);
+    expect_bad_config(small, "\"tie_word_embeddings\": true", NULL, CLF_FORMAT,
+                      "\"src_vocab_size\" is 30 and \"tgt_vocab_size\" 20");
+    expect_bad_config(small, "\"src_vocab_size\": 0", NULL, CLF_FORMAT, "src_vocab_size");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_type_from_class),
         cmocka_unit_test(test_unknown_classes),
         cmocka_unit_test_teardown(test_length, support_teardown),
+        cmocka_unit_test_teardown(test_fsmt, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

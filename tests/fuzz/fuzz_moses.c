@@ -23,18 +23,25 @@ static clf_status keep(void *user, const char *piece, size_t length)
 /* Opened once, as it takes much longer than a text. */
 static const void *open_language(size_t number)
 {
-    static const char *const codes[] = {"en", "de", "fr", "cs", "ko", "pt"};
-    static void *states[sizeof codes / sizeof *codes];
-    const size_t count = sizeof codes / sizeof *codes;
-    const char *code = codes[number % count];
-    const struct clf__segmenter_folder settings = {
-        .path = fuzz_folder(), .model = pairs, .source_language = code, .target_language = code};
-    if (states[number % count] == NULL) {
+    static const struct {
+        const char *code;
+        const struct clf__segmenter *segmenter;
+    } rows[] = {{"en", &clf__segmenter_moses}, {"de", &clf__segmenter_moses}, {"fr", &clf__segmenter_moses},
+                {"cs", &clf__segmenter_moses}, {"ko", &clf__segmenter_moses}, {"pt", &clf__segmenter_moses},
+                {"en", &clf__segmenter_fsmt},  {"de", &clf__segmenter_fsmt}};
+    static void *states[sizeof rows / sizeof *rows];
+    const size_t row = number % (sizeof rows / sizeof *rows);
+    const struct clf__segmenter_folder settings = {.path = fuzz_folder(),
+                                                   .model = pairs,
+                                                   .lowers_case = row % 2 == 0,
+                                                   .source_language = rows[row].code,
+                                                   .target_language = rows[row].code};
+    if (states[row] == NULL) {
         fuzz_file(pairs, (const uint8_t *)"a b\nab c</w>\n", 13);
-        fuzz_check(clf__segmenter_moses.open(&states[number % count], &settings, 1) == CLF_OK);
+        fuzz_check(rows[row].segmenter->open(&states[row], &settings, 1) == CLF_OK);
         fuzz_remove_file(pairs);
     }
-    return states[number % count];
+    return states[row];
 }
 
 static void join(const void *state, const struct clf__token_list *pieces)
@@ -71,16 +78,17 @@ static void check_failure(clf_status status, const char *path)
     fuzz_check((status == CLF_FORMAT || status == CLF_UNSUPPORTED) && strstr(clf_last_error(), path) != NULL);
 }
 
-/* The subwords, without the @@ of all but the last, form the word. */
+/* The subwords, without the @@ of all but the last or the </w> of the last, form the word. */
 static void cut_word(const struct clf__pairs *read, struct clf__pairs_work *work, const char *word)
 {
     struct clf__token_list pieces = {.count = 0};
     fuzz_check(clf__pairs_cut(read, work, word, strlen(word), keep, &pieces) == CLF_OK && pieces.count > 0);
     const char *piece = pieces.text, *rest = word;
+    int is_fast = read->kind == CLF__PAIRS_FASTBPE;
     for (int i = 0; i < pieces.count; i++) {
-        size_t size = strlen(piece), own = size - (i + 1 < pieces.count ? 2 : 0);
-        fuzz_check(own <= size && strncmp(rest, piece, own) == 0 &&
-                   (own == size || strcmp(piece + own, "@@") == 0));
+        const char *end = (i + 1 == pieces.count) == is_fast ? (is_fast ? "</w>" : "@@") : "";
+        size_t size = strlen(piece), own = size - strlen(end);
+        fuzz_check(own <= size && strncmp(rest, piece, own) == 0 && strcmp(piece + own, end) == 0);
         rest += own;
         piece += size + 1;
     }
@@ -88,13 +96,13 @@ static void cut_word(const struct clf__pairs *read, struct clf__pairs_work *work
     clf__token_list_free(&pieces);
 }
 
-static void use_pairs(const uint8_t *data, size_t size)
+static void use_pairs(const uint8_t *data, size_t size, enum clf__pairs_kind kind)
 {
     static const char *const words[] = {"aaaaaaaaaaaab", "abcabcab", "a", "\u65e5\u672cab",
                                         "x\u0301\xF0\x9F\x98\x80x"};
     struct clf__pairs read;
     const char *path = fuzz_file(pairs, data, size);
-    clf_status status = clf__pairs_read(&read, path, CLF__PAIRS_SUBWORD_NMT);
+    clf_status status = clf__pairs_read(&read, path, kind);
     if (status == CLF_OK) {
         struct clf__pairs_work work = {.room = 0};
         for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
@@ -131,7 +139,8 @@ static void use_list(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    use_pairs(data, size);
+    use_pairs(data, size, CLF__PAIRS_SUBWORD_NMT);
+    use_pairs(data, size, CLF__PAIRS_FASTBPE);
     use_list(data, size);
     const void *state = open_language(size);
     if (clf__utf8_valid_prefix((const char *)data, size) == size) {

@@ -253,6 +253,33 @@ static void test_whisper(void **state)
     }
 }
 
+/* transformers up to 4 ties the projection to the decoder's embedding whatever config.json states. */
+static void test_fsmt(void **state)
+{
+    (void)state;
+    const char *output = "model.decoder.output_projection.weight";
+    const struct change changes[] = {
+        {.fixture = "fsmt-odd", .from = {DECODER}, .to = {output}},
+        {.fixture = "fsmt-odd", .from = {DECODER}, .to = {ENCODER, DECODER, output}},
+        {.fixture = "fsmt-odd", .from = {DECODER}, .to = {SHARED, HEAD}}, /* as convert writes it */
+        {.fixture = "fsmt-odd", .is_bare = 1},
+        {.fixture = "fsmt-odd", .from = {DECODER}, .error = "\"model.shared.weight\" is missing"},
+        {.fixture = "fsmt-float16", .is_bare = 1},
+        {.fixture = "fsmt-float16", .from = {output}, .to = {HEAD}},
+        {.fixture = "fsmt-float16", .from = {ENCODER}, .error = ENCODER "\" is missing"},
+    };
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        check_change(&changes[i]);
+    }
+    struct model model;
+    const char *folder = make_folder(&(struct change){.fixture = "fsmt-float16", .from = {output}});
+    assert_ok(clf__config_load(&model.config, folder));
+    assert_ok(clf__parameters_load(&model.parameters, &model.config, folder));
+    assert_true(model.config.share_target_output && !model.config.share_source_target);
+    clf__parameters_free(model.parameters);
+    clf__config_free(&model.config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,6 +288,7 @@ int main(void)
         cmocka_unit_test_teardown(test_one_embedding, support_teardown),
         cmocka_unit_test_teardown(test_t5, support_teardown),
         cmocka_unit_test_teardown(test_whisper, support_teardown),
+        cmocka_unit_test_teardown(test_fsmt, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,9 +79,9 @@ static void check_model(const char *name, clf_precision precision)
 static void test_same_numbers(void **state)
 {
     (void)state;
-    static const char *const names[] = {"models/marian-odd",       "models/bart",
-                                        "models/t5-gated",         "models/marian-separate",
-                                        "models/clformer-learned", "models/longt5"};
+    static const char *const names[] = {
+        "models/marian-odd",       "models/bart", "models/t5-gated", "models/marian-separate",
+        "models/clformer-learned", "models/fsmt", "models/longt5"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         for (clf_precision precision = CLF_PRECISION_FP32; precision <= CLF_PRECISION_INT8; precision++) {
             if (i == 0 || precision == CLF_PRECISION_INT8) {
@@ -112,7 +112,7 @@ static void test_stored(void **state)
     assert_true(int8 > 10);
     clf__checkpoint_close(checkpoint);
     assert_fails(clf_convert(to, from, CLF_PRECISION_INT8), CLF_FILE, "exists already");
-    assert_fails(clf_convert("x", from, (clf_precision)9), CLF_BAD_ARGUMENT, "precision 9 is unknown");
+    assert_fails(clf_convert("x", from, (clf_precision)9), CLF_BAD_ARGUMENT, "precision 9: unknown value");
     assert_fails(clf_convert(NULL, from, CLF_PRECISION_INT8), CLF_BAD_ARGUMENT, "not given");
     assert_fails(clf_convert("x", "/no/such/model", CLF_PRECISION_INT8), CLF_FILE, "/no/such/model");
 }

@@ -12,9 +12,10 @@
 
 #include "model/folder.h"
 
-static const char *const folders[] = {"nllb-text", "m2m100-text", "mbart-text",           "mbart50-text",
-                                      "t5-text",   "bart-text",   "blenderbot-small-text"};
-enum { FOLDERS = sizeof folders / sizeof *folders };
+static const char *const folders[] = {
+    "nllb-text", "m2m100-text",           "mbart-text", "mbart50-text", "t5-text",
+    "bart-text", "blenderbot-small-text", "fsmt-text"};
+enum { FOLDERS = sizeof folders / sizeof *folders, LONGEST = 19 };
 
 static struct clf_model *load(const char *name)
 {
@@ -53,8 +54,9 @@ static void check_score(struct clf_translator *translator, const struct clf_line
     struct clf_line target = {best->text, strlen(best->text)};
     assert_ok(clf_score(&score, translator, source, &target, 1));
     assert_int_equal(score->status, CLF_OK);
-    /* Encoding the text may give other tokens, and adds an end token that was never generated. */
-    int is_again = score->count == best->count &&
+    /* Encoding the text may give other tokens, and adds an end token that was never generated. A search,
+     * unlike a score, forces the end at the greatest length. */
+    int is_again = score->count == best->count && best->count < LONGEST &&
                    memcmp(score->ids, best->ids, (size_t)best->count * sizeof *best->ids) == 0;
     if (is_again) {
         assert_float_equal(score->log_probability, best->log_probability, 1e-4);
@@ -72,7 +74,7 @@ static void check_row(struct clf_model *model, const json_t *row)
     struct clf_translate_options options;
     clf_translate_options_init(&options, model);
     options.beam = 4;
-    options.max_length = 19;
+    options.max_length = LONGEST;
     options.source_language = text_of(row, "source");
     options.target_language = text_of(row, "target");
     struct clf_translator *translator;

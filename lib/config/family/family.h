@@ -55,6 +55,9 @@ struct clf__family {
     /* Reads keys that need more than a renaming, after everything but embedding sharing. NULL: none. */
     clf_status (*read)(struct clf__config *config, struct clf__config_choices *choices,
                        const struct clf__json *json);
+    /* Sets the decoding defaults of a folder without generation_config.json; keys of its config.json replace
+     * them. NULL: the defaults of transformers' generate(). */
+    void (*decode)(struct clf__config *config);
     /* Writes the keys of a new folder besides sizes and ids; returns non-zero if out of memory. NULL: writes
      * the preset name. */
     int (*describe)(json_t *config, json_t *generation, const struct clf__model_description *description);
@@ -87,6 +90,7 @@ struct clf__family {
     int stores_sinusoids[2];
     int has_fixed_logits_bias;       /* final_logits_bias is a constant; zeros if not stored */
     int stores_embeddings_variously; /* either one matrix for all embeddings, or an additional copy */
+    int reads_sharing;               /* read() sets which embeddings are shared */
     int ties_by_file;                /* the projection is tied to the embedding unless stored separately */
     /* Training. */
     struct clf__family_default recipe[CLF__MOST_RECIPE_DEFAULTS + 1]; /* ends with a key of NULL */

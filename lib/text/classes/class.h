@@ -19,6 +19,8 @@ struct clf__class_settings {
     int extra_ids;                         /* -1: the default of the class */
     int legacy_behaviour;
     const char *language_codes, *source_language, *target_language;
+    const char
+        *languages[2]; /* by which text is cut and joined: the source's and the target's code, or NULL */
 };
 clf_status clf__class_read_settings(struct clf__class_settings *out, const struct clf__json *config,
                                     int rows);
@@ -37,8 +39,9 @@ struct clf__tokenizer_class {
     const char *name;  /* without the "Fast" suffix */
     const char *model; /* segmenter file for both sides; NULL: source.spm and target.spm, or none */
     const struct clf__segmenter *segmenter; /* NULL: SentencePiece */
-    int has_vocabulary; /* ids come from vocab.json; otherwise from the order of the model */
-    int skipped;        /* number of leading tokens of the model that are left out */
+    int has_vocabulary;   /* ids come from vocab.json; otherwise from the order of the model */
+    const char *sides[2]; /* files of source and target ids instead of vocab.json; NULL: vocab.json */
+    int skipped;          /* number of leading tokens of the model that are left out */
     /* Add the tokens before and after the model's tokens. NULL: none. */
     clf_status (*before)(struct clf__token_list *tokens);
     clf_status (*behind)(struct clf__token_list *tokens, const struct clf__class_settings *settings);
@@ -73,7 +76,7 @@ const struct clf__tokenizer_class *clf__tokenizer_class_find(const char *name);
 extern const struct clf__tokenizer_class clf__class_marian, clf__class_mbart, clf__class_mbart50,
     clf__class_nllb, clf__class_m2m100, clf__class_pegasus, clf__class_t5, clf__class_bart,
     clf__class_roberta, clf__class_whisper, clf__class_barthez, clf__class_blenderbot,
-    clf__class_blenderbot_small, clf__class_byt5;
+    clf__class_blenderbot_small, clf__class_byt5, clf__class_fsmt;
 
 /* Adds languages from a NULL-terminated list. */
 clf_status clf__class_add_languages(struct clf__token_list *tokens, const struct clf__tokenizer_class *of,

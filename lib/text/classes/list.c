@@ -6,7 +6,7 @@ static const struct clf__tokenizer_class *const list[] = {
     &clf__class_marian,           &clf__class_mbart,   &clf__class_mbart50, &clf__class_nllb,
     &clf__class_m2m100,           &clf__class_pegasus, &clf__class_t5,      &clf__class_bart,
     &clf__class_roberta,          &clf__class_whisper, &clf__class_barthez, &clf__class_blenderbot,
-    &clf__class_blenderbot_small, &clf__class_byt5,
+    &clf__class_blenderbot_small, &clf__class_byt5,    &clf__class_fsmt,
 };
 
 const struct clf__tokenizer_class *clf__tokenizer_class_find(const char *name)

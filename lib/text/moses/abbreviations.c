@@ -146,9 +146,9 @@ clf_status clf__moses_abbreviations_open(struct clf__moses_abbreviations *out, c
         status = read_list(out, where, name);
     } else if (status == CLF_OK && warns) {
         clf__log(CLF_LOG_WARNING,
-                 "Moses' list of abbreviations %s is neither in the package nor in the folder named by "
+                 "Moses' list of abbreviations %s is neither in the model folder nor in the folder named by "
                  "CLFORMER_ABBREVIATIONS: full stops of words such as \"Dr.\" are split off, and "
-                 "translations may differ from Argos Translate; run `pip download --no-deps "
+                 "translations may differ from sacremoses; run `pip download --no-deps "
                  "\"sacremoses<0.2\"` and `unzip` to get the lists, in sacremoses/data/nonbreaking_prefixes",
                  name);
     }

@@ -6,6 +6,34 @@
 
 /* Maps punctuation to ASCII, then separates non-word characters. */
 static const struct clf__moses_rule marks[] = {
+    {CLF__MOSES_AS_FSMT, "[。．][{space}]*", ". "},
+    {CLF__MOSES_AS_FSMT, "[，、]", ","},
+    {CLF__MOSES_AS_FSMT, "[”“《》」「]", "\""},
+    {CLF__MOSES_AS_FSMT, "[∶：]", ":"},
+    {CLF__MOSES_AS_FSMT, "；", ";"},
+    {CLF__MOSES_AS_FSMT, "？", "?"},
+    {CLF__MOSES_AS_FSMT, "！", "!"},
+    {CLF__MOSES_AS_FSMT, "（", "("},
+    {CLF__MOSES_AS_FSMT, "）", ")"},
+    {CLF__MOSES_AS_FSMT, "【", "["},
+    {CLF__MOSES_AS_FSMT, "】", "]"},
+    {CLF__MOSES_AS_FSMT, "〈", "<"},
+    {CLF__MOSES_AS_FSMT, "〉", ">"},
+    {CLF__MOSES_AS_FSMT, "～", "~"},
+    {CLF__MOSES_AS_FSMT, "’", "'"},
+    {CLF__MOSES_AS_FSMT, "…", "..."},
+    {CLF__MOSES_AS_FSMT, "━", "-"},
+    {CLF__MOSES_AS_FSMT, "％", "%"},
+    {CLF__MOSES_AS_FSMT, "０", "0"},
+    {CLF__MOSES_AS_FSMT, "１", "1"},
+    {CLF__MOSES_AS_FSMT, "２", "2"},
+    {CLF__MOSES_AS_FSMT, "３", "3"},
+    {CLF__MOSES_AS_FSMT, "４", "4"},
+    {CLF__MOSES_AS_FSMT, "５", "5"},
+    {CLF__MOSES_AS_FSMT, "６", "6"},
+    {CLF__MOSES_AS_FSMT, "７", "7"},
+    {CLF__MOSES_AS_FSMT, "８", "8"},
+    {CLF__MOSES_AS_FSMT, "９", "9"},
     {0, "\\r", ""},
     {0, "\\(", " ("},
     {0, "\\)", ") "},
@@ -38,10 +66,12 @@ static const struct clf__moses_rule marks[] = {
     {CLF__MOSES_COMMA_BEHIND_QUOTES, "(?:\\G|(?<!\\.))(\\.+)\"([{space}]*[^<])", "\"$1$2"},
     {CLF__MOSES_DECIMAL_COMMA, "(\\p{Nd})\\xa0(\\p{Nd})", "$1,$2"},
     {CLF__MOSES_DECIMAL_POINT, "(\\p{Nd})\\xa0(\\p{Nd})", "$1.$2"},
+    {CLF__MOSES_AS_FSMT, "\\p{C}+", ""},
     {0, "[{space}]+", " "},
     {0, "[\\x00-\\x1f]", ""},
     {0, "^ +|(?<! ) +$", ""},
     {0, "([^{alnum}{space}.'`,\\-])", " $1 "},
+    {CLF__MOSES_AS_FSMT, "([{alnum}])-(?=[{alnum}])", "$1 @-@ "},
 };
 
 /* Separates commas outside numbers, and apostrophes. */
@@ -76,11 +106,13 @@ static clf_status open_cutter(struct clf__moses_cutter *out, const struct clf__m
     return clf__moses_rules_open(&out->ends, ends, COUNT(ends), language, &out->sets);
 }
 
-clf_status clf__moses_cutter_open(struct clf__moses_cutter *out, const char *code, const char *folder,
-                                  int warns)
+clf_status clf__moses_cutter_open(struct clf__moses_cutter *out, const char *code, unsigned also,
+                                  const char *folder, int warns)
 {
+    struct clf__moses_language language = *clf__moses_language(code);
+    language.does |= also;
     *out = (struct clf__moses_cutter){.sets = {.items = {NULL}}};
-    clf_status status = open_cutter(out, clf__moses_language(code), folder, warns);
+    clf_status status = open_cutter(out, &language, folder, warns);
     if (status != CLF_OK) {
         clf__moses_cutter_close(out);
     }

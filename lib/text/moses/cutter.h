@@ -12,10 +12,10 @@ struct clf__moses_cutter {
                                                    between */
 };
 
-/* Opens a cutter for a language code; its list of abbreviations may be in the model's folder. `warns`: a
- * missing list is logged. */
-clf_status clf__moses_cutter_open(struct clf__moses_cutter *out, const char *code, const char *folder,
-                                  int warns);
+/* Opens a cutter for a language code; its list of abbreviations may be in the model's folder. `also`: 0 or
+ * CLF__MOSES_AS_FSMT. `warns`: a missing list is logged. */
+clf_status clf__moses_cutter_open(struct clf__moses_cutter *out, const char *code, unsigned also,
+                                  const char *folder, int warns);
 void clf__moses_cutter_close(struct clf__moses_cutter *cutter);
 
 /* Replaces the text of `work`, valid UTF-8, by words separated by spaces. */

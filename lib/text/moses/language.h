@@ -25,6 +25,10 @@ enum {
     CLF__MOSES_SPACES_CHARACTERS = 4096,  /* does not join words of Chinese, Japanese or Korean characters */
     CLF__MOSES_HAS_ABBREVIATIONS = 8192,  /* has a list of abbreviations; other languages use the English
                                              list */
+
+    /* Set for every language of transformers' FSMTTokenizer: wide punctuation becomes ASCII first, control
+     * and unassigned characters are removed, and a hyphen inside a word becomes the word @-@. */
+    CLF__MOSES_AS_FSMT = 16384,
 };
 
 struct clf__moses_language {

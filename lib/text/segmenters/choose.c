@@ -10,6 +10,7 @@ clf_status clf__segmenter_read_config(struct clf__segmenter_folder *folder, cons
 {
     const char *cut = NULL;
     CLF__TRY(clf__json_bool(config, "clean_up_tokenization_spaces", &folder->cleans_up));
+    CLF__TRY(clf__json_bool(config, "do_lower_case", &folder->lowers_case));
     CLF__TRY(clf__json_string(config, "pre_tokenizer", &cut));
     folder->splits_words = cut && strcmp(cut, "WhitespaceSplit") == 0;
     return clf__json_string(config, "word_delimiter_token", &folder->word_delimiter);

@@ -46,14 +46,14 @@ static clf_status damaged(const struct reading *reading, const char *what)
 /* Returns the next line of *text without its line ending; NULL: end of file. */
 static const char *next_line(const struct reading *reading, const char **text, size_t *size)
 {
-    int is_python = reading->kind == CLF__PAIRS_SUBWORD_NMT; /* Python also ends a line at a lone carriage
+    int is_python = reading->kind != CLF__PAIRS_TRANSFORMERS; /* Python also ends a line at a lone carriage
                                                                 return */
     const char *line = *text;
     *size = strcspn(line, is_python ? "\r\n" : "\n");
     const char *end = line + *size;
     if (*end == '\0') {
         *text = end;
-        return is_python && *size > 0 ? line : NULL;
+        return reading->kind == CLF__PAIRS_SUBWORD_NMT && *size > 0 ? line : NULL;
     }
     *text = end + 1 + (*end == '\r' && end[1] == '\n');
     *size -= !is_python && *size > 0 && end[-1] == '\r';
@@ -86,8 +86,8 @@ static clf_status read_version(const struct reading *reading, const char *line, 
 static clf_status is_other(int *out, const struct reading *reading, const char *line, size_t size)
 {
     static const char version[] = "#version:";
-    *out = reading->number == 1 || size == 0;
-    if (reading->kind == CLF__PAIRS_TRANSFORMERS) {
+    *out = size == 0 || (reading->number == 1 && reading->kind == CLF__PAIRS_TRANSFORMERS);
+    if (reading->kind != CLF__PAIRS_SUBWORD_NMT) {
         return CLF_OK;
     }
     *out = reading->number == 1 && strncmp(line, version, strlen(version)) == 0;
@@ -108,6 +108,10 @@ static clf_status read_pair(struct line *out, const struct reading *reading, con
     }
     const char *space = memchr(line, ' ', size);
     const char *other = space != NULL ? memchr(space + 1, ' ', (size_t)(line + size - space - 1)) : NULL;
+    if (other != NULL && reading->kind == CLF__PAIRS_FASTBPE) { /* how often the pair was there */
+        size = (size_t)(other - line);
+        other = NULL;
+    }
     if (space == NULL || space == line || space + 1 == line + size || other != NULL) {
         return damaged(reading, "is not two symbols separated by a space");
     }
@@ -157,7 +161,7 @@ static clf_status add_merge(struct reading *reading, const struct line *line, in
     clf__merges_add(&reading->pairs->merges, clf__vocabulary_id(symbols, line->left, line->left_size),
                     clf__vocabulary_id(symbols, line->right, line->right_size), rank,
                     clf__vocabulary_id(symbols, result, strlen(result)),
-                    reading->kind == CLF__PAIRS_TRANSFORMERS);
+                    reading->kind != CLF__PAIRS_SUBWORD_NMT);
     return CLF_OK;
 }
 
@@ -178,7 +182,7 @@ clf_status clf__pairs_read(struct clf__pairs *out, const char *path, enum clf__p
 {
     char *text = NULL;
     size_t size;
-    *out = (struct clf__pairs){.symbols = {.size = 0}};
+    *out = (struct clf__pairs){.kind = kind};
     CLF__TRY(clf__file_read(&text, &size, path, MAX_FILE_BYTES));
     struct reading reading = {.text = text, .path = path, .kind = kind, .pairs = out};
     clf_status status = read_text(&reading, size);
@@ -239,24 +243,36 @@ static int add_symbols_of(const struct clf__pairs *pairs, struct clf__pairs_work
     return count;
 }
 
+/* Calls `function` with the bytes of a word from start to end, which are followed by @@ where others come. */
+static clf_status give_token(const struct clf__pairs *pairs, struct clf__pairs_work *work, int start, int end,
+                             int size, clf__token_function *function, void *user)
+{
+    char kept[sizeof joint - 1], *behind = work->word + end;
+    size_t length = (size_t)(end - start);
+    if (pairs->kind == CLF__PAIRS_FASTBPE) {
+        return function(user, work->word + start, length + (end < size ? 0 : strlen(word_end)));
+    }
+    size_t joint_size = end < size ? sizeof kept : 0;
+    memcpy(kept, behind, sizeof kept);
+    memcpy(behind, joint, joint_size);
+    CLF__TRY(function(user, work->word + start, length + joint_size));
+    memcpy(behind, kept, sizeof kept);
+    return CLF_OK;
+}
+
 /* A word of one character is not segmented. */
 clf_status clf__pairs_cut(const struct clf__pairs *pairs, struct clf__pairs_work *work, const char *word,
                           size_t size, clf__token_function *function, void *user)
 {
     CLF__TRY(take_word(work, word, size));
     if (add_symbols_of(pairs, work, (int)size) < 2) {
-        return size > 0 ? function(user, work->word, size) : CLF_OK;
+        return size > 0 ? give_token(pairs, work, 0, (int)size, (int)size, function, user) : CLF_OK;
     }
     clf__merge_all(&pairs->merges, &work->merges);
     for (int at = 0, end = 0; end < (int)size;) {
         int next = work->merges.links[at].next, start = work->starts[at];
         end = next >= 0 ? work->starts[next] : (int)size;
-        char kept[sizeof joint - 1], *behind = work->word + end;
-        size_t joint_size = end < (int)size ? sizeof kept : 0;
-        memcpy(kept, behind, sizeof kept);
-        memcpy(behind, joint, joint_size);
-        CLF__TRY(function(user, work->word + start, (size_t)(end - start) + joint_size));
-        memcpy(behind, kept, sizeof kept);
+        CLF__TRY(give_token(pairs, work, start, end, (int)size, function, user));
         at = next;
     }
     return CLF_OK;
@@ -264,17 +280,45 @@ clf_status clf__pairs_cut(const struct clf__pairs *pairs, struct clf__pairs_work
 
 /* --- Joining. --- */
 
-clf_status clf__pairs_join(char **text, const char *const *tokens, int count)
+/* In place: white space becomes one space between words, and goes at both ends. */
+static void space_once(char *text)
+{
+    char *end = text;
+    for (const char *at = text; *at != '\0';) {
+        size_t space = clf__text_space(at);
+        if (space == 0) {
+            *end++ = *at++;
+            continue;
+        }
+        if (end > text && end[-1] != ' ') {
+            *end++ = ' ';
+        }
+        at += space;
+    }
+    *(end > text && end[-1] == ' ' ? end - 1 : end) = '\0';
+}
+
+clf_status clf__pairs_join(const struct clf__pairs *pairs, char **text, const char *const *tokens, int count)
 {
     size_t bytes = 1;
+    int is_fast = pairs->kind == CLF__PAIRS_FASTBPE;
     for (int i = 0; i < count; i++) {
         bytes += strlen(tokens[i]) + 1;
     }
     CLF__TRY(clf__allocate(text, bytes, 1));
     char *end = *text;
     for (int i = 0; i < count; i++) {
-        end = stpcpy(stpcpy(end, tokens[i]), i + 1 < count ? " " : "");
+        char *start = end;
+        end = stpcpy(stpcpy(end, tokens[i]), i + 1 < count && !is_fast ? " " : "");
+        if (is_fast) {
+            clf__text_replace(start, word_end, " ");
+            end = start + strlen(start);
+        }
     }
-    clf__text_replace(*text, "@@ ", "");
+    if (is_fast) {
+        space_once(*text);
+    } else {
+        clf__text_replace(*text, "@@ ", "");
+    }
     return CLF_OK;
 }

@@ -1,5 +1,5 @@
 /* Byte-pair encoding on characters (Sennrich et al. 2016, section 3.2), one pair per line: all subwords of a
- * word but the last end with @@. */
+ * word but the last end with @@, or the last ends with </w>. */
 #ifndef CLF_TEXT_SEGMENTERS_PAIRS_H
 #define CLF_TEXT_SEGMENTERS_PAIRS_H
 
@@ -7,16 +7,26 @@
 #include "text/segmenters/segmenter.h"
 #include "text/vocabulary.h"
 
+/* The rules for reading a file.
+ *
+ * TRANSFORMERS (BlenderbotSmallTokenizer): the first line is a version and is ignored, and so are blank lines
+ * and a last line without an end; of two equal pairs the last counts.
+ *
+ * SUBWORD_NMT (subword-nmt 0.3.8 and its copy in argostranslate 1.11): the first line may be a version, 0.1
+ * or 0.2; every other line is a pair, and of two equal pairs the first counts.
+ *
+ * FASTBPE (FSMTTokenizer): every line is a pair; a third column, blank lines and a last line without an end
+ * are ignored; of two equal pairs the last counts. A piece that ends a word ends with </w>, and no piece has
+ * @@. */
+enum clf__pairs_kind { CLF__PAIRS_TRANSFORMERS, CLF__PAIRS_SUBWORD_NMT, CLF__PAIRS_FASTBPE };
+
 struct clf__pairs {
+    enum clf__pairs_kind kind;
     struct clf__vocabulary symbols; /* symbols of all pairs and their results */
     struct clf__merges merges;
     int ends_apart; /* the end of a word is a separate symbol, not part of the last character (version 0.1) */
 };
 
-/* Rules for reading a file. TRANSFORMERS: the first line is a version, blank and unterminated lines are
- * ignored, the last of duplicates counts. SUBWORD_NMT (0.3.8, and argostranslate 1.11): the first line may be
- * version 0.1 or 0.2, all others are pairs, the first of duplicates counts. */
-enum clf__pairs_kind { CLF__PAIRS_TRANSFORMERS, CLF__PAIRS_SUBWORD_NMT };
 /* Reads a file. A damaged file is CLF_FORMAT, with the line; an unknown version CLF_UNSUPPORTED. */
 clf_status clf__pairs_read(struct clf__pairs *out, const char *path, enum clf__pairs_kind kind);
 void clf__pairs_free(struct clf__pairs *pairs);
@@ -34,7 +44,7 @@ void clf__pairs_work_free(struct clf__pairs_work *work);
 clf_status clf__pairs_cut(const struct clf__pairs *pairs, struct clf__pairs_work *work, const char *word,
                           size_t size, clf__token_function *function, void *user);
 
-/* Joins subwords with spaces except where a subword continues the one before; the caller frees *text. */
-clf_status clf__pairs_join(char **text, const char *const *tokens, int count);
+/* Joins subwords to words with one space between two words; the caller frees *text. */
+clf_status clf__pairs_join(const struct clf__pairs *pairs, char **text, const char *const *tokens, int count);
 
 #endif

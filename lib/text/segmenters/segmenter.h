@@ -23,6 +23,7 @@ struct clf__segmenter_folder {
     const char *path;
     int cleans_up;                                 /* clean_up_tokenization_spaces */
     int splits_words;                              /* pre_tokenizer is WhitespaceSplit */
+    int lowers_case;                               /* do_lower_case; only clf__segmenter_fsmt applies it */
     const char *word_delimiter;                    /* word_delimiter_token; may be NULL */
     const char *model;                             /* file for both sides; NULL: source.spm and target.spm */
     int joins_plainly, adds_prefix_space;          /* settings of the tokenizer class */
@@ -73,6 +74,8 @@ extern const struct clf__segmenter clf__segmenter_subwords;
 
 /* BPE on Moses words, by language. */
 extern const struct clf__segmenter clf__segmenter_moses;
+/* The same as FSMTTokenizer of transformers cuts: pieces that end a word end with </w>. */
+extern const struct clf__segmenter clf__segmenter_fsmt;
 
 /* Reads the segmenter settings of tokenizer_config.json, which the folder borrows. */
 clf_status clf__segmenter_read_config(struct clf__segmenter_folder *folder, const struct clf__json *config);

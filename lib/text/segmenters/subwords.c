@@ -135,8 +135,8 @@ static clf_status subwords_segment(const void *state, const char *text, size_t s
 
 static clf_status subwords_join(const void *state, char **text, const char *const *tokens, int count)
 {
-    (void)state;
-    CLF__TRY(clf__pairs_join(text, tokens, count));
+    const struct state *side = state;
+    CLF__TRY(clf__pairs_join(&side->pairs, text, tokens, count));
     size_t space;
     char *start = *text;
     while (*start != '\0' && (space = clf__text_space(start)) > 0) {

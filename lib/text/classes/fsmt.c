@@ -1,0 +1,12 @@
+/* FSMTTokenizer: subwords of Moses' words by language, and a file of ids for each side. */
+#include "text/classes/class.h"
+#include "text/segmenters/segmenter.h"
+
+const struct clf__tokenizer_class clf__class_fsmt = {
+    .name = "FSMTTokenizer",
+    .segmenter = &clf__segmenter_fsmt,
+    .model = "merges.txt",
+    .has_vocabulary = 1,
+    .sides = {"vocab-src.json", "vocab-tgt.json"},
+    .specials = {"<s>", "<pad>", "</s>", "<unk>"},
+};
