@@ -32,6 +32,7 @@
     X(T5, t5)                                                                                                \
     X(MT5, mt5)                                                                                              \
     X(UMT5, umt5)                                                                                            \
+    X(LONGT5, longt5)                                                                                        \
     X(FSMT, fsmt)                                                                                            \
     X(TRANSFORMER, transformer)                                                                              \
     X(MARIAN_NMT, marian_nmt)
@@ -59,8 +60,15 @@ enum clf__positions_kind {
     CLF__POSITIONS_RELATIVE
 };
 
-/* First sub-layer of each decoder layer; model/tree.c lists its parameters. */
-enum clf__decoder_mixer { CLF__MIXER_SELF_ATTENTION, CLF__MIXER_SSRU, CLF__MIXER_AVERAGE };
+/* First sub-layer of each layer of a stack; model/tree.c lists its parameters. SSRU and average attention are
+ * for decoders, local and transient-global attention for encoders. */
+enum clf__mixer_type {
+    CLF__MIXER_SELF_ATTENTION,
+    CLF__MIXER_SSRU,
+    CLF__MIXER_AVERAGE,
+    CLF__MIXER_LOCAL,
+    CLF__MIXER_TRANSIENT_GLOBAL
+};
 
 struct clf__config {
     enum clf__system system;
@@ -74,7 +82,8 @@ struct clf__config {
     int decoder_key_width, decoder_value_width;
     int encoder_ffn, decoder_ffn;                     /* F */
     int encoder_max_positions, decoder_max_positions; /* maximum source and target length */
-    int feature_size;                                 /* width of a frame; 0: the source is tokens */
+    int usual_source; /* maximum source length if the tokenizer has none; 0: encoder_max_positions */
+    int feature_size; /* width of a frame; 0: the source is tokens */
     /* Number of adjacent log-mel frames in a row, and the distance in frames to the next row. */
     int frame_stack, frame_step;
     int convolves_frames; /* frames pass two convolutions, not a linear layer: two frames make a position */
@@ -97,7 +106,9 @@ struct clf__config {
     int norm_embedding;      /* norm on the sum of embeddings */
     int norm_decoder_tokens; /* in the decoder, applied to the token embedding before positions are added */
     /* Attention. */
-    enum clf__decoder_mixer decoder_mixer;
+    enum clf__mixer_type encoder_mixer, decoder_mixer;
+    int local_radius;                   /* local and transient-global attention: maximum distance of a key */
+    int global_block_size;              /* transient-global attention: rows per global token */
     int average_filters, average_width; /* average attention: matrix multiplications after the mean; inner
                                            width */
     int average_gated;

@@ -42,6 +42,8 @@ static const struct clf__key_word rules[] = {{"huggingface", CLF__LENGTH_HUGGING
                                              CLF__FAMILY_LENGTH_RULES,
                                              {NULL, 0}};
 
+static const struct clf__key_word encoder_attentions[] = {CLF__FAMILY_ENCODER_ATTENTIONS, {NULL, 0}};
+
 /* clang-format off */
 #define FIELDS(encoder, decoder) {offsetof(struct clf__config, encoder), offsetof(struct clf__config, decoder)}
 #define KEY(name, type, stage, field, low, high, words, uses)                                                       \
@@ -87,6 +89,9 @@ const struct clf__config_key clf__config_keys[] = {
     WORD("sinusoid_frequency", sinusoid_frequency, frequencies, CLF__KEY_OF_SINUSOID),
     NUMBER("relative_attention_num_buckets", relative_buckets, 4, CLF__KEY_OF_RELATIVE),
     NUMBER("relative_attention_max_distance", relative_distance, 2, CLF__KEY_OF_RELATIVE),
+    KEY("encoder_attention_type", WORD, ALONE, encoder_mixer, 0, 0, encoder_attentions, SHOWN | CLF__KEY_OF_WINDOW),
+    KEY("local_radius", WHOLE, ALONE, local_radius, 0, MAX_POSITIONS, NULL, SHOWN | CLF__KEY_OF_WINDOW),
+    KEY("global_block_size", WHOLE, ALONE, global_block_size, 1, MAX_POSITIONS, NULL, SHOWN | CLF__KEY_OF_GLOBAL),
     NUMBER("position_offset", position_offset, 0, 0),
     FLAG("position_padding_aware", position_padding_aware),
     WORD("norm", norm, norms, 0),

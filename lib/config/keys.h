@@ -34,7 +34,9 @@ enum {
     CLF__KEY_SHOWN = 8,        /* inspect shows its field */
     CLF__KEY_OF_SINUSOID = 16, /* only for sinusoidal positions */
     CLF__KEY_OF_RELATIVE = 32,
-    CLF__KEY_OF_FRAMES = 64 /* only if the source is frames, one per position */
+    CLF__KEY_OF_FRAMES = 64,  /* only if the source is frames, one per position */
+    CLF__KEY_OF_WINDOW = 128, /* only if the encoder's attention is local or transient-global */
+    CLF__KEY_OF_GLOBAL = 256  /* only if it is transient-global */
 };
 
 struct clf__config_key {

@@ -1,4 +1,5 @@
 #include <assert.h>
+#include <string.h>
 
 #include "base/minmax.h"
 #include "config/sides.h"
@@ -8,13 +9,14 @@
 #include "infer/internal.h"
 
 static clf_status upload_sources(struct clf__session *session, struct clf__sequence_views *views,
-                                 const struct clf__sequences *sources)
+                                 struct clf__global_blocks *blocks, const struct clf__sequences *sources)
 {
     struct clf__upload *upload = &session->source;
     const struct clf__sequences rows = {
         .count = sources->count, .first = session->source_first, .ids = sources->ids};
     upload->count = 0;
     clf__upload_take_sequences(views, upload, &session->transformer->config, &rows, CLF__ENCODER);
+    clf__global_blocks_take(blocks, session);
     session->encoded_hidden = views->host_hidden;
     if (sources->frames != NULL) {
         int frames = sources->first[sources->count];
@@ -39,7 +41,8 @@ clf_status clf__session_encode_maps(struct clf__session *session, const struct c
     CLF__TRY(clf__session_ensure_positions(session, longest, 0));
     int rows = session->source_first[session->sources];
     struct clf__sequence_views views;
-    CLF__TRY(upload_sources(session, &views, sources));
+    struct clf__global_blocks blocks;
+    CLF__TRY(upload_sources(session, &views, &blocks, sources));
     struct clf__workspace workspace = clf__workspace_rows(&session->workspace, rows);
     struct clf__front_end_input input = {.ids = views.ids};
     if (session->frames.buffer != NULL) {
@@ -54,8 +57,10 @@ clf_status clf__session_encode_maps(struct clf__session *session, const struct c
         .ranges = views.ranges,
         .mask = {.hidden_keys = views.hidden, .relative = encoder->embedder.relative.table},
         .scratch = &session->scratch,
+        .blocks = &blocks,
     };
-    if (maps != NULL) {
+    int gives_maps = encoder->layers[0].mixer.kind->gives_maps;
+    if (maps != NULL && gives_maps) {
         call.maps = clf__tensor_packed(session->maps[0], call.heads.count * rows, rows);
     }
     int norm_first = session->transformer->config.norm_first;
@@ -66,8 +71,10 @@ clf_status clf__session_encode_maps(struct clf__session *session, const struct c
     size_t layer_maps = (size_t)call.heads.count * (size_t)rows * (size_t)rows;
     for (int i = 0; i < encoder->layer_count; i++) {
         CLF__TRY(clf__layer_forward(&encoder->layers[i], &workspace, &layer_call));
-        if (maps != NULL) {
+        if (maps != NULL && gives_maps) {
             CLF__TRY(clf__tensor_read(call.maps, maps + (size_t)i * layer_maps));
+        } else if (maps != NULL) {
+            memset(maps + (size_t)i * layer_maps, 0, layer_maps * sizeof *maps);
         }
     }
     if (encoder->norm.gamma.buffer != NULL) {

@@ -123,6 +123,12 @@ struct clf__decoder_maps {
 /* Initial size of position tables, which are doubled for longer sequences: a folder may declare far more
  * positions than any text has. */
 enum { CLF__FIRST_POSITIONS = 4096 };
+/* The global tokens of a batch (global_blocks.c): reserves device memory for them; returns the integers of
+ * their upload; and adds the blocks of the batch to the upload of `source`. */
+clf_status clf__global_blocks_reserve(struct clf__session *session);
+int64_t clf__global_blocks_upload(const struct clf__session *session);
+void clf__global_blocks_take(struct clf__global_blocks *blocks, struct clf__session *session);
+
 /* Enlarges position tables to at least these sequence lengths, up to the session's limits. */
 clf_status clf__session_ensure_positions(struct clf__session *session, int source_rows, int target_rows);
 

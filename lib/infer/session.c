@@ -82,7 +82,9 @@ static clf_status reserve_attention(struct clf__session *session)
     struct clf__heads largest = clf__config_largest_heads(config);
     int beams = limits->sources > 0 ? limits->cache_rows / limits->sources : 0;
     int source_rows = clf__session_source_rows(session, limits->source_length);
-    int queries = clf__max_int(clf__max_int(source_rows, limits->target_length),
+    int is_dense = clf__tree_mixer(config, CLF__ENCODER) == &clf__self_attention_mixer;
+    int encoded = is_dense ? source_rows : 0; /* attention within a window needs no scratch */
+    int queries = clf__max_int(clf__max_int(encoded, limits->target_length),
                                clf__max_int(beams, clf__min_int(limits->prefill, limits->positions)));
     int keys = clf__max_int(source_rows, limits->target_length);
     CLF__TRY(clf__attention_scratch_reserve(&session->scratch, &session->arena, limits->sources, &largest,
@@ -238,7 +240,9 @@ static clf_status reserve(struct clf__session *session)
     CLF__TRY(config->feature_size > 0 ? reserve_frames(session) : CLF_OK);
     CLF__TRY(reserve_slots(session));
     CLF__TRY(clf__upload_reserve(&session->source, arena,
-                                 3 * (int64_t)session->source_rows + 4 * (int64_t)limits->sources));
+                                 3 * (int64_t)session->source_rows + 4 * (int64_t)limits->sources +
+                                     clf__global_blocks_upload(session)));
+    CLF__TRY(clf__global_blocks_reserve(session));
     CLF__TRY(reserve_decoder(session));
     return reserve_attention(session);
 }

@@ -1,5 +1,6 @@
 #include "layers/attention.h"
 
+#include "ops/attention_local.h"
 #include "ops/cache.h"
 
 static int key_columns(const struct clf__heads *heads)
@@ -20,6 +21,14 @@ int clf__self_projection_width(const struct clf__heads *heads)
 int clf__memory_projection_width(const struct clf__heads *heads)
 {
     return key_columns(heads) + value_columns(heads);
+}
+
+struct clf__projected clf__split_self(struct clf__tensor all, const struct clf__heads *heads)
+{
+    int keys = key_columns(heads), values = value_columns(heads);
+    return (struct clf__projected){.query = clf__tensor_columns(all, 0, keys),
+                                   .key = clf__tensor_columns(all, keys, keys),
+                                   .value = clf__tensor_columns(all, 2 * keys, values)};
 }
 
 static struct clf__projected split_cross(struct clf__tensor query, struct clf__tensor memory,
@@ -59,7 +68,8 @@ clf_status clf__attend(struct clf__tensor y, struct clf__tensor residual,
         context = clf__tensor_as(context, operand); /* rounded as the output projection would round it */
     }
     const struct clf__attention_call own = with_precision(call, layer);
-    CLF__TRY(clf__attention_forward(context, projected->query, projected->key, projected->value, &own));
+    CLF__TRY((own.window != NULL ? clf__attention_local_forward : clf__attention_forward)(
+        context, projected->query, projected->key, projected->value, &own));
     return clf__linear_forward(y, context, &layer->output, CLF__IDENTITY, residual);
 }
 

@@ -24,6 +24,9 @@ struct clf__projected {
     struct clf__tensor query, key, value;
 };
 
+/* The columns of self-attention's stacked projection, (N, H (2 K + d_v)). */
+struct clf__projected clf__split_self(struct clf__tensor all, const struct clf__heads *heads);
+
 /* The type in which the call reads queries, keys and values and which the projection `input` can write:
  * the type to which attention would round floats, or floats. */
 enum clf__type clf__attention_operand(const struct clf__attention_layer *layer,

@@ -1,13 +1,12 @@
-/* The mixer of a decoder layer: its first sub-layer, which passes information from earlier rows of a
- * target to later ones. Self-attention caches keys and values of all rows; a recurrent mixer keeps a
- * vector. */
+/* The mixer of a layer: its first sub-layer, which passes information between rows, in a decoder from
+ * earlier rows of a target to later ones. Self-attention caches keys and values of all rows; a recurrent
+ * mixer keeps a vector. */
 #ifndef CLF_LAYERS_MIXER_H
 #define CLF_LAYERS_MIXER_H
 
 #include "layers/attention.h"
+#include "layers/norm.h"
 #include "ops/average.h"
-
-struct clf__norm;
 
 /* Separate members hold the parameters and the record of each kind. */
 struct clf__mixer {
@@ -26,6 +25,11 @@ struct clf__mixer {
         int norm_first;
         const struct clf__norm *norm; /* the layer's */
     } average;
+    struct clf__windowing {
+        int radius;
+        struct clf__norm global_norm; /* normalises the sums of blocks; gamma NULL: none */
+        const struct clf__norm *norm; /* the layer's */
+    } window;                         /* used with `attention` by local and transient-global attention */
 };
 struct clf__mixer_record {
     struct clf__attention_record attention;
@@ -109,5 +113,11 @@ extern const struct clf__mixer_kind clf__ssru_mixer;
 /* Average attention (ops/average.h): filters and gates over the cumulative mean of a sequence's rows. The
  * state of a layer is that mean, (cache rows, D), in two alternating buffers. The layers share nothing. */
 extern const struct clf__mixer_kind clf__average_mixer;
+
+/* Self-attention of an encoder (Guo et al. 2022): within a window, or within a window and to transient global
+ * tokens. They have no other function than forward().
+ * Norms come first. */
+extern const struct clf__mixer_kind clf__local_attention_mixer;
+extern const struct clf__mixer_kind clf__transient_global_mixer;
 
 #endif

@@ -57,14 +57,6 @@ struct clf__attention_history clf__self_attention_history(const struct clf__mixe
     };
 }
 
-static struct clf__projected split(struct clf__tensor all, const struct clf__heads *heads)
-{
-    int keys = heads->count * heads->key_width, values = heads->count * heads->value_width;
-    return (struct clf__projected){.query = clf__tensor_columns(all, 0, keys),
-                                   .key = clf__tensor_columns(all, keys, keys),
-                                   .value = clf__tensor_columns(all, 2 * keys, values)};
-}
-
 /* The columns of the workspace for this layer's heads. */
 static struct clf__tensor projected_columns(struct clf__tensor all, const struct clf__heads *heads)
 {
@@ -76,7 +68,7 @@ static clf_status project(struct clf__projected *out, struct clf__tensor x,
                           enum clf__type type)
 {
     struct clf__tensor all = clf__tensor_as(projected_columns(projected, &layer->heads), type);
-    *out = split(all, &layer->heads);
+    *out = clf__split_self(all, &layer->heads);
     return clf__linear_forward(all, x, &layer->input, CLF__IDENTITY, CLF__NO_TENSOR);
 }
 
@@ -143,8 +135,8 @@ static clf_status backward(const struct clf__branch *branch, const struct clf__m
 {
     const struct clf__attention_layer *layer = &mixer->attention;
     struct clf__tensor dall = projected_columns(workspace->projected, &layer->heads);
-    struct clf__projected gradients = split(dall, &layer->heads);
-    struct clf__projected projected = split(record->attention.projected, &layer->heads);
+    struct clf__projected gradients = clf__split_self(dall, &layer->heads);
+    struct clf__projected projected = clf__split_self(record->attention.projected, &layer->heads);
     CLF__TRY(clf__attend_backward(&gradients, &gradient->attention, branch->dy, &projected, layer,
                                   &record->attention, workspace, training));
     return clf__linear_backward(branch->dx, &gradient->attention.input, dall, x, &layer->input,

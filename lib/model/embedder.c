@@ -143,6 +143,7 @@ clf_status clf__embedder_ensure_positions(struct clf__embedder *embedder, struct
                                           const struct clf__config *config, enum clf__side side, int length)
 {
     CLF__TRY(reach_positions(embedder, device, config, side, length));
+    CLF__TRY(clf__relative_bias_ensure_positions(&embedder->global_relative, device, config, side, length));
     return clf__relative_bias_ensure_positions(&embedder->relative, device, config, side, length);
 }
 
@@ -162,6 +163,7 @@ void clf__embedder_free_tables(struct clf__embedder *embedder)
     clf__buffer_free(embedder->positions.buffer); /* owned if they are sinusoids */
     embedder->positions.buffer = NULL;
     clf__relative_bias_free_table(&embedder->relative);
+    clf__relative_bias_free_table(&embedder->global_relative);
 }
 
 clf_status clf__embedder_forward(struct clf__tensor y, const struct clf__embedder *embedder,

@@ -13,7 +13,8 @@ struct clf__embedder {
                                      the length of clf__embedder_ensure_positions() */
     struct clf__norm norm;        /* norm of the sum; gamma NULL: none */
     int norms_tokens; /* 1: the norm applies to the front end's output, before positions are added */
-    struct clf__relative_bias relative; /* the stack's */
+    struct clf__relative_bias relative;        /* the stack's */
+    struct clf__relative_bias global_relative; /* the bias of global tokens, by block distance */
 };
 
 /* Row of the first token in the position table, and row of pad tokens if they have a separate position, else

@@ -16,6 +16,9 @@
  *     model.encoder.{conv1,conv2}.{weight,bias}             (D, feature size, 3) and (D, D, 3)
  *     model.SIDE.embed_positions.weight                     (max_positions + position_offset, D) if learned
  *     model.SIDE.relative_attention_bias.weight             (buckets, H)
+ *     model.encoder.global_relative_attention_bias.weight   (buckets, H) with transient-global attention
+ *     model.encoder.layers.N.self_attn.global_input_layer_norm.weight
+ *                                                           likewise
  *     model.SIDE.layernorm_embedding.{weight,bias}
  *     model.SIDE.layers.N.ATTENTION.{q,k,v,out}_proj.{weight,bias}
  *     model.SIDE.layers.N.ATTENTION_layer_norm.{weight,bias}

@@ -56,6 +56,8 @@ static clf_status build(struct clf__stack *stack, const struct clf__config *conf
         layer->feed_forward.width = clf__config_ffn(config, side);
         layer->feed_forward.gated = config->ffn_gated;
         layer->norm_first = config->norm_first;
+        layer->mixer.window.radius = config->local_radius;
+        layer->mixer.window.norm = &layer->mixer_norm;
         if (layer->mixer.kind == &clf__average_mixer) {
             build_average(layer, config);
         }

@@ -53,6 +53,12 @@ static const struct module_row self_attention_rows[] = {
     LINEAR(mixer.attention.output, "self_attn.", VALUES, 1, OUTPUT),
     NORM(mixer_norm, "self_attn_layer_norm"),
 };
+static const struct module_row transient_global_rows[] = {
+    LINEAR(mixer.attention.input, "self_attn.", MODEL_WIDTH, 3, QUERY, KEY, VALUE),
+    LINEAR(mixer.attention.output, "self_attn.", VALUES, 1, OUTPUT),
+    NORM(mixer.window.global_norm, "self_attn.global_input_layer_norm"),
+    NORM(mixer_norm, "self_attn_layer_norm"),
+};
 static const struct module_row ssru_rows[] = {
     LINEAR(mixer.recurrence.input, "rnn.", MODEL_WIDTH, 2, FORGET, TAKE),
     NORM(mixer_norm, "rnn_layer_norm"),
@@ -79,8 +85,7 @@ static const struct module_row feed_forward_rows[] = {
 
 #define COUNT(rows) ((int)(sizeof(rows) / sizeof *(rows)))
 
-/* By enum clf__decoder_mixer: the functions of a mixer, and the parameters of it and its norm. The first one
- * is the encoder's. */
+/* By enum clf__mixer_type: the functions of a mixer, and the parameters of it and its norm. */
 static const struct mixer_row {
     const struct clf__mixer_kind *kind;
     const struct module_row *rows;
@@ -89,11 +94,13 @@ static const struct mixer_row {
     {&clf__self_attention_mixer, self_attention_rows, COUNT(self_attention_rows)},
     {&clf__ssru_mixer, ssru_rows, COUNT(ssru_rows)},
     {&clf__average_mixer, average_rows, COUNT(average_rows)},
+    {&clf__local_attention_mixer, self_attention_rows, COUNT(self_attention_rows)},
+    {&clf__transient_global_mixer, transient_global_rows, COUNT(transient_global_rows)},
 };
 
 static const struct mixer_row *mixer_of(const struct clf__config *config, enum clf__side side)
 {
-    return &mixers[side == CLF__ENCODER ? 0 : config->decoder_mixer];
+    return &mixers[side == CLF__ENCODER ? config->encoder_mixer : config->decoder_mixer];
 }
 
 const struct clf__mixer_kind *clf__tree_mixer(const struct clf__config *config, enum clf__side side)
@@ -329,6 +336,11 @@ static clf_status visit_stack(struct walk *walk, enum clf__side side)
     if (clf__config_positions(config, side) == CLF__POSITIONS_RELATIVE && !config->relative_each_layer) {
         CLF__TRY(visit_one(walk, CLF__MODULE_TABLE, OFFSET(embedder.relative.by_bucket),
                            "relative_attention_bias", CLF__RELATIVE_BIAS, config->relative_buckets,
+                           clf__config_heads(config, side).count));
+    }
+    if (side == CLF__ENCODER && config->encoder_mixer == CLF__MIXER_TRANSIENT_GLOBAL) {
+        CLF__TRY(visit_one(walk, CLF__MODULE_TABLE, OFFSET(embedder.global_relative.by_bucket),
+                           "global_relative_attention_bias", CLF__RELATIVE_BIAS, config->relative_buckets,
                            clf__config_heads(config, side).count));
     }
     if (config->norm_embedding) {

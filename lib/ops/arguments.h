@@ -23,6 +23,14 @@ struct clf__attention_sizes {
     int causal, block_queries;
 };
 
+/* For cl/attention/attention_local.cl. */
+struct clf__attention_local_sizes {
+    struct clf__place y, q, k, v, global_k, global_v, ranges, relative, globals, global_relative;
+    int reach, global_reach, sequences, heads, max_queries;
+    int radius, block_size, block_queries;
+    float scale;
+};
+
 /* The state of the CPU variant of attention is on a thread's stack, so wide heads get smaller tiles. For
  * cl/attention/attention.cl: keys between two updates of the running maximum, a multiple of 64, and
  * queries of a work-item. */

@@ -162,13 +162,11 @@ static int takes_matrix(const struct clf__attention_call *call, const struct clf
     enum { WIDEST = 128, WIDTHS = 16 };
     const struct clf__heads *heads = &call->heads;
     return clf__caps_have_matrix(caps) && call->precision != CLF_PRECISION_FP32 && !takes_rows(call) &&
-           call->dropout.rate == 0.0f && heads->key_width <= WIDEST && heads->value_width <= WIDEST &&
-           heads->key_width % WIDTHS == 0 && heads->value_width % WIDTHS == 0;
+           call->window == NULL && call->dropout.rate == 0.0f && heads->key_width <= WIDEST &&
+           heads->value_width <= WIDEST && heads->key_width % WIDTHS == 0 && heads->value_width % WIDTHS == 0;
 }
 
-/* Queries per group. GPU variant: fixed. CPU variant: many queries that share packed keys, or fewer if
- * there would be too few groups for the cores. The choice does not change the result. */
-static int choose_block(const struct clf__attention_call *call, const struct clf__caps *caps)
+int clf__attention_block_queries(const struct clf__attention_call *call, const struct clf__caps *caps)
 {
     enum { LEAST_CPU_BLOCK = 8, GROUPS_A_PROCESSOR = 4 };
     if (caps->form == CLF_FORM_GPU) {
@@ -210,10 +208,9 @@ static struct clf__attention_sizes list_sizes(struct clf__tensor y, struct clf__
     };
 }
 
-/* The same for the kernel for blocks of queries. */
-static struct clf__attention_group block_group(const struct clf__caps *caps, const struct clf__heads *heads,
-                                               struct clf__tensor q, struct clf__tensor k,
-                                               struct clf__tensor v)
+struct clf__attention_group clf__attention_block_group(const struct clf__caps *caps,
+                                                       const struct clf__heads *heads, struct clf__tensor q,
+                                                       struct clf__tensor k, struct clf__tensor v)
 {
     struct clf__attention_group group = {.items = 0, .local_bytes = 0, .defines = ""};
     if (caps->form == CLF_FORM_GPU) {
@@ -226,8 +223,8 @@ static struct clf__attention_group block_group(const struct clf__caps *caps, con
     return group;
 }
 
-/* The number of blocks of queries of all heads and sequences, times slices of columns. */
-static clf_status count_tasks(size_t *tasks, const struct clf__attention_call *call, int block, size_t slices)
+clf_status clf__attention_count_tasks(size_t *tasks, const struct clf__attention_call *call, int block,
+                                      size_t slices)
 {
     const struct clf__sequence_ranges *ranges = &call->ranges;
     size_t blocks = ((size_t)ranges->max_queries + (size_t)block - 1) / (size_t)block;
@@ -308,7 +305,7 @@ static clf_status forward_matrix(struct clf__tensor y, struct clf__tensor q, str
                            has_words(v, heads->value_width)));
     const struct clf__attention_sizes sizes = list_sizes(y, q, k, v, call);
     size_t tasks;
-    CLF__TRY(count_tasks(&tasks, call, group.queries, 1));
+    CLF__TRY(clf__attention_count_tasks(&tasks, call, group.queries, 1));
     const struct clf__argument arguments[] = {
         CLF__BUFFER(y.buffer),
         CLF__BUFFER(q.buffer),
@@ -352,11 +349,11 @@ static clf_status forward_blocks(struct clf__tensor y, struct clf__tensor q, str
     const struct clf__caps *caps = clf__device_caps(device);
     int has_dropout = call->dropout.rate > 0.0f;
     struct clf__attention_sizes sizes = list_sizes(y, q, k, v, call);
-    sizes.block_queries = choose_block(call, caps);
+    sizes.block_queries = clf__attention_block_queries(call, caps);
     size_t slices = caps->form == CLF_FORM_CPU ? 1 : ((size_t)heads->value_width + 63) / 64;
     size_t tasks;
-    CLF__TRY(count_tasks(&tasks, call, sizes.block_queries, slices));
-    const struct clf__attention_group group = block_group(caps, heads, q, k, v);
+    CLF__TRY(clf__attention_count_tasks(&tasks, call, sizes.block_queries, slices));
+    const struct clf__attention_group group = clf__attention_block_group(caps, heads, q, k, v);
     const struct clf__argument arguments[] = {
         CLF__LOCAL(group.local_bytes),
         CLF__BUFFER(y.buffer),
@@ -435,11 +432,11 @@ static clf_status forward_rows(struct clf__tensor y, struct clf__tensor q, struc
     const struct clf_device *device = clf__buffer_device(y.buffer);
     struct rows rows = {.y = y, .q = q, .k = k, .v = v, .sizes = list_sizes(y, q, k, v, call)};
     int parts = clf__attention_split(device, heads, q.rows, ranges->max_keys, call->partials);
-    rows.sizes.block_queries = choose_block(call, clf__device_caps(device));
+    rows.sizes.block_queries = clf__attention_block_queries(call, clf__device_caps(device));
     rows.sizes.parts = parts;
     rows.sizes.partials = (struct clf__place)CLF__PLACE(call->partials);
     size_t queries;
-    CLF__TRY(count_tasks(&queries, call, rows.sizes.block_queries, 1));
+    CLF__TRY(clf__attention_count_tasks(&queries, call, rows.sizes.block_queries, 1));
     size_t tasks = queries * (size_t)parts;
     rows.group = clf__attention_step_group(device, heads, k, v, tasks, ranges->max_keys);
     struct clf__cost cost = count_cost(heads, ranges, q.rows, k.type);
@@ -455,8 +452,8 @@ static clf_status forward_rows(struct clf__tensor y, struct clf__tensor q, struc
 
 static int is_batched(const struct clf__caps *caps, const struct clf__attention_call *call)
 {
-    return call->maps.buffer != NULL ||
-           (caps->attention == CLF_ATTENTION_BATCHED && call->dropout.rate == 0.0f);
+    return call->window == NULL && (call->maps.buffer != NULL ||
+                                    (caps->attention == CLF_ATTENTION_BATCHED && call->dropout.rate == 0.0f));
 }
 
 int clf__attention_reads_halves(const struct clf_device *device, const struct clf__attention_call *call)
@@ -501,7 +498,7 @@ clf_status clf__attention_forward(struct clf__tensor y, struct clf__tensor q, st
         return CLF_OK;
     }
     struct clf_device *device = clf__buffer_device(y.buffer);
-    assert(!call->maps.buffer || call->dropout.rate == 0.0f);
+    assert(call->window == NULL && (!call->maps.buffer || call->dropout.rate == 0.0f));
     assert(y.type == CLF__F32 || clf__attention_writes(y.type, device, call));
     assert(k.type == CLF__F32 || clf__attention_reads_halves(device, call) ||
            clf__attention_reads(k.type, device, call));

@@ -25,6 +25,8 @@ struct clf__attention_scratch {
     struct clf__tensor outputs; /* (N * H * max_queries, value_width) */
     struct clf__tensor memory;  /* (key rows, H (K + d_v)): keys and values converted from halves, for
                                  * calls that read floats; reserved by the caller */
+    struct clf__tensor blocks;  /* (G, D) sums of blocks, and */
+    struct clf__tensor block_projection; /* (G, H (2 K + d_v)) for global tokens; reserved by the caller */
 };
 
 /* Reserves the scratch memory of the batched variant for batches of at most these sizes: for all
@@ -33,6 +35,33 @@ struct clf__attention_scratch {
 clf_status clf__attention_scratch_reserve(struct clf__attention_scratch *scratch, struct clf__arena *arena,
                                           int sequences, const struct clf__heads *heads, int max_queries,
                                           int max_keys);
+
+/* The transient global tokens of a batch (Guo et al. 2022, 3.2.2): keys and values of blocks of a sequence's
+ * rows, which all queries of the sequence see. */
+struct clf__global_tokens {
+    struct clf__tensor keys;     /* (G, H * K) */
+    struct clf__tensor values;   /* (G, H * value_width) */
+    struct clf__tensor table;    /* (B, 2) i32: the first global token of each sequence, and their number */
+    struct clf__tensor relative; /* (H, 2 R + 1): the bias [h][clamp(g - block(i), -R, R) + R], with block(i)
+                                  * = min(i / block_size, number - 1); buffer NULL: none */
+    int block_size;
+    int most; /* maximum number per sequence */
+};
+
+/* The rows of each global token: row i of a sequence belongs to block(i). */
+struct clf__global_blocks {
+    struct clf__tensor segments; /* (G, 2) i32: the first row of each block, and the row after its last one */
+    struct clf__tensor table, relative; /* as above */
+    int block_size;
+    int most; /* maximum number per sequence */
+};
+
+/* Attention within a window: query i sees the keys of its sequence at most `radius` rows from i, and the
+ * sequence's global tokens. */
+struct clf__attention_window {
+    int radius;
+    const struct clf__global_tokens *globals; /* NULL: none */
+};
 
 /* The arguments of an attention other than its operands. */
 struct clf__attention_call {
@@ -55,6 +84,8 @@ struct clf__attention_call {
     int few_queries; /* set by a decoding step, whose sequences have a handful of queries: keys are then
                       * not packed, and a group of the GPU variant computes one query. Not derived from
                       * max_queries of the batch, because a sequence must get the same bits in every batch */
+    const struct clf__global_blocks *blocks;    /* for layers that compute global tokens; else NULL */
+    const struct clf__attention_window *window; /* for clf__attention_local_forward(); else NULL */
     clf_precision precision; /* precision of the layer's weights, the same for every batch. If it is not
                               * fp32, devices with matrix instructions use them for blocks of queries: q,
                               * k, v and probabilities are rounded to bf16 if it is bf16, and to fp16
@@ -182,6 +213,18 @@ int clf__attention_group_halve(struct clf__attention_group *group, const struct 
 struct clf__attention_group clf__attention_step_group(const struct clf_device *device,
                                                       const struct clf__heads *heads, struct clf__tensor k,
                                                       struct clf__tensor v, size_t tasks, int keys);
+
+/* The launches of cl/attention/attention.cl and attention_local.cl share three functions. Queries per group:
+ * fixed in the GPU variant; in the CPU variant many queries that share packed keys, or fewer if there would
+ * be too few groups for the cores. The number does not change the result. */
+int clf__attention_block_queries(const struct clf__attention_call *call, const struct clf__caps *caps);
+struct clf__attention_group clf__attention_block_group(const struct clf__caps *caps,
+                                                       const struct clf__heads *heads, struct clf__tensor q,
+                                                       struct clf__tensor k, struct clf__tensor v);
+/* Counts the blocks of queries of all heads and sequences, times slices of value columns. Fails with
+ * CLF_UNSUPPORTED if the count exceeds the integers of a kernel. */
+clf_status clf__attention_count_tasks(size_t *tasks, const struct clf__attention_call *call, int block,
+                                      size_t slices);
 
 /* The cost of one pass over these numbers of query rows, key rows, and pairs of them. */
 struct clf__cost clf__attention_cost(const struct clf__heads *heads, double queries, double keys,

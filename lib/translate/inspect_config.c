@@ -14,6 +14,8 @@ static int is_in_use(const struct clf__config *config, const struct clf__config_
             clf__config_has_positions(config, CLF__POSITIONS_SINUSOID)) &&
            (!(key->uses & CLF__KEY_OF_RELATIVE) ||
             clf__config_has_positions(config, CLF__POSITIONS_RELATIVE)) &&
+           (!(key->uses & CLF__KEY_OF_WINDOW) || config->encoder_mixer != CLF__MIXER_SELF_ATTENTION) &&
+           (!(key->uses & CLF__KEY_OF_GLOBAL) || config->encoder_mixer == CLF__MIXER_TRANSIENT_GLOBAL) &&
            (!(key->uses & CLF__KEY_OF_FRAMES) || (config->feature_size > 0 && !config->convolves_frames));
 }
 

@@ -15,7 +15,8 @@ static void describe(struct clf_model *model)
 {
     const struct clf__config *config = &model->transformer->config;
     int tokenizer_limit = clf__tokenizer_max_length(model->tokenizer);
-    int limit = clf__config_longest_source(config);
+    int longest = clf__config_longest_source(config);
+    int limit = tokenizer_limit == 0 && config->usual_source > 0 ? config->usual_source : longest;
     int is_limited = config->feature_size == 0 && tokenizer_limit > 0 && tokenizer_limit < limit;
     model->info = (struct clf_model_info){
         .folder = model->folder,

@@ -299,6 +299,12 @@ static void test_unknown_systems(void **state)
     expect_bad_config("\"model_type\": \"t5\"", "\"feed_forward_proj\": \"gated-tanh\"", NULL,
                       CLF_UNSUPPORTED,
                       "\"feed_forward_proj\" is \"gated-tanh\"; supported: relu, gated-gelu");
+    expect_bad_config("\"model_type\": \"longt5\"", "\"encoder_attention_type\": \"global\"", NULL,
+                      CLF_UNSUPPORTED,
+                      "\"encoder_attention_type\" is \"global\"; supported: local, transient-global");
+    expect_bad_config("\"model_type\": \"longt5\"", "\"local_radius\": -1", NULL, CLF_FORMAT, "local_radius");
+    expect_bad_config("\"model_type\": \"longt5\"", "\"global_block_size\": 0", NULL, CLF_FORMAT,
+                      "global_block_size");
     expect_bad_config("\"model_type\": \"t5\"", "\"num_heads\": 0", NULL, CLF_FORMAT, "num_heads");
     expect_bad_config("\"model_type\": \"mt5\"", "\"d_kv\": 0", NULL, CLF_FORMAT, "d_kv");
     expect_bad_config("\"d_model\": 4", "", NULL, CLF_FORMAT, "model_type");

@@ -14,6 +14,7 @@ static void test_type_from_class(void **state)
         {"\"UMT5ForConditionalGeneration\"", CLF__UMT5},
         {"\"MT5ForConditionalGeneration\"", CLF__MT5},
         {"\"T5ForConditionalGeneration\"", CLF__T5},
+        {"\"LongT5ForConditionalGeneration\"", CLF__LONGT5},
         {"\"T5WithLMHeadModel\"", CLF__T5},
         {"\"MarianMTModel\"", CLF__MARIAN},
         {"\"BartModel\"", CLF__BART},

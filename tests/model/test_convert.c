@@ -79,9 +79,9 @@ static void check_model(const char *name, clf_precision precision)
 static void test_same_numbers(void **state)
 {
     (void)state;
-    static const char *const names[] = {"models/marian-odd",       "models/bart",
-                                        "models/t5-gated",         "models/marian-separate",
-                                        "models/clformer-learned", "models/fsmt"};
+    static const char *const names[] = {
+        "models/marian-odd",       "models/bart", "models/t5-gated", "models/marian-separate",
+        "models/clformer-learned", "models/fsmt", "models/longt5"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         for (clf_precision precision = CLF_PRECISION_FP32; precision <= CLF_PRECISION_INT8; precision++) {
             if (i == 0 || precision == CLF_PRECISION_INT8) {

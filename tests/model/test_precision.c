@@ -6,8 +6,8 @@
 #include "support/model_fixture.h"
 #include "support/support.h"
 
-static const char *const names[] = {"marian-odd", "clformer-frames", "clformer-relative", "speech",
-                                    "whisper-odd"};
+static const char *const names[] = {"marian-odd", "clformer-frames", "clformer-relative",
+                                    "speech",     "whisper-odd",     "longt5"};
 
 /* Relative to the norm of the logits. The relative fixture has large scores, which rounding affects most:
  * originally 0.003, 0.05 and 0.13. */

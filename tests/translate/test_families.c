@@ -11,7 +11,7 @@
 #include "support/model_fixture.h"
 #include "support/support.h"
 
-enum { LONGEST = 1024 };
+enum { LONGEST = 2048 };
 
 /* Writes ids as words of vocab.json, in the format of `pieces`. */
 static struct clf_line write_words(const json_t *ids)

@@ -20,6 +20,9 @@ struct clf__model_description;
 /* Values of "length_rule" for one architecture only. */
 /* clang-format off */
 #define CLF__FAMILY_LENGTH_RULES { "jadore", CLF__LENGTH_INCLUDING_START }
+/* The words of "encoder_attention_type". */
+#define CLF__FAMILY_ENCODER_ATTENTIONS \
+    { "local", CLF__MIXER_LOCAL }, { "transient-global", CLF__MIXER_TRANSIENT_GLOBAL }
 /* clang-format on */
 
 enum { CLF__MOST_SPECIALS = 4, CLF__MOST_RECIPE_DEFAULTS = 4 };

@@ -40,21 +40,10 @@ static const char *const sounds[] = {"speech_to_text",
                                      "parakeet_ctc",
                                      "parakeet_tdt",
                                      NULL};
-static const char *const others[] = {"longt5",
-                                     "led",
-                                     "bigbird_pegasus",
-                                     "pegasus_x",
-                                     "prophetnet",
-                                     "mvp",
-                                     "plbart",
-                                     "encoder-decoder",
-                                     "t5gemma",
-                                     "t5gemma2",
-                                     "xlm-prophetnet",
-                                     "IndicTrans",
-                                     "indictrans",
-                                     "indictrans2",
-                                     NULL};
+static const char *const others[] = {
+    "led",        "bigbird_pegasus", "pegasus_x",   "prophetnet", "mvp",
+    "plbart",     "encoder-decoder", "t5gemma",     "t5gemma2",   "xlm-prophetnet",
+    "IndicTrans", "indictrans",      "indictrans2", NULL};
 
 static const struct kind kinds[] = {
     {"a decoder-only model", decoders}, {"an encoder-only model", encoders},

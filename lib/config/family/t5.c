@@ -6,44 +6,15 @@
 /* Positions are relative, so no table limits the length; this limit is never reached in practice. */
 enum { NO_LIMIT = 1 << 20, LONGEST_OUTPUT = 512 };
 
-/* clang-format off */
-#define T5_RULES \
-    {"model.shared.weight", "shared.weight"}, \
-    {"model.@.embed_tokens.weight", "@.embed_tokens.weight"}, \
-    {"model.@.layers.#.self_attn.q_proj.*", "@.block.#.layer.0.SelfAttention.q.*"}, \
-    {"model.@.layers.#.self_attn.k_proj.*", "@.block.#.layer.0.SelfAttention.k.*"}, \
-    {"model.@.layers.#.self_attn.v_proj.*", "@.block.#.layer.0.SelfAttention.v.*"}, \
-    {"model.@.layers.#.self_attn.out_proj.*", "@.block.#.layer.0.SelfAttention.o.*"}, \
-    {"model.@.layers.#.self_attn_layer_norm.*", "@.block.#.layer.0.layer_norm.*"}, \
-    {"model.decoder.layers.#.encoder_attn.q_proj.*", "decoder.block.#.layer.1.EncDecAttention.q.*"}, \
-    {"model.decoder.layers.#.encoder_attn.k_proj.*", "decoder.block.#.layer.1.EncDecAttention.k.*"}, \
-    {"model.decoder.layers.#.encoder_attn.v_proj.*", "decoder.block.#.layer.1.EncDecAttention.v.*"}, \
-    {"model.decoder.layers.#.encoder_attn.out_proj.*", "decoder.block.#.layer.1.EncDecAttention.o.*"}, \
-    {"model.decoder.layers.#.encoder_attn_layer_norm.*", "decoder.block.#.layer.1.layer_norm.*"}, \
-    /* An ungated feed-forward has wi. */ \
-    {"model.encoder.layers.#.fc1.*", "encoder.block.#.layer.1.DenseReluDense.wi_0.*"}, \
-    {"model.encoder.layers.#.fc1.*", "encoder.block.#.layer.1.DenseReluDense.wi.*"}, \
-    {"model.encoder.layers.#.fc_gate.*", "encoder.block.#.layer.1.DenseReluDense.wi_1.*"}, \
-    {"model.encoder.layers.#.fc2.*", "encoder.block.#.layer.1.DenseReluDense.wo.*"}, \
-    {"model.encoder.layers.#.final_layer_norm.*", "encoder.block.#.layer.1.layer_norm.*"}, \
-    {"model.decoder.layers.#.fc1.*", "decoder.block.#.layer.2.DenseReluDense.wi_0.*"}, \
-    {"model.decoder.layers.#.fc1.*", "decoder.block.#.layer.2.DenseReluDense.wi.*"}, \
-    {"model.decoder.layers.#.fc_gate.*", "decoder.block.#.layer.2.DenseReluDense.wi_1.*"}, \
-    {"model.decoder.layers.#.fc2.*", "decoder.block.#.layer.2.DenseReluDense.wo.*"}, \
-    {"model.decoder.layers.#.final_layer_norm.*", "decoder.block.#.layer.2.layer_norm.*"}, \
-    {"model.@.layer_norm.*", "@.final_layer_norm.*"}, \
-    {"lm_head.weight", "lm_head.weight"}
-/* clang-format on */
-
 static const struct clf__name_rule rules[] = {
     {"model.@.relative_attention_bias.weight",
      "@.block.0.layer.0.SelfAttention.relative_attention_bias.weight"},
-    T5_RULES,
+    CLF__T5_RULES,
 };
 static const struct clf__name_rule rules_each_layer[] = {
     {"model.@.layers.#.self_attn.relative_attention_bias.weight",
      "@.block.#.layer.0.SelfAttention.relative_attention_bias.weight"},
-    T5_RULES,
+    CLF__T5_RULES,
 };
 
 /* Old files have a bias of cross-attention that no version of transformers reads. */

@@ -4,6 +4,36 @@
 
 #include "config/family/family.h"
 
+/* What T5's code calls its tensors, but for relative biases. */
+/* clang-format off */
+#define CLF__T5_RULES \
+    {"model.shared.weight", "shared.weight"}, \
+    {"model.@.embed_tokens.weight", "@.embed_tokens.weight"}, \
+    {"model.@.layers.#.self_attn.q_proj.*", "@.block.#.layer.0.SelfAttention.q.*"}, \
+    {"model.@.layers.#.self_attn.k_proj.*", "@.block.#.layer.0.SelfAttention.k.*"}, \
+    {"model.@.layers.#.self_attn.v_proj.*", "@.block.#.layer.0.SelfAttention.v.*"}, \
+    {"model.@.layers.#.self_attn.out_proj.*", "@.block.#.layer.0.SelfAttention.o.*"}, \
+    {"model.@.layers.#.self_attn_layer_norm.*", "@.block.#.layer.0.layer_norm.*"}, \
+    {"model.decoder.layers.#.encoder_attn.q_proj.*", "decoder.block.#.layer.1.EncDecAttention.q.*"}, \
+    {"model.decoder.layers.#.encoder_attn.k_proj.*", "decoder.block.#.layer.1.EncDecAttention.k.*"}, \
+    {"model.decoder.layers.#.encoder_attn.v_proj.*", "decoder.block.#.layer.1.EncDecAttention.v.*"}, \
+    {"model.decoder.layers.#.encoder_attn.out_proj.*", "decoder.block.#.layer.1.EncDecAttention.o.*"}, \
+    {"model.decoder.layers.#.encoder_attn_layer_norm.*", "decoder.block.#.layer.1.layer_norm.*"}, \
+    /* A feed-forward that is not gated has wi. */ \
+    {"model.encoder.layers.#.fc1.*", "encoder.block.#.layer.1.DenseReluDense.wi_0.*"}, \
+    {"model.encoder.layers.#.fc1.*", "encoder.block.#.layer.1.DenseReluDense.wi.*"}, \
+    {"model.encoder.layers.#.fc_gate.*", "encoder.block.#.layer.1.DenseReluDense.wi_1.*"}, \
+    {"model.encoder.layers.#.fc2.*", "encoder.block.#.layer.1.DenseReluDense.wo.*"}, \
+    {"model.encoder.layers.#.final_layer_norm.*", "encoder.block.#.layer.1.layer_norm.*"}, \
+    {"model.decoder.layers.#.fc1.*", "decoder.block.#.layer.2.DenseReluDense.wi_0.*"}, \
+    {"model.decoder.layers.#.fc1.*", "decoder.block.#.layer.2.DenseReluDense.wi.*"}, \
+    {"model.decoder.layers.#.fc_gate.*", "decoder.block.#.layer.2.DenseReluDense.wi_1.*"}, \
+    {"model.decoder.layers.#.fc2.*", "decoder.block.#.layer.2.DenseReluDense.wo.*"}, \
+    {"model.decoder.layers.#.final_layer_norm.*", "decoder.block.#.layer.2.layer_norm.*"}, \
+    {"model.@.layer_norm.*", "@.final_layer_norm.*"}, \
+    {"lm_head.weight", "lm_head.weight"}
+/* clang-format on */
+
 void clf__t5_start(struct clf__config *config, struct clf__config_choices *choices);
 /* Reads the head width, the arrangement of the feed-forward, and a different decoder depth. */
 clf_status clf__t5_read(struct clf__config *config, struct clf__config_choices *choices,

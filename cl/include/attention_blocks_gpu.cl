@@ -1,0 +1,295 @@
+/* Shared by the GPU variants of attention.cl and attention_local.cl, which include this file after attention_blocks.cl.
+ *
+ * A group computes QUERIES queries of one head of one sequence and up to 64 value columns, with keys in
+ * tiles of 64. Each work-item holds four queries' scores of four keys, and their sums of four columns: 16
+ * products for every two loads of four floats from local memory. Queries and keys are loaded there by
+ * DEPTH columns, values by DEPTH rows, and during the computation of a chunk the next one is loaded into
+ * registers. Between the two multiplications the scores are in local memory, where four work-items per
+ * query mask them and turn them into weights.
+ *
+ * A work-item's queries start at 4 * ROW_PLACE, its keys and columns at 4 * PLACE: neighbours load 64 and
+ * 128 contiguous bytes from local memory, and with 32 keys or columns half of a group's sub-groups are
+ * free. */
+#define ITEMS       TILE_GROUP
+#define QUERIES     CLF__BLOCK_QUERIES
+#define KEYS        CLF__BLOCK_KEYS /* of a tile */
+#define DEPTH       CLF__BLOCK_DEPTH
+#define KEY_PITCH   (KEYS + 4) /* stride of a column of keys: four columns are half of the banks apart */
+#define QUERY_PITCH (QUERIES + 4)
+#define STAGE       CLF__BLOCK_STAGE /* floats of a chunk; a chunk of values is smaller */
+#define SLICES      ((VALUE_WIDTH + 63) / 64)
+#define SLICE       (((VALUE_WIDTH + SLICES - 1) / SLICES + 3) / 4 * 4) /* columns of a group's sums */
+
+#define ITEM      ((int)get_local_id(0))
+#define ROW_PLACE (ITEM % 4 + ITEM / 64 * 4)
+#define PLACE     (ITEM / 4 % 16)
+
+/* A fast function on devices where it is known to be accurate, and to be 0 at -inf. */
+#if defined(__NV_CL_C_VERSION) || defined(__AMDGCN__)
+#define EXP2 native_exp2
+#else
+#define EXP2 exp2
+#endif
+
+/* Four queries' values, for each of four keys or columns. */
+struct block {
+    float4 s0, s1, s2, s3;
+};
+
+/* block += the queries' values times the values of the keys or columns. */
+static inline void add_outer(struct block *block, float4 queries, float4 others)
+{
+    block->s0 = fma(queries, (float4)(others.x), block->s0);
+    block->s1 = fma(queries, (float4)(others.y), block->s1);
+    block->s2 = fma(queries, (float4)(others.z), block->s2);
+    block->s3 = fma(queries, (float4)(others.w), block->s3);
+}
+
+/* A work-item's prefetch registers for a chunk: fours of keys k and queries q, or of values k. */
+struct chunk {
+    float4 k0, k1, q;
+};
+#define EACH_FOUR(DO) DO(0) DO(1)
+#if KEYS * DEPTH != 2 * 4 * ITEMS
+#error "a work-item loads two fours of a chunk"
+#endif
+
+/* The rows of a task: its queries, and the keys and values of its sequence. */
+struct sources {
+    const __global float *q, *k, *v;
+    int q_stride, k_stride, v_stride, count, columns; /* count: of queries, columns: of values */
+};
+
+#define GLOBAL_FOUR(p) (*(const __global float4 *)(p))
+#define LOCAL_FOUR(p)  (*(__local float4 *)(p))
+#define READ_FOUR(p)   (*(const __local float4 *)(p))
+
+/* For queries and keys a work-item loads four columns of row FETCH_ROW and of the row ITEMS / 4 further:
+ * 16 neighbouring rows of 32 contiguous bytes, whose columns are in different banks. */
+#define FETCH_ROW    (ITEM % 16 + ITEM / 32 % (ITEMS / 64) * 16)
+#define FETCH_COLUMN ((ITEM / 16 % 2 + ITEM / (ITEMS / 2) * 2) * 4)
+
+/* Loads columns d .. d + DEPTH - 1 of the queries and of the `width` keys from `tile` on. Another row or
+ * column replaces those beyond the last; its results are not used. */
+static inline void fetch_products(struct chunk *chunk, const struct sources *from, int tile, int width, int d)
+{
+#ifdef IS_ALIGNED
+    int row = FETCH_ROW, column = min(d + FETCH_COLUMN, KEY_WIDTH - 4);
+    const __global float *k = from->k + (size_t)tile * from->k_stride + column;
+#define FETCH_KEY(i) chunk->k##i = GLOBAL_FOUR(k + min(row + i * (ITEMS / 4), width - 1) * from->k_stride);
+    EACH_FOUR(FETCH_KEY)
+    chunk->q = GLOBAL_FOUR(from->q + min(row, from->count - 1) * from->q_stride + column);
+#endif
+}
+
+/* stage = the columns, of keys and then of queries. */
+static inline void put_products(__local float *stage, const struct chunk *chunk, const struct sources *from, int tile,
+                                int width, int d)
+{
+#ifdef IS_ALIGNED
+    __local float *k = stage + FETCH_COLUMN * KEY_PITCH + FETCH_ROW;
+    __local float *q = stage + DEPTH * KEY_PITCH + FETCH_COLUMN * QUERY_PITCH + FETCH_ROW;
+#define PUT_KEY(i)                                                                                                     \
+    k[i * (ITEMS / 4)] = chunk->k##i.x;                                                                                \
+    k[i * (ITEMS / 4) + KEY_PITCH] = chunk->k##i.y;                                                                    \
+    k[i * (ITEMS / 4) + 2 * KEY_PITCH] = chunk->k##i.z;                                                                \
+    k[i * (ITEMS / 4) + 3 * KEY_PITCH] = chunk->k##i.w;
+    EACH_FOUR(PUT_KEY)
+    q[0] = chunk->q.x;
+    q[QUERY_PITCH] = chunk->q.y;
+    q[2 * QUERY_PITCH] = chunk->q.z;
+    q[3 * QUERY_PITCH] = chunk->q.w;
+#else
+    int column = ITEM % DEPTH, d_column = min(d + column, KEY_WIDTH - 1);
+#pragma unroll 1
+    for (int row = ITEM / DEPTH; row < KEYS; row += ITEMS / DEPTH) {
+        stage[column * KEY_PITCH + row] = from->k[(size_t)(tile + min(row, width - 1)) * from->k_stride + d_column];
+    }
+#pragma unroll 1
+    for (int row = ITEM / DEPTH; row < QUERIES; row += ITEMS / DEPTH) {
+        stage[DEPTH * KEY_PITCH + column * QUERY_PITCH + row] =
+            from->q[(size_t)min(row, from->count - 1) * from->q_stride + d_column];
+    }
+#endif
+}
+
+/* Values: DEPTH rows from `key` on, of which `width` exist. The last row replaces those beyond it, with
+ * weights of 0. */
+static inline void fetch_values(struct chunk *chunk, const struct sources *from, int key, int width)
+{
+#ifdef IS_ALIGNED
+    int row = ITEM / 16;
+    const __global float *v = from->v + (size_t)key * from->v_stride + min(ITEM % 16 * 4, from->columns - 4);
+#define FETCH_VALUE(i) chunk->k##i = GLOBAL_FOUR(v + min(row + i * (ITEMS / 16), width - 1) * from->v_stride);
+    EACH_FOUR(FETCH_VALUE)
+#endif
+}
+
+/* stage (DEPTH, 64) = the values. */
+static inline void put_values(__local float *stage, const struct chunk *chunk, const struct sources *from, int key,
+                              int width)
+{
+#ifdef IS_ALIGNED
+#define PUT_VALUE(i) LOCAL_FOUR(stage + (ITEM + i * ITEMS) * 4) = chunk->k##i;
+    EACH_FOUR(PUT_VALUE)
+#else
+    int column = min(ITEM % 64, from->columns - 1);
+#pragma unroll 1
+    for (int row = ITEM / 64; row < DEPTH; row += ITEMS / 64) {
+        stage[row * 64 + ITEM % 64] = from->v[(size_t)(key + min(row, width - 1)) * from->v_stride + column];
+    }
+#endif
+}
+
+/* scores += the products of a chunk's first `columns` columns, in order. */
+static inline void add_products(struct block *scores, const __local float *stage, int columns)
+{
+    const __local float *k = stage + PLACE * 4, *q = stage + DEPTH * KEY_PITCH + ROW_PLACE * 4;
+#pragma unroll 2
+    for (int d = 0; d < columns; d++) {
+        add_outer(scores, READ_FOUR(q + d * QUERY_PITCH), READ_FOUR(k + d * KEY_PITCH));
+    }
+}
+
+/* weights (KEYS, QUERIES) = scores * scale. */
+static inline void put_scores(__local float *weights, const struct block *scores, float scale)
+{
+    __local float *to = weights + PLACE * 4 * QUERIES + ROW_PLACE * 4;
+    LOCAL_FOUR(to) = scores->s0 * scale;
+    LOCAL_FOUR(to + QUERIES) = scores->s1 * scale;
+    LOCAL_FOUR(to + 2 * QUERIES) = scores->s2 * scale;
+    LOCAL_FOUR(to + 3 * QUERIES) = scores->s3 * scale;
+}
+
+/* sums += the weighted values of a chunk, in order. */
+static inline void sum_values(struct block *sums, const __local float *weights, const __local float *stage)
+{
+    const __local float *weight = weights + ROW_PLACE * 4, *value = stage + PLACE * 4;
+#pragma unroll 2
+    for (int j = 0; j < DEPTH; j++) {
+        add_outer(sums, READ_FOUR(weight + j * QUERIES), READ_FOUR(value + j * 64));
+    }
+}
+
+/* sums *= the factor of each query. */
+static inline void rescale(struct block *sums, const __local float *shares)
+{
+    float4 own = READ_FOUR(shares + ROW_PLACE * 4);
+    sums->s0 *= own;
+    sums->s1 *= own;
+    sums->s2 *= own;
+    sums->s3 *= own;
+}
+
+/* ---- between the multiplications: four work-items per query, with 16 keys of a tile each ---- */
+
+#define PART (KEYS / 4)
+
+/* The query whose weights a work-item computes, the last key that it sees, and its masks: hidden, bias
+ * (the head's) and terms (the query's) may be null. */
+struct view {
+    int query, last, reach;
+    const __global int *hidden;
+    const __global float *bias, *terms;
+};
+
+/* Adds the masks to the scores of one query for a part's keys, from `key` on. Scores are multiplied by
+ * log2(e). */
+static inline void mask_part(__local float *scores, int key, const struct view *view)
+{
+#pragma unroll 1
+    for (int j = 0; j < PART; j++, key++) {
+        float score = -INFINITY;
+        if (key <= view->last && !(view->hidden && view->hidden[key])) {
+            score = scores[j * QUERIES];
+            if (view->bias) {
+                score = fma(M_LOG2E_F, view->bias[clamp(key - view->query + view->reach, 0, 2 * view->reach)], score);
+            }
+            if (view->terms) {
+                score = fma(M_LOG2E_F, view->terms[key], score);
+            }
+        }
+        scores[j * QUERIES] = score;
+    }
+}
+
+#define FOUR_KEYS(scores)                                                                                              \
+    (float4)((scores)[0], (scores)[QUERIES], (scores)[2 * QUERIES], (scores)[3 * QUERIES])
+
+static inline float find_largest(const __local float *scores)
+{
+    float4 largest = -INFINITY;
+#pragma unroll
+    for (int j = 0; j < PART; j += 4) {
+        largest = fmax(largest, FOUR_KEYS(scores + j * QUERIES));
+    }
+    return max4(largest);
+}
+
+/* scores = 2^(scores - subtracted); returns their sum. */
+static inline float weigh_part(__local float *scores, float subtracted)
+{
+    float4 sum = 0.0f;
+#pragma unroll 1
+    for (int j = 0; j < PART; j += 4, scores += 4 * QUERIES) {
+        float4 below = FOUR_KEYS(scores) - subtracted;
+        float4 weights = (float4)(EXP2(below.x), EXP2(below.y), EXP2(below.z), EXP2(below.w));
+        sum += weights;
+        scores[0] = weights.x;
+        scores[QUERIES] = weights.y;
+        scores[2 * QUERIES] = weights.z;
+        scores[3 * QUERIES] = weights.w;
+    }
+    return sum4(sum);
+}
+
+#ifdef HAS_DROPOUT
+/* Drops weights of a part's keys, from `key` on; row is the query's row in the mask. */
+static inline void drop_part(__local float *weights, int key, int row, DROPOUT_ARGUMENTS)
+{
+#pragma unroll 1
+    for (int j = 0; j < PART; j += 4, weights += 4 * QUERIES) {
+        float4 kept = dropout_quad((key + j) / 4, row, DROPOUT_NAMES);
+        weights[0] *= kept.x;
+        weights[QUERIES] *= kept.y;
+        weights[2 * QUERIES] *= kept.z;
+        weights[3 * QUERIES] *= kept.w;
+    }
+}
+#endif
+
+/* The values of a query's four work-items, of which one is `place`. */
+#define PARTS_OF(parts, place)                                                                                         \
+    (float4)((parts)[place], (parts)[place + QUERIES], (parts)[place + 2 * QUERIES], (parts)[place + 3 * QUERIES])
+
+/* A query's maximum so far, and the sum of the weights of a work-item's part of all tiles. */
+struct running {
+    float maximum, total;
+};
+
+/* y = sums / total. */
+static inline void put_outputs(__global result_element *y, int y_stride, int count, int columns, struct block *sums, float total,
+                               __local float *parts, __local float *shares)
+{
+    int item = ITEM, column = PLACE * 4, row = ROW_PLACE * 4;
+    parts[item] = total;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item < QUERIES) {
+        float all = sum4(PARTS_OF(parts, item));
+        shares[item] = all == 0.0f ? 0.0f : 1.0f / all;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    rescale(sums, shares);
+    __global result_element *to = y + (size_t)row * y_stride + column;
+    /* Rotates the vectors so that each query is first in turn: in an unrolled loop compilers keep four
+     * addresses in registers. */
+#pragma unroll 1
+    for (int i = 0; i < 4 && row + i < count && column < columns; i++, to += y_stride) {
+        store_result_quad((float4)(sums->s0.x, sums->s1.x, sums->s2.x, sums->s3.x), to, columns - column);
+        sums->s0 = sums->s0.yzwx;
+        sums->s1 = sums->s1.yzwx;
+        sums->s2 = sums->s2.yzwx;
+        sums->s3 = sums->s3.yzwx;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+}
