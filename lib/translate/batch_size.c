@@ -49,7 +49,7 @@ static struct clf__attention_heads coverage_heads(const struct clf_translator *t
 struct clf__session_limits clf__translator_limits(const struct clf_translator *translator, int lines)
 {
     const struct clf__search_options *search = &translator->search;
-    int longest = translator->model->info.max_source_length, budget = translator->options.batch_tokens;
+    int longest = translator->source_length, budget = translator->options.batch_tokens;
     int rows = clf__search_rows(search);
     struct clf__attention_heads selection = coverage_heads(translator);
     return (struct clf__session_limits){
@@ -127,9 +127,54 @@ static clf_status choose_lines(struct clf_translator *translator, int most)
     return CLF_OK;
 }
 
+/* Sizes the sessions for usual lines. */
+static void choose_lengths(struct clf_translator *translator)
+{
+    enum { USUAL = 4096 };
+    const struct clf_model_info *info = &translator->model->info;
+    int is_text = info->feature_size == 0;
+    translator->source_length =
+        is_text ? clf__min_int(info->max_source_length, USUAL) : info->max_source_length;
+    translator->target_length = clf__min_int(info->max_target_length, USUAL);
+}
+
+/* Doubles a length until it is at least `needed`, up to the model's limit. */
+static int grow(int length, int needed, int limit)
+{
+    while (length < needed) {
+        length = length > limit / 2 ? limit : 2 * length;
+    }
+    return length;
+}
+
+static clf_status ensure_lengths(struct clf_translator *translator, int source, int target)
+{
+    const struct clf_model_info *info = &translator->model->info;
+    if (source <= translator->source_length && target <= translator->target_length) {
+        return CLF_OK;
+    }
+    clf__session_free(translator->session);
+    clf__session_free(translator->force_session);
+    translator->session = translator->force_session = NULL;
+    translator->source_length = grow(translator->source_length, source, info->max_source_length);
+    translator->target_length = grow(translator->target_length, target, info->max_target_length);
+    return choose_lines(translator, translator->max_lines);
+}
+
+clf_status clf__translator_ensure_lengths(struct clf_translator *first, int source, int target)
+{
+    for (struct clf_translator *each = first; each != NULL; each = each->next) {
+        if (!each->model->is_lost) {
+            CLF__TRY(ensure_lengths(each, source, target));
+        }
+    }
+    return CLF_OK;
+}
+
 clf_status clf__translator_choose_batch(struct clf_translator *translator)
 {
     int is_auto = translator->options.batch_tokens == 0;
+    choose_lengths(translator);
     CLF__TRY(is_auto ? choose_tokens(translator) : CLF_OK);
     int64_t beams = clf__search_rows(&translator->search), banned = translator->max_banned,
             candidates = 2 * (int64_t)clf__candidates_wanted(&translator->search) + 4;

@@ -47,6 +47,7 @@ struct clf_translator {
     struct clf__shortlist *shortlist;     /* NULL: all words are candidates */
     int candidates_base, candidates_each; /* bound on the number of candidates of a line */
     int max_lines;                        /* maximum lines under search, or in a scored batch */
+    int source_length, target_length;     /* maximum lengths in the sessions, which grow with the lines */
     int max_banned;                       /* ids of a row at one step */
     struct clf__session *session;         /* for searching; created at the first translation */
     struct clf__session *force_session;   /* for scoring; created at the first score */
@@ -153,6 +154,10 @@ int clf__batch_tokens_wanted(clf_form form, unsigned compute_units);
 
 /* Returns the lines in a batch of that size: each reserves memory for the longest translation. */
 int clf__batch_lines_wanted(int batch_tokens);
+
+/* Makes the sessions of all translators of the list large enough for a source and a target of these lengths:
+ * a folder may allow far longer ones than its lines need. Call between the batches of a call. */
+clf_status clf__translator_ensure_lengths(struct clf_translator *first, int source, int target);
 
 /* Sets max_lines, and options.batch_tokens if it is 0: the tuned or computed number, halved until the session
  * of a full batch fits the free memory. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/minmax.h"
 #include "translate/worker_pool.h"
 
 /* The pairs of one call. */
@@ -15,24 +16,18 @@ struct work {
     struct clf__batches batches;
 };
 
-static int target_limit(const struct clf_translator *translator)
-{
-    return translator->model->info.max_target_length;
-}
-
 static clf_status make_session(struct clf_translator *translator)
 {
     if (translator->force_session != NULL) {
         return CLF_OK;
     }
-    int longest = translator->model->info.max_source_length, budget = translator->options.batch_tokens;
-    int target = target_limit(translator);
+    int budget = translator->options.batch_tokens;
     struct clf__session_limits limits = {
         .sources = translator->max_lines,
-        .source_tokens = budget > longest ? budget : longest,
-        .source_length = longest,
-        .target_tokens = budget > target ? budget : target,
-        .target_length = target,
+        .source_tokens = clf__max_int(budget, translator->source_length),
+        .source_length = translator->source_length,
+        .target_tokens = clf__max_int(budget, translator->target_length),
+        .target_length = translator->target_length,
     };
     return clf__session_create(&translator->force_session, translator->model->transformer, &limits);
 }
@@ -224,6 +219,16 @@ static clf_status share_out(struct work *work, int *lengths)
     return status;
 }
 
+static clf_status ensure_lengths(const struct work *work)
+{
+    int source = 0, target = 0;
+    for (int i = 0; i < work->count; i++) {
+        source = clf__max_int(source, work->sources[i].length);
+        target = clf__max_int(target, work->targets[i].count);
+    }
+    return clf__translator_ensure_lengths(work->translator, source, target);
+}
+
 static clf_status run(struct work *work, const struct clf_line *sources, const struct clf_line *targets)
 {
     size_t count = (size_t)work->count;
@@ -232,6 +237,7 @@ static clf_status run(struct work *work, const struct clf_line *sources, const s
     CLF__TRY(clf__allocate(&work->sources, count, sizeof *work->sources));
     CLF__TRY(clf__allocate(&work->targets, count, sizeof *work->targets));
     CLF__TRY(read_pairs(work, sources, targets));
+    CLF__TRY(ensure_lengths(work));
     CLF__TRY(clf__allocate(&lengths, count, sizeof *lengths));
     clf_status status = share_out(work, lengths);
     clf__free(lengths);

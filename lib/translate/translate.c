@@ -204,6 +204,11 @@ static clf_status run(struct clf__work *work, const struct clf__request *request
                  ? clf__translator_check_start(work->translator)
                  : CLF_OK);
     CLF__TRY(read_sources(work, request));
+    int longest = 0;
+    for (int i = 0; i < work->count; i++) {
+        longest = clf__max_int(longest, work->sources[i].length);
+    }
+    CLF__TRY(clf__translator_ensure_lengths(work->translator, longest, 0));
     CLF__TRY(clf__allocate(&lengths, count, sizeof *lengths));
     clf_status status = search_and_look_back(work, lengths);
     clf__free(lengths);
