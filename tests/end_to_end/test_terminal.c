@@ -225,7 +225,7 @@ static void test_interrupted_bench(void **state)
     assert_int_equal(kill(child, SIGINT), 0);
     const char *rest = read_terminal(master, child, &status);
     assert_int_equal(status, -1); /* ended by the signal */
-    assert_non_null(strstr(rest, "the report holds what was measured before the interrupt"));
+    assert_non_null(strstr(rest, "the report contains the rows measured before the interrupt"));
     assert_non_null(strstr(rest, "GFLOP/s of fma"));
     const char *page = process_read(folder, "page.html", &length);
     assert_int_equal(process_count(page, "\"work\":\"peaks\""), 1);

@@ -66,14 +66,18 @@ static void test_cut_at_once(void **state)
 static void test_join(void **state)
 {
     (void)state;
-    static const char *const pieces[] = {"he@@", "llo", ",", "a@@", "b@@", "c@@"};
+    static const char *const tokens[] = {"he@@", "llo", ",", "a@@", "b@@", "c@@"};
+    static const char pairs[] = "#version: 0.2\nb c</w>\n";
+    void *side;
     char *text;
-    assert_ok(clf__segmenter_subwords.join(NULL, &text, pieces, 6));
+    assert_ok(open_pairs(&side, pairs, strlen(pairs)));
+    assert_ok(clf__segmenter_subwords.join(side, &text, tokens, 6));
     assert_string_equal(text, "hello , abc@@");
     clf__free(text);
-    assert_ok(clf__segmenter_subwords.join(NULL, &text, pieces, 0));
+    assert_ok(clf__segmenter_subwords.join(side, &text, tokens, 0));
     assert_string_equal(text, "");
     clf__free(text);
+    clf__segmenter_subwords.free(side);
 }
 
 static void test_damage(void **state)
