@@ -144,6 +144,9 @@ static int letter_ends(const struct clf__passage *passage, size_t start, const s
     if (following->mark == CLF__MARK_DIGIT || is_initial(passage, &following->word)) {
         return 0;
     }
+    if (word->is_roman && before->is_capital && starts(passage, following)) { /* "Alfonso X. El ..." */
+        return 1;
+    }
     int is_whole_word = strchr("aeioy", word->lower[0]) != NULL && !word->is_capital; /* "ce qu'il a." */
     return is_whole_word || is_number(before) ||
            (starts(passage, following) && !following->has_opening &&
@@ -181,13 +184,14 @@ static int is_number_next(const struct clf__passage *passage, const struct follo
     }
     return class == CLF__WORD_NUMBER && next->letters == 1 && next->is_capital && behind != '\'' &&
            behind != 0x2019 && !clf__word_is_short_month(word) &&
-           (word->is_capital || !clf__word_is_starter(passage, next));
+           (word->is_capital || (next->is_roman && strcmp(word->lower, "no") != 0) ||
+            !clf__word_is_starter(passage, next));
 }
 
 /* Returns whether a sentence is too short to end with a time: "At 5 p.m. Mr. Lee ..." */
 static int is_adverbial(const struct clf__passage *passage, size_t start, size_t end)
 {
-    enum { MOST = 4 };
+    enum { MOST = 6 };
     size_t at = start;
     while (at < end && !clf__mark_is_word(clf__mark_at(passage, at, NULL))) {
         clf__char_at(passage, at, &at);
@@ -203,7 +207,9 @@ static int abbreviation_ends(const struct clf__passage *passage, size_t start, c
 {
     int is_alone = !has_words(passage, start, word->start) && class != CLF__WORD_NUMBER; /* "P.S. The ..." */
     if (is_alone || is_number_next(passage, following, word, class) ||
-        (following->has_bracket && class != CLF__WORD_NUMBER)) { /* "Ltd. (UK)" */
+        (following->has_bracket &&
+         (class != CLF__WORD_NUMBER || clf__word_is_short_month(word))) || /* "Ltd. (UK)" */
+        (class == CLF__WORD_TIME && clf__word_is_zone(&following->word))) {
         return 0;
     }
     switch (class) {
@@ -219,6 +225,28 @@ static int abbreviation_ends(const struct clf__passage *passage, size_t start, c
     }
 }
 
+/* Returns whether two abbreviations follow each other: "Phys. Rev.", "JJ. OO.". */
+static int is_chain(const struct clf__passage *passage, size_t start, const struct clf__word *word,
+                    const struct following *following)
+{
+    enum { SHORT = 5, PAIR = 2 };
+    struct clf__word next = following->word;
+    size_t behind;
+    if (clf__char_at(passage, next.end, &behind) != '.' || !word->is_capital || !next.is_capital ||
+        following->has_opening || following->is_joined || !has_words(passage, start, word->start)) {
+        return 0;
+    }
+    if (word->letters == PAIR && word->capitals == PAIR && next.letters == PAIR && next.capitals == PAIR) {
+        return 1;
+    }
+    enum clf__mark mark = clf__mark_at(passage, clf__skip_spaces(passage, behind), NULL);
+    int continues = mark == CLF__MARK_LOWER || mark == CLF__MARK_COMMA || mark == CLF__MARK_DIGIT ||
+                    mark == CLF__MARK_UPPER;
+    return word->letters <= SHORT && next.letters > 1 && next.letters <= SHORT && continues &&
+           !clf__word_is_starter(passage, word) && !clf__word_is_starter(passage, &next) &&
+           clf__word_classify(passage, next.start, &next) != CLF__WORD_NEVER;
+}
+
 /* Handles a single full stop without a following quotation mark. */
 static int stop_ends(const struct clf__passage *passage, size_t start, const struct clf__ending *ending,
                      const struct following *following)
@@ -232,13 +260,16 @@ static int stop_ends(const struct clf__passage *passage, size_t start, const str
     if (clf__word_is_title(&word, &before)) {
         class = CLF__WORD_BETWEEN;
     }
-    if (class == CLF__WORD_TIME && word.letters == 1 && word.lower[0] != 'm' && !is_number(&before) &&
-        !before.is_roman) {
+    if (class == CLF__WORD_TIME && word.letters == 1 && word.lower[0] != 'm' &&
+        (word.lower[0] != 'c' || before.is_capital) && !is_number(&before) && !before.is_roman) {
         class = CLF__WORD_PLAIN; /* "г. Омск" */
     }
     if (clf__word_begins_abbreviation(passage, &word, &following->word) ||
         (following->mark == CLF__MARK_LOWER &&
          (class != CLF__WORD_PLAIN || word.letters == 1 || looks_abbreviated(&word)))) {
+        return 0;
+    }
+    if (class == CLF__WORD_PLAIN && is_chain(passage, start, &word, following)) {
         return 0;
     }
     if (class != CLF__WORD_PLAIN) {
@@ -403,6 +434,10 @@ static int ends(const struct clf__passage *passage, size_t start, const struct c
     clf__char_before(passage, ending->start, &before);
     int is_omission = clf__mark_at(passage, before, NULL) == CLF__MARK_OPENING; /* [...] */
     if (is_omission || (ending->stops == 1 && is_item(passage, start, &word))) {
+        return 0;
+    }
+    int is_name = ending->is_final && strcmp(word.lower, "yahoo") == 0; /* "Yahoo! JAPAN" */
+    if (is_name && !starts(passage, &following)) {
         return 0;
     }
     int is_closed = ending->has_quote || ending->has_bracket;

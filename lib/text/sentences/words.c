@@ -15,25 +15,29 @@ static const char never[] =
     /* German */ " hr hrn frl fam dipl z.b d.h d.i i.d.r i.a i.allg v.a u.u z.t z.z z.zt m.e u.e d.j i.v o.g "
     "vgl bzw ca evtl "
     "uffz ggf ggfs inkl exkl zzgl abzgl sog gegr geb gest verst verh ehem allg insb insbes bspw einschl "
-    "bezgl bzgl abt oblt olt hptm fw gefr hgefr "
+    "bezgl bzgl ev abg abt oblt olt hptm fw gefr hgefr "
     "betr ungef vorauss vmtl wg zw "
     /* French */ " mme mmes mlle mlles mgr p.ex c.-à-d c.à.d boul bld bvd fbg éts sté "
     /* Spanish */ " sra sras sres srta srtas dña dres dras lic lcda lcdo gral cnel tte sgto almte hno hna "
     "hnos hnas pbro "
     "excmo excma exmo exma ilmo ilma p.ej v.gr avda avd ctra pza plza urb ntra apdo aprox máx mín dpto depto "
-    /* Italian */ " sig sigg sig.ra sig.na sig.ri dott dott.ssa dott.ri dr.ssa prof.ssa proff avv ing geom "
+    /* Italian */ " ss sig sigg sig.ra sig.na sig.ri dott dott.ssa dott.ri dr.ssa prof.ssa proff avv ing "
+    "geom "
     "rag cav l'on serg "
     "psicol dell'on all'on dall'on gr.uff f.lli p.za p.zza v.le c.so l.go ad_es per_es p.es cfr spett egr "
     "ill.mo "
     /* Portuguese */ " dra profa enga sarg av p.ex v.ex v.exa s.exa pça trav rod "
-    /* Russian */ " т.е т.к т.н т.о т.ч напр см проф акад доц инж ул просп пр-т пл наб пер бул бульв мкр пос "
+    /* Russian */ " оз т.е т.к т.н т.о т.ч напр см проф акад доц инж ул просп пр-т пл наб пер бул бульв мкр "
+    "пос "
     "пгт дер тов "
     "гр св канд зав зам ок прибл ";
 /* Titles that are other words in lower case. */
 static const char titles[] =
-    " prof dir min cap dep emb des pe ir gov sen rep rev hon lt sgt capt cpl maj adm "
+    " det mag prof dir min cap dep emb des pe ir gov sen rep rev hon lt sgt capt cpl maj adm "
     "cmdr cdr pres pvt brig amb fr on pr me mm mons "
     "sor fa ten cel alm insp supt atty gent ";
+/* Titles only after an article, such as "il mar. Esposito". */
+static const char titles_after_articles[] = " mar mal del ";
 static const char before_numbers[] =
     " no nos nr nrs nrn n° nº n.º num núm núms nn pp pg pgs pag pagg pág págs seq ff art artt arts abs "
     "abschn par parr párr párrf "
@@ -42,7 +46,7 @@ static const char before_numbers[] =
     "secs sez sér ser "
     "séc sécs bât esc int bd bde ziff rn rdnr anm ann app ref réf tel tél teléf tlf tlfno cell fax ext al "
     "lin vers "
-    "ver bl ed aufl para paras "
+    "ver bl ed aufl para paras op opp aufg übg ej ejs rom cor matt isa eph thess heb rm "
     "ausg jg sp env max min mind est edif blq ap tít lett apt apto rm bk fol inc d.lgs d.l d.m d.p.r "
     "lun mié jue vie sáb dom руб коп мин сек ч "
     "рис табл ауд эт стр гл разд ст пп подп кв д корп оф т вып род ум тел доб ред прим прил илл ";
@@ -65,12 +69,15 @@ static const char between[] =
 static const char names[] = " mon tue tues wed thu thur thurs fri sat sun calif mass conn penn pa va vt fla "
                             "tex ill wash ariz colo mich minn ala ark okla tenn wis neb nev "
                             "ore del md mo ky ga wyo fed ed ";
-static const char last[] = " etc usw ecc ud uds vd vds ee.uu ff.aa e.u.a o.n.u u.r.s.s incl excl u.s.w usf "
-                           "u.v.m u.a.m u.dgl u.ä.m v.chr n.chr a.c d.c av.j.-c apr.j.-c ap.j.-c "
-                           "corp inc ltd ltda llc plc bros s.a s.l s.p.a s.r.l s.n.c s.a.s "
-                           "т.д т.п и_др и_пр н.э тт тыс млн млрд трлн кв.м кв.км кв.см куб.м куб.см sq.ft ";
+static const char last[] =
+    " etc usw ecc ud uds vd vds ee.uu ff.aa e.u.a o.n.u u.r.s.s incl excl u.s.w usf "
+    "u.v.m u.a.m u.dgl u.ä.m v.chr n.chr av.j.-c apr.j.-c ap.j.-c "
+    "corp inc ltd ltda llc plc bros s.a s.l s.p.a s.r.l s.n.c s.a.s "
+    "рт.ст т.д т.п и_др и_пр н.э тт тыс млн млрд трлн кв.м кв.км кв.см куб.м куб.см sq.ft ";
 /* After a number. */
-static const char times[] = " a.m p.m b.c a.d г в гг вв ";
+static const char times[] = " a.m p.m b.c a.d a.c d.c г в гг вв ";
+/* Names of time zones, after a time. */
+static const char zones[] = " eastern central pacific mountain gmt utc est edt cst pst pdt cet cest ";
 
 static const char starters[] =
     /* English */
@@ -84,10 +91,18 @@ static const char starters[] =
     "something many "
     "most some all any each every few both several another other others one two three only even never always "
     "perhaps maybe "
+    "afterwards despite instead nearby according among within across along above below beyond next first "
+    "second "
+    "finally suddenly soon often sometimes usually again almost him them us me himself ok okay oh well call "
+    "take "
+    "add use turn read write send bring wait stop look come go keep put get give make try see "
     "today yesterday tomorrow later meanwhile thus therefore for by about none between until unless thanks "
     "thank "
     /* German */
-    " unterwegs dabei dazu dafür davon darauf daraus darin darüber deswegen somit zunächst zuerst zuletzt "
+    " zwei drei vier fünf sechs sieben acht neun zehn beide ihnen euch solche hierfür bring gib nimm komm "
+    "siehe lies "
+    "anfangs seitdem davor wieder vielen unterwegs dabei dazu dafür davon darauf daraus darin darüber "
+    "deswegen somit zunächst zuerst zuletzt "
     "schließlich endlich plötzlich bald inzwischen mittlerweile manchmal oft meist meistens immer nie "
     "niemals "
     "selten vielleicht wahrscheinlich natürlich leider wegen trotz laut gemäß innerhalb außerhalb statt "
@@ -105,6 +120,9 @@ static const char starters[] =
     "sind war waren "
     "hat haben kann nicht ja nein bitte insgesamt erst damals ihm ihn uns mir euch danke "
     /* French */
+    " celui celle ceux celles deux trois quatre cinq six sept huit neuf dix lui eux quelques "
+    "dès lors parfois souvent enfin bientôt soudain désormais ainsi cependant toutefois "
+    "pourtant néanmoins outre parmi loin grâce nul nulle chacun voyez appelez prenez ajoutez "
     " le la les un une des du de il elle ils elles nous vous je tu ce cet cette ces cela ça ceci mon ma mes "
     "ton ta tes "
     "son sa ses notre nos votre vos leur leurs qui que quoi où quand comment pourquoi quel quelle quels "
@@ -117,6 +135,9 @@ static const char starters[] =
     "voilà selon "
     "malgré merci "
     /* Italian */
+    " due tre quattro cinque sei sette otto nove dieci ciascuno qualcuno qualche nemmeno "
+    "neppure inoltre infine intanto tuttavia dunque perciò forse spesso subito presto tardi "
+    "venne vennero furono "
     " aveva avevano erano suo sua suoi sue mio mia miei mie tuo tua lo gli i uno una egli lui lei noi voi "
     "loro io essa essi "
     "questo questa questi queste quello quella "
@@ -129,6 +150,9 @@ static const char starters[] =
     "oggi ieri "
     "domani qui lì sì no ecco secondo grazie "
     /* Spanish */
+    " dos tres cuatro cinco seis siete ocho nueve diez aquellos aquellas aquello entre "
+    "mediante aún apenas quizá quizás tal ambos ambas pronto finalmente solo sólo incluso "
+    "excepto salvo era eran fueron había hubo "
     " el los las unos unas él ella ellos ellas usted ustedes yo tú nosotros esto este esta estos estas eso "
     "ese esa esos esas "
     "aquel aquella sus mis tus su mi tu nuestro nuestra quién quien qué cuál cuándo cuando dónde donde cómo "
@@ -139,6 +163,9 @@ static const char starters[] =
     "algunos algunas "
     "otros otras cada dos hay son fue está están han me te le nos ya así además más gracias "
     /* Portuguese */
+    " dois duas três quatro cinco seis sete oito nove dez aqueles aquelas aquilo lhe quase "
+    "talvez enquanto durante segundo conforme apenas somente ainda logo enfim finalmente "
+    "todavia contudo entretanto portanto era eram foram havia houve "
     " o os as um uma uns umas ele ela eles elas você vocês eu nós isto isso estes essa aquele aquela seu sua "
     "seus suas meu "
     "minha nosso nossa quem qual onde para com sem em na nas ao aos às da do das dos até depois então agora "
@@ -147,6 +174,9 @@ static const char starters[] =
     "são foi tem já "
     "assim além mesmo mais obrigado obrigada "
     /* Russian */
+    " ему ей им мне тебе нам вам него неё них себя два две три четыре пять шесть семь восемь "
+    "девять десять оба обе сам сама сами вдруг снова опять часто иногда обычно вскоре впрочем "
+    "наконец кроме около среди вместо вокруг именно почти однажды "
     " он она оно они мы вы я ты это этот эта эти тот те его её ее их мой моя наш наша ваш свой кто что где "
     "когда куда "
     "откуда почему как какой который и а но или да нет не ни однако зато потом затем тогда теперь сейчас "
@@ -163,7 +193,8 @@ static const char articles[] = " il lo el o le al del dal do ";
 static const char particles[] =
     " de di da do del della dos das du des la le lo van von der den el al ben bin san mc st ter ";
 static const char labels[] =
-    " vitamin vitamine vitamina plan type typ tipo group gruppe groupe grupo gruppo class klasse classe "
+    " vitamin vitamine vitamina plan plano planta bloco turma setor type typ tipo group gruppe groupe grupo "
+    "gruppo class klasse classe "
     "clase section "
     "abschnitt sección seção part teil partie parte point punkt punto ponto grade note nota letter buchstabe "
     "lettre letra "
@@ -384,6 +415,11 @@ int clf__word_precedes_ordinal(const struct clf__word *word)
     return is_in(ordinals, word->lower);
 }
 
+int clf__word_is_zone(const struct clf__word *word)
+{
+    return is_in(zones, word->lower);
+}
+
 int clf__word_is_german_month(const struct clf__word *word)
 {
     return is_in(german_months, word->lower);
@@ -391,7 +427,8 @@ int clf__word_is_german_month(const struct clf__word *word)
 
 int clf__word_is_title(const struct clf__word *word, const struct clf__word *article)
 {
-    return is_in(titles, word->lower) && is_in(articles, article->lower);
+    return (is_in(titles, word->lower) || is_in(titles_after_articles, word->lower)) &&
+           is_in(articles, article->lower);
 }
 
 int clf__word_is_short_month(const struct clf__word *word)
