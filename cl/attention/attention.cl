@@ -5,12 +5,12 @@
  *
  * q (query rows, heads * KEY_WIDTH), k (key rows, heads * KEY_WIDTH), v (key rows, heads * VALUE_WIDTH), y
  * (query rows, heads * VALUE_WIDTH); ranges (sequences, 4) of { first query, queries, first key, keys }.
- * Keys are processed in tiles from the first one on, with a running maximum and sum, so a query's result
- * depends only on its sequence.
+ * Keys are processed in tiles, starting at the first key, with a running maximum and sum (online softmax), so the
+ * result of a query depends only on its sequence.
  *
  * Macros: KEY_WIDTH, VALUE_WIDTH (of one head); HAS_DROPOUT for kernels that drop weights;
- * RESULT_PRECISION (result.cl); the GPU variant has IS_ALIGNED if every fourth column of all of q, k and v
- * starts on 16 bytes. */
+ * RESULT_PRECISION (result.cl); for the GPU variant IS_ALIGNED, if every fourth column of q, k and v is 16-byte
+ * aligned. */
 #if !defined(KEY_WIDTH) || !defined(VALUE_WIDTH)
 #error "attention.cl needs KEY_WIDTH and VALUE_WIDTH"
 #endif
@@ -31,15 +31,14 @@ CPU_KERNEL void attention_forward_cpu(ATTENTION_ARGUMENTS)
 /* ---- GPU variant: attention_blocks_gpu.cl describes how a group computes its queries ---- */
 #include "include/attention_blocks_gpu.cl"
 
-/* memory: STAGE + KEYS * QUERIES + ITEMS + QUERIES floats. A parameter, because PoCL 3.1 gives arrays that
- * are declared in a kernel of this size one address for all its threads. */
+/* memory: STAGE + KEYS * QUERIES + ITEMS + QUERIES floats. It is a parameter because PoCL 3.1 gives arrays
+ * declared in a kernel of this size one address for all threads. */
 GPU_KERNEL_OF(ITEMS) void attention_forward_gpu(__local float4 *memory, ATTENTION_ARGUMENTS)
 {
     __local float *stage = (__local float *)memory, *weights = stage + STAGE;
     __local float *parts = weights + KEYS * QUERIES, *shares = parts + ITEMS;
     int item = ITEM, place = item % QUERIES, own_key = item / QUERIES * PART;
-    __local float *own = weights + own_key * QUERIES + place; /* the scores that this work-item turns into
-                                                               * weights */
+    __local float *own = weights + own_key * QUERIES + place; /* scores of this work-item */
     int blocks = (sizes.max_queries + QUERIES - 1) / QUERIES;
     int tasks = sizes.sequences * sizes.heads * blocks * SLICES;
     for (int task = (int)get_group_id(0); task < tasks; task += (int)get_num_groups(0)) {
@@ -69,7 +68,7 @@ GPU_KERNEL_OF(ITEMS) void attention_forward_gpu(__local float4 *memory, ATTENTIO
         if (additive) {
             view.terms = ROW(additive, (size_t)sequence * sizes.max_queries + query);
         }
-        /* Keys that all of the queries see without masks. */
+        /* The keys that all queries see, if no key is masked. */
         int plain = hidden || relative || additive ? 0 : sizes.causal ? min(first + shift + 1, keys) : keys;
         struct running running = {-INFINITY, 0.0f};
         struct block sums = {0.0f, 0.0f, 0.0f, 0.0f};
@@ -138,7 +137,7 @@ GPU_KERNEL_OF(ITEMS) void attention_forward_gpu(__local float4 *memory, ATTENTIO
                 put_values(stage, &next, &from, tile + after, width - after);
                 barrier(CLK_LOCAL_MEM_FENCE);
             }
-            int following = min(end - tile - KEYS, KEYS); /* keys of the next tile, or none */
+            int following = min(end - tile - KEYS, KEYS); /* keys of the next tile; <= 0: none */
             if (following > 0) {
                 fetch_products(&next, &from, tile + KEYS, following, 0);
             }

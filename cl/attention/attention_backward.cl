@@ -1,23 +1,22 @@
-/* The gradients of attention.cl. For each sequence and head, of query i and key j of it, with P the
- * weights of the forward pass and f the factor of dropout (1 without):
+/* The gradients of attention.cl. For each sequence and head, with query i, key j, the weights P of the
+ * forward pass and the dropout factor f (1 without dropout):
  *
  *     dv[j] = sum_i P[i][j] f[i][j] dy[i]
  *     dS[i][j] = P[i][j] (f[i][j] dy[i] . v[j] - delta[i]),  delta[i] = dy[i] . y[i]
  *     dq[i] = scale * sum_j dS[i][j] k[j],  dk[j] = scale * sum_i dS[i][j] q[i]
  *
- * P is recomputed from q and k. statistics (3, heads, query_rows): the largest score of each query, the
- * sum of the weights relative to it, and delta; the CPU variant uses this memory if there is more than one
- * tile of keys. partials (sequences, heads, 2 * reach + 1) follow if they are wanted: the sums of dS by
- * the distance of key and query for each sequence, which attention_backward_relative adds to drelative in
- * order. A query that sees no key has P = 0. Shapes and masks are as in attention.cl; gradients depend
- * only on their sequence.
+ * P is recomputed from q and k. statistics (3, heads, query_rows): the maximum score of each query, the sum
+ * of the weights relative to the maximum, and delta; the CPU variant needs this memory only for several tiles
+ * of keys. partials (sequences, heads, 2 * reach + 1) follow if requested: the sums of dS by distance of key
+ * and query for each sequence, which attention_backward_relative adds to drelative in order. A query that
+ * sees no key has P = 0. Shapes and masks are as in attention.cl; gradients depend only on their sequence.
  *
  * Macros: KEY_WIDTH, VALUE_WIDTH (of one head); HAS_DROPOUT if the forward pass had it. */
 #if !defined(KEY_WIDTH) || !defined(VALUE_WIDTH)
 #error "attention_backward.cl needs KEY_WIDTH and VALUE_WIDTH"
 #endif
 
-#define TILE_KEYS 128 /* for the CPU variant, which stores more for each key than the forward pass */
+#define TILE_KEYS 128 /* CPU variant; smaller than in the forward pass, because a key needs more memory */
 #include "include/attention_blocks.cl"
 
 #define BACKWARD_ARGUMENTS                                                                                             \
@@ -38,7 +37,7 @@
         relative_stride, reach, statistics, statistics_offset, wants_relative, query_rows, sequences, heads,           \
         max_queries, max_keys, scale, causal COMMA_DROPOUT_NAMES
 
-/* A head of a sequence: the addresses of its rows, and its masks (which may be null). */
+/* A head of a sequence: the addresses of the rows, and the masks, which may be null. */
 struct backward_head {
     __global float *dq, *dk, *dv;
     const __global float *dy, *q, *k, *v, *y;
@@ -108,7 +107,7 @@ CPU_KERNEL void attention_backward_cpu(BACKWARD_ARGUMENTS)
     __global float *drelative, int drelative_offset, int drelative_stride, const __global float *statistics,           \
         int statistics_offset, int query_rows, int sequences, int heads, int width
 
-/* A work-item processes a head at a time. */
+/* A work-item processes whole heads. */
 CPU_KERNEL void attention_backward_relative_cpu(RELATIVE_ARGUMENTS)
 {
     const __global float *partials = statistics + statistics_offset + (size_t)3 * heads * query_rows;
@@ -124,7 +123,7 @@ CPU_KERNEL void attention_backward_relative_cpu(RELATIVE_ARGUMENTS)
     }
 }
 
-/* A group processes a head at a time, a work-item every 64th distance of it. */
+/* A group processes whole heads, a work-item every 64th distance. */
 GPU_KERNEL void attention_backward_relative_gpu(RELATIVE_ARGUMENTS)
 {
     const __global float *partials = statistics + statistics_offset + (size_t)3 * heads * query_rows;
@@ -144,8 +143,8 @@ GPU_KERNEL void attention_backward_relative_gpu(RELATIVE_ARGUMENTS)
  * keys ----
  *
  * Local memory: a struct backward_head; TILES + BLOCK * (BLOCK + 1) floats, and 2 * GROUP + BLOCK more for
- * the statistics. It is passed as parameters, because PoCL 3.1 gives large arrays that are declared in a
- * kernel one address for all its threads. */
+ * the statistics. Local memory is passed as parameters, because PoCL 3.1 gives large arrays declared in a
+ * kernel one address for all threads. */
 
 #define WIDEST     (KEY_WIDTH > VALUE_WIDTH ? KEY_WIDTH : VALUE_WIDTH)
 #define DOT_WIDTH  WIDEST
@@ -154,9 +153,9 @@ GPU_KERNEL void attention_backward_relative_gpu(RELATIVE_ARGUMENTS)
 
 #define SLICES_OF(width) (((width) + SLICE - 1) / SLICE)
 
-/* A group's head is in local memory, because it would need more registers than the sums in every
- * work-item. A barrier is needed before it is written, and at the end of each loop over tasks: otherwise
- * PoCL 3.1 loses values there. */
+/* The head is in local memory, because in registers it would take more space than the sums. A barrier is
+ * needed before the head is written, and at the end of each loop over tasks: otherwise PoCL 3.1 loses
+ * values. */
 static inline void find_head_together(__local struct backward_head *head, int sequence, int number, BACKWARD_ARGUMENTS)
 {
     if (get_local_id(0) == 0) {
@@ -167,7 +166,7 @@ static inline void find_head_together(__local struct backward_head *head, int se
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* delta of a query, of which two work-items process every second column each. */
+/* Computes delta of a query; each of two work-items processes every second column. */
 static inline float find_delta(__local float *parts, const __local struct backward_head *head, int query)
 {
     int lane = (int)get_local_id(0);
@@ -220,7 +219,7 @@ GPU_KERNEL void attention_backward_statistics_gpu(__local struct backward_head *
     }
 }
 
-/* P of a query that has seen a key and of four keys from `key` on. */
+/* Computes P of a query, which has seen a key, for four keys from `key` on. */
 static inline float4 find_weights(float4 scores, int query, int key, const __local struct backward_head *head)
 {
     int last = head->keys - 1;
@@ -244,7 +243,7 @@ static inline float4 find_weights(float4 scores, int query, int key, const __loc
     return is_seen ? weights : (float4)(0.0f);
 }
 
-/* dS of a query and four keys from their dy . v, or P after dropout. */
+/* Computes dS of a query and four keys from dy . v, or P after dropout. */
 static inline float4 differentiate_pairs(float4 scores, float4 products, int query, int key, int wants_dscores,
                                          const __local struct backward_head *head COMMA_DROPOUT_ARGUMENTS)
 {
@@ -274,8 +273,8 @@ static inline __attribute__((always_inline)) void weigh_pairs(__local float *wei
                                  VALUE_WIDTH);
     }
     __local float *pairs = weights + row4 * (BLOCK + 1) + column;
-    /* Rotates the vectors so that every eighth query is first in turn: unrolled, this would take half the
-     * kernel's registers. */
+    /* Rotates the vectors, so that each query is first in turn: unrolled, this loop would use half of the
+     * registers. */
 #pragma unroll 1
     for (int query = first_query + column; query < first_query + BLOCK; query += 8, pairs += 8) {
         float4 scores = (float4)(pairs[0], pairs[BLOCK + 1], pairs[2 * (BLOCK + 1)], pairs[3 * (BLOCK + 1)]);
@@ -325,8 +324,8 @@ GPU_KERNEL void attention_backward_queries_gpu(__local struct backward_head *hea
     }
 }
 
-/* For a head's keys from `first` on, sums over the queries that see some of them: of dS times q, or of P
- * after dropout times dy. */
+/* Computes dk or dv of the keys from `first` on: sums dS times q, or P after dropout times dy, over the
+ * queries that see one of these keys. */
 static inline __attribute__((always_inline)) void
 add_queries(struct column_sums *sums, __local float *weights, __local float *tiles, int first, int slice,
             int wants_dscores, const __local struct backward_head *head COMMA_DROPOUT_ARGUMENTS)
@@ -389,8 +388,8 @@ GPU_KERNEL void attention_backward_values_gpu(__local struct backward_head *head
     }
 }
 
-/* Adds dS of a tile's keys and queries to the partials: each work-item but one sums a diagonal, and those beyond the reach
- * share a partial. */
+/* Adds dS of a tile to the partials: every work-item except one sums a diagonal; diagonals beyond the reach share a
+ * partial. */
 static inline void add_diagonals(__local float *diagonals, const __local float *weights, int first_query, int first_key,
                                  const __local struct backward_head *head)
 {

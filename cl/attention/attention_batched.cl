@@ -1,17 +1,17 @@
-/* Heads of a ragged batch to and from padded matrices, one per (sequence, head), for the batched variant
- * of attention.
+/* Copies heads of a ragged batch to and from padded matrices, one per (sequence, head), for batched
+ * attention.
  *
  * heads_gather: padded[(b * heads + h) * length + i] (width floats) = columns h * width .. of row first +
  * i of x for i < count, zeros beyond; { first, count } = ranges[b][part], ranges[b][part + 1].
  * heads_scatter: the inverse, into y; nothing is written for i >= count.
  *
- * CPU variant: a work-item copies a block of padded rows. GPU variant: a group copies a row at a time. No
+ * CPU variant: a work-item copies a block of padded rows. GPU variant: a group copies whole rows. No
  * macros. */
 #define HEADS_ARGUMENTS(x_type, padded_type)                                                                           \
     padded_type __global float *padded, x_type __global float *x, int x_offset, int x_stride,                          \
         const __global int *ranges, int ranges_offset, int part, int heads, int length, int width, int rows
 
-/* The offset in x of padded row n, or -1 if there is none. */
+/* Returns the offset in x of padded row n, or -1 for padding. */
 static inline long find_row(int n, const __global int *ranges, int part, int heads, int length, int width, int stride)
 {
     int i = n % length, head = n / length % heads;

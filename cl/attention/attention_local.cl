@@ -1,26 +1,26 @@
-/* Attention within a window, and to global tokens (Guo et al. 2022, LongT5, section 3). For each sequence, head h and query i,
- * over the keys j of the sequence with |j - i| <= radius and over all of its global tokens g:
+/* Local attention within a window, and to global tokens (Guo et al. 2022, LongT5, section 3). For each sequence, head h and
+ * query i, over the keys j of the sequence with |j - i| <= radius and over all of its global tokens g:
  *
  *     s[j] = scale * q[i] . k[j] + relative[h][clamp(j - i, -R, R) + R]
  *     s[g] = scale * q[i] . global_k[g] + global_relative[h][clamp(g - block(i), -R', R') + R']
  *     block(i) = min(i / block_size, global tokens of the sequence - 1)
- *     y[i] = the mean of v[j] and global_v[g] with weights exp(s - max s); zeros where there is no key
+ *     y[i] = the mean of v[j] and global_v[g] with weights exp(s - max s); zeros without a key
  *
  * q, k (rows, heads * KEY_WIDTH), v, y (rows, heads * VALUE_WIDTH); ranges (sequences, 4) of { first query, queries, first key,
  * keys }, with as many keys as queries; global_k and global_v as k and v; globals (sequences, 2) of { first row of global_k,
  * global tokens }; global_k, global_v and globals are null if there are no global tokens. relative (heads, 2 R + 1) and
  * global_relative may be null.
  *
- * Tiles of keys start at multiples of the tile size from the sequence's first key; therefore the result of a query depends on
- * no other sequence. Time follows the number of queries times the keys that one query sees.
+ * Tiles of keys start at multiples of the tile size, counted from the first key of the sequence, so the result of a query
+ * depends only on its sequence. The time is proportional to the number of pairs of a query and a visible key.
  *
- * Macros: KEY_WIDTH, VALUE_WIDTH (of one head); RESULT_PRECISION (result.cl); the GPU form takes IS_ALIGNED, where every fourth
- * column of all keys, values and queries starts on 16 bytes. */
+ * Macros: KEY_WIDTH, VALUE_WIDTH (of one head); RESULT_PRECISION (result.cl); for the GPU variant IS_ALIGNED, if every fourth
+ * column of all keys, values and queries is 16-byte aligned. */
 #if !defined(KEY_WIDTH) || !defined(VALUE_WIDTH)
 #error "attention_local.cl needs KEY_WIDTH and VALUE_WIDTH"
 #endif
 
-#define TILE_KEYS 64 /* of the CPU form; a window covers few keys */
+#define TILE_KEYS 64 /* CPU variant; small, because a window has few keys */
 #include "include/attention_blocks.cl"
 
 #define LOCAL_ARGUMENTS                                                                                                \
@@ -31,8 +31,8 @@
 #define LOCAL_NAMES                                                                                                    \
     y, q, k, v, global_k, global_v, ranges, relative, globals, global_relative, sizes
 
-/* Keys of one head: a sequence's own keys or its global tokens. Query i has position min(i / divisor, last) among the keys and
- * sees keys at a distance of `radius` at most. */
+/* The keys of one head: the keys of a sequence, or its global tokens. Query i has position min(i / divisor, last) among the
+ * keys and sees keys within `radius`. */
 struct key_set {
     const __global float *k, *v;
     const __global float *bias;
@@ -52,7 +52,7 @@ static inline void find_own_keys(struct key_set *keys, int head, const __global 
     keys->reach = sizes.reach;
 }
 
-/* `first` is the sequence's first global token, and it has `count` >= 1. */
+/* The sequence has `count` >= 1 global tokens from `first` on. */
 static inline void find_global_keys(struct key_set *keys, int head, int first, int count, LOCAL_ARGUMENTS)
 {
     keys->k = ROW(global_k, first) + head * KEY_WIDTH;
@@ -71,7 +71,7 @@ static inline int position_of(int query, const struct key_set *keys)
     return min(query / keys->divisor, keys->last);
 }
 
-/* ---- the CPU form: a work-item takes block_queries queries of one head of one sequence ---- */
+/* ---- CPU variant: a work-item computes block_queries queries of one head of one sequence ---- */
 
 /* Masks the scores of `rows` queries from `query` on, for vectors of keys from `key` on. */
 static inline void mask_window(float16 (*scores)[VECTORS(TILE_KEYS)], const int16 *unseen, const struct key_set *keys,
@@ -98,7 +98,8 @@ static inline void mask_window(float16 (*scores)[VECTORS(TILE_KEYS)], const int1
     }
 }
 
-/* Folds `width` keys from `tile` on into the sums of count queries from `first` on. starts: no keys came before. */
+/* Adds `width` keys from `tile` on to the sums of `count` queries from `first` on. starts: these are the
+ * first keys. */
 static inline void fold_tile(struct attention_work *work, const struct key_set *keys, int tile, int width,
                              const __global float *block_q, int first, int count, int starts,
                              struct clf__attention_local_sizes sizes)
@@ -111,7 +112,7 @@ static inline void fold_tile(struct attention_work *work, const struct key_set *
         rows = rows_together(count - row);
         int from = position_of(first + row, keys) - keys->radius, to = position_of(first + row + rows - 1, keys) + keys->radius;
         if (tile + width <= from || tile > to) {
-            continue; /* no query of these sees a key of the tile */
+            continue; /* none of these queries sees a key of the tile */
         }
         int seen = min(width, to - tile + 1), is_first = starts && tile == max(from, 0) / TILE_KEYS * TILE_KEYS;
         score_rows(work, block_q + (size_t)row * sizes.q.stride, sizes.q.stride, rows, VECTORS(seen));
@@ -161,10 +162,10 @@ CPU_KERNEL void attention_local_cpu(LOCAL_ARGUMENTS)
     }
 }
 
-/* ---- the GPU form: a group takes queries and tiles of keys as attention.cl has them ---- */
+/* ---- GPU variant: groups and tiles are as in attention.cl ---- */
 #include "include/attention_blocks_gpu.cl"
 
-/* Masks the scores of one query's part of a tile, keys `key` .. below `end`. */
+/* Masks the scores of one query for the keys of a part, from `key` on and below `end`. */
 static inline void mask_window_part(__local float *scores, const struct key_set *keys, int position, int key, int end)
 {
 #pragma unroll 1
@@ -181,13 +182,13 @@ static inline void mask_window_part(__local float *scores, const struct key_set 
     }
 }
 
-/* memory: as attention_forward_gpu of attention.cl has it. */
+/* memory: as in attention_forward_gpu of attention.cl. */
 GPU_KERNEL_OF(ITEMS) void attention_local_gpu(__local float4 *memory, LOCAL_ARGUMENTS)
 {
     __local float *stage = (__local float *)memory, *weights = stage + STAGE;
     __local float *parts = weights + KEYS * QUERIES, *shares = parts + ITEMS;
     int item = ITEM, place = item % QUERIES, own_key = item / QUERIES * PART;
-    __local float *own = weights + own_key * QUERIES + place; /* the scores that it makes weights of */
+    __local float *own = weights + own_key * QUERIES + place; /* scores of this work-item */
     int blocks = (sizes.max_queries + QUERIES - 1) / QUERIES;
     int tasks = sizes.sequences * sizes.heads * blocks * SLICES;
     for (int task = (int)get_group_id(0); task < tasks; task += (int)get_num_groups(0)) {
@@ -253,7 +254,8 @@ GPU_KERNEL_OF(ITEMS) void attention_local_gpu(__local float4 *memory, LOCAL_ARGU
             }
             barrier(CLK_LOCAL_MEM_FENCE);
             float largest = fmax(running.maximum, max4(PARTS_OF(parts, place)));
-            /* A query that has seen nothing yet: subtracting 0 instead of -inf gives weights 0, not NaN. */
+            /* For a query that has seen no key yet, subtracting 0 instead of -inf gives weights 0, not
+             * NaN. */
             float subtracted = largest == -INFINITY ? 0.0f : largest;
             float factor = EXP2(running.maximum - subtracted);
             running.maximum = largest;

@@ -6,13 +6,12 @@
  * Keys and values are copied to local memory in tiles, from the first key of the sequence on
  * (attention_matrix_tiles.cl). Queries, the scores of a tile and the sums stay in registers.
  *
- * A query's bits depend on its sequence: not on WARPS or ROW_TILES, nor on other sequences.
+ * The bits of a query depend only on its sequence, not on WARPS, ROW_TILES or other sequences.
  *
- * Needs PRECISION (fp16 or bf16), KEY_WIDTH and VALUE_WIDTH (multiples of 16), WARPS and ROW_TILES.
- * HAS_BIAS if relative or additive is not null. OPERANDS_ARE_ROUNDED if q, k and v are in 16 bits, of
- * PRECISION, and every eighth column of them starts on 16 bytes. IS_ALIGNED if they are floats, and every
- * fourth column starts on 16 bytes. RESULT_PRECISION (equal to PRECISION): y is in 16 bits, for a GEMM
- * that reads that type. */
+ * Needs PRECISION (fp16 or bf16), KEY_WIDTH and VALUE_WIDTH (multiples of 16), WARPS and ROW_TILES. HAS_BIAS
+ * if relative or additive is not null. OPERANDS_ARE_ROUNDED if q, k and v are in 16 bits, of PRECISION, and
+ * every eighth column is 16-byte aligned. IS_ALIGNED if they are floats, and every fourth column is 16-byte
+ * aligned. RESULT_PRECISION (equal to PRECISION): y is in 16 bits, for a GEMM that reads that type. */
 #include "include/matrix.cl"
 #include "include/operand16.cl"
 #include "ops/arguments.h"
@@ -29,10 +28,10 @@
 #include "include/attention_matrix_tiles.cl"
 
 #define WARP_QUERIES (ROW_TILES * MATRIX_ROWS)
-#define QUERIES      (WARPS * WARP_QUERIES) /* of a group */
-#define ROWS         (ROW_TILES * LANE_ROWS) /* of a lane */
+#define QUERIES      (WARPS * WARP_QUERIES) /* queries of a group */
+#define ROWS         (ROW_TILES * LANE_ROWS) /* rows of a lane */
 
-/* A fast function where it is known to be accurate, and to be 0 at -inf. */
+/* The fast function of the level, if it has one that is accurate, and 0 at -inf. */
 #ifdef FAST_EXP2
 #define EXP2 FAST_EXP2
 #elif defined(__AMDGCN__)
@@ -49,7 +48,7 @@
 /* The keys and masks of the warp's queries. hidden, bias (of the head) and terms (of the sequence) may be
  * null. Query i sees the keys up to i + shift, and below `end`. */
 struct view {
-    int first, last, shift, end, reach, terms_stride; /* first, last: of the warp's queries and of the block's */
+    int first, last, shift, end, reach, terms_stride; /* first query of the warp, last query of the block */
     const __global int *hidden;
     const __global float *bias, *terms;
 };
@@ -65,19 +64,19 @@ INLINE int last_key_of(const struct view *view, int query)
     return min(query + view->shift, view->end - 1);
 }
 
-/* A lane's running maxima, times UNIT, and its part of the totals of its rows. */
+/* The running maxima of a lane, times UNIT, and the lane's part of the totals of its rows. */
 struct softmax {
     float maxima[ROWS], totals[ROWS];
 };
 
-#define SUM_OF(r, e) ((r)*ROW_SUMS + (e)) /* sum e of row r of a lane */
+#define SUM_OF(r, e) ((r)*ROW_SUMS + (e)) /* index of sum e of row r in a lane */
 
-/* The factor of scores in the exponent of 2. Biases are added to scores that have been multiplied by it. */
+/* UNIT: the factor of scores in the exponent of 2. Biases are added to scores that are already multiplied by
+ * it. */
 #ifdef HAS_BIAS
 #define UNIT(scale) 1.0f
 
-/* Multiplies row r of tile m of a lane's scores by `factor`, and adds the biases of ROW_SUMS keys of each tile, the first of
- * them `key`. */
+/* Multiplies the scores of row r of tile m by `factor`, and adds the biases of ROW_SUMS keys of each tile, from `key` on. */
 INLINE void add_bias(matrix_sum (*scores)[MATRIX_SUMS], int m, int r, int key, float factor, const struct view *view)
 {
     int query = query_of(view, m, r), left = last_key_of(view, query) - key;
@@ -103,7 +102,8 @@ INLINE void add_bias(matrix_sum (*scores)[MATRIX_SUMS], int m, int r, int key, f
 #define UNIT(scale) ((scale)*M_LOG2E_F)
 #endif
 
-/* The scores of hidden keys become -inf. hidden: from a lane's first key of the tile on; `left` keys follow that one. */
+/* Sets the scores of hidden keys to -inf. hidden: flags from the lane's first key of the tile on, of which
+ * `left` exist. */
 INLINE void hide_keys(matrix_sum (*scores)[MATRIX_SUMS], const __global int *hidden, int left)
 {
     UNROLL_SLICES
@@ -212,7 +212,7 @@ INLINE void add_values(matrix_sum (*sums)[VALUE_TILES][MATRIX_SUMS], matrix_sum 
     }
 }
 
-/* A lane's neighbouring sums of a row, times share, are stored in the result from element `at` on. */
+/* Stores adjacent sums of a row, times `share`, in the result from element `at` on. */
 INLINE void store_sums(__global float *y, size_t at, const matrix_sum *sums, float share, int in_pairs)
 {
 #ifdef RESULT_PRECISION
@@ -272,7 +272,7 @@ struct block {
     int sequence, head, first, count, query_row, first_key, keys, shift, end;
 };
 
-/* After the last task `sequence` is the number of sequences. */
+/* Finds the block of a task; after the last task, `sequence` is the number of sequences. */
 INLINE struct block find_block(int task, const __global int *ranges, const struct clf__attention_sizes *sizes)
 {
     int blocks = (sizes->max_queries + QUERIES - 1) / QUERIES;
@@ -303,7 +303,7 @@ INLINE struct view find_view(const struct block *block, const __global int *hidd
     return view;
 }
 
-/* The end of the keys that every query of the warp sees, if none is hidden or biased; 0 if some may be. */
+/* Returns the end of the keys that every query of the warp sees; 0 if keys may be hidden or biased. */
 INLINE int find_whole_end(const struct view *view)
 {
 #ifdef HAS_BIAS
@@ -313,13 +313,13 @@ INLINE int find_whole_end(const struct view *view)
 #endif
 }
 
-/* The end of the keys that any query of the warp sees; 0 for a warp without queries. */
+/* Returns the end of the keys that any query of the warp sees; 0 for a warp without queries. */
 INLINE int find_end(const struct view *view)
 {
     return view->first > view->last ? 0 : last_key_of(view, min(view->first + WARP_QUERIES - 1, view->last)) + 1;
 }
 
-/* sums, softmax: of the warp's queries over all keys. */
+/* Computes sums and softmax of the warp's queries over all keys. */
 INLINE void attend(matrix_sum (*sums)[VALUE_TILES][MATRIX_SUMS], struct softmax *softmax,
                    const uint4 (*queries)[KEY_SLICES][A_WORDS], const struct view *view, const struct memory *memory,
                    float scale, __local uint4 *stages, __local uint4 *exchange)
@@ -400,7 +400,7 @@ GPU_KERNEL_OF(ITEMS) void attention_matrix_gpu(__global float *y, const __global
         for (int i = 0; i < ROWS; i++) {
             softmax.totals[i] = row_sum(softmax.totals[i], exchange);
         }
-        /* The block is found again: attend() needs the registers. */
+        /* Find the block again, because attend() needs the registers. */
         const struct block done = find_block(task, ranges, &sizes);
         store_results(y, sizes.y, done.query_row, done.head * VALUE_WIDTH, done.count, sums, softmax.totals);
     }

@@ -4,12 +4,12 @@
  *     s[t] = scale * q[r] . k[t] + masks
  *     y[r] = sum_t exp(s[t] - m) v[t] / sum_t exp(s[t] - m), m = max_t s[t]; zeros if every s[t] is -inf
  *
- * attention_step: stores row r's key and value in row cache_rows[r] * positions_total + positions[r] of
- * the cache, unless own_k is null because they are stored already; then its key t is the cache's row
- * table[cache_rows[r]][t] * positions_total + t, t = 0 .. positions[r], in tiles of 64 from the first one
- * on, and parts of 256. A row whose cache row or position is outside the cache gets zeros. attention_rows:
- * queries and keys of a ragged batch as in attention.cl, with its masks, likewise in tiles and parts. A
- * row's result depends only on its keys; a masked value matters only if it is not finite.
+ * attention_step: stores row r's key and value in row cache_rows[r] * positions_total + positions[r] of the
+ * cache, unless own_k is null because they are stored already; key t is then the row table[cache_rows[r]][t]
+ * * positions_total + t, t = 0 .. positions[r], in tiles of 64 from the first one on, and parts of 256. A row
+ * whose cache row or position is outside the cache gets zeros. attention_rows: the queries, keys and masks of
+ * a ragged batch as in attention.cl, in the same tiles and parts. The result of a row depends only on its
+ * keys; a masked value matters only if it is not finite.
  *
  * Macros: KEY_WIDTH, VALUE_WIDTH (of one head), HALF_CACHE (cache_element.cl) or none: for the cache, or
  * the batch's keys and values; in the GPU variant WAYS, and IS_ALIGNED or none (attention_step_gpu.cl). */
@@ -28,22 +28,22 @@
 #include "include/attention_blocks.cl"
 #include "include/cache_element.cl"
 
-/* The number of keys that row r sees: none if its cache row or position is outside the cache. */
+/* Returns the number of keys that row r sees: 0 if its cache row or position is outside the cache. */
 static inline int count_keys(int cache_row, int position, int cache_rows_total, int positions_total)
 {
     int is_inside = cache_row >= 0 && cache_row < cache_rows_total && position >= 0 && position < positions_total;
     return is_inside ? position + 1 : 0;
 }
 
-/* The bias of key t for a query at position `query`; `bias` is the head's row of the table. */
+/* Returns the bias of key t for a query at position `query`; `bias` is the head's row of the table. */
 static inline float relative_bias(const __global float *bias, int reach, int t, int query)
 {
     return bias[clamp(t - query + reach, 0, 2 * reach)];
 }
 
-/* ---- CPU variant: lanes are columns of a head. A work-item processes a row of the cache, or the queries
- * of a sequence, and some neighbouring heads: their keys are adjacent, and memory is read fastest
- * sequentially. Keys are read unpacked, while attention.cl packs them for many queries. ---- */
+/* ---- CPU variant: lanes are columns of a head. A work-item processes a row of the cache, or the queries of
+ * a sequence, for several adjacent heads, because sequential reads of their adjacent keys are fastest. Keys
+ * are read unpacked, while attention.cl packs them for many queries. ---- */
 
 #include "include/attention_few.cl"
 
@@ -56,15 +56,15 @@ static inline void finish(__global result_element *y, const struct running *runn
     }
 }
 
-/* The number of tasks if each has `together` heads. */
+/* Returns the number of tasks of `together` heads each. */
 static inline int count_head_groups(int heads, int together)
 {
     return (heads - 1) / together + 1;
 }
 
-/* The number of heads per task, for `all` rows or similar units, whose tasks the groups share: as many as
- * there are states for, unless some group would then have more work than with one head per task. Used in
- * decoder_layer.cl; launches with one group per head use one. */
+/* Returns the heads per task for `all` rows or other units: as many as there are states for, unless a group
+ * would then have more work than with one head per task. Used in decoder_layer.cl; launches with one group
+ * per head use one. */
 static inline int heads_together(int all, int heads, int queries)
 {
     int groups = (int)get_num_groups(0), least = (all * heads - 1) / groups + 1;
@@ -75,7 +75,7 @@ static inline int heads_together(int all, int heads, int queries)
     return together;
 }
 
-/* One row and `together` heads. */
+/* Computes one row and `together` heads. */
 static inline void step_task(struct step_work *work, int task, int together, STEP_ARGUMENTS)
 {
     int head_groups = count_head_groups(sizes.heads, together), row = task / head_groups;
@@ -138,8 +138,8 @@ CPU_KERNEL void attention_rows_cpu(ATTENTION_ARGUMENTS_OF(cache_element))
 #include "include/attention_step_gpu.cl"
 
 #ifndef WITHOUT_KERNELS /* for programs that call the functions above */
-/* memory: CLF__STEP_LOCAL_QUADS(), which the joining kernels do not use. With sizes.parts > 1 each part of
- * a query is a separate task, followed by a launch of the kernel that joins them. */
+/* memory: CLF__STEP_LOCAL_QUADS(); the joining kernels need none. With sizes.parts > 1 each part of a query
+ * is a separate task, and another launch joins the parts. */
 GPU_KERNEL_OF(ITEMS) void attention_step_gpu(__local float4 *memory, __global float *partials, STEP_ARGUMENTS)
 {
     int tasks = sizes.parts * sizes.rows * sizes.heads;

@@ -4,9 +4,9 @@
  *     y[r][j] = 1 / heads * sum_h softmax_j(scale * q[r] . k[j]), 0 for hidden keys and after the last key
  *
  * zeros if every key is hidden. q (query rows, heads * key_width and others), k (key rows, likewise), y
- * (query rows, columns); ranges and hidden as in attention.cl. Keys beyond y's columns are left out. Every
- * key is multiplied twice, for the sum and for its share of it, so that no row of scores is stored. A
- * row's result depends only on its keys.
+ * (query rows, columns); ranges and hidden as in attention.cl. Keys beyond y's columns are left out. Scores
+ * are computed twice, for the sum and for the probabilities, so that they need not be stored. The result of a
+ * row depends only on its keys.
  *
  * CPU variant: a work-item computes a row. GPU variant: a group computes a row, one key per work-item.
  * Macros: HALF_CACHE (cache_element.cl, for the keys) or none. */
@@ -23,7 +23,8 @@ struct seen {
     const __global int *hidden;
 };
 
-/* Row n of sequences * max_queries; returns the query's row, or -1 if its sequence has fewer queries. */
+/* Finds row n of sequences * max_queries; returns the row of the query, or -1 if the sequence has fewer
+ * queries. */
 static inline int find_row(struct seen *seen, int n, const __global int *ranges, const __global int *hidden,
                            struct clf__attention_sizes sizes, int columns)
 {
@@ -40,7 +41,7 @@ static inline int is_hidden(const struct seen *seen, int key)
     return seen->hidden != 0 && seen->hidden[key];
 }
 
-/* The largest score so far, and the sum of exp(score - largest). */
+/* The maximum score so far, and the sum of exp(score - maximum). */
 struct running {
     float largest, total;
 };

@@ -1,13 +1,13 @@
 /* The decoder's cache of keys and values (see lib/ops/cache.h).
  *
- * cache_place: cache[places[r]] = x[r], rows of `width` floats, or elements of cache_element.cl.
- * cache_widen, with HALF_CACHE: x[t] = cache[t], converted to floats, for the keys t of each sequence:
- * ranges[b][2] is the first one, ranges[b][3] their number. Adjacent sequences with the same first key
- * share them. cache_follow: next[cache_rows[r]][t] = history[parents[r]][t] for t < positions[r], and
- * cache_rows[r] at t = positions[r].
+ * cache_place: cache[places[r]] = x[r], rows of `width` floats, or elements of cache_element.cl. cache_widen,
+ * with HALF_CACHE: x[t] = cache[t], converted to floats, for the keys t of each sequence: ranges[b][2] is the
+ * first one, ranges[b][3] their number. Adjacent sequences with the same first key share their keys.
+ * cache_follow: next[cache_rows[r]][t] = history[parents[r]][t] for t < positions[r], and cache_rows[r] at t
+ * = positions[r].
  *
- * A row whose place, cache row or position is outside the cache is skipped. CPU variant: a work-item
- * copies a row at a time; GPU variant: a group does. Macros: HALF_CACHE or none. */
+ * A row whose place, cache row or position is outside the cache is skipped. A work-item (CPU variant) or a
+ * group (GPU variant) copies whole rows. Macros: HALF_CACHE or none. */
 #include "include/cache_element.cl"
 
 #define PLACE_ARGUMENTS                                                                                                \
@@ -53,8 +53,8 @@ GPU_KERNEL void cache_place_gpu(PLACE_ARGUMENTS)
 }
 
 #ifdef HALF_CACHE
-/* The row of key n % max_keys of sequence n / max_keys; -1 if there is none, or if the previous sequence
- * shares it. */
+/* Returns the row of key n % max_keys of sequence n / max_keys; -1 if there is none, or if the previous
+ * sequence shares it. */
 static inline int row_of_key(int n, int max_keys, const __global int *ranges)
 {
     const __global int *range = ranges + n / max_keys * 4;

@@ -3,8 +3,8 @@
  *     scores[n][j] += relative[h][clamp(j - i, -R, R) + R] + additive[b * max_queries + i][j],
  *     or -inf if query i must not see key j: beyond the sequence's keys, later when causal, hidden
  *
- * hidden, additive and relative may be null. CPU variant: a work-item computes a block of rows. GPU
- * variant: a group computes a row at a time. No macros. */
+ * hidden, additive and relative may be null. CPU variant: a work-item computes a block of rows. GPU variant:
+ * a group computes whole rows. No macros. */
 #define MASK_ARGUMENTS                                                                                                 \
     __global float *scores, int scores_offset, int scores_stride, int rows, int columns, const __global int *ranges,   \
         int ranges_offset, const __global int *hidden, int hidden_offset, const __global float *additive,              \

@@ -1,6 +1,5 @@
-/* Logarithms of the power in mel bands, of frames of FRAME samples: y (T, M), samples (1, n). Row t is the
- * frame whose middle is sample first + HOP * t; samples are reflected at both ends for frames that exceed
- * them.
+/* Log-mel spectrogram of frames of FRAME samples: y (T, M), samples (1, n). Row t is the frame centred at
+ * sample first + HOP * t; samples are reflected at both ends.
  *
  *     x[j]    = window[j] * samples[first + HOP * t - FRAME / 2 + j]
  *     p[k]    = |sum over j of x[j] exp(-2 pi i j k / FRAME)|^2, k <= FRAME / 2
@@ -11,9 +10,9 @@
  *     u[c][b] = exp(-2 pi i b c / FRAME) * sum over a < LONG of x[SHORT a + b] exp(-2 pi i a c / LONG)
  *     X[k]    = sum over b < SHORT of u[c][b] exp(-2 pi i b d / SHORT)
  *
- * x is real, so that X[FRAME - k] is X[k] conjugated: c <= LONG / 2 gives all. tables holds the window,
- * then cosines and sines of a c (HALF, LONG), of b c (HALF, SHORT) and of b d (SHORT, SHORT). Band m has
- * the bins spans[m][0] .. spans[m][1] - 1.
+ * x is real, so X[FRAME - k] is the conjugate of X[k], and c <= LONG / 2 suffices. tables holds the window,
+ * then cosines and sines of a c (HALF, LONG), of b c (HALF, SHORT) and of b d (SHORT, SHORT). Band m has the
+ * bins spans[m][0] .. spans[m][1] - 1.
  *
  * CPU variant: a group computes frames one after the other, with vectors over b, then d. GPU variant: a
  * group computes a frame, with work-items for numbers of u, then of X, then bands. No macros are needed. */
@@ -38,7 +37,8 @@
         const __global int *spans, int spans_offset, int spans_stride, int rows, int columns, int sample_count,        \
         int first
 
-/* A sample by its index, which may be up to a frame beyond the ends: with few samples, the nearest one. */
+/* Returns a sample by its index, reflected up to a frame beyond the ends; clamped if there are too few
+ * samples. */
 static float reflected(const __global float *samples, long at, int count)
 {
     at = max(at, -at);
@@ -48,13 +48,13 @@ static float reflected(const __global float *samples, long at, int count)
 
 #define LEAST_POWER 1e-10f
 
-/* NaN stays. */
+/* Keeps NaN. */
 static float log_of_power(float power)
 {
     return log10(power < LEAST_POWER ? LEAST_POWER : power);
 }
 
-/* The samples of the frame that begins at sample `start`, by their window. */
+/* Multiplies the samples of the frame that begins at `start` by the window. */
 static void take_frame(float *x, const __global float *samples, long start, int count, const __global float *window)
 {
     if (start >= 0 && start + FRAME <= count) {
@@ -68,14 +68,14 @@ static void take_frame(float *x, const __global float *samples, long start, int 
     }
 }
 
-/* The bin of the first half for a number of the transform, either directly or as its conjugate. */
+/* Returns the bin, at most FRAME / 2, of an element of the transform, direct or conjugate. */
 static int bin_of(int c, int d)
 {
     int k = c + LONG * d;
     return k <= FRAME / 2 ? k : FRAME - k;
 }
 
-/* u of two rows c together: enough registers so that no sum waits for itself. */
+/* Computes u for two rows c together, so that enough independent sums hide the latency. */
 static void transform_long(float (*u)[2][SHORT], const float *x, const __global float *tables, int c, int other)
 {
     const int both[2] = {c, other};
@@ -96,10 +96,10 @@ static void transform_long(float (*u)[2][SHORT], const float *x, const __global 
     }
 }
 
-/* The power of the bins of row c. */
+/* Computes the power of the bins of row c. */
 static void transform_short(float *p, const float (*u)[SHORT], const __global float *tables, int c)
 {
-    float16 re[2] = {0.0f, 0.0f}, im[2] = {0.0f, 0.0f}; /* by cosines, by sines */
+    float16 re[2] = {0.0f, 0.0f}, im[2] = {0.0f, 0.0f}; /* sums with cosines and with sines */
     for (int b = 0; b < SHORT; b++) {
         float16 u_re = (float16)(u[0][b]), u_im = (float16)(u[1][b]);
         float16 cosine = vload16(b, SHORT_COSINES), sine = vload16(b, SHORT_SINES);
@@ -116,7 +116,7 @@ static void transform_short(float *p, const float (*u)[SHORT], const __global fl
     }
 }
 
-/* The logarithms of sixteen bands from the first one on, of which `left` exist; others repeat the last. */
+/* The logarithms of sixteen bands, of which `left` exist; the others repeat the last one. */
 #define log_bands(p, filters, stride, spans, span_stride, left) \
     (wide_log_bands(p, filters, stride, spans, span_stride, left).v)
 static inline struct wide wide_log_bands(const float *p, const __global float *filters, int stride,
@@ -134,7 +134,7 @@ static inline struct wide wide_log_bands(const float *p, const __global float *f
         sums[m] = sum;
     }
     float16 power = vload16(0, sums);
-    return WIDE(log10_16(power < LEAST_POWER ? (float16)(LEAST_POWER) : power)); /* NaN stays */
+    return WIDE(log10_16(power < LEAST_POWER ? (float16)(LEAST_POWER) : power)); /* keeps NaN */
 }
 
 CPU_KERNEL void log_mel_forward_cpu(ARGUMENTS)

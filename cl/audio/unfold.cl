@@ -3,8 +3,8 @@
  * weight. The gradient: dx[m][c] = the sum of dy[t][c * width + k] with t * step + k - width / 2 = m, in
  * the order of k.
  *
- * CPU variants: a group computes whole rows. GPU variants: a group computes a row, work-item i its columns
- * i, then GROUP further. No macros are needed. */
+ * CPU variants: a group computes whole rows. GPU variants: a group computes a row, work-item i columns i, i +
+ * GROUP ... No macros are needed. */
 
 CPU_KERNEL void unfold_forward_cpu(__global float *y, int y_offset, int y_stride, const __global float *x, int x_offset,
                                    int x_stride, int rows, int columns, int x_rows, int width, int step)
@@ -13,8 +13,7 @@ CPU_KERNEL void unfold_forward_cpu(__global float *y, int y_offset, int y_stride
     for (int t = (int)get_group_id(0); t < rows; t += (int)get_num_groups(0)) {
         __global float *out = y + y_offset + (size_t)t * y_stride;
         long first = (long)t * step - width / 2;
-        if (width == 3 && first >= 0 && first + 2 < x_rows) { /* Whisper's width, with all of its rows
-                                                               * inside */
+        if (width == 3 && first >= 0 && first + 2 < x_rows) { /* fast path for Whisper's width, if all rows are inside */
             const __global float *in = x + x_offset + (size_t)first * x_stride;
             for (int c = 0; c < channels; c++) {
                 out[3 * c] = in[c];
@@ -48,7 +47,7 @@ GPU_KERNEL void unfold_forward_gpu(__global float *y, int y_offset, int y_stride
     }
 }
 
-/* The row of y whose window has row m as its element k; -1: none. */
+/* Returns the row of y whose window contains row m as element k; -1: none. */
 static inline int row_that_sees(int m, int k, int width, int step, int rows)
 {
     int place = m + width / 2 - k;

@@ -29,8 +29,8 @@ CPU_KERNEL void peak_fma_cpu(__global float *sums, int rounds, float factor)
     sums[get_group_id(0)] = sumv(a + b + c + d + e + g + h + i + j + k + l + m);
 }
 
-/* The same with dot products, which multiply 4 / INT8_BYTES whole numbers, or two in bf16, in each lane: as many times the
- * operations. */
+/* The same with dot products of 4 / INT8_BYTES int8 numbers, or two bf16 numbers, per lane, which multiplies the
+ * operations accordingly. */
 #define DOT_PEAK(T, DOT)                                                                                               \
     T f = (T)(1), a = 0, b = 1, c = 2, d = 3, e = 4, g = 5, h = 6, i = 7, j = 8, k = 9, l = 10, m = 11;                \
     for (int round = 0; round < rounds; round++) {                                                                     \
@@ -53,7 +53,8 @@ CPU_KERNEL void peak_fma_cpu(__global float *sums, int rounds, float factor)
 #define TILE_PRODUCT "tdpbusd"
 #include "include/tiles.cl"
 
-/* Four tiles of sums of zeros: 2 * 4 * 16 * 16 * 16 operations a round, times the inputs of a group. */
+/* Four tiles of sums, with operands of zeros: 2 * 4 * 16 * 16 * 16 operations per round, times the inputs of
+ * a group. */
 #define TILE_PEAK(PRODUCT)                                                                                             \
     struct tiled tiled;                                                                                                \
     begin_tiled(&tiled, 0);                                                                                            \
@@ -77,8 +78,7 @@ CPU_KERNEL void peak_bf16_cpu(__global float *sums, int rounds, float factor)
 }
 #elif defined(FORM_CPU)
 #if INT8_BYTES != CLF__INT8_FLOAT
-#define PEAK_INT8(acc, u, s) DOT_INT8(acc, acc, s) /* its own operand, so that no product can be computed
-                                                    * before the loop */
+#define PEAK_INT8(acc, u, s) DOT_INT8(acc, acc, s) /* acc is an operand, so that no product can be hoisted */
 CPU_KERNEL void peak_int8_cpu(__global float *sums, int rounds, float factor)
 {
     DOT_PEAK(intv, PEAK_INT8)
@@ -111,7 +111,7 @@ CPU_KERNEL void peak_read_cpu(__global float *sums, const __global float *x, int
 
 /* ---- GPU variant ---- */
 
-/* The same of 8 chains of float: 2 * 8 * rounds operations a work-item. sums (groups * GROUP). */
+/* The same with 8 chains of floats: 2 * 8 * rounds operations per work-item. sums (groups * GROUP). */
 GPU_KERNEL void peak_fma_gpu(__global float *sums, int rounds, float factor)
 {
     float f = factor, a = 0.0f, b = 1.0f, c = 2.0f, d = 3.0f, e = 4.0f, g = 5.0f, h = 6.0f, i = 7.0f;
@@ -136,7 +136,7 @@ GPU_KERNEL void peak_int8_gpu(__global float *sums, int rounds, float factor)
 {
     int f = 0x01010101, a = 0, b = 1, c = 2, d = 3, e = 4, g = 5, h = 6, i = 7;
     for (int round = 0; round < rounds; round++) {
-        a = dot_word(a, a, f); /* its own operand, so that none can be computed before the loop */
+        a = dot_word(a, a, f); /* a is an operand, so that no product can be hoisted */
         b = dot_word(b, b, f);
         c = dot_word(c, c, f);
         d = dot_word(d, d, f);

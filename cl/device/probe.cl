@@ -1,13 +1,13 @@
-/* The first kernel that a device runs: the host knows the result and refuses a device with a wrong one.
+/* The first kernel on a device: the host checks the result and rejects a device that computes wrongly.
  *
  * y[i] = fma(x[i], scale, sum of x[0 .. i]) + (float)(i / 3), i < count <= 64: one work-group. The numbers
  * are small integers, so that the result is exact. y[count] holds the instructions of the processor, a sum
  * of values of tuning/levels.h; tiles are requested from the system only if asks_for_tiles. No macros are
  * needed. */
 
-/* Inline assembly makes instructions available that the compiler does not know. It works only if the
- * compiler generates code for the processor itself (not SPIR-V, not a simulator) and knows registers of
- * that width. The kernel detects them, not the host, because its processor need not be the host's. */
+/* Inline assembly makes instructions available that the compiler does not know. This works only if the
+ * compiler targets the processor directly (not SPIR-V or a simulator) and knows registers of that width. The
+ * kernel detects the instructions, because it may run on another processor than the host. */
 #if defined(__x86_64__) && defined(__AVX2__) && !defined(__SPIR__)
 static inline uint4 cpuid(uint leaf, uint part)
 {
@@ -16,13 +16,13 @@ static inline uint4 cpuid(uint leaf, uint part)
     return r;
 }
 
-/* Tiles take 8 KiB per thread, which Linux must permit: it then reserves this space for all threads of the
- * process, including the stacks of its signal handlers. The kernel requests it, because its process need
- * not be the host's. */
+/* Requests permission to use tiles. Linux then reserves 8 KiB per thread for the whole process, including the
+ * stacks of signal handlers. The kernel makes the request, because it may run in another process than the
+ * host. */
 static inline int may_use_tiles(void)
 {
     long result = -1;
-#if defined(__linux__) && __clang_major__ >= 12 /* whose assembler knows tiles */
+#if defined(__linux__) && __clang_major__ >= 12 /* its assembler knows tiles */
     const long arch_prctl = 158, request_permission = 0x1023, tile_data = 18;
     __asm__ volatile("syscall"
                      : "=a"(result)

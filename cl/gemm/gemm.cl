@@ -54,8 +54,8 @@ struct tile_prefetch {
 #define PREFETCH_W_INPUT  ((int)get_local_id(0) / (8 * INPUTS_TOGETHER) * INPUTS_TOGETHER)
 #define PREFETCH_W_COLUMN ((int)get_local_id(0) % (8 * INPUTS_TOGETHER) * 4)
 
-/* x: the item's element of input 0 in the first of `rows` rows of the tile; w: its first of `outputs`
- * columns. Nearly all slices are inside their operands and are loaded without bounds checks. */
+/* x: the item's element of input 0 in the first row of the tile, of `rows`; w: the item's first column, of
+ * `outputs`. Interior slices, nearly all, are loaded without bounds checks. */
 static inline void fetch_slice(struct tile_prefetch *prefetched, const __global float *x, size_t x_stride, int rows,
                                const __global weight_element *w, int outputs, int inputs, int next)
 {
@@ -148,11 +148,11 @@ GPU_KERNEL_OF(TILE_GROUP) void gemm_weight_tile_gpu(__global float *y, int y_off
 
 #define SKINNY_ROWS  CLF__SKINNY_ROWS
 #define SKINNY_DEPTH 128
-#define SKINNY_BATCH 4 /* inputs that are read from local memory while the previous ones are multiplied */
+#define SKINNY_BATCH 4 /* inputs read from local memory while the previous ones are multiplied */
 #define SKINNY_LOADS (SKINNY_DEPTH * PANEL / 4 / TILE_GROUP / INPUTS_TOGETHER) /* loads of an item for a
                                                                                 * slice of W */
 
-/* Some neighbouring inputs of an item's 4 rows and its column. */
+/* A few adjacent inputs of an item's 4 rows and of its column. */
 struct skinny_batch {
     float4 x[SKINNY_BATCH];
     float w[SKINNY_BATCH];
@@ -197,7 +197,7 @@ static inline void multiply_skinny(float4 *acc, const __local float *x_tile, con
     }
 }
 
-/* The prefetch registers of an item: its part of W, and all rows of one input of x. */
+/* The prefetch registers of an item: its part of W, and one input of all rows of x. */
 struct skinny_prefetch {
     float x[SKINNY_ROWS];
     weight4 w[SKINNY_LOADS];
@@ -235,9 +235,9 @@ static inline void put_skinny(__local float *x_tile, __local float *w_tile, cons
     }
 }
 
-/* For few rows, with which the time is spent reading W, or if there are fewer tiles than cores. A group:
- * 16 rows of one panel, 4 rows of one column per item; all items load the panel together, 8 (bf16: 4)
- * vectors each, during the multiplication of the previous slice. */
+/* For few rows, where reading W dominates the time, or if there are fewer tiles than cores. A group: 16 rows
+ * of one panel, 4 rows of one column per item; all items load the panel together, 8 (bf16: 4) vectors each,
+ * during the multiplication of the previous slice. */
 GPU_KERNEL_OF(TILE_GROUP) void gemm_weight_skinny_gpu(__global float *y, int y_offset, int y_stride, const __global float *x,
                                             int x_offset, int x_stride, int rows, const __global weight_element *w,
                                             int inputs, int outputs, float scale, const __global float *bias,
@@ -251,7 +251,7 @@ GPU_KERNEL_OF(TILE_GROUP) void gemm_weight_skinny_gpu(__global float *y, int y_o
     int row = (int)get_group_id(1) * SKINNY_ROWS;
     const __global float *x_from = x + x_offset + (size_t)row * x_stride + item;
     const __global weight_element *w_from = w + (size_t)column * panel_depth(inputs) + item * 4;
-    /* The operands of the epilogue are loaded at the start, because most of the time is latency. */
+    /* Load the operands of the epilogue at the start, because latency dominates. */
     int c = column + lane, first = row + quarter * 4;
     float shift = bias && c < outputs ? bias[c] : 0.0f, added[4];
 #pragma unroll

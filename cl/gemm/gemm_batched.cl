@@ -33,7 +33,7 @@ DEFINE_BLOCK(2)
 DEFINE_BLOCK(4)
 DEFINE_BLOCK(BLOCK_ROWS)
 
-/* panel (depth, 32) from op(b) at its input k and column n; columns beyond N are zero. */
+/* Packs panel (depth, 32) from op(b), input k and column n on; columns beyond N are zero. */
 static inline void pack_panel(float *panel, const __global float *b, int b_stride, int transpose_b, int depth,
                               int columns)
 {
@@ -57,7 +57,7 @@ static inline void pack_panel(float *panel, const __global float *b, int b_strid
     }
 }
 
-/* Two vectors of a row of c: columns <= 32 of them. */
+/* Loads two vectors of a row of c, of which `columns` <= 32 elements exist. */
 static inline void load_row(float16 *tile, const __global float *c, int columns)
 {
     if (columns == PANEL) {
@@ -153,7 +153,7 @@ static inline void multiply_slice(float4 *acc, const __local float *a_tile, cons
     }
 }
 
-/* Stores 4 x 4 elements of c, of which `rows` and `columns` are inside. */
+/* Stores 4 x 4 elements, clipped to `rows` and `columns`. */
 static inline void put_elements(__global float *c, int c_stride, int rows, int columns, const float4 *acc, float alpha)
 {
 #pragma unroll

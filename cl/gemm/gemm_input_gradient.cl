@@ -20,16 +20,16 @@
 /* ---- CPU variant, in bf16 if the level has dot products of bf16 ---- */
 
 #if PRECISION == 0 || defined(HAS_DOT_BF16)
-#define DEPTH 256 /* outputs, or pairs, per slice: 32 KB of W, which stay in the second-level cache */
+#define DEPTH 256 /* outputs, or pairs, per slice: 32 KB of W, for the second-level cache */
 
 #define ZIP_LOW(a, b)                                                                                                  \
     (float16)(a.s0, b.s0, a.s1, b.s1, a.s2, b.s2, a.s3, b.s3, a.s4, b.s4, a.s5, b.s5, a.s6, b.s6, a.s7, b.s7)
 #define ZIP_HIGH(a, b)                                                                                                 \
     (float16)(a.s8, b.s8, a.s9, b.s9, a.sa, b.sa, a.sb, b.sb, a.sc, b.sc, a.sd, b.sd, a.se, b.se, a.sf, b.sf)
 
-/* to: 16 outputs of 16 inputs, rows PANEL apart, from w (16 inputs, 16 outputs), of which `inputs` exist,
- * times scale. Zipping rows i and i + 8 rotates the bits of an element's row and lane by one position;
- * four times exchanges them. */
+/* Transposes a square: to (16 outputs, 16 inputs), rows PANEL apart, = scale * w (16 inputs, 16 outputs), of
+ * which `inputs` exist. Zipping rows i and i + 8 rotates the bits of (row, lane) by one position; four rounds
+ * exchange row and lane. */
 static inline void transpose_square(weight_element *to, const __global float *w, int inputs, float scale)
 {
     float16 a[16], b[16];
@@ -57,7 +57,7 @@ static inline void transpose_square(weight_element *to, const __global float *w,
     }
 }
 
-/* A vector of a row: `columns` of it and of the following vectors are inside. */
+/* Stores a vector of a row; `columns` elements from here on exist. */
 static inline void store_columns(const floatv *value, __global float *to, int columns)
 {
     if (columns >= VECTOR_LANES) {
@@ -73,7 +73,7 @@ static inline void store_columns(const floatv *value, __global float *to, int co
 
 #define STEPS_A_LINE 16 /* elements of dy in a cache line */
 
-/* Prefetches a line of each of the next rows of dy, and at first the lines of dx. */
+/* Prefetches a cache line of each of the next rows of dy and, at the start, the lines of dx. */
 static inline void fetch_rows(__global float *dx, size_t dx_stride, const __global operand_element *dy, size_t dy_stride,
                               int rows, int first)
 {
@@ -120,7 +120,7 @@ DEFINE_ROWS(4)
 DEFINE_ROWS(BLOCK_ROWS)
 
 #ifdef TILES_OF_PAIRS
-/* The same by tiles, for up to MOST_TILED rows: adds `from` to their sums. */
+/* The same with tiles, for up to MOST_TILED rows. */
 static inline void add_rows_tiled(struct tiled *tiled, __global float *dx, size_t dx_stride, const __global float *from,
                                   size_t from_stride, const __global operand_element *dy, size_t dy_stride,
                                   const weight_element *panel, int rows, int steps, int columns)
@@ -140,7 +140,7 @@ static inline void add_rows_tiled(struct tiled *tiled, __global float *dx, size_
 #define ROWS_AT_ONCE BLOCK_ROWS
 #endif
 
-/* Packs the panel of `depth` outputs of 32 inputs; `square`: its first square in W. */
+/* Packs a panel of `depth` outputs and 32 inputs; `square`: the first square of the panel in W. */
 static inline void pack_panel(weight_element *panel, const __global float *square, int depth, int inputs, int inputs_left,
                               float scale)
 {
@@ -189,7 +189,7 @@ CPU_KERNEL void input_gradient_cpu(__global float *dx, int dx_offset, int dx_str
             const __global float *square = w + (size_t)start * inputs + k * PANEL;
             int columns = inputs - k;
             pack_panel(panel, square, depth, inputs, columns, scale);
-            /* The next panel: some lines with each block of rows. */
+            /* Prefetch some lines of the next panel with each block of rows. */
             int is_last = k + PANEL >= end_input, next_start = start + DEPTH * OUTPUTS_TOGETHER;
             const __global float *next =
                 is_last ? w + (size_t)next_start * inputs + first_input * PANEL : square + PANEL * PANEL;

@@ -81,7 +81,7 @@ static inline void put_slice(__local int *x_tile, __local int *w_tile, const str
     *(__local int4 *)&w_tile[PREFETCH_W_GROUP * TILE + PANEL + PREFETCH_W_COLUMN] = prefetched->right;
 }
 
-/* scale s of a row of operands, and the zero to subtract from them */
+/* Returns the scale s of a row of operands, and the zero point. */
 static inline float row_scale(const __global uchar *x, int pitch, int row)
 {
     return *(const __global float *)(x + (size_t)(row + 1) * pitch - 8);
@@ -112,14 +112,14 @@ GPU_KERNEL_OF(TILE_GROUP) void gemm_int8_tile_gpu(__global float *y, int y_offse
 #define FETCH_SLICE(next)     fetch_slice(&prefetched, x_from, pitch, rows - row, left, right, has_right, groups, next);
 #define PUT_SLICE(x_to, w_to) put_slice(x_to, w_to, &prefetched);
     SUM_SLICES(&sums, x_tile, X_PITCH, w_tile, groups)
-    /* The item's columns are in one panel; a missing panel is not stored. */
+    /* The item's columns are in one panel; columns of a missing panel are not stored. */
     const __global char *panel = in_tile >= PANEL && has_right ? right : left;
     float4 t = *(const __global float4 *)(panel_scales(panel, inputs) + in_tile % PANEL);
     uint4 sum = *(const __global uint4 *)(panel_sums(panel, inputs) + in_tile % PANEL);
     int first = column + in_tile;
 #define SHIFT(j) (bias && first + (j) < outputs ? bias[first + (j)] : 0.0f)
     float4 shift = (float4)(SHIFT(0), SHIFT(1), SHIFT(2), SHIFT(3));
-    /* Rows beyond the last use its scale and are not stored. */
+    /* Rows beyond the last one use the last row's scale and are not stored. */
 #pragma unroll 1
     for (int i = 0; i < 8; i++, pass_rows(&sums)) {
         int r = row + ROW_INDEX(i), inside = min(r, rows - 1);
@@ -139,7 +139,7 @@ GPU_KERNEL_OF(TILE_GROUP) void gemm_int8_tile_gpu(__global float *y, int y_offse
 }
 
 #define SKINNY_ROWS   CLF__SKINNY_ROWS
-#define SKINNY_GROUPS 64 /* of four inputs */
+#define SKINNY_GROUPS 64 /* groups of four inputs */
 
 /* acc (4 rows) += the words of 4 rows and a column */
 #define SKINNY_STEP(g)                                                                                                 \
@@ -204,9 +204,9 @@ static inline void put_skinny(__local int *x_tile, __local int *w_tile, const st
     }
 }
 
-/* For few rows, with which the time is spent reading W, or if there are fewer tiles than cores. A group:
- * 16 rows of one panel, 4 rows of one column per item; all items load the panel together, 4 int4 each,
- * during the multiplication of the previous slice. */
+/* For few rows, where reading W dominates the time, or if there are fewer tiles than cores. A group: 16 rows
+ * of one panel, 4 rows of one column per item; all items load the panel together, 4 int4 each, during the
+ * multiplication of the previous slice. */
 GPU_KERNEL_OF(TILE_GROUP) void gemm_int8_skinny_gpu(__global float *y, int y_offset, int y_stride, const __global uchar *x,
                                                int pitch, int rows, const __global char *w, int inputs, int outputs,
                                                float scale, const __global float *bias, const __global float *residual,

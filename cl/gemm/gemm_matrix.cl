@@ -12,7 +12,7 @@
  * at most a chunk, or the sums are exact. Y_IN_PANELS: see matrix_result.cl. */
 #include "include/matrix.cl"
 #define WARP_B_TILES (WARP_COLUMNS / MATRIX_COLUMNS)
-#define B_TILES      (WARP_B_TILES < 4 ? WARP_B_TILES : 4) /* that are finished together */
+#define B_TILES      (WARP_B_TILES < 4 ? WARP_B_TILES : 4) /* tiles that are finished together */
 #include "include/matrix_result.cl"
 
 #define ROW_WARPS   (TILE_ROWS / WARP_ROWS)
@@ -23,7 +23,7 @@
 #define B_COPIES    (TILE_COLUMNS * SLICE_WORDS / ITEMS)
 #define A_TILES     (WARP_ROWS / MATRIX_ROWS)
 
-/* Runs the statements for each tile of the instructions in the warp's tile. */
+/* Runs the statements for each instruction tile in the warp's tile. */
 #define FOR_TILES(statements)                                                                                          \
     _Pragma("unroll") for (int i = 0; i < A_TILES; i++)                                                                \
     {                                                                                                                  \
@@ -33,7 +33,8 @@
         }                                                                                                              \
     }
 
-/* The words of slice 0 that a work-item copies; the same words of other slices follow at a fixed distance. */
+/* The words of slice 0 that a work-item copies; the words of other slices are at fixed distances from
+ * these. */
 struct copies {
     const __global uint4 *a[A_COPIES], *b[B_COPIES];
 };
@@ -97,8 +98,8 @@ static inline void load_fragments(struct fragments *fragments, const __local uin
 #define END_CHUNK  FOR_TILES(end_chunk(totals[i][j], sums[i][j]))
 #endif
 
-/* Stores the warp's tile. Rows of tiles take the place of the first one after another: unrolled, the code would exceed what
- * compilers unroll, and the sums would move to memory. */
+/* Stores the warp's tile. Each row of tiles is moved to the registers of the first row in turn: compilers do not unroll so
+ * much code, and would move the sums to memory. */
 static inline void finish_warp(const struct matrix_result *result, int2 place,
                                matrix_sum (*sums)[WARP_B_TILES][MATRIX_SUMS])
 {
@@ -112,7 +113,8 @@ static inline void finish_warp(const struct matrix_result *result, int2 place,
     }
 }
 
-/* The tile of a group. Groups take bands of eight rows of tiles, so that groups that run at the same time read the same rows. */
+/* Returns the tile of a group. Groups are ordered in bands of eight rows of tiles, so that concurrent groups
+ * read the same rows. */
 static inline int2 place_tile(int rows, int outputs)
 {
     enum { TOGETHER = 8 };
@@ -184,7 +186,7 @@ GPU_KERNEL_OF(ITEMS) void gemm_matrix_gpu(MATRIX_ARGUMENTS)
                 } else {
                     end_stage(&at, stages);
 #if SLICE_STEPS > 1
-                    load_fragments(&fragments[0], stages[at.stage], 0); /* unused after the last slice */
+                    load_fragments(&fragments[0], stages[at.stage], 0); /* not used after the last slice */
 #endif
                 }
                 FOR_TILES(multiply_step(sums[i][j], fragments[step].a[i], fragments[step].b, j))

@@ -1,13 +1,13 @@
-/* y (M, N) = activation(scale * x (M, K) Wᵀ + bias) + residual for few rows, with which the time is spent
- * reading W. W (N, K) is row-major, as CLBlast reads it for many rows. residual may be y itself.
+/* y (M, N) = activation(scale * x (M, K) Wᵀ + bias) + residual for few rows, where reading W dominates the
+ * time. W (N, K) is row-major, as CLBlast reads it for many rows. residual may be y itself.
  *
- * A group: 8 outputs of up to 8 rows. 16 work-items share a pair of outputs; item l reads inputs 4l .. 4l
- * + 3, then 64 inputs further, so that 16 items read 256 neighbouring bytes of each row of W. Then each
- * work-item adds the 16 parts of one element in order. The bits of an element depend only on K, not on M
- * or the position of its row.
+ * A group: 8 outputs of up to 8 rows. 16 work-items share a pair of outputs; item l reads inputs 4l .. 4l + 3
+ * of every 64 inputs, so that 16 items read 256 contiguous bytes of each row of W. Then each work-item adds
+ * the 16 parts of one element in order. The bits of an element depend only on K, not on M or the position of
+ * its row.
  *
- * Only in the GPU variant: devices of the CPU variant do not use CLBlast. Needs ACTIVATION, a value of
- * enum clf__activation; IS_ALIGNED if every row of x and W starts on 16 bytes. */
+ * Only in the GPU variant: devices of the CPU variant do not use CLBlast. Needs ACTIVATION, a value of enum
+ * clf__activation; IS_ALIGNED if every row of x and W is 16-byte aligned. */
 #ifndef ACTIVATION
 #error "gemm_row_major.cl needs ACTIVATION"
 #endif
@@ -16,8 +16,7 @@
 #define STEP    (4 * SHARERS)
 #define OUTPUTS 8
 #define ROWS    8
-#define PITCH   (2 * ROWS + 1) /* stride of a work-item's sums; odd, so that their readers meet no bank
-                                * conflicts */
+#define PITCH   (2 * ROWS + 1) /* stride of a work-item's sums; odd, to avoid bank conflicts */
 
 static inline float4 load_aligned(const __global float *p)
 {
@@ -33,7 +32,8 @@ static inline float add_product(float sum, float4 a, float4 b)
     return fma(a.w, b.w, fma(a.z, b.z, fma(a.y, b.y, fma(a.x, b.x, sum))));
 }
 
-/* left and right += COUNT rows of x (rows beyond `last` repeat it) times four inputs of the two rows of W. */
+/* left and right += COUNT rows of x (row `last` repeats beyond the end) times four inputs of the two rows of
+ * W. */
 #define ADD_QUAD(COUNT, LOAD, a, b)                                                                                    \
     _Pragma("unroll") for (int r = 0; r < COUNT; r++)                                                                  \
     {                                                                                                                  \
@@ -89,7 +89,7 @@ GPU_KERNEL void gemm_row_major_gpu(__global float *y, int y_offset, int y_stride
 {
     __local float sums[GROUP * PITCH];
     int item = (int)get_local_id(0), group = (int)get_group_id(0);
-    /* Groups that read the same part of W are neighbours. */
+    /* Adjacent groups read the same part of W. */
     int blocks = (rows + ROWS - 1) / ROWS;
     int row = group % blocks * ROWS, output = group / blocks * OUTPUTS;
     int count = min(rows - row, ROWS);

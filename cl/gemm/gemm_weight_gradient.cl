@@ -30,7 +30,7 @@ typedef float16 operand16;
 typedef uint16 operand16;
 #endif
 
-/* From the second block on, of 16 inputs. */
+/* Blocks after the first, of 16 inputs. */
 #if BLOCK_ROWS == 8
 #define SECOND_BLOCK(v) (v).hi
 #elif BLOCK_ROWS == 6
@@ -71,7 +71,7 @@ CPU_KERNEL void pack_rows_cpu(__global operand_element *out, const __global floa
     int steps = (min(rows - row, DEPTH * ROWS_TOGETHER) + ROWS_TOGETHER - 1) / ROWS_TOGETHER;
     x += x_offset + (size_t)(first_row + row) * x_stride;
     out += (size_t)get_group_id(0) * blocks * SLICE;
-    for (int from = 0; from < steps; from += 8) { /* eight rows in parallel, which the hardware prefetches */
+    for (int from = 0; from < steps; from += 8) { /* process eight rows in parallel; the hardware prefetches them */
         int to = min(steps, from + 8);
         for (int k = first; k < end; k += 2 * BLOCK) {
             __global operand_element *block = out + (size_t)(k / BLOCK) * SLICE;
@@ -83,7 +83,7 @@ CPU_KERNEL void pack_rows_cpu(__global operand_element *out, const __global floa
                 if (k + BLOCK < inputs) {
                     vstore8(SECOND_BLOCK(value), 0, block + SLICE + m * BLOCK);
                 }
-                FETCH_TO_WRITE(block + (2 + m % 2) * SLICE + (from + m % 8 / 2 * 2) * BLOCK); /* the next blocks' */
+                FETCH_TO_WRITE(block + (2 + m % 2) * SLICE + (from + m % 8 / 2 * 2) * BLOCK); /* prefetch the next blocks */
             }
         }
     }
@@ -112,7 +112,7 @@ static inline void add_block(__global float *dw, const __global operand_element 
         }
         FOR_SUMS(BLOCK, COUNT, if (r < count) vstorev(sums[r][v], 0, dw + r * PANEL + COLUMN))
     }
-    for (int c = columns; c < PANEL; c++) { /* an infinity times zero */
+    for (int c = columns; c < PANEL; c++) { /* infinity times zero is NaN */
         for (int r = 0; r < min(count, BLOCK); r++) {
             dw[r * PANEL + c] = 0.0f;
         }
@@ -128,7 +128,8 @@ static inline void fetch_rows(const __global float *dy, int dy_stride, int first
     }
 }
 
-/* dW of `rows` rows. A group: blocks_per_group blocks (the last group fewer) of one panel. x: from pack_rows_cpu. */
+/* Adds the gradient of `rows` rows to dW. A group: blocks_per_group blocks of one panel (the last group has
+ * fewer). x: from pack_rows_cpu. */
 CPU_KERNEL void weight_gradient_cpu(__global float *dw, const __global float *dy, int dy_offset, int dy_stride,
                                     const __global operand_element *x, int first_row, int rows, int inputs,
                                     int outputs, float scale, int blocks_per_group)
@@ -142,7 +143,7 @@ CPU_KERNEL void weight_gradient_cpu(__global float *dw, const __global float *dy
     int rows_a_block = (DEPTH * ROWS_TOGETHER * BLOCK - 1) / (end - first) + 1;
     for (int row = 0; row < rows; row += DEPTH * ROWS_TOGETHER) {
         int depth = min(rows - row, DEPTH * ROWS_TOGETHER), steps = (depth + ROWS_TOGETHER - 1) / ROWS_TOGETHER;
-        /* Prefetches some rows with each block: the following rows, or the first ones of the next panel. */
+        /* Prefetch some rows with each block: the following rows, or the first rows of the next panel. */
         int next = row + DEPTH * ROWS_TOGETHER < rows ? row + DEPTH * ROWS_TOGETHER : 0;
         const __global float *dy_next = dy + (size_t)next * dy_stride + (next ? 0 : PANEL);
         int fetched = 0, next_rows = min(rows - next, DEPTH * ROWS_TOGETHER);

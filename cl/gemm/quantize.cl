@@ -1,7 +1,7 @@
 /* Rows of activations in 8 bits, for GEMMs with int8 weights: operand_int8.cl has the formula.
  *
- * out: a row is `pitch` bytes: its operands, padded with zeros to a multiple of four, and in the last
- * eight bytes s as a float and the zero as an integer, which is subtracted from the operands to give q. */
+ * A row of `out` has `pitch` bytes: the operands, padded with zeros to a multiple of four, and in the last
+ * eight bytes the scale s as a float and the zero point as an integer (q = operand - zero point). */
 #include "include/operand_int8.cl"
 
 /* Groups: any number, each processes whole rows. */
@@ -13,8 +13,8 @@ CPU_KERNEL void quantize_cpu(__global uchar *out, int pitch, const __global floa
     }
 }
 
-/* A group: one row. shared (GROUP) is a parameter because PoCL 3.1 gives an array that is declared in this
- * kernel one address for all its threads. */
+/* A group: one row. shared (GROUP) is a parameter because PoCL 3.1 gives an array declared in this kernel one
+ * address for all threads. */
 GPU_KERNEL void quantize_gpu(__global uchar *out, int pitch, const __global float *x, int x_offset, int x_stride,
                              int rows, int inputs, __local float2 *shared)
 {

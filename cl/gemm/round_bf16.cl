@@ -1,7 +1,7 @@
 /* Rows of activations in bf16, for the CPU variant's GEMMs with bf16 weights; GPU variants round when they
  * load.
  *
- * out: a row is `pitch` bytes: its inputs, padded with zero to an even number. */
+ * A row of `out` has `pitch` bytes: the inputs, padded with zero to an even number. */
 #include "include/bf16.cl"
 
 static inline void round_row_bf16(__global ushort *to, const __global float *from, int inputs)

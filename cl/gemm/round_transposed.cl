@@ -5,7 +5,7 @@
 
 #define TRANSPOSE_ARGUMENTS int pitch, const __global float *x, int x_offset, int x_stride, int rows, int columns, float scale
 
-/* Word `word` of a column: eight of its rows, zero beyond the last. */
+/* Loads word `word` of a column: eight rows, zeros beyond the last row. */
 static inline uint4 load_column_word(const __global float *x, int stride, int word, int rows, float scale)
 {
     float values[8];

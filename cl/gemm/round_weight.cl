@@ -19,9 +19,9 @@ CPU_KERNEL void round_weight_cpu(__global uint *out, const __global float *w, in
     }
 }
 
-#define PAIRS 32 /* most pairs of inputs of a panel per group */
+#define PAIRS 32 /* maximum input pairs of a panel per group */
 
-#ifdef HAS_MATRIX /* to the words of 16 bytes of gemm_matrix.cl */
+#ifdef HAS_MATRIX /* writes the 16-byte words of gemm_matrix.cl */
 #define OPERAND_PRECISION 2
 #include "include/operand16.cl"
 

@@ -6,10 +6,10 @@
 #define TILE_VECTORS  VECTORS(TILE_KEYS)
 #define TILE_QUERIES  32 /* a multiple of MOST_ROWS */
 
-/* The private memory of a work-item for a tile of keys and a block of queries. Rows are padded to a
- * multiple of MOST_ROWS, and columns to whole vectors, with zeros. */
+/* The private memory of a work-item for a tile of keys and a block of queries. Rows are padded with zeros to
+ * a multiple of MOST_ROWS, and columns to whole vectors. */
 struct backward_work {
-    float16 packed_keys[TILE_VECTORS][KEY_WIDTH]; /* times the scale */
+    float16 packed_keys[TILE_VECTORS][KEY_WIDTH]; /* keys times the scale */
     float16 packed_values[TILE_VECTORS][VALUE_WIDTH];
     int16 unseen[TILE_VECTORS];
     float16 keys[TILE_KEYS][KEY_VECTORS];
@@ -20,8 +20,8 @@ struct backward_work {
     float16 doutputs[TILE_QUERIES][VALUE_VECTORS];
     float16 weights[TILE_QUERIES][TILE_VECTORS];  /* scores, then P, then P after dropout */
     float16 dweights[TILE_QUERIES][TILE_VECTORS]; /* dy . v, then dS */
-    float maxima[TILE_QUERIES];                   /* of the scores */
-    float totals[TILE_QUERIES];                   /* sums of the weights relative to them */
+    float maxima[TILE_QUERIES];                   /* maximum score of each query */
+    float totals[TILE_QUERIES];                   /* sums of the weights relative to the maxima */
     float deltas[TILE_QUERIES];
 };
 
@@ -48,7 +48,7 @@ static inline void clear_rows(float16 *rows, int count, int vectors)
     }
 }
 
-/* to = scale * rows, or to += that. */
+/* to = scale * rows, or to += scale * rows. */
 static inline void store_rows(__global float *to, int stride, const float16 *rows, int count, int width, float scale,
                               int adds)
 {
@@ -130,8 +130,8 @@ static inline void add_rows(float16 *to, const float *weights, int row_step, int
     }
 }
 
-/* The number to subtract from scores with these maxima. It is 0 for a query that has seen no key, because
- * -inf would give NaN. */
+/* Returns the numbers to subtract from the scores: the maxima, but 0 for a query that has seen no key,
+ * because -inf would give NaN. */
 static inline float8 find_offsets(float8 maxima)
 {
     return maxima == -INFINITY ? (float8)(0.0f) : maxima;
@@ -241,8 +241,7 @@ static inline void differentiate_rows(struct backward_work *work, const struct b
 /* Adds dS of a query and of `seen` keys to the partials. */
 static inline void add_partials(const struct backward_head *head, const float *dscores, int query, int tile, int seen)
 {
-    int last = 2 * head->reach, place = tile - query + head->reach; /* distance of the first key, without
-                                                                     * the limit of the reach */
+    int last = 2 * head->reach, place = tile - query + head->reach; /* distance of the first key, not clamped to the reach */
     int middle = clamp(-place, 0, seen), end = clamp(last - place, 0, seen);
     float sum = 0.0f;
     for (int j = 0; j < middle; j++) {
@@ -259,7 +258,7 @@ static inline void add_partials(const struct backward_head *head, const float *d
     head->partials[last] += sum;
 }
 
-/* The number of the tile's keys before the first one that none of the eight queries from `query` on sees. */
+/* Returns the number of leading keys of the tile that any of the eight queries from `query` on sees. */
 static inline int count_seen(const struct backward_head *head, int query, int tile, int width)
 {
     return head->causal ? clamp(query + MOST_ROWS + head->keys - head->queries - tile, 0, width) : width;
@@ -272,7 +271,7 @@ static inline void pack_tile(struct backward_work *work, const struct backward_h
     find_unseen(work->unseen, head->hidden ? head->hidden + tile : 0, width);
 }
 
-/* Masked scores of up to eight queries and `seen` keys of the tile. */
+/* Computes the masked scores of up to eight queries and `seen` keys of the tile. */
 static inline void score_queries(struct backward_work *work, const struct backward_head *head, int query, int row,
                                  int rows, int tile, int seen)
 {
@@ -379,7 +378,7 @@ static inline void differentiate_head(struct backward_work *work, const struct b
         head->partials[c] = 0.0f;
     }
     int tile = 0;
-    do { /* once even without keys, to write dq */
+    do { /* runs at least once, to write dq */
         int width = min(head->keys - tile, TILE_KEYS);
         size_t row = (size_t)tile;
         pack_tile(work, head, tile, width);

@@ -35,8 +35,8 @@
 #define TILE_KEYS CLF__ATTENTION_KEYS(KEY_WIDTH, VALUE_WIDTH)
 #endif
 
-/* The vectors of scores, and of sums, that each of ROWS queries has in registers: in all at most sixteen
- * of 512 bits, or four vectors if a vector takes two registers. Then eight queries are computed as two
+/* Vectors of scores, and of sums, per query that ROWS queries keep in registers: at most sixteen 512-bit
+ * vectors in total, or four if a vector takes two registers; in that case eight queries are computed as two
  * times four. */
 #if VECTOR_LANES == 16
 #define BLOCK_QUERIES       8
@@ -48,20 +48,20 @@
 #define SUM_VECTORS(ROWS)   (4 / (ROWS))
 #endif
 
-/* The packed tile of keys of a work-item, and the state of its queries. */
+/* The state of a work-item: a packed tile of keys, and its queries. */
 struct attention_work {
-    float16 keys[VECTORS(TILE_KEYS)][KEY_WIDTH];   /* [.][d]: column d of 16 keys, times the scale */
+    float16 keys[VECTORS(TILE_KEYS)][KEY_WIDTH];   /* [v][d]: column d of 16 keys, times the scale */
     int16 unseen[VECTORS(TILE_KEYS)];              /* -1 for hidden keys and beyond the last key of the
                                                     * tile */
-    float16 scores[MOST_ROWS][VECTORS(TILE_KEYS)]; /* scores of some queries, then their weights */
+    float16 scores[MOST_ROWS][VECTORS(TILE_KEYS)]; /* scores, then weights, of some queries */
     float factors[MOST_ROWS];                      /* scale of the earlier sums relative to the new maximum */
     float maxima[MOST_QUERIES + MOST_ROWS];
-    float16 totals[MOST_QUERIES + MOST_ROWS]; /* sums of weights, lane by lane */
+    float16 totals[MOST_QUERIES + MOST_ROWS]; /* sums of weights per lane */
     float16 sums[MOST_QUERIES][VECTORS(VALUE_WIDTH)];
 };
 
-/* One of the equal rounds that together transpose a square of one row per lane: to[2 i], to[2 i + 1] = the
- * first and the second halves of two rows, interleaved. */
+/* One of several identical rounds that transpose a square with one row per lane: to[2 i] and to[2 i + 1] are
+ * the first and second halves of two rows, interleaved. */
 static inline void deal(floatv *to, const floatv *from)
 {
 #pragma unroll
@@ -95,8 +95,7 @@ static inline void transpose(floatv *rows)
 #endif
 }
 
-/* Prefetches rows during computation: the rows of a head are strided, so the hardware does not prefetch
- * them. */
+/* Prefetches the rows of a head, which are strided, so that the hardware does not prefetch them. */
 static inline void fetch_rows(const __global float *rows, int stride, int count, int width)
 {
     for (int i = 0; i < count; i++) {
@@ -192,8 +191,8 @@ DEFINE_SCORES(4)
 DEFINE_SCORES(2)
 DEFINE_SCORES(1)
 
-/* The larger, or the sum, of pairs within a, and of pairs within b: eight each. Three rounds and a last one within a
- * vector reduce eight vectors. */
+/* The maxima, or sums, of the eight pairs within a, and of the eight pairs within b. Three such rounds and a last
+ * one within a vector reduce eight vectors. */
 #define pair_maxima(a, b) (wide_pair_maxima(WIDE(a), WIDE(b)).v)
 static inline struct wide wide_pair_maxima(struct wide a, struct wide b)
 {
@@ -246,7 +245,7 @@ static inline void weigh(struct attention_work *work, int row, int rows, int vec
     }
 }
 
-/* In long sequences nearly all tiles are full: loops of constant length are unrolled. */
+/* Uses a constant loop length, which is unrolled, for full tiles, which dominate in long sequences. */
 static inline void weigh_rows(struct attention_work *work, int row, int rows, int vectors, int is_first)
 {
     if (rows == MOST_ROWS && vectors == VECTORS(TILE_KEYS)) {
@@ -387,11 +386,11 @@ static inline void mask_rows(float16 (*scores)[VECTORS(TILE_KEYS)], const int16 
     }
 }
 
-/* The keys and values after a tile, from key `next` on (0: none is left): of this head, of the next one,
- * or of the first head of the next sequence. */
+/* The keys and values that follow a tile, to prefetch: of this head from key `next` on or, if `next` is 0, of
+ * the next head or the first head of the next sequence. */
 struct following {
     const __global float *k, *v;
-    int count, has_queries; /* has_queries: of this block, whose columns of the next head follow */
+    int count, has_queries; /* has_queries: prefetch the queries of this block in the next head as well */
 };
 
 static inline struct following find_following(int sequence, int head, int next, const __global float *k,
@@ -409,7 +408,7 @@ static inline struct following find_following(int sequence, int head, int next, 
     return following;
 }
 
-/* Prefetches a share of them in proportion to `rows` of `count` queries from `row` on. */
+/* Prefetches the share that corresponds to `rows` of `count` queries, from `row` on. */
 static inline void fetch_following(const struct following *following, int row, int rows, int count,
                                    const __global float *block_q, struct clf__attention_sizes sizes)
 {
@@ -444,7 +443,7 @@ static inline void attention_task(struct attention_work *work, int task, ATTENTI
     int last = causal ? first + keys - queries : keys - 1; /* the last key that the block's first query sees */
     int end = causal ? min(last + count, keys) : keys;
     int tile = 0;
-    do { /* once even without keys, to clear the sums */
+    do { /* runs at least once, to clear the sums */
         int width = clamp(end - tile, 0, TILE_KEYS), next = tile + TILE_KEYS < end ? tile + TILE_KEYS : 0;
         int fetches = next > 0 ? queries - first <= sizes.block_queries : first == 0; /* once for all blocks of a head */
         struct following following = find_following(sequence, head, next, k, v, ranges, sizes);
@@ -453,7 +452,7 @@ static inline void attention_task(struct attention_work *work, int task, ATTENTI
         find_unseen(work->unseen, hidden ? hidden + sizes.hidden.offset + first_key + tile : 0, width);
         for (int row = 0, rows; row < count; row += rows) {
             rows = rows_together(count - row);
-            int seen = causal ? clamp(last + row + rows - tile, 0, width) : width; /* by some of these queries */
+            int seen = causal ? clamp(last + row + rows - tile, 0, width) : width; /* visible to any of these queries */
             int vectors = VECTORS(seen);
             if (fetches) {
                 fetch_following(&following, row, rows, count, block_q, sizes);

@@ -12,7 +12,7 @@
  * free. */
 #define ITEMS       TILE_GROUP
 #define QUERIES     CLF__BLOCK_QUERIES
-#define KEYS        CLF__BLOCK_KEYS /* of a tile */
+#define KEYS        CLF__BLOCK_KEYS /* keys of a tile */
 #define DEPTH       CLF__BLOCK_DEPTH
 #define KEY_PITCH   (KEYS + 4) /* stride of a column of keys: four columns are half of the banks apart */
 #define QUERY_PITCH (QUERIES + 4)
@@ -24,7 +24,7 @@
 #define ROW_PLACE (ITEM % 4 + ITEM / 64 * 4)
 #define PLACE     (ITEM / 4 % 16)
 
-/* A fast function on devices where it is known to be accurate, and to be 0 at -inf. */
+/* Use the fast function on devices where it is accurate, and 0 at -inf. */
 #if defined(__NV_CL_C_VERSION) || defined(__AMDGCN__)
 #define EXP2 native_exp2
 #else
@@ -45,7 +45,7 @@ static inline void add_outer(struct block *block, float4 queries, float4 others)
     block->s3 = fma(queries, (float4)(others.w), block->s3);
 }
 
-/* A work-item's prefetch registers for a chunk: fours of keys k and queries q, or of values k. */
+/* The prefetch registers of a work-item for a chunk: quads of keys (k) and queries (q), or of values (k). */
 struct chunk {
     float4 k0, k1, q;
 };
@@ -57,7 +57,7 @@ struct chunk {
 /* The rows of a task: its queries, and the keys and values of its sequence. */
 struct sources {
     const __global float *q, *k, *v;
-    int q_stride, k_stride, v_stride, count, columns; /* count: of queries, columns: of values */
+    int q_stride, k_stride, v_stride, count, columns; /* count: queries; columns: columns of values */
 };
 
 #define GLOBAL_FOUR(p) (*(const __global float4 *)(p))
@@ -69,8 +69,8 @@ struct sources {
 #define FETCH_ROW    (ITEM % 16 + ITEM / 32 % (ITEMS / 64) * 16)
 #define FETCH_COLUMN ((ITEM / 16 % 2 + ITEM / (ITEMS / 2) * 2) * 4)
 
-/* Loads columns d .. d + DEPTH - 1 of the queries and of the `width` keys from `tile` on. Another row or
- * column replaces those beyond the last; its results are not used. */
+/* Loads columns d .. d + DEPTH - 1 of the queries and of the `width` keys from `tile` on. Beyond the last row
+ * or column, loads another one, whose results are not used. */
 static inline void fetch_products(struct chunk *chunk, const struct sources *from, int tile, int width, int d)
 {
 #ifdef IS_ALIGNED
@@ -113,8 +113,8 @@ static inline void put_products(__local float *stage, const struct chunk *chunk,
 #endif
 }
 
-/* Values: DEPTH rows from `key` on, of which `width` exist. The last row replaces those beyond it, with
- * weights of 0. */
+/* Values: DEPTH rows from `key` on, of which `width` exist. The last row repeats beyond the end, with weights
+ * of 0. */
 static inline void fetch_values(struct chunk *chunk, const struct sources *from, int key, int width)
 {
 #ifdef IS_ALIGNED
@@ -258,7 +258,7 @@ static inline void drop_part(__local float *weights, int key, int row, DROPOUT_A
 }
 #endif
 
-/* The values of a query's four work-items, of which one is `place`. */
+/* The values of the four work-items of a query; `place` is one of them. */
 #define PARTS_OF(parts, place)                                                                                         \
     (float4)((parts)[place], (parts)[place + QUERIES], (parts)[place + 2 * QUERIES], (parts)[place + 3 * QUERIES])
 
@@ -281,8 +281,8 @@ static inline void put_outputs(__global result_element *y, int y_stride, int cou
     barrier(CLK_LOCAL_MEM_FENCE);
     rescale(sums, shares);
     __global result_element *to = y + (size_t)row * y_stride + column;
-    /* Rotates the vectors so that each query is first in turn: in an unrolled loop compilers keep four
-     * addresses in registers. */
+    /* Rotates the vectors so that each query is first in turn: if the loop were unrolled, compilers would
+     * keep four addresses in registers. */
 #pragma unroll 1
     for (int i = 0; i < 4 && row + i < count && column < columns; i++, to += y_stride) {
         store_result_quad((float4)(sums->s0.x, sums->s1.x, sums->s2.x, sums->s3.x), to, columns - column);

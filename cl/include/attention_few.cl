@@ -18,11 +18,10 @@ struct running {
 struct step_work {
     float16 queries[STEP_STATES][VECTORS(KEY_WIDTH)];
     struct running running[STEP_STATES];
-    struct running earlier[STEP_STATES]; /* result of the previous parts of keys */
-    float scores[STEP_STATES][TILE];     /* and then weights */
+    struct running earlier[STEP_STATES]; /* result of the previous parts */
+    float scores[STEP_STATES][TILE];     /* scores, then weights */
     float factors[STEP_STATES];          /* scale of the earlier sums relative to the new maximum */
-    int rows[TILE + LANES];              /* row indices of keys and values, then of the first ones of the
-                                          * next tile */
+    int rows[TILE + LANES];              /* row indices of the tile's keys and values, then of the next tile's first */
     int row_count;
 #ifdef HALF_CACHE
     float16 widened[LANES][VECTORS(KEY_WIDTH > VALUE_WIDTH ? KEY_WIDTH : VALUE_WIDTH)]; /* a head's columns of some rows */
@@ -61,8 +60,8 @@ struct head_rows {
     int stride, first, last;
 };
 
-/* The address of row i for the multiplications: in the cache for floats; halves are converted once for all
- * queries. */
+/* The address of row i for the multiplications: floats are read in the cache, halves are converted once for
+ * all queries. */
 #ifdef HALF_CACHE
 #define ROW_OF(head, i)     ((const float *)(head)->work->widened[i])
 #define read_lanes(p, left) vloadv(0, p)
@@ -96,7 +95,7 @@ static inline struct head_rows ready_rows(struct step_work *work, const __global
 }
 
 /* Prefetches the columns of a head in rows first .. end - 1 of the tile, during the computation of earlier
- * rows. Halves need more instructions than floats, so that the processor prefetches fewer of them. */
+ * rows. Halves need more instructions than floats, so the processor prefetches fewer of them by itself. */
 static inline void fetch_cached(const struct step_work *work, const __global cache_element *cache, int stride, int width,
                                 int first, int end)
 {
@@ -135,7 +134,7 @@ static inline struct wide wide_score_keys(const float16 *query, const struct hea
     return WIDE(sums[0]);
 }
 #else
-/* Within each half of a register, where no lane crosses to the other. */
+/* Adds pairs within each half of a register, so that no lane crosses halves. */
 static inline float8 pair_halves(float8 a, float8 b)
 {
     return (float8)(a.s0, a.s2, b.s0, b.s2, a.s4, a.s6, b.s4, b.s6) +
@@ -188,7 +187,7 @@ static inline void score_tile(struct step_work *work, int heads, int queries, co
     }
 }
 
-/* Scores to weights. */
+/* Turns scores into weights. */
 static inline void weigh_tile(struct step_work *work, int n, int count)
 {
     struct running *running = &work->running[n];
@@ -247,7 +246,7 @@ static inline void add_tile(struct step_work *work, int heads, int queries, cons
             const __global cache_element *v = cached->v + h * VALUE_WIDTH;
             if (next < count) {
                 fetch_cached(work, v, cached->v_stride, VALUE_WIDTH, next, min(next + LANES, count));
-            } else { /* the next tile's first keys */
+            } else { /* prefetch the next tile's first keys */
                 fetch_cached(work, cached->k + h * KEY_WIDTH, cached->k_stride, KEY_WIDTH, count,
                              min(count + VECTOR_LANES, work->row_count));
             }

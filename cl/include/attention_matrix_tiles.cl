@@ -1,9 +1,9 @@
 /* Operands of attention_matrix.cl: queries in registers, tiles of KEYS keys and values in local memory, and their products.
  * Include after matrix_reduce.cl.
  *
- * A tile of keys has rows of words, swizzled by ROW_PLACE. If the level defines READS_ROWS, so has a tile of values, and there
- * are two stages: one tile is copied while the other one is multiplied. Otherwise values are transposed while they are copied,
- * into rows of columns and words of keys. */
+ * A tile of keys has rows of words, swizzled by ROW_PLACE. If the level defines READS_ROWS, tiles of values have the same
+ * layout, and there are two stages: one tile is copied while the other is multiplied. Otherwise values are transposed during
+ * the copy: rows are columns, and words are keys. */
 #define INLINE static inline __attribute__((always_inline)) /* so that array arguments stay in registers */
 
 #ifdef OPERANDS_ARE_ROUNDED
@@ -22,7 +22,7 @@ typedef float operand;
 
 #ifdef READS_ROWS
 #define STAGES 2
-#define KEYS   (KEY_WIDTH > 64 || VALUE_WIDTH > 64 ? 32 : 64) /* of a tile */
+#define KEYS   (KEY_WIDTH > 64 || VALUE_WIDTH > 64 ? 32 : 64) /* keys of a tile */
 #else
 #define STAGES 1
 #define KEYS   64
@@ -33,8 +33,8 @@ typedef float operand;
 #define ROW_PLACE(row, word) (((word) / 8 * KEYS + (row)) * 8 + ((word) % 8 ^ ((row) % 2 * 4 + (row) / 2 % 4)))
 #define ROW_WORDS(width)     (((width) + 63) / 64 * 8)
 
-/* The word of a row of a tile whose word 0 is at `row`. Tiles start on ROW_BYTES. This takes one instruction; compilers keep
- * the ROW_PLACE of every word in a register. */
+/* The word of a row of a tile whose word 0 is at `row`. Tiles start on ROW_BYTES. This takes one instruction; with ROW_PLACE
+ * compilers keep the place of every word in a register. */
 #define ROW_BYTES 128
 INLINE const __local uint4 *word_of(const __local uint4 *row, int word)
 {
@@ -71,7 +71,7 @@ INLINE uint4 load_word(const __global operand *from)
 #endif
 }
 
-/* A word of a query. Halves are loaded in pairs, which a compiler can place in the order that instructions need. */
+/* Loads a word of a query, in pairs of halves, which the compiler can reorder as the instructions need. */
 INLINE uint4 load_query_word(const __global operand *from)
 {
 #ifdef OPERANDS_ARE_ROUNDED
@@ -82,8 +82,8 @@ INLINE uint4 load_query_word(const __global operand *from)
 #endif
 }
 
-/* Copies the word at from + place, or zeros if the condition is false. `from` has a word, which is loaded in that case: no load
- * waits for a branch. */
+/* Copies the word at from + place, or zeros if the condition is false. In that case the word at `from` is loaded instead, so
+ * that no load depends on a branch. */
 INLINE void copy_word(__local uint4 *to, const __global operand *from, int place, int condition)
 {
 #if defined(OPERANDS_ARE_ROUNDED) && defined(COPY_WORD_IF)
@@ -175,7 +175,7 @@ INLINE void copy_values(__local uint4 *tile, const __global operand *v, int stri
 /* A head's keys and values of a sequence: elements of k and v from k_first and v_first on. */
 struct memory {
     const __global operand *k, *v;
-    int k_first, v_first, k_stride, v_stride, end; /* end: of the keys that the block's queries see */
+    int k_first, v_first, k_stride, v_stride, end; /* end: end of the keys that the block's queries see */
 };
 
 /* Begins to copy the tile from key `tile` on. */

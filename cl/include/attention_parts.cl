@@ -49,7 +49,8 @@ static inline int count_parts(int keys)
     return max((keys - 1) / PART_KEYS + 1, 1);
 }
 
-/* Blocks of queries times the parts of keys in separate tasks; parts is 1 if keys are not split. */
+/* Returns the blocks of queries times the parts of keys, if parts are separate tasks (1 if keys are not
+ * split). */
 static inline int count_blocks(struct clf__attention_sizes sizes)
 {
     return sizes.sequences * ((sizes.max_queries - 1) / STEP_QUERIES + 1) * sizes.parts;
@@ -67,7 +68,7 @@ static inline int count_row_tasks(int together, struct clf__attention_sizes size
 
 /* The work of one task: queries of a sequence, some heads, some keys. */
 struct block {
-    size_t row; /* of the first query */
+    size_t row; /* row of the first query */
     int sequence, first, queries, part, first_head, heads;
     int first_key, own, end; /* the ends of the keys that the first query and the last query may see */
 };
@@ -102,7 +103,7 @@ static inline void mask_scores(float *scores, int query, int key, int count, int
     }
 }
 
-/* A tile of the block's keys. */
+/* Adds a tile of the block's keys. */
 static inline void fold_tile(struct step_work *work, const struct block *block, int tile, int count,
                              const __global cache_element *k, const __global cache_element *v, const __global int *hidden,
                              const __global float *additive, const __global float *relative,
@@ -128,7 +129,7 @@ static inline void fold_tile(struct step_work *work, const struct block *block, 
     add_tile(work, block->heads, block->queries, &cached, count);
 }
 
-/* One part of the block's keys, as running sums. */
+/* Computes the running sums of one part of the block's keys. */
 static inline void sum_part(struct step_work *work, const struct block *block, int part, const __global cache_element *k,
                             const __global cache_element *v, const __global int *hidden, const __global float *additive,
                             const __global float *relative, struct clf__attention_sizes sizes)
@@ -179,7 +180,7 @@ static inline void rows_task(struct step_work *work, int task, int together, __g
     }
 }
 
-/* Query n % max_queries of a sequence, if it exists and its keys were split. */
+/* Joins the parts of query n % max_queries of a sequence, if the query exists and its keys were split. */
 static inline void join_task(int n, __global result_element *y, const __global float *partials, const __global int *ranges,
                              struct clf__attention_sizes sizes)
 {

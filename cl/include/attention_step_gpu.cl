@@ -50,8 +50,8 @@
 
 #define ALWAYS_INLINE __attribute__((always_inline))
 
-/* The keys and values that a query and head see: key t = 0 .. keys - 1 is row first_row + t of them, or
- * with `lookup` row lookup[t] * positions_total + t. Masks that are null add nothing to the scores. */
+/* The keys and values that a query and head see: key t = 0 .. keys - 1 is row first_row + t of them, or with
+ * `lookup` row lookup[t] * positions_total + t. Null masks add nothing to the scores. */
 struct attended {
     const __global cache_element *k, *v;
     int key_stride, value_stride, keys, first_row, positions_total;
@@ -103,7 +103,7 @@ static inline float subtracted_of(float maximum)
     return maximum == -INFINITY ? 0.0f : maximum;
 }
 
-/* Exact if one of the two has seen no key. */
+/* Joins two sums; exact if one of them has seen no key. */
 static inline void join_sums(struct part_sums *to, const struct part_sums *part)
 {
     float maximum = fmax(to->maximum, part->maximum), subtracted = subtracted_of(maximum);
@@ -178,8 +178,8 @@ static inline ALWAYS_INLINE void read_rows(cached_octet to[BATCH], const __globa
     }
 }
 
-/* Reads up to AHEAD of the lane's keys, from number `first` on, in the columns of a round. Lanes after the head's last column
- * read its last ones. */
+/* Reads up to AHEAD of the lane's keys, from number `first` on, in the columns of a round. Lanes beyond the head's last
+ * column read the last columns. */
 static inline ALWAYS_INLINE void read_keys(cached_octet rows[AHEAD], const struct place *at, const struct attended *seen,
                                            struct tile tile, int round, int first)
 {
@@ -288,7 +288,7 @@ static inline float masked(const struct attended *seen, int t)
 static inline ALWAYS_INLINE void weigh_keys(const struct place *at, const struct step *step, struct tile tile, int is_first)
 {
     const struct attended *seen = &step->seen;
-    /* Without zeros compilers keep rows that are not read in registers across iterations. */
+    /* Initialise to zero: otherwise compilers keep unread rows in registers across iterations. */
     cached_octet keys[AHEAD] = {(cached_octet)(0)}, values[AHEAD] = {(cached_octet)(0)};
     find_rows(at, seen, tile);
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -331,7 +331,7 @@ static inline ALWAYS_INLINE void weigh_keys(const struct place *at, const struct
         to[0] = sums[c].lo;
         to[1] = sums[c].hi;
     }
-    at->scores[at->lane / VALUE_LANES] = total; /* equal in all lanes of a value */
+    at->scores[at->lane / VALUE_LANES] = total; /* the total is equal in all lanes of a value */
     at->scores[VALUES_APART] = maximum;
     barrier(CLK_LOCAL_MEM_FENCE);
 }

@@ -22,7 +22,7 @@
     IF_COLUMN(3, DO) IF_COLUMN(4, DO) IF_COLUMN(5, DO) IF_COLUMN(6, DO) IF_COLUMN(7, DO)
 #define DOT_TILES (2 * BLOCK * (CHUNK + 1))
 #define SUM_TILE  (BLOCK * COLUMNS * 8)
-#define TILES     (DOT_TILES > SUM_TILE ? DOT_TILES : SUM_TILE) /* floats of local memory for either */
+#define TILES     (DOT_TILES > SUM_TILE ? DOT_TILES : SUM_TILE) /* floats of local memory for either kind of tile */
 
 /* tile (BLOCK, CHUNK + 1) = scale * columns 0 .. width - 1 of up to BLOCK rows, zeros elsewhere. */
 static inline void load_chunk(__local float *tile, const __global float *rows, int stride, int count,
@@ -48,7 +48,7 @@ static inline void load_slice(__local float *tile, const __global float *rows, i
     }
 }
 
-/* Dot products of a row with every eighth row, into a row of scores. */
+/* Stores dot products of a row with every eighth row in a row of scores. */
 static inline void put_products(__local float *row, float4 products)
 {
     row[0] = products.x;
@@ -57,7 +57,7 @@ static inline void put_products(__local float *row, float4 products)
     row[24] = products.w;
 }
 
-/* One column of up to four rows. */
+/* Stores one column of up to four rows. */
 static inline void put_column(__global float *column, int stride, int count, float4 values)
 {
     if (count > 0) {
@@ -82,8 +82,7 @@ struct view {
     const __global float *bias, *terms;
 };
 
-/* The scores of one query for half of a tile's keys, from `key` on: adds the masks and returns the largest
- * score. */
+/* Masks the scores of one query for half of a tile's keys, from `key` on; returns the largest score. */
 static inline float mask_half_row(__local float *scores, int key, const struct view *view)
 {
     float largest = -INFINITY;

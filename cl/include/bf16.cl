@@ -22,7 +22,7 @@ static inline struct wide wide_round_bf16(struct wide value)
     return WIDE(as_float16(rounded));
 }
 
-/* PoCL's vstore16() of short integers is lane by lane. */
+/* PoCL's vstore16() stores short integers one by one. */
 typedef ushort16 ushort16_anywhere __attribute__((aligned(2)));
 
 #define store_bf16_16(value, to) wide_store_bf16(WIDE(value), to)

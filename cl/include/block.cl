@@ -4,8 +4,8 @@
  * All loops over a block are unrolled: arrays with variable indices would be kept in memory. */
 #include "include/fetch.cl"
 
-/* Vectors of a panel in a block. One or two rows use the whole panel, because more chains of sums than two
- * vectors have hide the latency of additions. */
+/* Vectors of a panel in a block. With one or two rows a block is the whole panel, because two vectors have
+ * too few chains of sums to hide the latency of additions. */
 #define BLOCK_VECTORS(ROWS) ((ROWS) <= 2 ? PANEL / VECTOR_LANES : 2)
 
 /* Runs the body for each block of columns of a panel: the block starts at c and has COUNT vectors. */

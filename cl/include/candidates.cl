@@ -21,12 +21,12 @@ static void clear(__global float *values, __global int *ids, int k)
     }
 }
 
-/* Columns of a row. */
+/* A range of columns of a row. */
 struct range {
     int first, count;
 };
 
-/* From column ends[0] up to ends[1], limited to the columns of the row. */
+/* Returns the columns ends[0] .. ends[1] - 1, clipped to the row. */
 static inline struct range range_of(const __global int *ends, int columns)
 {
     struct range range;
@@ -35,11 +35,11 @@ static inline struct range range_of(const __global int *ends, int columns)
     return range;
 }
 
-/* A value and its column as one number with the order of candidates: larger values first, equal ones (0
- * and -0 as well) by ascending id. 0 is no candidate, and the result for -inf and NaN. */
+/* Encodes a value and its column as a number with the order of candidates: by value, equal values (also 0 and
+ * -0) by ascending id. Returns 0, no candidate, for -inf and NaN. */
 static inline ulong key_of(float value, int id)
 {
-    uint bits = value == 0.0f ? 0 : as_uint(value); /* not value + 0.0f, which Mesa simplifies to value */
+    uint bits = value == 0.0f ? 0 : as_uint(value); /* not value + 0.0f, which Mesa folds to value */
     uint ordered = bits >> 31 ? ~bits : bits | 0x80000000u;
     return value > -INFINITY ? (ulong)ordered << 32 | (uint)~id : 0;
 }
@@ -55,5 +55,5 @@ static inline float value_of(ulong key)
     return key ? as_float(ordered >> 31 ? ordered & 0x7fffffffu : ~ordered) : -INFINITY;
 }
 
-/* The largest of one key per work-item, for all of them. */
+/* Returns the largest key of the group to every work-item. */
 DEFINE_GROUP_REDUCTION(group_max_key, ulong, max)

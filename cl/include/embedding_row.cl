@@ -3,8 +3,8 @@
  *
  * Needs PRECISION, a value of enum clf_precision. */
 
-/* TOGETHER: the layout's group, neighbouring inputs of an output. GROUPS_MULTIPLE: the multiple of their
- * number in a panel. TAIL: elements after the elements of a panel. */
+/* TOGETHER: the group of the layout, adjacent inputs of an output. GROUPS_MULTIPLE: the number of groups in a
+ * panel is a multiple of this. TAIL: elements after a panel. */
 #define TAIL 0
 #if PRECISION != 0 && defined(HAS_MATRIX)
 #define TOGETHER        (PRECISION == 3 ? 16 : 8)
@@ -42,20 +42,20 @@ typedef char embedding_element;
 #error "no such PRECISION"
 #endif
 
-/* Column 0 of row v. */
+/* Returns the address of column 0 of row v. */
 static const __global embedding_element *embedding_row(const __global embedding_element *e, int panel, int v, int columns)
 {
     int groups = (columns + TOGETHER * GROUPS_MULTIPLE - 1) / (TOGETHER * GROUPS_MULTIPLE) * GROUPS_MULTIPLE;
     return e + (size_t)(v / panel) * ((size_t)groups * panel * TOGETHER + TAIL) + v % panel * TOGETHER;
 }
 
-/* Column k of the row whose column 0 is given. */
+/* Returns column k of a row; `row` is the address of column 0. */
 static float element_of_row(const __global embedding_element *row, int panel, int k)
 {
     return LOAD(row + (size_t)(k / TOGETHER) * panel * TOGETHER + k % TOGETHER);
 }
 
-/* The scale of the elements of row v. */
+/* Returns the scale of row v. */
 static float scale_of_embedding(const __global embedding_element *e, int panel, int v, int columns, float scale)
 {
 #if PRECISION == 3
@@ -66,7 +66,7 @@ static float scale_of_embedding(const __global embedding_element *e, int panel, 
 #endif
 }
 
-/* The row to add for position n, or null. */
+/* Returns the table row to add for position n, or null. */
 static const __global float *added_row(const __global float *table, int table_offset, int table_stride, int table_rows,
                                        const __global int *positions, int n)
 {

@@ -1,5 +1,5 @@
-/* The exponential of a softmax on vectors. The built-in exp takes twice as long, because it handles
- * arguments that a softmax does not have. This file is included; it is not a program. */
+/* The exponential of a softmax on vectors. The built-in exp takes twice as long, because it handles arguments
+ * that do not occur in a softmax. This file is included; it is not a program. */
 
 /* 2^x for x <= 0, to a relative error of 1e-7: 2^n times a polynomial in f = x - n, n the whole number
  * nearest to x. Below -126.5 it is 0, NaN stays NaN, 0 gives 1 exactly. Adding 1.5 * 2^23 + 127 leaves n +

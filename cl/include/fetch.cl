@@ -1,8 +1,8 @@
 /* Prefetch hints into the first-level cache (for the next access) or the second-level cache (for a later
  * one). This file is included; it is not a program.
  *
- * PoCL's prefetch() does nothing. A compiler that does not target a processor has no other hint in SPIR,
- * and NVIDIA's refuses a pointer to global memory in the built-in one. */
+ * PoCL's prefetch() does nothing. SPIR has no other hint, and NVIDIA's compiler rejects global pointers in
+ * the built-in function. */
 #if defined(__x86_64__) || defined(__aarch64__)
 #define FETCH_TO_READ(p)  __builtin_prefetch(p, 0, 3)
 #define FETCH_TO_WRITE(p) __builtin_prefetch(p, 1, 3)

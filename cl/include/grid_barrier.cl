@@ -59,11 +59,11 @@ static inline void store_relaxed(__global uint *to, uint value)
 
 struct grid_barrier {
     __global uint *arrived, *failed;
-    __local int *is_over; /* of the group */
+    __local int *is_over; /* flag of the group */
     int most_looks;
 };
 
-/* The group has arrived: its writes are released. */
+/* Counts the arrival of the group and releases its writes. */
 static inline void arrive(const struct grid_barrier *at)
 {
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
@@ -72,9 +72,9 @@ static inline void arrive(const struct grid_barrier *at)
     }
 }
 
-/* After arrive(): waits until the counter reaches `target`. Nonzero: a group stopped waiting, so that all must leave. Plain
- * loads then see what other groups wrote before they arrived; cached loads of read-only data may not. fails, for tests: stop
- * waiting. */
+/* After arrive(): waits until the counter reaches `target`. Returns nonzero if a group stopped waiting, so that all must
+ * leave. Plain loads then see the writes of other groups before their arrival; read-only cached loads may not. fails, for
+ * tests: stop waiting. */
 static inline int wait_for_groups(const struct grid_barrier *at, uint target, int fails)
 {
     if (get_local_id(0) == 0) {

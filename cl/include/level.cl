@@ -47,10 +47,10 @@ static inline void store_half8(float8 value, __global half *p)
 #define store_half8(value, p) vstore_half8(value, 0, p)
 #endif
 
-/* Vectors of 16 lanes: one register of AVX-512 or two of AVX2. Compilers for x86 warn of each function
- * that passes a vector of two registers by value, because the calling convention depends on the
- * instruction set. So functions here pass it in a struct, hidden by macros, and built-in functions take it
- * in halves. All are inlined: this changes neither bits nor speed. */
+/* Vectors of 16 lanes: one register of AVX-512 or two of AVX2. x86 compilers warn if a vector of two
+ * registers is passed by value, because the calling convention depends on the instruction set. So functions
+ * pass such vectors in a struct, hidden by macros, and built-in functions get halves. All are inlined; bits
+ * and speed do not change. */
 struct wide {
     float16 v;
 };
@@ -122,8 +122,8 @@ static inline void wide_store_half16(struct wide value, __global half *p)
     store_half8(value.v.hi, p + 8);
 }
 
-/* Whole vectors at any address. PoCL's vstore8 and vstore16 are stores of 16 bytes each, for which a later
- * load of the whole vector waits. */
+/* Whole vectors at any address. PoCL's vstore8 and vstore16 store 16 bytes at a time, which stalls a later
+ * load of the whole vector. */
 #if defined(__x86_64__) && defined(__clang__)
 #define DEFINE_LOOSE(T)                                                                                                \
     typedef T##8 loose_##T##8 __attribute__((aligned(4)));                                                             \
@@ -192,8 +192,8 @@ typedef uint8 uintv;
 #define as_uintv         as_uint8
 #endif
 
-/* A register of floats at any address in global memory. PoCL's vload8 consists of loads of two floats,
- * which its compiler joins in most kernels but not in all; for integers it joins them in none. */
+/* A register of floats at any address in global memory. PoCL's vload8 loads two floats at a time; its
+ * compiler merges these loads in most kernels, but never for integers. */
 #ifdef __clang__
 typedef floatv loose_floatv __attribute__((aligned(4)));
 #define load_floatv(p) (*(const __global loose_floatv *)(p))
@@ -207,8 +207,8 @@ typedef intv loose_intv __attribute__((aligned(4)));
 #define load_intv(p) vloadv(0, p)
 #endif
 
-/* Hints to the compiler. LOAD_AGAIN: loads before it are repeated after it, because the sums need the
- * registers. HOLD_POINTER: the pointer is kept in a register instead of being recomputed from others in a
+/* Hints to the compiler. LOAD_AGAIN: values loaded before it are loaded again after it, because the sums need
+ * the registers. HOLD_POINTER: the pointer is kept in a register instead of being recomputed from others in a
  * loop. */
 #if (defined(__x86_64__) || defined(__aarch64__)) && !defined(__SPIR__)
 #define LOAD_AGAIN      __asm__ volatile("" ::: "memory")

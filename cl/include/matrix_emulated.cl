@@ -16,12 +16,12 @@
 #define SUM_COLUMN(lane, i) ((lane) % 4 * 2 + (i) % 2)
 #define SUMS_ARE_PAIRED
 #if PRECISION == 1
-#define READS_ROWS /* in bf16 values are transposed when they are copied, so that tests run both */
+#define READS_ROWS /* not in bf16, so that tests also cover transposed values */
 #endif
 #define UNROLL_SLICES _Pragma("unroll 1") /* otherwise PoCL's compiler is slow, and crashes in large
                                            * kernels */
 
-/* The products of a word's elements, summed as a tree. */
+/* Adds the products of the elements of two words as a tree. */
 #if PRECISION == 3
 static inline int multiply_word(uint4 a, uint4 b)
 {

@@ -78,8 +78,8 @@ static inline void multiply_step(matrix_sum *sums, const uint4 *a, const uint4 *
     MMA(sums, a[0].x, a[0].y, a[0].z, a[0].w, own.x, own.y);
 }
 
-/* Slices in global memory. A lane requests whole words of x, which pass through local memory to the lanes
- * that multiply them. */
+/* For slices in global memory: a lane loads whole words of x, which are passed through local memory to the
+ * lanes that multiply them. */
 #define A_EXCHANGE_WORDS (MATRIX_ROWS * SLICE_WORDS)
 
 static inline void fetch_a(uint4 *a, const __global uint4 *x, int pitch, int rows)
@@ -137,7 +137,7 @@ static inline int any_lane(int condition)
 }
 #define ANY_LANE any_lane
 
-/* Numbers below the least normal one become 0, which spares three instructions. */
+/* Subnormal results become 0, which saves three instructions. */
 static inline float fast_exp2(float x)
 {
     float power;

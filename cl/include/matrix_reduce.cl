@@ -21,12 +21,12 @@
 #define EXCHANGE_WORDS (MATRIX_ROWS * SLICE_WORDS)
 #endif
 
-/* Two floats in 16 bits, without the limit of pack_operand16(). */
+/* Rounds two floats to 16 bits, without the clamping of pack_operand16(). */
 #ifndef ROUND_PAIR
 #define ROUND_PAIR(low, high) pack_operand16((float2)(low, high))
 #endif
 
-/* The combination of the values of the lanes that share a row, in each of them. */
+/* Combines the values of the lanes that share a row; every lane gets the result. */
 #ifdef SHUFFLE_XOR
 #define PASS_TO_ROW(passed, value, distance, exchange) float passed = SHUFFLE_XOR(value, distance);
 #else

@@ -10,7 +10,7 @@
 
 /* Parameters of the epilogue. Products in int8 also read the scales in x and w. */
 struct matrix_result {
-    __global float *y; /* or 16-bit operands, with is_rounded */
+    __global float *y; /* 16-bit operands if is_rounded */
     const __global float *residual;
     const __global float *bias;
     const __global uint4 *x, *w;
@@ -31,7 +31,7 @@ static inline int count_slices(int inputs)
     return (inputs + CLF__MATRIX_INPUTS(PRECISION) - 1) / CLF__MATRIX_INPUTS(PRECISION);
 }
 
-/* Words of a panel of W. */
+/* Returns the words of a panel of W. */
 static inline size_t panel_words(int slices)
 {
     return (size_t)slices * (SLICE_WORDS * PANEL) + (PRECISION == 3 ? CLF__INT8_TAIL / 16 : 0);

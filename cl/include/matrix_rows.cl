@@ -4,7 +4,7 @@
  * order of the sums is the same as in gemm_matrix.cl. Include after matrix_result.cl. */
 
 #ifndef FETCHED_SLICES
-#define FETCHED_SLICES (CHUNK_SLICES / B_WORDS) /* as many as fit in registers */
+#define FETCHED_SLICES (CHUNK_SLICES / B_WORDS) /* limited by registers */
 #endif
 #define BATCH_SLICES   (FETCHED_SLICES < 2 ? FETCHED_SLICES : 2)
 #define BATCHES        (FETCHED_SLICES / BATCH_SLICES)
@@ -57,7 +57,7 @@ static inline __attribute__((always_inline)) void multiply_chunk(matrix_sum *sum
     }
 }
 
-/* Output 0 of the tile that begins with this output of W. */
+/* Returns the address of output 0 of the tile that begins with this output of W. */
 static inline const __global uint4 *tile_of(const __global uint4 *w, int column, int slices)
 {
     return w + column / PANEL * panel_words(slices) + column % PANEL;

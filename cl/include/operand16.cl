@@ -45,7 +45,7 @@ static inline uint pack_operand16(float2 v)
 #endif
 }
 #else
-#define pack_operand16(v) 0 /* products in int8 do not round their results */
+#define pack_operand16(v) 0 /* int8 GEMMs do not round results */
 #endif
 
 static inline void store_operand16(float v, __global ushort *to)
@@ -53,7 +53,7 @@ static inline void store_operand16(float v, __global ushort *to)
     *to = (ushort)pack_operand16((float2)(v, 0.0f));
 }
 
-/* Stores the first `left` >= 1 of four neighbours. */
+/* Stores the first `left` >= 1 of four adjacent elements. */
 static inline void store_operand_quad(float4 v, __global ushort *to, int left)
 {
     uint2 pairs = (uint2)(pack_operand16(v.lo), pack_operand16(v.hi));

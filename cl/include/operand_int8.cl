@@ -1,6 +1,6 @@
-/* Activations in 8 bits: x ≈ s q, q = round(x / s), s = (hi - lo) / 254 with hi the row's largest number
- * or 0 and lo its smallest or 0, so that rows of one sign use all eight bits as well. u = q + zero, zero =
- * round(-lo / s), is in 0 .. 255. This file is included; it is not a program.
+/* Activations in 8 bits: x ≈ s q, q = round(x / s), s = (hi - lo) / 254 with hi the row's largest number or 0
+ * and lo its smallest or 0, so that rows with numbers of one sign also use all eight bits. u = q + zero, zero
+ * = round(-lo / s), is in 0 .. 255. This file is included; it is not a program.
  *
  * Every kernel quantizes by these functions, so that q of a row does not depend on the kernel. The stored
  * operand depends on the kernel variant: u - 128 as a char on the GPU, the format that the GEMM reads on
@@ -60,7 +60,8 @@ struct row_scale {
     int zero;
 };
 
-/* The range of the numbers of a row that a work-item has seen. broken: NaN where they hold an infinity or NaN. */
+/* The range of the numbers of a row that a work-item has read. broken: NaN if one of them is infinite or
+ * NaN. */
 struct row_range {
     float4 low, high, broken;
 };
@@ -77,8 +78,8 @@ static inline void widen_range(struct row_range *range, float4 v)
     range->broken = fma(v, (float4)(0.0f), range->broken);
 }
 
-/* The maximum over `items` neighbouring work-items, of which this is number `item`, for each of them.
- * shared: a value for each of them; all work-items of a group must call this function. */
+/* Returns the maximum over `items` adjacent work-items; this is number `item` of them. shared: one value per
+ * work-item. All work-items of a group must call this function. */
 #define RANGE_PARTS 16
 static inline float2 max_of_items(__local float2 *shared, float2 value, int item, int items)
 {
@@ -112,7 +113,7 @@ static inline struct row_scale scale_of_items(const struct row_range *range, __l
     return by;
 }
 
-/* Stores a quad of operands, of which `left` >= 1 belong to the row, the others as zeros. */
+/* Stores a quad of operands; the first `left` >= 1 belong to the row, and the others become zeros. */
 static inline void store_quantized_quad(float4 v, __global uchar *to, int left, const struct row_scale *by)
 {
     int4 q = as_int4(fma(v, (float4)(by->inverse), (float4)(12582912.0f))) - 0x4b400000;

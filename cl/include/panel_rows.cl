@@ -14,7 +14,7 @@
 typedef char weight_element;
 #define PANEL_ELEMENTS(inputs) panel_bytes(inputs)
 
-/* The sums are whole numbers, which a tile of floats cannot hold: no slices. */
+/* No slices, because a tile of floats cannot hold the integer sums. */
 #define SLICE_OF(inputs, rows) (inputs)
 #define HOLD_PANEL(panel, w, first, inputs, rows)                                                                      \
     int room[ROOM_INTS];                                                                                               \
@@ -45,7 +45,7 @@ typedef char weight_element;
           (first) > 0, turn)
 #endif
 
-/* Most rows whose sums are kept between slices: the most rows of a group. */
+/* Maximum rows whose sums are kept between slices: the maximum rows of a group. */
 #define SLICED_ROWS ((CLF__GROUP_ROWS + BLOCK_ROWS - 1) / BLOCK_ROWS * BLOCK_ROWS)
 
 /* y (rows, columns) and the residual, which may be null, from the panel's first column on. */
@@ -85,7 +85,7 @@ static inline void multiply_slice_of_panel(float16 *sums, const struct panel_res
 }
 
 /* Multiplies all `rows` rows of x, `pitch` bytes apart, by the panel at w. The panel stays in the cache
- * meanwhile. */
+ * during this. */
 static inline void multiply_panel(const struct panel_result *result, const __global uchar *x, size_t pitch, int rows,
                                   const __global weight_element *w, int inputs)
 {

@@ -60,7 +60,7 @@
         int item = GROUP_ITEM;                                                                               \
         int lanes = (int)get_max_sub_group_size();                                                                     \
         if (lanes > GROUP || (lanes & (lanes - 1)) != 0) {                                                             \
-            lanes = 1; /* all levels but the last through local memory */                                              \
+            lanes = 1; /* all levels but the last use local memory */                                                  \
         }                                                                                                              \
         int lane = (int)get_sub_group_local_id() % lanes;                                                              \
         barrier(CLK_LOCAL_MEM_FENCE);                                                                                  \
@@ -81,8 +81,7 @@
         }                                                                                                              \
         return result;                                                                                                 \
     }
-#elif GROUP == 256 /* four levels at a time, in each work-item that needs them: three barriers instead of
-                    * ten */
+#elif GROUP == 256 /* four levels at a time: three barriers instead of ten */
 /* The tree of s[at], s[at + step] .. s[at + 15 * step]. */
 #define TREE_OF_FOUR(COMBINE, s, at, step)                                                                             \
     COMBINE(COMBINE(s[at], s[(at) + 8 * (step)]), COMBINE(s[(at) + 4 * (step)], s[(at) + 12 * (step)]))
@@ -122,14 +121,14 @@
 #define ADD(a, b) ((a) + (b))
 DEFINE_GROUP_REDUCTION(group_sum, float, ADD)
 #undef ADD
-DEFINE_GROUP_REDUCTION(group_max, float, fmax) /* passes NaN over */
+DEFINE_GROUP_REDUCTION(group_max, float, fmax) /* ignores NaN */
 
-/* GPU variants process rows in fours: work-item i has columns 4i .. 4i + 3, then QUADS further. Rows that
- * start on 16 bytes need one access; unaligned rows have the same columns per work-item, so that the order
+/* GPU variants process rows in quads: work-item i has columns 4i .. 4i + 3 of every QUADS columns. A quad of
+ * a 16-byte aligned row is one access; unaligned rows have the same columns per work-item, so that the order
  * of sums is the same. */
 #define QUADS (4 * GROUP)
 
-/* Four floats of which `left` >= 1 exist, the rest filled. */
+/* Loads four floats, of which the first `left` >= 1 exist; fills the rest. */
 static inline float4 load_quad(const __global float *p, int left, float fill)
 {
     if (left >= 4) {
@@ -166,7 +165,7 @@ static inline float max4(float4 v)
     return fmax(fmax(v.x, v.y), fmax(v.z, v.w));
 }
 
-/* Loads count < 16 floats (0 allowed), the rest filled. */
+/* Loads count < 16 floats (may be 0); fills the rest. */
 #define load_part(p, count, fill) (wide_load_part(p, count, fill).v)
 static inline struct wide wide_load_part(const __global float *p, int count, float fill)
 {
@@ -177,7 +176,7 @@ static inline struct wide wide_load_part(const __global float *p, int count, flo
     return WIDE(vload16(0, lanes));
 }
 
-/* A register of the level, of whose floats at least `left` exist, zeros beyond them. */
+/* Loads a register of the level, of which at least `left` floats exist; zeros beyond them. */
 #if VECTOR_LANES == 16
 #define load_lanes(p, left) (wide_load_lanes(p, left).v)
 static inline struct wide wide_load_lanes(const __global float *p, int left)

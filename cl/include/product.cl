@@ -17,7 +17,7 @@
 typedef float operand_element; /* elements of x that the CPU variants read */
 typedef floatv operandv;
 typedef floatv weightv;
-#define INPUTS_TOGETHER  1   /* in an element of w */
+#define INPUTS_TOGETHER  1   /* inputs in an element of w */
 #define MULTIPLY         MULTIPLY_FLOATS
 #define ROUND_OPERAND(x) (x) /* GPU variants read floats */
 
@@ -50,7 +50,7 @@ static inline void store_weight4(__local float *tile, int pitch, weight4 w)
 }
 
 #if PRECISION == 1
-#define STORED_APART /* another type than fp32, in which multiplications are computed */
+#define STORED_APART /* stored in another type than that of the multiplications */
 
 static inline floatv stored_input(const __global weight_element *w, int input)
 {
@@ -63,7 +63,7 @@ static inline floatv stored_input(const __global weight_element *w, int input)
 #error "no such PRECISION"
 #endif
 
-/* Elements of w for one output of a panel. */
+/* Returns the elements of w for one output of a panel. */
 static inline int panel_depth(int inputs)
 {
     return (inputs + INPUTS_TOGETHER - 1) / INPUTS_TOGETHER;
@@ -76,8 +76,8 @@ static inline int panel_depth(int inputs)
 #define FOR_INPUTS(ROWS, inputs) FOR_STEPS(ROWS, COUNT, ADD_ELEMENT, panel_depth(inputs), weights, turn)
 #endif
 
-/* A panel stored in another precision is widened once if many blocks of rows use it: on Intel processors
- * conversions and multiplications compete for the same ports. */
+/* A panel stored in another precision is converted once if many blocks of rows use it, because on Intel
+ * processors conversions and multiplications compete for the same ports. */
 #ifdef STORED_APART
 #define WIDE_FLOATS     (PANEL * CLF__WHOLE_INPUTS(VECTOR_LANES))
 #define LEAST_WIDE_ROWS (4 * BLOCK_ROWS)

@@ -16,7 +16,7 @@
  * GPU variants round the elements of x when they load them and keep the order of fp32. */
 #include "include/bf16.cl"
 
-typedef uint weight_element; /* a pair */
+typedef uint weight_element; /* a pair of inputs */
 typedef uint4 weight4;
 #define INPUTS_TOGETHER  2
 #define ROUND_OPERAND(x) as_float(round_bf16(x))
@@ -45,7 +45,7 @@ typedef float operand_element;
         ADD_HALF(ROWS, LOW_BF16, inputs - 1)                                                                           \
     }
 
-#define STORED_APART /* another type than fp32, in which multiplications are computed */
+#define STORED_APART /* stored in another type than that of the multiplications */
 
 static inline floatv stored_input(const __global weight_element *w, int input)
 {

@@ -9,8 +9,8 @@
 #include "include/operand_int8.cl"
 
 #include "gemm/layout.h"
-/* Products of pairs take many instructions per cache line, so that the processor does not prefetch far
- * enough by itself. */
+/* Products of pairs take many instructions per cache line, so the processor does not prefetch far enough by
+ * itself. */
 #if INT8_BYTES == CLF__INT8_PAIR
 #define FETCH_AHEAD 4096
 #endif
@@ -30,7 +30,7 @@ static inline size_t panel_bytes(int inputs)
     return (size_t)groups_of(inputs) * (4 * PANEL) + CLF__INT8_TAIL;
 }
 
-/* t and Σ w of the 32 outputs of a panel. */
+/* Returns the address of t and Σ w of the 32 outputs of a panel. */
 static inline const __global float *panel_scales(const __global char *panel, int inputs)
 {
     return (const __global float *)(panel + (size_t)groups_of(inputs) * (4 * PANEL));
@@ -79,7 +79,8 @@ static inline const __global uint *panel_sums(const __global char *panel, int in
 #define ADD_PAIRS(ROWS, g) ADD_PAIRS_OF(ROWS, g, EVEN_PAIRS(WORDS(g)), ODD_PAIRS(WORDS(g)))
 #define ADD_GROUPS(ROWS)   FOR_STEPS(ROWS, COUNT, ADD_PAIRS, groups, words, turn)
 
-/* A panel is widened once if many blocks of rows use it: the shifts take a tenth of the time of a block. */
+/* A panel is widened once if many blocks of rows use it, because the shifts take a tenth of the time of a
+ * block. */
 #define WIDE_INTS               (2 * PANEL * 512) /* for a panel of 2048 inputs: 128 KiB */
 #define LEAST_WIDE_ROWS         (4 * BLOCK_ROWS)
 #define WIDE_PAIRS(g, is_odd)   vloadv(0, panel.wide + (2 * (g) + (is_odd)) * PANEL + COLUMN)
@@ -90,7 +91,7 @@ static inline const __global uint *panel_sums(const __global char *panel, int in
  * is exact. */
 #define EXACT_GROUPS 128
 
-/* w of input j in the groups */
+/* w of input j of each group */
 #define WEIGHTS(words, j) convert_floatv(((words) << (24 - 8 * (j))) >> 24)
 #define VALUE(r, g, j)    as_float(rows[r][4 * (g) + (j)])
 #define ADD_GROUPS(ROWS)                                                                                               \
@@ -148,8 +149,7 @@ static inline void hold_panel(struct int8_panel *panel, const __global char *wei
 #endif
 }
 
-/* x: the block's first row, of `left` remaining rows. Fewer rows than a tile has are as fast without
- * tiles. */
+/* x: the block's first row, of `left` remaining rows. Without tiles, fewer rows than a tile are as fast. */
 static inline void reach_rows(struct int8_panel *panel, const __global uchar *x, size_t pitch, int left, int groups)
 {
 #ifdef HAS_TILES

@@ -3,7 +3,7 @@
  * program. */
 
 #ifndef RESULT_COLUMNS /* more than one file includes this one */
-#define RESULT_COLUMNS 16 /* of a vector */
+#define RESULT_COLUMNS 16 /* columns of a vector */
 
 #ifdef RESULT_PRECISION
 #define OPERAND_PRECISION RESULT_PRECISION

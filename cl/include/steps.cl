@@ -2,8 +2,8 @@
  * not a program. */
 #include "include/block.cl"
 
-/* The number of this block of rows among those that use a panel one after the other, and the share of the
- * next panel that each block except the first prefetches, in units of 64 bytes. */
+/* The index of this block among the blocks of rows that use a panel in turn, and the share of the next panel
+ * that each block except the first prefetches, in units of 64 bytes. */
 struct turn {
     uint number, share;
 };
@@ -16,8 +16,8 @@ static inline struct turn first_turn(int rows)
 }
 
 /* The prefetches of a block, a fixed number of bytes per step. Panels are read from memory in order. The
- * first block may read a panel that is not in the cache yet: when it reads half of each line, it
- * prefetches the other half. The other blocks share the prefetch of the next panel. */
+ * first block may read a panel that is not cached yet: if it reads half of each line, it prefetches the other
+ * half. The other blocks share the prefetch of the next panel. */
 struct soon {
     const __global uchar *at;
     size_t step;
@@ -36,8 +36,8 @@ static inline struct soon soon_of(struct turn turn, const __global uchar *panel,
     return soon;
 }
 
-/* The distance in bytes between the part of a panel that fewer than BLOCK_ROWS rows multiply and the part
- * that they prefetch; 0: the hardware prefetches far enough. */
+/* For fewer than BLOCK_ROWS rows, the distance in bytes at which a panel is prefetched ahead of the
+ * multiplications; 0: the hardware prefetches far enough. */
 #ifndef FETCH_AHEAD
 #define FETCH_AHEAD 0
 #endif

@@ -15,17 +15,17 @@ typedef float4 tile_quad;
 #define X_PITCH     (TILE + 4) /* pitch of a slice that is stored transposed: padded against bank conflicts
                                 * of stores */
 
-/* Inputs without a branch: the loads of the next ones are hoisted, which costs more registers than some
- * devices have. */
+/* Inputs that are multiplied without a branch: compilers hoist the loads of the next inputs, which needs more
+ * registers than some devices have. */
 #if defined(__NV_CL_C_VERSION)
 #define INPUTS_UNROLLED TILE_INPUTS
 #else
 #define INPUTS_UNROLLED 2
 #endif
 
-/* The first column of an item is THREAD_COLUMN * 4, its rows are ROW_INDEX(i): 4 neighbours in each half
- * of the tile. So 32 consecutive items read 8 neighbouring quads of one operand and 4 of the other, which
- * local memory serves in one access. */
+/* The first column of an item is THREAD_COLUMN * 4, its rows are ROW_INDEX(i): 4 neighbours in each half of
+ * the tile. So 32 consecutive items read 8 adjacent quads of one operand and 4 of the other, in one access to
+ * local memory. */
 #define THREAD_COLUMN ((int)get_local_id(0) % 8 + (int)get_local_id(0) / 32 % 2 * 8)
 #define THREAD_ROW    ((int)get_local_id(0) / 8 % 4 + (int)get_local_id(0) / 64 * 4)
 #define ROW_INDEX(i)  ((i) / 4 * 32 + THREAD_ROW * 4 + (i) % 4)

@@ -21,8 +21,8 @@
 /* The sums of rows of x times a panel, which tiles compute before blocks of rows finish them. */
 struct tiled {
     uint *room;       /* (MOST_TILED, 32) */
-    int at;           /* the first of these rows that is not finished */
-    int rows;         /* that lie there */
+    int at;           /* the first row that is not finished */
+    int rows;         /* rows whose sums are in room */
     const uint *sums; /* sums of the next block of rows; 0 if tiles did not compute them */
     int set_rows, set_groups; /* sizes for which the tiles are configured, 0 at first */
 };
@@ -90,9 +90,9 @@ static inline void add_groups(const __global uchar *x, size_t pitch, int rows, u
     }
 }
 
-/* room = `rows` rows of x times a panel of that many groups. `panel` is its address, in global or private
- * memory. The first rows that use a panel set `fetches`, so that it is prefetched while they are
- * multiplied. */
+/* room = `rows` rows of x times a panel of that many groups. `panel`: the address in global or private
+ * memory. `fetches`: these are the first rows that use the panel, so it is prefetched during the
+ * multiplications. */
 static inline void multiply_tiles(struct tiled *tiled, const __global uchar *x, size_t pitch, int rows, ulong panel, int groups,
                                   int fetches)
 {
@@ -130,7 +130,7 @@ static inline void reach_tiled(struct tiled *tiled, const __global uchar *x, siz
     tiled->at += BLOCK_ROWS;
 }
 
-/* The system switches threads faster if their tiles are not in use. */
+/* Releases the tiles, which makes thread switches faster. */
 static inline void end_tiled(const struct tiled *tiled)
 {
     if (tiled->set_rows > 0) {

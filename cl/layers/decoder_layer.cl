@@ -1,20 +1,18 @@
-/* Whole decoder layers for one new token per row (Vaswani 2017, 3.1) in one launch: with few rows launches
- * cost more than the GEMMs between them, and with many rows no core is idle at the end of a launch. The
- * kernel calls the same functions in the same order as the launches of lib/layers/layer.c, so it gives the
- * same bits.
+/* Whole decoder layers for one new token per row (Vaswani 2017, 3.1) in one launch. With few rows launches
+ * cost more than the GEMMs; with many rows this avoids idle cores at the end of each launch. The kernel calls
+ * the same functions in the same order as the launches of lib/layers/layer.c, so the bits are the same.
  *
- * A layer is a list of stages: GEMMs, attentions and norms. A conversion precedes GEMMs that read
- * converted rows, and partial attention results of long sources are joined. A group takes tiles of the
+ * A layer is a list of stages: GEMMs, attentions and norms. GEMMs that read converted rows are preceded by a
+ * conversion, and attention over long sources is followed by a join of the parts. A group takes tiles of the
  * stage (a panel of a GEMM, some heads of a row, a row) until none is left, then waits until the tiles of
- * other groups are done. It waits only for tiles that a running group has begun, so any number of groups
- * in any order makes progress, even a single one (the occupancy-bound model of Sorensen et al., OOPSLA
- * 2016).
+ * other groups are done. It waits only for tiles that a running group has begun, so any number of groups in
+ * any order makes progress, even a single one (the occupancy-bound model of Sorensen et al., OOPSLA 2016).
  *
  * The launch of a step's first layers may include the start of the step: the cache table follows the
  * parents, and the new tokens are embedded.
  *
- * A row may read only its own key among those that this step adds, as in a search: the others may not have
- * been written yet.
+ * Among the keys that this step adds, a row may read only its own, as in a search: the other keys may not be
+ * written yet.
  *
  * CPU variant only. Needs PRECISION and the macros of finish.cl, attention_step.cl and layernorm.cl,
  * NORM_FIRST (1: norm before each sub-layer, 0: after it), OpenCL C 3.0 with acquire and release across
@@ -25,7 +23,7 @@
 
 #define TILES_A_GROUP 4 /* least tiles of a GEMM per group: see take_piece() */
 
-/* Calls the functions of these files without their kernels. */
+/* Include the functions of these files without their kernels. */
 #undef CPU_KERNEL
 #define CPU_KERNEL static
 #include "attention/attention_step.cl"
@@ -82,15 +80,14 @@ enum {
 #define RELAX
 #endif
 
-/* Tiles that a group takes at once. */
+/* The tiles that a group takes at once. */
 struct piece {
     int first, end;
 };
 
-/* Takes the next tiles; none if the first is `tiles`. The first portions are long, because memory is read
- * fastest sequentially and each portion costs a message between cores; the last ones are short, so that
- * all groups finish at about the same time (guided self-scheduling: Polychronopoulos and Kuck, IEEE
- * Transactions on Computers 1987). */
+/* Takes the next tiles; none are left if `first` is `tiles`. The first portions are large, because sequential
+ * reads are fastest and each portion costs communication between cores; the last ones are small, so that all
+ * groups finish at about the same time (guided self-scheduling, Polychronopoulos and Kuck 1987). */
 static inline struct piece take_piece(__global atomic_int *taken, int tiles)
 {
     int shares = 2 * (int)get_num_groups(0), first = 0, size = max(1, tiles / shares);
@@ -149,7 +146,7 @@ struct product {
 };
 
 #ifdef CONVERT_ROW
-/* One row of x. */
+/* Converts one row of x. */
 static inline void convert_tile(int tile, const struct product *product, __global uchar *operand)
 {
     CONVERT_ROW(operand + (size_t)tile * OPERAND_PITCH(product->inputs), product->x.at + (size_t)tile * product->x.stride,
@@ -157,15 +154,15 @@ static inline void convert_tile(int tile, const struct product *product, __globa
 }
 #endif
 
-/* The number of tiles that share the rows of a panel: one, unless a GEMM has too few panels to occupy all
- * groups. */
+/* Returns the number of tiles per panel, which share the rows: one, unless a GEMM has too few panels to
+ * occupy all groups. */
 static inline int row_shares(int panels, int rows)
 {
     int wanted = (TILES_A_GROUP * (int)get_num_groups(0) + panels - 1) / panels;
     return min(wanted, (rows + BLOCK_ROWS - 1) / BLOCK_ROWS);
 }
 
-/* One panel for a share of the rows. */
+/* Computes one panel for a share of the rows. */
 static inline void product_tile(int tile, const struct product *product, int rows, int shares, const __global uchar *operand)
 {
     int number = tile / shares, share = tile % shares, blocks = (rows + BLOCK_ROWS - 1) / BLOCK_ROWS;
@@ -191,7 +188,7 @@ static inline void product_tile(int tile, const struct product *product, int row
                    product->linear.weight + number * PANEL_ELEMENTS(inputs), inputs);
 }
 
-/* All rows, after their conversion if the GEMM reads converted rows. */
+/* Runs a GEMM, after the conversion of x if the GEMM reads converted rows. */
 static inline void run_product(__global atomic_int *counters, int stage, const struct product *product, int rows,
                                __global uchar *operand)
 {
@@ -203,8 +200,8 @@ static inline void run_product(__global atomic_int *counters, int stage, const s
 }
 
 /* The data of one layer: weights and biases, norms, and its caches of earlier tokens and of the encoder's
- * output. The norms follow the three sub-layers; with NORM_FIRST that is the next one's norm. The host
- * writes it as an array of addresses. */
+ * output. A norm follows each of the three sub-layers; with NORM_FIRST it is the norm of the next sub-layer.
+ * The host writes it as an array of addresses. */
 struct layer {
     struct linear qkv, self_output, query, cross_output, up, down;
     struct norm self_norm, cross_norm, ffn_norm;
@@ -219,7 +216,7 @@ struct work_space {
     struct rows x, in, out, projected, context, hidden;
 };
 
-/* The GEMMs of a layer; other stages have none. */
+/* Lists the GEMMs of a layer; other stages have none. */
 static inline void list_products(struct product *out, const struct layer *layer, const struct work_space *work,
                                  const struct clf__decoder_step_sizes *sizes)
 {
@@ -238,7 +235,7 @@ static inline void list_products(struct product *out, const struct layer *layer,
     }
 }
 
-/* The start of a step: the previous row's table of the cache, and the token's embedding. */
+/* The start of a step: the cache table of the parents, and the embeddings of the tokens. */
 struct start {
     __global int *table;
     const __global int *history, *cache_rows, *parents, *positions, *ids, *added_rows;
@@ -246,7 +243,7 @@ struct start {
     const __global float *added;
 };
 
-/* A row's table, or its embedding. */
+/* Computes the table row, or the embedding, of a row. */
 static inline void start_tile(int tile, const struct start *start, const struct rows *x,
                               const struct clf__decoder_step_sizes *sizes)
 {
@@ -266,7 +263,7 @@ static inline void start_tile(int tile, const struct start *start, const struct 
     }
 }
 
-/* The group that leaves last clears all counters. */
+/* Leaves the kernel; the last group clears all counters. */
 static inline void leave(__global atomic_int *counters, int layers)
 {
     if (ADD_TO(LEFT, 1) == (int)get_num_groups(0) - 1) {

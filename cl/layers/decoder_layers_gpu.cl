@@ -1,13 +1,13 @@
-/* Decoder layers for one new token a row (Vaswani 2017, 3.1) in one launch of resident groups, which
- * process a list of stages (lib/layers/stages.h) with a barrier after each: a launch per stage costs more
- * than the stages do. The stages call the functions of the kernels that lib/layers/layer.c would launch,
- * so the bits are the same.
+/* Decoder layers for one new token per row (Vaswani 2017, 3.1) in one launch of resident groups, which
+ * process a list of stages (lib/layers/stages.h) with a barrier after each, because separate launches would
+ * cost more than the stages. The stages call the functions of the kernels that lib/layers/layer.c would
+ * launch, so the bits are the same.
  *
  * Buffers are arguments, and stages name a buffer and a place in it. Activations are written during the
  * launch, so they are never read through pointers that are restrict or constant.
  *
- * GPU variant only. Needs PRECISION (fp16, bf16 or int8), what attention_step.cl and layernorm.cl need, and
- * GROUPS_TOGETHER. */
+ * GPU variant only. Needs PRECISION (fp16, bf16 or int8), the macros of attention_step.cl and layernorm.cl,
+ * and GROUPS_TOGETHER. */
 #include "include/grid_barrier.cl"
 #include "include/matrix.cl"
 #include "layers/stages.h"
@@ -23,9 +23,9 @@
 #include "attention/attention_step.cl"
 #include "rows/layernorm.cl"
 #define B_TILES        1
-#define FETCHED_SLICES (CLF__CHUNK_SLICES / 2 / B_WORDS) /* attention needs registers as well */
+#define FETCHED_SLICES (CLF__CHUNK_SLICES / 2 / B_WORDS) /* smaller, because attention needs registers as well */
 #include "include/matrix_result.cl"
-#if PRECISION == 3 /* sums of integers are exact in every order: smaller chunks, for more warps */
+#if PRECISION == 3 /* integer sums are exact in any order, so smaller chunks can use more warps */
 #undef CHUNK_SLICES
 #define CHUNK_SLICES (CLF__CHUNK_SLICES / 2)
 #endif
@@ -33,7 +33,7 @@
 
 #define GROUP_WARPS   (CLF__STAGE_GROUP / MATRIX_LANES)
 
-/* The memory of all stages. */
+/* The buffers of all stages. */
 struct space {
     __global float *x;
     __global ushort *operands;
@@ -97,7 +97,7 @@ static inline ALWAYS_INLINE void round_rows(const struct clf__stage *stage, cons
 }
 #endif
 
-/* Each of the groups within a group processes a row; those without a row still reach the same barriers. */
+/* Each sub-unit of GROUP work-items processes a row; those without a row still reach the same barriers. */
 static inline ALWAYS_INLINE void norm_rows(const struct clf__stage *stage, const struct space *space,
                                            const struct clf__stages_sizes *sizes)
 {
@@ -265,7 +265,7 @@ static inline __global uint4 *buffer_of(int index, BUFFER_ARGUMENTS)
     }
 }
 
-/* The place of stage s of the launch in the list. */
+/* Returns the index in the list of stage s of the launch. */
 static inline int stage_of(int s, const struct clf__stages_sizes *sizes)
 {
     return s < sizes->rounds ? 0 : sizes->first + s - sizes->rounds;
@@ -302,7 +302,7 @@ GPU_KERNEL_OF(CLF__STAGE_GROUP) void decoder_layers_gpu(__local float4 *memory, 
         } else {
             attend_rows(&stage, buffer, buffer_of(stage.values_buffer, BUFFERS) + stage.values_first, &tables, &space, &sizes);
         }
-        if (s + 1 < sizes.count) { /* the end of the launch is the last barrier */
+        if (s + 1 < sizes.count) { /* the end of the launch acts as the last barrier */
             arrive(&grid);
             int ahead = stage.ahead > 0 ? s + stage.ahead : sizes.count;
             stage = stages[stage_of(s + 1, &sizes)];

@@ -8,9 +8,9 @@
  *     base        the initial base of the block, or more
  *     suppressed  sum of exp(logit - largest), and largest, of the banned ids
  *
- * Blocks depend only on V, and no sum extends beyond one, so that bits do not depend on the assignment of
- * blocks to groups. The candidates of a row are kept in lists, one for each group that has some of its
- * blocks; the candidates do not depend on this assignment.
+ * Blocks depend only on V, and sums do not cross blocks, so bits do not depend on the assignment of blocks to
+ * groups. The candidates of a row are kept in lists, one for each group that has some of its blocks; the
+ * candidates do not depend on this assignment.
  *
  * A row of partials: base, sum, suppressed and suppressed_largest of each block, then the values of each list
  * (lists, k); a row of ids: the ids of each list. A pick has no banned ids, k = 1, and the label's logit
@@ -34,8 +34,8 @@ static inline const __global weight_element *panel_of(const __global weight_elem
     return w + panel * panel_bytes(inputs);
 }
 
-/* Weights in int8 are not widened, because for the rows of a group widening takes as long as it saves.
- * Only tiles need work space. */
+/* int8 weights are not widened, because for the rows of one group this saves no time. Only tiles need work
+ * space. */
 #ifdef HAS_TILES
 #define ROOM_FOR_PANEL ROOM_INTS
 #else
@@ -113,8 +113,8 @@ struct row_states {
     float16 sums[MOST_ROWS];
     float bases[MOST_ROWS];
     float thresholds[MOST_ROWS]; /* thresholds: logits up to this are no candidates and keep the base */
-    float lasts[MOST_ROWS]; /* of the k best so far */
-    float16 best[MOST_ROWS]; /* the values, after +inf, if k is at most 16 */
+    float lasts[MOST_ROWS]; /* k-th best value so far */
+    float16 best[MOST_ROWS]; /* the k best values, preceded by +inf, if k is at most 16 */
     int16 best_ids[MOST_ROWS];
     float suppressed[MOST_ROWS], suppressed_largest[MOST_ROWS];
     uint marks[MOST_ROWS]; /* panels with a banned id or the label */
@@ -138,7 +138,7 @@ static void begin_block(struct row_states *states, int i)
 
 #define LANES (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 
-/* 32 if there is none */
+/* Returns the first column above the threshold; 32 if there is none. */
 #define first_above(left, right, bar) wide_first_above(WIDE(left), WIDE(right), bar)
 static inline int wide_first_above(struct wide left, struct wide right, float bar)
 {
@@ -152,7 +152,7 @@ static inline int wide_first_above(struct wide left, struct wide right, float ba
 /* exp(x) for x <= 20, and 1e-38 for all x below -87; NaN stays NaN. */
 #define exp_of(x) near_exp16((x) < -87.0f ? (float16)(-87.0f) : (x))
 
-/* Removes the banned ids of a panel from its logits. A repeated id finds -inf. */
+/* Sets the logits of the banned ids of a panel to -inf. A repeated id has no effect. */
 static void suppress_banned(struct row_states *states, int i, float *logits, int column, const struct ban_list *banned, int row)
 {
     for (int b = first_ban(banned, row); b < end_ban(banned, row); b++) {
@@ -165,13 +165,13 @@ static void suppress_banned(struct row_states *states, int i, float *logits, int
         if (logit > largest) {
             states->suppressed[i] = states->suppressed[i] * exp(largest - logit) + 1.0f;
             states->suppressed_largest[i] = logit;
-        } else if (logit != -INFINITY) { /* NaN too */
+        } else if (logit != -INFINITY) { /* also for NaN */
             states->suppressed[i] += exp(logit - largest);
         }
     }
 }
 
-/* insert() for a list in a vector: lanes before the value stay, the others move by one. */
+/* Like insert(), for a list in a vector: lanes before the value stay, the others move by one. */
 static inline void insert_short(float16 *values, int16 *ids, float value, int id)
 {
     float16 v = *values, moved = (float16)(INFINITY, v.s0123, v.s4567, v.s89ab, v.scde);
@@ -192,8 +192,8 @@ static inline void store_last(const float16 *best, const int16 *best_ids, __glob
     }
 }
 
-/* Processes a panel with a logit above the threshold. In ascending ids, so that the first of equal values
- * stays first. */
+/* Processes a panel with a logit above the threshold, in ascending order of ids, so that equal values stay in
+ * order. */
 #define raise_threshold(states, i, left, right, column, values, ids, k)                                                \
     wide_raise_threshold(states, i, WIDE(left), WIDE(right), column, values, ids, k)
 static void wide_raise_threshold(struct row_states *states, int i, struct wide first, struct wide second, int column,
@@ -225,7 +225,7 @@ static void wide_raise_threshold(struct row_states *states, int i, struct wide f
     states->thresholds[i] = fmin(last, base + MOST_ABOVE);
 }
 
-/* The sum over the blocks of sums[b] * exp(bases[b] - largest), in one order. */
+/* Returns the sum over the blocks of sums[b] * exp(bases[b] - largest), in a fixed order. */
 static float merged(const __global float *sums, const __global float *bases, float largest, int blocks)
 {
     float16 sum = 0.0f;
@@ -271,7 +271,7 @@ typedef int counter_value;
 /* The rows of a group: the first row's values, and the stride. */
 struct row_group {
     int count, k;
-    __global float *partials, *values; /* both with partials_stride */
+    __global float *partials, *values; /* both have partials_stride */
     __global int *ids;
     const __global operand_element *x;
     int partials_stride, ids_stride, x_stride;
@@ -304,7 +304,7 @@ static inline void begin_blocks(struct row_states *states, const struct row_grou
     }
 }
 
-/* The addend of the panel's logits: the bias, and -inf beyond the last column. */
+/* Loads the addends of the panel's logits: the bias, and -inf beyond the last column. */
 static inline void load_shifts(float16 *left, float16 *right, const __global float *bias, int width)
 {
     *left = *right = 0.0f;
@@ -318,7 +318,7 @@ static inline void load_shifts(float16 *left, float16 *right, const __global flo
     }
 }
 
-/* A panel with a label, which is picked, or with banned ids, which are removed from the logits. */
+/* Processes a panel with a label, whose logit is picked, or with banned ids, whose logits are suppressed. */
 static inline void take_marked(struct row_states *states, const struct row_group *group, int i, int column, float16 *left,
                                float16 *right)
 {
@@ -334,7 +334,7 @@ static inline void take_marked(struct row_states *states, const struct row_group
     }
 }
 
-/* The panel whose first column is `column`, with bit `mark` of its block; `shifts` is the bias from that
+/* Processes the panel that starts at `column`; `mark` is its bit in the block, `shifts` the bias from that
  * column on. */
 static inline void take_panel(struct row_states *states, const struct row_group *group,
                               const __global weight_element *panel, int inputs, int column, int width, int mark,
@@ -376,8 +376,8 @@ static inline void store_blocks(const struct row_states *states, const struct ro
     }
 }
 
-/* A group: at most 64 rows of a share of the blocks; neighbouring groups have the same share, whose panels
- * then are in the cache shared by cores. */
+/* A group: at most 64 rows of a share of the blocks; adjacent groups have the same share, so that its panels
+ * stay in the shared cache. */
 CPU_KERNEL void projection_tiles_cpu(__global float *partials, __global int *ids, const __global operand_element *x,
                                      const __global weight_element *w, const __global float *bias,
                                      const __global int *banned, const __global int *banned_offsets,

@@ -35,7 +35,7 @@ static inline struct wide wide_with(struct wide m, struct wide x, float t)
         const __global int *positions, int positions_offset, int positions_stride, int rows, int columns,    \
         int cache_rows_total
 
-/* The row of means that row r continues, or null; and the row that stores its mean. */
+/* Finds the row of means that row r continues, or null; and the row that stores its mean. */
 #define FIND_MEANS                                                                                           \
     int position = max(positions[positions_offset + r], 0);                                                  \
     int parent = position > 0 ? parents[parents_offset + r] : -1;                                            \
@@ -90,7 +90,7 @@ GPU_KERNEL void average_step_gpu(STEP_ARGUMENTS)
         const __global int *ranges, int ranges_offset, int ranges_stride, int sequences, int columns,        \
         int rows
 
-/* The rows of sequence b, inside all of them. */
+/* Finds the rows of sequence b, clipped to the matrix. */
 #define FIND_ROWS                                                                                            \
     const __global int *range = ranges + ranges_offset + (size_t)b * ranges_stride;                          \
     int first = max(range[0], 0), end = min(range[0] + range[1], rows);

@@ -1,6 +1,6 @@
 /* sums[k] = the sum of the rows of chunk k of dy, in order: sums (chunks, C), dy (N, C). A chunk has
- * chunk_rows rows, the last one the rest. Groups are (strips of columns, chunks); chunks.cl adds their
- * sums.
+ * chunk_rows rows; the last chunk has the remaining rows. Groups are (strips of columns, chunks); chunks.cl
+ * adds their sums.
  *
  * CPU variant: a strip has 1024 columns. GPU variant: it has QUADS columns, work-item i four of them. No
  * macros are needed. */

@@ -1,8 +1,8 @@
-/* Samples ids from ranges of rows of logits (R, V), by softmax(logits / temperature) of the range, with
- * the Gumbel-max trick: the sample is the id with the largest value, logit / temperature + g, with Gumbel
- * noise g for each id (Maddison et al. 2014, "A* Sampling", 2). The id with the largest value over several
- * ranges is the sample from all of them, so the selection of ranges may follow the kernel. values (D, M),
- * ids (D, M) and their logits, found (D, M): (-inf, -1, -inf) if the range has only -inf and NaN.
+/* Samples ids from ranges of rows of logits (R, V), by softmax(logits / temperature) of the range, with the
+ * Gumbel-max trick: the sample is the id with the largest value, logit / temperature + g, with Gumbel noise g
+ * for each id (Maddison et al. 2014, "A* Sampling", 2). The id with the largest value over several ranges is
+ * the sample from all of them, so ranges may be selected after the kernel. values (D, M), ids (D, M) and
+ * their logits, found (D, M): (-inf, -1, -inf) if the range has only -inf and NaN.
  *
  * ranges (R, 2 M) = { first, end, first, end ... } as in top_k.cl. draws (D, 6) = { row, sample, count,
  * the key's low and high word, the temperature's bits }; row - first_row is the row of the logits. The
@@ -23,7 +23,7 @@
 /* The parameters of a draw and its row of logits. */
 struct draw {
     uint sample, count, seed_low, seed_high;
-    float inverse; /* of the temperature */
+    float inverse; /* 1 / temperature */
     size_t row;
 };
 
@@ -42,8 +42,8 @@ static inline struct draw draw_of(const __global int *words, int first_row)
 
 #define COUNTER_OF(draw) (draw).sample, (draw).count, RANDOM_SAMPLES, (draw).seed_low, (draw).seed_high
 
-/* -log(-log(1 - u)), u = (word + 1/2) / 2^32: no digits are lost for small u, which give the large
- * numbers. */
+/* Adds the Gumbel noise -log(-log(1 - u)), u = (word + 1/2) / 2^32: this form is accurate for small u, which
+ * give large noise. */
 static inline float perturbed(float logit, float inverse, uint word)
 {
     float u = fmin(fma((float)word, 0x1p-32f, 0x1p-33f), 0x1.fffffep-1f);
@@ -145,7 +145,7 @@ static inline __attribute__((always_inline)) ulong key_in_range(const __global f
     return is_inside ? key_of(perturbed(x[id], inverse, word), id) : 0;
 }
 
-/* The largest key of the work-item's columns, which are assigned in fours. */
+/* Returns the largest key of the work-item's columns, which are assigned in quads. */
 static inline ulong first_of_range(const __global float *x, struct range range, struct draw draw)
 {
     ulong first = 0;

@@ -6,9 +6,9 @@
  *   NORM 1: y = x / sqrt(mean of x^2 + eps) * gamma
  *   NORM 2: y = gamma * (x - mean) / (std + eps) + beta, std^2 = sum of (x - mean)^2 / (D - 1)
  *
- * The squares are taken after the mean is known: a row far from zero would lose its digits otherwise. CPU
- * variant: a group computes whole rows; a row stays in the first-level cache between the passes. GPU
- * variant: a group computes a row, work-item i its columns 4i .. 4i + 3, then QUADS further.
+ * The squares are computed after the mean, because a row far from zero would otherwise lose digits. CPU
+ * variant: a group computes whole rows; a row stays in the first-level cache between the passes. GPU variant:
+ * a group computes a row, work-item i columns 4i .. 4i + 3 of every QUADS columns.
  *
  * Macros: NORM; HAS_BETA if there is a beta (its buffer is null otherwise); HELD (GPU variant) or none:
  * the quads of a row that a work-item holds in registers. */
@@ -30,7 +30,7 @@
 #error "NORM: 0 (layer), 1 (RMS) or 2 (std)"
 #endif
 
-/* The factor of a centred row. */
+/* Returns the factor of a centred row. */
 static float scale_of(float squares, int columns, float eps)
 {
 #if NORM == 2
@@ -141,7 +141,7 @@ static inline struct norm_row row_of(__global float *out, __global ushort *opera
     return (struct norm_row){out, operands, operands ? operands + stride : 0};
 }
 
-/* Stores the quad at a column, of which `left` belong to the row; in int8 only the floats. */
+/* Stores the quad at a column, of which `left` elements belong to the row; in int8 only the floats. */
 static inline void store_normal(float4 value, const struct norm_row *row, int column, int left)
 {
     if (row->out) {

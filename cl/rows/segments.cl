@@ -1,6 +1,6 @@
 /* y[s] = the sum of the rows segments[s][0] .. segments[s][1] - 1 of x (N, D), in their order; rows outside of x count as zeros.
  *
- * A group takes whole segments. No macros. */
+ * A group computes whole segments. No macros. */
 
 #define SUMS_ARGUMENTS                                                                                                 \
     __global float *y, int y_offset, int y_stride, const __global float *x, int x_offset, int x_stride,                \

@@ -15,7 +15,7 @@
         const __global int *starts, int starts_offset, const __global int *counts, int counts_offset,                  \
         const __global float *bias, int words, int listed, int rows, int columns, int inputs, float scale
 
-/* Word j of row r, or -1. */
+/* Finds word j of row r, or -1. */
 #define FIND_WORD(j)                                                                                                   \
     int place = starts[starts_offset + r] + (j);                                                                       \
     int word = (j) < counts[counts_offset + r] && place >= 0 && place < listed ? ids[ids_offset + place] : -1;         \

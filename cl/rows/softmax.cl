@@ -1,12 +1,12 @@
 /* Softmax and its logarithm over rows: y (N, C) of x (N, C), y may be x.
  *
- * CPU variants: a group computes whole rows, one after the other; a row stays in the core's cache between
- * the passes. GPU variants: a group computes a row, work-item i its columns 4i .. 4i + 3, then QUADS
- * further. No macros are needed. */
+ * CPU variants: a group computes whole rows, one after the other; a row stays in the core's cache between the
+ * passes. GPU variants: a group computes a row, work-item i columns 4i .. 4i + 3 of every QUADS columns. No
+ * macros are needed. */
 
-/* The number that is subtracted from a row before exp: its largest value, or 0 if the row has only -inf
- * (the difference would be NaN). NaN is never the largest value; it reaches the sum and through it the
- * whole row. */
+/* Returns the number to subtract from a row before exp: the largest value, or 0 if the row has only -inf (the
+ * difference would be NaN). NaN is never the largest value; it reaches the sum and through it the whole
+ * row. */
 static float offset_of(float largest)
 {
     return largest == -INFINITY ? 0.0f : largest;

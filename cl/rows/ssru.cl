@@ -46,7 +46,7 @@ static inline struct wide wide_positive(struct wide c)
         const __global int *parents, int parents_offset, int parents_stride, const __global int *positions,            \
         int positions_offset, int positions_stride, int rows, int columns, int cache_rows_total
 
-/* The row of states that row r continues, or null; and the row that stores its state. */
+/* Finds the row of states that row r continues, or null; and the row that stores its state. */
 #define FIND_STATES                                                                                                    \
     int parent = positions[positions_offset + r] > 0 ? parents[parents_offset + r] : -1;                               \
     int own = cache_rows[cache_rows_offset + r];                                                                       \
@@ -99,7 +99,7 @@ GPU_KERNEL void ssru_step_gpu(STEP_ARGUMENTS)
         int projected_stride, const __global float *residual, int residual_offset, int residual_stride,                \
         const __global int *ranges, int ranges_offset, int ranges_stride, int sequences, int columns, int rows
 
-/* The rows of sequence b, inside all of them. */
+/* Finds the rows of sequence b, clipped to the matrix. */
 #define FIND_ROWS                                                                                                      \
     const __global int *range = ranges + ranges_offset + (size_t)b * ranges_stride;                                    \
     int first = max(range[0], 0), end = min(range[0] + range[1], rows);

@@ -6,8 +6,8 @@
  * logarithm NaN; max ignores NaN.
  *
  * The ranges kernels do the same for ranges of a row's columns, without bans: columns first .. end - 1 for range m of
- * ranges (R, 2 M) = { first, end, first, end ... } give values (R, M k), ids (R, M k) and statistics (R, 2 M). A range is
- * cut to the columns of the row.
+ * ranges (R, 2 M) = { first, end, first, end ... } give values (R, M k), ids (R, M k) and statistics (R, 2 M). Ranges are
+ * clipped to the row.
  *
  * No macros are needed. */
 #include "include/candidates.cl"
@@ -31,7 +31,7 @@ static float row_max(const __global float *x, int columns)
     float16 a = (float16)(-INFINITY), b = a;
     int c = 0;
     for (; c + 32 <= columns; c += 32) {
-        a = fmax16(a, vload16(0, x + c)); /* passes NaN over */
+        a = fmax16(a, vload16(0, x + c)); /* ignores NaN */
         b = fmax16(b, vload16(0, x + c + 16));
     }
     for (; c < columns; c++) {
@@ -59,8 +59,8 @@ static float row_log_sum(const __global float *x, float largest, int columns)
     return log(sum16(a + b));
 }
 
-/* In ascending ids, so that the first of equal values stays first. Nearly all blocks have no value above
- * the last candidate, and are skipped with one comparison. */
+/* Processes columns in ascending order, so that equal values stay in order. Nearly all blocks have no value
+ * above the last candidate and are skipped after one comparison. */
 static void row_top_k(__global float *values, __global int *ids, int k, const __global float *x, int columns)
 {
     clear(values, ids, k);
@@ -138,7 +138,7 @@ CPU_KERNEL void top_k_ranges_cpu(RANGE_ARGUMENTS)
  * loads in flight: with a single row, and so a single group, latency dominates. */
 #define BLOCK (32 * GROUP)
 
-/* The work-item that has a column. */
+/* Returns the work-item to which a column is assigned. */
 static int slice_of(int column)
 {
     return column % GROUP;
@@ -152,14 +152,14 @@ struct slice {
     float4 sums;
 };
 
-/* Four columns of a work-item. */
+/* Loads four columns of a work-item. */
 static inline float4 load_four(const __global float *x)
 {
     return (float4)(x[0], x[GROUP], x[2 * GROUP], x[3 * GROUP]);
 }
 
-/* Loads columns at, at + GROUP ... inside the row, of which c is one. A column outside reads column c
- * instead, so that no load depends on a branch. */
+/* Loads columns at, at + GROUP ... A column outside the row is replaced by column c, which is inside, so that
+ * no load depends on a branch. */
 static inline float load_one_of(const __global float *x, int c, int at, int columns)
 {
     float value = x[at < columns ? at : c];
@@ -207,7 +207,7 @@ static inline __attribute__((always_inline)) struct slice read_slice(const __glo
             v6 = load_four_of(x, c, c + 24 * GROUP, columns);
             v7 = load_four_of(x, c, c + 28 * GROUP, columns);
         }
-        float largest = max4(fmax(fmax(fmax(v0, v1), fmax(v2, v3)), fmax(fmax(v4, v5), fmax(v6, v7)))); /* not of NaN */
+        float largest = max4(fmax(fmax(fmax(v0, v1), fmax(v2, v3)), fmax(fmax(v4, v5), fmax(v6, v7)))); /* NaN is ignored */
         if (largest > slice.best) {
             int4 at = select((int4)(32), (int4)(28, 29, 30, 31), v7 == largest);
             at = select(at, (int4)(24, 25, 26, 27), v6 == largest);
@@ -229,7 +229,7 @@ static inline __attribute__((always_inline)) struct slice read_slice(const __glo
     return slice;
 }
 
-/* The log of the sum of exp(x - largest) over the group's slices, of whose values `largest` is the largest. */
+/* Returns the log of the sum of exp(x - largest) over the slices of the group; `largest` is their maximum. */
 static inline __attribute__((always_inline)) float group_log_sum(__local float *shared, struct slice slice,
                                                                  float largest)
 {
@@ -237,7 +237,7 @@ static inline __attribute__((always_inline)) float group_log_sum(__local float *
     return log(group_sum(shared, sum4(slice.sums) * scale));
 }
 
-/* The next candidate after a given one in its slice; the group searches that slice together. */
+/* Returns the next candidate of a slice after a given one; the whole group searches that slice. */
 static ulong next_of_slice(__local ulong *shared, const __global float *x, int columns, ulong last)
 {
     ulong next = 0;
@@ -268,7 +268,7 @@ static void group_row_top_k(__local ulong *keys, __global float *values, __globa
     }
 }
 
-/* One ban per work-item; a repeated id is written twice with the same value. */
+/* Sets one banned logit per work-item to -inf; repeated ids are harmless. */
 static void group_ban(__global float *x, int columns, const __global int *banned, int first, int end)
 {
     if (first >= end) {

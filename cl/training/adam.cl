@@ -2,10 +2,10 @@
  * squares.
  *
  * A group processes neighbouring blocks of BLOCK numbers, one after the other. GPU variants: work-item i
- * processes numbers 4i .. 4i + 3 of a block, then QUADS further. No macros are needed. */
+ * processes numbers 4i .. 4i + 3 of every QUADS numbers of a block. No macros are needed. */
 #define BLOCK 4096
 
-/* This group's share of the blocks of n numbers. */
+/* Finds this group's share of the blocks of n numbers. */
 static void group_stretches(int *first, int *last, int n)
 {
     int blocks = (n - 1) / BLOCK + 1, groups = (int)get_num_groups(0);

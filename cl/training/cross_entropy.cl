@@ -1,15 +1,15 @@
-/* The loss of logits x (R, V) against labels (1, R), and its gradient dx (R, V), which may be x, or null
- * if only the losses are wanted. With a row's target distribution q (1 - smoothing for the label, 0 for
- * the hidden class, share for every other), d = x - max and S = the sum of exp(d):
+/* The loss of logits x (R, V) against labels (1, R), and its gradient dx (R, V), which may be x, or null to
+ * compute only the losses. With a row's target distribution q (1 - smoothing for the label, 0 for the hidden
+ * class, share for every other), d = x - max and S = the sum of exp(d):
  *
  *   losses[r] = { log S * sum q - sum of q d, log S - d[label] }, dx = scale * (exp(d) / S * sum q - q)
  *
- * A row with a label outside the columns does not count: its losses and its gradient are 0. A row of only
- * -inf has infinite losses and a softmax of zeros.
+ * A row with a label outside the columns is ignored: its losses and gradient are 0. A row of only -inf has
+ * infinite losses and a softmax of zeros.
  *
- * CPU variant: a group computes whole rows. The first pass finds the largest logit; the second, with the
- * row in the cache, stores exp(d) in dx; the third computes the gradient. GPU variant: a group computes a
- * row, work-item i its columns 4i .. 4i + 3, then QUADS further, and computes exp(d) twice. No macros are
+ * CPU variant: a group computes whole rows. The first pass finds the largest logit; the second, with the row
+ * in the cache, stores exp(d) in dx; the third computes the gradient. GPU variant: a group computes a row,
+ * work-item i columns 4i .. 4i + 3 of every QUADS columns, and computes exp(d) twice. No macros are
  * needed. */
 
 #include "include/exp2.cl"
@@ -151,7 +151,7 @@ GPU_KERNEL void cross_entropy_gpu(ARGUMENTS)
         }
         float largest = offset_of(group_max(shared, max4(most)));
         float label_d = counts ? in[label] - largest : 0.0f;
-        barrier(CLK_GLOBAL_MEM_FENCE); /* before another work-item writes to out, which may be in */
+        barrier(CLK_GLOBAL_MEM_FENCE); /* before another work-item writes to out, which may alias in */
         for (int c = first; c < columns; c += QUADS) {
             int4 at = c + (int4)(0, 1, 2, 3);
             float4 d = load_quad(in + c, columns - c, -INFINITY) - largest;

@@ -2,7 +2,7 @@
  * residual may be null. The gradient is the same product: dx = dy * mask.
  *
  * CPU variant: a group computes whole rows, 64 columns at a time. GPU variant: a group computes a row,
- * work-item i its columns 4i .. 4i + 3, then QUADS further. No macros are needed. */
+ * work-item i columns 4i .. 4i + 3 of every QUADS columns. No macros are needed. */
 #include "include/philox.cl"
 
 #define DROPOUT_KERNEL_ARGUMENTS                                                                                       \
@@ -10,7 +10,7 @@
         const __global float *residual, int residual_offset, int residual_stride, int rows, int columns,               \
         DROPOUT_ARGUMENTS
 
-/* Row n of the residual, or null. */
+/* Returns row n of the residual, or null. */
 static const __global float *residual_row(const __global float *residual, int offset, int stride, int n)
 {
     return residual ? residual + offset + (size_t)n * stride : 0;

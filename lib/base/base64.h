@@ -9,8 +9,8 @@
 
 /* The caller frees *out. */
 clf_status clf__base64_encode(char **out, const uint8_t *bytes, size_t size);
-/* Decodes a text; `out` has as many bytes as the text. Returns the size, or 0 if the text is not valid
- * base64, including its padding bits. */
+/* Decodes base64 text; `out` has space for `length` bytes. Returns nonzero if the text, including its
+ * padding bits, is valid. */
 int clf__base64_decode(uint8_t *out, size_t *size, const char *text, size_t length);
 
 #endif

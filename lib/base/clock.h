@@ -1,8 +1,8 @@
-/* Time, for measuring. */
+/* A monotonic clock for measurements. */
 #ifndef CLF_BASE_CLOCK_H
 #define CLF_BASE_CLOCK_H
 
-/* Seconds since some moment in the past; never goes back. */
+/* Returns the seconds since an arbitrary start; never decreases. */
 double clf__seconds(void);
 
 #endif

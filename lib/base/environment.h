@@ -6,9 +6,9 @@
 
 #include "base/status.h"
 
-/* A variable; NULL if it is unset or empty. $CLFORMER_DEVICE names the device; tuning/tuning.c lists the
- * variables that replace defaults of the device options, so that a test matrix can run any program with
- * every kernel variant. */
+/* Returns the value of a variable; NULL if it is unset or empty. $CLFORMER_DEVICE names the device;
+ * tuning/tuning.c lists the variables that replace defaults of the device options, so that a test matrix
+ * can run any program with every kernel variant. */
 const char *clf__environment_value(const char *name);
 
 /* Returns whether the results of `clformer tune` are used: $CLFORMER_TUNING, "on" or "off"; on if it is
@@ -25,33 +25,33 @@ clf_status clf__environment_uses_tuning(int *out);
     X(ATOMICS, 3, "atomics")               /* atomics across the device */                                   \
     X(LONG_GROUPS, 4, "long-groups")       /* work-groups of more than 128 items */                          \
     X(ARGUMENTS, 5, "arguments")           /* skipping arguments that did not change */                      \
-    X(FLUSH, 6, "flush")                   /* flushing before the host has to wait */                        \
+    X(FLUSH, 6, "flush")                   /* flushing the queue before the host waits */                    \
     X(CHECK, 8, "check")                   /* the check of a GPU's kernels */                                \
-    X(PACE, 9, "pace")                     /* waiting for a GPU about once a second of work */               \
-    X(SPEED, 10, "speed")                  /* measuring which of two devices is the default */               \
-    X(PERSISTENT, 12, "persistent")        /* decoder layers of a step in one launch on a GPU */             \
-    X(CACHE, 7, "cache")                   /* compiled programs kept on disk */
+    X(PACE, 9, "pace")                     /* waiting for a GPU after each second of work */                 \
+    X(SPEED, 10, "speed")                  /* measuring which of two devices is faster */                    \
+    X(PERSISTENT, 12, "persistent")        /* running the decoder layers of a step in one launch on a GPU */ \
+    X(CACHE, 7, "cache")                   /* caching compiled programs on disk */
 
 #define CLF__FEATURE_BIT(name, bit, word) CLF__WITHOUT_##name = 1 << (bit),
 enum { CLF__FEATURE_LIST(CLF__FEATURE_BIT) };
 #undef CLF__FEATURE_BIT
 
-/* The sum of the bits of the features that $CLFORMER_WITHOUT names, separated by commas. Any other word is
- * CLF_BAD_ARGUMENT, with the list of words. */
+/* Sets *out to the bits of the features in the comma-separated list $CLFORMER_WITHOUT. Returns
+ * CLF_BAD_ARGUMENT, with the valid words, for an unknown word. */
 clf_status clf__environment_without(unsigned *out);
 
-/* $XDG_CACHE_HOME/clformer or ~/.cache/clformer; CLF_FILE if neither variable is set. The caller frees
- * *out. */
+/* Sets *out to $XDG_CACHE_HOME/clformer or ~/.cache/clformer; the caller frees *out. Returns CLF_FILE if
+ * neither XDG_CACHE_HOME nor HOME is set. */
 clf_status clf__environment_cache_folder(char **out);
 
-/* The folder of temporary files: $TMPDIR, or /tmp. */
+/* Returns the folder of temporary files: $TMPDIR, or /tmp. */
 const char *clf__environment_temporary_folder(void);
 
-/* The folder of Moses' lists of abbreviations: $CLFORMER_ABBREVIATIONS, or NULL. */
+/* Returns the folder of Moses' abbreviation lists: $CLFORMER_ABBREVIATIONS, or NULL. */
 const char *clf__environment_abbreviations_folder(void);
 
-/* The limit of compiled programs on disk in bytes: $CLFORMER_CACHE_BYTES, 0 for none; 256 MiB if it is
- * unset, enough for some hundred models and precisions. */
+/* Sets *out to the size limit of the program cache in bytes: $CLFORMER_CACHE_BYTES, where 0 stores nothing;
+ * 256 MiB if it is unset, enough for a few hundred models and precisions. */
 clf_status clf__environment_cache_bytes(uint64_t *out);
 
 #endif

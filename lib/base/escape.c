@@ -8,7 +8,8 @@
 
 enum { LONGEST = sizeof "\\u0000" }; /* longest escape of a character */
 
-/* The escape of a character of `length` bytes of UTF-8, or NULL if it is kept. */
+/* Returns the escape sequence of a UTF-8 character of `length` bytes, or NULL if the character needs
+ * none. */
 static const char *replace(char escape[LONGEST], const uint8_t *bytes, size_t length)
 {
     unsigned code = bytes[0];
@@ -31,7 +32,7 @@ static const char *replace(char escape[LONGEST], const uint8_t *bytes, size_t le
     return escape;
 }
 
-/* The length of the first character; 1 if the bytes are not UTF-8. */
+/* Returns the length of the first character; 1 if the bytes are not UTF-8. */
 static size_t first_length(const char *text, size_t size)
 {
     for (size_t length = 1; length <= 4 && length <= size; length++) {
@@ -50,7 +51,7 @@ size_t clf__escape(char *out, size_t capacity, const char *text, size_t size)
         length = first_length(text + i, size - i);
         const char *shown = replace(escape, (const uint8_t *)text + i, length);
         size_t shown_length = shown ? strlen(shown) : length;
-        if (used + shown_length < capacity) { /* whole characters; stops at the first that does not fit */
+        if (used + shown_length < capacity) { /* stop before a character that does not fit */
             memcpy(out + used, shown ? shown : text + i, shown_length);
             end = used + shown_length;
         }

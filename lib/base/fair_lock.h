@@ -1,4 +1,4 @@
-/* A recursive mutex that threads get in the order in which they asked. */
+/* A recursive mutex that serves threads in the order of their requests. */
 #ifndef CLF_BASE_FAIR_LOCK_H
 #define CLF_BASE_FAIR_LOCK_H
 
@@ -10,13 +10,14 @@ struct clf__fair_lock {
     pthread_cond_t changed;
     uint64_t last_ticket, served_ticket;
     pthread_t holder;
-    int depth; /* locks that the holder has not undone; 0: free */
+    int depth; /* recursion depth of the holder; 0: unlocked */
 };
 
 void clf__fair_lock_init(struct clf__fair_lock *lock);
 void clf__fair_lock_destroy(struct clf__fair_lock *lock);
 
-/* Waits until every thread that asked earlier has unlocked. A thread that holds the lock gets it again. */
+/* Waits until every thread that requested the lock earlier has released it. A thread that holds the lock
+ * may lock it again. */
 void clf__fair_lock_lock(struct clf__fair_lock *lock);
 void clf__fair_lock_unlock(struct clf__fair_lock *lock);
 

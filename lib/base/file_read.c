@@ -27,7 +27,7 @@ static clf_status fail_open(const char *path, int flags)
 clf_status clf__file_open_as_is(struct clf__file *out, const char *path, int flags)
 {
     *out = (struct clf__file){.path = NULL};
-    /* O_NONBLOCK: a pipe instead of a file is refused below, without waiting for it. */
+    /* O_NONBLOCK: opening a pipe must not block; the check below rejects it. */
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
     if (descriptor < 0) {
         return fail_open(path, flags);
@@ -47,7 +47,7 @@ clf_status clf__file_open_as_is(struct clf__file *out, const char *path, int fla
     return CLF_OK;
 }
 
-/* The start of the pointer that git keeps for a large file until git-lfs fetches it. */
+/* Rejects the pointer file that git stores until git-lfs fetches the real file. */
 static clf_status refuse_pointer(const struct clf__file *file)
 {
     static const char start[] = "version https://git-lfs.github.com/spec/";

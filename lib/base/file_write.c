@@ -21,14 +21,14 @@ clf_status clf__temporary_path(char **out, const char *path)
     return clf__format(out, "%s.%ld-%u.tmp", path, (long)getpid(), atomic_fetch_add(&made, 1));
 }
 
-/* The folder that holds a path. The caller frees *out. */
+/* Sets *out to the parent folder of a path; the caller frees it. */
 static clf_status parent_of(char **out, const char *path)
 {
     const char *slash = strrchr(path, '/');
     return clf__copy_bytes(out, slash ? path : ".", slash ? (size_t)(slash - path) + 1 : 1);
 }
 
-/* The folder with the links to the open files of the process. */
+/* The path in /proc of an open file without a name. */
 struct shown {
     char path[32];
 };
@@ -40,8 +40,8 @@ static struct shown shown_at(int descriptor)
     return shown;
 }
 
-/* An unnamed file disappears with its process. Not every system and file system has unnamed files: the
- * descriptor then stays -1. */
+/* Creates an unnamed file, which the system removes if the process dies. The descriptor stays -1 if the
+ * system or file system does not support unnamed files. */
 static clf_status create_nameless(struct clf__file_writer *writer, mode_t mode)
 {
 #ifdef O_TMPFILE
@@ -59,8 +59,8 @@ static clf_status create_nameless(struct clf__file_writer *writer, mode_t mode)
     return CLF_OK;
 }
 
-/* Links the open file to a temporary name, or creates a file of that name. A name in use belongs to
- * another machine or container, or to a process that was killed. */
+/* Links the open file to a temporary name, or creates a file of that name. If the name exists, it belongs
+ * to another machine or container, or to a killed process: the next name is tried. */
 static clf_status take_temporary(struct clf__file_writer *writer, mode_t mode)
 {
     enum { MOST_TRIES = 1000 };
@@ -82,7 +82,7 @@ static clf_status take_temporary(struct clf__file_writer *writer, mode_t mode)
     }
     if (!has_name) {
         clf_status status = clf__file_fail(writer->path, "created");
-        clf__free(writer->temporary); /* somebody else's */
+        clf__free(writer->temporary); /* created by another process */
         writer->temporary = NULL;
         return status;
     }
@@ -117,7 +117,7 @@ clf_status clf__file_writer_open(struct clf__file_writer *out, const char *path)
     return open_writer(out, path, 0666);
 }
 
-/* A large file is synced in parts, because one fsync() of the whole file cannot be interrupted. */
+/* Syncs a large file in parts, because one fsync() of the whole file cannot be interrupted. */
 static clf_status sync_some(struct clf__file_writer *writer, size_t written)
 {
     writer->unsynced += written;
@@ -148,7 +148,7 @@ clf_status clf__file_writer_write(struct clf__file_writer *writer, const void *b
     return CLF_OK;
 }
 
-/* Syncs the folder of a path: without this a rename may be lost. */
+/* Syncs the folder of a path; otherwise a crash may undo the rename. */
 static clf_status sync_parent(const char *path)
 {
     char *folder = NULL;
@@ -156,7 +156,7 @@ static clf_status sync_parent(const char *path)
     clf_status status = CLF_OK;
     int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor < 0) {
-        if (errno == EACCES) { /* a folder that can be written and not read */
+        if (errno == EACCES) { /* the folder is writable but not readable */
             sync();
         } else {
             status = clf__file_fail(folder, "opened, and may lose the last writes");
@@ -174,7 +174,7 @@ static clf_status sync_parent(const char *path)
 
 clf_status clf__file_writer_close(struct clf__file_writer *writer, clf_status status)
 {
-    /* Synced before it is renamed: a power failure must not leave a named, half-written file. */
+    /* Sync before the rename: a power failure must not leave a half-written file under the final name. */
     if (status == CLF_OK && fsync(writer->descriptor) != 0 && errno != EINVAL) {
         status = clf__file_fail(writer->path, "written");
     }
@@ -244,7 +244,7 @@ clf_status clf__file_rename(const char *from, const char *to)
 
 clf_status clf__folder_rename(const char *from, const char *to)
 {
-    if (clf__folder_exists(to)) { /* rename() would replace an empty one */
+    if (clf__folder_exists(to)) { /* rename() would replace an empty folder */
         return clf__fail(CLF_FILE, "%s: exists already", to);
     }
     if (rename(from, to) != 0) {

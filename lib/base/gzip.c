@@ -41,7 +41,7 @@ static clf_status make_room(struct unpacked *out, const char *path)
     return CLF_OK;
 }
 
-/* Inflates once: from the remaining packed bytes into the free space. */
+/* Calls inflate() once, for the remaining input and the free output space. */
 static clf_status inflate_some(struct unpacked *out, int *result, z_stream *stream, const char *path)
 {
     CLF__TRY(make_room(out, path));

@@ -1,4 +1,4 @@
-/* Files compressed by gzip (RFC 1952), read by zlib. */
+/* Decompresses gzip files (RFC 1952) with zlib. */
 #ifndef CLF_BASE_GZIP_H
 #define CLF_BASE_GZIP_H
 
@@ -9,8 +9,8 @@
 /* Returns whether a file starts with the magic bytes of gzip. */
 int clf__gzip_is(const char *bytes, size_t size);
 
-/* Unpacks all members, to at most max_bytes, NUL-terminated beyond *size; the caller frees *out. Damaged
- * or longer files are CLF_FORMAT with the path; CLF_UNSUPPORTED without zlib. */
+/* Decompresses all members, to at most max_bytes bytes, and appends a NUL, which *size does not count. The
+ * caller frees *out. Returns CLF_FORMAT for damaged or larger files, CLF_UNSUPPORTED without zlib. */
 clf_status clf__gzip_unpack(char **out, size_t *size, const char *bytes, size_t packed, const char *path,
                             size_t max_bytes);
 

@@ -1,4 +1,4 @@
-/* Floats of 16 bits on the host: IEEE halves (fp16) and bf16, the upper half of a float. */
+/* 16-bit floats on the host: IEEE halves (fp16), and bf16, the upper half of a float. */
 #ifndef CLF_BASE_HALF_H
 #define CLF_BASE_HALF_H
 
@@ -19,7 +19,7 @@ static inline uint16_t clf__bf16_of(float value)
 
 /* Exact: every half is a float. */
 
-static inline float clf__float_of_fp32(uint32_t bits) /* a float's own */
+static inline float clf__float_of_fp32(uint32_t bits) /* reinterprets the bits */
 {
     float value;
     memcpy(&value, &bits, sizeof value);
@@ -37,7 +37,7 @@ static inline float clf__float_of_fp16(uint16_t bits)
     if (magnitude >= 0x7c00u) { /* infinity and NaN */
         return clf__float_of_fp32(sign | 0x7f800000u | magnitude << 13);
     }
-    if (magnitude < 0x400u) { /* a denormal half counts in steps of 2^-24, and is a normal float */
+    if (magnitude < 0x400u) { /* a subnormal half is a multiple of 2^-24, and a normal float */
         float value = (float)magnitude * 0x1p-24f;
         return sign ? -value : value;
     }

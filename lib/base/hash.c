@@ -31,7 +31,7 @@ static void mix(struct state *s, int rounds)
     }
 }
 
-/* Reads up to eight bytes, the lowest first. */
+/* Reads up to eight bytes in little-endian order. */
 static uint64_t read_word(const uint8_t *bytes, size_t count)
 {
     uint64_t word = 0;
@@ -70,7 +70,7 @@ static void draw_key(void)
     if (getrandom(process_key, sizeof process_key, GRND_NONBLOCK) == (ssize_t)sizeof process_key) {
         return;
     }
-    /* A fallback for a system without random numbers yet: another program could guess it. */
+    /* Fallback if the system has no entropy yet; this key can be guessed. */
     struct timespec now = {0};
     clock_gettime(CLOCK_REALTIME, &now);
     process_key[0] = (uint64_t)now.tv_sec << 30 ^ (uint64_t)now.tv_nsec;

@@ -1,4 +1,4 @@
-/* Interrupts long work on request: include/clformer/interrupt.h. */
+/* Interruption of long operations on request: include/clformer/interrupt.h. */
 #ifndef CLF_BASE_INTERRUPT_H
 #define CLF_BASE_INTERRUPT_H
 

@@ -14,7 +14,7 @@
 
 const struct clf__json_limits clf__json_settings = {1 << 22, 1 << 18};
 
-/* A real that represents a whole number exactly. */
+/* Returns whether a real has an integer value that it represents exactly. */
 static int is_whole(const json_t *value)
 {
     double number = json_real_value(value);
@@ -26,7 +26,7 @@ static json_t *whole(const json_t *value)
     return json_integer((json_int_t)json_real_value(value));
 }
 
-/* Turns the whole reals of a tree back into integers; not 0 if memory is exhausted. */
+/* Converts the reals with integer values in a tree back to integers; nonzero if memory is exhausted. */
 static int restore_integers(json_t *value)
 {
     int failed = 0;
@@ -51,8 +51,8 @@ static clf_status no_memory(const char *path)
 }
 
 /* jansson 2.14 does not check allocations while it collects a string or a number: it then aborts at an
- * assertion, or reports damage. So the most that it may need is allocated first and freed untouched.
- * Another thread may still take the memory in between. */
+ * assertion, or reports damage. To check that enough memory is available, this allocates the most that
+ * jansson may need and frees it. Another thread may still take the memory in between. */
 static clf_status check_memory(const char *text, size_t size, const char *path,
                                struct clf__json_limits limits)
 {
@@ -66,8 +66,8 @@ static clf_status check_memory(const char *text, size_t size, const char *path,
     return CLF_OK;
 }
 
-/* Parses with as few extensions as the text needs: duplicate keys, unless they must be unique, and whole
- * numbers of more than 64 bits, which *flags then allow. */
+/* Parses with as few extensions as the text needs: duplicate keys, unless they are forbidden, and integers
+ * of more than 64 bits. *flags receives the extensions. */
 static json_t *parse_with(size_t *flags, const char *text, size_t size, const char *path, int keys_are_unique,
                           json_error_t *error)
 {
@@ -98,7 +98,7 @@ static clf_status parse(json_t **out, const char *text, size_t size, const char 
         json_decref(root);
         return no_memory(path);
     }
-    if (!root && !error.text[0]) { /* jansson had no memory; the text is not at fault */
+    if (!root && !error.text[0]) { /* jansson ran out of memory; the text may be valid */
         return no_memory(path);
     }
     if (!root) {
@@ -235,7 +235,7 @@ void clf__json_free(struct clf__json *json)
     *json = (struct clf__json){0};
 }
 
-/* The value of a key, or NULL if it is missing or null. */
+/* Returns the value of a key, or NULL if it is missing or null. */
 static const json_t *get(const struct clf__json *json, const char *key)
 {
     const json_t *value = json_object_get(json->root, key);

@@ -35,7 +35,7 @@ static void replace(struct writer *writer, size_t old_size, const char *text, si
     writer->is_changed = 1;
 }
 
-/* The code unit of an escape \uXXXX; -1 where there is none. */
+/* Returns the code unit of the escape \uXXXX at this position; -1 if there is none. */
 static int code_unit(const char *at, const char *end)
 {
     int unit = 0;
@@ -62,7 +62,7 @@ static void replace_surrogate(struct writer *writer, int unit)
     replace(writer, ESCAPE, bytes, sizeof bytes);
 }
 
-/* One escape sequence of a string. */
+/* Copies one escape sequence of a string. */
 static void copy_escape(struct writer *writer)
 {
     int unit = code_unit(writer->at, writer->end);
@@ -85,7 +85,7 @@ static void copy_escape(struct writer *writer)
     writer->at += size;
 }
 
-/* A string from its opening to its closing quote, or to the end of the text. */
+/* Copies a string from its opening to its closing quote, or to the end of the text. */
 static void copy_string(struct writer *writer)
 {
     put(writer, writer->at++, 1);
@@ -104,7 +104,7 @@ static void copy_string(struct writer *writer)
     }
 }
 
-/* Returns whether the next token is a word and not a key. */
+/* Returns whether the next token is this word, such as NaN; a key or a string is not. */
 static int has_value(const struct writer *writer, const char *word)
 {
     size_t size = strlen(word);

@@ -1,4 +1,4 @@
-/* The extensions of JSON that Python's json module reads and writes and jansson does not. */
+/* JSON extensions that Python's json module supports and jansson does not. */
 #ifndef CLF_BASE_JSON_PYTHON_H
 #define CLF_BASE_JSON_PYTHON_H
 

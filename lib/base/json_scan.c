@@ -6,10 +6,10 @@
  * more bytes than requested, a multiple of 16 and at least 32. The tables of arrays and objects double,
  * and the sizes of all of them are added, because small blocks may fill the holes of the old ones. */
 enum {
-    ARRAY_BYTES = 48 + 80,   /* with a table of 8 */
-    OBJECT_BYTES = 80 + 144, /* with 8 buckets */
+    ARRAY_BYTES = 48 + 80,   /* including a table of 8 entries */
+    OBJECT_BYTES = 80 + 144, /* including 8 buckets */
     NUMBER_BYTES = 32,
-    STRING_BYTES = 78, /* besides the bytes of its text: a value in two blocks, or a key in one */
+    STRING_BYTES = 78, /* overhead in addition to the text: two blocks for a value, one for a key */
     SLOT_BYTES = 36,   /* an entry of an array's table; half of an entry of an object's buckets */
     FIXED_BYTES = 4096,
     MAX_DEPTH = 100
@@ -37,7 +37,7 @@ static size_t string_size(const char *start, const char *end)
 /* Skips a number, true, false, null, or an invalid word. */
 static size_t word_size(const char *start, const char *end)
 {
-    static const char ends[] = ",:[]{}\" \t\r\n"; /* and NUL */
+    static const char ends[] = ",:[]{}\" \t\r\n"; /* sizeof includes the NUL */
     const char *at = start + 1;
     while (at < end && !memchr(ends, *at, sizeof ends)) {
         at++;
@@ -71,7 +71,7 @@ clf_status clf__json_scan(size_t *bytes, const char *text, size_t size, const ch
             token = string_size(at, end);
             *bytes += SLOT_BYTES + STRING_BYTES + token;
             values += !is_key(at + token, end);
-        } else if (*at == '\0') { /* jansson drops a NUL after a number or a word */
+        } else if (*at == '\0') { /* jansson ignores a NUL after a number or a word, so it is rejected here */
             return fail(path, text, at, "a NUL byte");
         } else if (!memchr(",: \t\r\n", *at, 6)) {
             token = word_size(at, end);
@@ -87,7 +87,7 @@ clf_status clf__json_scan(size_t *bytes, const char *text, size_t size, const ch
             return fail(path, text, at, "nesting deeper than 100");
         }
     }
-    /* A token is collected in a buffer that doubles; a key is kept until it has been copied. */
+    /* jansson collects a token in a buffer that doubles, and keeps a key until it has copied it. */
     *bytes += 5 * longest;
     return CLF_OK;
 }

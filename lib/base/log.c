@@ -24,8 +24,8 @@ void clf_log_set(clf_log_function *function, void *user)
 
 enum { ROOM = 512 };
 
-/* Allocates a buffer of the given size; uses `some` if that is large enough, or if memory is exhausted,
- * because a truncated message is better than none. */
+/* Returns `some` if it is large enough, otherwise an allocated buffer. If memory is exhausted, returns
+ * `some`: a truncated message is better than none. */
 static char *room_for(size_t length, char some[ROOM], size_t *size)
 {
     char *all = NULL;

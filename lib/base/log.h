@@ -1,4 +1,4 @@
-/* Sending messages to the log hook. */
+/* Sends messages to the log hook. */
 #ifndef CLF_BASE_LOG_H
 #define CLF_BASE_LOG_H
 

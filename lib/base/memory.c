@@ -27,7 +27,7 @@ uint64_t clf__memory_count(void)
     return atomic_load(&allocations);
 }
 
-/* realloc() that counts the call, detects overflow, and returns a valid pointer for zero bytes. */
+/* Like realloc(), but counts calls, detects overflow, and returns a valid pointer for zero bytes. */
 static clf_status resize(void **pointer, size_t count, size_t size)
 {
     uint64_t turn = atomic_fetch_add(&allocations, 1) + 1;
@@ -158,11 +158,11 @@ uint64_t clf__available_memory(void)
 
 size_t clf__thread_stack_bytes(void)
 {
-    enum { LEAST = 1 << 20 }; /* the smallest default of systems that have OpenCL */
+    enum { LEAST = 1 << 20 }; /* the smallest default among systems with OpenCL */
     pthread_attr_t usual;
     size_t bytes = 0;
     if (pthread_attr_init(&usual) == 0) {
-        (void)pthread_attr_getstacksize(&usual, &bytes); /* leaves 0 on failure */
+        (void)pthread_attr_getstacksize(&usual, &bytes); /* bytes stays 0 on failure */
         pthread_attr_destroy(&usual);
     }
     return bytes > 0 ? bytes : LEAST;
@@ -170,8 +170,8 @@ size_t clf__thread_stack_bytes(void)
 
 void clf__prefer_large_pages(void *start, size_t bytes)
 {
-    /* Whole pages, so that a large page may extend into the next such memory. */
+    /* Rounded to whole pages, so that a large page may span adjacent allocations. */
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = (uintptr_t)start / page * page;
     uintptr_t end = ((uintptr_t)start + bytes + page - 1) / page * page;
-    (void)madvise((void *)first, end - first, MADV_HUGEPAGE); /* systems without them refuse */
+    (void)madvise((void *)first, end - first, MADV_HUGEPAGE); /* systems without them return an error */
 }

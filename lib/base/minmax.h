@@ -1,4 +1,4 @@
-/* The larger and the smaller of two numbers. */
+/* Minimum and maximum of two integers. */
 #ifndef CLF_BASE_MINMAX_H
 #define CLF_BASE_MINMAX_H
 

@@ -1,4 +1,4 @@
-/* Options structs from callers that were compiled with the headers of this, an older or a newer version. */
+/* Reads options structs of callers that were compiled with other versions of the headers. */
 #ifndef CLF_BASE_OPTIONS_H
 #define CLF_BASE_OPTIONS_H
 
@@ -13,8 +13,8 @@
  * New fields are appended, and zero means the previous behaviour. Structs must not end with padding, which
  * callers leave undefined and the next field would use: `reserved` fills it and is never used.
  *
- * options: `size` bytes, filled with the defaults. given: the caller's; NULL keeps the defaults. type,
- * initialiser: the name of the struct and of its initialiser, for the error message. */
+ * options: `size` bytes, filled with the defaults. given: the options of the caller; NULL keeps the
+ * defaults. type, initialiser: the name of the struct and of its initialiser, for the error message. */
 clf_status clf__options_take(void *options, size_t size, const void *given, const char *type,
                              const char *initialiser);
 

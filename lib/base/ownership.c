@@ -12,12 +12,12 @@
 #include "base/file.h"
 #include "base/memory.h"
 
-/* Many systems give each user a group of the same name without other members, and let it write. */
+/* Many systems give each user a private group with the same name, and make files group-writable. */
 static int is_group_of_its_own(uid_t owner, gid_t group_id)
 {
     struct passwd user, *found_user = NULL;
     struct group group, *found_group = NULL;
-    char user_text[4096], group_text[4096]; /* a longer list of members includes other users */
+    char user_text[4096], group_text[4096]; /* a list of members that does not fit includes other users */
     if (getpwuid_r(owner, &user, user_text, sizeof user_text, &found_user) != 0 || found_user == NULL ||
         getgrgid_r(group_id, &group, group_text, sizeof group_text, &found_group) != 0 ||
         found_group == NULL || user.pw_gid != group_id || strcmp(user.pw_name, group.gr_name) != 0) {
@@ -37,7 +37,8 @@ static int others_may_write(const struct stat *about)
            ((about->st_mode & S_IWGRP) && !is_group_of_its_own(about->st_uid, about->st_gid));
 }
 
-/* A file, a folder, or, less strictly, a parent folder. */
+/* Checks the owner and permissions of a file or folder; less strictly for a parent folder
+ * (is_on_the_way). */
 static clf_status check_owner(const char *path, const struct stat *about, int is_on_the_way)
 {
     if (about->st_uid != geteuid() && !(is_on_the_way && about->st_uid == 0)) {
@@ -56,8 +57,8 @@ static clf_status check_owner(const char *path, const struct stat *about, int is
     return CLF_OK;
 }
 
-/* Checks from the root down: in a folder that passed, nobody else can change the meaning of a name. So
- * checked paths stay valid, and names are as safe as descriptors. */
+/* Checks every folder from the root down. Nobody else can rename entries of a folder that passed, so a
+ * checked path stays valid and is as safe as a descriptor. */
 static clf_status check_way(const char *real)
 {
     char *partial = NULL;
@@ -87,7 +88,7 @@ static clf_status check_way(const char *real)
     return status;
 }
 
-/* Resolves the links of the existing part of the path. */
+/* Resolves links in the existing part of a path. */
 static clf_status resolve(char **out, const char *path)
 {
     char *whole = NULL, *existing = NULL;
@@ -132,11 +133,11 @@ clf_status clf__owned_folder_create(char **out, const char *path)
     CLF__TRY(clf__owned_folder_find(&real, path));
     clf_status status = clf__folder_create_owned(real);
     clf__free(real);
-    /* Somebody may have created it first. */
+    /* Another process may have created the folder first, so it is checked again. */
     return status == CLF_OK ? clf__owned_folder_find(out, path) : status;
 }
 
-/* The path of the file in its folder, which was checked or created. */
+/* Checks or creates the folder of a file, and returns the resolved path of the file. */
 static clf_status find_file(char **out, const char *path, int is_created)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;

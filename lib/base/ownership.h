@@ -7,13 +7,13 @@
 
 #include "base/status.h"
 
-/* CLF_FILE, with the reason, if a user other than this one and root can change the target of the path: by
- * owning a parent folder, or by writing and renaming in it. The folder itself must belong to this user and
- * be writable only by this user; others may read it. Missing folders are fine. *out receives the path
- * without links, which the caller frees. */
+/* Returns CLF_FILE, with the reason, if a user other than this one and root can redirect the path by
+ * owning, or renaming entries in, a parent folder. The folder itself must belong to this user and be
+ * writable only by this user. Missing folders are allowed. *out is the path with links resolved; the caller
+ * frees it. */
 clf_status clf__owned_folder_find(char **out, const char *path);
 
-/* The same; also creates missing folders, for this user only. */
+/* Like clf__owned_folder_find(), and creates missing folders, which only this user may access. */
 clf_status clf__owned_folder_create(char **out, const char *path);
 
 /* Like clf__file_read() and clf__file_write(), for a file in such a folder that belongs to this user and

@@ -1,4 +1,4 @@
-/* What a path names. */
+/* Queries about the file that a path names. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,7 +43,7 @@ int clf__folder_exists(const char *path)
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
-/* Returns whether both paths lead to the same file of the given kind. */
+/* Returns whether both paths name the same file; *kind receives its type. */
 static int is_one(mode_t *kind, const char *path, const char *other)
 {
     struct stat about, others;

@@ -1,14 +1,14 @@
-/* Random numbers from counters: no state, so that any of them can be drawn again. */
+/* A counter-based random number generator: it has no state, so any number can be drawn again. */
 #ifndef CLF_BASE_RANDOM_H
 #define CLF_BASE_RANDOM_H
 
 #include <stdint.h>
 
-/* One block of Philox4x32-10 (Salmon et al. 2011); cl/include/philox.cl has the same for kernels. */
+/* Computes one block of Philox4x32-10 (Salmon et al. 2011). cl/include/philox.cl is the kernel version. */
 void clf__philox(uint32_t words[4], const uint32_t counter[4], uint64_t key);
 
-/* The last word of the counter is the purpose of the numbers, so that uses do not share numbers. Dropout
- * numbers its sites from 0. */
+/* The last word of the counter identifies the use, so that no two uses share random numbers. Dropout sites
+ * are numbered from 0. */
 enum clf__random_use {
     CLF__RANDOM_WEIGHTS = 0x7fffff00,
     CLF__RANDOM_PAIRS,
@@ -16,7 +16,7 @@ enum clf__random_use {
     CLF__RANDOM_SAMPLES
 };
 
-/* Uniform in [0, 1), of 53 bits. */
+/* Returns a uniform number in [0, 1) with 53 bits. */
 double clf__random_unit(uint32_t high, uint32_t low);
 
 /* Shuffles items; the order depends only on seed, use and `round`. */

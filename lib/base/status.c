@@ -34,7 +34,7 @@ const char *clf_last_error(void)
     return last_error;
 }
 
-/* Ends a truncated message with "...", on a whole code point. */
+/* Ends a truncated message with "...", without splitting a code point. */
 static void mark_cut(char *sentence)
 {
     size_t length = strlen(sentence), most = sizeof last_error - sizeof "...";
@@ -42,8 +42,9 @@ static void mark_cut(char *sentence)
     memcpy(sentence + end, "...", sizeof "...");
 }
 
-/* Formats into a second buffer first, because the arguments may point into last_error. Messages may
- * contain names from a model's files, and many programs print them on a terminal. */
+/* Formats into a second buffer first, because the arguments may point into last_error. Escapes control
+ * characters, because messages may contain names from untrusted model files and are printed on
+ * terminals. */
 static void record(const char *context_format, va_list arguments, const char *rest)
 {
     char sentence[sizeof last_error];

@@ -1,4 +1,4 @@
-/* Failing with a message. */
+/* Error handling: a status with a message. */
 #ifndef CLF_BASE_STATUS_H
 #define CLF_BASE_STATUS_H
 
@@ -11,13 +11,13 @@ clf_status clf__fail(clf_status status, const char *format, ...) __attribute__((
 /* Puts "<context>: " before the recorded message and returns status unchanged. */
 clf_status clf__fail_in(clf_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A failure with its message, kept during work that may fail as well, or for another thread. */
+/* A saved status with its message, for cleanup that may fail as well, or for another thread. */
 enum { CLF__ERROR_BYTES = 2048 }; /* a longer message ends in "..." */
 struct clf__failure {
     clf_status status;
     char sentence[CLF__ERROR_BYTES];
 };
-/* Keeps the last recorded message; status may be CLF_OK. */
+/* Saves the last recorded message; status may be CLF_OK. */
 struct clf__failure clf__failure_keep(clf_status status);
 /* Records the message again and returns the status. */
 clf_status clf__failure_again(const struct clf__failure *failure);

@@ -9,10 +9,10 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
-/* The number of letters to add, drop, change or swap with their neighbour. */
+/* Computes the edit distance, with transpositions (Damerau). */
 static int distance(const char *a, int a_length, const char *b, int b_length)
 {
-    int rows[3][MOST_LETTERS + 1]; /* rows for the last three letters of a */
+    int rows[3][MOST_LETTERS + 1]; /* rows of the table for the last three letters of a */
     for (int j = 0; j <= b_length; j++) {
         rows[0][j] = j;
     }
@@ -45,7 +45,7 @@ void clf__suggest_try(struct clf__suggestion *nearest, const char *candidate)
     if (nearest->length < 2 || nearest->length > MOST_LETTERS || length > MOST_LETTERS) {
         return;
     }
-    /* One edit in a short word, two in a word of six letters; or a prefix. */
+    /* Accepts one edit in a short word, two edits in a word of six letters or more, or a prefix. */
     int edits = distance(nearest->word, nearest->length, candidate, length);
     int is_beginning = strncmp(nearest->word, candidate, (size_t)nearest->length) == 0;
     if ((is_beginning || edits <= nearest->length / 3) && edits < nearest->distance) {

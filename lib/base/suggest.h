@@ -9,7 +9,7 @@ struct clf__suggestion {
     int distance;
 };
 struct clf__suggestion clf__suggest_begin(const char *word, int length);
-/* Compares with one of the valid words; borrowed. */
+/* Keeps `candidate`, which is borrowed, if it is more similar than the best word so far. */
 void clf__suggest_try(struct clf__suggestion *nearest, const char *candidate);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-/* All zero: not started. */
+/* A task; a zeroed task has not started. */
 struct clf__task {
     pthread_t thread;
     int is_running;

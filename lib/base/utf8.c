@@ -1,7 +1,7 @@
 #include "base/utf8.h"
 
-/* The length of the code point with this lead byte, or 0 for an invalid lead byte. C0, C1 and F5 on would
- * start overlong sequences or code points above U+10FFFF. */
+/* Returns the length of the sequence with this lead byte, or 0 for an invalid lead byte. C0 and C1 would
+ * start overlong sequences, F5 and above code points beyond U+10FFFF. */
 static size_t sequence_length(uint8_t lead)
 {
     if (lead < 0x80) {
@@ -21,7 +21,8 @@ static int is_continuation(uint8_t byte)
     return (byte & 0xC0) == 0x80;
 }
 
-/* The second byte shows the other errors: overlong sequences, surrogates, above U+10FFFF. */
+/* The second byte reveals the remaining errors: overlong sequences, surrogates, and code points above
+ * U+10FFFF. */
 static int second_byte_fits(uint8_t lead, uint8_t second)
 {
     switch (lead) {

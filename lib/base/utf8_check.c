@@ -1,11 +1,11 @@
-/* Separate from utf8.c, which status.c uses to cut messages. */
+/* Not in utf8.c, because status.c uses that file and the checks here use status.c. */
 #include <string.h>
 
 #include "base/utf8.h"
 
-enum { LEAST = 8 }; /* bytes: without a mark, shorter text may be UTF-8 with NUL bytes */
+enum { LEAST = 8 }; /* bytes: shorter text without a mark may be UTF-8 with NUL bytes */
 
-/* The name by its byte order mark; NULL if it has none. */
+/* Returns the encoding of the byte order mark; NULL if there is none. */
 static const char *name_by_mark(const char *text, size_t size)
 {
     if (size >= 4 && (memcmp(text, "\xff\xfe\0\0", 4) == 0 || memcmp(text, "\0\0\xfe\xff", 4) == 0)) {
@@ -15,7 +15,7 @@ static const char *name_by_mark(const char *text, size_t size)
     return has_mark ? "UTF-16" : NULL;
 }
 
-/* Counts the NUL bytes in even and in odd places. */
+/* Counts the NUL bytes at even and at odd offsets. */
 static void count_zeros(size_t zeros[2], const char *text, size_t size)
 {
     zeros[0] = zeros[1] = 0;
@@ -41,7 +41,8 @@ static int is_control(unsigned unit)
     return unit < 0x20 && (unit < '\t' || unit > '\r');
 }
 
-/* Whether bytes may be UTF-8 whose last character is cut off: text without control characters but NUL. */
+/* Returns whether the bytes may be UTF-8, possibly with a truncated last character: no control characters
+ * except NUL. */
 static int may_be_utf8(const char *text, size_t size)
 {
     enum { CUT = 3 };
@@ -53,8 +54,8 @@ static int may_be_utf8(const char *text, size_t size)
     return clf__utf8_valid_prefix(text, size) + CUT >= size;
 }
 
-/* Whether bytes may be UTF-16: no control characters, and surrogates in pairs. `high` is the place of the
- * high byte of each unit: 0 or 1. */
+/* Returns whether the bytes may be UTF-16: no control characters, and surrogates only in pairs. `high` is
+ * the index of the high byte in each unit: 0 or 1. */
 static int may_be_utf16(const char *text, size_t size, int high)
 {
     int needs_low = 0;

@@ -8,7 +8,8 @@
 
 enum { MOST_LEVELS = 16, MOST_TAGS = 64 };
 
-/* Open containers, the outermost first. A mapping waits for a key (key NULL) or for the value of `key`. */
+/* Open containers, the outermost first. In a mapping, the next event is a key if `key` is NULL, otherwise
+ * the value of `key`. */
 struct level {
     json_t *value;
     char *key; /* owned */
@@ -136,7 +137,7 @@ static clf_status read_all(struct reading *reading)
 }
 
 /* libyaml compares each %TAG directive with all previous ones: a megabyte of them takes half a minute. NUL
- * bytes of UTF-16 are skipped. */
+ * bytes are skipped, so that UTF-16 is checked as well. */
 static clf_status check_tags(const char *text, size_t size, const char *path)
 {
     static const char directive[] = "%TAG";

@@ -8,10 +8,10 @@
 
 #include "base/status.h"
 
-/* Parses the only document of a text, a mapping: lists become arrays, mappings objects, and every scalar a
- * string; missing values become "", an empty document an empty object. `path` is for the messages: invalid
- * YAML, anchors and aliases, duplicate keys, more than 16 levels or `most_values` values are CLF_FORMAT
- * with the line; more than 64 %TAG directives are CLF_FORMAT without one. The caller releases *out. */
+/* Parses a text with a single document, a mapping. Every scalar becomes a string, a missing value "", an
+ * empty document an empty object. `path` is for messages. Returns CLF_FORMAT for invalid YAML, anchors and
+ * aliases, duplicate keys, more than 16 levels, more than `most_values` values, or more than 64 %TAG
+ * directives. The caller releases *out. */
 clf_status clf__yaml_parse(json_t **out, const char *text, size_t size, const char *path, size_t most_values);
 
 #endif

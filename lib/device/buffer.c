@@ -9,7 +9,8 @@
 #include "device/profile.h"
 #include "device/queue.h"
 
-/* error: the driver's error code, or CL_SUCCESS if the driver was not called. */
+/* Reports a buffer that does not fit. error: the driver's error code, or CL_SUCCESS if the driver was not
+ * called. */
 static clf_status too_large(const struct clf_device *device, size_t bytes, const char *what, int is_weight,
                             cl_int error)
 {
@@ -122,7 +123,7 @@ struct clf_device *clf__buffer_device(const struct clf__buffer *buffer)
     return buffer->device;
 }
 
-/* moved: bytes read and written. */
+/* Checks the result of a copy and adds its time to the profile. moved: bytes read and written. */
 static clf_status done(cl_int error, cl_event event, const struct clf__buffer *buffer, const char *verb,
                        size_t offset, size_t bytes, size_t moved)
 {

@@ -6,8 +6,8 @@
 #include "base/memory.h"
 #include "device/device.h"
 
-/* An integrated GPU shares the memory of the processor, which other programs use as well and which is not
- * swapped for the GPU. */
+/* An integrated GPU shares host memory with other programs, and the system does not swap to make space for
+ * the GPU. */
 static uint64_t find_usable(const struct clf__listed_device *device)
 {
     const struct clf_device_info *info = &device->info;
@@ -41,7 +41,7 @@ clf_status clf__caps_choose(struct clf__caps *out, const struct clf__listed_devi
             ((info->has_integer_dot_product && device->has_fast_dot) || device->has_dp4a) &&
             options->instructions != CLF_INSTRUCTIONS_PORTABLE && (without & CLF__WITHOUT_DOT) == 0,
         .instructions = options->instructions,
-        .level = clf__level_portable(), /* until the device's first kernel has run */
+        .level = clf__level_portable(), /* until the probe kernel has run */
         .has_device_atomics = device->has_device_atomics && (without & CLF__WITHOUT_ATOMICS) == 0,
         .has_fixed_addresses = info->kind == CLF_DEVICE_CPU, /* its buffers are host memory */
         .is_paced = info->kind == CLF_DEVICE_GPU && (without & CLF__WITHOUT_PACE) == 0,

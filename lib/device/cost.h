@@ -1,11 +1,11 @@
-/* The least cost of an operation. */
+/* The minimum cost of an operation, for the profile. */
 #ifndef CLF_DEVICE_COST_H
 #define CLF_DEVICE_COST_H
 
 #include <clformer/device.h>
 
-/* The operations of a launch (an fma is two, a function such as exp one) and the bytes that it must move
- * at least, each operand once. An upper bound if only the device knows the exact number. */
+/* The operations of a launch (2 for an fma, 1 for a function such as exp) and the minimum bytes that it
+ * moves, each operand once. An upper bound if only the device knows the exact numbers. */
 struct clf__cost {
     double operations, bytes;
     clf_precision precision; /* precision of the multiplications; fp32 except for GEMMs with weights */

@@ -1,8 +1,7 @@
 /* Measures the device memory of an operation by running all of its allocations.
  *
- * Until a dry run ends, buffers on its device are counted, and refused if they do not fit, but have no
- * memory: writes are lost, reads return zero, and kernels are not run. Buffers created in a dry run are
- * freed in it. */
+ * During a dry run, buffers are counted, and fail if they do not fit, but have no memory: writes are
+ * ignored, reads return zeros, and kernels do not run. Buffers created in a dry run are freed in it. */
 #ifndef CLF_DEVICE_DRY_RUN_H
 #define CLF_DEVICE_DRY_RUN_H
 
@@ -20,9 +19,9 @@ struct clf__dry_run {
     size_t slab_used;
 };
 
-/* The device's scratch memory, which is allocated on demand, is freed first. */
+/* Frees the device's scratch memory first, because it is allocated on demand. */
 void clf__dry_run_begin(struct clf__dry_run *dry_run, struct clf_device *device);
-/* Returns the most bytes in use at a time, in addition to those in use before. */
+/* Returns the peak memory of the dry run, without the memory that was in use before. */
 uint64_t clf__dry_run_end(const struct clf__dry_run *dry_run);
 
 #endif

@@ -5,7 +5,7 @@
 #include "device/device.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct clf_device *holders; /* at most one of each OpenCL device */
+static struct clf_device *holders; /* at most one per OpenCL device */
 
 int clf__device_claim(struct clf_device *device)
 {

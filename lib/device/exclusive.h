@@ -1,14 +1,14 @@
-/* One persistent launch at a time per hardware device: the groups of two of them, each partly resident,
- * would wait forever. */
+/* Allows one persistent launch at a time per hardware device: two launches, each only partly resident,
+ * would deadlock. */
 #ifndef CLF_DEVICE_EXCLUSIVE_H
 #define CLF_DEVICE_EXCLUSIVE_H
 
 struct clf_device;
 
-/* Returns nonzero if the device may now enqueue persistent launches: no other open device of the process
- * holds the same OpenCL device. Does not wait. */
+/* Returns nonzero if the device may enqueue persistent launches: no other open device of the process has
+ * claimed the same OpenCL device. Does not wait. */
 int clf__device_claim(struct clf_device *device);
-/* Call after all persistent launches have ended. A device that holds nothing is ignored. */
+/* Call after all persistent launches have ended. Does nothing if the device has no claim. */
 void clf__device_release(struct clf_device *device);
 
 #endif

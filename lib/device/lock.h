@@ -1,11 +1,11 @@
-/* One thread at a time works on a device: functions that other rooms call from several threads lock it. */
+/* Locks a device: only one thread at a time may use it. */
 #ifndef CLF_DEVICE_LOCK_H
 #define CLF_DEVICE_LOCK_H
 
 struct clf_device;
 
-/* Locks the device until the end of the enclosing block, on every way out of it. A thread may lock a device
- * that it has locked; NULL locks nothing. No callback of the caller runs in such a block. */
+/* Locks the device until the enclosing block ends, however it ends. The lock is recursive; NULL is ignored.
+ * Callbacks of the caller must not run inside the block. */
 #define CLF__LOCK_DEVICE(device)                                                                             \
     struct clf_device *locked_device __attribute__((cleanup(clf__device_unlock), unused)) =                  \
         clf__device_lock(device)

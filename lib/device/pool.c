@@ -19,7 +19,7 @@ clf_status clf__pool_reserve(struct clf__buffer **out, struct clf__pool *pool, s
     size_t limit = pool->device->caps.max_buffer_bytes;
     struct clf__buffer *buffer = NULL;
     if (pool->chunk_count == 0 || !clf__slab_has_room(pool->chunks[pool->chunk_count - 1], bytes, limit)) {
-        CLF__TRY(add_chunk(pool)); /* a larger buffer is refused when its chunk is allocated */
+        CLF__TRY(add_chunk(pool)); /* a larger buffer fails when its chunk is allocated */
     }
     CLF__TRY(clf__resize(&pool->buffers, (size_t)pool->buffer_count + 1, sizeof buffer));
     CLF__TRY(clf__buffer_allocate(&buffer, pool->device, bytes, what));
@@ -33,7 +33,7 @@ clf_status clf__pool_allocate(struct clf__pool *pool, const char *what)
 {
     for (int i = 0; i < pool->chunk_count; i++) {
         struct clf__slab *chunk = pool->chunks[i];
-        size_t bytes = (chunk->used + sizeof(float) - 1) / sizeof(float) * sizeof(float); /* as fills count */
+        size_t bytes = (chunk->used + sizeof(float) - 1) / sizeof(float) * sizeof(float); /* whole floats */
         CLF__TRY(clf__buffer_create_large(&chunk->whole, pool->device, bytes, what));
     }
     for (int i = 0; i < pool->buffer_count; i++) {
@@ -129,7 +129,7 @@ clf_status clf__pool_is_mapped(int *out, const struct clf__pool *pool, const str
         CLF__CL(clGetEventInfo(range->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL));
     *out = error == CL_SUCCESS && state == CL_COMPLETE;
     error = error == CL_SUCCESS && state < 0 ? state : error;
-    if (*out) { /* the query makes nothing visible to the host */
+    if (*out) { /* the status query alone does not make the data visible to the host */
         cl_event event = range->event;
         error = CLF__CL(clWaitForEvents(1, &event));
     }

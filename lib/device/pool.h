@@ -1,5 +1,5 @@
-/* Consecutive buffers in as few chunks of memory as the device's largest buffer allows, so that they are
- * cleared, or mapped to the host, a chunk at a time. */
+/* A pool of consecutive buffers in few large chunks, so that clearing them or mapping them to the host
+ * takes few operations. */
 #ifndef CLF_DEVICE_POOL_H
 #define CLF_DEVICE_POOL_H
 
@@ -13,16 +13,16 @@ struct clf__pool {
     int chunk_count, buffer_count;
 };
 
-/* Adds a buffer, whose memory is allocated by clf__pool_allocate(). */
+/* Adds a buffer; clf__pool_allocate() allocates its memory. */
 clf_status clf__pool_reserve(struct clf__buffer **out, struct clf__pool *pool, size_t bytes,
                              const char *what);
-/* All of it is zero. */
+/* Allocates all reserved buffers and fills them with zeros. */
 clf_status clf__pool_allocate(struct clf__pool *pool, const char *what);
 
 /* Fills the whole pool with zeros again. */
 clf_status clf__pool_clear(const struct clf__pool *pool);
 
-/* The number of floats that clf__pool_visit() passes to its visitor, in all chunks together. */
+/* Returns the number of floats in all chunks, as passed by clf__pool_visit(). */
 size_t clf__pool_floats(const struct clf__pool *pool);
 size_t clf__pool_chunk_floats(const struct clf__pool *pool, int chunk);
 
@@ -31,15 +31,14 @@ size_t clf__pool_chunk_floats(const struct clf__pool *pool, int chunk);
 typedef clf_status clf__floats_visitor(const void *context, float *values, size_t count);
 clf_status clf__pool_visit(const struct clf__pool *pool, clf__floats_visitor *visit, const void *context);
 
-/* The offset of a buffer among the floats of all chunks. */
+/* Returns the offset of a buffer in the concatenated floats of all chunks. */
 size_t clf__pool_place(const struct clf__pool *pool, const struct clf__buffer *buffer);
 
-/* A mapping: floats of one chunk that the host reads and writes while the device uses others. */
+/* A mapped range: floats of one chunk that the host accesses while the device uses other ranges. */
 struct clf__mapped_range {
     int chunk;
-    size_t first, count; /* range of floats in the chunk */
-    void *memory;        /* sub-buffer of these floats, because kernels use others meanwhile; NULL: not
-                          * mapped */
+    size_t first, count; /* range in the chunk, in floats */
+    void *memory;        /* sub-buffer of the range; NULL: not mapped */
     float *values;
     void *event; /* an OpenCL event: the mapping is complete */
 };
@@ -47,10 +46,9 @@ struct clf__mapped_range {
 /* Enqueues the mapping after the commands enqueued so far, without waiting. The device must not use the
  * floats until they are unmapped. */
 clf_status clf__pool_map_range(const struct clf__pool *pool, struct clf__mapped_range *range);
-/* Finds whether the mapping is complete, so that the host may read and write the floats. */
+/* Sets *out to whether the mapping is complete and the host may access the floats. */
 clf_status clf__pool_is_mapped(int *out, const struct clf__pool *pool, const struct clf__mapped_range *range);
-/* Unmaps the floats; commands enqueued from now on see the host's writes. Does nothing if they are not
- * mapped. */
+/* Unmaps a range; later commands see the host's writes. Does nothing if the range is not mapped. */
 clf_status clf__pool_unmap_range(const struct clf__pool *pool, struct clf__mapped_range *range);
 
 /* The buffers stay valid; freeing the last buffer of a chunk frees the chunk. */

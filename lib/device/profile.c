@@ -15,20 +15,20 @@
 enum { MOST_PENDING = 4096 };
 
 struct pending {
-    cl_event before; /* the time starts at its end; NULL: at the start of the event */
+    cl_event before; /* if not NULL, the time starts at the end of this event */
     cl_event event;
     int entry;
-    double asked; /* host time before it was enqueued */
+    double asked; /* host time before the command was enqueued */
     struct clf__cost cost;
 };
 
 struct clf__profile {
-    struct clf_kernel_time *entries; /* their names are owned */
+    struct clf_kernel_time *entries; /* owns the names */
     int entry_count;
     struct pending *pending; /* (MOST_PENDING), in the order of the queue */
     int pending_count;
-    double asked;                  /* host time before the next command is enqueued; 0: not yet */
-    int has_discarded;             /* a time was discarded, which was logged */
+    double asked;                  /* host time before the next command; 0: none */
+    int has_discarded;             /* a time was discarded and a warning logged */
     struct clf_kernel_time *times; /* the sorted entries of the last query */
 };
 
@@ -86,9 +86,8 @@ static cl_int read_time(cl_ulong *nanoseconds, cl_event event, cl_profiling_info
     return CLF__CL(clGetEventProfilingInfo(event, what, sizeof *nanoseconds, nanoseconds, NULL));
 }
 
-/* Reads the time of a finished command. *is_true: the time is plausible, given that the host saw the
- * command finished at `now`. Some drivers report times in a wrong unit, of commands that have not run, or
- * constants. */
+/* Reads the time of a finished command. *is_true: the time is plausible for a command that the host saw
+ * finished at `now`. Some drivers report wrong units, constants, or times of commands that have not run. */
 static cl_int read_seconds(double *seconds, int *is_true, const struct pending *pending, double now)
 {
     const cl_ulong least_end = 1000; /* ns; device clocks start earlier */
@@ -101,7 +100,7 @@ static cl_int read_seconds(double *seconds, int *is_true, const struct pending *
     }
     *is_true = error == CL_SUCCESS && end >= least_end && end >= start;
     *seconds = *is_true ? 1e-9 * (double)(end - start) : 0.0;
-    double least = *seconds > shortest ? *seconds : shortest; /* clocks tick slowly */
+    double least = *seconds > shortest ? *seconds : shortest; /* the host clock is coarse */
     *is_true = *is_true && *seconds <= clock_error * (now - pending->asked) + delay &&
                pending->cost.operations <= most_operations * least &&
                pending->cost.bytes <= most_bytes * least;
@@ -134,8 +133,7 @@ static clf_status collect(struct clf_device *device, int count)
     }
     struct pending *pending = profile->pending;
     CLF__TRY(clf__device_flush(device)); /* some drivers do not flush when an event is waited for */
-    cl_int error = CLF__CL(clWaitForEvents(1, &pending[count - 1].event)); /* in order, so all earlier
-                                                                            * events have finished as well */
+    cl_int error = CLF__CL(clWaitForEvents(1, &pending[count - 1].event)); /* implies all earlier events */
     double now = clf__seconds();
     int done = 0;
     while (done < count && error == CL_SUCCESS) {
@@ -210,7 +208,7 @@ clf_status clf__profile_mark(struct clf_device *device, cl_event *event)
     return clf__opencl_check(error, "marking a time in the queue of device %s", device->label);
 }
 
-/* The longest first; equal times by name, so that the order is always the same. */
+/* Sorts by descending time, then by name. */
 static int compare(const void *left, const void *right)
 {
     const struct clf_kernel_time *a = left, *b = right;

@@ -8,13 +8,12 @@
 
 struct clf__profile;
 
-/* The caller frees *out also after a failure. */
+/* The caller frees *out, even after a failure. */
 clf_status clf__profile_create(struct clf__profile **out);
 void clf__profile_free(struct clf__profile *profile); /* NULL is ignored */
 
-/* The event argument of an enqueueing call: `event` with a profile, NULL without. Must be called directly
- * before the command is enqueued: the time of the command cannot be longer than the time from then to its
- * end. */
+/* Returns the event argument for an enqueue call: `event` if profiling, otherwise NULL. Call it directly
+ * before the enqueue call: it records the host time, an upper bound for the command's time. */
 cl_event *clf__profile_slot(struct clf__profile *profile, cl_event *event);
 
 /* Counts a command under its name and adds its time when it has finished; takes ownership of the events.

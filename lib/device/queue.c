@@ -8,8 +8,8 @@
 
 enum { LAUNCHES_A_FLUSH = 16 };
 
-/* The assumed rate of a slow GPU before the first measurement; the most seconds of enqueued work, and of
- * one launch. */
+/* The assumed rate before the first measurement (a slow GPU), and the maximum seconds of enqueued work and
+ * of one launch. */
 static const double first_rate = 5e10, most_seconds = 1.0, launch_seconds = 0.3;
 
 static double rate_of(const struct clf_device *device)
@@ -22,8 +22,8 @@ double clf__device_most_operations(const struct clf_device *device)
     return device->caps.is_paced ? launch_seconds * rate_of(device) : HUGE_VAL;
 }
 
-/* Updates the measured rate. The host may have kept the device waiting unless much work was enqueued: only
- * then a lower rate counts. */
+/* Updates the measured rate. A lower rate counts only if much work was enqueued; otherwise the device may
+ * have been waiting for the host. */
 static void end_pace(struct clf_device *device)
 {
     struct clf__pace *pace = &device->pace;
@@ -51,8 +51,7 @@ clf_status clf__device_flush(struct clf_device *device)
     return clf__opencl_check(CLF__CL(clFlush(device->queue)), "submitting work to device %s", device->label);
 }
 
-/* In rusticl of Mesa 22.3, clFinish() does not wait for commands that were flushed before, but it waits for
- * the commands before a marker. */
+/* clFinish() of rusticl in Mesa 22.3 does not wait for flushed commands unless a marker follows them. */
 static cl_int finish(struct clf_device *device)
 {
     cl_int marked = CL_SUCCESS;

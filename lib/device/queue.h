@@ -8,23 +8,22 @@ struct clf_device;
 
 /* Counts a launch and its operations and flushes the queue after every 16th: some drivers start work only
  * at a flush, and a flush per launch costs more than it gains. Blocking calls flush by themselves (OpenCL
- * 1.2, 5.13). A paced device is waited for after about a second of enqueued work, by its measured rate: a
- * driver that sees no end of the work for some seconds resets the GPU. */
+ * 1.2, 5.13). For a paced device, waits after about a second of enqueued work (estimated from the measured
+ * rate): the driver resets a GPU that is busy for several seconds. */
 clf_status clf__device_launched(struct clf_device *device, double operations);
-/* The most operations that one launch should have, about 0.3 s of work. */
+/* Returns the maximum operations that one launch should have, about 0.3 s of work. */
 double clf__device_most_operations(const struct clf_device *device);
 clf_status clf__device_flush(struct clf_device *device);
-/* For callers of blocking commands, which wait for the queue by themselves. */
+/* Must be called after a blocking command, which waits for the queue implicitly. */
 void clf__device_waited(struct clf_device *device);
 /* Waits until all enqueued commands have finished. */
 clf_status clf__device_finish(struct clf_device *device);
-/* The same after a failure, whose message is kept even if this fails as well. Needed after non-blocking
- * copies and kernels that access buffers by address, before that memory is reused or freed. Other code
- * does not need it: the other copies block, and a freed buffer stays until its commands have finished
- * (OpenCL 1.2, 5.4.1). */
+/* Waits after a failure and keeps its message. Required before memory is reused or freed that non-blocking
+ * copies or kernels access by address. Other buffers live until their commands have finished (OpenCL 1.2,
+ * 5.4.1). */
 void clf__device_settle(struct clf_device *device);
-/* Calls clf__device_finish() if the device profiles, so that the host's clock separates stages; does
- * nothing otherwise. */
+/* Calls clf__device_finish() if the device is profiled, so that host time separates the stages; otherwise
+ * does nothing. */
 clf_status clf__device_finish_stage(struct clf_device *device);
 
 #endif

@@ -1,6 +1,6 @@
-/* Weights in common buffers. A CPU reads all weights sequentially at every step, and large pages, for
- * which most weights are too small, make reading up to a quarter faster. A GPU with matrix instructions
- * gets the weights of many layers as a few arguments of one kernel (layers/persistent.h). */
+/* Stores many weights in one large buffer. On a CPU this enables large pages, for which single weights are
+ * too small. On a GPU with matrix instructions one kernel can access the weights of many layers through few
+ * arguments (layers/persistent.h). */
 #include "base/log.h"
 #include "base/memory.h"
 #include "device/buffer.h"
@@ -8,7 +8,7 @@
 
 enum { CPU_SLAB_BYTES = 1 << 25, MOST_SLAB_BYTES = 1 << 28, LEAST_BYTES = 1 << 16, ALIGNMENT = 4096 };
 
-/* The size of a new slab; 0: buffers are separate. */
+/* Returns the size of a new slab; 0: use separate buffers. */
 static size_t slab_bytes(const struct clf_device *device)
 {
     if (device->info->kind == CLF_DEVICE_CPU) {
@@ -75,7 +75,7 @@ static clf_status create_slab(struct clf__slab **out, struct clf_device *device)
     return status;
 }
 
-/* The offset of the next buffer. */
+/* Returns the offset of the next buffer. */
 static size_t next_in(const struct clf__slab *slab)
 {
     return (slab->used + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;

@@ -12,14 +12,14 @@
 
 enum { MOST_GROUPS = 4096 };
 
-/* The conversion of activations to each precision. Kernels: (out, pitch, x, x_offset, x_stride, rows,
- * inputs). The CPU variant accepts any number of groups; the GPU variant needs one per row, and local
- * memory of two floats per work-item as its last argument if it reduces rows. */
+/* The kernels that convert activations to each precision, with the parameters (out, pitch, x, x_offset,
+ * x_stride, rows, inputs). The CPU variant accepts any number of groups. The GPU variant needs one group
+ * per row and, if it reduces rows, local memory of two floats per work-item as the last argument. */
 struct conversion {
     const char *program, *cpu_kernel, *gpu_kernel, *defines;
     int reduces_rows;
-    size_t element_bytes; /* of an element; each row has whole groups of four elements */
-    size_t tail_bytes;    /* further data of a row, at the end of its pitch */
+    size_t element_bytes; /* size of an element; rows are padded to multiples of four elements */
+    size_t tail_bytes;    /* extra data at the end of each row */
 };
 
 static struct conversion conversion_of(const struct clf__caps *caps, clf_precision precision)
@@ -62,7 +62,7 @@ static clf_status reserve(struct clf__buffer **scratch, struct clf_device *devic
     if (*scratch != NULL && clf__buffer_bytes(*scratch) >= bytes) {
         return CLF_OK;
     }
-    /* Frees the old buffer first, because both might not fit; enqueued kernels keep it alive. */
+    /* Free the old buffer first, because both might not fit; enqueued kernels keep its memory alive. */
     clf__buffer_free(*scratch);
     *scratch = NULL;
     return clf__buffer_create_large(scratch, device, bytes, what);

@@ -1,11 +1,10 @@
-/* Activations in the precision of a GEMM, for kernels that multiply by packed weights. */
+/* Converts activations to the precision of a GEMM, for kernels with packed weights. */
 #ifndef CLF_GEMM_ACTIVATIONS_H
 #define CLF_GEMM_ACTIVATIONS_H
 
 #include "gemm/gemm.h"
 
-/* Rows of x as a GEMM reads them: row r at r * pitch bytes, in the format of the conversion kernel
- * cl/<program>.cl. */
+/* Converted rows of x: row r is at r * pitch bytes, in the format of the conversion kernel. */
 struct clf__activations {
     const struct clf__buffer *buffer; /* owned by the device, valid until the next call */
     int pitch;
@@ -13,7 +12,7 @@ struct clf__activations {
 
 /* Enlarges the device's scratch memory for copies of the operands of a GEMM. */
 clf_status clf__activations_reserve(struct clf_device *device, size_t bytes);
-/* The same for the scratch memory of a transposed operand. */
+/* Enlarges the device's scratch memory for a transposed operand. */
 clf_status clf__transposed_reserve(struct clf_device *device, size_t bytes);
 
 /* Returns whether the device computes in bf16, rather than only storing weights in bf16. */

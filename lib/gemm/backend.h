@@ -8,7 +8,7 @@
 #include "gemm/layout.h"
 #include "program/launch.h"
 
-/* The most inputs whose products, 254 * 127 each, add up to less than 32 bits. */
+/* The maximum inputs for which the sum of products (at most 254 * 127 each) fits in 32 bits. */
 enum { CLF__INT8_INPUTS = 1 << 16 };
 
 static inline size_t clf__ceil_divide(size_t a, size_t b)
@@ -23,9 +23,9 @@ struct clf__weight {
     int inputs, outputs;
     const struct clf__gemm_backend *backend, *bf16_backend; /* backend of the weight, and of its GEMMs
                                                              * in bf16 */
-    int has_copy;                /* GEMMs with this fp32 weight read a copy in bf16 */
-    int is_paused;               /* but not now */
-    struct clf__weight *rounded; /* that copy; NULL until a GEMM reads it; gradients never need one */
+    int has_copy;                                           /* GEMMs with this fp32 weight read a bf16 copy */
+    int is_paused;                                          /* the copy is temporarily disabled */
+    struct clf__weight *rounded; /* the bf16 copy; NULL until a GEMM reads it, and for gradients */
 };
 static inline int clf__weight_reads_copy(const struct clf__weight *weight)
 {
@@ -38,29 +38,29 @@ static inline clf_precision clf__products_precision(const struct clf__weight *we
 
 clf_status clf__weight_check(long long outputs, int inputs, clf_precision precision, const char *what);
 void clf__weight_free_copy(struct clf__weight *weight);
-/* A weight of checked sizes whose contents are undefined. */
+/* Allocates a weight with undefined contents; the caller has checked the sizes. */
 clf_status clf__weight_allocate(struct clf__weight **out, struct clf_device *device, clf_precision precision,
                                 int outputs, int inputs, const char *what);
 
-/* weight_pack.c: the layout of the elements of a panel (see clf__weight_layout). */
+/* The element layout of a panel (see clf__weight_layout); implemented in weight_pack.c. */
 struct clf__packing {
     int group;    /* inputs that are stored together */
     int multiple; /* the inputs of a panel are padded with zeros to this multiple */
-    size_t bytes; /* of an element */
+    size_t bytes; /* size of an element */
     size_t tail;  /* bytes after a panel's elements */
     /* Writes the inputs of output `lane` of a zeroed panel. */
     void (*pack_row)(const struct clf__packing *packing, void *panel, int lane, const float *row, int inputs);
 };
-/* The packings of the native kernels and of matrix instructions (cl/include/matrix.cl); NULL for an
+/* Return the packings of the native kernels and of matrix instructions (cl/include/matrix.cl); NULL for an
  * unsupported precision. */
 const struct clf__packing *clf__packing_of(clf_precision precision);
 const struct clf__packing *clf__matrix_packing_of(clf_precision precision);
-/* The inputs of a panel including its padding. */
+/* Returns the inputs of a panel, including padding. */
 size_t clf__packed_inputs(const struct clf__packing *packing, int inputs);
 /* pack_row() for int8 values. */
 void clf__pack_int8_row(const struct clf__packing *packing, void *panel, int lane, const int8_t *row,
                         float factor, int inputs);
-/* Fails if a value is too large for the stream's precision. */
+/* Fails if a value exceeds the range of the precision. */
 clf_status clf__weight_check_values(const struct clf__weight_stream *stream, const float *values,
                                     size_t count);
 
@@ -70,12 +70,12 @@ clf_status clf__weight_check_values(const struct clf__weight_stream *stream, con
 
 struct clf__cost clf__batched_cost(const struct clf__batched_shape *shape);
 
-/* Rows per group of a CPU variant: as many as leave CLF__KNOB_CPU_GROUPS groups for each core, because
- * each group makes a pass over the panel; equal for all groups, so that none finishes late. */
+/* Returns the rows per group of a CPU variant, for CLF__KNOB_CPU_GROUPS groups per core: few groups,
+ * because each group makes a pass over the panel, of equal size, so that all finish at the same time. */
 size_t clf__cpu_rows_per_group(size_t rows, size_t row_bytes, size_t column_groups,
                                const struct clf__caps *caps);
 
-/* first + (rows - 1) * stride + columns elements must fit in the buffer, rows and columns > 0. */
+/* Checks that first + (rows - 1) * stride + columns elements fit in the buffer; rows and columns > 0. */
 clf_status clf__gemm_check_matrix(const char *what, struct clf__matrix matrix, size_t first, int rows,
                                   int columns);
 
@@ -103,8 +103,8 @@ struct clf__gemm_backend {
                                     clf_precision precision);
 };
 extern const struct clf__gemm_backend clf__gemm_native, clf__gemm_matrix, clf__gemm_clblast;
-/* The backend of a device for a precision: CLBlast for fp32 if it is chosen, matrix instructions for the
- * other precisions if the device has them, and the native kernels otherwise. */
+/* Returns the backend for a precision: CLBlast for fp32 if requested, matrix instructions for the other
+ * precisions if the device has them, otherwise the native kernels. */
 const struct clf__gemm_backend *clf__gemm_backend_of(struct clf_device *device, clf_precision precision);
 
 /* weight_panels.c: the layouts in panels. */
@@ -122,7 +122,7 @@ clf_status clf__native_input_gradient(struct clf__matrix dx, struct clf__matrix 
 clf_status clf__native_weight_gradient(struct clf__weight *dweight, struct clf__matrix dy,
                                        struct clf__matrix x, int rows, float scale);
 
-/* matrix.c: dweight, in fp32 with products in bf16, += scale * dyᵀ x by matrix instructions. */
+/* dweight += scale * dyᵀ x by matrix instructions, in bf16 with fp32 sums; implemented in matrix.c. */
 clf_status clf__matrix_reserve_gradient(struct clf_device *device, int rows, int outputs, int inputs);
 clf_status clf__matrix_weight_gradient(struct clf__weight *dweight, struct clf__matrix dy,
                                        struct clf__matrix x, int rows, float scale);

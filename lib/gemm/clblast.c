@@ -12,8 +12,7 @@
 #include "gemm/backend.h"
 #include "program/launch.h"
 
-/* CLBlast 1.5.3, the version of Debian 12, is not thread-safe: calls from several threads, even on
- * different devices, crash or give wrong results. A lock admits one call at a time. */
+/* Serialises all calls: CLBlast 1.5.3 (Debian 12) is not thread-safe, even on different devices. */
 static pthread_mutex_t one_call = PTHREAD_MUTEX_INITIALIZER;
 
 static clf_status check(int code, const struct clf_device *device, int m, int n, int k)
@@ -32,7 +31,7 @@ static clf_status check(int code, const struct clf_device *device, int m, int n,
         m, k, k, n, device->label, code);
 }
 
-/* Ends a call: reports its failure, or its time for the profile. */
+/* Ends a call: returns its error, or adds its time to the profile. */
 static clf_status finish(int code, struct clf_device *device, const char *routine,
                          const struct clf__batched_shape *shape, struct clf__cost cost, cl_event before,
                          cl_event event)
@@ -86,8 +85,8 @@ static CLBlastTranspose transpose_of(int is_transposed)
     return is_transposed ? CLBlastTransposeYes : CLBlastTransposeNo;
 }
 
-/* CLBlast's scratch memory for copies of the operands, NULL if it copies none; without it CLBlast would
- * allocate memory in every call. */
+/* Reserves scratch memory for CLBlast's copies of the operands, which it would otherwise allocate in every
+ * call; NULL if it copies none. */
 static clf_status reserve_copies(cl_mem *out, struct clf_device *device, const struct product *p)
 {
     size_t bytes = 0;
@@ -191,12 +190,12 @@ static clf_status weight_gradient(struct clf__weight *dweight, struct clf__matri
     return multiply(dweight->device, &product);
 }
 
-/* The GEMM and its two gradients. Offsets of one element make CLBlast copy all operands that it may have
- * to copy. */
+/* Reserves scratch memory for the GEMM and its two gradients. Offsets of one element make CLBlast report
+ * the copies of the worst case. */
 static clf_status reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs,
                                     clf_precision precision)
 {
-    (void)precision; /* fp32 is all there is */
+    (void)precision; /* only fp32 is supported */
     const struct clf__matrix wide = {.offset = 1, .stride = inputs}, high = {.offset = 1, .stride = outputs};
     const struct product products[] = {
         {.m = rows, .n = outputs, .k = inputs, .transpose_b = 1, .a = wide, .b = wide, .c = high},
@@ -221,8 +220,8 @@ static const char *row_major_defines(enum clf__activation activation, int is_ali
     return defines[activation][is_aligned];
 }
 
-/* For few rows, such as a decoding step, a native kernel on the same row-major weight: CLBlast is slow
- * there. */
+/* Uses a native kernel on the row-major weight for few rows, such as a decoding step, where CLBlast is
+ * slow. */
 static clf_status multiply_few(struct clf__matrix y, struct clf__matrix x, int rows,
                                const struct clf__weight *weight, const struct clf__epilogue *epilogue)
 {
@@ -260,7 +259,8 @@ static clf_status multiply_with_epilogue(struct clf__matrix y, struct clf__matri
         rest.residual.buffer = NULL;
         CLF__TRY(multiply_weight(y, x, rows, weight, rest.scale, 1.0f));
     } else if (in_place) {
-        /* CLBlast would add to the residual, which the activation must not change. */
+        /* With beta = 1 CLBlast would add the residual before the activation, so the product needs a
+         * separate buffer. */
         struct clf__buffer *product = NULL;
         CLF__TRY(clf__buffer_create(&product, weight->device,
                                     (size_t)rows * (size_t)weight->outputs * sizeof(float),
@@ -346,14 +346,14 @@ static clf_status multiply_strided(struct clf__batched_matrix c, struct clf__bat
 static clf_status multiply_batched(struct clf__batched_matrix c, struct clf__batched_matrix a,
                                    struct clf__batched_matrix b, const struct clf__batched_shape *shape)
 {
-    if (shape->k == 0) { /* CLBlast refuses k = 0; the result is zero */
+    if (shape->k == 0) { /* CLBlast rejects k = 0; the result is zero */
         return clf__gemm_native.multiply_batched(c, a, b, shape);
     }
     if (clf__buffer_device(c.matrix.buffer)->is_dry_run) {
         return CLF_OK;
     }
-    /* CLBlast's strided-batched GEMM ignores offsets and strides for large matrices and reports success
-     * (xgemmstridedbatched.cpp, unchanged in 2026): it is used only if there are none. */
+    /* For large matrices CLBlast's strided-batched GEMM silently ignores offsets and strides
+     * (xgemmstridedbatched.cpp), so it is used only for packed matrices. */
     int packed = is_packed(c, shape->m, shape->n) && is_packed(a, shape->m, shape->k) &&
                  (shape->transpose_b ? is_packed(b, shape->n, shape->k) : is_packed(b, shape->k, shape->n));
     return packed ? multiply_strided(c, a, b, shape) : multiply_offsets(c, a, b, shape);
@@ -383,7 +383,7 @@ static clf_status write_rows(struct clf__weight *weight, int first, int count, c
 
 static clf_status write_stream(struct clf__weight *weight, const struct clf__weight_stream *stream)
 {
-    enum { VALUES = 1 << 18 }; /* at a time */
+    enum { VALUES = 1 << 18 }; /* values per write */
     int at_once = VALUES / weight->inputs + 1;
     at_once = at_once < weight->outputs ? at_once : weight->outputs;
     float *values = NULL;

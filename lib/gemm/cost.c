@@ -6,7 +6,7 @@ struct clf__cost clf__weight_cost(int rows, const struct clf__weight *weight,
 {
     double m = rows, n = weight->outputs, k = weight->inputs;
     double weight_bytes = n * k * (double)clf__packing_of(weight->precision)->bytes;
-    double values = m * k + m * n; /* the fp32 ones */
+    double values = m * k + m * n; /* fp32 values read and written */
     if (epilogue) {
         values += (epilogue->bias ? n : 0.0) + (epilogue->residual.buffer ? m * n : 0.0);
     }

@@ -26,7 +26,7 @@ int clf__operand_multiple(const struct clf_device *device)
     return clf__caps_have_matrix(clf__device_caps(device)) ? CLF__MATRIX_INPUTS(CLF_PRECISION_FP16) : 2;
 }
 
-/* Returns whether operands that are not fp32 start where the kernels can read them. */
+/* Returns whether operands other than fp32 are aligned as the kernels require. */
 static int is_operand_aligned(struct clf__matrix x, const struct clf_device *device)
 {
     int words = clf__caps_have_matrix(clf__device_caps(device)) ? CLF__WORD_HALVES : 2;
@@ -68,7 +68,7 @@ clf_status clf__gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows
         struct clf__matrix bias = {.buffer = epilogue->bias, .stride = weight->outputs};
         CLF__TRY(clf__gemm_check_matrix("bias", bias, 0, 1, weight->outputs));
     }
-    if (clf__weight_reads_copy(weight)) { /* the copy is made here or earlier; the values do not change */
+    if (clf__weight_reads_copy(weight)) { /* creates the copy if there is none; does not change the weight */
         CLF__TRY(clf__weight_prepare((struct clf__weight *)weight));
         weight = weight->rounded;
     }

@@ -1,8 +1,8 @@
 /* Matrix multiplications (GEMM) with two backends: native kernels over packed weights, and CLBlast.
  *
- * Activations are row-major fp32; weights have a precision. The native backend sums each output element in
- * one order for any number of rows, so that its bits do not depend on that number: in fp32 and fp16 one
- * fma chain over k = 0 .. K-1, in bf16 as cl/include/product_bf16.cl describes, in int8 exactly. */
+ * Activations are row-major fp32; weights have a precision. In the native backend the bits of an output do
+ * not depend on the number of rows: it sums in a fixed order, in fp32 and fp16 one fma chain over k = 0 ..
+ * K-1, in bf16 as in cl/include/product_bf16.cl, in int8 exactly. */
 #ifndef CLF_GEMM_GEMM_H
 #define CLF_GEMM_GEMM_H
 
@@ -32,8 +32,7 @@ struct clf__weight_part {
     int rows;
 };
 
-/* The source of a weight. Parts are stacked: outputs = the sum of their rows (query, key and value
- * projections become one GEMM). */
+/* The source of a weight, stacked from parts (query, key and value projections become one GEMM). */
 struct clf__weight_source {
     const struct clf__weight_part *parts;
     int part_count;
@@ -42,30 +41,30 @@ struct clf__weight_source {
     const char *what; /* for messages */
 };
 
-/* The quantization of a row of weights to int8: its largest magnitude, infinite if a value is not finite;
- * a function for one value; and the scale to multiply the row by. */
+/* Quantization of a row of weights to int8: the largest magnitude (infinite if a value is not finite), the
+ * quantization of one value, and the scale of the row. */
 float clf__int8_largest(const float *row, int inputs);
 int8_t clf__int8_of(float value, float largest);
 float clf__int8_factor(float largest);
 
-/* A weight that is read during its upload, some rows at a time in order, so that the host never holds all
- * of it. */
+/* The source of a weight that is read in blocks of rows during the upload, so that the host never holds the
+ * whole weight. */
 struct clf__weight_stream {
     int outputs, inputs;
     clf_precision precision;
     const char *what;                                                    /* for messages */
     clf_status (*read)(void *user, int first, int count, float *target); /* (count, inputs) */
-    /* The same as int8, with the scale of each row. NULL: the weight is not stored as int8. */
+    /* Reads int8 values with the scale of each row. NULL: the weight is not stored as int8. */
     clf_status (*read_int8)(void *user, int first, int count, int8_t *target, float *factors);
     void *user;
 };
 clf_status clf__weight_create_streamed(struct clf__weight **out, struct clf_device *device,
                                        const struct clf__weight_stream *stream);
 
-/* A weight W (outputs, inputs), stored once on the device in the layout of its backend. */
+/* Creates a weight W (outputs, inputs) on the device, in the layout of its backend. */
 clf_status clf__weight_create(struct clf__weight **out, struct clf_device *device,
                               const struct clf__weight_source *source);
-/* A copy of the weight on the device. */
+/* Copies a weight on the device. */
 clf_status clf__weight_create_copy(struct clf__weight **out, const struct clf__weight *weight,
                                    const char *what);
 void clf__weight_free(struct clf__weight *weight);
@@ -87,16 +86,15 @@ struct clf__weight_layout {
     int panel, group;
 };
 struct clf__weight_layout clf__weight_layout(const struct clf__weight *weight);
-/* Bytes of a weight on a device. */
+/* Returns the bytes of a weight on a device. */
 size_t clf__weight_bytes(struct clf_device *device, clf_precision precision, int outputs, int inputs);
 
 enum clf__activation { CLF__IDENTITY, CLF__RELU, CLF__GELU_ERF, CLF__GELU_TANH, CLF__SILU };
-/* The build option of kernels: "-DACTIVATION=<kind>"; NULL for an unknown kind. */
+/* Returns the build option "-DACTIVATION=<kind>"; NULL for an unknown kind. */
 const char *clf__activation_define(enum clf__activation kind);
 
-/* The operations on each product before it is stored: y = activation(scale * (x Wᵀ) + bias) + residual.
- * Start from CLF__EPILOGUE_NONE. Native kernels fuse the epilogue; after CLBlast a separate kernel applies
- * it. */
+/* The epilogue of a GEMM: y = activation(scale * (x Wᵀ) + bias) + residual. Start from CLF__EPILOGUE_NONE.
+ * Native kernels fuse the epilogue; after CLBlast a separate kernel applies it. */
 struct clf__epilogue {
     float scale;
     const struct clf__buffer *bias; /* (outputs), or NULL */
@@ -113,37 +111,36 @@ clf_status clf__gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows
 
 /* ---- trained weights: fp32; gradients and moments have the same layout ---- */
 
-/* A weight of zeros, with the layout of every fp32 weight of these sizes on this device. */
+/* Creates a weight of zeros, with the layout of every fp32 weight of these sizes on this device. */
 clf_status clf__weight_create_zero(struct clf__weight **out, struct clf_device *device, int outputs,
                                    int inputs, const char *what);
-/* The same with the sizes of another weight, in memory from a pool. */
+/* Reserves a weight of zeros with the sizes of another weight, in a pool. */
 clf_status clf__weight_reserve_zero(struct clf__weight **out, struct clf__pool *pool,
                                     const struct clf__weight *like, const char *what);
 
-/* Blocking copies of rows first .. first + count - 1 of an fp32 weight, from and to (count, inputs) host
- * values. Writing one row allocates nothing. */
+/* Blocking copies of rows first .. first + count - 1 of an fp32 weight, to and from host values (count,
+ * inputs). Writing a single row allocates no memory. */
 clf_status clf__weight_read(const struct clf__weight *weight, int first, int count, float *target);
 clf_status clf__weight_write(struct clf__weight *weight, int first, int count, const float *source);
 
-/* The number of floats in the layout of an fp32 weight, for elementwise work on the whole array. Padding
- * of the layout is zero and must stay zero. */
+/* Returns the number of floats in the layout of an fp32 weight, for elementwise operations on the whole
+ * array. Padding of the layout is zero and must stay zero. */
 size_t clf__weight_elements(const struct clf__weight *weight);
 
-/* From now on, computes GEMMs with this fp32 weight, or into this gradient, in `precision` (FP32 or BF16):
- * in bf16 operands are rounded, sums and results are fp32; a device without bf16 instructions, on which
- * bf16 would be slower, continues in fp32. clf__weight_changed() renews the bf16 copies and must be called
- * after every write to the values on the device. CLF_UNSUPPORTED: CLBlast has no bf16. */
+/* Sets the precision (FP32 or BF16) of GEMMs with this fp32 weight, or into this gradient. In bf16 operands
+ * are rounded, sums and results are fp32. Devices without bf16 instructions, where bf16 would be slower,
+ * keep fp32. clf__weight_changed() updates the bf16 copies and must be called after every write to the
+ * values on the device. Returns CLF_UNSUPPORTED for bf16 with CLBlast. */
 clf_status clf__weight_multiply_in(struct clf__weight *weight, clf_precision precision);
 clf_status clf__weight_changed(struct clf__weight *weight);
-/* Makes those copies now; otherwise the first GEMM makes them. */
+/* Creates the bf16 copies now; otherwise the first GEMM creates them. */
 clf_status clf__weight_prepare(struct clf__weight *weight);
-/* Disables the copies, so that GEMMs are in fp32, until they are enabled again. The values do not change
- * meanwhile. */
+/* Disables or enables the bf16 copies; GEMMs are in fp32 while they are disabled. The values must not
+ * change meanwhile. */
 void clf__weight_pause_copies(struct clf__weight *weight, int is_paused);
 
-/* The gradients of y = scale * x Wᵀ. With the native backend each element is one chain over the outputs,
- * or over the rows (in bf16 over pairs of them), in order; matrix instructions have a different order of
- * sums. */
+/* The gradients of y = scale * x Wᵀ. In the native backend each element is one fma chain over the outputs,
+ * or over the rows (in bf16 over pairs of rows), in order. Matrix instructions use a different order. */
 
 /* dx (rows, inputs) = scale * dy (rows, outputs) W + residual. residual.buffer may be NULL; it may be dx. */
 clf_status clf__gemm_input_gradient(struct clf__matrix dx, struct clf__matrix dy, int rows,
@@ -153,32 +150,32 @@ clf_status clf__gemm_input_gradient(struct clf__matrix dx, struct clf__matrix dy
 clf_status clf__gemm_weight_gradient(struct clf__weight *dweight, struct clf__matrix dy, struct clf__matrix x,
                                      int rows, float scale);
 
-/* Reserves the device's scratch memory for both gradients, and with CLBlast for the GEMM, with this many
- * rows, so that they allocate nothing. */
+/* Reserves the device's scratch memory for both gradients (and the GEMM with CLBlast) of up to `rows` rows,
+ * so that they allocate no memory. */
 clf_status clf__gemm_reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs,
                                        clf_precision precision);
 
-/* The precision in which GEMMs with this weight read x; they also accept fp32 and convert it first. If it
- * is bf16 or fp16, a GEMM with such a weight can also write y in that precision for the next one. */
+/* Returns the precision in which GEMMs with this weight read x; fp32 is also accepted, and converted first.
+ * If the result is bf16 or fp16, a GEMM can also write y in that precision for the next GEMM. */
 clf_precision clf__gemm_operand(const struct clf__weight *weight);
-/* The precision of rows that are converted once for several GEMMs with such weights: clf__gemm_operand(),
- * or CLF_PRECISION_INT8 for rows of cl/gemm/quantize.cl, CLF__QUANTIZED_STRIDE() apart. */
+/* Returns the precision of rows that are converted once for several GEMMs: clf__gemm_operand(), or
+ * CLF_PRECISION_INT8 for rows of cl/gemm/quantize.cl with stride CLF__QUANTIZED_STRIDE(). */
 clf_precision clf__gemm_row_operand(const struct clf__weight *weight);
-/* GEMMs read x in 16 bits only if the inputs of the weight are a multiple of this number. */
+/* GEMMs read 16-bit x only if the inputs of the weight are a multiple of this number. */
 int clf__operand_multiple(const struct clf_device *device);
 
-/* y (rows, columns) = x in the precision of y, bf16, fp16 or int8, converted as the GEMM that reads it
- * would convert it. In 16 bits columns are a multiple of clf__operand_multiple(); y starts at the start of
- * its buffer. */
+/* Converts x to the precision of y (bf16, fp16 or int8), exactly as a GEMM would convert it. In 16 bits
+ * columns are a multiple of clf__operand_multiple(); y starts at the start of its buffer. */
 clf_status clf__gemm_round(struct clf__matrix y, struct clf__matrix x, int rows, int columns);
 
-/* GEMMs in bf16, int8 and, with matrix instructions, fp16 first convert x into scratch memory of the
- * device. This reserves it for GEMMs with this many rows and inputs, so that they allocate nothing. */
+/* Reserves the scratch memory into which GEMMs in bf16, int8 and, with matrix instructions, fp16 convert x,
+ * for this many rows and inputs, so that they allocate no memory. */
 clf_status clf__gemm_reserve(struct clf_device *device, int rows, int inputs, clf_precision precision);
-/* That memory, for kernels that include GEMMs; NULL if none is reserved. */
+/* Returns the scratch memory of clf__gemm_reserve(), for kernels that contain GEMMs; NULL if none is
+ * reserved. */
 const struct clf__buffer *clf__gemm_scratch(const struct clf_device *device);
 
-/* The least cost of a GEMM with its epilogue, except the activation; no epilogue: NULL. */
+/* Returns the minimum cost of a GEMM with its epilogue (NULL: none), without the activation. */
 struct clf__cost clf__weight_cost(int rows, const struct clf__weight *weight,
                                   const struct clf__epilogue *epilogue);
 

@@ -6,7 +6,7 @@
 #include "gemm/backend.h"
 #include "gemm/gemm.h"
 
-/* The operands of y = scale * x Wᵀ: the gradient dy of y, and x or its gradient. */
+/* Checks the operands of a gradient of y = scale * x Wᵀ: dy, and x or dx. */
 static clf_status check(const struct clf__weight *weight, struct clf__matrix dy, const char *what,
                         struct clf__matrix x, int rows)
 {

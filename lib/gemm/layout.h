@@ -4,18 +4,18 @@
 
 #include "tuning/matrix_layout.h"
 
-/* Outputs of a panel of a weight, zero beyond the last (clf__weight_layout). */
+/* Outputs per panel of a weight; panels are padded with zeros (clf__weight_layout). */
 #define CLF__PANEL 32
 
 /* Bytes after a panel in int8: a scale and a sum for each output, of four bytes each. */
 #define CLF__INT8_TAIL (8 * CLF__PANEL)
 
-/* Bytes between rows of packed activations: whole groups of four elements and a tail, in an odd number of
- * cache lines, so that the rows of a block use different cache sets. */
+/* Bytes between rows of packed activations: elements padded to multiples of four, and a tail. The pitch is
+ * an odd number of cache lines, so that the rows of a block use different cache sets. */
 #define CLF__PACKED_PITCH(inputs, element_bytes, tail_bytes)                                                 \
     (((((inputs) + 3) / 4 * 4 * (element_bytes) + (tail_bytes) + 63) / 64 | 1) * 64)
 
-/* Bytes after a row in int8: its scale and its zero, of four bytes each. */
+/* Bytes after a row in int8: the scale and the zero point, of four bytes each. */
 #define CLF__INT8_ROW_TAIL 8
 
 /* The stride of cl/gemm/quantize.cl in its GPU variant, in units of 16 bits like other operands. */
@@ -25,7 +25,7 @@
 #define CLF__TILE        64
 #define CLF__SKINNY_ROWS 16
 
-/* Most rows of a group of a GEMM, rounded up to whole blocks of rows. */
+/* Maximum rows per group of a GEMM, before rounding up to whole blocks of rows. */
 #define CLF__GROUP_ROWS 256
 
 /* A group with more inputs than CLF__WHOLE_INPUTS processes them in slices of CLF__SLICE_INPUTS, so that a
@@ -34,7 +34,7 @@
 #define CLF__SLICE_INPUTS        512
 #define CLF__WHOLE_INPUTS(lanes) ((lanes) == 16 ? 2048 : 1024)
 
-/* For groups of the projection: panels that are marked as seen, one bit each, and most rows. */
+/* For groups of the projection: panels per block (one mark bit each), and maximum rows. */
 #define CLF__PROJECTION_PANELS 32
 #define CLF__PROJECTION_ROWS   64
 

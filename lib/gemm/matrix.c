@@ -8,12 +8,12 @@
 #include "gemm/backend.h"
 #include "program/launch.h"
 
-/* The most work-items of a group of gemm_matrix_rows.cl, and the width of a warp for the tiles below. */
+/* The maximum work-items per group of gemm_matrix_rows.cl, and the warp width for which the tiles below are
+ * given. */
 enum { MOST_ITEMS = 256, TILE_LANES = 32 };
 
-/* The divisions of a GEMM by gemm_matrix.cl: tiles of a group and of a warp, from the largest to the
- * smallest; a wider warp computes more columns. Large tiles read less, small ones occupy more of the
- * device. */
+/* The tiles of a group and of a warp in gemm_matrix.cl, the largest first. A wider warp computes more
+ * columns. Large tiles read less memory; small tiles occupy more compute units. */
 struct tile {
     int rows, columns, warp_rows, warp_columns;
 };
@@ -26,8 +26,8 @@ static size_t count_tiles(const struct tile *tile, int rows, int outputs)
            clf__ceil_divide((size_t)outputs, (size_t)tile->columns);
 }
 
-/* Returns NULL for gemm_matrix_rows.cl, which reads W again for every few rows, so that the smallest tile
- * is worth idle compute units. The choice changes no bits. */
+/* Chooses the tile; NULL selects gemm_matrix_rows.cl. That kernel rereads W for every few rows, so the
+ * smallest tile is preferred even if it leaves compute units idle. The choice does not change bits. */
 static const struct tile *choose_tile(const struct clf__caps *caps, int rows, int outputs)
 {
     if (rows <= caps->level->matrix.rows) {
@@ -80,7 +80,7 @@ static const struct clf__matrix_level *matrix_of(const struct clf__weight *weigh
     return &clf__device_caps(weight->device)->level->matrix;
 }
 
-/* The warps of a group of gemm_matrix_rows.cl: one for each chunk of K, up to MOST_ITEMS work-items. */
+/* Returns the warps per group of gemm_matrix_rows.cl: one per chunk of K, up to MOST_ITEMS work-items. */
 static int count_warps(const struct clf__weight *weight)
 {
     size_t chunk = (size_t)CLF__CHUNK_SLICES * CLF__MATRIX_INPUTS(weight->precision);
@@ -92,7 +92,7 @@ static int count_warps(const struct clf__weight *weight)
     return warps;
 }
 
-/* Returns whether the sums of chunks may be added in any order, because sums of integers are exact. */
+/* Returns whether chunks of K need no separate sums: there is only one, or integer sums are exact. */
 static int has_one_chunk(const struct clf__weight *weight)
 {
     return weight->precision == CLF_PRECISION_INT8 ||
@@ -145,7 +145,7 @@ static clf_status multiply(struct clf__matrix y, struct clf__matrix x, int rows,
     if (x.precision == CLF_PRECISION_FP32) {
         struct clf__activations packed;
         CLF__TRY(clf__activations_pack(&packed, weight->device, x, rows, weight->inputs, weight->precision));
-        /* The stride counts 16-bit numbers in int8 as well. */
+        /* The stride is in units of 16 bits, in int8 as well. */
         product.x = (struct clf__matrix){.buffer = packed.buffer,
                                          .stride = packed.pitch / (int)sizeof(uint16_t),
                                          .precision = weight->precision};
@@ -153,7 +153,7 @@ static clf_status multiply(struct clf__matrix y, struct clf__matrix x, int rows,
     return tile == NULL ? multiply_few(&product) : multiply_tiles(&product, tile);
 }
 
-/* out: the transpose of scale * x (rows, columns) in bf16, in rows of `words` words or in panels. */
+/* Writes the transpose of scale * x (rows, columns) in bf16, in rows of `words` words or in panels. */
 static clf_status transpose(struct clf__buffer *out, const char *kernel, int words, struct clf__matrix x,
                             int rows, int columns, float scale)
 {
@@ -236,7 +236,7 @@ static size_t weight_bytes(clf_precision precision, int outputs, int inputs)
     return clf__panels_bytes(clf__matrix_packing_of(precision), outputs, inputs);
 }
 
-/* The native backend serves fp32: trained weights, and GEMMs of activations. */
+/* fp32 GEMMs (trained weights, and GEMMs of activations) use the native backend. */
 const struct clf__gemm_backend clf__gemm_matrix = {
     .panel = CLF__PANEL,
     .packing = clf__matrix_packing_of,

@@ -22,7 +22,7 @@ static const char *gemm_defines(clf_precision precision, enum clf__activation ac
     return result == CLF_PRECISION_BF16 ? to_bf16[activation] : defines[precision][activation];
 }
 
-/* The part of a GEMM that a group of a GPU variant computes. */
+/* A kernel of the GPU variant, and the rows and columns that a group computes. */
 struct gpu_kernel {
     const char *name;
     size_t rows, columns;
@@ -40,8 +40,8 @@ static size_t count_groups(const struct gpu_kernel *kernel, int rows, const stru
            clf__ceil_divide((size_t)weight->outputs, kernel->columns);
 }
 
-/* Tiles share more of their reads. But if there are far fewer tiles than cores, as in a decoding step of
- * some dozens of sentences, most of a large device is idle. Both choices give the same bits. */
+/* Large tiles read less memory. But if there are far fewer tiles than compute units, as in a decoding step
+ * of a few dozen sentences, most of a large device is idle. Both kernels give the same bits. */
 static struct clf__grid choose_gpu(const struct kernels *kernels, int rows, const struct clf__weight *weight)
 {
     const struct clf__caps *caps = clf__device_caps(weight->device);
@@ -54,7 +54,7 @@ static struct clf__grid choose_gpu(const struct kernels *kernels, int rows, cons
                               .local = {CLF__TILE_GROUP}};
 }
 
-/* A group of the CPU variant computes `block` rows; the caller has filled in the launch's program, macros
+/* Launches a GEMM. A group of the CPU variant computes `block` rows. The caller has set the program, macros
  * and arguments. */
 static clf_status launch_product(struct clf__launch launch, const struct kernels *kernels, int rows,
                                  size_t block, const struct clf__weight *weight,

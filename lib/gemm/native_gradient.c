@@ -4,8 +4,9 @@
 #include "gemm/backend.h"
 #include "program/launch.h"
 
-/* For the CPU variants: the sizes of gemm_weight_gradient.cl, the fewest blocks worth a copy of the other
- * operand, the elements per group of the copy kernel, and the rows that share a transposed panel of W. */
+/* CPU variants: constants of gemm_weight_gradient.cl, the minimum number of blocks for which packing pays
+ * off, the blocks per group of the packing kernel, the rows that share a transposed panel of W, and the
+ * bytes packed at a time. */
 enum { DEPTH = 128, SLICE_END = 16 };
 enum { LEAST_BLOCKS = 4, BLOCKS_A_GROUP = 32, MOST_ROWS = 512, PACKED_BYTES = 1 << 21 };
 
@@ -14,13 +15,13 @@ static const char *defines_of(clf_precision precision)
     return precision == CLF_PRECISION_BF16 ? "-DPRECISION=2" : "-DPRECISION=0";
 }
 
-/* Rows stored together in the packed operand of gemm_weight_gradient.cl. */
+/* Returns the rows that are interleaved in the packed operand of gemm_weight_gradient.cl. */
 static int together(clf_precision precision)
 {
     return clf__packing_of(precision)->group;
 }
 
-/* Rows of x that are packed at a time, so that the copy stays in a cache. */
+/* Returns the rows of x that are packed at a time, few enough to stay in a cache. */
 static int packed_rows(int rows, int inputs, clf_precision precision)
 {
     int slice = DEPTH * together(precision);
@@ -29,7 +30,7 @@ static int packed_rows(int rows, int inputs, clf_precision precision)
     return rows < most ? rows : most;
 }
 
-/* Rows, or inputs, of a register block. */
+/* Returns the rows, or inputs, of a register block. */
 static size_t block_of(const struct clf_device *device)
 {
     return (size_t)device->caps.level->block_rows;
@@ -59,7 +60,7 @@ clf_status clf__native_reserve_gradients(struct clf_device *device, int rows, in
     return clf__activations_reserve(device, packed_bytes(device, rows, inputs, precision));
 }
 
-/* out: the transpose of a weight, as a separate weight in the device's scratch memory. */
+/* Transposes a weight into the device's scratch memory. */
 static clf_status transpose(struct clf__weight *out, const struct clf__weight *weight)
 {
     struct clf_device *device = weight->device;
@@ -124,7 +125,7 @@ static clf_status multiply_on_cpu(struct clf__matrix dx, struct clf__matrix dy, 
     size_t block = block_of(device);
     size_t share = clf__ceil_divide(clf__ceil_divide((size_t)rows, row_groups), block) * block;
     size_t panels = clf__ceil_divide((size_t)weight->inputs, CLF__PANEL);
-    /* Few groups, because each passes over all of its rows of dy, which no cache holds if there are many
+    /* Use few groups, because each reads all of its rows of dy, which exceed the caches if there are many
      * outputs. */
     size_t groups = clf__ceil_divide(groups_wanted(&device->caps), 2);
     size_t panel_share = clf__ceil_divide(panels, clf__ceil_divide(groups, row_groups));

@@ -64,7 +64,7 @@ clf_status clf__weight_check(long long outputs, int inputs, clf_precision precis
     return CLF_OK;
 }
 
-/* Its memory comes from the pool, if there is one. */
+/* Allocates a weight, in the pool if there is one. */
 static clf_status allocate(struct clf__weight **out, struct clf_device *device, struct clf__pool *pool,
                            clf_precision precision, int outputs, int inputs, const char *what)
 {

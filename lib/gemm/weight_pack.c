@@ -4,7 +4,8 @@
 #include "base/half.h"
 #include "gemm/backend.h"
 
-/* The position in a panel of inputs k .. k + group - 1 of an output, k a multiple of the group. */
+/* Returns the position of inputs k .. k + group - 1 of an output in a panel; k is a multiple of the
+ * group. */
 static size_t place_of(const struct clf__packing *packing, int lane, int k)
 {
     return (size_t)k * CLF__PANEL + (size_t)(lane * packing->group);
@@ -12,7 +13,7 @@ static size_t place_of(const struct clf__packing *packing, int lane, int k)
 
 static void pack_fp32(const struct clf__packing *packing, void *panel, int lane, const float *row, int inputs)
 {
-    (void)packing; /* of one input */
+    (void)packing; /* the group is one input */
     float *to = (float *)panel + lane;
     for (int k = 0; k < inputs; k++) {
         to[(size_t)k * CLF__PANEL] = row[k];
@@ -60,7 +61,7 @@ size_t clf__packed_inputs(const struct clf__packing *packing, int inputs)
     return clf__ceil_divide((size_t)inputs, whole) * whole;
 }
 
-/* The scales of an int8 panel, followed by the sums of its weights. */
+/* Returns the scales of an int8 panel, which are followed by the sums of the weights. */
 static float *scales_of(const struct clf__packing *packing, void *panel, int inputs)
 {
     return (float *)((int8_t *)panel + clf__packed_inputs(packing, inputs) * CLF__PANEL);
@@ -82,8 +83,8 @@ void clf__pack_int8_row(const struct clf__packing *packing, void *panel, int lan
     ((int32_t *)(scales + CLF__PANEL))[lane] = sum;
 }
 
-/* As cl/include/product_int8.cl describes. An output with an infinity or NaN gets NaN as its scale, so
- * that the error stays visible. */
+/* Packs an output as cl/include/product_int8.cl describes. An output with an infinity or NaN gets the scale
+ * NaN, so that the error stays visible. */
 static void pack_int8(const struct clf__packing *packing, void *panel, int lane, const float *row, int inputs)
 {
     float largest = clf__int8_largest(row, inputs);
@@ -103,7 +104,7 @@ static void pack_int8(const struct clf__packing *packing, void *panel, int lane,
     }
 }
 
-/* A weight beyond the largest half would become infinite, and every line that uses it NaN. */
+/* A weight beyond the range of fp16 would become infinite and produce NaN. */
 clf_status clf__weight_check_values(const struct clf__weight_stream *stream, const float *values,
                                     size_t count)
 {
@@ -126,7 +127,7 @@ static const struct clf__packing native[] = {
     [CLF_PRECISION_INT8] = {4, 4, sizeof(int8_t), CLF__INT8_TAIL, pack_int8},
 };
 
-/* Words of 16 bytes, and whole slices. */
+/* Groups of 16 bytes, padded to whole slices. */
 static const struct clf__packing matrix[] = {
     [CLF_PRECISION_FP16] = {8, CLF__MATRIX_INPUTS(CLF_PRECISION_FP16), sizeof(uint16_t), 0, pack_fp16},
     [CLF_PRECISION_BF16] = {8, CLF__MATRIX_INPUTS(CLF_PRECISION_BF16), sizeof(uint16_t), 0, pack_bf16},

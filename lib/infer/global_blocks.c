@@ -1,6 +1,6 @@
-/* The blocks of which transient-global attention makes its tokens (Guo et al. 2022, 3.2.2): each
- * global_block_size rows of a source. The rows after the last whole block belong to that block, and a source
- * shorter than a block has none, as in transformers' LongT5. */
+/* The blocks of transient-global attention (Guo et al. 2022, 3.2.2): each block of global_block_size rows
+ * of a source becomes a global token. As in transformers' LongT5, remaining rows belong to the last whole
+ * block, and a source shorter than a block has no global token. */
 #include "base/minmax.h"
 #include "infer/internal.h"
 

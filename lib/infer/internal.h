@@ -10,7 +10,7 @@
 #include "ops/draw.h"
 #include "ops/projection.h"
 
-/* Numbers at the start of a step's results; the first is persistent.failed. */
+/* Reserved numbers at the start of a step's results; the first is persistent.failed. */
 enum { CLF__STEP_HEADER = 4 };
 
 /* The memory rows of a slot. */
@@ -22,7 +22,7 @@ struct clf__session_slot {
 /* Shortlists, one per source: the words of a slot are adjacent, at a position given by the slot's memory
  * rows. */
 struct clf__shortlists {
-    struct clf__tensor weight; /* (V, D) the projection's rows in order; buffer NULL: no shortlists */
+    struct clf__tensor weight; /* (V, D) the projection's weight, row-major; buffer NULL: no shortlists */
     struct clf__tensor ids;    /* (1, n) i32 */
     struct clf__tensor logits; /* (1, m) */
     int32_t *host_ids;         /* (n) */
@@ -39,12 +39,12 @@ struct clf__session {
     struct clf__tensor frames;        /* (source tokens, feature size) */
     struct clf__tensor front_scratch; /* (1, n) scratch of the front end; buffer NULL: none */
     struct clf__tensor *memory; /* (source rows, H (K + d_v)) cross-attention keys and values per decoder
-                                   layer; in half precision if steps read them so */
+                                 * layer; in half precision if steps read halves */
     struct clf__mixer_state *layer_states; /* cache of each decoder layer */
     struct clf__mixer_state shared_state;  /* state shared by all layers */
-    int buffer_index;                      /* of the last step */
+    int buffer_index;                      /* buffer index of the last step */
     struct clf__layer_call *layer_calls;   /* calls of the decoder layers in the current pass */
-    struct clf__tensor layer_addresses;    /* addresses for decoder layers in one launch, these two */
+    struct clf__tensor layer_addresses;    /* buffer addresses, for decoder layers in one launch */
     struct clf__tensor partials;           /* partial results of a step's attention */
     struct clf__tensor counters;
     struct clf__persistent persistent; /* state of decoder layers in one persistent launch */
@@ -59,7 +59,7 @@ struct clf__session {
         results; /* (1, n): the rest of read_back, results of a step or of clf__session_pick() */
     float *results_host;
     struct clf__tensor maps[2]; /* (H * queries, keys): self- and cross-attention probabilities of one layer;
-                                   buffer NULL: not requested */
+                                 * buffer NULL: not requested */
     struct clf__tensor looks;   /* (1, n): attention weights of a step's rows; buffer NULL: not requested */
     /* The last encoded batch. */
     int sources;
@@ -81,13 +81,13 @@ static inline const struct clf__mixer_kind *clf__session_mixer(const struct clf_
     return session->transformer->decoder.layers[0].mixer.kind;
 }
 
-/* Onto the vocabulary. */
+/* Returns the output projection of the session. */
 struct clf__projection clf__session_projection(const struct clf__session *session);
 
 /* Returns the maximum number of results of a step. */
 int64_t clf__step_results(const struct clf__session_limits *limits);
 
-/* Shortlists (shortlists.c). Reserves their memory, and computes what does not change. */
+/* Shortlists (shortlists.c): reserve their memory, and fill the tables that do not change. */
 clf_status clf__shortlists_reserve(struct clf__session *session);
 clf_status clf__shortlists_fill(struct clf__session *session);
 void clf__shortlists_free(struct clf__shortlists *shortlists);
@@ -98,8 +98,8 @@ int64_t clf__shortlists_upload(const struct clf__session_limits *limits);
 struct clf__shortlisted_rows {
     struct clf__tensor starts, counts; /* (1, R) i32: position and number of each row's words */
     struct clf__tensor banned,
-        banned_offsets; /* as a step's, with positions in the shortlist instead of ids */
-    int most;           /* words of a row */
+        banned_offsets; /* as in struct clf__step, with positions in the shortlist instead of ids */
+    int most;           /* maximum words of a row */
 };
 void clf__shortlists_take_rows(struct clf__shortlisted_rows *rows, struct clf__session *session,
                                const struct clf__step *step);
@@ -110,8 +110,8 @@ clf_status clf__shortlists_top_k(struct clf__tensor values, struct clf__tensor i
                                  const struct clf__projection *projection, struct clf__step *step);
 void clf__shortlists_name(const struct clf__session *session, struct clf__step *step);
 
-/* Destination of attention maps: the self-attention map of layer i is at self + i * self_stride, and likewise
- * cross. */
+/* Destination of attention maps: the map of layer i is at self + i * self_stride, or cross + i *
+ * cross_stride. */
 struct clf__decoder_maps {
     float *self, *cross;
     size_t self_stride, cross_stride;
@@ -120,11 +120,11 @@ struct clf__decoder_maps {
     int head_count;
 };
 
-/* Initial size of position tables, which are doubled for longer sequences: a folder may declare far more
- * positions than any text has. */
+/* Initial size of position tables, which are doubled for longer sequences: a configuration may declare far
+ * more positions than are ever used. */
 enum { CLF__FIRST_POSITIONS = 4096 };
-/* The global tokens of a batch (global_blocks.c): reserves device memory for them; returns the integers of
- * their upload; and adds the blocks of the batch to the upload of `source`. */
+/* Global tokens (global_blocks.c): reserve device memory; return the number of integers in their upload;
+ * add the blocks of a batch to the upload of `source`. */
 clf_status clf__global_blocks_reserve(struct clf__session *session);
 int64_t clf__global_blocks_upload(const struct clf__session *session);
 void clf__global_blocks_take(struct clf__global_blocks *blocks, struct clf__session *session);
@@ -132,8 +132,8 @@ void clf__global_blocks_take(struct clf__global_blocks *blocks, struct clf__sess
 /* Enlarges position tables to at least these sequence lengths, up to the session's limits. */
 clf_status clf__session_ensure_positions(struct clf__session *session, int source_rows, int target_rows);
 
-/* Returns the output rows of clf__session_run_decoder() for the projection: in 16 bits if the projection
- * reads these. */
+/* Returns the output rows of clf__session_run_decoder() for the projection, in 16 bits if the projection
+ * reads 16 bits. */
 struct clf__tensor clf__session_decoded(const struct clf__session *session);
 
 /* Runs the decoder's layers and final norm over the first `rows` rows of the workspace; maps may be NULL. */
@@ -152,19 +152,21 @@ static inline struct clf__attention_call clf__session_cross(struct clf__session 
     };
 }
 
-/* Prefill of the tokens before a step's own tokens (prefill.c). */
+/* Runs the prefill of a step's prefix tokens (prefill.c). */
 clf_status clf__session_prefill(struct clf__session *session, const struct clf__step *step);
-/* Returns the number of integers in its upload. */
+/* Returns the number of integers in the upload of a prefill. */
 int64_t clf__prefill_upload(const struct clf__session_limits *limits);
 
-/* Runs the decoder over given inputs for every cached source, or for the one at *slot; maps may be NULL. */
+/* Runs the decoder over given inputs for every cached source, or only for the source at *slot; maps may be
+ * NULL. */
 clf_status clf__session_force(struct clf__session *session, const struct clf__sequences *inputs,
                               const int *slot, const struct clf__decoder_maps *maps);
 
 /* Caches the last encoded batch as the whole memory, source b at slot b. */
 clf_status clf__session_cache_all(struct clf__session *session);
 
-/* As clf__session_encode(), and reads the encoder's attention maps of one source; maps may be NULL. */
+/* Like clf__session_encode(), but also reads the encoder's attention maps of one source; maps may be
+ * NULL. */
 clf_status clf__session_encode_maps(struct clf__session *session, const struct clf__sequences *sources,
                                     float *maps);
 

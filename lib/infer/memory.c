@@ -65,7 +65,7 @@ void clf__session_release_all(struct clf__session *session)
 struct memory_views {
     struct clf__tensor rows;
     int first;         /* row of the first source */
-    int is_contiguous; /* the other sources follow in order */
+    int is_contiguous; /* the other sources follow contiguously */
 };
 
 static clf_status upload_memory(struct clf__session *session, struct memory_views *views, const int *slots)
@@ -104,8 +104,8 @@ clf_status clf__session_cache(struct clf__session *session, const int *slots)
     CLF__TRY(upload_memory(session, &views, slots));
     for (int i = 0; i < decoder->layer_count; i++) {
         struct clf__tensor memory = session->memory[i];
-        /* One GEMM over all rows, whatever their destination: a GEMM per source would read the weights each
-         * time. */
+        /* Use one GEMM over all rows even if they go to several places: a GEMM per source would reread the
+         * weights. */
         int is_in_place = views.is_contiguous && memory.type == CLF__F32;
         struct clf__tensor y =
             is_in_place ? clf__tensor_rows(memory, views.first, x.rows)

@@ -3,8 +3,7 @@
 #include "base/minmax.h"
 #include "infer/internal.h"
 
-/* Returns the table length for sequences of a length; the first CLF__FIRST_POSITIONS are allocated with the
- * session. */
+/* Returns the table length for sequences of this length; the session starts with CLF__FIRST_POSITIONS. */
 static int round_positions(int length)
 {
     int rounded = CLF__FIRST_POSITIONS;

@@ -9,7 +9,7 @@
 struct prefill_views {
     struct clf__tensor ids, positions, position_rows, cache_rows, places;
     struct clf__sequence_ranges cross; /* one range per row of the step */
-    double pairs;                      /* as a step's */
+    double pairs;                      /* as in struct step_views */
     const int32_t *host_cache_rows;
 };
 
@@ -76,7 +76,7 @@ static clf_status upload_prefill(struct clf__session *session, struct prefill_vi
     return clf__upload_send(upload);
 }
 
-/* Adds the prefix tokens to the history that the next step's rows continue. */
+/* Adds the prefix tokens to the history, which the rows of the next step continue. */
 static clf_status expect_prefill(const struct clf__session *session, const struct clf__mixer_step *mixer_step,
                                  const struct prefill_views *views, const struct clf__step *step)
 {

@@ -17,8 +17,9 @@ static const struct clf__front_end_kind *front_end_of(const struct clf__session 
     return session->transformer->encoder.embedder.front_end.kind;
 }
 
-/* Each source of a batch may be rounded up, so the number is for one source, or an upper bound for several.
- */
+/* Returns the encoder rows of one source, or an upper bound for several sources, each of which may be
+rounded
+ * up. */
 int clf__session_source_rows(const struct clf__session *session, int length)
 {
     return front_end_of(session)->rows(length);
@@ -83,7 +84,7 @@ static clf_status reserve_attention(struct clf__session *session)
     int beams = limits->sources > 0 ? limits->cache_rows / limits->sources : 0;
     int source_rows = clf__session_source_rows(session, limits->source_length);
     int is_dense = clf__tree_mixer(config, CLF__ENCODER) == &clf__self_attention_mixer;
-    int encoded = is_dense ? source_rows : 0; /* attention within a window needs no scratch */
+    int encoded = is_dense ? source_rows : 0; /* local attention needs no scratch */
     int queries = clf__max_int(clf__max_int(encoded, limits->target_length),
                                clf__max_int(beams, clf__min_int(limits->prefill, limits->positions)));
     int keys = clf__max_int(source_rows, limits->target_length);
@@ -97,8 +98,8 @@ static clf_status reserve_attention(struct clf__session *session)
     return limits->aligns && !limits->maps ? reserve_alignment(session, 0) : CLF_OK;
 }
 
-/* Reserves scratch memory for attention whose keys are split over several work-groups: of sources, and in GPU
- * kernels also of targets, for as many rows as are split. */
+/* Reserves scratch memory for attention whose keys are split over several work-groups: cross-attention, and
+ * in GPU kernels also self-attention. */
 static clf_status reserve_partials(struct clf__session *session)
 {
     const struct clf__session_limits *limits = &session->limits;

@@ -1,7 +1,6 @@
 /* Inference sessions: encode sources, cache their cross-attention keys and values, then decode step by step
- * or over given targets. A session owns all activations, allocated once; only position tables are enlarged
- * later, when a sequence is longer than all before. Batches are ragged: the tokens of a batch are adjacent,
- * without padding. */
+ * or over given targets. A session allocates all activations once; only position tables grow, for longer
+ * sequences. Batches are ragged: the tokens of a batch are adjacent, without padding. */
 #ifndef CLF_INFER_SESSION_H
 #define CLF_INFER_SESSION_H
 
@@ -9,7 +8,7 @@
 #include "model/upload.h"
 #include "search/search.h"
 
-/* The largest batch that a session takes. */
+/* Limits of the batches of a session. */
 struct clf__session_limits {
     int sources;       /* sequence slots: sources cached at a time */
     int source_tokens; /* maximum total tokens or frames of cached sources, and of an encoded batch */
@@ -22,13 +21,13 @@ struct clf__session_limits {
     int ranges;        /* ranges of ids per row of a step; 0: none; not with shortlists */
     int draws;         /* tokens drawn per step, with ranges; 0: none */
     int target_tokens; /* maximum total tokens of given targets; 0: no forced decoding */
-    int target_length; /* of one of them */
+    int target_length; /* maximum tokens of a target */
     int maps;          /* 1: attention maps are requested */
     int aligns;        /* 1: clf__session_align() is called */
     /* Decoder layer, counted from 1, and number of its first heads whose mean cross-attention steps can
      * return. Layer 0: none. */
     int attention_layer, attention_heads;
-    int logits; /* logits are wanted */
+    int logits; /* 1: clf__session_logits() is called */
     /* Maximum shortlist size of a source (clf__session_set_shortlist()): `shortlist_base` plus
      * `shortlist_each` per token. Both 0: no shortlists. */
     int shortlist_base, shortlist_each;
@@ -47,9 +46,9 @@ struct clf__session_size {
 clf_status clf__session_measure(struct clf__session_size *out, struct clf__transformer *transformer,
                                 const struct clf__session_limits *limits);
 
-/* Encodes a batch within the limits; ids must be inside the vocabulary. Without ids and frames, the frames
- * are read from clf__session_frames(). The output is valid until the next call that computes, except
- * clf__session_cache(). */
+/* Encodes a batch within the limits; ids must be inside the vocabulary. If ids and frames are both NULL,
+ * reads the frames from clf__session_frames(). The output is valid until the next call that computes,
+ * except clf__session_cache(). */
 clf_status clf__session_encode(struct clf__session *session, const struct clf__sequences *sources);
 
 /* Returns the device memory for the frames of the next batch, (limits.source_tokens, feature size) with
@@ -63,8 +62,8 @@ int clf__session_source_rows(const struct clf__session *session, int length);
  * per source, in order. */
 clf_status clf__session_encoded(const struct clf__session *session, float *target);
 
-/* The memory is the cross-attention keys and values of cached sources for every decoder layer. A sequence
- * slot holds one source, in adjacent rows anywhere in the memory. */
+/* The memory holds the cross-attention keys and values of cached sources for every decoder layer. A
+ * sequence slot holds one source, in adjacent rows. */
 
 /* Reserves memory rows in a free slot for a source of `length` tokens or frames; returns 0 if there is no
  * free range of this size. This cannot happen in an empty memory. */
@@ -89,8 +88,8 @@ clf_status clf__session_step(struct clf__session *session, struct clf__step *ste
 /* Runs the decoder over one input sequence per source (start token first), after clf__session_start(). */
 clf_status clf__session_teacher_force(struct clf__session *session, const struct clf__sequences *inputs);
 
-/* Reads logits (rows, V) of the last clf__session_teacher_force() into target, for input rows first to first
- * + count - 1. Requires limits for them. */
+/* Reads logits (rows, V) of the last clf__session_teacher_force() into target, for input rows first to
+ * first + count - 1. Requires limits.logits. */
 clf_status clf__session_logits(struct clf__session *session, int first, int count, float *target);
 
 /* Computes log softmax(logits)[label] for every row of the last clf__session_teacher_force(); labels must be
@@ -109,9 +108,9 @@ struct clf__session_head {
 clf_status clf__session_align(struct clf__session *session, int slot, const int32_t *inputs, int count,
                               const struct clf__session_head *heads, int head_count, float *weights);
 
-/* Computes for every row of the last inputs the largest logit and log sum exp(x - largest) of ranges of ids:
- * statistics (rows, each, 2), ranges (rows, each, 2) as in struct clf__step, with `each` <= limits.ranges. A
- * range of one id has the logit of the id. */
+/* Computes for every row of the last inputs the largest logit and log sum exp(x - largest) of ranges of
+ * ids: statistics (rows, each, 2), ranges (rows, each, 2) as in struct clf__step, with `each` <=
+ * limits.ranges. For a range of one id, this is the logit of the id. */
 clf_status clf__session_look(struct clf__session *session, const int32_t *ranges, int each,
                              float *statistics);
 

@@ -1,4 +1,4 @@
-/* Shortlists: steps that choose among a set of words per source. */
+/* Shortlists: decoding steps that choose from a set of words per source. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -26,8 +26,8 @@ static int64_t most_words(const struct clf__session *session, int tokens)
     return most < all ? most : all;
 }
 
-/* Returns the shortlist positions per memory row. A slot owns these positions of its rows; a single row
- * includes space for the base words. */
+/* Returns the shortlist positions per memory row. A slot owns the positions of its rows; every row has
+ * enough space for the base words of a source. */
 static int64_t places_each(const struct clf__session_limits *limits)
 {
     return (int64_t)limits->shortlist_base + limits->shortlist_each;

@@ -42,7 +42,7 @@ static void fill_cross_ranges(struct clf__sequence_ranges *ranges, const struct 
             longest = slot->length > longest ? slot->length : longest;
         }
         table[4 * (count - 1) + 1]++;
-        assert(table[4 * (count - 1) + 1] <= ranges->max_queries); /* limit of a kernel's task */
+        assert(table[4 * (count - 1) + 1] <= ranges->max_queries); /* limit of a kernel */
     }
     ranges->sequences = ranges->table.rows = count;
     ranges->max_keys = longest;
@@ -118,7 +118,7 @@ struct step_results {
     struct clf__tensor values, ids, statistics;
     struct clf__tensor range_values, range_ids, range_statistics; /* ranges_each times as wide */
     struct clf__tensor draw_values, draw_ids, draw_logits;
-    int count; /* of numbers */
+    int count; /* total numbers */
 };
 
 int64_t clf__step_results(const struct clf__session_limits *limits)
@@ -170,8 +170,8 @@ static clf_status look_at_ranges(const struct step_results *results, const struc
                              clf__tensor_columns(ranges, 2 * first, 2 * count));
 }
 
-/* Draws the tokens that follow some rows, starting at row `first_row`, from their logits without banned ids.
- */
+/* Draws the tokens that follow some rows, starting at row `first_row`, from their logits without banned
+ * ids. */
 static clf_status draw(const struct step_results *results, const struct step_views *views,
                        const struct clf__step *step, struct clf__tensor logits, int first_row)
 {
@@ -328,8 +328,8 @@ static clf_status prove(struct clf__session *session, struct clf__step *step, co
     return status;
 }
 
-/* Runs decode(), again if a persistent launch failed or is not yet verified; a step does not overwrite its
- * inputs, so it can be repeated. */
+/* Runs decode(), and repeats it if a persistent launch failed or is not yet verified. A step can be
+ * repeated because it does not overwrite its inputs. */
 static clf_status decode_safely(struct clf__session *session, struct clf__step *step,
                                 const struct step_views *views, const struct clf__layer_call *call,
                                 const struct clf__step_start *start)
@@ -355,7 +355,7 @@ static int longest_target(const struct clf__step *step)
     return longest;
 }
 
-/* Ends with the candidates, for which it waits. */
+/* Runs the step and waits for the candidates. */
 static clf_status run_step(struct clf__session *session, struct clf__step *step)
 {
     const struct clf__stack *decoder = &session->transformer->decoder;

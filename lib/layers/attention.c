@@ -40,7 +40,7 @@ static struct clf__projected split_cross(struct clf__tensor query, struct clf__t
                                    .value = clf__tensor_columns(memory, keys, values)};
 }
 
-/* The call with the precision of the layer's weights. */
+/* Returns the call with the precision of the layer's weights. */
 static struct clf__attention_call with_precision(const struct clf__attention_call *call,
                                                  const struct clf__attention_layer *layer)
 {
@@ -65,7 +65,7 @@ clf_status clf__attend(struct clf__tensor y, struct clf__tensor residual,
     struct clf__tensor context = clf__tensor_columns(workspace->context, 0, value_columns(&layer->heads));
     enum clf__type operand = clf__linear_operand(&layer->output);
     if (clf__attention_writes(operand, clf__buffer_device(context.buffer), call)) {
-        context = clf__tensor_as(context, operand); /* rounded as the output projection would round it */
+        context = clf__tensor_as(context, operand); /* in the type that the output projection reads */
     }
     const struct clf__attention_call own = with_precision(call, layer);
     CLF__TRY((own.window != NULL ? clf__attention_local_forward : clf__attention_forward)(
@@ -84,7 +84,7 @@ clf_status clf__attend_record(struct clf__tensor y, struct clf__tensor residual,
     return clf__linear_dropout_forward(y, record->context, &layer->output, residual, &training->output);
 }
 
-/* The projected keys and values in the type that the call reads. */
+/* Converts the projected keys and values to the type that the call reads. */
 static clf_status read_memory(struct clf__tensor *out, struct clf__tensor memory,
                               const struct clf__attention_call *call)
 {

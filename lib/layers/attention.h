@@ -15,7 +15,7 @@ struct clf__attention_layer {
     struct clf__linear output;
 };
 
-/* Widths of the stacked projections. */
+/* Return the widths of the stacked projections. */
 int clf__self_projection_width(const struct clf__heads *heads);   /* H (2 K + d_v) */
 int clf__memory_projection_width(const struct clf__heads *heads); /* H (K + d_v) */
 
@@ -24,15 +24,16 @@ struct clf__projected {
     struct clf__tensor query, key, value;
 };
 
-/* The columns of self-attention's stacked projection, (N, H (2 K + d_v)). */
+/* Splits the stacked projection of self-attention, (N, H (2 K + d_v)), into column views. */
 struct clf__projected clf__split_self(struct clf__tensor all, const struct clf__heads *heads);
 
-/* The type in which the call reads queries, keys and values and which the projection `input` can write:
- * the type to which attention would round floats, or floats. */
+/* Returns the type in which the projection `input` should write queries, keys and values: the type to which
+ * attention would round floats, if both support it, otherwise floats. */
 enum clf__type clf__attention_operand(const struct clf__attention_layer *layer,
                                       const struct clf__attention_call *call);
 
-/* y = the output of the layer from its projections, including the output projection, + residual. */
+/* Computes y = residual + the output of the layer, from projected queries, keys and values. Includes the
+ * output projection. */
 clf_status clf__attend(struct clf__tensor y,        /* (N, D) */
                        struct clf__tensor residual, /* (N, D) */
                        const struct clf__projected *projected, const struct clf__attention_layer *layer,
@@ -46,15 +47,15 @@ clf_status clf__cross_attention_forward(
     struct clf__tensor memory, /* (N, H (K + d_v)) projected keys and values, f32 or f16 */
     const struct clf__workspace *workspace, const struct clf__attention_call *call);
 
-/* The training arguments of one attention: `call` with the dropout of its weights, the dropout of its
- * output, and the gradient of a relative bias, which is added to (buffer NULL: none). */
+/* The training arguments of one attention: `call` with the dropout of the weights, the dropout of the
+ * output, and the gradient of a relative bias, which is accumulated (buffer NULL: none). */
 struct clf__attention_training {
     struct clf__attention_call call;
     struct clf__dropout output;
     struct clf__tensor drelative;
 };
 
-/* The record of the forward pass that the backward pass reads besides its operands. */
+/* The activations that the forward pass records for the backward pass. */
 struct clf__attention_record {
     struct clf__tensor projected; /* (N, H (2 K + d_v)); cross-attention: (R, H K) */
     struct clf__tensor memory;    /* (N, H (K + d_v)) in cross-attention */
@@ -65,8 +66,8 @@ clf_status clf__attention_record_reserve(struct clf__attention_record *record, s
 struct clf__attention_record clf__attention_record_rows(const struct clf__attention_record *record, int rows,
                                                         int source_rows);
 
-/* y = dropout(output of the layer from its projections) + residual, with a record, and its backward pass
- * to the gradients of the projections. */
+/* Like clf__attend(), with dropout and a record for the backward pass; and the backward pass, which
+ * computes the gradients of the projections. */
 clf_status clf__attend_record(struct clf__tensor y, struct clf__tensor residual,
                               const struct clf__projected *projected,
                               const struct clf__attention_layer *layer,
@@ -80,7 +81,8 @@ clf_status clf__attend_backward(const struct clf__projected *gradients,
                                 const struct clf__gradient_workspace *workspace,
                                 const struct clf__attention_training *training);
 
-/* The encoder's output, which every decoder layer attends to, and its gradient: overwritten, or added to. */
+/* The encoder's output, to which every decoder layer attends, and its gradient, which is overwritten or
+ * accumulated. */
 struct clf__encoded {
     struct clf__tensor x;  /* (N, D) */
     struct clf__tensor dx; /* (N, D) */

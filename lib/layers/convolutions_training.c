@@ -49,7 +49,7 @@ static struct parts parts_of(const struct clf__front_end_input *input, int rows,
     return parts;
 }
 
-/* One of several sequences: its frames and its rows after the convolutions. */
+/* The frames of a sequence, and its rows after the convolutions. */
 struct sequence {
     int first, frames, first_row, rows;
 };
@@ -105,8 +105,8 @@ clf_status clf__convolutions_backward(const struct clf__front_end *gradient, str
     CLF__TRY(clf__activation_backward(dy, dy, parts.sums_then, CLF__GELU_ERF));
     CLF__TRY(clf__linear_backward(dseen, &gradient->convolutions[1], dy, parts.seen_then,
                                   &front_end->convolutions[1], CLF__NO_TENSOR, scratch));
-    /* The input of the second convolution is not needed any more; its memory holds the gradient of the
-     * frames in the input, fewer than three per row. */
+    /* The input of the second convolution is no longer needed; its memory is reused for the gradient of the
+     * first convolution's output, which has fewer than three frames per row. */
     struct clf__tensor dinner = clf__tensor_packed(parts.seen_then, input->frames.rows, dy.columns);
     CLF__TRY(fold(dinner, dseen, input, 1));
     CLF__TRY(clf__activation_backward(dinner, dinner, parts.sums, CLF__GELU_ERF));

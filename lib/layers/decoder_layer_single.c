@@ -35,7 +35,7 @@ static int is_plain(const struct clf__linear *linear)
     return linear->scale == 1.0f && layout.panel > 1;
 }
 
-/* Returns whether a step of the layer can ever run in one launch with others. */
+/* Returns whether the layer supports steps in one launch with other layers. */
 static int can_be_single(const struct clf__caps *caps, const struct clf__layer *layer)
 {
     if (!layer->mixer.kind->is_in_single_launch) {
@@ -61,7 +61,7 @@ static void list_buffers(const struct clf__buffer **out, const struct clf__layer
         *out++ = clf__weight_layout(linears[i]->weight).buffer;
         *out++ = linears[i]->bias;
     }
-    /* The kernel applies the norm after each sub-layer; with pre-norm layers that is the norm of the next
+    /* The kernel applies a norm after each sub-layer; in pre-norm layers that is the norm of the next
      * sub-layer. */
     const struct clf__norm *norms[] = {&layer->mixer_norm, &layer->cross_attention_norm,
                                        &layer->feed_forward_norm};
@@ -109,7 +109,7 @@ clf_status clf__decoder_layers_store_addresses(struct clf__tensor *addresses, co
         }
         const struct clf__buffer *buffers[BUFFERS];
         list_buffers(buffers, &layers[i]);
-        buffers[BUFFERS - 3] = states[i].parts[0].buffer; /* self-attention's keys, and its values */
+        buffers[BUFFERS - 3] = states[i].parts[0].buffer; /* keys and values of self-attention */
         buffers[BUFFERS - 2] = states[i].parts[1].buffer;
         buffers[BUFFERS - 1] = memory[i].buffer;
         CLF__TRY(store_addresses(clf__tensor_rows(*addresses, i, 1), buffers));
@@ -117,7 +117,7 @@ clf_status clf__decoder_layers_store_addresses(struct clf__tensor *addresses, co
     return CLF_OK;
 }
 
-/* Returns whether this call of the layer can run in one launch with others, and is faster for it. */
+/* Returns whether this call can run in one launch with other layers, and is faster that way. */
 static int is_single(const struct clf__layer *layer, int rows, const struct clf__layer_call *call)
 {
     if (call->addresses.buffer == NULL || call->step == NULL || call->step->places.buffer != NULL ||
@@ -126,8 +126,7 @@ static int is_single(const struct clf__layer *layer, int rows, const struct clf_
     }
     const struct clf__caps *caps = clf__device_caps(clf__buffer_device(call->addresses.buffer));
     const struct clf__attention_call *cross = call->cross_call;
-    /* The limit of rows: any number, unless `clformer tune` found that a launch per op is faster for many
-     * rows. */
+    /* The limit is infinite unless `clformer tune` found that one launch per op is faster for many rows. */
     return rows <= caps->tuning.values[CLF__KNOB_STEP_ROWS + precision_of(layer)] &&
            cross->maps.buffer == NULL && cross->weights.buffer == NULL &&
            cross->mask.additive.buffer == NULL && cross->mask.relative.buffer == NULL && !cross->mask.causal;
@@ -154,7 +153,7 @@ int clf__decoder_layers_take_start(const struct clf__layer *layers, int count, i
            clf__weight_layout(tokens).precision == precision_of(layers);
 }
 
-/* The macros that are constant for a decoder's layers. */
+/* Writes the macros, which are equal for all layers of a decoder. */
 static void write_defines(char *defines, size_t size, const struct clf__layer *layer,
                           struct clf__tensor memory)
 {
@@ -168,7 +167,7 @@ static void write_defines(char *defines, size_t size, const struct clf__layer *l
              heads->value_width, clf__cache_define(memory));
 }
 
-/* The cost of the GEMMs, and of the attentions as separate launches count them. */
+/* Adds the cost of the GEMMs, and of the attentions as counted by separate launches. */
 void clf__decoder_layer_add_cost(struct clf__cost *cost, const struct clf__layer *layer, int rows,
                                  const struct clf__layer_call *call)
 {
@@ -200,7 +199,7 @@ static struct clf__attention_history history_of(const struct clf__layer *layer,
     return history;
 }
 
-/* The arguments that all layers share: sizes, and the positions of the step's rows. */
+/* Lists the sizes and offsets that are equal for all layers. */
 static struct clf__decoder_step_sizes list_sizes(const struct clf__layer *layer,
                                                  const struct clf__workspace *workspace,
                                                  const struct clf__layer_call *call)
@@ -240,7 +239,7 @@ static struct clf__decoder_step_sizes list_sizes(const struct clf__layer *layer,
     };
 }
 
-/* The arguments of the kernel's start; null pointers if it has none. */
+/* The arguments of the start of a step; null pointers if the launch does not include it. */
 struct start_arguments {
     const struct clf__buffer *history, *parents, *ids, *embedding, *added, *added_rows;
     struct clf__step_start_sizes sizes;

@@ -16,8 +16,8 @@ enum {
 };
 static const char kernel_name[] = "decoder_layers_gpu";
 
-/* Reads of the arrival counter before a group stops waiting: seconds on a GPU, where a read takes about a
- * microsecond. On a CPU reads are faster, and threads may be interrupted. */
+/* Reads of the arrival counter before a group stops waiting: a few seconds on a GPU, where a read takes
+ * about a microsecond. A CPU needs more, because reads are faster and threads may be preempted. */
 enum { MOST_LOOKS = 1 << 22, MOST_CPU_LOOKS = 1 << 26 };
 
 static clf_precision precision_of(const struct clf__layer *layer)
@@ -30,7 +30,7 @@ static int is_aligned(struct clf__tensor cache)
     return cache.stride % OCTET == 0;
 }
 
-/* The macros that are constant for a decoder's layers. */
+/* The macros, which are equal for all layers of a decoder. */
 struct persistent_defines {
     char text[160];
 };
@@ -90,12 +90,12 @@ static int is_persistent(const struct clf__layer *layer, const struct clf__works
 
 static struct clf__grid list_grid(const struct clf_device *device)
 {
-    /* One group on each compute unit is resident. */
+    /* One group per compute unit, so that all groups are resident. */
     return (struct clf__grid){
         .kernel = kernel_name, .groups = {device->caps.compute_units}, .local = {CLF__STAGE_GROUP}};
 }
 
-/* Compiles the kernel. Devices that cannot run it take a launch for each operation. */
+/* Compiles the kernel. Devices that cannot run it use one launch per op. */
 static int check_kernel(struct clf__persistent *persistent, const struct clf__layer *layer,
                         const struct clf__layer_call *call)
 {
@@ -239,7 +239,7 @@ clf_status clf__persistent_launch(const struct clf__layer *layers, int count,
     struct clf__persistent *persistent = calls->persistent;
     struct clf_device *device = clf__buffer_device(persistent->stages.buffer);
     struct clf__attention_history history = clf__self_attention_history(calls->step, calls->state);
-    history.partials = calls->cross_call->partials; /* the kernel takes one */
+    history.partials = calls->cross_call->partials; /* the kernel has a single buffer for partial sums */
     struct clf__stages_sizes sizes = list_sizes(layers, workspace, calls, &history);
     unsigned groups = device->caps.compute_units;
     sizes.count = count * persistent->layer_stages + sizes.rounds;

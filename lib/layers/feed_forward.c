@@ -13,20 +13,20 @@ clf_status clf__feed_forward_forward(struct clf__tensor y, struct clf__tensor x,
         CLF__TRY(clf__linear_forward(both, x, &layer->up, CLF__IDENTITY, CLF__NO_TENSOR));
         CLF__TRY(clf__gate_forward(hidden, hidden, gate, layer->activation));
     } else {
-        hidden = clf__tensor_as(hidden, clf__linear_operand(&layer->down)); /* rounded as the second GEMM
-                                                                             * rounds it */
+        hidden = clf__tensor_as(hidden, clf__linear_operand(&layer->down)); /* as the second GEMM reads it */
         CLF__TRY(clf__linear_forward(hidden, x, &layer->up, layer->activation, CLF__NO_TENSOR));
     }
     return clf__linear_forward(y, hidden, &layer->down, CLF__IDENTITY, residual);
 }
 
-/* The derivative of ReLU follows from its output; the others need the input. */
+/* Returns whether the record is the activations: ReLU's derivative follows from its output; other
+ * activations need the input. */
 static int records_activations(const struct clf__feed_forward *layer)
 {
     return !layer->gated && (layer->activation == CLF__RELU || layer->activation == CLF__IDENTITY);
 }
 
-/* The two halves of a gated layer. */
+/* Return the two halves of a gated layer. */
 static struct clf__tensor activated_half(struct clf__tensor hidden, const struct clf__feed_forward *layer)
 {
     return clf__tensor_columns(hidden, 0, layer->width);
@@ -37,7 +37,7 @@ static struct clf__tensor gate_half(struct clf__tensor hidden, const struct clf_
     return clf__tensor_columns(hidden, layer->width, layer->width);
 }
 
-/* dropout(activation(up(x))) from the record, in both passes: *out is the record itself or in the
+/* Computes dropout(activation(up(x))) from the record, in both passes; *out is the record itself or in the
  * workspace. */
 static clf_status activate(struct clf__tensor *out, const struct clf__feed_forward *layer,
                            struct clf__tensor hidden, const struct clf__gradient_workspace *workspace,

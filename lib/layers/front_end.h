@@ -11,7 +11,7 @@ enum { CLF__CONVOLUTIONS = 2, CLF__CONVOLUTION_WIDTH = 3 };
 struct clf__front_end {
     const struct clf__front_end_kind *kind;
     struct clf__weight *tokens; /* (V, D), may be shared with the other side; NULL for frames */
-    float scale;                /* of the embedding */
+    float scale;                /* scale of the embeddings */
     struct clf__linear frames;  /* (D, feature size); weight NULL for other kinds */
     /* (D, 3 feature size), (D, 3 D), with inputs in the order of clf__unfold_forward(); weights NULL for
      * other kinds */
@@ -22,8 +22,8 @@ struct clf__front_end {
 struct clf__front_end_input {
     struct clf__tensor ids;    /* (1, N) i32; unused for frames */
     struct clf__tensor frames; /* (N, feature size); unused for tokens */
-    /* The frames of sequence b are first[b] .. first[b + 1] - 1; convolutions do not cross these limits.
-     * Only for convolutions, as are the buffers below. */
+    /* Sequence b has the frames first[b] .. first[b + 1] - 1; convolutions do not cross sequences. The
+     * members below are used only by convolutions. */
     int count;
     const int *first;                /* (count + 1) */
     struct clf__tensor scratch;      /* (1, n): the size is the kind's scratch() */
@@ -33,14 +33,14 @@ struct clf__front_end_input {
 };
 
 struct clf__front_end_kind {
-    /* The number of rows for a source with this many tokens or frames. */
+    /* Returns the number of rows for a source with this many tokens or frames. */
     int (*rows)(int count);
-    /* Floats of scratch memory for sequences of at most this many frames. NULL: none. */
+    /* Returns the floats of scratch memory for sequences of at most this many frames. NULL: no scratch. */
     int64_t (*scratch)(int d_model, int feature_size, int frames);
-    /* Floats that training keeps from the forward to the backward pass, with scratch memory, for frames
-     * that become this many rows. NULL: none. */
+    /* Returns the floats that training records for the backward pass, including scratch memory, for frames
+     * that become this many rows. NULL: no record. */
     int64_t (*record)(int d_model, int feature_size, int frames, int rows);
-    /* y = FrontEnd(input) + table[positions]; table.buffer NULL: nothing is added. */
+    /* Computes y = FrontEnd(input) + table[positions]; table.buffer NULL: no positions. */
     clf_status (*forward)(struct clf__tensor y, /* (N, D) */
                           const struct clf__front_end *front_end, const struct clf__front_end_input *input,
                           struct clf__tensor table,      /* (P, D) */
@@ -56,7 +56,7 @@ struct clf__front_end_kind {
 extern const struct clf__front_end_kind clf__tokens_front_end, clf__frames_front_end,
     clf__convolutions_front_end;
 
-/* The same convolutions over all sequences at once, in training: from and to the record. */
+/* The convolutions in training, over all sequences at once, with a record. */
 int64_t clf__convolutions_record(int d_model, int feature_size, int frames, int rows);
 clf_status clf__convolutions_train(struct clf__tensor y, const struct clf__front_end *front_end,
                                    const struct clf__front_end_input *input);

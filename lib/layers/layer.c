@@ -18,7 +18,7 @@ static clf_status begin_mixer(struct clf__sublayer *sublayer, const struct clf__
     return clf__sublayer_begin(sublayer, &layer->mixer_norm, layer->norm_first, workspace);
 }
 
-/* Replaces the relative bias with the layer's, if it has one. */
+/* Runs the mixer, with the layer's relative bias if it has one. */
 static clf_status mix(const struct clf__sublayer *sublayer, const struct clf__layer *layer,
                       const struct clf__workspace *workspace, const struct clf__layer_call *call)
 {

@@ -14,18 +14,18 @@
 
 struct clf__layer {
     struct clf__mixer mixer;
-    struct clf__relative_bias relative; /* the layer's, instead of the stack's */
+    struct clf__relative_bias relative; /* overrides the stack's relative bias */
     struct clf__norm mixer_norm;
     struct clf__attention_layer cross_attention; /* weights and the norm's gamma are NULL in an encoder
                                                   * layer */
     struct clf__norm cross_attention_norm;
     struct clf__feed_forward feed_forward;
     struct clf__norm feed_forward_norm;
-    int norm_first; /* x + f(norm(x)), else norm(x + f(x)) */
+    int norm_first; /* 1: pre-norm, x + f(norm(x)); 0: post-norm, norm(x + f(x)) */
 };
 
-/* The work before the first layer of a step: the shared state of the mixers follows the parents, and the
- * new tokens become rows. */
+/* The work before the first layer of a step: moves the shared mixer state from the parents to the new rows,
+ * and embeds the new tokens. */
 struct clf__step_start {
     const struct clf__front_end *front_end;
     struct clf__tensor ids;       /* (1, R) i32 */
@@ -39,7 +39,7 @@ struct clf__persistent;
 struct clf__layer_call {
     const struct clf__attention_call *self_call;  /* NULL in a step */
     const struct clf__mixer_step *step;           /* NULL for whole sequences */
-    const struct clf__mixer_state *state;         /* this layer's, for a step */
+    const struct clf__mixer_state *state;         /* state of this layer, for a step */
     const struct clf__attention_call *cross_call; /* NULL in the encoder */
     struct clf__tensor memory; /* the projected keys and values of the encoder's output in this layer */
     /* For a step in a single launch: */
@@ -58,12 +58,11 @@ struct clf__layer_call {
 enum { CLF__DECODER_ADDRESSES = 42 };
 
 /* Stores the addresses of the layers' buffers for single launches; addresses->buffer becomes NULL if the
- * device or the layers need one launch per op. The addresses are valid as long as the buffers. */
-clf_status
-clf__decoder_layers_store_addresses(struct clf__tensor *addresses, /* (layers, CLF__DECODER_ADDRESSES) i32 */
-                                    const struct clf__layer *layers,
-                                    const struct clf__mixer_state *states, /* of each layer */
-                                    const struct clf__tensor *memory /* as in the layer's call */);
+ * device or the layers need one launch per op. Addresses are valid for the lifetime of the buffers. */
+clf_status clf__decoder_layers_store_addresses(
+    struct clf__tensor *addresses, /* (layers, CLF__DECODER_ADDRESSES) i32 */
+    const struct clf__layer *layers, const struct clf__mixer_state *states, /* of each layer */
+    const struct clf__tensor *memory /* memory of each layer, as in its call */);
 
 /* Runs a layer with one launch per op. workspace->x is input and output. With post-norm,
  * workspace->rounded holds the same rows, rounded. */
@@ -88,7 +87,7 @@ clf_status clf__decoder_layers_single(const struct clf__layer *layers, int count
                                       const struct clf__workspace *workspace,
                                       const struct clf__layer_call *calls);
 
-/* The cost of the GEMMs and attentions of a layer in a step. */
+/* Adds the cost of the GEMMs and attentions of a layer in a step. */
 void clf__decoder_layer_add_cost(struct clf__cost *cost, const struct clf__layer *layer, int rows,
                                  const struct clf__layer_call *call);
 
@@ -98,7 +97,7 @@ struct clf__layer_record {
     struct clf__sublayer_record mixer_sums;
     struct clf__attention_record cross_attention;
     struct clf__sublayer_record cross_attention_sums;
-    struct clf__tensor hidden; /* of the feed-forward */
+    struct clf__tensor hidden; /* record of the feed-forward */
     struct clf__sublayer_record feed_forward_sums;
 };
 clf_status clf__layer_record_reserve(struct clf__layer_record *record, struct clf__arena *arena,

@@ -16,7 +16,7 @@ clf_status clf__buffer_from_host(struct clf__buffer **out, struct clf_device *de
     return CLF_OK;
 }
 
-/* Takes ownership of the weight. */
+/* Creates a layer that owns the weight. */
 static clf_status own(struct clf__linear *out, struct clf_device *device, struct clf__weight *weight,
                       const float *bias, const char *what)
 {

@@ -13,10 +13,11 @@ struct clf__linear {
     int weight_is_shared; /* owned elsewhere: an embedding that is tied to the projection */
 };
 
-/* The type in which the GEMM reads x, to which it would otherwise round floats: CLF__F32, CLF__BF16 or
- * CLF__F16. */
+/* Returns the type in which the GEMM reads x: CLF__F32, CLF__BF16 or CLF__F16. Floats are converted to this
+ * type first. */
 enum clf__type clf__linear_operand(const struct clf__linear *linear);
-/* The type of rows that are converted once for several GEMMs: the same, or CLF__QUANTIZED. */
+/* Returns the type of rows that are converted once for several GEMMs: clf__linear_operand(), or
+ * CLF__QUANTIZED. */
 enum clf__type clf__linear_row_operand(const struct clf__linear *linear);
 
 /* Creates a layer from host values. `bias` has one float per output, or is NULL. A failure leaves no
@@ -25,12 +26,12 @@ clf_status clf__linear_create_streamed(struct clf__linear *out, struct clf_devic
                                        const struct clf__weight_stream *stream, const float *bias);
 clf_status clf__linear_create(struct clf__linear *out, struct clf_device *device,
                               const struct clf__weight_source *source, const float *bias);
-/* The same with a weight that is on the device already and is not owned. */
+/* Creates a layer with a shared weight on the device, which the layer does not own. */
 clf_status clf__linear_create_shared(struct clf__linear *out, struct clf_device *device,
                                      struct clf__weight *weight, const float *bias, const char *what);
-/* Zeros of the same sizes in a pool, for gradients and moments: the gradient of a layer is a layer of
- * gradients. `shared` replaces a weight that like shares, else NULL. Also after a failure the caller calls
- * clf__linear_free(). */
+/* Reserves zeros with the sizes of `like` in a pool, for gradients and moments, which have the same
+ * structure as the layer. `shared` replaces a shared weight, else NULL. The caller calls
+ * clf__linear_free(), even after a failure. */
 clf_status clf__linear_reserve_zero(struct clf__linear *out, struct clf__pool *pool,
                                     const struct clf__linear *like, struct clf__weight *shared,
                                     const char *what);
@@ -42,8 +43,8 @@ clf_status clf__linear_forward(struct clf__tensor y, /* (N, outputs) */
                                const struct clf__linear *linear, enum clf__activation activation,
                                struct clf__tensor residual); /* (N, outputs) */
 
-/* The gradients of clf__linear_forward() without activation, dy being the gradient of y. Adds to
- * gradient's weight and bias (a bias of NULL is not trained); dx = the gradient of x + residual. */
+/* Computes the gradients of clf__linear_forward() without activation. Adds to the weight and bias of
+ * `gradient` (a bias of NULL is not trained); dx = the gradient of x + residual. */
 clf_status
 clf__linear_backward(struct clf__tensor dx, /* (N, inputs); buffer NULL: not wanted */
                      const struct clf__linear *gradient, struct clf__tensor dy, /* (N, outputs) */
@@ -52,14 +53,15 @@ clf__linear_backward(struct clf__tensor dx, /* (N, inputs); buffer NULL: not wan
                      struct clf__tensor residual, /* (N, inputs); may be dx, or buffer NULL */
                      struct clf__tensor scratch); /* (1, n): the size is clf__bias_backward_scratch() */
 
-/* y = dropout(x Wᵀ + b) + residual, and the gradient before the dropout: dy itself, or in `kept`. */
+/* Computes y = dropout(x Wᵀ + b) + residual; and the gradient before the dropout: dy itself, or a result in
+ * `kept`. */
 clf_status clf__linear_dropout_forward(struct clf__tensor y, struct clf__tensor x,
                                        const struct clf__linear *linear, struct clf__tensor residual,
                                        const struct clf__dropout *dropout);
 clf_status clf__dropout_gradient(struct clf__tensor *out, struct clf__tensor kept, struct clf__tensor dy,
                                  const struct clf__dropout *dropout);
 
-/* A device buffer of count floats: biases, gains of norms, tables. */
+/* Creates a device buffer from `count` host floats, such as biases, gains of norms, and tables. */
 clf_status clf__buffer_from_host(struct clf__buffer **out, struct clf_device *device, const float *values,
                                  size_t count, const char *what);
 

@@ -1,6 +1,6 @@
-/* The mixer of a layer: its first sub-layer, which passes information between rows, in a decoder from
- * earlier rows of a target to later ones. Self-attention caches keys and values of all rows; a recurrent
- * mixer keeps a vector. */
+/* The mixer of a layer: the first sub-layer, which combines the rows of a sequence, in a decoder with
+ * earlier rows only. Self-attention caches keys and values of all rows; a recurrent mixer keeps one
+ * vector. */
 #ifndef CLF_LAYERS_MIXER_H
 #define CLF_LAYERS_MIXER_H
 
@@ -35,7 +35,7 @@ struct clf__mixer_record {
     struct clf__attention_record attention;
 };
 
-/* State kept from step to step, per layer or for all layers of a decoder. The kind defines the tensors;
+/* The state between steps, per layer or shared by all layers of a decoder. The kind defines the tensors;
  * buffer NULL: unused. */
 struct clf__mixer_state {
     struct clf__tensor parts[2];
@@ -47,7 +47,7 @@ struct clf__mixer_step {
     struct clf__tensor parents;    /* (1, R) i32: the cache rows of their parents in the previous step */
     struct clf__tensor positions;  /* (1, R) i32: the number of earlier rows of each hypothesis */
     struct clf__tensor relative;   /* (H, 2 R + 1) as in clf__mask; buffer NULL: none */
-    const struct clf__mixer_state *shared; /* of all layers */
+    const struct clf__mixer_state *shared; /* state shared by all layers */
     int buffer_index;                      /* buffer index: 1, 0, 1, ..., from the first step of a session
                                             * on */
     double pairs;                /* pairs of a row and a row that it sees, for the profile; 0: not counted */
@@ -58,7 +58,7 @@ struct clf__mixer_step {
                                   * each */
 };
 
-/* The functions of a kind. An attention call describes the rows of whole targets and their masks. */
+/* The functions of a kind of mixer. For whole targets, the attention call has the rows and masks. */
 struct clf__mixer_kind {
     /* Reserves the states for this many cache rows. */
     clf_status (*reserve_state)(struct clf__mixer_state *state, struct clf__arena *arena,
@@ -70,7 +70,7 @@ struct clf__mixer_kind {
     /* The same for a forced prefix: fills in the shared state of positions first .. first + count - 1 of
      * one cache row, with `count` copies at cache_rows. NULL: the kind processes rows one by one. */
     clf_status (*expect)(const struct clf__mixer_step *step, const int32_t *cache_rows, int first, int count);
-    /* y = Mixer(x) + residual, for a step, and for whole targets. */
+    /* Compute y = Mixer(x) + residual, for a step and for whole targets. */
     clf_status (*step)(struct clf__tensor y,        /* (R, D) */
                        struct clf__tensor x,        /* (R, D) */
                        struct clf__tensor residual, /* (R, D) */
@@ -94,15 +94,15 @@ struct clf__mixer_kind {
                            const struct clf__gradient_workspace *workspace,
                            const struct clf__attention_training *training);
     int norms_itself;        /* with pre-norm, the mixer receives x before the norm */
-    int gives_maps;          /* forward() writes the call's maps; else the kind has none */
-    int is_in_single_launch; /* cl/layers/decoder_layer.cl supports it; else one launch per op */
+    int gives_maps;          /* forward() can write attention maps */
+    int is_in_single_launch; /* supported by cl/layers/decoder_layer.cl */
 };
 
 /* The state of a layer is its keys and values, (cache rows * positions, H * width) each; the layers share
  * two tables, (cache rows, positions) i32, that map hypotheses to cache rows and are written alternately
  * (see ops/cache.h). */
 extern const struct clf__mixer_kind clf__self_attention_mixer;
-/* The keys and values that self-attention reads in a step. */
+/* Returns the keys and values that self-attention reads in a step. */
 struct clf__attention_history clf__self_attention_history(const struct clf__mixer_step *step,
                                                           const struct clf__mixer_state *state);
 
@@ -114,9 +114,8 @@ extern const struct clf__mixer_kind clf__ssru_mixer;
  * state of a layer is that mean, (cache rows, D), in two alternating buffers. The layers share nothing. */
 extern const struct clf__mixer_kind clf__average_mixer;
 
-/* Self-attention of an encoder (Guo et al. 2022): within a window, or within a window and to transient global
- * tokens. They have no other function than forward().
- * Norms come first. */
+/* Encoder self-attention (Guo et al. 2022): local attention, and local attention with transient global
+ * tokens. Only forward() is implemented, for pre-norm layers. */
 extern const struct clf__mixer_kind clf__local_attention_mixer;
 extern const struct clf__mixer_kind clf__transient_global_mixer;
 

@@ -60,7 +60,7 @@ static clf_status finish(struct clf__tensor y, struct clf__tensor x, struct clf_
         static const struct clf__dropout none = CLF__NO_DROPOUT;
         return clf__dropout_forward(y, h, x, &none);
     }
-    /* The tensor that the last filter did not write. */
+    /* Use the tensor that the last filter did not write. */
     struct clf__tensor room = average->filter_count % 2 == 1 ? workspace->projected : workspace->hidden;
     struct clf__tensor gates = clf__tensor_columns(room, 0, 2 * y.columns);
     CLF__TRY(clf__linear_forward(clf__tensor_columns(gates, 0, y.columns), x, &average->input_gate,

@@ -1,5 +1,5 @@
-/* Self-attention of LongT5's encoder (Guo et al. 2022, 3.2): within a window, and in the second kind with
- * global tokens that each layer makes of its normed rows. */
+/* Encoder self-attention of LongT5 (Guo et al. 2022, 3.2): local attention; the second kind adds global
+ * tokens, which each layer computes from its normalised rows. */
 #include "layers/mixer.h"
 #include "ops/segments.h"
 
@@ -21,7 +21,8 @@ static clf_status local_forward(struct clf__tensor y, struct clf__tensor x, stru
     return forward_within(y, x, residual, mixer, workspace, call, NULL);
 }
 
-/* A token is the norm of the sum of its block's normed rows, projected as rows are. */
+/* Computes the global tokens: the norm of the sum of a block's normalised rows, projected like other
+ * rows. */
 static clf_status make_globals(struct clf__global_tokens *out, struct clf__tensor normed,
                                const struct clf__mixer *mixer, const struct clf__attention_call *call)
 {

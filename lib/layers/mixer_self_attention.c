@@ -57,7 +57,7 @@ struct clf__attention_history clf__self_attention_history(const struct clf__mixe
     };
 }
 
-/* The columns of the workspace for this layer's heads. */
+/* Returns the columns of the workspace for this layer's heads. */
 static struct clf__tensor projected_columns(struct clf__tensor all, const struct clf__heads *heads)
 {
     return clf__tensor_columns(all, 0, clf__self_projection_width(heads));
@@ -83,11 +83,11 @@ static clf_status step_forward(struct clf__tensor y, struct clf__tensor x, struc
         clf__tensor_columns(workspace->context, 0, heads->count * heads->value_width);
     enum clf__type operand = clf__linear_operand(&layer->output);
     if (clf__attention_step_writes(operand, clf__buffer_device(context.buffer))) {
-        context = clf__tensor_as(context, operand); /* rounded as the output projection would round it */
+        context = clf__tensor_as(context, operand); /* in the type that the output projection reads */
     }
     struct clf__projected projected;
     CLF__TRY(project(&projected, x, layer, workspace->projected, CLF__F32));
-    if (step->places.buffer != NULL) { /* the rows attend to each other, so all keys are stored first */
+    if (step->places.buffer != NULL) { /* the rows attend to each other, so store all keys first */
         CLF__TRY(clf__cache_place(history.keys, projected.key, step->places));
         CLF__TRY(clf__cache_place(history.values, projected.value, step->places));
         projected.key = projected.value = CLF__NO_TENSOR;

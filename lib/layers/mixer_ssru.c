@@ -26,7 +26,7 @@ static clf_status follow(const struct clf__mixer_step *step)
     return CLF_OK;
 }
 
-/* The new input is stored next to the forget gate. */
+/* Projects x; the new input is stored next to the forget gate. */
 static clf_status project(struct clf__tensor *out, struct clf__tensor x, const struct clf__mixer *mixer,
                           const struct clf__workspace *workspace)
 {

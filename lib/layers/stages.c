@@ -72,7 +72,7 @@ static int can_be_persistent(const struct clf__caps *caps, const struct clf__lay
            same_heads(&layer->cross_attention.heads, heads);
 }
 
-/* Bytes between rows of a matrix with this many columns. */
+/* Returns the bytes between rows of a matrix with this many columns. */
 static int row_bytes(enum clf__stage_rows rows, int columns, clf_precision precision)
 {
     if (rows < CLF__ROWS_FLOATS) {
@@ -115,7 +115,7 @@ static int place_rows(struct clf__place out[CLF__ROWS_COUNT], const struct clf__
     return words;
 }
 
-/* Floats of a layer's vectors, whether or not it has them all. */
+/* Returns the floats of a layer's vectors, including those that it does not have. */
 static int64_t count_vectors(const struct clf__layer *layer)
 {
     const struct clf__linear *linears[PRODUCTS];
@@ -154,13 +154,13 @@ clf_status clf__persistent_reserve(struct clf__persistent *persistent, struct cl
                               CLF__STAGE_INTS, "the stages of a persistent launch");
 }
 
-/* A list that grows. */
+/* The list of stages while it is built. */
 struct list {
     struct clf__persistent *persistent;
     struct clf__stage *stages;
     int count, vectors;
     int product; /* the last GEMM in the list; 0: none yet */
-    int is_full; /* the kernel has no argument left for another buffer */
+    int is_full; /* the kernel has no argument for another buffer */
     int is_int8;
 };
 
@@ -227,7 +227,8 @@ static clf_status add_product(struct list *list, enum clf__stage_rows to, enum c
     return copy_vector(list, &stage->beta, linear->bias, 0, stage->outputs);
 }
 
-/* With int8: to = from as operands. Otherwise the previous stage has written operands to `to` itself. */
+/* In int8, adds a stage that quantises `from` to `to`. In other precisions the previous stage has written
+ * operands directly. */
 static void add_quantizing(struct list *list, enum clf__stage_rows to, enum clf__stage_rows from, int inputs)
 {
     if (list->is_int8) {
@@ -244,7 +245,7 @@ static clf_status add_norm(struct list *list, const struct clf__norm *norm, enum
     return copy_vector(list, &stage->beta, norm->beta.buffer, norm->beta.offset, stage->inputs);
 }
 
-/* Attention, up to the operands of its output projection. */
+/* Adds attention, up to the operands of the output projection. */
 static void add_attention(struct list *list, enum clf__stage_kind kind, const struct clf__linear *output,
                           struct clf__tensor keys, struct clf__tensor values)
 {

@@ -6,11 +6,11 @@
 #include "gemm/layout.h"
 #include "ops/arguments.h"
 
-/* Work-items of a group, and buffers that the kernel takes for weights and caches. */
+/* Work-items per group, and buffer arguments of the kernel for weights and caches. */
 #define CLF__STAGE_GROUP   256
 #define CLF__STAGE_BUFFERS 16
-/* Integers before the counters of parts, one per row and head: the counter of the barriers has a separate
- * cache line. */
+/* Integers before the counters of parts (one per row and head): the barrier counter has a separate cache
+ * line. */
 #define CLF__ARRIVALS 32
 
 enum clf__stage_kind {
@@ -54,7 +54,7 @@ struct clf__stages_sizes {
     struct clf__place rows[CLF__ROWS_COUNT];
     int rounds, first, count; /* rounds: run stage 0 before stage `first`; count: stages with stage 0 */
     int arrived;              /* value of the arrival counter before the launch */
-    int most_looks;           /* most reads of the counter in a wait */
+    int most_looks;           /* maximum reads of the counter in a wait */
     int fails_at;             /* for tests: the stage after which a group stops waiting; -1: none */
     float epsilon;
 };

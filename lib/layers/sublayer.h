@@ -23,14 +23,14 @@ clf_status clf__sublayer_end(const struct clf__sublayer *sublayer, const struct 
 /* The record of a sub-layer for its backward pass, besides its input, which is the output of the previous
  * sub-layer. */
 struct clf__sublayer_record {
-    struct clf__tensor inner; /* (N, D) norm first: norm(x), else x + f(x) */
+    struct clf__tensor inner; /* (N, D) pre-norm: norm(x); post-norm: x + f(x) */
     struct clf__tensor y;     /* (N, D) */
 };
 clf_status clf__sublayer_record_reserve(struct clf__sublayer_record *record, struct clf__arena *arena,
                                         int rows, int d_model);
 struct clf__sublayer_record clf__sublayer_record_rows(const struct clf__sublayer_record *record, int rows);
 
-/* The two above for training: f reads sublayer->x and writes f(x) + input to sublayer->y; record->y is the
+/* Begin and end for training: f reads sublayer->x and writes f(x) + input to sublayer->y; record->y is the
  * output. */
 clf_status clf__sublayer_record_begin(struct clf__sublayer *sublayer, const struct clf__norm *norm,
                                       int norm_first, struct clf__tensor input,

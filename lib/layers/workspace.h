@@ -27,10 +27,10 @@ clf_status clf__workspace_reserve(struct clf__workspace *workspace, struct clf__
 
 /* rounded = x, if the workspace has rounded rows. */
 clf_status clf__workspace_round(const struct clf__workspace *workspace);
-/* x for GEMMs: the rounded rows if the workspace has them. */
+/* Returns x for GEMMs: the rounded rows if the workspace has them. */
 struct clf__tensor clf__workspace_operand(const struct clf__workspace *workspace);
 
-/* The same tensors cut to their first rows. */
+/* Returns the workspace with tensors cut to the first `rows` rows. */
 struct clf__workspace clf__workspace_rows(const struct clf__workspace *workspace, int rows);
 
 /* The outputs of the backward pass of a sub-layer's function f: dx = the gradient of its input, given dy,

@@ -11,7 +11,7 @@
 struct models {
     const char *const *folders;
     int count;
-    clf_precision precision;        /* of the mean */
+    clf_precision precision;        /* precision of the mean */
     struct clf__parameters **items; /* (count) */
 };
 
@@ -141,7 +141,7 @@ static clf_status read_mean(void *user, int index, float *target)
 
 static clf_status write_mean(void *user, const char *path, const struct clf__beside *beside)
 {
-    (void)beside; /* only for folders of other engines, which are not averaged */
+    (void)beside; /* used only by formats that are not averaged */
     struct models *models = user;
     return clf__parameters_save_new(path, clf__parameters_list(models->items[0]), models->precision,
                                     read_mean, models);

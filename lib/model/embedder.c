@@ -22,7 +22,7 @@ struct clf__position_rows clf__position_rows(const struct clf__config *config, e
 static clf_status write_sinusoids(struct clf__tensor table, const struct clf__config *config,
                                   enum clf__side side)
 {
-    enum { PIECE = 1 << 18 }; /* numbers */
+    enum { PIECE = 1 << 18 }; /* numbers per block */
     size_t width = (size_t)table.columns;
     struct clf__position_rows places = clf__position_rows(config, side);
     int at_once = PIECE / table.columns + 1;
@@ -72,7 +72,7 @@ static clf_status allocate_relative(float **values, struct clf__tensor by_bucket
     return clf__allocate(values, buckets + (size_t)table.rows * (size_t)table.columns, sizeof **values);
 }
 
-/* The tables of a relative bias: sizes, and host memory for both. */
+/* The tables of a relative bias: sizes and host memory. */
 struct relative_tables {
     struct clf__relative sizes;
     float *by_bucket, *by_distance;
@@ -160,7 +160,7 @@ clf_status clf__embedder_reserve_zero_relative(struct clf__embedder *out, struct
 
 void clf__embedder_free_tables(struct clf__embedder *embedder)
 {
-    clf__buffer_free(embedder->positions.buffer); /* owned if they are sinusoids */
+    clf__buffer_free(embedder->positions.buffer); /* the table is owned if it has sinusoids */
     embedder->positions.buffer = NULL;
     clf__relative_bias_free_table(&embedder->relative);
     clf__relative_bias_free_table(&embedder->global_relative);
@@ -178,7 +178,7 @@ clf_status clf__embedder_forward(struct clf__tensor y, const struct clf__embedde
     return embedder->norms_tokens ? clf__positions_forward(y, y, embedder->positions, positions) : CLF_OK;
 }
 
-/* In place; dropout is its own backward pass. */
+/* Applies dropout in place; also used in the backward pass, which is the same operation. */
 static clf_status drop(struct clf__tensor y, const struct clf__dropout *dropout)
 {
     return dropout->rate > 0.0f ? clf__dropout_forward(y, y, CLF__NO_TENSOR, dropout) : CLF_OK;

@@ -10,10 +10,10 @@
 struct clf__embedder {
     struct clf__front_end front_end;
     struct clf__tensor positions; /* (P, D), owned; buffer NULL: none. Learned positions, or sinusoids up to
-                                     the length of clf__embedder_ensure_positions() */
+                                   * the length of clf__embedder_ensure_positions() */
     struct clf__norm norm;        /* norm of the sum; gamma NULL: none */
     int norms_tokens; /* 1: the norm applies to the front end's output, before positions are added */
-    struct clf__relative_bias relative;        /* the stack's */
+    struct clf__relative_bias relative;        /* relative bias of the stack */
     struct clf__relative_bias global_relative; /* the bias of global tokens, by block distance */
 };
 
@@ -24,12 +24,12 @@ struct clf__position_rows {
 };
 struct clf__position_rows clf__position_rows(const struct clf__config *config, enum clf__side side);
 
-/* Enlarges position tables that are too short for sequences of `length` tokens. Tables do not start at the
- * configuration's maximum, which may be far larger than any session needs. Not to be called in a dry run. On
+/* Enlarges position tables that are too short for sequences of `length` tokens. Tables start small, because
+ * the configuration's maximum may be far larger than any session needs. Must not be called in a dry run. On
  * failure the tables are unchanged. */
 clf_status clf__embedder_ensure_positions(struct clf__embedder *embedder, struct clf_device *device,
                                           const struct clf__config *config, enum clf__side side, int length);
-/* As clf__embedder_ensure_positions(), for a layer's relative bias. */
+/* Like clf__embedder_ensure_positions(), for a layer's relative bias. */
 clf_status clf__relative_bias_ensure_positions(struct clf__relative_bias *relative, struct clf_device *device,
                                                const struct clf__config *config, enum clf__side side,
                                                int length);
@@ -50,7 +50,7 @@ clf_status clf__embedder_forward(struct clf__tensor y, /* (N, D) */
 /* The rows of a batch and the data that training needs. */
 struct clf__embedder_training {
     struct clf__front_end_input input;
-    struct clf__tensor positions;          /* as above */
+    struct clf__tensor positions;          /* as in clf__embedder_forward() */
     struct clf__id_groups position_groups; /* unused if positions are not trained */
     struct clf__tensor sums;               /* (N, D) input of the norm; unused without a norm */
     struct clf__dropout dropout;
@@ -62,7 +62,7 @@ struct clf__embedder_training {
 clf_status clf__embedder_record(struct clf__tensor y, /* (N, D) */
                                 const struct clf__embedder *embedder,
                                 const struct clf__embedder_training *training);
-/* dy is overwritten. */
+/* Runs the backward pass; overwrites dy. */
 clf_status clf__embedder_backward(const struct clf__embedder *gradient, struct clf__tensor dy, /* (N, D) */
                                   const struct clf__embedder *embedder,
                                   const struct clf__embedder_training *training, struct clf__tensor scratch);

@@ -9,7 +9,7 @@
 struct drawing {
     const struct clf__parameter_list *list;
     uint64_t seed;
-    int (*interrupted)(void *user); /* or NULL */
+    int (*interrupted)(void *user); /* may be NULL */
     void *user;
 };
 

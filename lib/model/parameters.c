@@ -86,7 +86,7 @@ clf_status clf__parameter_list_create(struct clf__parameter_list *out, const str
     struct clf__parameter *items = NULL;
     CLF__TRY(clf__allocate(&items, (size_t)writer.count, sizeof *items));
     writer = (struct writer){.config = config, .items = items};
-    (void)clf__tree_visit(config, add_module, &writer); /* as before */
+    (void)clf__tree_visit(config, add_module, &writer); /* cannot fail: the first pass succeeded */
     *out = (struct clf__parameter_list){.items = items, .count = writer.count};
     return CLF_OK;
 }

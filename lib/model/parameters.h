@@ -47,8 +47,7 @@ struct clf__parameter {
     int is_trained; /* 0: a stored constant (MarianMT's final_logits_bias) */
 };
 
-/* All parameters of a configuration, shared ones once, in a fixed order that loading, inspection, training
- * and the tests use. */
+/* All parameters of a configuration, shared ones once, in a fixed order. */
 struct clf__parameter_list {
     struct clf__parameter *items;
     int count;
@@ -56,8 +55,8 @@ struct clf__parameter_list {
 clf_status clf__parameter_list_create(struct clf__parameter_list *out, const struct clf__config *config);
 void clf__parameter_list_free(struct clf__parameter_list *list);
 
-/* Returns the embedding row that lookups of the pad token do not train, as padding_idx of PyTorch in
- * MarianMT's and jadore's code; -1: none. A tied projection trains the row. */
+/* Returns the embedding row that lookups do not train, like PyTorch's padding_idx; -1: none. A tied
+ * projection still trains the row. */
 int clf__padding_row(const struct clf__config *config);
 
 /* The values of all parameters, found in a weights file under the architecture's own names (family/). */
@@ -66,8 +65,8 @@ struct clf__parameters;
 /* Checks a weights file against the list, under the architecture's own names, or the canonical ones if a
  * stored name begins with "model.". Returns CLF_FORMAT naming tensor and file for a missing, unknown or
  * wrongly shaped tensor and for different copies of a shared weight. Ignores the architecture's buffers and
- * frozen tables. Sets the fields of *config that depend on the file: whether the projection is tied to the
- * embedding. */
+ * frozen tables. Sets in *config whether the projection is tied to the embedding, which depends on the
+ * file. */
 clf_status clf__parameters_load(struct clf__parameters **out, struct clf__config *config, const char *folder);
 void clf__parameters_free(struct clf__parameters *parameters);
 const struct clf__parameter_list *clf__parameters_list(const struct clf__parameters *parameters);
@@ -79,8 +78,8 @@ clf_status clf__parameters_read(const struct clf__parameters *parameters, const 
 /* Returns the stored tensor, owned by the parameters; NULL if the file has none. */
 const struct clf__stored_tensor *clf__parameters_stored(const struct clf__parameters *parameters,
                                                         const char *name);
-/* Reads some rows of a stored parameter and adds the number of NaN or infinite values to *non_finite; the
- * second function logs the warning. */
+/* Read some rows of a stored parameter and add the number of NaN or infinite values to *non_finite; and log
+ * a warning about this number. */
 clf_status clf__parameters_read_rows(const struct clf__stored_tensor *stored, int first, int count,
                                      float *target, size_t *non_finite);
 void clf__parameters_warn(const struct clf__stored_tensor *stored, size_t non_finite);

@@ -42,8 +42,8 @@ static const char save_both[] = "download or save both again";
 
 static int has_shape(const struct clf__stored_tensor *tensor, const struct clf__parameter *parameter)
 {
-    /* A convolution's shape has a last dimension, which is 1 for a linear layer saved as a convolution;
-     * MarianMT's logits bias has a first dimension of 1. */
+    /* Convolutions have a third dimension, which is 1 for a linear layer saved as a convolution. MarianMT's
+     * logits bias has a first dimension of 1. */
     const int64_t *shape = tensor->shape;
     int dimensions = tensor->dimensions, kernel = parameter->kernel;
     if (kernel > 0) {
@@ -243,8 +243,8 @@ static const struct clf__stored_tensor *find_embedding(const struct loading *loa
 }
 
 /* As in transformers 5, a projection that differs from the embedding is used even if config.json ties them.
- * Some classes tie a missing projection whatever config.json says. A projection without an embedding is used
- * as the embedding only if config.json ties them. */
+ * Some architectures always tie a missing projection. A projection without an embedding is used as the
+ * embedding only if config.json ties them. */
 static clf_status settle_tie(struct clf__config *config, const struct loading *loading)
 {
     int is_tied = config->share_target_output;
@@ -266,7 +266,8 @@ static clf_status settle_tie(struct clf__config *config, const struct loading *l
     return CLF_OK;
 }
 
-/* If a file holds the sinusoids, transformers uses the stored values: in half precision they are rounded. */
+/* If the file contains the sinusoids, transformers uses the stored values, which are rounded in half
+ * precision. */
 static void settle_positions(enum clf__positions_kind *kind, const struct loading *loading,
                              enum clf__side side)
 {
@@ -324,7 +325,7 @@ const struct clf__parameter_list *clf__parameters_list(const struct clf__paramet
     return &parameters->list;
 }
 
-enum { ROWS_FLOATS = 1 << 22 }; /* read at a time */
+enum { ROWS_FLOATS = 1 << 22 }; /* floats per block */
 
 static const struct entry *find_entry(const struct clf__parameters *parameters, const char *name)
 {

@@ -40,7 +40,7 @@ struct entry {
 struct source {
     clf__parameter_reader *reader;
     void *user;
-    int asks; /* 1: clf__interrupt_check() may end it */
+    int asks; /* 1: calls clf__interrupt_check() */
 };
 
 static const char *name_of(const struct entry *entry)
@@ -65,7 +65,7 @@ static size_t count_stored(const struct entry *entry)
     return entry->is_factors ? (size_t)entry->parameter->rows : count_values(entry->parameter);
 }
 
-/* MarianMT's logits bias is a matrix of one row; other vectors have one dimension. */
+/* Returns the shape. MarianMT's logits bias is a matrix of one row; other vectors have one dimension. */
 static json_t *shape_of(const struct entry *entry)
 {
     const struct clf__parameter *parameter = entry->parameter;

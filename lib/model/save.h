@@ -1,4 +1,4 @@
-/* Writing weights: unchanged, initialised for training, and averaged over models. */
+/* Writes weights: converted, initialised for training, and averaged over models. */
 #ifndef CLF_MODEL_SAVE_H
 #define CLF_MODEL_SAVE_H
 
@@ -7,13 +7,13 @@
 /* Writes a parameter's values (rows * columns floats) into target; index as in the list. */
 typedef clf_status clf__parameter_reader(void *user, int index, float *target);
 
-/* Writes the list's parameters to a safetensors file in fp32, fp16 or bf16, under canonical names followed by
- * `suffix` (NULL: none; used for optimizer moments). Holds one parameter in memory at a time. The file
- * appears completely, after it was flushed to disk, or not at all. Fails if a value is too large for fp16. */
+/* Writes the list's parameters to a safetensors file in fp32, fp16 or bf16, under canonical names followed
+ * by `suffix` (NULL: none; used for optimizer moments). Holds one parameter in memory at a time. The file
+ * is written atomically and synced to disk. Fails if a value is too large for fp16. */
 clf_status clf__parameters_save(const char *path, const struct clf__parameter_list *list, const char *suffix,
                                 clf_precision precision, clf__parameter_reader *reader, void *user);
 
-/* As clf__parameters_save() for a new model; may be interrupted (CLF_INTERRUPTED). */
+/* Like clf__parameters_save(), for a new model; can be interrupted (CLF_INTERRUPTED). */
 clf_status clf__parameters_save_new(const char *path, const struct clf__parameter_list *list,
                                     clf_precision precision, clf__parameter_reader *reader, void *user);
 

@@ -1,4 +1,4 @@
-/* The encoder, or the decoder with its output projection. */
+/* A stack of layers: the encoder, or the decoder with the output projection. */
 #ifndef CLF_MODEL_STACK_H
 #define CLF_MODEL_STACK_H
 

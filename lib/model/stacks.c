@@ -108,8 +108,8 @@ struct part_rows {
     size_t non_finite[CLF__MODULE_PARTS]; /* number of non-finite values */
 };
 
-/* Finds the parameter that contains row *first of the module; makes *first relative to it and limits *count.
- */
+/* Finds the parameter that contains row *first of the module; makes *first relative to it and limits
+ * *count. */
 static int find_part(const struct part_rows *rows, int *first, int *count)
 {
     const struct clf__module_part *parts = rows->module->parts;
@@ -175,7 +175,7 @@ static void warn_of_odd(const struct part_rows *rows)
     }
 }
 
-/* Parameters without a bias get zeros if others of the module have one. */
+/* Reads the bias of a module; parts without a bias get zeros if other parts have one. */
 static clf_status read_bias(float **out, const struct loader *loader, const struct clf__module *module)
 {
     int rows = 0, has_bias = 0;
@@ -404,7 +404,7 @@ static clf_status free_module(void *context, const struct clf__module *module)
 
 void clf__stacks_free(struct clf__stacks stacks, const struct clf__config *config)
 {
-    (void)clf__tree_visit(config, free_module, &stacks); /* freeing never fails */
+    (void)clf__tree_visit(config, free_module, &stacks); /* cannot fail */
     for (enum clf__side side = CLF__ENCODER; side <= CLF__DECODER; side++) {
         struct clf__stack *stack = clf__stack_of(stacks, side);
         clf__embedder_free_tables(&stack->embedder);

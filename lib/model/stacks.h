@@ -1,4 +1,4 @@
-/* Creates both stacks on a device, from weights or as zeros of the same size, and frees them. */
+/* Creates both stacks on a device, from weights or as zeros of the same sizes, and frees them. */
 #ifndef CLF_MODEL_STACKS_H
 #define CLF_MODEL_STACKS_H
 
@@ -10,7 +10,7 @@
 clf_status clf__stacks_load(struct clf__stacks out, struct clf_device *device,
                             const struct clf__config *config, clf_precision precision,
                             const struct clf__parameters *parameters);
-/* Enlarges every table of positions and of relative biases, as clf__embedder_ensure_positions(). */
+/* Enlarges every table of positions and relative biases, like clf__embedder_ensure_positions(). */
 clf_status clf__stack_ensure_positions(struct clf__stack *stack, struct clf_device *device,
                                        const struct clf__config *config, enum clf__side side, int length);
 void clf__stacks_free(struct clf__stacks stacks, const struct clf__config *config);
@@ -21,7 +21,7 @@ clf_status clf__parameter_tree_create_zero(struct clf__parameter_tree *out, stru
                                            const struct clf__config *config, const char *what);
 void clf__parameter_tree_free(struct clf__parameter_tree *tree, const struct clf__config *config);
 
-/* Returns the widths of the widest rows in the layers of either side. */
+/* Returns the maximum row widths over the layers of both stacks. */
 struct clf__workspace_widths clf__stacks_widths(const struct clf__config *config);
 
 /* Frees a layer that is not part of a model. */

@@ -11,7 +11,7 @@ struct clf__transformer {
     struct clf__config config;
     struct clf__stack encoder, decoder;
     int64_t parameter_count; /* number of values, shared ones counted once */
-    uint64_t weight_bytes;   /* on the device */
+    uint64_t weight_bytes;   /* bytes of all weights on the device */
 };
 
 /* Reads the configuration of a folder; weights are loaded separately. */
@@ -19,11 +19,11 @@ clf_status clf__transformer_configure(struct clf__transformer **out, struct clf_
                                       const char *folder, clf_precision precision);
 /* Loads the weights of the same folder. */
 clf_status clf__transformer_load_weights(struct clf__transformer *transformer, const char *folder);
-/* Both. */
+/* Reads the configuration and loads the weights. */
 clf_status clf__transformer_load(struct clf__transformer **out, struct clf_device *device, const char *folder,
                                  clf_precision precision);
-/* Enlarges the position tables for sources and targets of these lengths, in tokens. To be called before a dry
- * run, never during one. */
+/* Enlarges the position tables for sources and targets of these lengths, in tokens. Must be called before a
+ * dry run, not during it. */
 clf_status clf__transformer_ensure_positions(struct clf__transformer *transformer, int source_length,
                                              int target_length);
 struct clf__stacks clf__transformer_stacks(struct clf__transformer *transformer);

@@ -6,7 +6,7 @@
 #include "config/family/family.h"
 #include "config/sides.h"
 
-/* Sizes that depend on the stack. */
+/* The sizes of a parameter, which depend on the stack. */
 enum extent { MODEL_WIDTH, KEYS, VALUES, FFN };
 
 /* The parameters of a layer. */
@@ -14,7 +14,7 @@ struct part_row {
     const char *name; /* "<prefix><name>.weight", "<prefix><name>.bias" */
     enum clf__role role;
     enum extent rows;
-    size_t bias; /* offset of the configuration field that says whether there is a bias, or ALWAYS or NEVER */
+    size_t bias; /* offset of the configuration field that enables the bias, or ALWAYS or NEVER */
     int is_gate; /* exists only in gated feed-forwards */
 };
 struct module_row {
@@ -85,7 +85,7 @@ static const struct module_row feed_forward_rows[] = {
 
 #define COUNT(rows) ((int)(sizeof(rows) / sizeof *(rows)))
 
-/* By enum clf__mixer_type: the functions of a mixer, and the parameters of it and its norm. */
+/* The functions and parameters of each mixer and its norm, indexed by enum clf__mixer_type. */
 static const struct mixer_row {
     const struct clf__mixer_kind *kind;
     const struct module_row *rows;
@@ -355,7 +355,7 @@ static clf_status visit_stack(struct walk *walk, enum clf__side side)
                : CLF_OK;
 }
 
-/* The decoder's. */
+/* Visits the output projection of the decoder. */
 static clf_status visit_projection(const struct walk *walk)
 {
     const struct clf__config *config = walk->config;

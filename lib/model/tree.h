@@ -8,8 +8,8 @@
 #include "model/stack.h"
 
 enum clf__module_kind {
-    CLF__MODULE_LINEAR, /* struct clf__linear, with stacked parameters. Without weight: the target embedding
-                         */
+    CLF__MODULE_LINEAR, /* struct clf__linear, with stacked parameters. Without weight: the target
+                         * embedding */
     CLF__MODULE_NORM,   /* struct clf__norm: weight is gamma, bias is beta */
     CLF__MODULE_WEIGHT, /* struct clf__weight *: an embedding */
     CLF__MODULE_TABLE   /* struct clf__tensor */
@@ -18,7 +18,7 @@ enum clf__module_kind {
 /* A parameter of a module and its bias, by canonical names; an empty name: does not exist. */
 struct clf__module_part {
     char weight[96], bias[96];
-    enum clf__role role;  /* of the weight */
+    enum clf__role role;  /* role of the weight */
     int kernel;           /* kernel size of a convolution, the last dimension of its weight; else 0 */
     int rows, head_width; /* head_width in attention, else 0 */
     int bias_is_fixed;    /* a stored constant: not trained */
@@ -31,7 +31,7 @@ struct clf__module {
     enum clf__side side;
     int layer;     /* layer of the module; -1: none */
     size_t offset; /* offset of the module in the layer, encoder or decoder */
-    int columns;   /* of each part */
+    int columns;   /* columns of each part */
     int part_count;
     struct clf__module_part parts[CLF__MODULE_PARTS];
 };
@@ -58,12 +58,12 @@ static inline struct clf__stacks clf__parameter_tree_stacks(struct clf__paramete
     return (struct clf__stacks){&tree->encoder, &tree->decoder};
 }
 
-/* Calls `visit` for every module of a configuration in a fixed order: embeddings, the encoder from front end
- * to final norm, the decoder likewise, the projection. Stops at the first failure. */
+/* Calls `visit` for every module of a configuration in a fixed order: embeddings, encoder and decoder (each
+ * from front end to final norm), projection. Stops at the first failure. */
 typedef clf_status clf__module_visitor(void *context, const struct clf__module *module);
 clf_status clf__tree_visit(const struct clf__config *config, clf__module_visitor *visit, void *context);
 
-/* Visits the modules of a layer that is not part of a model: as the decoder's layer 0, without names and
+/* Visits the modules of a layer that is not part of a model, as layer 0 of the decoder, without names and
  * sizes. */
 clf_status clf__tree_visit_layer(clf__module_visitor *visit, void *context);
 

@@ -29,8 +29,8 @@ struct clf__tensor clf__upload_take(struct clf__upload *upload, int count, int32
 struct clf__sequence_ranges clf__upload_take_ranges(struct clf__upload *upload, int sequences,
                                                     int32_t **target);
 clf_status clf__upload_send(const struct clf__upload *upload);
-/* Sends without waiting: the staging buffer must not change until the device has finished, after a failure
- * until clf__device_settle(). */
+/* Sends the tables without waiting. The staging buffer must not change until the device has finished or,
+ * after a failure, until clf__device_settle(). */
 clf_status clf__upload_send_later(const struct clf__upload *upload);
 
 /* Tables of sequences for an embedder and self-attention: ids (zeros for frames), position rows, mask of pad
@@ -42,7 +42,7 @@ struct clf__sequence_views {
     const int32_t *host_positions;      /* content of the positions in the staging buffer */
     const int32_t *host_hidden;
 };
-/* Takes 3 integers per row and 4 per sequence. */
+/* Fills in the tables of a batch, with 3 integers per row and 4 per sequence. */
 void clf__upload_take_sequences(struct clf__sequence_views *views, struct clf__upload *upload,
                                 const struct clf__config *config, const struct clf__sequences *sequences,
                                 enum clf__side side);

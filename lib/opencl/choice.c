@@ -11,7 +11,7 @@
 #include "opencl/identity.h"
 #include "opencl/quirks.h"
 
-/* A smaller GPU cannot hold a model of the usual size and its activations, and any CPU is preferred. */
+/* A GPU with less memory cannot hold a typical model and its activations, so CPUs are preferred. */
 static const uint64_t enough_memory = (uint64_t)512 << 20;
 
 /* The classes of the default order, best first. */
@@ -48,10 +48,10 @@ static enum device_class class_of(const struct clf__listed_device *device, const
     return CLASS_OTHER;
 }
 
-/* The differences between two GPUs, the most important first. */
+/* Criteria for comparing two GPUs, the most important first. */
 enum difference { BY_OWN_MEMORY, BY_ARITHMETIC, BY_MEMORY, BY_NOTHING };
 
-/* Clocks are compared only if every GPU reports one. */
+/* Returns whether clocks can be compared: every GPU reports one. */
 static int tell_clocks(const struct clf_device_list *list)
 {
     for (int i = 0; i < list->count; i++) {
@@ -62,14 +62,15 @@ static int tell_clocks(const struct clf_device_list *list)
     return 1;
 }
 
-/* Multiply-adds per second, two operations each, or lanes if clocks are not compared. */
+/* Returns peak operations per second (two per multiply-add), or lanes if clocks are not compared. */
 static double arithmetic_of(const struct clf__listed_device *device, int has_clocks)
 {
     double lanes = (double)device->info.compute_units * device->lanes;
     return has_clocks ? 2e6 * lanes * device->info.clock_mhz : lanes;
 }
 
-/* Negative if a comes before b, positive if it comes after b, 0 if they are equal. */
+/* Returns a negative number if `a` is preferred to `b`, a positive number if `b` is, 0 if they are
+ * equal. */
 static int compare_gpus(const struct clf__listed_device *a, const struct clf__listed_device *b,
                         int has_clocks, enum difference *difference)
 {
@@ -90,7 +91,7 @@ static int compare_gpus(const struct clf__listed_device *a, const struct clf__li
     return 0;
 }
 
-/* Returns whether a is tried before b, another device of the same list. */
+/* Returns whether `a` precedes `b` in the default order. */
 static int is_before(const struct clf__listed_device *a, const struct clf__listed_device *b, int has_clocks)
 {
     enum difference difference;
@@ -242,7 +243,7 @@ static clf_status append_device(char **text, const struct clf_device_info *info)
                        info->platform_name, bus, address);
 }
 
-/* The devices that match a selector (NULL: all) and, if `like` is not NULL, have the same name. */
+/* Lists the devices that match a selector (NULL: all) and, if `like` is not NULL, have its name. */
 static clf_status list_devices(char **out, int *count, const struct clf_device_list *list,
                                const char *selector, const struct clf_device_info *like)
 {
@@ -259,8 +260,8 @@ static clf_status list_devices(char **out, int *count, const struct clf_device_l
     return CLF_OK;
 }
 
-/* A name that several devices have selects the first of them; a notice names it and the way to select
- * another. "gpu" and "cpu" select any device of the kind. */
+/* If several devices have the selected name, the first one is used; a notice names it and explains how to
+ * select another. "gpu" and "cpu" select any device of the kind. */
 static clf_status warn_of_namesakes(const struct clf_device_list *list, const char *selector, int taken)
 {
     if (strcasecmp(selector, "gpu") == 0 || strcasecmp(selector, "cpu") == 0) {
@@ -309,7 +310,7 @@ clf_status clf__choice_select(int *index, const struct clf_device_list *list, co
             const struct clf_device_info *info = &list->devices[i].info;
             unsigned order = (unsigned)info->candidate_order;
             if (fits(info, selector) &&
-                (found < 0 || order < best)) { /* -1, for devices that are never a default, comes last */
+                (found < 0 || order < best)) { /* devices that are never a default (-1) come last */
                 found = i;
                 best = order;
             }
@@ -332,7 +333,7 @@ static void add_once(int *indices, int *count, int index)
     *count += at == *count;
 }
 
-/* Returns whether the same card, with another driver, is chosen already. */
+/* Returns whether the same card is already selected with another driver. */
 static int has_twin(const int *indices, int count, const struct clf_device_list *list, int index)
 {
     const char *address = list->devices[index].info.pci_address;
@@ -345,7 +346,7 @@ static int has_twin(const int *indices, int count, const struct clf_device_list 
     return 0;
 }
 
-/* Every usable device that matches, or every usable device if `selector` is "". */
+/* Selects every usable device that matches; "" matches all. */
 static clf_status select_all(int *indices, int *count, const struct clf_device_list *list,
                              const char *selector)
 {
@@ -364,7 +365,7 @@ static clf_status select_all(int *indices, int *count, const struct clf_device_l
     return found ? CLF_OK : *selector == '\0' ? clf__choice_nothing(list) : fail_to_fit(list, selector);
 }
 
-/* One item of the list, without surrounding white space. */
+/* Processes one item of the list, without surrounding white space. */
 static clf_status select_part(int *indices, int *count, const struct clf_device_list *list, char *part)
 {
     size_t length = strlen(part);

@@ -49,7 +49,7 @@ static int ask_flag(const struct clf__listed_device *device, cl_device_info what
     return ask(&flag, sizeof flag, device, what) && flag == CL_TRUE;
 }
 
-/* Reads the PCI address by Khronos' extension, or by the vendor's. AMD's has no domain. */
+/* Reads the PCI address with the Khronos extension or a vendor extension. AMD's extension has no domain. */
 static int ask_pci(struct pci *out, const struct clf__listed_device *device, const char *extensions)
 {
     cl_device_pci_bus_info_khr khronos;
@@ -83,7 +83,7 @@ static void write_pci(char text[ADDRESS_TEXT], const struct pci *pci)
              pci->function & 0xf);
 }
 
-/* Writes the UUID in the usual five groups; empty if all bytes are zero. */
+/* Formats a UUID in the usual five groups; "" if all bytes are zero. */
 static void write_uuid(char text[UUID_TEXT], const cl_uchar uuid[CL_UUID_SIZE_KHR])
 {
     static const cl_uchar none[CL_UUID_SIZE_KHR];
@@ -94,7 +94,7 @@ static void write_uuid(char text[UUID_TEXT], const cl_uchar uuid[CL_UUID_SIZE_KH
     }
 }
 
-/* NVIDIA's compute capability; 0.0 for other vendors. */
+/* Compute capability of NVIDIA GPUs; 0.0 for other vendors. */
 struct capability {
     cl_uint major, minor;
 };
@@ -108,7 +108,7 @@ static struct capability ask_capability(const struct clf__listed_device *device,
                                ask_number(device, CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV, 0)};
 }
 
-/* The number of lanes of a compute unit. */
+/* Returns the number of lanes of a compute unit. */
 static unsigned ask_lanes(const struct clf__listed_device *device, const char *extensions)
 {
     if (clf__identity_lists(extensions, "cl_amd_device_attribute_query")) {
@@ -122,7 +122,7 @@ static unsigned ask_lanes(const struct clf__listed_device *device, const char *e
     return clf__quirk_lanes(ask_number(device, CL_DEVICE_VENDOR_ID, 0), nvidia.major, nvidia.minor);
 }
 
-/* OpenCL has no extension for these instructions. */
+/* Derives these instructions from vendor properties, because OpenCL has no query for them. */
 static void ask_instructions(struct clf__listed_device *device, const char *extensions)
 {
     struct capability nvidia = ask_capability(device, extensions);
@@ -131,8 +131,8 @@ static void ask_instructions(struct clf__listed_device *device, const char *exte
     device->has_amd_compiler = clf__identity_lists(extensions, "cl_amd_device_attribute_query");
 }
 
-/* Some drivers list the extension but emulate it, several times slower than plain code. Its first version
- * has no query. The kernels use dot_acc_sat() of signed bytes. */
+/* Some drivers list the extension but emulate it, several times slower than plain code. The first version
+ * of the extension has no query for this. The kernels use dot_acc_sat() of signed bytes. */
 static int ask_fast_dot(const struct clf__listed_device *device, const char *extensions)
 {
     cl_device_integer_dot_product_acceleration_properties_khr fast;
@@ -189,7 +189,7 @@ clf_status clf__identity_read(struct clf__listed_device *device, const char *ext
     return CLF_OK;
 }
 
-/* A complete address without other text. */
+/* Parses a complete PCI address without other text. */
 static int parse_pci(struct pci *out, const char *text)
 {
     int used = 0;

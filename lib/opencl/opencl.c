@@ -77,7 +77,7 @@ uint64_t clf__device_call_count(void)
     X(CL_INVALID_COMPILER_OPTIONS)                                                                           \
     X(CL_PLATFORM_NOT_FOUND_KHR)
 
-enum { OUTSIDE_BUFFER = -9999 }; /* NVIDIA's code, returned by every call after such an access */
+enum { OUTSIDE_BUFFER = -9999 }; /* NVIDIA's code, returned by every call after an invalid access */
 
 const char *clf__opencl_error_name(cl_int error)
 {

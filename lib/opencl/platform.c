@@ -10,11 +10,12 @@
 #include "opencl/identity.h"
 #include "opencl/quirks.h"
 
-/* PoCL 3.1, the version of Debian 12, initialises itself at the first query of its devices without a lock:
- * a second thread that queries meanwhile crashes, or sees no device. */
+/* PoCL 3.1 (Debian 12) initialises itself at the first device query without a lock: a concurrent query
+ * crashes or returns no device. */
 static pthread_mutex_t one_listing = PTHREAD_MUTEX_INITIALIZER;
 
-/* Queries a text of a device, or of a platform if id is NULL; the caller frees *out also after a failure. */
+/* Queries a string of a device, or of a platform if id is NULL. The caller frees *out, even after a
+ * failure. */
 static clf_status read_text(const char **out, cl_platform_id platform, cl_device_id id, cl_uint what)
 {
     size_t size = 0;
@@ -36,7 +37,7 @@ static clf_status device_value(void *out, size_t size, cl_device_id id, cl_devic
                              "reading the extensions of an OpenCL device");
 }
 
-/* "OpenCL 3.0 CUDA" and "OpenCL C 1.2 " give 30 and 12; anything else 0. */
+/* Parses a version: "OpenCL 3.0 CUDA" gives 30, "OpenCL C 1.2 " gives 12, anything else 0. */
 static int parse_version(const char *text, const char *prefix)
 {
     size_t length = strlen(prefix);
@@ -81,7 +82,8 @@ static clf_status read_extensions(struct clf__listed_device *device)
     clf_status status = read_text(&extensions, NULL, device->id, CL_DEVICE_EXTENSIONS);
     if (status == CLF_OK) {
         device->info.has_fp16 = clf__identity_lists(extensions, "cl_khr_fp16");
-        /* Both need OpenCL C 3.0: Intel's compilers hide these functions in older versions. */
+        /* Sub-groups and integer dot products need OpenCL C 3.0: Intel's compilers hide the functions in
+         * older versions. */
         int is_3 = device->c_version >= 30;
         device->info.has_subgroups = is_3 && (clf__identity_lists(extensions, "cl_khr_subgroups") ||
                                               clf__identity_lists(extensions, "cl_intel_subgroups"));
@@ -100,7 +102,7 @@ static clf_device_kind kind_of(cl_device_type type)
         return CLF_DEVICE_GPU;
     case CL_DEVICE_TYPE_CPU:
         return CLF_DEVICE_CPU;
-    default: /* accelerators, and emulators that report every type together */
+    default: /* accelerators, and emulators that report all types */
         return CLF_DEVICE_OTHER;
     }
 }
@@ -125,13 +127,13 @@ static clf_status read_numbers(struct clf__listed_device *device)
     info->kind = kind_of(type);
     info->has_compiler = compiler == CL_TRUE;
     device->is_available = available == CL_TRUE;
-    /* A CPU runs a work-group on one core, so it gets wide vectors in one work-item. A device that reports
-     * every type together is emulated on a CPU. */
+    /* A CPU runs a work-group on one core, so one work-item uses wide vectors. A device that reports all
+     * types is a CPU emulator. */
     info->form = type & CL_DEVICE_TYPE_CPU ? CLF_FORM_CPU : CLF_FORM_GPU;
     return CLF_OK;
 }
 
-/* Needs the versions. */
+/* Must be called after the versions are read. */
 static clf_status read_atomics(struct clf__listed_device *device)
 {
     const cl_device_atomic_capabilities wanted =
@@ -229,7 +231,7 @@ static clf_status add_platform(struct clf_device_list *list, cl_platform_id plat
     return status;
 }
 
-/* A failing driver does not hide the others; without other devices, the message gives the reason. */
+/* Skips a driver that fails; if no other device exists, the error message contains the reason. */
 static clf_status leave_out(struct clf_device_list *list, cl_uint index)
 {
     list->left_out++;
@@ -272,7 +274,7 @@ clf_status clf_device_list_create(struct clf_device_list **out)
     if (status != CLF_OK) {
         clf_device_list_free(list);
         *out = NULL;
-    } else if (list->left_out > 0) { /* logged after unlocking: the log's function may list devices as well */
+    } else if (list->left_out > 0) { /* log after unlocking, because the log hook may list devices */
         clf__log(CLF_LOG_WARNING, "OpenCL platforms that are left out: %d of %d%s", list->left_out,
                  list->platform_count, list->silent);
     }

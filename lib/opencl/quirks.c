@@ -10,7 +10,8 @@ static int names_pocl(const char *text)
 
 /* Several OpenCL runtimes for the same CPU can be installed, and no reported property shows which runs the
  * CPU variants best. The kernels were written for and measured on PoCL, so its devices come first among
- * CPUs. PoCL 3.1 has its name in the platform's vendor and version and in the device's version. */
+ * CPUs. The name of PoCL 3.1 is in the vendor and version of the platform, and in the version of the
+ * device. */
 int clf__quirk_is_pocl(const struct clf_device_info *info)
 {
     return names_pocl(info->platform_name) || names_pocl(info->platform_vendor) ||

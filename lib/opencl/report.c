@@ -43,7 +43,7 @@ static const struct {
 };
 /* clang-format on */
 
-/* The text of a value of `size` bytes, which the caller frees; NULL for a size that does not match the
+/* Formats a value of `size` bytes; the caller frees *out. *out is NULL if the size does not match the
  * kind. */
 static clf_status write_value(char **out, enum kind kind, const void *value, size_t size)
 {

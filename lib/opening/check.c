@@ -8,7 +8,7 @@
 #include "gemm/layout.h"
 #include "ops/attention.h"
 
-/* Rows of the GEMM with tiles and of the GEMM for few rows, and inputs of both. */
+/* Rows of the tiled GEMM and of the GEMM for few rows, and inputs of both. */
 enum { TILE_ROWS = 65, FEW_ROWS = 3, INPUTS = 72 };
 /* Sizes of the attention step: enough keys for groups of several streams. */
 enum { HEADS = 1, WIDTH = 64, KEYS = 128, COLUMNS = HEADS * WIDTH };
@@ -45,7 +45,7 @@ struct product {
 
 static clf_status make_product(struct product *product, struct clf_device *device, clf_precision precision)
 {
-    /* Fewer tiles than half the compute units would select the kernel for few rows. */
+    /* With fewer tiles than half the compute units, the kernel for few rows would be selected. */
     product->outputs = CLF__TILE * (int)(device->caps.compute_units / 2 + 1);
     size_t outputs = (size_t)product->outputs;
     float operand[TILE_ROWS * INPUTS];
@@ -191,7 +191,7 @@ clf_status clf__check_kernels(struct clf_device *device, int *is_lasting)
 {
     *is_lasting = 0;
     clf_status status = check_products(device, CLF_PRECISION_FP32, is_lasting);
-    if (status == CLF_OK && clf__caps_have_matrix(&device->caps)) { /* whose GEMMs are other kernels */
+    if (status == CLF_OK && clf__caps_have_matrix(&device->caps)) { /* separate GEMM kernels */
         status = check_products(device, CLF_PRECISION_FP16, is_lasting);
     }
     if (status == CLF_OK) {

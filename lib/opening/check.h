@@ -1,4 +1,4 @@
-/* A check of the most important kernels, on a GPU whose driver has not passed it yet. */
+/* Checks the most important kernels on a GPU with an unchecked driver. */
 #ifndef CLF_OPENING_CHECK_H
 #define CLF_OPENING_CHECK_H
 

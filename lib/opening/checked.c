@@ -1,5 +1,5 @@
-/* The result of a check is stored under a key that contains everything it depends on, as "passed", or as
- * "failed" with the reason. */
+/* Stores the result of a check, "passed" or "failed" with the reason, under a key of everything that the
+ * result depends on. */
 #include <string.h>
 
 #include "base/environment.h"

@@ -1,4 +1,4 @@
-/* A context and a queue of the program that calls the library. */
+/* Uses an OpenCL context and queue of the calling program. */
 #ifndef CLF_OPENING_EXTERNAL_H
 #define CLF_OPENING_EXTERNAL_H
 
@@ -11,8 +11,8 @@ struct clf__external {
 
 /* Finds the only device of the context, and checks that the queue is an in-order queue on it.
  *
- * is_profiled: the queue must take times.
- * Returns CLF_BAD_ARGUMENT if the context or the queue does not fit, CLF_DEVICE if OpenCL fails. */
+ * is_profiled: the queue must have profiling enabled. Returns CLF_BAD_ARGUMENT for an unsuitable context or
+ * queue, CLF_DEVICE if OpenCL fails. */
 clf_status clf__external_device(cl_device_id *out, const struct clf__external *external, int is_profiled);
 
 #endif

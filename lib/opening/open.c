@@ -18,7 +18,7 @@
 #include "opening/speed.h"
 #include "program/program.h"
 
-/* The levels that a device supports, from the lowest on: "portable, avx2". */
+/* Lists the levels that a device supports, the lowest first: "portable, avx2". */
 static void list_levels(char *text, size_t size, int instructions)
 {
     size_t used = 0;
@@ -39,7 +39,7 @@ static clf_status fail_level(const struct clf_device *device, int instructions)
                      device->label, clf__level_words[device->caps.instructions], runs);
 }
 
-/* Later programs use the level's instructions. */
+/* Selects the instruction set level for all later programs. */
 static clf_status take_level(struct clf_device *device, struct clf__listed_device *listed,
                              const struct clf__level *level)
 {
@@ -56,7 +56,7 @@ static clf_status take_level(struct clf_device *device, struct clf__listed_devic
     return CLF_OK;
 }
 
-/* Checks that the device computes, and finds its instructions. */
+/* Checks that the device computes correctly, and detects its instructions. */
 static clf_status probe(struct clf_device *device, struct clf__listed_device *listed)
 {
     int instructions = 0, matrix = 0;
@@ -79,8 +79,8 @@ static clf_status probe(struct clf_device *device, struct clf__listed_device *li
     return take_level(device, listed, level);
 }
 
-/* Matrix instructions that AUTO selected and whose kernels fail are left out; other failures are the
- * device's. */
+/* If the kernels with matrix instructions fail and AUTO selected them, falls back to kernels without them.
+ * Other failures are returned. */
 static clf_status check(struct clf_device *device, struct clf__listed_device *listed)
 {
     clf_status status = clf__check_once(device);
@@ -95,7 +95,7 @@ static clf_status check(struct clf_device *device, struct clf__listed_device *li
     return clf__check_once(device);
 }
 
-/* The caller's context, or a new one. */
+/* Takes the caller's context, or creates a context. */
 static clf_status take_context(struct clf_device *device, const struct clf__listed_device *listed,
                                const struct clf__external *external)
 {
@@ -110,7 +110,7 @@ static clf_status take_context(struct clf_device *device, const struct clf__list
     return clf__opencl_check(error, "opening device %s", device->label);
 }
 
-/* The caller's queue, or a new one. */
+/* Takes the caller's queue, or creates a queue. */
 static clf_status take_queue(struct clf_device *device, const struct clf__external *external, int is_profiled)
 {
     cl_command_queue_properties timed = is_profiled ? CL_QUEUE_PROFILING_ENABLE : 0;
@@ -153,7 +153,7 @@ static clf_status fill(struct clf_device *device, struct clf__listed_device *lis
     return options->profile ? clf__profile_create(&device->profile) : CLF_OK;
 }
 
-/* Frees all but the list, which outlives a candidate that fails. */
+/* Frees everything except the list, which is needed for the next candidate. */
 static void free_device(struct clf_device *device)
 {
     clf__profile_free(device->profile);
@@ -212,7 +212,7 @@ static int is_devices_fault(clf_status status)
            status == CLF_UNSUPPORTED;
 }
 
-/* The speed of a listed device, measured if it is not known; 0 if the device fails. */
+/* Finds the speed of a listed device, and measures it if it is unknown; 0 if the device fails. */
 static clf_status find_speed(double *rate, struct clf_device_list *list, int index,
                              const struct clf_device_options *options)
 {
@@ -254,7 +254,7 @@ static clf_status order_by_speed(struct clf_device_list *list, const struct clf_
     return CLF_OK;
 }
 
-/* The first device of the default order other than index, or -1. */
+/* Returns the first device of the default order other than `index`, or -1. */
 static int next_candidate(const struct clf_device_list *list, int index)
 {
     int order = list->devices[index].info.candidate_order;

@@ -8,8 +8,8 @@
 #include "device/queue.h"
 #include "program/launch.h"
 
-/* The memory to read: larger than caches, in groups of READ_COUNT floats, one of READ_SLICES per launch,
- * in turn: other load on the machine slows some of the short launches, but would slow every long one. */
+/* The memory to read exceeds all caches. Each launch reads one of READ_SLICES slices, in groups of
+ * READ_COUNT floats: other load on the machine slows only some short launches, but every long one. */
 enum { READ_BYTES = 1 << 28, READ_SLICES = 4, READ_COUNT = 1 << 13 };
 
 /* A kernel of cl/device/peak.cl. */
@@ -35,7 +35,7 @@ static clf_status run(double *seconds, struct measurement *measurement)
     return CLF_OK;
 }
 
-/* The highest rate of many rounds: other load on the machine only adds time. */
+/* Measures the highest rate of many rounds, because other load on the machine only adds time. */
 static clf_status best_rate(double *rate, struct measurement *measurement)
 {
     double best = 0.0, seconds, end = clf__seconds() + 0.3;
@@ -50,11 +50,11 @@ static clf_status best_rate(double *rate, struct measurement *measurement)
 /* The inputs and outputs of the kernels. */
 struct operands {
     struct clf__buffer *sums, *x;
-    size_t groups;      /* of arithmetic */
-    size_t read_groups; /* groups for which x is large enough */
+    size_t groups;      /* groups of the arithmetic kernels */
+    size_t read_groups; /* groups of the read kernel, limited by the size of x */
 };
 
-/* operations: per group in one round of the kernel's loop. Rounds are added until a launch takes 2 ms. */
+/* operations: per group and iteration of the kernel's loop. Adds iterations until a launch takes 2 ms. */
 static clf_status measure_arithmetic(double *rate, struct clf_device *device, const struct operands *operands,
                                      const char *kernel, double operations)
 {
@@ -142,7 +142,7 @@ static clf_status measure_long_read(double *rate, struct clf_device *device, con
     return CLF_OK;
 }
 
-/* The caller frees it also after a failure. */
+/* The caller frees *out, even after a failure. */
 static clf_status operands_create(struct operands *out, struct clf_device *device)
 {
     *out = (struct operands){.groups = clf__min_size(64 * (size_t)device->caps.compute_units, 32768)};
@@ -157,8 +157,9 @@ static clf_status operands_create(struct operands *out, struct clf_device *devic
     return clf__buffer_fill(out->x, 0, read_bytes, 1.0f);
 }
 
-/* Operations of a round of the CPU variant's dot products in cl/device/peak.cl: two for each input that is
- * added to a sum, in the lanes of twelve chains, or in four tiles of 16 x 16 in 16 groups. */
+/* Returns the operations per iteration of the dot product kernels in cl/device/peak.cl (CPU variant): two
+ * per input and sum. The sums are the lanes of twelve chains, or four 16 x 16 tiles with 16 groups of
+ * inputs. */
 static double dot_operations(const struct clf__caps *caps, int inputs)
 {
     double sums =
@@ -187,7 +188,7 @@ static clf_status measure_peaks(struct clf_device *device, const struct operands
     return CLF_OK;
 }
 
-/* Measures the peaks, or only the read rate if read_bytes is given. The profile counts none of it. */
+/* Measures the peaks, or only the read rate if read_bytes is not NULL, without entries in the profile. */
 static clf_status measure_unseen(struct clf_device *device, double *read_bytes, double least_seconds)
 {
     struct operands operands;

@@ -4,7 +4,7 @@
 #include "device/device.h"
 #include "program/launch.h"
 
-enum { COUNT = 37 }; /* COUNT: two whole vectors and a part */
+enum { COUNT = 37 }; /* two whole vectors and a partial one */
 
 static clf_status run(struct clf_device *device, const char *program, struct clf__buffer *y,
                       struct clf__buffer *x, const float *input, float *answer)

@@ -1,4 +1,4 @@
-/* The first small kernel on a device. */
+/* Runs the probe kernel, the first kernel on a device. */
 #ifndef CLF_OPENING_PROBE_H
 #define CLF_OPENING_PROBE_H
 

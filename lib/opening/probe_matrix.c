@@ -13,7 +13,7 @@
 
 enum { SLICE_BYTES = 16 * CLF__SLICE_WORDS, MOST_TILE = 16 * 16 };
 
-/* Small whole numbers, no two rows or columns alike, so that an exchange of lanes or registers shows. */
+/* Small integers with no two equal rows or columns, so that swapped lanes or registers are detected. */
 static int number_of_a(int row, int k)
 {
     return (row * 7 + k * 5 + row * k) % 11 - 5;
@@ -54,7 +54,7 @@ static int is_right(const int32_t *sums, const struct clf__matrix_level *level, 
     return 1;
 }
 
-/* The operands and the sums of a tile. */
+/* The operands and the sums of one tile. */
 struct buffers {
     struct clf__buffer *sums, *a, *b;
 };
@@ -101,8 +101,8 @@ static clf_status create_buffers(struct buffers *out, struct clf_device *device,
     return clf__buffer_create(&out->b, device, (size_t)level->columns * SLICE_BYTES, what);
 }
 
-/* Returns whether the level's results are right in every precision. A level that the compiler or the
- * device refuses counts as missing. */
+/* Returns whether the level's results are right in every precision. A level that the compiler or the device
+ * rejects counts as unsupported. */
 static int has_level(struct clf_device *device, const struct buffers *buffers, const struct clf__level *level)
 {
     for (int precision = CLF_PRECISION_FP16; precision <= CLF_PRECISION_INT8; precision++) {
@@ -131,8 +131,8 @@ static clf_status try_level(int *instructions, struct clf_device *device, const 
     return status;
 }
 
-/* Compilers can crash on instructions of another vendor or generation. So a level of another vendor is never
- * tried, and AUTO tries a level only if the driver reports its instructions. */
+/* Returns whether to try a level. Compilers can crash on foreign instructions, so levels of another vendor
+ * are never tried, and AUTO requires that the driver reports the instructions. */
 static int is_tried(const struct clf__level *level, const struct clf__caps *caps,
                     const struct clf__listed_device *listed)
 {

@@ -1,4 +1,4 @@
-/* Finds the matrix instructions of a GPU. */
+/* Detects the matrix instructions of a GPU. */
 #ifndef CLF_OPENING_PROBE_MATRIX_H
 #define CLF_OPENING_PROBE_MATRIX_H
 

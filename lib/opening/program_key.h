@@ -1,11 +1,11 @@
-/* Keys that make the programs of devices that are open at the same time different. */
+/* Makes the programs of devices that are open at the same time different. */
 #ifndef CLF_OPENING_PROGRAM_KEY_H
 #define CLF_OPENING_PROGRAM_KEY_H
 
 #include "device/device.h"
 
-/* Gives the device, if its driver needs it (quirks.h), the smallest number that no other open device has;
- * 0, the first one, changes no program. */
+/* If the driver needs it (quirks.h), assigns the device the smallest number that no other open device has.
+ * Number 0 does not change the programs. */
 void clf__program_key_acquire(struct clf_device *device);
 /* Releases the number. Does nothing for a device without one. */
 void clf__program_key_release(struct clf_device *device);

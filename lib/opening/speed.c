@@ -57,7 +57,7 @@ static clf_status keep(double rate, const struct clf_device_info *info)
     return status;
 }
 
-/* The highest rate of several GEMMs; other load on the machine only adds time. */
+/* Measures the highest rate of several GEMMs, because other load on the machine only adds time. */
 static clf_status run(double *rate, struct clf_device *device, const struct clf__weight *weight,
                       const struct clf__buffer *x, const struct clf__buffer *y)
 {
@@ -70,7 +70,7 @@ static clf_status run(double *rate, struct clf_device *device, const struct clf_
                                   &epilogue));
         CLF__TRY(clf__device_finish(device));
         double seconds = clf__seconds() - begin;
-        end = i == 0 ? clf__seconds() + 0.1 : end; /* the first GEMM compiles */
+        end = i == 0 ? clf__seconds() + 0.1 : end; /* the first GEMM includes compilation */
         best = i == 1 || (i > 1 && seconds < best) ? seconds : best;
     }
     *rate = 2.0 * ROWS * SIZE * SIZE / best;

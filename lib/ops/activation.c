@@ -2,7 +2,7 @@
 
 #include "ops/rows.h"
 
-/* Every view has the shape of x and is read or written once. */
+/* Launches a pointwise kernel; every view has the shape of x and is read or written once. */
 static clf_status launch(const char *cpu_kernel, const char *gpu_kernel, const struct clf__tensor *views,
                          int count, struct clf__tensor x, enum clf__activation kind, double operations)
 {

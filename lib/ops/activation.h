@@ -1,4 +1,4 @@
-/* Pointwise activation functions outside of the epilogue of a GEMM. */
+/* Pointwise activation functions that are not in the epilogue of a GEMM. */
 #ifndef CLF_OPS_ACTIVATION_H
 #define CLF_OPS_ACTIVATION_H
 

@@ -7,7 +7,7 @@
 #include "device/caps.h"
 #include "ops/operand.h"
 
-/* Elements that a group processes at a time: BLOCK in cl/training/adam.cl. */
+/* Elements that a group processes at a time (BLOCK in cl/training/adam.cl), and the maximum groups. */
 enum { BLOCK = CLF__ADAM_BLOCK, MOST_CPU_GROUPS = 256, MOST_GPU_GROUPS = 4096 };
 
 static size_t blocks_of(size_t n)

@@ -16,8 +16,8 @@ struct clf__adam {
     double gradient_scale;           /* factor of dw, applied first: clipping */
 };
 
-/* Part of an array has the same bits as in the whole array if it starts at a multiple of this number and
- * ends at another or at the end of the array. */
+/* Updating part of an array gives the same bits as updating the whole array if the part starts at a
+ * multiple of this number, and ends at another or at the end of the array. */
 enum { CLF__ADAM_BLOCK = 4096 };
 
 /* m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2, w -= rate * (m / correction1) / (sqrt(v /
@@ -25,11 +25,11 @@ enum { CLF__ADAM_BLOCK = 4096 };
 clf_status clf__adam_update(struct clf__tensor w, struct clf__tensor m, struct clf__tensor v,
                             struct clf__tensor dw, const struct clf__adam *adam);
 
-/* The number of partial sums of clf__sum_squares() for n numbers. */
+/* Returns the number of partial sums of clf__sum_squares() for n numbers. */
 int clf__sum_squares_parts(size_t n);
 
 /* parts[i] = the sum of squares of block i of x; the blocks depend only on n. The host adds the parts in
- * order, in double. A number that is not finite makes a sum that is not finite. */
+ * order, in double. If a number is not finite, neither is the sum. */
 clf_status clf__sum_squares(struct clf__tensor parts, /* (1, clf__sum_squares_parts(n)) */
                             struct clf__tensor x);    /* (1, n) */
 

@@ -9,7 +9,7 @@ struct clf__place {
 };
 
 #ifdef __OPENCL_C_VERSION__
-/* The address of a row of a buffer, from the argument `sizes`. */
+/* The address of a row of a buffer, with the offset and stride in the argument `sizes`. */
 #define ROW(buffer, row) ((buffer) + sizes.buffer.offset + (size_t)(row)*sizes.buffer.stride)
 #endif
 
@@ -18,7 +18,7 @@ struct clf__place {
 struct clf__attention_sizes {
     struct clf__place y, q, k, v, ranges, hidden, additive, relative, partials;
     int reach, sequences, heads, max_queries;
-    int parts; /* parts of the keys of a sequence for different groups, at most; 1: not split */
+    int parts; /* maximum parts into which the keys of a sequence are split; 1: not split */
     float scale;
     int causal, block_queries;
 };
@@ -71,7 +71,7 @@ struct clf__attention_local_sizes {
 struct clf__attention_step_sizes {
     struct clf__place y, q, own_k, own_v, k, v, table, cache_rows, positions, relative, partials;
     int positions_total, cache_rows_total, reach, rows, heads;
-    int parts; /* as above, in the GPU variant */
+    int parts; /* maximum parts of the keys, in the GPU variant */
     float scale;
 };
 

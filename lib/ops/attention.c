@@ -8,9 +8,8 @@
 #include "ops/cache.h"
 #include "ops/operand.h"
 
-/* Bytes per column of a key and of a value, and constant bytes, of struct attention_work in
- * cl/include/attention_blocks.cl, struct backward_work in cl/include/attention_backward_cpu.cl and the
- * states in cl/include/attention_few.cl. */
+/* Returns the private memory of a work-item: struct attention_work in cl/include/attention_blocks.cl,
+ * struct backward_work in attention_backward_cpu.cl, or the states in attention_few.cl. */
 static size_t count_private(const struct clf__heads *heads, int is_fused, int is_trained)
 {
     enum { LANES = 16, OTHERS = 80 << 10 };
@@ -29,7 +28,7 @@ static size_t count_private(const struct clf__heads *heads, int is_fused, int is
  * cl/attention/attention_step.cl. */
 enum { BLOCK_LOCAL_BYTES = CLF__BLOCK_LOCAL_FLOATS * sizeof(float) };
 
-/* Heads must start on a multiple of this many elements for kernels that read several at once. */
+/* The alignment of heads, in elements, for kernels that read several elements at once. */
 enum { QUAD = 4, OCTET = 8 };
 
 static size_t count_step_local(const struct clf__heads *heads, size_t ways)
@@ -43,7 +42,7 @@ struct clf__attention_room clf__attention_room(const struct clf_device *device,
 {
     const struct clf__caps *caps = clf__device_caps(device);
     if (caps->form == CLF_FORM_CPU) {
-        /* The other half is left for stack frames of the driver and copies made by its compiler. */
+        /* The other half of the stack is for frames of the driver and copies made by its compiler. */
         return (struct clf__attention_room){
             count_private(heads, caps->attention == CLF_ATTENTION_FUSED, is_trained),
             clf__thread_stack_bytes() / 2, "a thread's stack"};
@@ -128,7 +127,8 @@ struct clf__cost clf__attention_cost(const struct clf__heads *heads, double quer
 {
     double widths = heads->key_width + heads->value_width;
     double read = queries * sizeof(float) + keys * (double)clf__type_bytes(key_type);
-    /* Besides the two dot products a pair has its scale, maximum, difference, exp and sum. */
+    /* Five operations per pair in addition to the two dot products: scale, maximum, difference, exp and
+     * sum. */
     return (struct clf__cost){.operations = heads->count * pairs * (2.0 * widths + 5.0),
                               .bytes = heads->count * widths * read};
 }
@@ -148,15 +148,15 @@ static struct clf__cost count_cost(const struct clf__heads *heads, const struct 
                                                      sequences * ranges->max_queries * ranges->max_keys);
 }
 
-/* Returns whether attention_rows of cl/attention/attention_step.cl replaces cl/attention/attention.cl for
- * these queries. */
+/* Returns whether attention_rows of cl/attention/attention_step.cl computes the call, instead of
+ * cl/attention/attention.cl. */
 static int takes_rows(const struct clf__attention_call *call)
 {
     return call->few_queries && call->dropout.rate == 0.0f;
 }
 
-/* Returns whether cl/attention/attention_matrix.cl, which keeps a head's queries and sums in registers,
- * computes blocks of queries. This depends on the model and the device, never on the batch. */
+/* Returns whether cl/attention/attention_matrix.cl computes the call; it needs heads small enough for
+ * registers. This depends on the model and the device, never on the batch. */
 static int takes_matrix(const struct clf__attention_call *call, const struct clf__caps *caps)
 {
     enum { WIDEST = 128, WIDTHS = 16 };
@@ -237,7 +237,7 @@ clf_status clf__attention_count_tasks(size_t *tasks, const struct clf__attention
                            ranges->sequences, ranges->max_queries, call->heads.count, *tasks, INT32_MAX);
 }
 
-/* The 16 bits to which matrix instructions round the operands. */
+/* Returns the 16-bit precision to which matrix instructions round the operands. */
 static clf_precision operand_precision(const struct clf__attention_call *call)
 {
     return call->precision == CLF_PRECISION_BF16 ? CLF_PRECISION_BF16 : CLF_PRECISION_FP16;
@@ -258,9 +258,8 @@ static struct matrix_group matrix_group(const struct clf__matrix_level *level, i
     return (struct matrix_group){warps, tiles, warps * tiles * level->rows};
 }
 
-/* Short sequences take groups of fewer warps. Warps of several tiles read keys and values less often, but
- * need registers for the tiles, and sequences long enough to keep the device busy. Bits do not depend on the
- * choice. */
+/* Short sequences use groups of fewer warps. Warps with several tiles read keys and values less often, but
+ * need more registers, and long sequences to occupy the device. The choice does not change bits. */
 static struct matrix_group choose_matrix_group(const struct clf__attention_call *call,
                                                const struct clf__caps *caps, int is_rounded, int has_bias)
 {
@@ -280,14 +279,14 @@ static struct matrix_group choose_matrix_group(const struct clf__attention_call 
                : most;
 }
 
-/* Returns whether every head of a tensor of 16-bit elements starts on 16 bytes. */
+/* Returns whether every head of a 16-bit tensor is 16-byte aligned. */
 static int has_words(struct clf__tensor x, int width)
 {
     enum { WORD = 8 };
     return x.offset % WORD == 0 && x.stride % WORD == 0 && width % WORD == 0;
 }
 
-/* Attention by matrix instructions. */
+/* Computes attention with matrix instructions. */
 static clf_status forward_matrix(struct clf__tensor y, struct clf__tensor q, struct clf__tensor k,
                                  struct clf__tensor v, const struct clf__attention_call *call)
 {
@@ -338,7 +337,7 @@ static clf_status forward_matrix(struct clf__tensor y, struct clf__tensor q, str
     return clf__launch(clf__buffer_device(y.buffer), &launch);
 }
 
-/* The kernels for blocks of queries. */
+/* Runs the kernels for blocks of queries. */
 static clf_status forward_blocks(struct clf__tensor y, struct clf__tensor q, struct clf__tensor k,
                                  struct clf__tensor v, const struct clf__attention_call *call)
 {
@@ -389,7 +388,7 @@ struct rows {
     struct clf__attention_group group;
 };
 
-/* gpu_kernel with this number of groups, or the kernel of the CPU variant. */
+/* Launches gpu_kernel with this number of groups, or the kernel of the CPU variant. */
 static clf_status launch_rows(const struct rows *rows, const struct clf__attention_call *call,
                               const char *gpu_kernel, size_t groups, struct clf__cost cost, int *exceeds)
 {
@@ -423,7 +422,7 @@ static clf_status launch_rows(const struct rows *rows, const struct clf__attenti
     return clf__launch(clf__buffer_device(rows->y.buffer), &launch);
 }
 
-/* The kernels for few queries. */
+/* Runs the kernels for few queries. */
 static clf_status forward_rows(struct clf__tensor y, struct clf__tensor q, struct clf__tensor k,
                                struct clf__tensor v, const struct clf__attention_call *call)
 {

@@ -9,8 +9,8 @@
 /* Statistics of each query and head: the maximum and the sum of its scores, and dy . y. */
 enum { STATISTICS = 3 };
 
-/* For the GPU variant: queries or keys of a group, columns of its sums, and the most floats of its local
- * memory (two chunks of rows or a tile of values, a tile of weights, and a few numbers per query). */
+/* GPU variant: queries or keys per group, columns of the sums, and maximum floats of local memory (two
+ * chunks of rows or a tile of values, a tile of weights, and a few numbers per query). */
 enum {
     BLOCK = 32,
     MOST_SLICE = 64,
@@ -41,7 +41,8 @@ static struct clf__cost count_cost(const struct clf__attention_call *call, doubl
     double keys = ranges->pairs > 0.0 ? ranges->keys : all_keys;
     double pairs = ranges->pairs > 0.0 ? ranges->pairs : all_keys * ranges->max_queries;
     double widths = heads->key_width + heads->value_width;
-    /* Besides the dot products a pair has its difference, exp, share, and the gradient of its score. */
+    /* Operations per pair in addition to the dot products: difference, exp, probability, and the gradient
+     * of the score. */
     return (struct clf__cost){
         .operations = heads->count * pairs * (2.0 * part->multiplications + 5.0),
         .bytes = heads->count * 2.0 * (queries + keys) * widths * sizeof(float),
@@ -118,8 +119,8 @@ static clf_status launch(const struct operands *operands, const struct part *par
     return clf__launch(device, &launch);
 }
 
-/* The CPU variant has one kernel. The GPU variant computes statistics, dq, dk, dv and the partials
- * separately, and recomputes the weights for each. */
+/* Launches one kernel in the CPU variant. The GPU variant has separate kernels for the statistics, dq, dk,
+ * dv and the partials, and each recomputes the weights. */
 static clf_status launch_all(const struct operands *operands)
 {
     const struct clf__heads *heads = &operands->call->heads;

@@ -7,7 +7,7 @@
 #include "ops/rows.h"
 #include "ops/softmax.h"
 
-/* Scores in memory at a time: enough to fill any device, and small compared with the weights. */
+/* Maximum scores in memory: enough to occupy any device, but small compared with the weights. */
 enum { MOST_SCORES = (64 << 20) / sizeof(float) };
 
 /* The two parts of a range: the rows of a sequence's queries and of its keys. */
@@ -33,7 +33,7 @@ clf_status clf__attention_scratch_reserve(struct clf__attention_scratch *scratch
                               "attention's padded outputs");
 }
 
-/* Heads of x into `padded`, or back: padded (B * H * length, width). */
+/* Copies the heads of x to padded (B * H * length, width), or back. */
 static clf_status move_heads(int gather, struct clf__tensor padded, struct clf__tensor x, enum part part,
                              int length, const struct clf__attention_call *call)
 {
@@ -76,7 +76,7 @@ static clf_status multiply(struct clf__tensor c, struct clf__tensor a, struct cl
     return clf__gemm_batched(operands[0], operands[1], operands[2], &shape);
 }
 
-/* The number of sequences of a batch that fit in the scratch memory. */
+/* Returns the number of sequences that fit in the scratch memory. */
 static int sequences_at_once(const struct clf__attention_scratch *scratch,
                              const struct clf__sequence_ranges *ranges, int heads)
 {
@@ -94,8 +94,8 @@ static int sequences_at_once(const struct clf__attention_scratch *scratch,
     return most < (size_t)ranges->sequences ? (int)most : ranges->sequences;
 }
 
-/* The arguments for sequences first .. first + count - 1. Ranges select queries and keys, so only tensors
- * with rows per sequence are sliced. */
+/* Returns the arguments for sequences first .. first + count - 1. Only tensors with rows per sequence are
+ * sliced, because the ranges select queries and keys. */
 static struct clf__attention_call cut(const struct clf__attention_call *call, int first, int count)
 {
     struct clf__attention_call part = *call;
@@ -111,7 +111,7 @@ static struct clf__attention_call cut(const struct clf__attention_call *call, in
     return part;
 }
 
-/* All of a call's sequences at once. */
+/* Computes all sequences of a call at once. */
 static clf_status forward(struct clf__tensor y, struct clf__tensor q, struct clf__tensor k,
                           struct clf__tensor v, const struct clf__attention_call *call)
 {

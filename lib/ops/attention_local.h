@@ -1,16 +1,15 @@
-/* Attention within a window of each query, and to the global tokens of its sequence (Guo et al. 2022,
- * LongT5). */
+/* Local attention within a window, and to the global tokens of the sequence (Guo et al. 2022, LongT5). */
 #ifndef CLF_OPS_ATTENTION_LOCAL_H
 #define CLF_OPS_ATTENTION_LOCAL_H
 
 #include "ops/attention.h"
 
-/* Per sequence b of ranges, head h and query i: the mean of the values of the keys that i sees, with weights
- * softmax(scale * q kᵀ + bias). A query that sees nothing gets zeros. The call has a window; the queries of a
- * sequence are its keys; of the masks it has the relative bias at most; dropout, maps and weights are not
- * supported. The form is fused whatever the caps say.
+/* Computes y = softmax(scale * q kᵀ + bias) v over the keys in the window of each query and the global
+ * tokens. A query that sees no key gets zeros. The call must have a window, and as many queries as keys per
+ * sequence. The only supported mask is the relative bias; dropout, maps and weights are not supported.
+ * Always uses the fused variant.
  *
- * Bits do not depend on what else is in the batch. Nothing is stored for pairs of a query and a key. */
+ * Bits do not depend on the rest of the batch. No score matrix is stored. */
 clf_status clf__attention_local_forward(struct clf__tensor y, /* (rows, H * value_width) */
                                         struct clf__tensor q, /* (rows, H * K) */
                                         struct clf__tensor k, /* (rows, H * K) */

@@ -43,7 +43,7 @@ struct step {
     struct clf__attention_group group;
 };
 
-/* gpu_kernel with this number of groups, or the kernel of the CPU variant. */
+/* Launches gpu_kernel with this number of groups, or the kernel of the CPU variant. */
 static clf_status launch_step(const struct step *step, const char *gpu_kernel, size_t groups,
                               struct clf__cost cost, int *exceeds)
 {

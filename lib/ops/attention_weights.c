@@ -15,7 +15,7 @@ clf_status clf__attention_weights_forward(struct clf__tensor y, struct clf__tens
     if (rows == 0) {
         return CLF_OK;
     }
-    /* Operations of a pair: its dot product twice, and its share. */
+    /* Operations per pair: the dot product, twice, and the probability. */
     double pairs = ranges->pairs > 0.0 ? ranges->pairs : (double)q.rows * ranges->max_keys;
     double keys = ranges->keys > 0.0 ? ranges->keys : (double)ranges->sequences * ranges->max_keys;
     double width = call->heads.key_width;

@@ -6,7 +6,7 @@
 #include "ops/operand.h"
 #include "ops/rows.h"
 
-enum { MEAN_OPERATIONS = 3, GATE_OPERATIONS = 12 }; /* an element */
+enum { MEAN_OPERATIONS = 3, GATE_OPERATIONS = 12 }; /* operations per element */
 
 clf_status clf__average_step(struct clf__tensor m, struct clf__tensor x, struct clf__tensor next,
                              struct clf__tensor before, struct clf__tensor cache_rows,

@@ -10,7 +10,7 @@
 
 #include "tensor/tensor.h"
 
-enum { CLF__AVERAGE_MOST_FILTERS = 4 }; /* matrix multiplications between m and h */
+enum { CLF__AVERAGE_MOST_FILTERS = 4 }; /* maximum matrix multiplications between m and h */
 
 /* Runs one step of R hypotheses. Row r continues row parents[r] of `before`, or zeros if positions[r] (its
  * t) is 0 or the parent is not a valid row; its mean is also stored in row cache_rows[r] of `next`, if

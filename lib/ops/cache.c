@@ -11,7 +11,7 @@ enum clf__type clf__cache_type(clf_precision precision)
     return precision == CLF_PRECISION_INT8 ? CLF__F16 : CLF__F32;
 }
 
-/* The cost of copying rows of floats to the cache or back. */
+/* Returns the cost of copying rows of floats to the cache or back. */
 static struct clf__cost moved(double rows, struct clf__tensor cache)
 {
     return (struct clf__cost){.bytes = rows * cache.columns *
@@ -83,7 +83,7 @@ clf_status clf__cache_follow(struct clf__tensor next, struct clf__tensor history
         .program = "cache",
         CLF__GRIDS("cache_follow", clf__groups((size_t)cache_rows.columns)),
         CLF__ARGUMENTS(arguments),
-        .cost = clf__rows_cost(cache_rows.columns, next.columns, 0, 2), /* for the longest histories */
+        .cost = clf__rows_cost(cache_rows.columns, next.columns, 0, 2), /* upper bound */
     };
     return clf__launch(device, &launch);
 }

@@ -1,17 +1,16 @@
-/* The decoder's cache of keys and values: entries stay where they were written, and a table maps each
- * hypothesis to its history, so that beams are reordered without copying them. */
+/* The decoder's KV cache. Entries never move; a table maps each hypothesis to its history, so that beams
+ * are reordered without copying keys and values. */
 #ifndef CLF_OPS_CACHE_H
 #define CLF_OPS_CACHE_H
 
 #include "ops/mask.h"
 #include "tensor/tensor.h"
 
-/* The type of the keys and values that layers with weights of this precision cache: halves with int8,
- * whose GEMM rounds its inputs much more. fp16 and bf16 keep floats, so that they compute the same as fp32
- * with the same weights. */
+/* Returns the type of cached keys and values for a weight precision: halves with int8, whose GEMMs round
+ * inputs much more. fp16 and bf16 cache floats, to give the same results as fp32 with the same weights. */
 enum clf__type clf__cache_type(clf_precision precision);
 
-/* The build option of a program that reads or writes this cache. */
+/* Returns the build option of programs that access this cache. */
 static inline const char *clf__cache_define(struct clf__tensor cache)
 {
     return cache.type == CLF__F16 ? " -DHALF_CACHE" : "";

@@ -4,8 +4,8 @@
 
 #include "tensor/tensor.h"
 
-/* The wanted distribution of a row: 1 - smoothing on its label, `share` on every other class but
- * hidden_class, which gets 0 (Szegedy et al. 2016, section 7). A label of -1: the row does not count. */
+/* The target distribution of a row: 1 - smoothing on its label, `share` on every other class except
+ * hidden_class, which gets 0 (Szegedy et al. 2016, section 7). Rows with label -1 are ignored. */
 struct clf__smoothing {
     float smoothing;
     float share;
@@ -13,8 +13,8 @@ struct clf__smoothing {
 };
 
 /* Per row with distribution q: losses[r] = { -sum_v q[v] log softmax(logits[r])[v], -log
- * softmax(logits[r])[label] }, zeros where the row does not count. dlogits = scale * (softmax(logits) * sum q
- * - q), zeros there too; it may be logits; buffer NULL: only the losses are wanted. */
+ * softmax(logits[r])[label] }, zeros for ignored rows. dlogits = scale * (softmax(logits) * sum q - q),
+ * also zeros for ignored rows; may be logits; buffer NULL: compute only the losses. */
 clf_status clf__cross_entropy(struct clf__tensor losses,  /* (R, 2) */
                               struct clf__tensor dlogits, /* (R, V) */
                               struct clf__tensor logits,  /* (R, V) */

@@ -31,7 +31,7 @@ clf_status clf__embedding_forward(struct clf__tensor y, struct clf__tensor ids,
 
 enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
 
-/* target = the indices in source, stably sorted by one digit of their ids. */
+/* target = the indices in `source`, stably sorted by one digit of their ids (radix sort). */
 static void sort_by_digit(int32_t *target, const int32_t *source, const int32_t *ids, int count, int shift)
 {
     int place[DIGITS + 1] = {0};
@@ -58,7 +58,7 @@ clf_status clf__gather_ids(int32_t *distinct, int32_t *first, int32_t *order, in
         largest = ids[i] > largest ? ids[i] : largest;
         order[i] = i;
     }
-    /* `distinct` serves as the buffer of every second pass until its own numbers are written. */
+    /* Every second pass uses `distinct` as its buffer, before the distinct ids are written. */
     for (int shift = 0; shift < 31 && (largest >> shift) > 0; shift += DIGIT_BITS) {
         sort_by_digit(distinct, order, ids, count, shift);
         memcpy(order, distinct, (size_t)count * sizeof *order);

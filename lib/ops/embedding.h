@@ -1,4 +1,4 @@
-/* Rows of an embedding matrix. */
+/* Embedding lookup and its gradient. */
 #ifndef CLF_OPS_EMBEDDING_H
 #define CLF_OPS_EMBEDDING_H
 
@@ -6,10 +6,10 @@
 
 #include "tensor/tensor.h"
 
-/* y[n] = scale * E[ids[n]] + table[positions[n]], the bits of clf__positions_forward() after the former. The
- * matrix may be the output projection's packed weight. Ids are checked by the caller against the weight's
- * outputs; the kernel guards them too (an id out of range gives a row of zeros). A position outside the table
- * adds nothing; table.buffer NULL: none. */
+/* y[n] = scale * E[ids[n]] + table[positions[n]], with the same bits as a separate
+ * clf__positions_forward(). The matrix may be the packed weight of the output projection. The caller checks
+ * the ids; the kernel returns a row of zeros for an id out of range. A position outside the table adds
+ * nothing; table.buffer NULL: none. */
 clf_status clf__embedding_forward(struct clf__tensor y,                  /* (N, D) */
                                   struct clf__tensor ids,                /* (1, N) i32 */
                                   const struct clf__weight *weight,      /* (V, D) */
@@ -23,8 +23,8 @@ struct clf__id_groups {
     struct clf__tensor first;    /* (1, U + 1) i32 */
     struct clf__tensor order;    /* (1, N) i32 */
 };
-/* Fills host arrays of at most count, count + 1 and count integers from ids that are 0 or more, and says how
- * many distinct ones there are. */
+/* Groups `count` ids (>= 0): fills host arrays of at most count, count + 1 and count integers, and outputs
+ * the number of distinct ids. */
 clf_status clf__gather_ids(int32_t *distinct, int32_t *first, int32_t *order, int *distinct_count,
                            const int32_t *ids, int count);
 

@@ -8,7 +8,7 @@
 #include "ops/operand.h"
 #include "ops/rows.h"
 
-/* The most quads of a row that a work-item of the GPU variant holds. */
+/* The maximum quads of a row that a work-item of the GPU variant holds in registers. */
 enum { MOST_HELD = 4 };
 
 /* The macros of cl/rows/layernorm.cl. */
@@ -60,7 +60,7 @@ clf_status clf__layernorm_forward(struct clf__tensor y, struct clf__tensor round
     return clf__rows_launch(&launch);
 }
 
-/* A group computes one chunk, and the GPU variant needs more groups. */
+/* Rows per chunk. A group computes one chunk; the GPU variant needs more groups. */
 enum { CPU_CHUNK_ROWS = 32, GPU_CHUNK_ROWS = 8 };
 
 size_t clf__layernorm_backward_scratch(int rows, int columns)

@@ -1,4 +1,4 @@
-/* Normalisation of rows. */
+/* Layer normalisation and its variants. */
 #ifndef CLF_OPS_LAYERNORM_H
 #define CLF_OPS_LAYERNORM_H
 
@@ -19,10 +19,11 @@ clf_status clf__layernorm_forward(struct clf__tensor y,       /* (N, D) */
                                   struct clf__tensor beta,    /* (1, D) */
                                   enum clf__norm_kind kind, float eps);
 
-/* Quads of a row that a work-item of the GPU variant holds: HELD of cl/rows/layernorm.cl; 0: too many. */
+/* Returns the quads of a row that a work-item of the GPU variant holds (HELD of cl/rows/layernorm.cl); 0:
+ * the row is too long. */
 int clf__layernorm_held(int columns);
 
-/* Floats of scratch that clf__layernorm_backward() needs. */
+/* Returns the floats of scratch that clf__layernorm_backward() needs. */
 size_t clf__layernorm_backward_scratch(int rows, int columns);
 
 /* dx = the gradient of x, overwritten; dgamma and dbeta are added to; mean and variance are recomputed

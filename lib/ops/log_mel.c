@@ -22,7 +22,7 @@ enum {
 
 #define PI 3.14159265358979323846
 
-/* Writes cos and sin of 2 pi i j / period for i < rows, j < columns, one table after the other. */
+/* Writes a table of cos(2 pi i j / period) for i < rows, j < columns, then the same table of sin. */
 static float *fill_turns(float *target, int rows, int columns, int period)
 {
     int count = rows * columns;
@@ -44,10 +44,10 @@ static void fill_tables(float *tables)
     fill_turns(next, SHORT, SHORT, SHORT);
 }
 
-/* In Hz. */
+/* Returns the frequency of a band edge in Hz. */
 static double edge_of(int number, int bands)
 {
-    const double linear = 15, log_step = log(6.4) / 27; /* mels up to 1 kHz, and the log of a mel above */
+    const double linear = 15, log_step = log(6.4) / 27; /* mels below 1 kHz; log of a mel above */
     double most = linear + log(CLF__LOG_MEL_RATE / 2 / 1000.0) / log_step;
     double mels = most * number / (bands + 1);
     return mels < linear ? mels * 200 / 3 : 1000 * exp((mels - linear) * log_step);
@@ -65,7 +65,7 @@ void clf__log_mel_filters(double *filters, int bands)
     }
 }
 
-/* Finds the bins where a filter is not 0; a narrow band may have none. */
+/* Finds the bins in which a filter is not 0; a narrow band may have none. */
 static void find_span(int32_t span[2], const float *filter)
 {
     span[0] = span[1] = 0;
@@ -77,7 +77,7 @@ static void find_span(int32_t span[2], const float *filter)
     }
 }
 
-/* Host memory for all of them. */
+/* Host memory for all tables. */
 struct values {
     double *exact;
     float *tables, *filters;
@@ -148,7 +148,7 @@ clf_status clf__log_mel_forward(struct clf__tensor y, struct clf__tensor peaks, 
     const struct clf__argument extras[] = {CLF__INT(samples.columns), CLF__INT(first),
                                            CLF__LOCAL(WORK_VALUES * sizeof(float)),
                                            CLF__LOCAL(CLF__GROUP * sizeof(float))};
-    double sums = 4.0 * (LONG_VALUES * SHORT + 2 * HALF * SHORT_VALUES); /* of one frame */
+    double sums = 4.0 * (LONG_VALUES * SHORT + 2 * HALF * SHORT_VALUES); /* operations of one frame */
     struct clf__rows_launch launch = {
         .program = "log_mel",
         CLF__KERNELS("log_mel_forward"),

@@ -1,4 +1,4 @@
-/* Passing a tensor, or a dropout, to a kernel. */
+/* Passes tensors and dropouts to kernels. */
 #ifndef CLF_OPS_OPERAND_H
 #define CLF_OPS_OPERAND_H
 
@@ -21,8 +21,8 @@
         CLF__INT((int32_t)(d).step), CLF__INT((int32_t)(d).site)
 /* clang-format on */
 
-/* Work-groups for `tasks` tasks, for kernels that loop over them: PoCL recompiles a kernel for grids of
- * 65536 groups or more. */
+/* Returns the work-groups for kernels that loop over `tasks` tasks: below 65536, because PoCL recompiles a
+ * kernel for larger grids. */
 static inline size_t clf__groups(size_t tasks)
 {
     return tasks < 32768 ? tasks : 32768;

@@ -1,4 +1,4 @@
-/* Positional encoding: a table row added to each row. */
+/* Positional encodings: adds a row of a table to each row. */
 #ifndef CLF_OPS_POSITIONS_H
 #define CLF_OPS_POSITIONS_H
 
@@ -12,7 +12,7 @@ clf_status clf__positions_forward(struct clf__tensor y,          /* (N, D) */
 
 struct clf__id_groups;
 
-/* dtable[position] += the sum of dy over the rows of that position: for tables that are learned. */
+/* dtable[position] += the sum of dy over the rows of that position, for learned tables. */
 clf_status clf__positions_backward(struct clf__tensor dtable, /* (positions, D) */
                                    struct clf__tensor dy,     /* (N, D) */
                                    const struct clf__id_groups *id_groups);
@@ -22,9 +22,9 @@ enum clf__sinusoid_layout { CLF__SINUSOID_INTERLEAVED, CLF__SINUSOID_HALVES };
  * 10000^(-i/(h-1)). */
 enum clf__sinusoid_frequency { CLF__SINUSOID_BY_WIDTH, CLF__SINUSOID_BY_LAST };
 
-/* Fills a host table (positions, width) with rows for positions first, first + 1, ..., computed in double:
- * interleaved sin, cos, sin, cos ...; or all sines, then all cosines. An odd width ends with a sine
- * (interleaved) or has one more sine than cosines (halves). */
+/* Fills rows for positions first, first + 1, ... of a host table (positions, width), computed in double:
+ * sines and cosines interleaved, or all sines, then all cosines. An odd width has one more sine than
+ * cosines. */
 void clf__sinusoid_table(float *table, int first, int positions, int width, enum clf__sinusoid_layout layout,
                          enum clf__sinusoid_frequency frequency);
 

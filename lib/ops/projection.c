@@ -14,16 +14,15 @@
 /* Constants of cl/layers/projection.cl. */
 enum { BLOCK_PANELS = CLF__PROJECTION_PANELS, MOST_ROWS = CLF__PROJECTION_ROWS, ROW_BLOCK = 8 };
 
-/* Rows of a call at a time: enough to fill the device. A GPU computes as many rows of logits at a time as
- * fit in 1/64 of its memory, within these limits. */
+/* Rows per launch, enough to occupy the device. A GPU stores as many rows of logits at a time as fit in
+ * 1/64 of its memory, within these limits. */
 enum { LOGITS_ROWS = 256, MOST_LOGITS_ROWS = 4096, LOGITS_SHARE = 64, FUSED_ROWS = 1024 };
 
-/* Up to this many rows are merged by one group in the launch that computes their tiles, after the other
- * groups have finished. */
+/* Up to this many rows are merged by the last group of the launch that computes their tiles. */
 enum { MERGED_ROWS = 8 };
 
-/* Groups per core, each with a share of the columns, so that cores finish at about the same time. With few
- * rows there are more groups, because filling a row's lists of candidates takes time. */
+/* Groups per core, each with a share of the columns, so that cores finish at about the same time. Many rows
+ * use fewer groups, because each group must fill a list of candidates per row. */
 enum { GROUPS_EACH = 8, MOST_GROUPS_EACH = 32 };
 
 static int ceil_divide(int a, int b)
@@ -40,8 +39,8 @@ static int is_fused(const struct clf_device *device, const struct clf__projectio
 /* The division of rows and columns among groups. It does not change the result. */
 struct share {
     int rows_per_group, row_groups;
-    int blocks; /* of columns */
-    int lists;  /* groups that share the blocks */
+    int blocks; /* blocks of columns */
+    int lists;  /* groups that share the blocks, with one list each */
 };
 
 static struct share share_of(const struct clf_device *device, int outputs, int rows)
@@ -67,7 +66,7 @@ static int logits_rows(const struct clf_device *device, int outputs)
                                                             : (int)rows;
 }
 
-/* The number of rows of one launch, at most `rows`; more rows than a skinny group are whole groups. */
+/* Returns the number of rows of one launch, at most `rows`. */
 static int count_rows(const struct clf__projection *projection, struct clf__tensor x, int rows)
 {
     double operations = 2.0 * x.columns * clf__weight_outputs(projection->weight);
@@ -90,7 +89,7 @@ clf_status clf__projection_scratch_reserve(struct clf__projection_scratch *scrat
     if (!fused) {
         return CLF_OK;
     }
-    int64_t lists = 0; /* for any number of rows: fewer rows have more lists */
+    int64_t lists = 0; /* the maximum over all numbers of rows, because fewer rows have more lists */
     for (int r = 1; r <= scratch->rows; r++) {
         int64_t count = (int64_t)r * share_of(arena->device, outputs, r).lists;
         lists = count > lists ? count : lists;
@@ -120,7 +119,7 @@ struct tiles {
     /* One of the two: */
     struct clf__tensor banned, banned_offsets;
     struct clf__tensor labels, picked;
-    /* With the first, or buffer NULL: the final results, from the same launch. */
+    /* For the best candidates with a counter (else buffer NULL): the final results, from the same launch. */
     struct clf__tensor counter, values, value_ids, statistics;
     int both;
 };
@@ -147,7 +146,7 @@ static struct clf__cost tiles_cost(const struct tiles *tiles)
     return cost;
 }
 
-/* x: the rows as the kernel reads them. */
+/* Lists the kernel's sizes; x: the rows as the kernel reads them. */
 static struct clf__projection_sizes list_sizes(const struct tiles *tiles, struct clf__matrix x)
 {
     return (struct clf__projection_sizes){
@@ -184,7 +183,7 @@ static clf_status launch_tiles(const struct tiles *tiles)
         CLF__TRY(
             clf__activations_pack(&packed, device, x, tiles->x.rows, tiles->x.columns, layout.precision));
         x = (struct clf__matrix){.buffer = packed.buffer, .stride = packed.pitch};
-        x.stride /= layout.precision == CLF_PRECISION_INT8 ? 1 : 4; /* bf16 goes in pairs */
+        x.stride /= layout.precision == CLF_PRECISION_INT8 ? 1 : 4; /* in pairs for bf16 */
     }
     const struct clf__projection_sizes sizes = list_sizes(tiles, x);
     const struct clf__argument arguments[] = {
@@ -213,7 +212,7 @@ static clf_status launch_tiles(const struct tiles *tiles)
     return clf__launch(device, &launch);
 }
 
-/* Merges each row's result from its tiles; the rest of the launch is filled in. */
+/* Merges the results of the tiles of each row; the caller has set the rest of the launch. */
 static clf_status merge(struct clf__rows_launch launch, const struct tiles *tiles)
 {
     launch.program = "projection";

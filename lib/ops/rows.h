@@ -1,26 +1,26 @@
-/* Launches kernels that work row by row. */
+/* Launches row-wise kernels. */
 #ifndef CLF_OPS_ROWS_H
 #define CLF_OPS_ROWS_H
 
 #include "program/launch.h"
 #include "tensor/tensor.h"
 
-/* A kernel's parameters are, in this order: buffer, offset and stride of each view; rows and columns; the
- * extras. Its groups share the rows: group g computes rows g, g + groups, g + 2 * groups ... */
+/* The parameters of a kernel are, in this order: buffer, offset and stride of each view; rows and columns;
+ * the extra arguments. Group g computes rows g, g + groups, g + 2 * groups ... */
 struct clf__rows_launch {
     const char *program;
     const char *cpu_kernel, *gpu_kernel; /* NULL: that variant does not exist */
     const char *defines;                 /* NULL: none */
     const struct clf__tensor
-        *views; /* buffer NULL passes a null pointer; the first other view determines the device */
+        *views; /* buffer NULL passes a null pointer; the first view with a buffer determines the device */
     int view_count;
     int rows; /* 0: nothing is launched */
     int columns;
     const struct clf__argument *extras;
     int extra_count;
     struct clf__cost cost;
-    int has_long_rows; /* the groups of the GPU variant have CLF__LONG_GROUP work-items and the local
-                        * memory for them if the device allows it; for programs without macros */
+    int has_long_rows; /* 1: groups of the GPU variant have CLF__LONG_GROUP work-items if the device supports
+                        * it; only for programs without macros */
 };
 /* clang-format off */
 /* Members of the struct: the kernels of both variants, the tensors and the arguments in an array. */
@@ -29,8 +29,8 @@ struct clf__rows_launch {
 #define CLF__EXTRAS(array) .extras = (array), .extra_count = sizeof(array) / sizeof *(array)
 /* clang-format on */
 
-/* The cost of elementwise work: operations per element, and the number of (rows, columns) matrices that
- * are read or written. */
+/* Returns the cost of elementwise work, from the operations per element and the number of (rows, columns)
+ * matrices that are read or written. */
 static inline struct clf__cost clf__rows_cost(int rows, int columns, double operations, double matrices)
 {
     double elements = (double)rows * columns;

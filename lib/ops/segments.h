@@ -1,4 +1,4 @@
-/* Sums of neighbouring rows. */
+/* Sums over segments of rows. */
 #ifndef CLF_OPS_SEGMENTS_H
 #define CLF_OPS_SEGMENTS_H
 

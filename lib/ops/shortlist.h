@@ -1,4 +1,4 @@
-/* Logits of some words of the vocabulary, a different selection for each row. */
+/* Logits of a different selection of words for each row. */
 #ifndef CLF_OPS_SHORTLIST_H
 #define CLF_OPS_SHORTLIST_H
 

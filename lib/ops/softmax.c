@@ -2,7 +2,8 @@
 
 #include "ops/rows.h"
 
-/* Begins with the kernels' names; the first two views are the result and x. */
+/* Completes and runs a launch that contains the kernels' names; the first two views are the result and
+ * x. */
 static clf_status launch(struct clf__rows_launch launch, const struct clf__tensor *views, int view_count,
                          double operations, double matrices)
 {

@@ -12,7 +12,7 @@ clf_status clf__softmax_forward(struct clf__tensor y,  /* (N, C) */
 clf_status clf__log_softmax_forward(struct clf__tensor y,  /* (N, C) */
                                     struct clf__tensor x); /* (N, C) */
 
-/* picked[n] = log_softmax(x[n])[targets[n]]; no matrix of size (N, C) is written. */
+/* picked[n] = log_softmax(x[n])[targets[n]], without storing an (N, C) matrix. */
 clf_status clf__log_softmax_pick(struct clf__tensor picked,   /* (1, N) */
                                  struct clf__tensor x,        /* (N, C) */
                                  struct clf__tensor targets); /* (1, N) i32 */

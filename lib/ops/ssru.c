@@ -6,7 +6,7 @@
 #include "ops/operand.h"
 #include "ops/rows.h"
 
-enum { OPERATIONS = 8 }; /* an element */
+enum { OPERATIONS = 8 }; /* operations per element */
 
 clf_status clf__ssru_step(struct clf__tensor y, struct clf__tensor projected, struct clf__tensor residual,
                           struct clf__tensor next, struct clf__tensor before, struct clf__tensor cache_rows,

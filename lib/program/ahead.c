@@ -75,7 +75,7 @@ static int is_taken(const struct clf__programs *programs, const struct clf__prog
     return 0;
 }
 
-/* Writes the list of the programs in use; *grew: some of them are not on the stored list. */
+/* Writes the list of programs in use. *grew: the stored list lacks some of them. */
 static clf_status list_taken(char **out, int *grew, const struct clf__programs *programs)
 {
     *grew = 0;

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "device/device.h"
 
-/* The number of a buffer rather than its cl_mem, which a later buffer may reuse. */
+/* Uses the number of a buffer instead of its cl_mem, which a later buffer may reuse. */
 static uint64_t number_of(const struct clf__argument *argument)
 {
     uint32_t bits = 0;
@@ -59,7 +59,7 @@ static cl_int set(cl_kernel kernel, cl_uint index, const struct clf__argument *a
     case CLF__ARGUMENT_FLOAT:
         return CLF__CL(clSetKernelArg(kernel, index, sizeof argument->real, &argument->real));
     case CLF__ARGUMENT_STRUCT:
-    case CLF__ARGUMENT_LOCAL: /* which has no data */
+    case CLF__ARGUMENT_LOCAL: /* local memory has no data */
         return CLF__CL(clSetKernelArg(kernel, index, argument->bytes, argument->data));
     }
     return CL_INVALID_ARG_VALUE;

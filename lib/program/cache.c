@@ -17,10 +17,10 @@
 #include "program/program.h"
 #include "tuning/device_key.h"
 
-/* A file consists of this header, the key, the kernels and the binary. A binary is code that runs as this
- * user, so it is read only from files that nobody else can write. Drivers crash on damaged binaries, so
- * the checksum and the whole key are compared before anything is used. Numbers are in native byte order:
- * binaries are not portable. */
+/* A file consists of this header, the key, the kernels and the binary. Binaries are executable code, so
+ * only files that no other user can write are read. Drivers crash on damaged binaries, so the checksum and
+ * the whole key are compared before anything is used. Numbers are in native byte order: binaries are not
+ * portable. */
 struct header {
     char magic[16];
     uint64_t checksum; /* checksum of the rest of the file */
@@ -28,7 +28,7 @@ struct header {
     uint64_t kernels_size;
     uint64_t binary_size;
 };
-static const char magic[16] = "clformer program"; /* without NUL: all 16 bytes are compared */
+static const char magic[16] = "clformer program"; /* no NUL: exactly 16 bytes */
 static const size_t largest_file = (size_t)256 << 20;
 
 void clf__program_cache_warn(struct clf_device *device)
@@ -39,7 +39,7 @@ void clf__program_cache_warn(struct clf_device *device)
     }
 }
 
-/* A process that opens several devices warns only once about a folder that it cannot use. */
+/* Returns whether this warning is new: a process that opens several devices warns only once. */
 static int is_news(const char *problem)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -75,8 +75,8 @@ clf_status clf__program_cache_open(struct clf_device *device)
     return status;
 }
 
-/* The key of a program, which contains everything that its binary depends on, and the path of its file;
- * both are freed on failure as well. */
+/* Builds the key of a program, which contains everything that its binary depends on, and the path of its
+ * file. The caller frees both, even after a failure. */
 static clf_status locate(char **key, char **path, const struct clf_device *device,
                          const struct clf__program *program)
 {
@@ -90,8 +90,8 @@ static clf_status locate(char **key, char **path, const struct clf_device *devic
                        clf__checksum(*key, strlen(*key)));
 }
 
-/* Reads the header of a file. CLF_FORMAT, with the reason, if the file is foreign, incomplete, or has
- * another key. */
+/* Reads the header of a file. Returns CLF_FORMAT, with the reason, if the file is not a cached program, is
+ * incomplete, or has another key. */
 static clf_status check_file(struct header *header, const char *path, const char *bytes, size_t size,
                              const char *key)
 {
@@ -112,7 +112,7 @@ static clf_status check_file(struct header *header, const char *path, const char
     return CLF_OK;
 }
 
-/* Creates the program from the binary of a checked file. */
+/* Creates the program from the binary in a checked file. */
 static clf_status use_file(struct clf_device *device, struct clf__program *program, const char *path,
                            const struct header *header, const char *bytes)
 {
@@ -155,8 +155,7 @@ static clf_status load(struct clf_device *device, struct clf__program *program, 
         status = use_file(device, program, path, &header, bytes);
     }
     if (status == CLF_OK) {
-        utimensat(AT_FDCWD, path, NULL, 0); /* marks the file as used; without permission it is removed
-                                             * sooner */
+        utimensat(AT_FDCWD, path, NULL, 0); /* mark as used; if this fails, the file is only removed sooner */
     }
     clf__free(bytes);
     return status;
@@ -187,11 +186,9 @@ clf_status clf__program_cache_load(struct clf_device *device, struct clf__progra
     return status;
 }
 
-/* "
- * name
- * name
- * ": the kernels that ran, now or when the file was written. PoCL compiles a kernel when it first runs,
- * and its binary holds the kernels compiled by then. *grew: the list has a kernel that the file lacks. */
+/* Lists the kernels that ran, now or when the file was written, each name between newlines. PoCL compiles a
+ * kernel when it first runs, and a binary contains the kernels compiled by then. *grew: the list has a
+ * kernel that the file lacks. */
 static clf_status list_kernels(char **out, int *grew, const struct clf__programs *programs,
                                const struct clf__program *program)
 {
@@ -234,7 +231,7 @@ void clf__program_cache_tell(struct clf_device *device)
              device->label);
 }
 
-/* The whole file as bytes; *size is 0 if the driver returns no binary. */
+/* Assembles the contents of the file; *size is 0 if the driver returns no binary. */
 static clf_status make_file(char **out, size_t *size, const struct clf_device *device, cl_program program,
                             const char *key, const char *kernels)
 {
@@ -272,8 +269,7 @@ static clf_status write_file(struct clf_device *device, const struct clf__progra
     size_t size = 0;
     cl_program fresh = NULL;
     clf_status status = locate(&key, &path, device, program);
-    /* A program that was created from a binary returns the same binary, without kernels compiled since
-     * then. */
+    /* A program created from a binary returns only that binary, without kernels compiled since then. */
     if (status == CLF_OK && program->stored_kernels) {
         status = clf__program_compile(&fresh, device, program);
     }
@@ -292,8 +288,8 @@ static clf_status write_file(struct clf_device *device, const struct clf__progra
     return status;
 }
 
-/* For a request of a program's binary PoCL compiles every kernel once more, for any work-group size: this
- * takes as long as the first compilation, and OpenCL has no other call. */
+/* Announces the write, because it is slow: to return a binary, PoCL compiles every kernel again for any
+ * work-group size. */
 static void tell_end(struct clf_device *device)
 {
     if (!device->programs->cache.has_told_end) {

@@ -1,4 +1,4 @@
-/* Compiled programs on disk, so that a start need not compile. */
+/* The cache of compiled programs on disk. */
 #ifndef CLF_PROGRAM_CACHE_H
 #define CLF_PROGRAM_CACHE_H
 
@@ -11,22 +11,22 @@ struct clf__program;
 
 struct clf__program_cache {
     char *folder;        /* NULL: caching is off */
-    uint64_t most_bytes; /* that it may hold */
+    uint64_t most_bytes; /* size limit of the folder */
     int has_warned, has_told, has_told_end;
 };
 
-/* Finds the folder; warns and turns caching off if there is none, or if other users can write to it. Fails
- * only for lack of memory, and if the limit in the environment is invalid. */
+/* Finds the folder; warns and disables caching if there is none or other users can write to it. Fails only
+ * if memory is exhausted or $CLFORMER_CACHE_BYTES is invalid. */
 clf_status clf__program_cache_open(struct clf_device *device);
 
-/* Sets program->program from the cache, or leaves it NULL if the program must be compiled: it is missing
- * or unusable (one warning per device). Fails only for lack of memory. */
+/* Loads program->program from the cache. Leaves it NULL if the file is missing or unusable (one warning per
+ * device). Fails only if memory is exhausted. */
 clf_status clf__program_cache_load(struct clf_device *device, struct clf__program *program);
 
-/* The same, but fails if the file is unusable, without a warning. */
+/* Like clf__program_cache_load(), but returns an error instead of a warning if the file is unusable. */
 clf_status clf__program_cache_try(struct clf_device *device, struct clf__program *program);
 
-/* Announces the first compilation and creates the folder. Nothing is announced if caching is off or the
+/* Creates the folder and logs that the first compilation starts. Logs nothing if caching is off or the
  * folder cannot be created. */
 void clf__program_cache_tell(struct clf_device *device);
 
@@ -37,8 +37,8 @@ void clf__program_cache_warn(struct clf_device *device);
  * warning. */
 void clf__program_cache_store_all(struct clf_device *device);
 
-/* Removes the least recently used programs until the rest has at most `most_bytes` bytes, and temporary
- * files of killed processes. Other files in the folder are not touched. */
+/* Removes the least recently used programs until at most `most_bytes` bytes remain, and temporary files of
+ * killed processes. Other files are not removed. */
 clf_status clf__program_cache_limit(const char *folder, uint64_t most_bytes);
 
 #endif

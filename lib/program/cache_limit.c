@@ -1,4 +1,4 @@
-/* Keeps the folder of compiled programs below a limit in bytes. */
+/* Limits the size of the program cache. */
 #include <ctype.h>
 #include <errno.h>
 #include <signal.h>
@@ -17,7 +17,7 @@ static const time_t day = 24 * 60 * 60;
 struct entry {
     char *path;
     uint64_t size;
-    struct timespec used; /* modification time of the file, which reading the file sets to now */
+    struct timespec used; /* modification time, updated by every read */
 };
 
 /* Returns the rest of a name after "NAME-0123456789abcdef.bin" or "NAME-0123456789abcdef.list"; NULL for the
@@ -47,8 +47,8 @@ static int is_program(const char *name)
 }
 
 /* Returns whether this is a temporary file "NAME.bin.PID-COUNT.tmp", or ".list.", of a process that no
- * longer exists (see clf__temporary_path()). A PID may be reused, so files older than a day count as well.
- * A process of another container or machine that loses its file here compiles once more. */
+ * longer exists (see clf__temporary_path()). PIDs are reused, so files older than a day count as well. If a
+ * process in another container or on another machine loses its file, it only compiles again. */
 static int is_stray(const char *name, const struct stat *about)
 {
     const char *rest = after_program(name);
@@ -73,7 +73,7 @@ static int by_use(const void *left, const void *right)
     return a->tv_nsec < b->tv_nsec ? -1 : a->tv_nsec > b->tv_nsec;
 }
 
-/* Removes temporary files of killed processes, and collects programs in entries. */
+/* Removes temporary files of killed processes, and collects the programs in `entries`. */
 static clf_status look_through(struct entry *entries, int *count, const char *folder,
                                const struct clf__names *names)
 {

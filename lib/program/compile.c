@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "device/device.h"
 
-/* The first line of a build log with an error, truncated to the length of a message. */
+/* Finds the first error line of a build log, truncated to the length of a message. */
 static clf_status first_error(char **out, const char *log)
 {
     const char *line = log;

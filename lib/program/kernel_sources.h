@@ -3,7 +3,7 @@
 #define CLF_PROGRAM_KERNEL_SOURCES_H
 
 struct clf__kernel_source {
-    const char *name; /* name of the file: "softmax"; all names are different */
+    const char *name; /* file name without extension, unique: "softmax" */
     const char *path; /* below cl/: "rows/softmax.cl"; for the headers shared with C, below lib/ */
     const char *text;
 };

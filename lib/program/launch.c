@@ -45,7 +45,7 @@ struct groups {
     size_t local[3], global[3];
     size_t items;
     uint64_t local_bytes;
-    int exceeds; /* exceeds the limits that the driver reports */
+    int exceeds; /* the group exceeds the reported limits */
 };
 
 static struct groups cut(const struct clf_device *device, const struct clf__kernel *kernel,
@@ -81,7 +81,7 @@ static clf_status refuse(const struct clf_device *device, const struct clf__kern
         groups->items, groups->local_bytes, most, device->caps.local_memory_bytes);
 }
 
-/* Explains a refused launch. Reported limits are used only for this: some drivers run larger groups than
+/* Explains a failed launch. Reported limits are used only here, because some drivers run larger groups than
  * they report. */
 static clf_status fail_launch(const struct clf_device *device, struct clf__kernel *kernel,
                               const struct clf__launch *launch, const struct groups *groups, cl_int error)

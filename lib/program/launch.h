@@ -1,4 +1,4 @@
-/* Running a kernel of cl/. */
+/* Runs the kernels in cl/. */
 #ifndef CLF_PROGRAM_LAUNCH_H
 #define CLF_PROGRAM_LAUNCH_H
 
@@ -20,7 +20,7 @@ enum clf__argument_kind {
     CLF__ARGUMENT_LOCAL
 };
 
-/* The kernel variant that has the argument. */
+/* The kernel variants that have the argument. */
 enum clf__argument_form { CLF__OF_BOTH, CLF__OF_CPU, CLF__OF_GPU };
 
 struct clf__argument {
@@ -67,17 +67,17 @@ struct clf__launch {
     struct clf__grid cpu, gpu; /* the device uses the grid of its variant */
     const struct clf__argument *arguments;
     int argument_count;
-    struct clf__cost cost; /* for the profile */
+    struct clf__cost cost; /* cost for the profile */
     int *exceeds; /* not NULL: receives whether a group exceeds the limits of the kernel; then nothing is
                    * launched, clf__launch() succeeds, and the caller launches smaller groups */
 };
 
-/* Compiles the kernel of a launch; of the arguments only local memory is used. *exceeds receives whether a
- * group exceeds the limits of the kernel. */
+/* Compiles the kernel of a launch without running it. *exceeds receives whether a group exceeds the limits
+ * of the kernel; only the local memory arguments are used. */
 clf_status clf__launch_check(int *exceeds, struct clf_device *device, const struct clf__launch *launch);
 
-/* Enqueues on the device's in-order queue. A failure names the kernel and the device. CLF_UNSUPPORTED,
- * with the numbers, if the driver refuses a group that exceeds the limits which it reports. */
+/* Enqueues a launch. Error messages name the kernel and the device. Returns CLF_UNSUPPORTED, with the
+ * sizes, if the driver rejects a group that exceeds its reported limits. */
 clf_status clf__launch(struct clf_device *device, const struct clf__launch *launch);
 
 #endif

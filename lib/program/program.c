@@ -28,7 +28,7 @@ static void free_program(struct clf__program *program)
     clf__free(program);
 }
 
-/* Everything that the program's binary depends on. */
+/* Describes a program: everything that its binary depends on. */
 static clf_status describe_program(struct clf__program **out, struct clf_device *device, const char *name,
                                    const char *defines)
 {
@@ -116,7 +116,7 @@ static void read_limits(struct clf__kernel *kernel, const struct clf_device *dev
     size_t items = 0;
     cl_ulong bytes = 0;
     if (device->caps.form == CLF_FORM_CPU) {
-        return; /* its groups have one work-item and no local memory */
+        return; /* a group has one work-item and no local memory */
     }
     if (CLF__CL(clGetKernelWorkGroupInfo(kernel->kernel, device->id, CL_KERNEL_WORK_GROUP_SIZE, sizeof items,
                                          &items, NULL)) == CL_SUCCESS) {
@@ -158,7 +158,7 @@ static clf_status create_kernel(struct clf__kernel **out, const struct clf_devic
     return status;
 }
 
-/* The slot with a kernel, or the free slot for it. */
+/* Returns the slot of a kernel, or the free slot for it. */
 static struct clf__kernel **find_slot(struct clf__kernel **table, int capacity, uint64_t hash,
                                       const char *program, const char *kernel, const char *defines)
 {
@@ -173,7 +173,7 @@ static struct clf__kernel **find_slot(struct clf__kernel **table, int capacity, 
     }
 }
 
-/* Keeps the table at most half full. */
+/* Grows the table so that it stays at most half full. */
 static clf_status make_room(struct clf__programs *programs)
 {
     if (2 * (programs->kernel_count + 1) <= programs->kernel_capacity) {

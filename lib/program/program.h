@@ -1,4 +1,4 @@
-/* The programs of an opened device: compiled at first use and kept. */
+/* The programs of an open device, compiled at first use. */
 #ifndef CLF_PROGRAM_PROGRAM_H
 #define CLF_PROGRAM_PROGRAM_H
 
@@ -14,7 +14,7 @@ struct clf__kernel {
     char *name;
     cl_kernel kernel;
     cl_uint argument_count;
-    struct clf__argument_value *values; /* (argument_count), as they are set */
+    struct clf__argument_value *values; /* (argument_count) current values */
     struct clf__program *program;
     uint64_t hash; /* hash of program, defines and kernel */
     int has_run;
@@ -28,15 +28,14 @@ struct clf__program {
     char *name;
     char *defines;
     char *options; /* all compiler options */
-    char *source;  /* likewise */
+    char *source;  /* complete source */
     cl_program program;
-    double build_seconds; /* 0 if it was not compiled */
-    char *stored_kernels; /* kernels in the cache file that it was loaded from, as in cache.c; NULL if it
-                           * was compiled */
+    double build_seconds; /* 0: loaded from the cache */
+    char *stored_kernels; /* kernels in the cache file, as in cache.c; NULL if the program was compiled */
 };
 
 struct clf__programs {
-    struct clf__program **programs; /* one allocation each: kernels point at them */
+    struct clf__program **programs; /* allocated separately, because kernels point to them */
     int count;
     struct clf__kernel **kernels; /* an open hash table; capacity is a power of two, or 0 */
     int kernel_count;
@@ -47,7 +46,8 @@ struct clf__programs {
     struct clf__programs_ahead ahead;
 };
 
-/* The kernel of cl/<program>.cl built with defines (NULL: none). CLF_BUILD if it does not compile. */
+/* Gets a kernel of cl/<program>.cl, compiled with `defines` (NULL: none). Returns CLF_BUILD if the program
+ * does not compile. */
 clf_status clf__program_kernel(struct clf__kernel **out, struct clf_device *device, const char *program,
                                const char *kernel, const char *defines);
 
@@ -55,17 +55,16 @@ clf_status clf__program_kernel(struct clf__kernel **out, struct clf_device *devi
  * nothing. */
 clf_status clf__program_load(struct clf_device *device, const char *name, const char *defines);
 
-/* The text of a program: cl/include/prelude.cl and the file of cl/ with this name, with lines `#include
- * "folder/other.cl"` replaced by that file; #line directives make the driver's messages name the source
- * file and line. The caller frees *out. */
+/* Assembles the source of a program: cl/include/prelude.cl and the file of this name in cl/, with #include
+ * lines expanded and #line directives for the driver's messages. The caller frees *out. */
 clf_status clf__program_source(char **out, const struct clf__programs *programs, const char *name);
 
-/* Compiles a program's source with its options without the cache. CLF_BUILD if it does not compile; the
- * driver's messages go to the log. */
+/* Compiles a program without the cache. Returns CLF_BUILD if it does not compile; the driver's messages are
+ * logged. */
 clf_status clf__program_compile(cl_program *out, struct clf_device *device,
                                 const struct clf__program *program);
 
-/* Creates a device's empty table of programs; are_kept: they are also cached on disk. */
+/* Creates the empty program table of a device. are_kept: programs are also cached on disk. */
 clf_status clf__programs_create(struct clf_device *device, int are_kept);
 void clf__programs_free(struct clf__programs *programs); /* NULL is ignored */
 

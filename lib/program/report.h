@@ -12,12 +12,12 @@ struct clf_device;
 /* A kernel that was used; the strings are valid during the call. */
 struct clf__kernel_report {
     const char *program, *defines, *kernel;
-    size_t most_items;      /* in a group */
-    size_t multiple;        /* preferred multiple of work-items */
-    uint64_t local_bytes;   /* of a group */
-    uint64_t private_bytes; /* of a work-item */
+    size_t most_items;      /* maximum work-items in a group */
+    size_t multiple;        /* preferred work-group size multiple */
+    uint64_t local_bytes;   /* local memory of a group */
+    uint64_t private_bytes; /* private memory of a work-item */
     double build_seconds;   /* build time of the program; 0: loaded from the cache */
-    const char *log;        /* of that build */
+    const char *log;        /* log of that build */
 };
 /* Any status except CLF_OK ends the report. */
 typedef clf_status clf__kernel_visitor(void *user, const struct clf__kernel_report *kernel);

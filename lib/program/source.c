@@ -56,7 +56,7 @@ static void write_line_directive(struct writer *writer, int line, const struct c
     write_bytes(writer, directive, count < (int)sizeof directive ? (size_t)count : 0);
 }
 
-/* `file`: the path, or the name of a program. */
+/* Fails for a file that is not embedded. `file`: its path, or the name of a program. */
 static clf_status not_embedded(const char *file, size_t length)
 {
     return clf__fail(CLF_BUILD, "this clformer was built without %.*s of cl/; build it again", (int)length,
@@ -96,7 +96,7 @@ clf_status clf__program_source(char **out, const struct clf__programs *programs,
     if (prelude == NULL || source == NULL) {
         return not_embedded(prelude ? name : "prelude", strlen(prelude ? name : "prelude"));
     }
-    do { /* the second pass writes */
+    do { /* the first pass measures, the second pass writes */
         CLF__TRY(writer.length > 0 ? clf__allocate(&writer.text, writer.length + 1, 1) : CLF_OK);
         *out = writer.text;
         writer.length = 0;

@@ -17,7 +17,7 @@ void clf__arena_init(struct clf__arena *arena, struct clf_device *device)
     *arena = (struct clf__arena){.device = device, .joined = {.device = device}};
 }
 
-/* Elements between rows. */
+/* Returns the stride of a matrix with this many columns. */
 static int64_t spread(int64_t columns, enum clf__type type)
 {
     enum { LINE = 64, LEAST = 1024 };

@@ -59,8 +59,8 @@ struct clf__matrix clf__tensor_matrix(struct clf__tensor tensor)
         .buffer = tensor.buffer, .offset = tensor.offset, .stride = tensor.stride, .precision = precision};
 }
 
-/* Copies from source to the view if source is given, otherwise from the view to target; in one piece if
- * the rows are adjacent. */
+/* Copies from `source` to the view, or from the view to `target` if `source` is NULL; in one transfer if
+ * the rows are contiguous. */
 static clf_status copy(struct clf__tensor tensor, const char *source, char *target)
 {
     size_t element_bytes = clf__type_bytes(tensor.type), row_bytes = (size_t)tensor.columns * element_bytes;

@@ -1,4 +1,4 @@
-/* The identity of a device and its driver in the keys of files in the cache folder. */
+/* Identifies a device and its driver in the keys of cache files. */
 #ifndef CLF_TUNING_DEVICE_KEY_H
 #define CLF_TUNING_DEVICE_KEY_H
 
@@ -6,10 +6,9 @@
 
 #include "base/status.h"
 
-/* Lines with the versions of clformer, the platform, the device and its driver, and the device's name.
- * They do not depend on the index of the device or on the version of the operating system kernel, which
- * radeonsi writes into the name; they depend on LLVM's version, which it writes there too. Equal cards
- * have the same key. The caller frees *out. */
+/* Builds a key of the device's name and the versions of clformer, platform, device and driver. The kernel
+ * version that radeonsi writes into the name is removed; LLVM's version is kept. Equal cards have the same
+ * key. The caller frees *out. */
 clf_status clf__device_key(char **out, const struct clf_device_info *info);
 
 #endif

@@ -12,7 +12,7 @@ const char *const clf__level_words[] = {
 
 enum { VNNI_256 = CLF__AVX2 | CLF__DOT_INT8_256, VNNI_512 = CLF__AVX512 | CLF__DOT_INT8 };
 
-/* Vector settings of the levels of the GPU variant, which has no vectors. */
+/* Placeholder vector settings for the levels of the GPU variant, which has no vectors. */
 #define NO_MATRIX                                                                                            \
     {                                                                                                        \
         NULL, 0, 0, 0, 0                                                                                     \
@@ -20,8 +20,8 @@ enum { VNNI_256 = CLF__AVX2 | CLF__DOT_INT8_256, VNNI_512 = CLF__AVX512 | CLF__D
 #define OF_GPU 8, 6, CLF__INT8_FLOAT
 
 /* From the lowest level to the best. Six rows of two vectors and their operands fill the sixteen registers
- * of AVX2; eight rows keep wide registers busy. On Arm such a vector is two of thirty-two registers, which
- * six rows fill as well. */
+ * of AVX2; eight rows keep wide registers busy. On Arm a vector takes two of the thirty-two registers, so
+ * six rows fill them as well. */
 static const struct clf__level levels[] = {
     {CLF_INSTRUCTIONS_PORTABLE, 0, 8, 6, CLF__INT8_FLOAT, NO_MATRIX},
     {CLF_INSTRUCTIONS_PORTABLE, CLF__WIDE, 16, 8, CLF__INT8_FLOAT, NO_MATRIX},

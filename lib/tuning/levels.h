@@ -17,7 +17,7 @@
 #define CLF__TILES                                                                                           \
     256                        /* products of int8 and bf16 by tiles (AMX), which the system permits the     \
                                 * process to use */
-#define CLF__TILES_REFUSED 512 /* the processor has them, but the system does not permit them */
+#define CLF__TILES_REFUSED 512 /* supported by the processor, not permitted by the system */
 
 /* Matrix instructions of the GPU variant, found by cl/device/probe_matrix.cl. */
 #define CLF__MATRIX_NV80     1024 /* mma.sync and cp.async of NVIDIA's GPUs, from compute capability 8.0 on */
@@ -31,7 +31,7 @@
 /* Any instruction for dot products of int8. */
 #define CLF__DOT_INT8_ANY (CLF__DOT_INT8_256 | CLF__DOT_INT8 | CLF__DOT_INT8_128)
 
-/* The layout of packed int8 activations, by the bytes of an element. */
+/* The layout of packed int8 activations; the value is the size of an element in bytes. */
 #define CLF__INT8_FLOAT 4 /* products of fp32, exact */
 #define CLF__INT8_PAIR  2 /* products of pairs in 16 bits (vpmaddwd) */
 #define CLF__INT8_DOT   1 /* products of four in 8 bits */
@@ -42,14 +42,14 @@
 /* The matrix instructions of a level, as defined in its file cl/include/matrix_<level>.cl. */
 struct clf__matrix_level {
     const char *define; /* the macro that selects the file; NULL: the level has none */
-    int lanes;          /* work-items that multiply together */
+    int lanes;          /* work-items of a warp */
     int rows, columns;  /* tile of an instruction */
     int query_tiles;    /* most tiles of queries of a warp in cl/attention/attention_matrix.cl */
 };
 
 struct clf__level {
     clf_instructions name;
-    int instructions; /* that it needs */
+    int instructions; /* instructions that the level requires */
     int lanes;        /* floats in a vector of its register blocks: 8 or 16 */
     int block_rows;   /* rows of a register block of two vectors, at most 8 */
     int int8_bytes;   /* one of CLF__INT8_* */
@@ -73,14 +73,14 @@ struct clf__level {
     X(WMMA12, "wmma12")                                                                                      \
     X(EMULATED, "emulated")
 
-/* The word for each value of enum clf_instructions, "auto" first; NULL ends them. */
+/* The words for the values of enum clf_instructions, "auto" first, terminated by NULL. */
 extern const char *const clf__level_words[];
 
-/* The level of kernels in plain OpenCL C, which every device supports. */
+/* Returns the level without special instructions, which every device supports. */
 const struct clf__level *clf__level_portable(void);
 
-/* The level of that name, or with AUTO the best one, for which a device's instructions suffice; NULL if
- * they do not. */
+/* Returns the level `name`, or with AUTO the best level, if the device has the instructions; otherwise
+ * NULL. */
 const struct clf__level *clf__level_find(clf_instructions name, int instructions);
 #endif
 

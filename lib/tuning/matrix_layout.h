@@ -1,5 +1,5 @@
-/* How operands of matrix instructions are stored (cl/include/matrix.cl): C and OpenCL include this one file.
- */
+/* The layout of operands of matrix instructions (cl/include/matrix.cl); shared by C and
+ * OpenCL. */
 #ifndef CLF_TUNING_MATRIX_LAYOUT_H
 #define CLF_TUNING_MATRIX_LAYOUT_H
 

@@ -36,18 +36,18 @@ const struct clf__knob_info clf__knobs[CLF__KNOB_COUNT] = {
     CHOICE("gemm", "CLFORMER_GEMM", gemms, CLF_GEMM_CLBLAST, 3),
     CHOICE("attention", "CLFORMER_ATTENTION", attentions, CLF_ATTENTION_BATCHED, 3),
     CHOICE("instructions", "CLFORMER_INSTRUCTIONS", clf__level_words, CLF_INSTRUCTIONS_EMULATED, 2),
-    /* Groups per core of a GEMM of the CPU variant, and the most KiB of its operand that they share:
+    /* GEMM of the CPU variant: groups per core, and the maximum KiB of the operand of a group; see
      * clf__cpu_rows_per_group(). */
     {"cpu_groups", NULL, NULL, 8, 1, 64, {2, 4, 8, 16}, 4},
     {"cpu_operand_kib", NULL, NULL, 256, 16, 16384, {128, 256, 512, 1024}, 4},
-    /* Up to this many rows a GEMM of the GPU variant uses native kernels even if CLBlast is chosen. */
+    /* GEMM of the GPU variant: up to this many rows use native kernels even with CLBlast. */
     {"row_major_rows", NULL, NULL, 32, 0, 1024, {0, 8, 16, 32, 64, 128}, 6},
     /* The default of --batch-tokens for the GPU variant; 0: by the compute units. */
     {"batch_tokens", NULL, NULL, 0, 0, 1 << 20, {0, 2048, 4096, 8192, 65536, 131072}, 6},
-    /* Up to this many rows a GEMM of the GPU variant uses the kernel for few rows even if there are many
+    /* GEMM of the GPU variant: up to this many rows use the kernel for few rows even if there are many
      * tiles. */
     SKINNY_ROWS("fp32"), SKINNY_ROWS("fp16"), SKINNY_ROWS("bf16"), SKINNY_ROWS("int8"),
-    /* Up to this many rows a decoding step runs whole layers in one launch. */
+    /* Decoding steps of up to this many rows run whole layers in one launch. */
     STEP_ROWS("fp32"), STEP_ROWS("fp16"), STEP_ROWS("bf16"), STEP_ROWS("int8"),
 };
 /* clang-format on */
@@ -112,7 +112,7 @@ clf_status clf__tuning_set(struct clf__tuning_file *file, enum clf__knob knob, i
     return CLF_OK;
 }
 
-/* NULL, or the reason why the text is not a value of the knob. */
+/* Returns NULL, or the reason why the text is not a valid value of the knob. */
 static const char *parse_value(int *out, const struct clf__knob_info *knob, const char *text)
 {
     for (int i = 0; knob->words && knob->words[i]; i++) {
@@ -137,7 +137,6 @@ static const char *parse_value(int *out, const struct clf__knob_info *knob, cons
     return NULL;
 }
 
-/* Strips white space at both ends. */
 static char *trim(char *text)
 {
     while (isspace((unsigned char)*text)) {
@@ -150,7 +149,7 @@ static char *trim(char *text)
     return text;
 }
 
-/* "name = value # note", a comment, or nothing. */
+/* Reads a line: "name = value # note", a comment, or nothing. */
 static clf_status read_line(struct clf__tuning_file *file, char *line, const char *path, int number)
 {
     char *note = strchr(line, '#');

@@ -9,8 +9,8 @@
 
 enum { CLF__PRECISIONS = CLF_PRECISION_INT8 + 1 };
 
-/* Choices first: AUTO (0) leaves them to the device. They are made when a device is opened; the numbers
- * after them may change while it is open, and never change the bits of native GEMMs. */
+/* Choices come first: AUTO (0) leaves them to the device. They are fixed when a device is opened. The
+ * numbers after them may change while it is open, and never affect the bits of native GEMMs. */
 enum clf__knob {
     CLF__KNOB_FORM,
     CLF__KNOB_GEMM,
@@ -35,9 +35,9 @@ struct clf__knob_info {
     char name[24];
     const char *variable;     /* environment variable of a choice; NULL for a number */
     const char *const *words; /* words of a choice, ended by NULL; NULL for a number */
-    int standard;             /* the value on a device without tuning */
+    int standard;             /* the default value */
     int least, most;
-    int candidates[CLF__KNOB_CANDIDATES]; /* values to measure, including the standard value */
+    int candidates[CLF__KNOB_CANDIDATES]; /* values to measure, including the default */
     int candidate_count;
 };
 extern const struct clf__knob_info clf__knobs[CLF__KNOB_COUNT];
@@ -45,39 +45,39 @@ extern const struct clf__knob_info clf__knobs[CLF__KNOB_COUNT];
 struct clf__tuning clf__tuning_standard(void);
 int clf__tuning_is_standard(const struct clf__tuning *tuning);
 
-/* A file: its knobs, each with a comment on its origin. */
+/* The contents of a tuning file: knobs, each with a note on its origin. */
 struct clf__tuning_file {
-    struct clf__tuning tuning; /* standard values unless set */
+    struct clf__tuning tuning; /* default values unless set */
     int is_set[CLF__KNOB_COUNT];
     char *notes[CLF__KNOB_COUNT]; /* owned; NULL or one line */
 };
 void clf__tuning_file_free(struct clf__tuning_file *file);
 
-/* The path of a device's file, for these versions of driver and library: below $XDG_CACHE_HOME/clformer.
- * CLF_FILE if that folder does not exist. */
+/* Sets *out to the path of the tuning file for a device, its driver version and this library version.
+ * Returns CLF_FILE if the cache folder does not exist. */
 clf_status clf__tuning_path(char **out, const struct clf_device_info *info);
 
-/* Reads a file; a missing file is empty. Unreadable lines keep the standard values, with a warning that
- * names file and line. Fails only for lack of memory. */
+/* Reads a tuning file; a missing file counts as empty. Invalid lines are skipped with a warning. Fails only
+ * if memory is exhausted. */
 clf_status clf__tuning_read(struct clf__tuning_file *out, const char *path);
 
-/* Writes the knobs that are set; the old file is replaced only when the new one is complete. */
+/* Writes the knobs that are set; replaces an existing file atomically. */
 clf_status clf__tuning_write(const char *path, const struct clf_device_info *info,
                              const struct clf__tuning_file *file);
 
 /* Sets a knob, and its note (copied; NULL: none). */
 clf_status clf__tuning_set(struct clf__tuning_file *file, enum clf__knob knob, int value, const char *note);
 
-/* The text of a value in a file. */
+/* Formats a value as in a tuning file. */
 enum { CLF__KNOB_TEXT = 16 };
 void clf__knob_text(char text[CLF__KNOB_TEXT], enum clf__knob knob, int value);
 
-/* The tuning of a device opened with these options: standard values if the options or CLFORMER_TUNING=off
- * disable it. *is_tuned: a file sets at least one knob. */
+/* Loads the tuning of a device. Uses the default values if the options or CLFORMER_TUNING=off disable
+ * tuning. *is_tuned: the file sets at least one knob. */
 clf_status clf__tuning_load(struct clf__tuning *out, int *is_tuned, const struct clf_device_info *info,
                             const struct clf_device_options *options);
 
-/* Makes the choices that the options leave open: from the environment, otherwise from the device's tuning.
+/* Fills in the choices that the options leave open, from the environment or else from the tuning. Returns
  * CLF_BAD_ARGUMENT for an invalid choice or word. */
 clf_status clf__tuning_choose(struct clf_device_options *options, const struct clf__tuning *tuning);
 
