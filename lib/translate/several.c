@@ -36,8 +36,8 @@ static void load_all(struct loading *loadings, int count)
     }
 }
 
-/* Returns the failure to report: one that is not specific to a device, otherwise the last one if all
-   failed. */
+/* Returns the failure to report: a failure that is not specific to a device, otherwise the last failure if
+ * all models failed; NULL: none. */
 static const struct clf__failure *find_failure(const struct loading *loadings, int count)
 {
     const struct clf__failure *last = NULL;
