@@ -105,8 +105,8 @@ clf_status clf__languages_collect(struct clf__languages *out, const struct clf__
     return CLF_OK;
 }
 
-/* ISO 639-3 has macrolanguage codes and member codes. Multilingual models use the most spoken member; users
- * write the macrolanguage. */
+/* Returns the macrolanguage of a member code (ISO 639-3): multilingual models name the most spoken member,
+ * users the macrolanguage. */
 static const char *whole_of(const char *member)
 {
     static const char *const pairs[][2] = {

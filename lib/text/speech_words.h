@@ -8,7 +8,7 @@
 struct clf__speech_words {
     struct clf__speech_word {
         char *text; /* with the space before it */
-        int ids;    /* so many in a row */
+        int ids;    /* number of ids, which are consecutive */
     } * data;
     int count, capacity;
 };

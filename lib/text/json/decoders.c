@@ -1,4 +1,4 @@
-/* Decoders: join tokens to text. The words of the list are the tokens. */
+/* Decoders join tokens to text. The words of the list are the tokens. */
 #include "text/json/part.h"
 
 #include <stdio.h>
@@ -186,7 +186,7 @@ static clf_status read_word_piece(void **state, const struct clf__node *node)
     return CLF_OK;
 }
 
-/* Applies the cleanup rules of transformers and one more, each to one token at a time. */
+/* Applies the cleanup rules of transformers and one more to each token separately. */
 static clf_status put_clean(struct clf__word_list *out, const char *text, size_t size)
 {
     char *copy = NULL;
