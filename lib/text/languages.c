@@ -193,7 +193,7 @@ clf_status clf__languages_find(const struct clf__language **out, const struct cl
     }
     int found[2], count = 0;
     struct parts parts = parts_of(wanted);
-    for (int pass = 0; pass < 2; pass++) { /* its own codes go first */
+    for (int pass = 0; pass < 2; pass++) { /* the model's own codes take precedence over short codes */
         count = 0;
         for (int i = 0; i < languages->count; i++) {
             const char *code = languages->items[i].code;

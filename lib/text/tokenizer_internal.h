@@ -32,8 +32,8 @@ struct clf__tokenizer {
     struct clf__languages languages;
     enum clf__language_place place;
     char *source_language, *target_language; /* default languages; may be NULL */
-    struct clf__framing framing;             /* the same */
-    int has_own_framing; /* without a requested language, sources are framed as set in a file: */
+    struct clf__framing framing;             /* framing for the default languages */
+    int has_own_framing; /* a file defines the framing of sources, used if no language is requested: */
     int32_t own_before[CLF__MOST_FRAMING], own_behind[CLF__MOST_FRAMING];
     int max_length;
 };

@@ -75,7 +75,7 @@ struct clf__tokenizer_class {
 /* Finds a class by name, with or without "Fast"; NULL: unknown class. */
 const struct clf__tokenizer_class *clf__tokenizer_class_find(const char *name);
 
-/* The rows of list.c. */
+/* The classes in list.c. */
 extern const struct clf__tokenizer_class clf__class_marian, clf__class_mbart, clf__class_mbart50,
     clf__class_nllb, clf__class_m2m100, clf__class_pegasus, clf__class_t5, clf__class_bart,
     clf__class_roberta, clf__class_whisper, clf__class_barthez, clf__class_blenderbot,

@@ -77,7 +77,7 @@ static int byte_of(const char *text, size_t size)
     return high >= 0 && low >= 0 ? 16 * high + low : -1;
 }
 
-/* Adds a run of bytes: as it is if valid UTF-8, otherwise each byte as U+FFFD; NUL becomes a space. */
+/* Adds a run of bytes: unchanged if valid UTF-8, otherwise U+FFFD for each byte. NUL becomes a space. */
 static clf_status end_bytes(struct clf__word_list *out, char *bytes, size_t *size)
 {
     size_t count = *size;

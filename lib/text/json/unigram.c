@@ -15,7 +15,7 @@ struct unigram {
     struct clf__trie trie;
     double *scores; /* score of each id */
     double unknown_score;
-    int32_t unknown; /* or -1 */
+    int32_t unknown; /* id of the unknown token, or -1 */
     int32_t bytes[256];
     int falls_back;
 };

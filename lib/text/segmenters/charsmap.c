@@ -94,7 +94,7 @@ static clf_status sort_children(struct walk *walk)
     }
     for (uint32_t base = 0; base < bases; base++) {
         uint32_t children = walk->ends[base];
-        walk->ends[base] = next; /* where they begin */
+        walk->ends[base] = next; /* start of the children, which the next loop advances to the end */
         next += children;
     }
     for (uint32_t unit = 0; unit < count; unit++) {

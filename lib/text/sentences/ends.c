@@ -69,7 +69,7 @@ static int has_words(const struct clf__passage *passage, size_t start, size_t en
     return 0;
 }
 
-/* Returns the word before another; empty if none. */
+/* Returns the word before `word`, which is empty if there is none. */
 static struct clf__word previous_word(const struct clf__passage *passage, size_t start,
                                       const struct clf__word *word)
 {

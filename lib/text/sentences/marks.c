@@ -162,7 +162,8 @@ size_t clf__mark_partner(const struct clf__passage *passage, size_t opening)
     enum { DEEPEST = 8 };
     size_t at, next;
     int32_t first = clf__char_at(passage, opening, &at);
-    int depth = first != '\'' && first != 0x2018 && first != 0x2019; /* these may be apostrophes */
+    int depth =
+        first != '\'' && first != 0x2018 && first != 0x2019; /* single quotation marks may be apostrophes */
     for (; depth > 0 && depth <= DEEPEST && at < passage->size && at - opening < CLF__QUOTE_BYTES;
          at = next) {
         enum clf__mark mark = clf__mark_at(passage, at, &next);
