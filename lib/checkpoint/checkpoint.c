@@ -32,7 +32,7 @@ struct clf__checkpoint {
     struct clf__tensor_list list;   /* sorted by name once open */
     struct clf__tensor_list mapped; /* result of clf__checkpoint_map() */
     int mapped_capacity;
-    struct clf__names names; /* of these */
+    struct clf__names names; /* names of the tensors in `mapped` */
 };
 
 static int by_name(const void *left, const void *right)
