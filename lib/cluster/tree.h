@@ -67,7 +67,7 @@ struct clf__tree_flight {
     void *parts;             /* all nodes of this rank's share */
 };
 
-/* The sum of the nodes of all ranks, one bucket after another. */
+/* The state of summing the nodes of all ranks, bucket by bucket. */
 struct clf__tree_sum {
     const struct clf__communicator *communicator;
     struct clf__tree_options options;
