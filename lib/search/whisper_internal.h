@@ -27,7 +27,7 @@ struct clf__whisper_window {
     int prompt_count;
     int fed;                   /* number of tokens that the model has processed for each row */
     int at;                    /* position of the step's token */
-    int first_row, first_draw; /* of the step */
+    int first_row, first_draw; /* first row and first draw of the window in the step */
     struct clf__whisper_hypothesis *running, *next, *finished; /* (rows), (rows), (limits.finished) */
     int running_count, finished_count, wanted;
     int is_over;
