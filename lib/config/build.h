@@ -32,9 +32,9 @@ clf_status clf__config_read(struct clf__config *config, const struct clf__json *
 /* Reads "clformer_precision", the precision that `clformer convert` wrote the weights for. */
 clf_status clf__config_read_precision(struct clf__config *config, const struct clf__json *json);
 
-/* Parses and checks both files; the caller ends with clf__config_free() even on failure. In clformer folders,
- * only the files of the folder tell whether two vocabularies of equal size are separate. `generation` has no
- * root if there is no generation_config.json. */
+/* Parses and checks both files; the caller calls clf__config_free(), even on failure. In clformer folders,
+ * only the files determine whether two vocabularies of equal size are separate. `generation` has no root if
+ * there is no generation_config.json. */
 clf_status clf__config_parse(struct clf__config *config, const struct clf__json *json,
                              const struct clf__json *generation);
 

@@ -143,7 +143,7 @@ struct clf__config {
     int alignment_layer, alignment_heads;
     /* Cross-attention heads for word timestamps, owned; none: not set. */
     struct clf__word_head {
-        int layer, head; /* from 0 */
+        int layer, head; /* counted from 0 */
     } * word_heads;
     int word_head_count;
 };

@@ -87,7 +87,7 @@ struct clf__family {
     int keeps_pad_row;                /* the lookup of the pad token does not train its embedding */
     int keeps_tied_pad_row;           /* nor does a projection tied to the embedding */
     int begins_with_zero_pad;         /* the embedding of the pad token is initialised with zeros */
-    /* Per side: learned positions are untrained sinusoids. Stored (rounded) values take precedence. */
+    /* Per side: learned positions are untrained sinusoids; stored (rounded) values take precedence. */
     int stores_sinusoids[2];
     int has_fixed_logits_bias;       /* final_logits_bias is a constant; zeros if not stored */
     int stores_embeddings_variously; /* checkpoints store one matrix for all embeddings, or an additional copy
