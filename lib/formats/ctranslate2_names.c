@@ -94,7 +94,7 @@ int clf__ctranslate2_is_setting(const struct clf__stored_tensor *tensor)
     return tensor->dimensions == 0 || is_text;
 }
 
-/* T5's bias is stored for the first layer and aliased in the others. */
+/* Returns whether a bias is an alias: T5's bias is stored for the first layer and aliased in the others. */
 static int is_repeated(const struct clf__checkpoint *checkpoint, const struct clf__stored_tensor *tensor,
                        const char *side)
 {

@@ -22,7 +22,7 @@ struct clf__format {
     int may_be_file;  /* a model may be a single file; the functions below then take its path as `folder` */
     /* Tests whether an existing folder has this format. NULL: every folder that no other format claims. */
     clf_status (*find)(int *is_one, const char *folder);
-    /* The caller ends with clf__config_free() even on failure. */
+    /* The caller calls clf__config_free(), even on failure. */
     clf_status (*read_config)(struct clf__config *out, const char *folder);
     clf_status (*open_weights)(struct clf__checkpoint **out, const char *folder);
     clf_status (*load_tokenizer)(struct clf__tokenizer **out, const char *folder,
