@@ -10,8 +10,7 @@ enum {
     TOKENS_A_UNIT = 512,     /* default for GPUs: 4 lines per compute unit */
     USUAL_LINE_TOKENS = 128, /* longer lines reduce the number of lines */
     SHORT_LINE_TOKENS = 8, /* a batch holds at most budget / 8 lines: shorter lines use part of the budget */
-    MAX_STEP_VALUES =
-        1 << 28, /* bound on the banned ids, and on the candidates, of all rows of a step, which fit an int */
+    MAX_STEP_VALUES = 1 << 28, /* maximum banned ids, or candidates, in all rows of a step; int indices */
     MAX_STEP_LOGITS = 1 << 24, /* logits that a step copies to the host if an option needs them: 64 MiB */
     AUTO_SHARE = 4, /* the default uses up to 1/4 of the free memory: other processes may use the GPU */
     MOST_SHARE = 2,

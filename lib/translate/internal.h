@@ -40,7 +40,7 @@ struct clf_translator {
     struct clf_translate_options options;
     struct clf__framing framing;       /* for the languages in the options */
     struct clf__search_options search; /* `suppressed` owned */
-    struct clf__config task_config;    /* of the selected task; search lists are separate */
+    struct clf__config task_config;    /* configuration of the selected task, with separate search lists */
     char *source_prefix;               /* task prefix of each source; NULL: none */
     int decoder_start_id;
     int takes_start;                      /* the decoder starts with the first token of a line's prefix */
@@ -182,7 +182,7 @@ struct clf__request {
     const struct clf__ids *begun;    /* (count) ids that replace prefixes, or NULL; owned by the caller */
     int count;
     clf__emit *emit; /* may be NULL */
-    void *user;      /* of emit */
+    void *user;      /* first argument of `emit` */
 };
 
 /* clf_translate_prefixed() for unsplit lines, within a call. */

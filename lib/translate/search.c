@@ -12,7 +12,7 @@ struct search_state {
     struct clf__worker *worker;
     struct clf_translator *translator;
     struct clf__search *search;
-    int slot_count;          /* of the search */
+    int slot_count;          /* number of slots */
     int *slots, *lines;      /* (slot_count) slots and lines that are admitted */
     int searched;            /* lines under search */
     int64_t searched_tokens; /* source tokens of the lines under search */

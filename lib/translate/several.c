@@ -94,7 +94,7 @@ clf_status clf_models_load(struct clf_model **models, struct clf_device *const *
     return status;
 }
 
-/* Every device must give the same translation of a line. */
+/* Checks that a model has the folder and precision of the first one, but another device. */
 static clf_status check_model(const struct clf_model *first, struct clf_model *const *models, int index)
 {
     const struct clf_model *model = models[index];

@@ -11,7 +11,7 @@ struct split {
     struct clf_translator *translator;
     const struct clf_line *lines;
     int count;
-    struct clf__part_list parts;     /* of all lines */
+    struct clf__part_list parts;     /* parts of all lines */
     int *first;                      /* (count + 1) first part of each line */
     struct clf_line *sources;        /* (parts.count) */
     struct clf_translation *results; /* (count) */
