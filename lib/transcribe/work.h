@@ -18,7 +18,7 @@ struct clf__work {
     int clip;      /* index of the next clip */
     int64_t end;   /* end of the current clip, in frames */
     /* The window. */
-    int slot;     /* in the session */
+    int slot;     /* slot of the window in the session */
     int64_t seek; /* start of the window in frames */
     int size;     /* length of the window in frames */
     struct clf__decoded decoded;
