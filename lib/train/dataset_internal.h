@@ -7,7 +7,7 @@
 
 /* One pair: source ids, then target ids with the end token. Speech has only target ids. */
 struct clf__pair {
-    size_t first;       /* in the ids */
+    size_t first;       /* index of the first id in the dataset's ids */
     int source, target; /* lengths */
 };
 

@@ -351,7 +351,7 @@ static clf_status find_first(struct clf__run *run)
     return clf__run_find_checkpoint(run);
 }
 
-/* Rank 0 creates the folder, and the others read it. */
+/* Finds the start of the run: rank 0 creates the folder, and the other ranks read it. */
 static clf_status find_start(struct clf__run *run)
 {
     const struct clf__communicator *ranks = run->communicator;
