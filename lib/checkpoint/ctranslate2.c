@@ -163,7 +163,7 @@ static clf_status read_variables(struct reader *reader)
     return CLF_OK;
 }
 
-/* Version 1 has no scales; later versions require scales for quantized weights. */
+/* Checks that integer weights have scales. Version 1 stores none and has a constant scale for int16. */
 static clf_status check_scales(const struct reader *reader)
 {
     for (int i = reader->shard->first; i < reader->list->count; i++) {

@@ -221,7 +221,7 @@ static clf_status read_bad_words(struct clf__search_options *options, const stru
     options->bad_words = words.ids;
     options->bad_word_offsets = words.offsets;
     CLF__TRY(status);
-    for (size_t i = 0; i < words.count;) { /* transformers never bans the end token by this key */
+    for (size_t i = 0; i < words.count;) { /* transformers never bans the end token with this key */
         if (sequence_length(&words, i) == 1 && clf__is_end(options, words.ids[words.offsets[i]])) {
             drop_sequence(&words, i);
         } else {

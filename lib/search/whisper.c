@@ -211,7 +211,7 @@ static int hears_speech(const struct clf__whisper_window *search)
 }
 
 /* Selects the next token whose output is read: in the prompt, the transcript's start token and the last
- * token. The tokens before are prefilled. */
+ * token. Earlier tokens are prefilled. */
 static void choose_token(struct clf__whisper_window *search)
 {
     search->at = search->fed;

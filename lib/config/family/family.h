@@ -90,8 +90,7 @@ struct clf__family {
     /* Per side: learned positions are untrained sinusoids; stored (rounded) values take precedence. */
     int stores_sinusoids[2];
     int has_fixed_logits_bias;       /* final_logits_bias is a constant; zeros if not stored */
-    int stores_embeddings_variously; /* checkpoints store one matrix for all embeddings, or an additional copy
-                                      */
+    int stores_embeddings_variously; /* one matrix for all embeddings is stored, or an additional copy */
     int reads_sharing;               /* read() sets which embeddings are shared */
     int ties_by_file;                /* the projection is tied to the embedding unless stored separately */
     /* Training. */

@@ -1,4 +1,4 @@
-/* FSMT, fairseq's models for WMT 2016 and 2019 (Ng et al. 2019, Kasai et al. 2020)in Hugging Face folders. */
+/* FSMT: fairseq's WMT models of 2016 and 2019 (Ng et al. 2019, Kasai et al. 2020), saved by Hugging Face. */
 #include "config/family/family.h"
 
 enum { VOCABULARY = 42024, BEAMS = 5, LONGEST = 200 };
