@@ -11,8 +11,8 @@ struct clf_audio {
     char *name;
     struct clf__decoder *decoder; /* NULL: samples in memory */
     const float *samples;
-    size_t count, next; /* of these */
-    int64_t read;       /* samples given so far */
+    size_t count, next; /* number of samples in memory; index of the next one */
+    int64_t read;       /* number of samples read so far */
 };
 
 static clf_status create(struct clf_audio **out, const char *name)

@@ -1,4 +1,4 @@
-/* A part of a file, read like a file by itself. */
+/* A part of a file, read like a separate file. */
 #ifndef CLF_AUDIO_BYTE_RANGE_H
 #define CLF_AUDIO_BYTE_RANGE_H
 
@@ -6,14 +6,14 @@
 
 struct clf__byte_range {
     int descriptor;
-    int64_t begin, end; /* bytes of the file */
-    int64_t at;         /* next byte, from `begin` on */
+    int64_t begin, end; /* range of bytes in the file */
+    int64_t at;         /* offset of the next byte, relative to `begin` */
 };
 
 int64_t clf__byte_range_size(const struct clf__byte_range *range);
-/* Returns the number of bytes read: fewer than wanted at the end, or where the file cannot be read. */
+/* Returns the number of bytes read: fewer than requested at the end or after a read error. */
 int64_t clf__byte_range_read(struct clf__byte_range *range, void *target, int64_t wanted);
-/* Moves as fseek() does, not before the beginning. Returns the new place. */
+/* Seeks like fseek(), but not before the beginning. Returns the new offset. */
 int64_t clf__byte_range_seek(struct clf__byte_range *range, int64_t offset, int whence);
 
 #endif

@@ -4,8 +4,8 @@
 
 const char *clf__container_name(const struct clf__byte_range *bytes)
 {
-    /* ISO/IEC 14496-12 (a box ftyp), RFC 8794 (EBML), the ASF specification (GUID of the header), ISO/IEC
-     * 13818-7 (ADTS: twelve bits of synchronisation, layer 0) */
+    /* Signatures: ISO/IEC 14496-12 (a box ftyp), RFC 8794 (EBML), the ASF specification (GUID of the header),
+     * ISO/IEC 13818-7 (ADTS: twelve bits of synchronisation, layer 0). */
     static const struct {
         const char *magic;
         int at, size;
@@ -39,9 +39,9 @@ static int64_t read_64(const unsigned char *bytes)
     return value < INT64_MAX / 2 ? (int64_t)value : INT64_MAX / 2;
 }
 
-/* Advanced Systems Format specification, 3.1 and 3.2: the header holds objects, each of a GUID and its size;
- * the properties of the file tell its length in units of 100 ns, of which the first `preroll` ms are no
- * sound. */
+/* Advanced Systems Format specification, 3.1 and 3.2: the header consists of objects that begin with a GUID
+ * and a size. The file properties contain the duration in units of 100 ns; its first `preroll` ms are not
+ * played. */
 double clf__container_wma_seconds(const struct clf__byte_range *bytes)
 {
     static const unsigned char properties[] = {0xa1, 0xdc, 0xab, 0x8c, 0x47, 0xa9, 0xcf, 0x11,

@@ -22,29 +22,29 @@
 #include "base/file.h"
 #include "base/log.h"
 
-enum { BLOCK = 4096 }; /* frames: one sample per channel */
+enum { BLOCK = 4096 }; /* in frames, each with one sample per channel */
 
 struct clf__decoder {
     const char *name;
-    const char *input; /* the name, or "-": in a command line */
+    const char *input; /* the name in a command line, or "-" */
     int descriptor;
     struct clf__audio_parts parts;
-    int part;                     /* that is read */
-    struct clf__byte_range bytes; /* of the part */
+    int part;                     /* index of the current part */
+    struct clf__byte_range bytes; /* bytes of the current part */
     int64_t length;               /* samples at CLF_AUDIO_RATE in all parts; 0: unknown */
-    double before;                /* seconds of the parts before */
+    double before;                /* duration of the earlier parts in seconds */
     int raw_rate;
     SNDFILE *file;
-    struct clf__ffmpeg *ffmpeg; /* NULL where libsndfile reads the part */
-    SF_INFO info;               /* frames is SF_COUNT_MAX where the file does not say how many it has */
-    soxr_t resampler;           /* NULL: the rate is right */
+    struct clf__ffmpeg *ffmpeg; /* NULL: libsndfile reads the part */
+    SF_INFO info;               /* frames is SF_COUNT_MAX if the file does not contain the number of frames */
+    soxr_t resampler;           /* NULL: the sample rate needs no conversion */
     float *frames;              /* (BLOCK, channels) */
     float *mono;                /* (mono_size) */
     size_t mono_size;
-    size_t next, filled; /* of mono */
-    int64_t read;        /* frames */
-    int ended;           /* the part */
-    int has_warned;      /* about an early end */
+    size_t next, filled; /* next sample and number of samples in `mono` */
+    int64_t read;        /* frames of the part read so far */
+    int ended;           /* the part has ended */
+    int has_warned;      /* the warning about damage was logged */
 };
 
 int clf__decoder_exists(void)
@@ -95,7 +95,7 @@ static sf_count_t tell(void *user)
     return ((const struct clf__byte_range *)user)->at;
 }
 
-/* Opens the part by FFmpeg, after libsndfile refused it. */
+/* Opens the part with FFmpeg, after libsndfile rejected it. */
 static clf_status start_ffmpeg(struct clf__decoder *decoder)
 {
     CLF__TRY(clf__ffmpeg_open(&decoder->ffmpeg, &decoder->bytes, decoder->name, decoder->input,
@@ -141,7 +141,7 @@ static void stop(struct clf__decoder *decoder)
     decoder->resampler = NULL;
 }
 
-/* A truncated WAV file is usable up to its end. */
+/* Warns about a truncated WAV file, which is read up to its end. */
 static void warn_of_end(const struct clf__decoder *decoder)
 {
     int64_t said, there;
@@ -196,7 +196,7 @@ static void add_length(struct clf__decoder *decoder)
     decoder->length += is_known ? info->frames * CLF_AUDIO_RATE / info->samplerate : 0;
 }
 
-/* Drops the current part and those after it, which cannot be read. */
+/* Drops the current part, which cannot be read, and later parts. */
 static void drop_parts(struct clf__decoder *decoder)
 {
     clf__log(CLF_LOG_WARNING,
@@ -205,7 +205,7 @@ static void drop_parts(struct clf__decoder *decoder)
     decoder->parts.count = decoder->part;
 }
 
-/* Looks for further recordings in the file. libsndfile rejects a WAV file that another one follows. */
+/* Finds further recordings in the file. libsndfile rejects a WAV file that is followed by another one. */
 static clf_status find_parts(struct clf__decoder *decoder, int64_t first, int64_t end)
 {
     struct clf__audio_parts found;
@@ -309,10 +309,11 @@ clf_status clf__decoder_rewind(struct clf__decoder *decoder)
     return go_to(decoder, 0);
 }
 
-/* A warning, once: a recording is read twice. */
+/* Warns about damage, but only once, because a recording is read twice. */
 static void warn_of_damage(struct clf__decoder *decoder, double seconds)
 {
-    static const double exact = 0.1; /* seconds: MP3 files are measured by their bytes */
+    static const double exact =
+        0.1; /* seconds, because the length of MP3 files is estimated from their size */
     double all = (double)decoder->info.frames / decoder->info.samplerate, place = 0;
     const char *damage = decoder->ffmpeg != NULL ? clf__ffmpeg_damage(decoder->ffmpeg, &place) : NULL;
     if (decoder->has_warned) {
@@ -330,8 +331,8 @@ static void warn_of_damage(struct clf__decoder *decoder, double seconds)
     }
 }
 
-/* Fails where libsndfile reports that the part is damaged, or a FLAC file is cut off. Warns
- * where a decoder stops early without an error, and where FFmpeg left out what it could not decode. */
+/* Fails if libsndfile reports damage, or a FLAC file is truncated. Warns if a decoder stops early without an
+ * error, or if FFmpeg skipped data that it could not decode. */
 static clf_status check_end(struct clf__decoder *decoder)
 {
     const SF_INFO *info = &decoder->info;
@@ -387,7 +388,7 @@ static clf_status read_block(struct clf__decoder *decoder)
     return decoder->ended ? check_end(decoder) : CLF_OK;
 }
 
-/* Gives samples of the block at the target rate; at the end, the resampler's remaining samples. */
+/* Converts samples of the block to the target rate; at the end, returns the resampler's remaining samples. */
 static clf_status convert(struct clf__decoder *decoder, float *samples, size_t room, size_t *count)
 {
     size_t have = decoder->filled - decoder->next, used = 0;

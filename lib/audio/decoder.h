@@ -9,7 +9,7 @@
 
 struct clf__decoder;
 
-enum { CLF__LEAST_RATE = 1000, CLF__MOST_RATE = 1000000 }; /* of a file */
+enum { CLF__LEAST_RATE = 1000, CLF__MOST_RATE = 1000000 }; /* limits of a file's sample rate */
 
 /* Opens a decoder. `name` is for messages and owned by the caller. raw_rate above 0: 16-bit samples without a
    header. */

@@ -27,20 +27,20 @@ struct clf__ffmpeg {
     AVCodecContext *codec;
     AVPacket *packet;
     AVFrame *frame;
-    SwrContext *converter;  /* from samples of any type to floats; NULL before the first frame */
-    AVChannelLayout layout; /* of the converter, as `type` */
+    SwrContext *converter;  /* converts samples of any type to floats; NULL before the first frame */
+    AVChannelLayout layout; /* input layout of the converter, like `type` */
     int type;
     int rate;
     float *frames;
-    size_t capacity; /* floats */
-    int has_ended;   /* the file; the decoder may still hold frames */
-    int64_t decoded; /* frames */
+    size_t capacity; /* in floats */
+    int has_ended;   /* the file has ended; the decoder may still hold frames */
+    int64_t decoded; /* number of decoded frames */
     double seconds;
-    char damage[MESSAGE]; /* empty: none */
+    char damage[MESSAGE]; /* first error message about damage; empty: none */
     double damaged_at;
 };
 
-/* --- FFmpeg's messages: each thread keeps its first error message, for the messages of this file. --- */
+/* --- FFmpeg's messages: each thread keeps the first error message of a file. --- */
 
 static _Thread_local char first_message[MESSAGE];
 
@@ -91,7 +91,7 @@ static int64_t seek(void *user, int64_t offset, int whence)
                                        : clf__byte_range_seek(user, offset, whence & ~AVSEEK_FORCE);
 }
 
-/* Refuses to open other files, which a playlist may name. */
+/* Refuses to open other files, which a playlist may contain. */
 static int refuse(AVFormatContext *format, AVIOContext **io, const char *url, int flags,
                   AVDictionary **options)
 {
@@ -124,14 +124,15 @@ static clf_status create(struct clf__ffmpeg *ffmpeg, struct clf__byte_range *byt
     return CLF_OK;
 }
 
-/* FFmpeg guesses a format for any bytes: a guess below LEAST_SCORE is refused. */
+/* Opens the container. FFmpeg guesses a format for any bytes; guesses with a score below LEAST_SCORE are
+ * rejected. */
 static clf_status open_container(struct clf__ffmpeg *ffmpeg, const struct clf__byte_range *bytes,
                                  const char *reason)
 {
     enum { LEAST_SCORE = AVPROBE_SCORE_MAX / 4 };
     char text[MESSAGE];
     const char *container = clf__container_name(bytes);
-    int error = avformat_open_input(&ffmpeg->format, NULL, NULL, NULL); /* frees the format where it fails */
+    int error = avformat_open_input(&ffmpeg->format, NULL, NULL, NULL); /* frees the format on failure */
     if (error >= 0 && (container != NULL || ffmpeg->format->probe_score >= LEAST_SCORE)) {
         error = avformat_find_stream_info(ffmpeg->format, NULL);
         container = container != NULL ? container : ffmpeg->format->iformat->long_name;
@@ -230,7 +231,7 @@ int clf__ffmpeg_rate(const struct clf__ffmpeg *ffmpeg)
     return ffmpeg->rate;
 }
 
-/* The number of streams without cover pictures, which have no duration. */
+/* Returns the number of streams without cover pictures, which have no duration. */
 static int count_streams(const AVFormatContext *format)
 {
     int count = 0;
@@ -240,8 +241,8 @@ static int count_streams(const AVFormatContext *format)
     return count;
 }
 
-/* MP4 files store a duration for each stream. Other files have one duration, which may be longer than the
- * audio of a film. Durations that FFmpeg estimated from the bit rate are ignored. */
+/* MP4 files store a duration per stream. Other files have one duration, which in a film may exceed that of
+ * the audio. Durations that FFmpeg estimated from the bit rate are ignored. */
 int64_t clf__ffmpeg_length(const struct clf__ffmpeg *ffmpeg)
 {
     const AVFormatContext *format = ffmpeg->format;
@@ -262,7 +263,7 @@ int64_t clf__ffmpeg_length(const struct clf__ffmpeg *ffmpeg)
 
 /* --- Decoding --- */
 
-/* The converter for the frame, which may differ from the frames before it in channels and type. */
+/* Creates the converter for the frame, whose channels and type may differ from those of earlier frames. */
 static clf_status prepare_converter(struct clf__ffmpeg *ffmpeg)
 {
     const AVFrame *frame = ffmpeg->frame;
@@ -315,7 +316,7 @@ static void advance(struct clf__ffmpeg *ffmpeg)
     ffmpeg->decoded += frame->nb_samples;
 }
 
-/* Sends the next packet of the stream to the decoder, or the end of the stream. */
+/* Sends the next packet of the stream to the decoder, or the end-of-stream marker. */
 static int feed(struct clf__ffmpeg *ffmpeg)
 {
     int error;
@@ -327,12 +328,13 @@ static int feed(struct clf__ffmpeg *ffmpeg)
         return avcodec_send_packet(ffmpeg->codec, ffmpeg->packet);
     }
     ffmpeg->has_ended = 1;
-    int is_end = error == AVERROR_EOF && first_message[0] == '\0'; /* no "File ended prematurely" */
+    int is_end = error == AVERROR_EOF &&
+                 first_message[0] == '\0'; /* a complete file, without "File ended prematurely" */
     int sent = avcodec_send_packet(ffmpeg->codec, NULL);
     return is_end ? sent : error;
 }
 
-/* Fails if the whole file gave no samples. */
+/* Fails if the whole file yielded no samples. */
 static clf_status check_decoded(const struct clf__ffmpeg *ffmpeg)
 {
     if (ffmpeg->decoded > 0) {
@@ -388,7 +390,7 @@ const char *clf__ffmpeg_damage(const struct clf__ffmpeg *ffmpeg, double *seconds
 /* The command line that converts the recording. */
 static clf_status format_command(char **out, const char *input)
 {
-    /* A shell takes all characters within single quotes literally, except the quote. */
+    /* Within single quotes, a shell takes all characters literally except the quote. */
     const char *path = strchr(input, '\'') == NULL ? input : "FILE";
     return clf__format(out, "ffmpeg -i '%s' -f wav - | clformer transcribe -m MODEL -", path);
 }

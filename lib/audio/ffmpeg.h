@@ -1,4 +1,5 @@
-/* Recordings that libsndfile does not read, such as M4A, MP4, WebM, WMA and AAC, by FFmpeg's libraries. */
+/* Decodes recordings that libsndfile does not support, such as M4A, MP4, WebM, WMA and AAC, with FFmpeg's
+ * libraries. */
 #ifndef CLF_AUDIO_FFMPEG_H
 #define CLF_AUDIO_FFMPEG_H
 
@@ -10,29 +11,27 @@
 
 struct clf__ffmpeg;
 
-/* Opens the best audio stream of a file, from its beginning. `bytes` and `name`, which is for messages, are
- * borrowed until it is freed. `input` names the recording in a command line, `reason` is libsndfile's, for
- * the message about a file that is no recording. A build without FFmpeg's libraries fails, too; its message
- * has the command that converts the recording. */
+/* Opens the best audio stream of a file. `bytes` and `name`, which is for messages, are borrowed. `input`
+ * (the recording in a command line) and `reason` (libsndfile's error) are for the message about other files.
+ * Without FFmpeg's libraries, fails with a message that contains a conversion command. */
 clf_status clf__ffmpeg_open(struct clf__ffmpeg **out, struct clf__byte_range *bytes, const char *name,
                             const char *input, const char *reason);
 void clf__ffmpeg_free(struct clf__ffmpeg *ffmpeg);
 
-/* Samples a second. */
+/* Returns the sample rate. */
 int clf__ffmpeg_rate(const struct clf__ffmpeg *ffmpeg);
 
-/* Samples of each channel, as the file says; 0 where it does not say. */
+/* Returns the number of samples per channel according to the file; 0: unknown. */
 int64_t clf__ffmpeg_length(const struct clf__ffmpeg *ffmpeg);
 
 /* Decodes the next frames: *frames is (count, channels), valid until the next call. *count is 0 at the end.
- * Packets that cannot be decoded are left out. */
+ * Packets that cannot be decoded are skipped. */
 clf_status clf__ffmpeg_read(struct clf__ffmpeg *ffmpeg, const float **frames, size_t *count, int *channels);
 
-/* The end of the frames decoded so far, in seconds, by the timestamps of the file. */
+/* Returns the end of the frames decoded so far in seconds, from the file's timestamps. */
 double clf__ffmpeg_seconds(const struct clf__ffmpeg *ffmpeg);
 
-/* Returns FFmpeg's message about the first damage so far, and sets *seconds to the place; NULL if there is
- * none. */
+/* Returns FFmpeg's message about the first damage so far, and its time in *seconds; NULL: no damage. */
 const char *clf__ffmpeg_damage(const struct clf__ffmpeg *ffmpeg, double *seconds);
 
 #endif

@@ -9,11 +9,11 @@
 
 enum { WINDOW = 1 << 16 };
 
-/* The bytes of a file, seen through a window in memory. */
+/* The bytes of a file, read through a window in memory. */
 struct bytes {
     int descriptor;
-    int64_t end;   /* of the file */
-    int64_t first; /* of the window */
+    int64_t end;   /* end of the file */
+    int64_t first; /* offset of the window */
     int64_t held;  /* bytes in the window */
     uint8_t *window;
 };
@@ -33,7 +33,7 @@ static const uint8_t *look(struct bytes *bytes, int64_t at, int64_t size)
     return size <= bytes->held ? bytes->window + (at - bytes->first) : NULL;
 }
 
-/* Returns the first position from `at` on with these bytes; the file's end if there is none. */
+/* Returns the first offset from `at` on with these bytes, or the end of the file. */
 static int64_t find(struct bytes *bytes, int64_t at, const char *wanted, int64_t size)
 {
     const uint8_t *here;
@@ -64,7 +64,7 @@ enum { PAGE_HEADER = 27, BEGINS_STREAM = 2 };
 static int64_t page_size(struct bytes *bytes, int64_t at, int *begins_stream)
 {
     const uint8_t *header = look(bytes, at, PAGE_HEADER);
-    if (header == NULL || memcmp(header, "OggS", 5) != 0) { /* with version 0 */
+    if (header == NULL || memcmp(header, "OggS", 5) != 0) { /* includes version 0 */
         return 0;
     }
     int segments = header[PAGE_HEADER - 1];
@@ -103,7 +103,7 @@ struct frame {
     uint32_t fixed; /* header bits shared by all frames of a stream */
 };
 
-/* Returns 0 if there is no frame at `at`, or one of free bitrate. */
+/* Reads the header of the frame at `at`; returns 0 if there is none, or if its bit rate is free. */
 static int read_frame(struct frame *out, struct bytes *bytes, int64_t at)
 {
     static const int rates[2][3][15] = {
@@ -139,7 +139,8 @@ static uint32_t read_32(const uint8_t *bytes)
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-/* Returns 1 if a frame holds information and no sound; *frames is the number of sound frames, or -1. */
+/* Returns 1 if a frame holds information instead of sound; *frames is the declared number of sound frames, or
+ * -1. */
 static int is_information(int64_t *frames, struct bytes *bytes, int64_t at, const struct frame *frame)
 {
     const uint8_t *xing = look(bytes, at + 4 + frame->side, 12);
@@ -185,9 +186,9 @@ static int64_t find_frame(struct bytes *bytes, int64_t at)
     return bytes->end;
 }
 
-/* State of the current part. */
+/* The state of the current part. */
 struct mpeg_part {
-    int64_t frames, said; /* sound frames so far, and as declared; -1: unknown */
+    int64_t frames, said; /* sound frames so far, and declared sound frames; -1: unknown */
     int64_t tag;          /* start of a tag before the next frame, or -1 */
     int64_t over;         /* start of the first frame after the declared ones */
 };
@@ -243,7 +244,7 @@ static clf_status find_mpeg(struct clf__audio_parts *parts, struct bytes *bytes,
 static clf_status find_flac(struct clf__audio_parts *parts, struct bytes *bytes, int64_t at)
 {
     for (at = find(bytes, at + 1, "fLaC", 4); at < bytes->end; at = find(bytes, at + 1, "fLaC", 4)) {
-        const uint8_t *block = look(bytes, at + 4, 4); /* STREAMINFO: 34 bytes */
+        const uint8_t *block = look(bytes, at + 4, 4); /* STREAMINFO has 34 bytes */
         if (block != NULL && (block[0] & 127) == 0 && memcmp(block + 1, "\0\0\x22", 3) == 0) {
             CLF__TRY(add(parts, at));
         }

@@ -6,7 +6,7 @@
 #include "config/sides.h"
 
 enum {
-    LEAST_RANGE = 1 << 14, /* floats: smaller layers are combined */
+    LEAST_RANGE = 1 << 14, /* floats; layers with fewer are combined */
     BUCKET = 1 << 18,      /* floats of a bucket, which the ranks reduce in shares; a bucket fits in the
                             * cache */
     LEAST_SHARE = 1 << 14, /* so that messages between many ranks take longer than their latency */
@@ -22,8 +22,9 @@ int clf__gradient_stage(const struct clf__config *config, enum clf__side side, i
                                 : config->decoder_layers + config->encoder_layers - 1 - layer;
 }
 
-/* The pool has the order of the tree, which ends with the decoder's last layer: when a layer is complete,
- * so are all arrays from its first one on. The host completes tables of relative biases, at the end. */
+/* Returns the offset from which all gradients are complete after a stage; `before` is the offset after the
+ * previous stage. The decoder's last layer has the highest offsets. Relative biases are completed by the
+ * host, so models with them have complete gradients only after the last stage. */
 static size_t complete_from(const struct clf__training *training, int stage, size_t before)
 {
     const struct clf__config *config = &training->transformer->config;
@@ -41,7 +42,7 @@ static size_t complete_from(const struct clf__training *training, int stage, siz
     return place;
 }
 
-/* The last offset up to `place` at which an array can be split: see CLF__ADAM_BLOCK. */
+/* Returns the last offset up to `place` at which an array can be split: see CLF__ADAM_BLOCK. */
 static size_t cut_before(const struct clf__training *training, size_t place)
 {
     for (int i = 0; i < training->trained_count; i++) {
@@ -54,7 +55,7 @@ static size_t cut_before(const struct clf__training *training, size_t place)
     return place;
 }
 
-/* Computes each rank's share of a bucket, of about equal sizes. */
+/* Computes each rank's share of a bucket, nearly equal in size. */
 static void share_out(size_t *shares, const struct clf__training *training, const struct clf__bucket *its)
 {
     size_t size = (size_t)training->ranks->size, from = its->place, end = its->place + its->count;

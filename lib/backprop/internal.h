@@ -12,26 +12,26 @@ enum { CLF__TRAINED_KINDS = 4 };
 
 /* The position of a parameter: rows from `first` of a weight, or numbers from `first` of a vector. */
 struct clf__place {
-    struct clf__weight *weights[CLF__TRAINED_KINDS]; /* NULL where it is a vector */
+    struct clf__weight *weights[CLF__TRAINED_KINDS]; /* NULL for a vector */
     struct clf__tensor vectors[CLF__TRAINED_KINDS];  /* (1, n); buffer NULL: not trained */
     int first;
 };
 
-/* One array on the device that is trained, with three arrays of the same layout: one parameter, or several
- * that are stacked. */
+/* A trained array on the device, which holds one parameter or several stacked ones, and the arrays of its
+ * gradient and moments in the same layout. */
 struct clf__trained {
     struct clf__tensor arrays[CLF__TRAINED_KINDS]; /* (1, n) */
     struct clf__weight *weight;                    /* the weight of the values; NULL for a vector */
     int decays;
     int first_part, parts; /* partial sums of squares */
-    int stage;             /* its gradient is complete after this stage: see buckets.c */
-    size_t place;          /* offset of its gradient among all gradients, in floats */
+    int stage;             /* the gradient is complete after this stage: see buckets.c */
+    size_t place;          /* offset of the gradient among all gradients, in floats */
 };
 
-/* A gradient bucket: gradients that the ranks all-reduce at a time. */
+/* A gradient bucket: gradients that the ranks all-reduce together. */
 struct clf__bucket {
     int range;
-    size_t first, count;  /* floats of the range */
+    size_t first, count;  /* floats in the mapped range */
     size_t place;         /* offset of the first float among all gradients */
     const size_t *shares; /* (ranks) floats of the share of each rank */
 };
@@ -46,14 +46,14 @@ struct clf__gradient_buckets {
     int is_on;                 /* the current pass maps gradients */
     struct clf__bucket *items; /* (count) in the order of the ranges */
     int count;
-    size_t *shares; /* of all buckets */
+    size_t *shares; /* shares of all buckets */
     size_t longest, largest_share;
 };
 
 /* A part of an array whose moments this rank keeps and which it updates. */
 struct clf__piece {
     int trained, bucket;
-    size_t first, count; /* of the array */
+    size_t first, count; /* floats in the array */
     struct clf__tensor moments[2];
 };
 
@@ -70,7 +70,7 @@ struct clf__pass {
     struct clf__sequence_ranges cross;
     const struct clf__sequences *sources; /* may have more frames than the encoder has rows */
     struct clf__tensor labels;
-    int64_t counted; /* labels that count */
+    int64_t counted; /* number of labels other than -1 */
     int is_training; /* 0: no dropout, no gradients */
     uint32_t number;
     float gradient_scale;
@@ -97,7 +97,7 @@ struct clf__training {
     float *gathered[CLF__TICKETS]; /* buckets of an all-gather, if moments are sharded */
     struct clf__gradient_buckets buckets;
     struct clf__parameter_list list;
-    struct clf__place *places; /* one a parameter */
+    struct clf__place *places; /* (parameters) position of each parameter */
     struct clf__trained *trained;
     int trained_count;
     struct clf__tensor *untrained; /* gradients of parts of stacked biases that the model does not have */
@@ -106,20 +106,20 @@ struct clf__training {
     struct clf__tensor dencoded;                    /* (N, D) the gradient of the encoder's output */
     struct clf__gradient_workspace workspace;
     struct clf__attention_scratch scratch;
-    int source_rows;   /* most rows of the encoder */
-    int *source_first; /* (sequences + 1) the rows of a batch's sources */
+    int source_rows;   /* maximum rows of the encoder */
+    int *source_first; /* (sequences + 1) first encoder row of each source in a batch */
     struct clf__tensor frames;
     struct clf__tensor front_record; /* (1, n) the record of a convolutional front end; else buffer NULL */
     struct clf__tensor logits;       /* (rows of a chunk, V), then their gradient */
     struct clf__tensor losses;       /* (target tokens, 2) */
     struct clf__tensor parts;        /* (1, n) sums of squares */
     struct clf__upload upload;
-    struct clf__pass pass; /* that goes on */
+    struct clf__pass pass; /* the current pass */
     float *host;           /* losses and sums of squares, read from the device */
     float *zeros;          /* (D) if the padding row is kept, else NULL */
 };
 
-/* CLF_UNSUPPORTED if the count exceeds an int, with which kernels count. */
+/* Returns CLF_UNSUPPORTED if the count exceeds an int, the index type of the kernels. */
 clf_status clf__training_check_count(const char *name, int64_t count);
 
 /* The tree of gradients or moments. */
@@ -162,28 +162,27 @@ clf_status clf__shards_exchange_values(struct clf__training *training);
 /* Fills and uploads the inputs of a batch. */
 clf_status clf__training_upload(struct clf__training *training, struct clf__pass *pass,
                                 const struct clf__training_batch *batch);
-/* The most integers of a batch. */
+/* Returns the maximum number of integers that a batch uploads. */
 int64_t clf__training_upload_size(const struct clf__training_limits *limits);
 
 /* Runs the stacks forward, and backward from the gradient of the decoder's output in the workspace. */
 clf_status clf__training_stacks_forward(struct clf__training *training, const struct clf__pass *pass);
 clf_status clf__training_stacks_backward(struct clf__training *training, const struct clf__pass *pass);
 
-/* The output of one side's stack. */
+/* Returns the output of one side's stack. */
 struct clf__tensor clf__training_output(const struct clf__training *training, const struct clf__pass *pass,
                                         enum clf__side side);
 
 /* Computes logits, losses and, in training, the gradient of the decoder's output in the workspace, a chunk
  * of rows at a time. */
 clf_status clf__training_project(struct clf__training *training, const struct clf__pass *pass);
-/* The sums over all rows; waits for the device. */
+/* Reads the sums of the losses over all rows; waits for the device. */
 clf_status clf__training_read_losses(struct clf__training *training, const struct clf__pass *pass,
                                      struct clf__training_loss *loss);
-/* Rows of a chunk. */
+/* Returns the number of rows per chunk of logits. */
 int clf__training_logits_rows(const struct clf__training *training);
 
-/* Returns whether the host completes gradients of relative biases. (Every configuration has a number of
- * buckets.) */
+/* Returns whether the model has relative biases, whose gradients the host completes. */
 static inline int clf__training_has_relative(const struct clf__training *training)
 {
     return clf__config_has_positions(&training->transformer->config, CLF__POSITIONS_RELATIVE);

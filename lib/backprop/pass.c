@@ -17,7 +17,7 @@ static struct clf__dropout dropout_at(const struct clf__training *training, cons
     };
 }
 
-/* The site of a dropout in a layer; decoder layers are counted after encoder layers. */
+/* Returns the site of a dropout in a layer; decoder layers are counted after encoder layers. */
 static int site_of(int layer, int which)
 {
     return FIRST_LAYER + LAYER_SITES * layer + which;
@@ -48,7 +48,8 @@ static struct clf__feed_forward_training feed_forward_training(const struct clf_
     };
 }
 
-/* The biases for the distances of the gradient: a session over the same model may have requested more. */
+/* Returns the biases for the distances that the gradient covers: a session on the same model may have
+ * extended the table. */
 static struct clf__tensor cut_relative(struct clf__tensor relative, struct clf__tensor gradient)
 {
     int more = relative.columns - gradient.columns;
@@ -110,7 +111,7 @@ static struct clf__embedder_training embedder_training(const struct clf__trainin
     };
 }
 
-/* The input of layer `index`, or, for the count of layers, the output of the last one. */
+/* Returns the input of layer `index`, or the output of the last layer if `index` is the number of layers. */
 static struct clf__tensor layer_rows(const struct clf__training *training, const struct clf__pass *pass,
                                      enum clf__side side, int index)
 {
@@ -149,7 +150,7 @@ static clf_status forward(struct clf__training *training, const struct clf__pass
                : CLF_OK;
 }
 
-/* Starts from the gradient of the output, dx, and overwrites it. */
+/* `dx` holds the gradient of the output and is overwritten. */
 static clf_status backward(struct clf__training *training, const struct clf__pass *pass, enum clf__side side,
                            struct clf__tensor dx)
 {

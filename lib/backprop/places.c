@@ -13,14 +13,14 @@ struct walker {
     int stage; /* stage of the current module: see struct clf__trained */
 };
 
-/* A weight's whole array in any layout; its size was checked to fit an int. */
+/* Returns a weight's whole array in any layout; creating the training checked that its size fits an int. */
 static struct clf__tensor array_of(const struct clf__weight *weight)
 {
     struct clf__buffer *buffer = (struct clf__buffer *)clf__weight_layout(weight).buffer;
     return clf__tensor_floats(buffer, 1, (int)clf__weight_elements(weight));
 }
 
-/* Parameters of one stacked layer alternate between its weight and its bias. */
+/* Consecutive parameters of a stacked layer alternate between the weight array and the bias array. */
 static int is_known(const struct clf__training *training, const struct clf__buffer *buffer)
 {
     enum { STACKED = 2 };
@@ -90,7 +90,7 @@ static clf_status walk_weight(struct walker *walker, struct clf__weight *const w
     return CLF_OK;
 }
 
-/* A table or a norm's vector, as one row. `at`: the same module in values, gradients and moments. */
+/* Records a table or the vector of a norm as one row. `at`: the module in values, gradients and moments. */
 static void walk_tensor(struct walker *walker, void *const at[CLF__TRAINED_KINDS], size_t offset)
 {
     struct clf__tensor vectors[CLF__TRAINED_KINDS] = {{.buffer = NULL}};
@@ -112,7 +112,7 @@ static void walk_bias(struct walker *walker, void *const at[CLF__TRAINED_KINDS],
     place_next(walker, NULL, vectors, first);
 }
 
-/* A part without a bias, stacked with parts that have one, has a bias of zeros, which stays zero. */
+/* In a stacked layer with biases, a part without a bias has a bias of zeros, which is not trained. */
 static clf_status walk_linear(struct walker *walker, void *const at[CLF__TRAINED_KINDS],
                               const struct clf__module *module)
 {
@@ -137,7 +137,7 @@ static clf_status walk_linear(struct walker *walker, void *const at[CLF__TRAINED
     return CLF_OK;
 }
 
-/* The stacks with values, gradients or moments. */
+/* Returns the stacks of the values, gradients or moments. */
 static struct clf__stacks stacks_of(struct clf__training *training, int kind)
 {
     return kind == CLF__VALUES ? clf__transformer_stacks(training->transformer)

@@ -11,7 +11,7 @@ static struct clf__tensor part_of(struct clf__tensor array, size_t first, size_t
     return clf__tensor_columns(array, (int)first, (int)count);
 }
 
-/* The part of an array between offsets `from` and `to` among all gradients. */
+/* Finds the part of an array between offsets `from` and `to` among all gradients. */
 static int find_part(struct clf__piece *out, const struct clf__training *training, int index, size_t from,
                      size_t to)
 {
@@ -26,7 +26,7 @@ static int find_part(struct clf__piece *out, const struct clf__training *trainin
     return 1;
 }
 
-/* The range of this rank's share of a bucket among all gradients. */
+/* Finds this rank's share of a bucket as a range of offsets among all gradients. */
 static void find_own(size_t own[2], const struct clf__training *training, const struct clf__bucket *bucket)
 {
     own[0] = bucket->place + clf__tree_shares_before(bucket->shares, training->ranks->rank);
@@ -162,7 +162,7 @@ static clf_status write_others(const struct gathering *gathering, int index, con
     size_t own[2];
     find_own(own, training, its);
     if (gathering->from != gathering->to) {
-        own[1] = own[0]; /* this rank's part is elsewhere as well */
+        own[1] = own[0]; /* the target of a copy needs this rank's share too */
     }
     CLF__TRY(write_range(gathering, index, bucket, its->place, own[0]));
     return write_range(gathering, index, bucket, own[1], its->place + its->count);
@@ -173,7 +173,8 @@ static clf_status gather(struct gathering *gathering)
     const struct clf__training *training = gathering->training;
     const struct clf__communicator *ranks = training->ranks;
     const struct clf__gradient_buckets *buckets = &training->buckets;
-    clf_status status = CLF_OK; /* the first failure; the rank still sends, because the others wait for it */
+    clf_status status =
+        CLF_OK; /* the first failure; the rank still sends, because the other ranks wait for its data */
     for (int i = 0; i < buckets->count + CLF__TICKETS; i++) {
         int ticket = i % CLF__TICKETS;
         float *bucket = training->gathered[ticket];

@@ -37,8 +37,8 @@ static clf_status run(struct clf__training *training, const struct clf__training
     return pass->is_training ? clf__training_stacks_backward(training, pass) : CLF_OK;
 }
 
-/* The host changes whole gradients (relative biases) before they are mapped. It sets gradients to zero
- * after the reduction, without waiting for the device. */
+/* The host completes gradients of relative biases before any gradient is mapped. Without relative biases, the
+ * gradients of untrained parts are set to zero after the reduction, without waiting for the device. */
 clf_status clf__training_backward_begin(struct clf__training *training,
                                         const struct clf__training_batch *batch, float gradient_scale,
                                         uint32_t pass, int maps_gradients)
@@ -85,8 +85,8 @@ clf_status clf__training_evaluate(struct clf__training *training, const struct c
     return clf__training_read_losses(training, &training->pass, loss);
 }
 
-/* The partial sums of squares of this rank's pieces, each at its offset among those from all arrays; zero
- * elsewhere. */
+/* Computes the partial sums of squares of this rank's pieces. Each sum is stored at its offset among the sums
+ * of all arrays; the rest is zero. */
 static clf_status sum_squares(struct clf__training *training, int count)
 {
     if (training->options.shards_moments) {
@@ -103,7 +103,7 @@ static clf_status sum_squares(struct clf__training *training, int count)
     return clf__tensor_read(clf__tensor_columns(training->parts, 0, count), training->host);
 }
 
-/* Each part comes from one rank; the others add zero to it. */
+/* Sums the parts over the ranks: one rank contributes each part, and the others add zero. */
 static clf_status share_squares(struct clf__training *training, int count, clf_status status)
 {
     const struct clf__communicator *ranks = training->ranks;
@@ -176,7 +176,7 @@ clf_status clf__training_update(struct clf__training *training, const struct clf
     if (training->options.shards_moments) {
         CLF__TRY(training->ranks->agree(training->ranks, status));
         CLF__TRY(clf__shards_exchange_values(training));
-        status = clf__training_clear(training); /* the shares of other ranks */
+        status = clf__training_clear(training); /* clears the shares of other ranks */
     }
     CLF__TRY(status);
     CLF__TRY(clear_relative(training));
@@ -194,7 +194,7 @@ const struct clf__parameter_list *clf__training_parameters(const struct clf__tra
     return &training->list;
 }
 
-/* The numbers of a parameter in a vector. */
+/* Returns the values of a parameter that is stored in a vector. */
 static struct clf__tensor vector_at(const struct clf__training *training, enum clf__training_values which,
                                     int index)
 {

@@ -18,11 +18,11 @@ struct clf__gradient_sums {
     /* Partial sums that wait for their right halves, in host memory: the device has memory for one. */
     float **waiting; /* (capacity), of `length` */
     int capacity, count;
-    struct clf__tree_node nodes[CLF__TREE_NODES]; /* which they are */
-    float *nothing; /* zeros: the contribution of a rank whose device has failed */
+    struct clf__tree_node nodes[CLF__TREE_NODES]; /* (count) the tree node of each waiting sum */
+    float *nothing; /* zeros, the contribution of a rank whose device has failed */
 };
 
-/* The leaves of the tree: micro-batches, or, in any order, the ranks. */
+/* Returns the maximum number of leaves of the tree: micro-batches or, if the order is free, ranks. */
 static int64_t most_leaves(const struct clf__gradient_sums *sums)
 {
     return sums->options.is_any_order ? sums->ranks->size : sums->options.most;
@@ -102,9 +102,9 @@ int clf__gradient_sums_borrow(const struct clf__gradient_sums *sums)
 /* The reduction of a micro-batch's gradients on the host. */
 struct merge {
     struct clf__gradient_sums *sums;
-    struct clf__tree_node node; /* that they become */
+    struct clf__tree_node node; /* the node of the merged sum */
     int halves;                 /* the last `halves` waiting sums are left halves, the last one first */
-    size_t place;               /* offset of the next gradients among all of them */
+    size_t place;               /* offset of the next gradients among all gradients */
 };
 
 static struct merge begin_merge(struct clf__gradient_sums *sums, int64_t number)
@@ -169,13 +169,13 @@ static clf_status wait_for(struct clf__gradient_sums *sums, const struct clf__ma
     }
 }
 
-/* One update's sums. */
+/* The sums of one update. */
 struct update {
     struct clf__gradient_sums *sums;
     struct merge merge;
     int has_own;       /* this rank had a micro-batch */
-    int64_t pushed;    /* buckets */
-    int unmapped;      /* ranges */
+    int64_t pushed;    /* number of buckets pushed */
+    int unmapped;      /* number of ranges unmapped */
     clf_status status; /* status of this rank's part; the other ranks rely on its communication even after
                         * a failure */
 };
@@ -192,7 +192,7 @@ static void unmap_ranges(struct update *update, int64_t ended)
     }
 }
 
-/* Without a tree each bucket has its own ticket. */
+/* Without a tree, each bucket has a separate ticket. */
 static clf_status push_plain(struct update *update, float *values, size_t count)
 {
     const struct clf__communicator *ranks = update->sums->ranks;
@@ -225,7 +225,7 @@ static clf_status push(struct update *update, const struct clf__bucket *bucket, 
     return CLF_OK;
 }
 
-/* A rank whose device has failed contributes zeros; it overwrites the result. */
+/* A rank whose device has failed contributes the array of zeros, which the reduction overwrites. */
 static clf_status push_range(struct update *update, int index, int *next)
 {
     struct clf__gradient_sums *sums = update->sums;
@@ -266,7 +266,7 @@ static clf_status add_up(struct update *update)
     return CLF_OK;
 }
 
-/* A rank without a micro-batch has nothing to wait for, and maps zeros. */
+/* Maps the gradients of a rank without a micro-batch, which are zeros. */
 static clf_status map_all(struct clf__training *training)
 {
     training->buckets.is_on = 1;

@@ -9,7 +9,7 @@
 struct clf__gradient_sums;
 
 struct clf__gradient_sums_options {
-    int64_t most; /* micro-batches of an update, which the ranks share evenly */
+    int64_t most; /* maximum micro-batches per update, which the ranks share evenly */
     /* Micro-batches are summed in place, and the ranks' sums in MPI's order, or as a tree of ranks; this
      * saves the memory of a tree of micro-batches. */
     int is_any_order;
@@ -22,19 +22,19 @@ clf_status clf__gradient_sums_create(struct clf__gradient_sums **out, struct clf
                                      const struct clf__gradient_sums_options *options);
 void clf__gradient_sums_free(struct clf__gradient_sums *sums);
 
-/* Bytes of its host memory. */
+/* Returns the host memory of the sums in bytes. */
 uint64_t clf__gradient_sums_bytes(const struct clf__gradient_sums *sums);
 
-/* Takes the gradients of micro-batch `number` of the update, which is not the last one of this rank, and
- * clears them for the next one. */
+/* Adds the gradients of micro-batch `number` to the sums and clears the gradients. Not for the last
+ * micro-batch of this rank in an update. */
 clf_status clf__gradient_sums_take(struct clf__gradient_sums *sums, int64_t number);
 
 /* Returns whether the last pass of this rank in an update must map the gradients to the host. */
 int clf__gradient_sums_borrow(const struct clf__gradient_sums *sums);
 
-/* Finishes the sum. The last pass is enqueued, and all micro-batches except the last one of each rank
- * (`number`; -1: none in the update, which has `count`) were taken. The gradients become the sum of all of
- * them, while the device still computes. Collective. */
+/* Completes the sums of an update of `count` micro-batches while the device computes the last pass of this
+ * rank, micro-batch `number` (-1: this rank has none). The other micro-batches were taken. The gradients are
+ * then the sums over all micro-batches. Collective. */
 clf_status clf__gradient_sums_finish(struct clf__gradient_sums *sums, int64_t number, int64_t count);
 
 #endif

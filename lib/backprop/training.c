@@ -31,8 +31,8 @@ static int most_source_rows(const struct clf__training *training)
                         rows + clf__min_int(limits->sequences, limits->source_tokens - rows));
 }
 
-/* The largest scratch memory of the sums over any number of rows up to `rows`: fewer rows may be cut into
- * more parts. */
+/* Returns the maximum scratch memory of row sums over up to `rows` rows: fewer rows may be cut into more
+ * parts. */
 static size_t row_sums_scratch(int rows, int columns, size_t (*needed)(int, int))
 {
     size_t most = 0;
@@ -109,7 +109,7 @@ static clf_status reserve_activations(struct clf__training *training, enum clf__
     return CLF_OK;
 }
 
-/* Scores for a device without fused attention. */
+/* Reserves memory for attention scores on a device without fused attention. */
 static clf_status reserve_attention(struct clf__training *training)
 {
     const struct clf__training_limits *limits = &training->limits;

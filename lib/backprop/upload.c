@@ -42,7 +42,7 @@ static clf_status take_groups(struct clf__id_groups *out, struct clf__upload *up
     return CLF_OK;
 }
 
-/* The ids of one side, and the rows of its positions if they are learned. */
+/* Groups the ids of one side and, if positions are learned, the rows of its positions. */
 static clf_status take_both_groups(struct clf__pass_side *its, struct clf__upload *upload,
                                    const struct clf__config *config, enum clf__side side,
                                    const struct clf__sequences *sequences)
@@ -71,7 +71,7 @@ static void take_cross(struct clf__sequence_ranges *out, struct clf__upload *upl
     clf__ranges_count(out, ranges, 0);
 }
 
-/* The sources as rows of their front end. */
+/* Returns the sources with the row counts that the encoder's front end produces. */
 static struct clf__sequences rows_of(const struct clf__training *training,
                                      const struct clf__sequences *sources)
 {

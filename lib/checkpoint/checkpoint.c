@@ -14,7 +14,7 @@ enum { MAX_INDEX_BYTES = 100000000, MAX_VALUES = 1 << 20, MAX_SHARDS = 512 };
 
 typedef clf_status file_opener(struct clf__shard *shard, struct clf__tensor_list *list);
 
-/* In order of preference. */
+/* The formats in order of preference. */
 static const struct format {
     const char *file, *index;
     file_opener *open;
@@ -32,7 +32,7 @@ struct clf__checkpoint {
     struct clf__tensor_list list;   /* sorted by name once open */
     struct clf__tensor_list mapped; /* result of clf__checkpoint_map() */
     int mapped_capacity;
-    struct clf__names names; /* of these */
+    struct clf__names names; /* names of the tensors in `mapped` */
 };
 
 static int by_name(const void *left, const void *right)
@@ -190,7 +190,8 @@ static clf_status open_format(struct clf__checkpoint *checkpoint, const char *fo
     return CLF_OK;
 }
 
-/* name NULL: the weights of a model folder, in one file or several shards. */
+/* Opens the weights of a model folder, in one file or several shards, or only the file `name` if that is not
+ * NULL. */
 static clf_status open_folder(struct clf__checkpoint *checkpoint, const char *folder, const char *name)
 {
     checkpoint->format = &formats[0];

@@ -36,20 +36,20 @@ struct clf__specification {
 };
 struct clf__specification clf__checkpoint_specification(const struct clf__checkpoint *checkpoint);
 /* Returns the strings that a file holds in addition to tensors, by name: the metadata of safetensors; for
- * torch files the numbers of a dict "dims", each as "dims." and its name. Owned by the checkpoint; NULL if
+ * torch files the numbers of a dict "dims" under the names "dims.NAME". Owned by the checkpoint; NULL if
  * there are none. */
 #define CLF__METADATA_KEY "__metadata__"
 #define CLF__DIMS_KEY     "dims."
 const json_t *clf__checkpoint_metadata(const struct clf__checkpoint *checkpoint);
 
-/* Data that a weights file holds in addition to the model's weights. */
+/* Contents of a weights file in addition to the model's weights. */
 struct clf__beside {
     json_t *metadata;                /* strings by name, or NULL */
     struct clf__checkpoint *tensors; /* tensors copied unchanged, or NULL */
 };
 void clf__beside_free(struct clf__beside *beside);
 
-/* Called for each tensor: adds any number of replacements by clf__checkpoint_add(). */
+/* Called for each tensor: adds the tensors that replace it with clf__checkpoint_add(). */
 typedef clf_status clf__tensor_mapper(struct clf__checkpoint *checkpoint,
                                       const struct clf__stored_tensor *tensor, void *user);
 /* Renames the tensors and splits fused tensors, by calling `map` for each. */

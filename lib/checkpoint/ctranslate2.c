@@ -9,7 +9,7 @@
 
 enum { LATEST_VERSION = 6, MAX_VARIABLES = 1 << 15 };
 
-/* The scale of int16 weights in version 1, which has no scales in the file. */
+/* The scale of int16 weights in version 1, whose files contain no scales. */
 static const float old_int16_scale = 1000.0f;
 
 /* Types by their code in the file, from version 4 on. */
@@ -18,8 +18,8 @@ static const char *const types[] = {"F32", "I8", "I16", "I32", "F16", "BF16"};
 struct reader {
     struct clf__shard *shard;
     struct clf__tensor_list *list;
-    uint64_t at;  /* in the file */
-    int capacity; /* of the list */
+    uint64_t at;  /* current offset in the file */
+    int capacity; /* capacity of the list of tensors */
 };
 
 static clf_status damaged(const struct reader *reader, const char *what)
@@ -47,7 +47,7 @@ static clf_status read_number(struct reader *reader, size_t size, uint32_t *out)
     return CLF_OK;
 }
 
-/* *out is the shard's. */
+/* Reads a name; *out is owned by the shard. */
 static clf_status read_name(struct reader *reader, const char **out)
 {
     char name[1 << 16];
@@ -163,7 +163,7 @@ static clf_status read_variables(struct reader *reader)
     return CLF_OK;
 }
 
-/* Version 1 has no scales; later versions require scales for quantized weights. */
+/* Checks that integer weights have scales. Version 1 stores none and has a constant scale for int16. */
 static clf_status check_scales(const struct reader *reader)
 {
     for (int i = reader->shard->first; i < reader->list->count; i++) {

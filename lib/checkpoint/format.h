@@ -6,14 +6,14 @@
 
 #include "checkpoint/checkpoint.h"
 
-/* One file. */
+/* One open file. */
 struct clf__shard {
     char *name; /* inside the folder */
     char *path;
     struct clf__file file;
     json_t *header;              /* safetensors: owns the tensors' names; torch files: only metadata */
     char *names;                 /* torch files: the tensors' names, concatenated */
-    struct clf__names name_list; /* of the others */
+    struct clf__names name_list; /* the tensors' names in other formats */
     struct clf__specification specification;
     int first, count;
 };
@@ -24,7 +24,7 @@ struct clf__tensor_list {
     int count;
 };
 
-/* Each opens shard->path and adds its tensors. After a failure the caller closes the shard. */
+/* Each function opens shard->path and adds its tensors. After a failure the caller closes the shard. */
 clf_status clf__safetensors_open(struct clf__shard *shard, struct clf__tensor_list *list);
 clf_status clf__pytorch_open(struct clf__shard *shard, struct clf__tensor_list *list);
 clf_status clf__ctranslate2_open(struct clf__shard *shard, struct clf__tensor_list *list);

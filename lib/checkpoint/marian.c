@@ -58,7 +58,7 @@ static int is_embedding(const char *name)
     return strstr(name, "Wemb") != NULL || strcmp(name, "Wpos") == 0 || clf__ends_with(name, "_Wt");
 }
 
-/* Transposes the shape: quantized values are stored transposed, other values get strides. */
+/* Transposes the shape. Quantized values are stored transposed; other values get strides. */
 static void turn(struct clf__stored_tensor *tensor, int lies_turned)
 {
     int64_t inputs = tensor->shape[0], outputs = tensor->shape[1];
@@ -130,7 +130,7 @@ clf_status clf__marian_open(struct clf__shard *shard, struct clf__tensor_list *l
         }
     }
     shard->count = list->count - shard->first;
-    items.names = NULL; /* the shard's now */
+    items.names = NULL; /* now owned by the shard */
     clf__marian_items_free(&items);
     return status;
 }

@@ -7,10 +7,9 @@
 
 #include "checkpoint/format.h"
 
-/* Opens shard->path and adds its tensors under Marian's names, except the options and the activation scales,
- * which only Marian's kernels read. Linear weights, (inputs, outputs) in Marian, are returned as (outputs,
- * inputs); embeddings are (words, width) in both. Returns CLF_UNSUPPORTED for an unsupported type (tiled for
- * one processor, encrypted), CLF_FORMAT for a wrong length. */
+/* Opens shard->path and adds its tensors under Marian's names, except options and activation scales. Linear
+ * weights, (inputs, outputs) in Marian, are returned as (outputs, inputs); embeddings stay (words, width).
+ * CLF_UNSUPPORTED for a tiled or encrypted type; CLF_FORMAT for a wrong length. */
 clf_status clf__marian_open(struct clf__shard *shard, struct clf__tensor_list *list);
 
 /* Reads the options of special:model.yml as an object of strings, lists and objects (base/yaml.h); the caller

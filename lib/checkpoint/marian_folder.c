@@ -10,7 +10,7 @@
 
 enum { MOST_CONFIGURATION = 1 << 20, MOST_VALUES = 1 << 14 };
 
-/* A folder during the search for its files. */
+/* The state of searching a folder for its files. */
 struct search {
     const char *path;
     struct clf__names names;
@@ -73,8 +73,8 @@ static const char *value_at(const json_t *object, const char *key, size_t index)
                                 : NULL;
 }
 
-/* Builds a path relative to the configuration. An absolute path was valid on another machine, so only its
- * last component is used. */
+/* Builds a path relative to the configuration. Only the last component of an absolute path is used, because
+ * such a path was valid on another machine. */
 static clf_status join_said(char **out, const char *folder, const char *said)
 {
     const char *slash = said[0] == '/' ? strrchr(said, '/') : NULL;
@@ -108,7 +108,7 @@ static clf_status take_said(struct clf__marian_folder *out, const struct search 
 
 /* --- By names. --- */
 
-/* Finds the only name with a prefix and a suffix; several are an error. *out is NULL if there is none. */
+/* Finds the only name with a prefix and a suffix; *out is NULL without one. Several names are an error. */
 static clf_status find_one(const char **out, const struct search *search, const char *start,
                            const char *const *ends)
 {
@@ -133,7 +133,7 @@ static const char *const archives[] = {".npz", NULL}, *const containers[] = {".b
 static const char *const texts[] = {".s2t", NULL}, *const packed_texts[] = {".s2t.gz", NULL};
 static const char *const vocabularies[] = {".spm", ".yml", ".yaml", ".json", ".txt", NULL};
 
-/* model.bin is checked by its first bytes, because other engines use the same name. */
+/* Finds the model. model.bin is checked by its first bytes, because other engines use the same name. */
 static clf_status find_model(struct clf__marian_folder *out, const struct search *search)
 {
     const char *name;

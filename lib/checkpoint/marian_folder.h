@@ -22,7 +22,7 @@ struct clf__marian_folder {
  * else lex*.s2t, else lex*.s2t.gz. *found is 0 if the folder holds no Marian model; unusable files are an
  * error. */
 clf_status clf__marian_folder_find(struct clf__marian_folder *out, int *found, const char *folder);
-/* Returns 1 if a file name is a configuration's. */
+/* Returns 1 if a file name is that of a configuration. */
 int clf__marian_is_configuration(const char *name);
 void clf__marian_folder_free(struct clf__marian_folder *folder);
 

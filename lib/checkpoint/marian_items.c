@@ -9,7 +9,8 @@
 #include "checkpoint/little_endian.h"
 #include "checkpoint/zip.h"
 
-/* The head has version and count; an item has the lengths of its name, shape and data, and its type. */
+/* The file begins with version and item count. The header of an item has the lengths of its name, shape and
+ * data, and its type. */
 enum { HEAD_BYTES = 16, ITEM_BYTES = 32, MOST_ITEMS = 1 << 16, MOST_NAME = 256, MOST_PADDING = 4096 };
 enum { ENCRYPTED_VERSION = 2 };
 
@@ -55,7 +56,7 @@ static clf_status read_heads(struct clf__marian_items *out, struct lengths *leng
             return damaged(file, "the head of an item");
         }
         item->dimensions = (int)shape;
-        item->offset = name; /* length of the name until the names are read */
+        item->offset = name; /* length of the name, replaced when the names are read */
         lengths->names += name;
         lengths->shapes += 4 * shape;
     }
@@ -93,7 +94,7 @@ static clf_status read_shapes(struct clf__marian_items *out, const uint8_t *byte
     return CLF_OK;
 }
 
-/* Blocks are adjacent, and the last block ends at the end of the file. */
+/* Computes the offsets of the items. Blocks are adjacent, and the last block ends at the end of the file. */
 static clf_status place_items(struct clf__marian_items *out, uint64_t at, const struct clf__file *file)
 {
     uint8_t *padding;

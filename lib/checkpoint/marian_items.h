@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "checkpoint/stored_tensor.h"
 
-/* Element types; types above 0x1000 are specific to Marian, with the size in the low byte. */
+/* Element types. Types above 0x1000 are specific to Marian and have the element size in the low byte. */
 enum clf__marian_type {
     CLF__MARIAN_INT8 = 0x101,
     CLF__MARIAN_FLOAT16 = 0x402,
@@ -20,15 +20,15 @@ enum clf__marian_type {
 };
 
 struct clf__marian_item {
-    const char *name; /* in the items' names */
+    const char *name; /* name in `names` */
     uint64_t type;
     int dimensions;
     int64_t shape[CLF__TENSOR_DIMENSIONS];
-    uint64_t offset, size; /* of the data in the file, including padding */
+    uint64_t offset, size; /* position of the data in the file, including padding */
 };
 
 struct clf__marian_items {
-    char *names; /* NUL-terminated each */
+    char *names; /* the names of all items, NUL-terminated */
     struct clf__marian_item *items;
     int count;
 };

@@ -13,8 +13,8 @@ enum { MAX_MEMO = 1 << 22, MAX_LONG_BYTES = 8, STORAGE_PARTS = 5, VIEW_PARTS = 3
 enum global { ORDERED_DICT, REBUILD_TENSOR, REBUILD_OLD_TENSOR, REBUILD_PARAMETER, FIRST_STORAGE };
 
 static const struct {
-    const char *text;    /* as the opcode has it */
-    const char *element; /* of a storage */
+    const char *text;    /* name as in the opcode GLOBAL */
+    const char *element; /* element type of a storage */
 } globals[] = {
     {"collections\nOrderedDict\n", NULL},
     {"torch._utils\n_rebuild_tensor_v2\n", NULL},
@@ -33,7 +33,8 @@ static const struct {
 };
 enum { GLOBALS = sizeof globals / sizeof *globals };
 
-/* Arguments: (storage, offset, sizes, strides, requires_grad, hooks); the last two are ignored. */
+/* Rebuilds a tensor. Arguments: (storage, offset, sizes, strides, requires_grad, hooks); the last two are
+ * ignored. */
 static clf_status rebuild_tensor(struct clf__pickle_machine *machine, int arguments)
 {
     int parts[TENSOR_PARTS], strides;
@@ -60,7 +61,7 @@ static clf_status rebuild_tensor(struct clf__pickle_machine *machine, int argume
                                                                .as.tensor = machine->tensor_count++});
 }
 
-/* OrderedDict() or, as pickled by Python 2, OrderedDict([[key, value], ...]). */
+/* Makes a dict from OrderedDict() or, as Python 2 pickles it, OrderedDict([[key, value], ...]). */
 static clf_status make_ordered_dict(struct clf__pickle_machine *machine, int arguments)
 {
     int items, pair[2];
@@ -130,7 +131,8 @@ static int read_view(const struct clf__pickle_machine *machine, int view, struct
     return 1;
 }
 
-/* Arguments: ("storage", class, key, device, number of elements), and before torch 1.6 the view. */
+/* Loads a storage. Arguments: ("storage", class, key, device, number of elements), and before torch 1.6 the
+ * view. */
 static clf_status load_storage(struct clf__pickle_machine *machine, int none)
 {
     (void)none;
@@ -351,7 +353,7 @@ static clf_status gather_marked(struct clf__pickle_machine *machine, int none)
     return clf__pickle_gather(machine, count);
 }
 
-/* Ignores attributes of objects, such as the module versions of an OrderedDict. */
+/* Ignores the attributes of an object, such as the module versions of an OrderedDict. */
 static clf_status build(struct clf__pickle_machine *machine, int none)
 {
     (void)none;
@@ -384,7 +386,7 @@ static const struct {
     {read_protocol, 0, 0x80},                 /* PROTO */
     {load_global, 0, 'c'},                    /* GLOBAL */
     {reduce, 0, 'R'},                         /* REDUCE */
-    {reduce, 0, 0x81},                        /* NEWOBJ: the same for an OrderedDict */
+    {reduce, 0, 0x81},                        /* NEWOBJ: like REDUCE for an OrderedDict */
     {build, 0, 'b'},                          /* BUILD */
     {add_to_list, 1, 'a'},                    /* APPEND */
     {add_to_list, -1, 'e'},                   /* APPENDS */

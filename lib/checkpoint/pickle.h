@@ -43,9 +43,9 @@ struct clf__pickled_functions {
     void *user;
 };
 
-/* Reads protocol 2 with the opcodes and globals of a state dict of tensors; others give CLF_UNSUPPORTED with
- * their name. In a training checkpoint the state dict is found under one of torch's usual keys. `path` is
- * used in messages. */
+/* Reads protocol 2 with the opcodes and globals of a state dict of tensors; CLF_UNSUPPORTED names any other
+ * opcode or global. In a training checkpoint the state dict is found under one of torch's usual keys. `path`
+ * is used in messages. */
 clf_status clf__pickle_read(const uint8_t *bytes, size_t size, const char *path,
                             const struct clf__pickled_functions *functions);
 

@@ -34,7 +34,6 @@ void clf__pickle_free(struct clf__pickle_machine *machine)
     *machine = (struct clf__pickle_machine){.path = machine->path};
 }
 
-/* Creates a node and pushes it. */
 clf_status clf__pickle_push(struct clf__pickle_machine *machine, struct clf__pickle_node node)
 {
     CLF__TRY(
@@ -50,7 +49,6 @@ clf_status clf__pickle_push_empty(struct clf__pickle_machine *machine, enum clf_
     return clf__pickle_push(machine, (struct clf__pickle_node){.kind = kind, .first = -1, .last = -1});
 }
 
-/* Returns the number of values above the last mark. */
 int clf__pickle_above_mark(const struct clf__pickle_machine *machine)
 {
     return machine->depth - (machine->mark_count > 0 ? machine->marks[machine->mark_count - 1] : 0);
@@ -85,7 +83,6 @@ clf_status clf__pickle_add_cell(struct clf__pickle_machine *machine, int holder,
     return CLF_OK;
 }
 
-/* Replaces the top `count` values by a node that holds them. */
 clf_status clf__pickle_gather(struct clf__pickle_machine *machine, int count)
 {
     if (clf__pickle_above_mark(machine) < count) {
@@ -102,7 +99,6 @@ clf_status clf__pickle_gather(struct clf__pickle_machine *machine, int count)
     return CLF_OK;
 }
 
-/* Writes the first `count` nodes of a sequence. */
 int clf__pickle_parts(const struct clf__pickle_machine *machine, int holder, int *parts, int count)
 {
     const struct clf__pickle_node *node = &machine->nodes[holder];

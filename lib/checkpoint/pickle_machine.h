@@ -19,7 +19,7 @@ enum clf__pickle_kind {
 /* Elements of a node are a list from `first` on; a dict alternates keys and values. */
 struct clf__pickle_node {
     enum clf__pickle_kind kind;
-    int first, last, count; /* cells; -1: none */
+    int first, last, count; /* indices of cells; -1: none */
     union {
         int64_t number;
         struct clf__pickled_text text;
@@ -29,9 +29,9 @@ struct clf__pickle_node {
             struct clf__pickled_text key;
             int64_t elements;
             int64_t view_offset,
-                view_elements; /* the elements that tensors may use: the whole storage or a view */
+                view_elements; /* number of elements that tensors may use: the whole storage or a view */
         } storage;
-        int tensor; /* index of a tensor of the machine */
+        int tensor; /* index of a tensor in the machine */
     } as;
 };
 
@@ -41,7 +41,7 @@ struct clf__pickle_cell {
 
 struct clf__pickle_machine {
     const char *path;
-    const uint8_t *bytes, *end; /* what is not read yet */
+    const uint8_t *bytes, *end; /* unread bytes */
     int is_window;              /* the file continues after `end` */
     struct clf__pickle_node *nodes;
     struct clf__pickle_cell *cells;
@@ -51,15 +51,17 @@ struct clf__pickle_machine {
     int node_capacity, cell_capacity, tensor_capacity, stack_capacity, mark_capacity;
 };
 
-/* Set the error for a damaged pickle, and for one that only another program can read; both name the file. */
+/* Return an error, which names the file, for a damaged pickle and for a pickle that only other programs can
+ * read. */
 clf_status clf__pickle_damaged(const struct clf__pickle_machine *machine, const char *what);
 clf_status clf__pickle_refuse(const struct clf__pickle_machine *machine, const char *what);
-/* Sets the error for a pickle that does not end before `end`. */
+/* Returns an error for a pickle that does not end before `end`. */
 clf_status clf__pickle_cut_off(const struct clf__pickle_machine *machine);
 
 /* Runs one pickle up to its STOP. The result is stack[0]; afterwards `bytes` points past the pickle. */
 clf_status clf__pickle_run(struct clf__pickle_machine *machine);
-/* Calls the functions with the tensors of the state dict in stack[0] and with the numbers next to it. */
+/* Calls the functions with the tensors of the state dict in stack[0], and with the numbers beside the state
+ * dict. */
 clf_status clf__pickle_give(struct clf__pickle_machine *machine,
                             const struct clf__pickled_functions *functions);
 void clf__pickle_free(struct clf__pickle_machine *machine);

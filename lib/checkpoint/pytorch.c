@@ -19,14 +19,14 @@ enum {
     MAX_KEY = 32
 };
 
-/* The state while reading one file, an archive or the legacy format. */
+/* The state of reading one file, an archive or the legacy format. */
 struct opening {
     struct clf__shard *shard;
     struct clf__tensor_list *list;
     int is_legacy;
     struct clf__legacy legacy;
     struct clf__zip zip;
-    char top[MAX_TOP]; /* top folder of the archive, including the slash */
+    char top[MAX_TOP]; /* name of the archive's top folder, with the slash */
     size_t name_bytes, name_capacity;
     int capacity;
 };
@@ -37,8 +37,8 @@ static clf_status damaged(const struct opening *opening, const char *name, size_
                      (int)(length < 200 ? length : 200), name, what);
 }
 
-/* Returns the index of the last element of a non-empty tensor in its storage; the size of the storage if an
- * element is outside. */
+/* Returns the index in the storage of the last element of a non-empty tensor, or the size of the storage if
+ * an element is outside. */
 static int64_t find_last(const struct clf__pickled_tensor *tensor)
 {
     int64_t last = tensor->offset, room = tensor->storage_elements;
@@ -121,8 +121,8 @@ static clf_status find_storage(struct clf__stored_tensor *out, const struct open
     return CLF_OK;
 }
 
-/* Appends a name to the block of names, which may move while it grows; until the end the tensor holds the
- * name's offset. */
+/* Appends a name to the block of names, which may move while it grows: until the end, the tensor holds the
+ * offset of its name. */
 static clf_status keep_name(struct clf__stored_tensor *out, struct opening *opening,
                             const struct clf__pickled_text *name)
 {
@@ -163,7 +163,7 @@ static clf_status add_tensor(void *user, const struct clf__pickled_tensor *tenso
     return CLF_OK;
 }
 
-/* Adds a number that OpenAI checkpoints store next to the tensors to the metadata, as in safetensors. */
+/* Adds a number that OpenAI checkpoints store beside the tensors to the metadata, as in safetensors. */
 static clf_status keep_number(void *user, const struct clf__pickled_number *number)
 {
     const struct opening *opening = user;
@@ -182,7 +182,7 @@ static clf_status keep_number(void *user, const struct clf__pickled_number *numb
                            opening->shard->path);
 }
 
-/* The name of the top folder is arbitrary. */
+/* Finds the top folder of the archive, whose name is arbitrary. */
 static clf_status find_top(struct opening *opening)
 {
     static const char pickle[] = "data.pkl";

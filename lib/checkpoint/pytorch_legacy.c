@@ -51,7 +51,7 @@ static clf_status check_version(const struct clf__pickle_machine *machine)
                            machine->path, (int)PROTOCOL_VERSION);
 }
 
-/* Reads the version and skips the system information, which torch ignores as well. */
+/* Reads the version and skips the system information, as torch does. */
 static clf_status read_header(struct clf__legacy *legacy)
 {
     clf_status status = CLF_OK;
@@ -126,7 +126,7 @@ static clf_status list_storages(struct clf__legacy *legacy)
     return CLF_OK;
 }
 
-/* Searches for a tensor that uses a storage. */
+/* A search for a tensor that uses a storage. */
 struct owner {
     const struct clf__legacy_storage *storage;
     struct clf__pickled_text name; /* size 0: not found */

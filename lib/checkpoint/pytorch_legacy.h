@@ -18,7 +18,7 @@ struct clf__legacy {
     const struct clf__file *file;
     uint64_t at;                          /* position of the next pickle or storage */
     uint8_t *pickle;                      /* bytes of the state dict; keys and names point into them */
-    struct clf__pickle_machine machine;   /* the machine after running `pickle` */
+    struct clf__pickle_machine machine;   /* state of the machine after running `pickle` */
     struct clf__legacy_storage *storages; /* sorted by key */
     int count;
 };

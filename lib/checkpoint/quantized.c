@@ -51,7 +51,7 @@ static clf_status check_names(const struct clf__stored_tensor *tensors, int coun
     return CLF_OK;
 }
 
-/* drops (count): 1 for attached scales. */
+/* Attaches all scales; drops[i] is 1 for attached scales. */
 static clf_status attach_all(char *drops, struct clf__stored_tensor *tensors, int count, int multiplies)
 {
     for (int i = 0; i < count; i++) {

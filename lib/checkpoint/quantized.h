@@ -5,8 +5,8 @@
 #include "checkpoint/format.h"
 
 /* Attaches to each int8 or int16 tensor of a file, from index `first` of the list on, the tensor named with
- * the suffix "_scale": one scale per row or one for all. Removes the scales from the list and sorts the
- * file's tensors by name. Returns CLF_FORMAT for scales that do not fit their weight. */
+ * the suffix "_scale": with one scale per row or one for all rows. Removes the scales from the list and sorts
+ * the file's tensors by name. Returns CLF_FORMAT for scales that do not fit their weight. */
 clf_status clf__quantized_attach(struct clf__tensor_list *list, int first, int multiplies);
 
 /* Searches `count` tensors sorted by name; NULL: not found. */

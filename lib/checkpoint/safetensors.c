@@ -1,4 +1,4 @@
-/* safetensors files: the length of a header, the header as JSON, the values. */
+/* safetensors files: the size of the header, the header as JSON, then the data. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,10 +105,10 @@ static int by_offset(const void *left, const void *right)
     if (a->offset != b->offset) {
         return a->offset < b->offset ? -1 : 1;
     }
-    return (a->size > b->size) - (a->size < b->size); /* empty ones first */
+    return (a->size > b->size) - (a->size < b->size); /* empty tensors first */
 }
 
-/* The format allows no overlaps, gaps or trailing bytes. */
+/* Rejects overlaps, gaps and trailing bytes, which the format does not allow. */
 static clf_status check_coverage(struct clf__tensor_list *list, const struct clf__shard *shard, uint64_t data)
 {
     struct clf__stored_tensor *tensors = list->items + shard->first;

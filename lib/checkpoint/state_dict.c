@@ -1,4 +1,4 @@
-/* The state dict in a torch.save() pickle: its tensors and the numbers next to it. */
+/* The state dict in a torch.save() pickle: the tensors, and numbers beside the state dict. */
 #include <string.h>
 
 #include "checkpoint/pickle_machine.h"
@@ -17,7 +17,7 @@ static int next_pair(const struct clf__pickle_machine *machine, int cell, int *k
     return machine->cells[held->next].next;
 }
 
-/* Trainers store the state dict among other values, under one of these keys. */
+/* Finds the state dict, which trainers store among other values under one of these keys. */
 static int find_state_dict(const struct clf__pickle_machine *machine, int root)
 {
     static const char *const names[] = {"state_dict", "model_state_dict", "model", "module"};
@@ -81,7 +81,7 @@ clf_status clf__pickle_give(struct clf__pickle_machine *machine,
         if (machine->nodes[key].kind == CLF__PICKLE_TEXT && machine->nodes[value].kind == CLF__PICKLE_DICT &&
             value != state) {
             CLF__TRY(give_numbers(machine, value, machine->nodes[key].as.text, functions));
-            machine->nodes[value].first = -1; /* counted once, even if several keys refer to it */
+            machine->nodes[value].first = -1; /* so that a value with several keys is counted once */
         }
     }
     return give_tensors(machine, state, functions);

@@ -6,7 +6,7 @@
 #include "checkpoint/little_endian.h"
 #include "checkpoint/stored_tensor.h"
 
-/* size of the conversion buffer, which fits into a cache */
+/* size of the conversion buffer, which fits in the cache */
 enum { PIECE_BYTES = 1 << 17 };
 
 static const struct clf__element_type types[] = {
@@ -29,7 +29,7 @@ const struct clf__element_type *clf__element_type_find(const char *name)
 
 static size_t element_bytes(enum clf__storage type)
 {
-    static const size_t bytes[] = {8, 4, 2, 2, 1, 2, 4, 1}; /* by enum clf__storage */
+    static const size_t bytes[] = {8, 4, 2, 2, 1, 2, 4, 1}; /* indexed by enum clf__storage */
     return bytes[type];
 }
 
@@ -79,7 +79,7 @@ clf_status clf__stored_tensor_same(int *out, const struct clf__stored_tensor *a,
     if (!*out || is_same_place(a, b)) {
         return CLF_OK;
     }
-    *out = !a->is_strided && !b->is_strided; /* otherwise tensors are compared by position only */
+    *out = !a->is_strided && !b->is_strided; /* tensors with strides are equal only at the same position */
     return *out ? clf__file_same(out, a->source, a->offset, b->source, b->offset, a->size) : CLF_OK;
 }
 
@@ -91,7 +91,7 @@ static float read_double(const uint8_t *bytes)
     return (float)value;
 }
 
-/* Reads directly into the target and fixes the byte order. */
+/* Reads directly into the target, then fixes the byte order. */
 static clf_status read_fp32(const struct clf__stored_tensor *tensor, float *target)
 {
     CLF__TRY(clf__file_read_at(tensor->source, tensor->offset, target, tensor->size));
@@ -184,7 +184,7 @@ static clf_status read_scales(const struct clf__stored_tensor *tensor, float *sc
         CLF__TRY(read_fp32(&stored, scales));
     }
     for (size_t r = 0; r < count; r++) {
-        int is_zero = tensor->scales.multiplies && scales[r] == 0.0f; /* of a row of zeros */
+        int is_zero = tensor->scales.multiplies && scales[r] == 0.0f; /* scale of a row of zeros */
         if (!is_zero && (!(scales[r] > 0.0f) || !isfinite(scales[r]))) {
             return clf__fail(CLF_FORMAT, "%s: tensor \"%.200s\" has the scale %g; download it again",
                              tensor->file, tensor->name, (double)scales[r]);

@@ -37,7 +37,7 @@ static clf_status damaged(const struct clf__file *file, const char *where)
                      where);
 }
 
-/* Finds the last record, which a comment of unknown length follows. */
+/* Finds the end record, which is followed by a comment of unknown length. */
 static clf_status find_end(uint64_t *out, uint8_t record[END_BYTES], const struct clf__file *file)
 {
     uint64_t most = END_BYTES + MAX_COMMENT, size = file->size < most ? file->size : most;
@@ -123,7 +123,8 @@ static int read_extra(uint64_t *values[], int count, const uint8_t *extra, size_
     return count == 0;
 }
 
-/* The header before a file's data has its own name and extra lengths. */
+/* Finds the data of a file, after a local header whose name and extra lengths may differ from the
+ * directory's. */
 static clf_status find_bytes(struct clf__zip_entry *entry, const struct clf__file *file, uint64_t local)
 {
     uint8_t header[LOCAL_BYTES] = {0};
@@ -192,7 +193,7 @@ static clf_status read_entries(struct clf__zip *zip, const struct clf__file *fil
                                uint64_t count)
 {
     size_t at = 0;
-    char *last_end = NULL; /* end of the previous name; overwritten after the next record is read */
+    char *last_end = NULL; /* end of the previous name, which is overwritten after the next record is read */
     for (uint64_t i = 0; i < count; i++) {
         struct clf__zip_entry *entry = &zip->entries[zip->count];
         size_t length = 0;
@@ -206,7 +207,7 @@ static clf_status read_entries(struct clf__zip *zip, const struct clf__file *fil
         }
         zip->count++;
     }
-    if (last_end != NULL) { /* the byte after the directory exists */
+    if (last_end != NULL) { /* a byte follows the directory */
         *last_end = '\0';
     }
     qsort(zip->entries, (size_t)zip->count, sizeof *zip->entries, by_name);

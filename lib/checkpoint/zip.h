@@ -5,12 +5,12 @@
 
 #include "base/file.h"
 
-enum { CLF__ZIP_STORED = 0, CLF__ZIP_DEFLATED = 8 }; /* methods */
+enum { CLF__ZIP_STORED = 0, CLF__ZIP_DEFLATED = 8 }; /* compression methods */
 
 struct clf__zip_entry {
-    const char *name;     /* as in the archive; NUL-terminated */
-    uint64_t offset;      /* of the data in the archive */
-    uint64_t stored_size; /* of these */
+    const char *name;     /* name in the archive, NUL-terminated */
+    uint64_t offset;      /* offset of the data in the archive */
+    uint64_t stored_size; /* size of the data in the archive */
     uint64_t size;        /* size after decompression, according to the archive */
     uint32_t checksum;    /* CRC-32 of the decompressed data */
     int method, is_encrypted;

@@ -15,7 +15,7 @@ struct unpacking {
     const struct clf__zip_entry *entry;
     clf__file_piece *take;
     void *user;
-    uint64_t read, given; /* bytes read from the archive; bytes passed on */
+    uint64_t read, given; /* number of bytes read from the archive, and passed on */
     uLong checksum;
     z_stream stream;
     uint8_t in[PIECE], out[PIECE];
@@ -27,7 +27,7 @@ static clf_status damaged(const struct unpacking *unpacking, const char *what)
                      unpacking->file->path, unpacking->entry->name, what);
 }
 
-/* Reads the next bytes of the archive; 0 at the end. */
+/* Reads the next bytes of the archive; *size is 0 at the end. */
 static clf_status read_piece(size_t *size, struct unpacking *unpacking)
 {
     uint64_t left = unpacking->entry->stored_size - unpacking->read;
@@ -68,7 +68,7 @@ static clf_status inflate_piece(int *result, struct unpacking *unpacking)
         *result = inflate(stream, Z_NO_FLUSH);
         CLF__TRY(give(unpacking, unpacking->out, PIECE - stream->avail_out));
     } while (*result == Z_OK && stream->avail_out == 0);
-    *result = *result == Z_BUF_ERROR ? Z_OK : *result; /* needs the next bytes */
+    *result = *result == Z_BUF_ERROR ? Z_OK : *result; /* zlib needs the next bytes */
     return CLF_OK;
 }
 

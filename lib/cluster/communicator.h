@@ -19,12 +19,12 @@ enum { CLF__TICKETS = 8 };
  * remaining ones, with any numbers, and then reports its failure with agree(). Buffers must stay unchanged
  * until finish() of their ticket, and a ticket is reused only after finish(). */
 struct clf__communicator {
-    int rank, size;       /* rank of this process, from 0; number of ranks. Rank 0 writes the files */
+    int rank, size;       /* rank of this process, from 0, and number of ranks; rank 0 writes files */
     int host_rank;        /* rank among the processes on the same host */
     const double *waited; /* seconds spent waiting for other ranks */
-    void *context;        /* for the functions */
-    /* Replaces the numbers of every rank by their sum over all ranks, the same bits on each rank; the
-     * order of the sum is unspecified. */
+    void *context;        /* context of the functions */
+    /* Replaces numbers by their sums over all ranks, with the same bits on each rank; the order of summation
+     * is unspecified. */
     clf_status (*sum_doubles)(const struct clf__communicator *communicator, double *values, size_t count);
     clf_status (*sum_integers)(const struct clf__communicator *communicator, int64_t *values, size_t count);
     /* Broadcasts rank 0's bytes to every rank. */
@@ -32,29 +32,30 @@ struct clf__communicator {
     /* Returns CLF_OK if every rank passes CLF_OK; otherwise every rank fails with the status and message
      * of the first rank that failed. */
     clf_status (*agree)(const struct clf__communicator *communicator, clf_status status);
-    /* Sends a message to one other rank, fewer than 2^31 bytes; incoming messages are queued meanwhile.
-     * These two calls are not collective: every message must be received before the next collective call. */
+    /* Sends a message of fewer than 2^31 bytes to another rank; incoming messages are queued meanwhile.
+     * send() and receive() are not collective: every message must be received before the next collective
+     * call. */
     clf_status (*send)(const struct clf__communicator *communicator, int to, const void *bytes, size_t count);
     /* Returns the next queued message and its sender; the caller frees *bytes, which is NULL if the queue
      * is empty. */
     clf_status (*receive)(const struct clf__communicator *communicator, int *from, void **bytes,
                           size_t *count);
 
-    /* Begins an asynchronous all-reduce (sum) of floats; fewer than 2^31. */
+    /* Begins an asynchronous all-reduce (sum) of fewer than 2^31 floats. */
     clf_status (*begin_sum)(const struct clf__communicator *communicator, int ticket, float *values,
                             size_t count);
-    /* Begins an asynchronous all-to-all: segment i of `sent`, sent_counts[i] numbers of `width` bytes, 2
-     * or 4, goes to rank i; segment i of `received` comes from rank i. Fewer than 2^31 numbers. */
+    /* Begins an asynchronous all-to-all of fewer than 2^31 numbers of `width` bytes (2 or 4): segment i of
+     * `sent`, sent_counts[i] numbers, goes to rank i; segment i of `received` comes from rank i. */
     clf_status (*begin_exchange)(const struct clf__communicator *communicator, int ticket, size_t width,
                                  const void *sent, const size_t *sent_counts, void *received,
                                  const size_t *received_counts);
-    /* Begins an asynchronous all-gather: segment i of `values`, counts[i] numbers, belongs to rank i; then
-     * every rank has all of them. */
+    /* Begins an asynchronous all-gather: rank i contributes segment i of `values`, counts[i] numbers, and
+     * receives all segments. */
     clf_status (*begin_gather)(const struct clf__communicator *communicator, int ticket, size_t width,
                                void *values, const size_t *counts);
-    /* Advances asynchronous operations; call it now and then during other work. */
+    /* Advances asynchronous operations; to be called regularly during other work. */
     clf_status (*progress)(const struct clf__communicator *communicator);
-    /* Waits for the operation of a ticket; does nothing if none is pending. */
+    /* Waits for the operation of a ticket; does nothing if there is none. */
     clf_status (*finish)(const struct clf__communicator *communicator, int ticket);
 };
 

@@ -18,18 +18,17 @@ enum { MESSAGE_TAG = 1 };
 
 /* The asynchronous operation of a ticket. */
 struct operation {
-    MPI_Request request; /* MPI_REQUEST_NULL: none, or finished */
-    int *counts[4];      /* (size) each: counts and displacements of the sent and received segments, as MPI
-                          * needs them */
+    MPI_Request request; /* MPI_REQUEST_NULL: no operation, or completed */
+    int *counts[4]; /* (size) each: counts and displacements of the sent and received segments, for MPI */
 };
 
 struct mpi {
     MPI_Comm ranks;
-    int is_ours;    /* MPI was initialised here, and is finalised here */
-    int has_failed; /* no further communication */
-    int is_known;   /* and every rank knows it */
+    int is_ours;    /* this library initialised MPI and must finalise it */
+    int has_failed; /* a rank has failed; no further communication */
+    int is_known;   /* all ranks know of the failure */
     int rank;
-    double waited; /* seconds */
+    double waited; /* seconds spent waiting for other ranks */
     struct operation operations[CLF__TICKETS];
     char host[MPI_MAX_PROCESSOR_NAME];
     struct message *first; /* queue of received messages */
@@ -55,9 +54,8 @@ static clf_status check(struct mpi *mpi, int error, const char *doing)
     return clf__fail(CLF_NETWORK, "rank %d on %s: MPI fails in %s: %s", mpi->rank, mpi->host, doing, reason);
 }
 
-/* Waits without occupying a core, because ranks may share a machine and a validation lasts minutes. Polls
- * without pause at first, since MPI progresses only in its calls; each pause is short compared with the
- * time already waited, so that short exchanges stay fast. */
+/* Waits without occupying a core, because ranks may share a machine. Polls continuously at first, since MPI
+ * progresses only in its calls, then with pauses that are short compared with the time already waited. */
 static clf_status settle(struct mpi *mpi, int error, MPI_Request *request, const char *doing)
 {
     static const double eager = 2e-3, longest = 1e-3; /* seconds */
@@ -119,7 +117,7 @@ static clf_status agree(const struct clf__communicator *communicator, clf_status
     return clf__failure_again(&failure);
 }
 
-/* MPI counts in int, so numbers are exchanged in segments. */
+/* Sums numbers in segments, because MPI counts in int. */
 static clf_status sum(const struct clf__communicator *communicator, void *values, size_t count, size_t width,
                       MPI_Datatype type)
 {
@@ -258,7 +256,7 @@ const char *clf__mpi_library(void)
     static char version[MPI_MAX_LIBRARY_VERSION_STRING];
     int length = 0;
     MPI_Get_library_version(version, &length);
-    version[strcspn(version, ",\n")] = '\0'; /* the rest of the text describes the build */
+    version[strcspn(version, ",\n")] = '\0'; /* drops the description of the build */
     for (char *tab = version; (tab = strchr(tab, '\t')) != NULL;) {
         *tab = ' ';
     }
@@ -273,7 +271,7 @@ static void free_message(struct message *message)
     }
 }
 
-/* If memory is exhausted the message is lost although a rank relies on it, so all ranks must stop. */
+/* Allocates a message. All ranks stop if memory is exhausted, because a rank relies on every message. */
 static clf_status make_message(struct message **out, struct mpi *mpi, size_t count)
 {
     struct message *message;
@@ -290,7 +288,7 @@ static clf_status make_message(struct message **out, struct mpi *mpi, size_t cou
     return CLF_OK;
 }
 
-/* Receives one message, if there is one, and appends it to the queue. */
+/* Receives one message, if one has arrived, and appends it to the queue. */
 static clf_status take_in(struct mpi *mpi, int *has_come)
 {
     MPI_Status about;
@@ -320,7 +318,7 @@ static clf_status take_in(struct mpi *mpi, int *has_come)
     return CLF_OK;
 }
 
-/* The receiver may itself be sending to this rank, so incoming messages are received meanwhile. */
+/* Sends a message. Receives incoming messages meanwhile, because the receiver may be sending to this rank. */
 static clf_status send(const struct clf__communicator *communicator, int to, const void *bytes, size_t count)
 {
     struct mpi *mpi = communicator->context;
@@ -390,7 +388,7 @@ static clf_status begin(struct mpi *mpi)
     return CLF_OK;
 }
 
-/* A separate communicator: other MPI messages of the process cannot be confused with these. */
+/* Creates a separate MPI communicator, so that other MPI messages of the process do not interfere. */
 static clf_status meet(struct clf__communicator *out, struct mpi *mpi)
 {
     MPI_Comm host;

@@ -13,10 +13,9 @@ static int number_of(const char *variable)
     return number > 0 && number <= MOST ? (int)number : 0;
 }
 
-/* MPI_Init() of a process that no launcher started may start daemons, or fail without a network, so it is
- * called only if launcher variables are set: those of Open MPI's mpirun, of MPICH and srun for MPICH, and
- * of srun with PMIx, which passes the number of ranks only in a Slurm variable. A batch script has that
- * variable as well, but no rank. */
+/* MPI_Init() without a launcher may start daemons or fail, so it needs the variables of Open MPI's mpirun, of
+ * MPICH and srun for MPICH, or of srun with PMIx. PMIx passes the number of ranks only in a Slurm variable,
+ * which a batch script has as well, but a batch script has no rank. */
 int clf__ranks_started(void)
 {
     int count = number_of("OMPI_COMM_WORLD_SIZE");

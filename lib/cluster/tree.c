@@ -42,7 +42,7 @@ struct clf__tree_leaves clf__tree_share(int64_t most, int64_t count, int ranks, 
     return (struct clf__tree_leaves){first, left < 0 ? 0 : left < each ? left : each};
 }
 
-/* The most nodes of all ranks, or of one of them, together. */
+/* Returns the maximum number of nodes of all ranks together, or of a single rank. */
 static size_t most_nodes(const struct clf__communicator *communicator, int64_t most, int of_all)
 {
     struct clf__tree_node nodes[CLF__TREE_NODES];
@@ -50,7 +50,7 @@ static size_t most_nodes(const struct clf__communicator *communicator, int64_t m
     for (int rank = 0; rank < communicator->size; rank++) {
         struct clf__tree_leaves share = clf__tree_share(most, most, communicator->size, rank);
         size_t waiting = (size_t)clf__tree_waiting(share), whole = (size_t)clf__tree_nodes(nodes, share);
-        size_t count = waiting > whole ? waiting : whole; /* a short update may end at any leaf */
+        size_t count = waiting > whole ? waiting : whole; /* a shorter update may end at any leaf */
         sum += count;
         largest = count > largest ? count : largest;
     }
@@ -62,7 +62,7 @@ static size_t width_of(const struct clf__tree_options *options)
     return options->is_bf16 ? sizeof(uint16_t) : sizeof(float);
 }
 
-/* Bytes of the packed buffer of a flight: all nodes of this rank, and then the sum. */
+/* Returns the bytes of a flight's packed buffer, which holds all nodes of this rank, and then the sum. */
 static size_t packed_bytes(const struct clf__communicator *communicator,
                            const struct clf__tree_options *options)
 {
@@ -151,8 +151,8 @@ void clf__tree_add_halves(const struct clf__tree_options *options, float *into, 
     }
 }
 
-/* Nodes are stored one after the other, `length` floats each; the first receives the sum. Each node waits
- * on a stack until its right half is complete. */
+/* Adds nodes of `length` floats each, stored consecutively; the first receives the sum. A node waits on a
+ * stack until its right half is complete. */
 static void add_nodes(const struct clf__tree_sum *sum, float *parts, size_t length)
 {
     struct clf__tree_node stack[CLF__TREE_NODES];
@@ -187,7 +187,7 @@ static void unpack_bf16(float *out, const uint16_t *values, size_t count)
     }
 }
 
-/* Floats of a flight's packed buffer from `first` on. */
+/* Packs `count` values into a flight's buffer, from number `first` on. */
 static void pack(const struct clf__tree_sum *sum, const struct clf__tree_flight *flight, size_t first,
                  const float *values, size_t count)
 {
@@ -235,7 +235,7 @@ static clf_status begin(struct clf__tree_sum *sum, float *const *values, float *
                                  flight->parts, flight->received);
 }
 
-/* Adds the nodes of this rank's share. */
+/* Adds the nodes of this rank's share of a bucket. */
 static clf_status add(struct clf__tree_sum *sum, int64_t bucket)
 {
     const struct clf__communicator *ranks = sum->communicator;
@@ -274,7 +274,7 @@ static clf_status end(struct clf__tree_sum *sum)
     return CLF_OK;
 }
 
-/* A bucket is summed while the next one is exchanged, in the same order on every rank. */
+/* Sums a bucket while the next one is exchanged, in the same order on every rank. */
 clf_status clf__tree_push(struct clf__tree_sum *sum, float *const *values, float *total, const size_t *shares)
 {
     if (sum->begun - sum->ended == CLF__TREE_FLIGHTS) {

@@ -8,64 +8,66 @@
 #include "cluster/communicator.h"
 
 struct clf__tree_node {
-    int64_t index; /* its first leaf is index * 2^level */
+    int64_t index; /* first leaf / 2^level */
     int level;
 };
 
-/* Consecutive leaves. */
+/* A range of consecutive leaves. */
 struct clf__tree_leaves {
     int64_t first, count;
 };
 
-/* The most nodes of any range of leaves. */
+/* Maximum number of nodes that make up a range of leaves. */
 enum { CLF__TREE_NODES = 128 };
 
-/* The largest nodes that make up a range of leaves, from left to right; returns their number. */
+/* Lists the largest nodes that make up a range of leaves, from left to right; returns their number. */
 int clf__tree_nodes(struct clf__tree_node *nodes, struct clf__tree_leaves leaves);
 
 /* Returns whether b is the right half of a node whose left half is a. */
 int clf__tree_are_halves(const struct clf__tree_node *a, const struct clf__tree_node *b);
 
-/* The most sums that wait for their right halves while the leaves of a range are added in order. */
+/* Returns the maximum number of sums that wait for their right halves while the leaves of a range are added
+ * in order. */
 int clf__tree_waiting(struct clf__tree_leaves leaves);
 
-/* The leaves of rank `rank` if `ranks` ranks, which divide `most`, share an update of up to `most` leaves,
- * of which this one has `count`. */
+/* Returns the leaves of a rank. `ranks` ranks, which divide `most`, share updates of up to `most` leaves;
+ * this update has `count` leaves. */
 struct clf__tree_leaves clf__tree_share(int64_t most, int64_t count, int ranks, int rank);
 
-/* The exchanged numbers; sums are in fp32 in either case. */
+/* Options of sums, which are always computed in fp32. */
 struct clf__tree_options {
-    int64_t most; /* leaves of an update */
-    /* Leaves and sums of nodes are rounded to bf16, on every rank, and sent as bf16: half the bytes, with
-     * the same bits for any number of ranks. */
+    int64_t most; /* maximum leaves of an update */
+    /* Every rank rounds leaves and node sums to bf16 and sends them as bf16: half the bytes, and the same
+     * bits for any number of ranks. */
     int is_bf16;
-    int is_scattered;     /* a rank receives only its share of the sum (reduce-scatter) */
-    size_t bucket, share; /* the most floats of a bucket, and of a rank's share of a bucket */
+    int is_scattered;     /* reduce-scatter: a rank receives only its share of the sum */
+    size_t bucket, share; /* maximum floats of a bucket, and of a rank's share of a bucket */
 };
 
-/* The floats in the shares of the ranks before `rank`; for the number of ranks: the length of a bucket. */
+/* Returns the floats in the shares of the ranks before `rank`; with the number of ranks, the length of a
+ * bucket. */
 size_t clf__tree_shares_before(const size_t *shares, int rank);
 
-/* Rounds values as is_bf16 does. */
+/* Rounds values to bf16. */
 void clf__tree_round(float *values, size_t count);
-/* The sum of two halves of a node: into[i] += from[i]. */
+/* Adds two halves of a node: into[i] += from[i]. */
 void clf__tree_add_halves(const struct clf__tree_options *options, float *into, const float *from,
                           size_t count);
 
-/* Buckets in flight at a time. */
+/* Maximum number of buckets in flight. */
 enum { CLF__TREE_FLIGHTS = CLF__TICKETS / 2 };
 
-/* One bucket in flight: first every rank receives all nodes of its share and adds them; then the ranks
- * exchange their sums. */
+/* A bucket in flight: each rank receives all nodes of its share and adds them, then the ranks exchange the
+ * sums. */
 struct clf__tree_flight {
     const size_t *shares;    /* (size) floats of the share of each rank */
     float *total;            /* receives the sum of all shares */
     size_t *sent, *received; /* (size) counts */
-    void *packed;            /* numbers for the other ranks; then, in bf16, the sum */
-    void *parts;             /* this rank's share of all nodes */
+    void *packed;            /* numbers sent to other ranks; later, in bf16, the sum */
+    void *parts;             /* all nodes of this rank's share */
 };
 
-/* The sum of the nodes of all ranks, one bucket after another. */
+/* The state of summing the nodes of all ranks, bucket by bucket. */
 struct clf__tree_sum {
     const struct clf__communicator *communicator;
     struct clf__tree_options options;
@@ -73,8 +75,8 @@ struct clf__tree_sum {
     int *node_counts;             /* (size) */
     int node_count;
     struct clf__tree_flight flights[CLF__TREE_FLIGHTS];
-    float *floats;        /* the parts of one flight, if they were sent in bf16 */
-    int64_t begun, ended; /* buckets of the update */
+    float *floats;        /* parts of one flight as fp32, if they were sent as bf16 */
+    int64_t begun, ended; /* number of buckets of the update begun and ended */
 };
 
 /* Reserves memory for sums. Call clf__tree_sum_free() also after a failure. */
@@ -82,16 +84,16 @@ clf_status clf__tree_sum_create(struct clf__tree_sum *out, const struct clf__com
                                 const struct clf__tree_options *options);
 void clf__tree_sum_free(struct clf__tree_sum *sum);
 
-/* Bytes of host memory of a sum. */
+/* Returns the host memory of a sum in bytes. */
 size_t clf__tree_sum_bytes(const struct clf__communicator *communicator,
                            const struct clf__tree_options *options);
 
 /* Begins an update of `count` leaves. */
 void clf__tree_begin(struct clf__tree_sum *sum, int64_t count);
 
-/* Begins the sum of the next bucket: values[i] are the floats of this rank's node i, shares[k] of them the
- * share of rank k, borrowed. They must stay unchanged until the bucket has ended, when the sum is in
- * `total`, which may be one of values. Fails only with CLF_NETWORK; the sums of earlier buckets continue. */
+/* Begins the sum of the next bucket: values[i] are the floats of this rank's node i, of which shares[k] are
+ * the share of rank k. Both are borrowed and unchanged until the bucket ends; then `total`, which may be one
+ * of values, holds the sum. Fails only with CLF_NETWORK; earlier buckets continue. */
 clf_status clf__tree_push(struct clf__tree_sum *sum, float *const *values, float *total,
                           const size_t *shares);
 

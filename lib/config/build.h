@@ -15,7 +15,7 @@ enum clf__scale_place { CLF__SCALE_NONE, CLF__SCALE_EMBEDDING, CLF__SCALE_PROJEC
 
 struct clf__config_choices {
     enum clf__scale_place scale;
-    int key_width, value_width; /* width of a head on both sides; 0: D / H of each side */
+    int key_width, value_width; /* width of a head on both sides; 0: D / H of the side */
 };
 
 /* Sets the preset's independent fields and choices. */
@@ -23,18 +23,18 @@ void clf__config_preset_start(struct clf__config *config, struct clf__config_cho
                               enum clf__system system);
 
 /* Computes values that depend on sizes and choices: head widths, scales, the ids that frame a source. A head
- * width that does not divide stays 0. */
+ * width stays 0 if the number of heads does not divide D. */
 void clf__config_derive(struct clf__config *config, const struct clf__config_choices *choices);
 
-/* Reads config.json over its preset, without checking ids and widths against each other. */
+/* Reads config.json over the preset's values, without checking ids and widths against each other. */
 clf_status clf__config_read(struct clf__config *config, const struct clf__json *json);
 
 /* Reads "clformer_precision", the precision that `clformer convert` wrote the weights for. */
 clf_status clf__config_read_precision(struct clf__config *config, const struct clf__json *json);
 
-/* Parses and checks both files; the caller ends with clf__config_free() even on failure. In clformer folders,
- * only the files of the folder tell whether two vocabularies of equal size are separate. `generation` without
- * a root: no such file. */
+/* Parses and checks both files; the caller calls clf__config_free(), even on failure. In clformer folders,
+ * only the files determine whether two vocabularies of equal size are separate. `generation` has no root if
+ * there is no generation_config.json. */
 clf_status clf__config_parse(struct clf__config *config, const struct clf__json *json,
                              const struct clf__json *generation);
 
@@ -44,8 +44,8 @@ clf_status clf__config_read_end_id(const struct clf__json *json, int *id);
 /* Reads "alignment_heads", a list of pairs of a decoder layer and head, used for word timestamps. */
 clf_status clf__config_read_word_heads(struct clf__config *config, const struct clf__json *json);
 
-/* Reads the ids that are never generated and those that are not generated first; the configuration owns them
- * even on failure. */
+/* Reads the ids that are never generated and those that are not allowed as the first token; the configuration
+ * owns the lists even on failure. */
 clf_status clf__config_read_suppressed(struct clf__config *config, const struct clf__json *json,
                                        const char *key, const char *begin_key);
 

@@ -11,7 +11,7 @@
 #include "config/family/family.h"
 #include "config/sides.h"
 
-/* Returns a note for error messages that the value is a default. */
+/* Returns a note for error messages that a value is a default. */
 static const char *if_missing(const struct clf__json *json, const char *key)
 {
     return clf__json_has(json, key) ? "" : " (the default: the key is missing)";
@@ -100,8 +100,8 @@ static clf_status check(const struct clf__config *config, const struct clf__json
     return CLF_OK;
 }
 
-/* Hugging Face folders declare separate vocabularies; clformer folders have them if the sizes differ or the
- * file exists. */
+/* Finds whether vocabularies are separate. Hugging Face folders declare it; in clformer folders they are
+ * separate if the sizes differ or target_vocab.json exists. */
 static clf_status find_target_vocabulary(struct clf__config *config, const char *folder)
 {
     if (clf__family_of(config->system)->hugging_face || config->share_source_target ||
@@ -157,7 +157,7 @@ static clf_status load(struct clf__config *config, const char *folder)
     return status;
 }
 
-/* The user named a file instead of a folder, most likely a file of the model. */
+/* Fails for a path of a file, most likely a file of the model. */
 static clf_status refuse_file(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -74,10 +74,10 @@ struct clf__config {
     enum clf__system system;
     /* Sizes. */
     int source_vocabulary, target_vocabulary; /* V of each side; source 0: frames */
-    int d_model;                              /* D */
+    int d_model;                              /* model width D */
     int encoder_layers, decoder_layers;
-    int encoder_heads, decoder_heads; /* H; decoder_heads also applies to cross-attention */
-    /* d_k and d_v of one head; in MarianMT they are D / H, so the sides may differ. */
+    int encoder_heads, decoder_heads; /* number of heads H; decoder_heads also applies to cross-attention */
+    /* Widths d_k and d_v of a head; in MarianMT they are D / H, so the sides may differ. */
     int encoder_key_width, encoder_value_width;
     int decoder_key_width, decoder_value_width;
     int encoder_ffn, decoder_ffn;                     /* F */
@@ -86,7 +86,8 @@ struct clf__config {
     int feature_size; /* width of a frame; 0: the source is tokens */
     /* Number of adjacent log-mel frames in a row, and the distance in frames to the next row. */
     int frame_stack, frame_step;
-    int convolves_frames; /* frames pass two convolutions, not a linear layer: two frames make a position */
+    int convolves_frames;      /* two convolutions, not a linear layer, process the frames: two frames make a
+                                  position */
     int separate_vocabularies; /* target tokens are in target_vocab.json */
     /* Positions. */
     enum clf__positions_kind encoder_positions, decoder_positions;
@@ -113,24 +114,24 @@ struct clf__config {
                                            width */
     int average_gated;
     enum clf__activation average_activation;
-    int query_bias, key_bias, value_bias, output_bias; /* of the projections */
-    int attention_scaled;                              /* 1 / sqrt(K), else 1 */
+    int query_bias, key_bias, value_bias, output_bias; /* biases of the attention projections */
+    int attention_scaled;                              /* queries are scaled by 1 / sqrt(K) */
     /* Feed-forward. */
     enum clf__activation activation;
-    int ffn_gated; /* activation(fc1 x) * (fc_gate x) */
+    int ffn_gated; /* gated feed-forward: activation(fc1 x) * (fc_gate x) */
     int ffn_bias;
     /* Embeddings and output. */
     float encoder_embedding_scale, decoder_embedding_scale;
     int share_source_target; /* one embedding for both sides */
     int share_target_output; /* the output projection is the target embedding */
-    float output_scale;      /* of the logits */
+    float output_scale;      /* factor of the logits */
     int logits_bias;
     /* Dropout rates in training: of sub-layer outputs (speech: only feed-forward), of the embedding sum, of
      * attention weights, and after the activation. */
     float dropout, embedding_dropout, attention_dropout, activation_dropout;
     /* Ids; -1 if the model has none. */
     int pad_id, start_id, end_id, decoder_start_id;
-    int start_is_given;                 /* with decoder_start_id -1: the caller chooses the start token */
+    int start_is_given;                 /* the caller chooses the start token; decoder_start_id is -1 */
     int source_start_id, source_end_id; /* ids around a source */
     int mask_pad_tokens;     /* source and target-prefix tokens equal to pad_id are masked as keys */
     clf_precision precision; /* default precision for loading the weights */
@@ -142,7 +143,7 @@ struct clf__config {
     int alignment_layer, alignment_heads;
     /* Cross-attention heads for word timestamps, owned; none: not set. */
     struct clf__word_head {
-        int layer, head; /* from 0 */
+        int layer, head; /* counted from 0 */
     } * word_heads;
     int word_head_count;
 };
@@ -155,10 +156,10 @@ clf_status clf__config_check_folder(const char *folder);
 clf_status clf__config_load(struct clf__config *out, const char *folder);
 void clf__config_free(struct clf__config *config);
 
-/* The preset's own values, sizes included (for MARIAN: the defaults of transformers' MarianConfig). */
+/* Returns the values of a preset, with sizes (for MARIAN: the defaults of transformers' MarianConfig). */
 void clf__config_preset(struct clf__config *out, enum clf__system system);
 
-/* Returns the number of ids around a source: a source with no other ids is empty. */
+/* Returns the number of ids around a source; a source with no other ids is empty. */
 int clf__config_framing(const struct clf__config *config);
 
 /* Returns the tokenizer options of a configuration. */

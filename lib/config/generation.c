@@ -22,7 +22,7 @@ clf_status clf__config_read_end_id(const struct clf__json *json, int *id)
     return CLF_OK;
 }
 
-/* Reads an element of an array of ids. */
+/* Reads an id in an array. */
 static clf_status read_element(const struct clf__json *json, const char *key, const json_t *value,
                                int vocabulary, int32_t *id)
 {
@@ -35,7 +35,7 @@ static clf_status read_element(const struct clf__json *json, const char *key, co
     return CLF_OK;
 }
 
-/* Reads the ids after the first if "eos_token_id" is a list. */
+/* Reads all ids but the first if "eos_token_id" is a list. */
 static clf_status read_other_ends(struct clf__search_options *options, const struct clf__json *json)
 {
     const json_t *array = json_object_get(json->root, "eos_token_id");
@@ -122,7 +122,7 @@ static clf_status check_forced(const struct clf__search_options *options, const 
     return CLF_OK;
 }
 
-/* Lists of ids, concatenated, in the form that search expects. */
+/* Lists of ids, concatenated, as the search expects. */
 struct sequences {
     const char *key;
     size_t count, total; /* number of lists; number of ids in all lists */
@@ -200,7 +200,7 @@ static int is_same(const struct sequences *sequences, size_t a, size_t b)
                   (size_t)length * sizeof *sequences->ids) == 0;
 }
 
-/* Removes one sequence; later ones move up. */
+/* Removes sequence i and moves the following ones. */
 static void drop_sequence(struct sequences *sequences, size_t i)
 {
     int length = sequence_length(sequences, i), total = sequences->offsets[sequences->count];
@@ -221,7 +221,7 @@ static clf_status read_bad_words(struct clf__search_options *options, const stru
     options->bad_words = words.ids;
     options->bad_word_offsets = words.offsets;
     CLF__TRY(status);
-    for (size_t i = 0; i < words.count;) { /* transformers never bans the end token by this key */
+    for (size_t i = 0; i < words.count;) { /* transformers never bans the end token with this key */
         if (sequence_length(&words, i) == 1 && clf__is_end(options, words.ids[words.offsets[i]])) {
             drop_sequence(&words, i);
         } else {
@@ -249,7 +249,7 @@ static clf_status read_biases(float *biases, struct sequences *sequences, const 
     return CLF_OK;
 }
 
-/* Of duplicate sequences the last bias counts, at the position of the first. */
+/* Merges duplicate sequences: the last bias applies, at the position of the first. */
 static void keep_last_biases(float *biases, struct sequences *sequences)
 {
     for (size_t i = 1; i < sequences->count;) {
@@ -269,7 +269,7 @@ static void keep_last_biases(float *biases, struct sequences *sequences)
 
 static clf_status read_sequence_bias(struct clf__search_options *options, const struct clf__json *json)
 {
-    enum { MOST = 4096 }; /* every step compares each sequence */
+    enum { MOST = 4096 }; /* a bound, because every step compares each sequence */
     const json_t *array;
     float *biases = NULL;
     struct sequences sequences = {.key = "sequence_bias"};
@@ -292,7 +292,7 @@ static clf_status read_sequence_bias(struct clf__search_options *options, const 
     return CLF_OK;
 }
 
-/* [start, factor] */
+/* Reads a list [start, factor]. */
 static clf_status read_decay(struct clf__search_options *options, const struct clf__json *json)
 {
     const json_t *pair = json_object_get(json->root, "exponential_decay_length_penalty");
@@ -384,7 +384,7 @@ static clf_status check_sampling(const struct clf__sampling *sampling, const str
     return CLF_OK;
 }
 
-/* Warns of transformers keys that would change the output but are not supported. */
+/* Warns about keys of transformers that would change the output but are not supported. */
 static void warn_of_others(const struct clf__json *json)
 {
     static const struct {

@@ -12,31 +12,31 @@ enum { CLF__CONFIG_MOST_WIDTH = 65536 };
 /* Maximum length of an output. */
 enum { CLF__CONFIG_MOST_TOKENS = 1 << 30 };
 
-/* When a key is read. Keys that depend on other keys or on the vocabulary are read by a function. */
+/* The stage in which a key is read. Functions read keys that depend on other keys or on the vocabulary. */
 enum clf__key_stage {
-    CLF__KEY_ALONE,   /* by that function */
-    CLF__KEY_SIZE,    /* first; always written */
-    CLF__KEY_KIND,    /* first */
-    CLF__KEY_RATE,    /* after "dropout", which is the default */
-    CLF__KEY_SWITCH,  /* in clformer folders; in Hugging Face folders only if the architecture lists the
+    CLF__KEY_ALONE,   /* read by a function */
+    CLF__KEY_SIZE,    /* read first; always written */
+    CLF__KEY_KIND,    /* read first */
+    CLF__KEY_RATE,    /* read after "dropout", which is the default */
+    CLF__KEY_SWITCH,  /* read in clformer folders; in Hugging Face folders only if the architecture lists the
                          key */
-    CLF__KEY_DERIVED, /* the same, overriding derived values */
-    CLF__KEY_DECODING /* from generation_config.json, or from config.json if there is no such file */
+    CLF__KEY_DERIVED, /* like CLF__KEY_SWITCH, but overrides a derived value */
+    CLF__KEY_DECODING /* read from generation_config.json, or from config.json if there is no such file */
 };
 
 enum clf__key_type { CLF__KEY_WHOLE, CLF__KEY_REAL, CLF__KEY_FLAG, CLF__KEY_WORD };
 
-/* What else a key is. */
+/* Flags of a key. */
 enum {
     CLF__KEY_CHOSEN = 1,       /* a new model may set it */
-    CLF__KEY_EVERY = 2,        /* also in Hugging Face folders, which fix all other keys */
+    CLF__KEY_EVERY = 2,        /* allowed in Hugging Face folders, whose architecture fixes all other keys */
     CLF__KEY_GENERATION = 4,   /* written to generation_config.json */
     CLF__KEY_SHOWN = 8,        /* inspect shows its field */
     CLF__KEY_OF_SINUSOID = 16, /* only for sinusoidal positions */
     CLF__KEY_OF_RELATIVE = 32,
     CLF__KEY_OF_FRAMES = 64,  /* only if the source is frames, one per position */
     CLF__KEY_OF_WINDOW = 128, /* only if the encoder's attention is local or transient-global */
-    CLF__KEY_OF_GLOBAL = 256  /* only if it is transient-global */
+    CLF__KEY_OF_GLOBAL = 256  /* only if the encoder's attention is transient-global */
 };
 
 struct clf__config_key {
@@ -44,7 +44,7 @@ struct clf__config_key {
     enum clf__key_type type;
     enum clf__key_stage stage;
     unsigned uses;
-    size_t fields[2]; /* offsets in struct clf__config: one twice, or one per side */
+    size_t fields[2]; /* offsets in struct clf__config: one per side, or the same offset twice */
     double low, high;
     const struct clf__key_word *words; /* ends with an entry without a word */
 };

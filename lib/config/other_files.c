@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "config/build.h"
 
-/* Weights beside an adapter do not include its changes. */
+/* Refuses an adapter, even beside weights: they do not include the adapter's changes. */
 static clf_status refuse_adapter(const char *folder, const char *file)
 {
     struct clf__json json;

@@ -4,7 +4,7 @@
 
 #include "config/family/family.h"
 
-/* Vaswani 2017, base, with the ids of BART. */
+/* The base model of Vaswani 2017, with the ids of BART. */
 static void start_paper(struct clf__config *config, struct clf__config_choices *choices)
 {
     *choices = (struct clf__config_choices){.scale = CLF__SCALE_EMBEDDING};
@@ -90,8 +90,8 @@ void clf__config_derive(struct clf__config *config, const struct clf__config_cho
     }
     double root = sqrt(config->d_model);
     config->encoder_embedding_scale = scale == CLF__SCALE_EMBEDDING ? (float)root : 1;
-    /* If the decoder normalises token embeddings, transformers does not scale them first; only epsilon would
-     * make a difference. */
+    /* transformers does not scale token embeddings that the decoder normalises; scaling would only change the
+     * effect of epsilon. */
     config->decoder_embedding_scale = config->norm_decoder_tokens ? 1 : config->encoder_embedding_scale;
     config->output_scale = scale == CLF__SCALE_PROJECTION ? (float)(1 / root) : 1;
     config->source_start_id = family->frames_sources ? config->start_id : -1;

@@ -5,7 +5,8 @@
 #include "config/family/family.h"
 #include "config/keys.h"
 
-/* transformers always writes all sizes, so the weights of a folder without one hardly have the default. */
+/* Warns about missing sizes: transformers always writes all sizes, so weights without them hardly have the
+ * default ones. */
 static void warn_of_missing_sizes(const struct clf__config *config, const struct clf__json *json)
 {
     const struct clf__family *family = clf__family_of(config->system);
@@ -36,7 +37,7 @@ static clf_status read_preset(enum clf__system *system, const struct clf__json *
     return CLF_OK;
 }
 
-/* The class may have only an encoder or a decoder, or another head. */
+/* Refuses a class with only an encoder or a decoder, or with another head. */
 static clf_status check_class(const struct clf__json *json)
 {
     const json_t *first = json_array_get(json_object_get(json->root, "architectures"), 0);
@@ -121,14 +122,14 @@ static clf_status read_ids(struct clf__config *config, const struct clf__json *j
     CLF__TRY(read_id(json, "pad_token_id", &config->pad_id));
     CLF__TRY(read_id(json, "bos_token_id", &config->start_id));
     CLF__TRY(clf__config_read_end_id(json, &config->end_id));
-    if (is_ours || config->decoder_start_id < 0) { /* transformers' fallback */
+    if (is_ours || config->decoder_start_id < 0) { /* as in transformers */
         config->decoder_start_id = config->start_id;
     }
     return clf__json_int(json, "decoder_start_token_id", 0, CLF__MAX_VOCABULARY - 1,
                          &config->decoder_start_id);
 }
 
-/* Reads a flag with different names in Hugging Face and jadore files. */
+/* Reads a flag that Hugging Face and jadore name differently. */
 static clf_status read_shared_flag(const struct clf__json *json, const char *key, const char *other, int *out)
 {
     int theirs = *out;
@@ -162,7 +163,7 @@ static clf_status read_tied_sharing(struct clf__config *config, const struct clf
         return CLF_OK;
     }
     CLF__TRY(clf__json_bool(json, "tie_word_embeddings", &tie));
-    if (clf__family_of(config->system)->ties_by_file) { /* decided when the weights are loaded */
+    if (clf__family_of(config->system)->ties_by_file) { /* the weights decide when they are loaded */
         config->share_source_target = 1;
         config->share_target_output = tie;
         return CLF_OK;
@@ -233,7 +234,7 @@ static clf_status read_dropout(struct clf__config *config, const struct clf__jso
     return clf__config_read_stage(config, json, CLF__KEY_RATE, theirs);
 }
 
-/* Keys may override derived values: the scales, and the framing of sources. */
+/* Reads keys that override derived values: the scales, and the framing of sources. */
 static clf_status read_derived(struct clf__config *config, const struct clf__json *json)
 {
     CLF__TRY(clf__config_read_stage(config, json, CLF__KEY_DERIVED, NULL));

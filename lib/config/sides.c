@@ -67,7 +67,7 @@ int clf__config_hears_windows(const struct clf__config *config)
     return config->convolves_frames && clf__config_longest_source(config) == CLF__WINDOW_FRAMES;
 }
 
-/* Returns the largest equal key and value width of a head that the device's local memory holds. */
+/* Returns the maximum width, for keys and values alike, of a head that the device's local memory holds. */
 static int widest_heads(const struct clf_device *device, int is_trained)
 {
     enum { STEP = 16, MOST = 1 << 16 };

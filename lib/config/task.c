@@ -96,7 +96,8 @@ static clf_status read_prefix(char **out, const struct clf__json *json, json_t *
     return clf__copy_string(out, prefix);
 }
 
-/* Task keys override the folder's decoding keys, as in transformers' pipelines. */
+/* Parses the configuration of a task, whose keys override the folder's decoding keys, as in transformers'
+ * pipelines. */
 static clf_status parse(struct clf__config *config, const struct clf__json *json,
                         const struct clf__json *generation, json_t *task)
 {

@@ -9,7 +9,7 @@
 clf_status clf__config_task_names(struct clf__names *out, const char *folder);
 
 /* Reads the configuration of a Hugging Face folder with the decoding keys of a task, and the source prefix,
- * which the caller frees ("": none). An unknown name is CLF_BAD_ARGUMENT with the list of tasks. On failure
+ * which the caller frees ("": none). CLF_BAD_ARGUMENT with a list of tasks if the name is unknown. On failure
  * *out is empty. */
 clf_status clf__config_load_task(struct clf__config *out, char **prefix, const char *folder,
                                  const char *task);

@@ -1,4 +1,4 @@
-/* Values that are one of several words. */
+/* Keys whose values are words from a list. */
 #ifndef CLF_CONFIG_WORD_H
 #define CLF_CONFIG_WORD_H
 

@@ -8,7 +8,7 @@
 #include "config/keys.h"
 #include "config/write.h"
 
-/* Both files while they are built; `failed`: jansson ran out of memory. */
+/* Both files under construction; `failed`: jansson ran out of memory. */
 struct draft {
     const struct clf__model_description *description;
     enum clf__system system;
@@ -26,7 +26,7 @@ static json_t *id_or_null(int id)
     return id >= 0 ? json_integer(id) : json_null();
 }
 
-/* Sizes are always written, so that readers need not know the preset. */
+/* Sets the sizes, which are always written so that readers need not know the preset. */
 static void set_sizes(struct draft *draft)
 {
     struct clf__config preset;
@@ -121,14 +121,14 @@ static clf_status take_choices(struct draft *draft)
     return CLF_OK;
 }
 
-/* transformers' default would stop after 20 tokens. */
+/* Sets the maximum output length, because transformers' default is 20 tokens. */
 static void set_longest(struct draft *draft, const struct clf__config *config)
 {
     if (!json_object_get(draft->generation, "max_length") &&
         !json_object_get(draft->generation, "max_new_tokens")) {
         int searches_all = clf__family_of(config->system)->searches_all_positions;
         int longest = searches_all ? config->decoder_max_positions : config->generation.max_length;
-        /* The start token is counted, and has a position. */
+        /* transformers counts the start token, which has a position */
         longest += longest < config->decoder_max_positions;
         set(draft, draft->generation, "max_length", json_integer(longest));
     }
@@ -147,7 +147,7 @@ static clf_status write_file(const struct draft *draft, const char *folder, cons
     return status;
 }
 
-/* Reads the result back: only the whole configuration can be validated. */
+/* Parses the result, because only the whole configuration can be validated. */
 static clf_status check(const struct clf__config *config, const struct clf__model_description *description)
 {
     if (description->separate_vocabularies && !config->separate_vocabularies) {
@@ -164,7 +164,7 @@ static clf_status check(const struct clf__config *config, const struct clf__mode
     return CLF_OK;
 }
 
-/* Sets the limit of a tokenizer without one to that of the model. */
+/* Sets a missing limit of the tokenizer to the limit of the model. */
 static clf_status limit_tokenizer(const char *folder, int longest)
 {
     struct clf__json json;
@@ -210,7 +210,7 @@ static clf_status write_both(struct draft *draft, const char *folder)
     return status;
 }
 
-/* Parses the draft like the files of a folder. */
+/* Parses and checks the draft like the files of a folder. */
 static clf_status check_draft(struct draft *draft, const char *name)
 {
     const struct clf__model_description *description = draft->description;

@@ -11,11 +11,11 @@ struct clf__model_description {
     const char *preset; /* a word of CLF__SYSTEM_LIST */
     int source_vocabulary, target_vocabulary;
     int separate_vocabularies;
-    int pad_id, start_id, end_id; /* start -1: none */
+    int pad_id, start_id, end_id; /* start_id -1: none */
     const char *const *sizes;     /* KEY=VALUE with keys of config.json, overriding the preset;
                                      NULL-terminated */
-    const char *const *choices;   /* (choice_count) the same, overriding sizes; a value that is not JSON is a
-                                     string */
+    const char *const
+        *choices; /* (choice_count) KEY=VALUE, overriding `sizes`; a value that is not JSON is a string */
     int choice_count;
 };
 

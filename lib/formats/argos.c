@@ -32,7 +32,7 @@ static clf_status check_metadata(const struct clf__json *metadata)
                            metadata->path, type);
 }
 
-/* Segmenter files: SentencePiece, or BPE on Moses words. If both exist, the first is used. */
+/* Segmenter files: SentencePiece, or BPE on Moses words. SentencePiece takes precedence. */
 static const char sentencepiece[] = "sentencepiece.model", pairs[] = "bpe.model";
 
 static clf_status find_pairs(int *out, const char *folder)
@@ -58,8 +58,8 @@ static clf_status read_language(const char **out, const struct clf__json *metada
                            metadata->path, key, pairs);
 }
 
-/* Reads "target_prefix": a token at the start of every translation. It is not shown in text, but counts
-   towards the length. */
+/* Reads "target_prefix", a token at the start of every translation. The token is not part of the text, but
+ * counts towards the length. */
 static clf_status read_prefix(struct clf__config *out, const struct clf__json *metadata, const char *model)
 {
     const char *prefix = NULL;
@@ -75,7 +75,7 @@ static clf_status read_prefix(struct clf__config *out, const struct clf__json *m
                                               metadata->path, prefix);
 }
 
-/* Argos uses four beams, and a higher length limit than CTranslate2. */
+/* Reads the configuration of an Argos model: four beams and a length penalty of 0.2, unlike CTranslate2. */
 static clf_status read_parts(struct clf__config *out, const struct clf__json *metadata, const char *model)
 {
     CLF__TRY(check_metadata(metadata));
@@ -112,7 +112,7 @@ static clf_status open_weights(struct clf__checkpoint **out, const char *folder)
     return status;
 }
 
-/* Fills in the text settings; the strings belong to the metadata. */
+/* Fills in the text settings; the strings are owned by the metadata. */
 static clf_status read_text(struct clf__ctranslate2_text *out, const struct clf__json *metadata)
 {
     int has_pairs;

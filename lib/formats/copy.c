@@ -31,7 +31,7 @@ static int begins_with_any(const char *name, const char *const *starts)
     return 0;
 }
 
-/* Tokenizers, settings, word lists, and documents about the model. */
+/* Returns whether a file is a tokenizer, a configuration, a word list or documentation. */
 static int is_known(const char *name)
 {
     static const char *const ends[] = {".json", ".txt",      ".model", ".spm",   ".vocab", ".yml", ".yaml",
@@ -43,8 +43,8 @@ static int is_known(const char *name)
            !ends_with_any(name, weights) && strcmp(name, "state.json") != 0;
 }
 
-/* Files needed to load the model are copied even through links out of the folder: without one, the new folder
- * would be incomplete. */
+/* Returns whether loading the model needs a file. Such files are copied even through links out of the folder;
+ * otherwise the new folder would be incomplete. */
 static int is_of_model(const char *name)
 {
     static const char *const names[] = {
@@ -97,7 +97,7 @@ static int is_below(const char *real, const char *folder)
            (real[length] == '/' || (length > 0 && folder[length - 1] == '/'));
 }
 
-/* Returns whether a file is in the folder's tree, or in the huggingface_hub cache, where
+/* Returns whether a file is below the folder, or in the same repository of the huggingface_hub cache, where
  * models--NAME/snapshots/REVISION links to models--NAME/blobs. */
 static int is_in_tree(const char *real, const char *folder)
 {
@@ -116,12 +116,12 @@ static int is_in_tree(const char *real, const char *folder)
     return is_blob;
 }
 
-/* Returns 1 for a regular file in the folder's own tree. */
+/* Returns 1 for a regular file below the folder. */
 static int is_own(const char *path, const char *name, const char *folder)
 {
     struct stat about;
     if (stat(path, &about) != 0) {
-        return is_of_model(name); /* copying reports why it cannot be read */
+        return is_of_model(name); /* then copying the file reports the error */
     }
     if (!S_ISREG(about.st_mode)) {
         return 0;
@@ -145,13 +145,13 @@ static clf_status write_piece(void *user, const uint8_t *bytes, size_t size)
     return clf__file_writer_write(user, bytes, size);
 }
 
-/* Runs clf__file_copy(), stopping on request. */
+/* Copies a file like clf__file_copy(), but can be interrupted. */
 static clf_status copy(const char *target, const char *source)
 {
     struct clf__file file;
     struct clf__file_writer writer;
-    CLF__TRY(
-        clf__file_open_as_is(&file, source, 0)); /* also accepts a git-LFS pointer: the file is only copied */
+    CLF__TRY(clf__file_open_as_is(&file, source,
+                                  0)); /* accepts git-LFS pointers, because the file is only copied */
     clf_status status = clf__file_writer_open(&writer, target);
     if (status == CLF_OK) {
         writer.asks = 1;

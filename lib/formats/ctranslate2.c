@@ -26,7 +26,7 @@ enum {
 struct reading {
     struct clf__config *config;
     const struct clf__checkpoint *weights;
-    const char *path; /* of model.bin */
+    const char *path; /* path of model.bin */
 };
 
 /* --- Properties from tensor names and shapes --- */
@@ -68,7 +68,7 @@ static int same_place(const struct clf__stored_tensor *a, const struct clf__stor
     return a != NULL && b != NULL && a->offset == b->offset;
 }
 
-/* Reads the kind of source: tokens, or frames that pass convolutions. */
+/* Reads whether sources are tokens, or frames that pass convolutions. */
 static clf_status read_source(const struct reading *reading)
 {
     struct clf__config *config = reading->config;
@@ -104,7 +104,7 @@ static clf_status read_sizes(const struct reading *reading)
     }
     CLF__TRY(read_shape(reading, 0, "layers.0.fc1.weight", &config->encoder_ffn, &width));
     CLF__TRY(read_shape(reading, 1, "layers.0.fc1.weight", &config->decoder_ffn, &width));
-    /* If the number of heads is not stored, it is 8, or 16 for TransformerBig. */
+    /* A missing number of heads is 16 for TransformerBig, otherwise 8. */
     const char *name = clf__ctranslate2_specification(reading->weights).name;
     int heads = name != NULL && strcmp(name, "TransformerBig") == 0 ? 16 : 8;
     config->encoder_heads = config->decoder_heads = heads;
@@ -163,7 +163,7 @@ static clf_status read_norms(const struct reading *reading, float epsilon)
     return CLF_OK;
 }
 
-/* CTranslate2's codes. */
+/* Reads the activation, which CTranslate2 stores as a code. */
 static clf_status read_activation(const struct reading *reading)
 {
     static const struct {
@@ -177,7 +177,7 @@ static clf_status read_activation(const struct reading *reading)
                  {CLF__RELU, "tanh"},
                  {CLF__RELU, "the sigmoid"}};
     int code = 0;
-    /* An encoder of frames implicitly has GELU, and norms before sub-layers. */
+    /* An encoder of frames always has GELU, and norms before sub-layers. */
     CLF__TRY(read_shared(reading, "activation", (int)COUNT(codes) - 1,
                          reading->config->convolves_frames ? 3 : 0, &code));
     if (codes[code].refused != NULL) {
@@ -189,7 +189,7 @@ static clf_status read_activation(const struct reading *reading)
     return read_switch(reading, "layers.0.fc1.bias", &reading->config->ffn_bias);
 }
 
-/* Checks that all layers have the same factor, as only one is supported. */
+/* Checks that all layers scale queries by the same factor; different factors are not supported. */
 static clf_status check_queries_scales(const struct reading *reading, float expected)
 {
     for (int i = 0; i < clf__checkpoint_count(reading->weights); i++) {
@@ -208,7 +208,7 @@ static clf_status check_queries_scales(const struct reading *reading, float expe
     return CLF_OK;
 }
 
-/* Reads the factor of the queries: 1 / sqrt(K) unless stored. */
+/* Reads the scale of the queries: 1 / sqrt(K) unless stored. */
 static clf_status read_attention(const struct reading *reading)
 {
     struct clf__config *config = reading->config;
@@ -244,7 +244,7 @@ static clf_status read_positions(const struct reading *reading, int side, enum c
     *limit = side == 0 ? LONGEST_SOURCE : NO_LIMIT;
     *kind = bias != NULL ? CLF__POSITIONS_RELATIVE : CLF__POSITIONS_SINUSOID;
     if (bias == NULL) {
-        config->position_offset = 1; /* OpenNMT-tf counts from 1 */
+        config->position_offset = 1; /* OpenNMT-tf counts positions from 1 */
         return CLF_OK;
     }
     CLF__TRY(read_shape(reading, side, "relative_attention_bias.weight", &config->relative_buckets, &width));
@@ -266,7 +266,7 @@ static clf_status read_both_positions(const struct reading *reading)
     return CLF_OK;
 }
 
-/* Reads the embedding scale: an integer is a switch; if nothing is stored, it is on. */
+/* Reads the embedding scale: an integer switches sqrt(D) on or off; without a stored value, it is on. */
 static clf_status read_embedding_scale(const struct reading *reading, int side, float *out)
 {
     const struct clf__stored_tensor *setting =
@@ -300,7 +300,8 @@ static clf_status read_embeddings(const struct reading *reading)
     return clf__ctranslate2_read_setting(reading->weights, 1, "scale_outputs", 1.0f, &config->output_scale);
 }
 
-/* The default is one head of the last layer. A negative layer counts from the last one, -1. */
+/* Reads the heads for alignment. The default is one head of the last layer. Negative layers count from the
+ * end: -1 is the last. */
 static clf_status read_alignment(const struct reading *reading)
 {
     struct clf__config *config = reading->config;
@@ -337,7 +338,7 @@ static clf_status set_tokens(const struct reading *reading, const struct clf__ct
     CLF__TRY(find_token(&config->decoder_start_id, target, tokens->decoder_start, 0));
     CLF__TRY(clf__ctranslate2_read_int(reading->weights, 1, "start_from_zero_embedding", 0, 1, &zero));
     config->start_is_given = !zero && tokens->decoder_start == NULL;
-    if (zero) { /* an id without a row gives a zero vector */
+    if (zero) { /* decoding starts from an embedding of zeros, which is id -1 */
         config->decoder_start_id = -1;
     } else if (!config->start_is_given && config->decoder_start_id < 0) {
         return clf__fail(CLF_UNSUPPORTED,
@@ -353,18 +354,19 @@ static clf_status set_tokens(const struct reading *reading, const struct clf__ct
     return CLF_OK;
 }
 
-/* CTranslate2's defaults. */
+/* Sets the decoding defaults of CTranslate2. */
 static void set_generation(struct clf__config *config)
 {
     enum { LONGEST_OUTPUT = 256, BEAMS = 2 };
     int limit = config->decoder_max_positions;
-    struct clf__search_options *options = &config->generation; /* which are the preset's */
+    struct clf__search_options *options = &config->generation; /* initialised by the preset */
     options->beams = BEAMS;
     options->vocabulary = config->target_vocabulary;
     options->start_id = config->decoder_start_id;
     options->end_id = config->end_id;
-    options->min_length = config->convolves_frames ? 0 : 2; /* one token and the end token; a silent recording
-                                                               may give none */
+    options->min_length = config->convolves_frames
+                              ? 0
+                              : 2; /* one token and the end token; 0 for recordings, which may be silent */
     options->max_length = limit < LONGEST_OUTPUT ? limit : LONGEST_OUTPUT;
     options->length_rule = CLF__LENGTH_HUGGINGFACE;
     options->length_penalty = 1.0;
@@ -403,7 +405,7 @@ static clf_status read_frames_decoding(struct clf__config *config, const char *f
     return status;
 }
 
-/* For frames only the target has tokens; CTranslate2 chooses their names. */
+/* Reads the tokens of a model of frames, which only the target has. CTranslate2 defines their names. */
 static clf_status read_frames_text(const struct reading *reading, const char *folder)
 {
     static char end[] = CLF__CTRANSLATE2_FRAMES_END, start[] = "<|startoftranscript|>";
@@ -478,8 +480,8 @@ static clf_status load_tokenizer(struct clf__tokenizer **out, const char *folder
     return clf__ctranslate2_load_tokenizer(out, &text, config);
 }
 
-/* A folder is CTranslate2's if it has model.bin with a vocabulary and no Hugging Face weights, or converted
-   weights. */
+/* Tests for a CTranslate2 folder: model.bin with a vocabulary and without Hugging Face weights, or converted
+ * weights. */
 static clf_status find_folder(int *is_one, const char *folder)
 {
     static const char *const vocabularies[] = {"shared_vocabulary.json", "shared_vocabulary.txt",

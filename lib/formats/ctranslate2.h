@@ -10,7 +10,7 @@
 #define CLF__CTRANSLATE2_CONVERTED "model.ctranslate2.safetensors"
 
 /* Opens model.bin or its converted form, and gives variables canonical names. Settings keep their names.
- * Either part can be skipped. */
+ * Either part can be opened alone. */
 enum clf__ctranslate2_part { CLF__CTRANSLATE2_ALL, CLF__CTRANSLATE2_WEIGHTS, CLF__CTRANSLATE2_SETTINGS };
 clf_status clf__ctranslate2_open_model(struct clf__checkpoint **out, const char *folder,
                                        enum clf__ctranslate2_part part);
@@ -20,19 +20,19 @@ int clf__ctranslate2_is_setting(const struct clf__stored_tensor *tensor);
 
 int clf__ctranslate2_is_listed(const char *word, const char *const *list, size_t count);
 
-/* Names of settings of the encoder (side 0) and of the decoder (1); before revision 5 they apply to the whole
-   model. */
+/* Prefixes of the settings of the encoder (side 0) and the decoder (1); before revision 5, settings apply to
+ * the whole model. */
 extern const char *const clf__ctranslate2_sides[2];
-/* Fails if an unknown setting is present, and names it. */
+/* Fails, naming the setting, if the file has an unknown setting. */
 clf_status clf__ctranslate2_check_settings(const struct clf__checkpoint *weights);
-/* NULL: there is none. */
+/* Finds a setting; NULL: there is none. */
 const struct clf__stored_tensor *clf__ctranslate2_find_setting(const struct clf__checkpoint *weights,
                                                                int side, const char *word);
 /* Reads a number; NaN and infinity are CLF_FORMAT. */
 clf_status clf__ctranslate2_read_number(const struct clf__stored_tensor *setting, float *out);
 clf_status clf__ctranslate2_read_setting(const struct clf__checkpoint *weights, int side, const char *word,
                                          float fallback, float *out);
-/* *out is the default; CLF_FORMAT unless the value is an integer from low to high. */
+/* Reads an integer; *out is the default. CLF_FORMAT unless the value is an integer from low to high. */
 clf_status clf__ctranslate2_read_int(const struct clf__checkpoint *weights, int side, const char *word,
                                      int low, int high, int *out);
 
@@ -42,8 +42,8 @@ clf_status clf__ctranslate2_read_int(const struct clf__checkpoint *weights, int 
 /* Tokens in config.json, or in model.bin before version 6, and the framing of sources. */
 struct clf__ctranslate2_tokens {
     char *unknown, *start, *end, *decoder_start; /* NULL: there is none */
-    int adds_start, adds_end;                    /* around a source */
-    float norm_epsilon;                          /* 0: it says none */
+    int adds_start, adds_end;                    /* whether a source has start and end token */
+    float norm_epsilon;                          /* 0: not stored */
 };
 clf_status clf__ctranslate2_read_tokens(struct clf__ctranslate2_tokens *out, const char *folder,
                                         const struct clf__checkpoint *weights);
@@ -70,8 +70,8 @@ clf_status clf__ctranslate2_read_config(struct clf__config *out, const char *fol
 /* Location of a tokenizer's files, and known text settings. */
 struct clf__ctranslate2_text {
     const char *vocabulary_folder, *model_folder;
-    const char *language; /* of a source, or NULL */
-    int32_t hidden;       /* id of a token that target text does not show, or -1 */
+    const char *language; /* language of the source, or NULL */
+    int32_t hidden;       /* id of a token that text omits, or -1 */
     /* Segmenter, model and target language if known; NULL: determined from the files beside the weights. */
     const struct clf__segmenter *segmenter;
     const char *model, *target_language;

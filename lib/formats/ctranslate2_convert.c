@@ -51,6 +51,6 @@ clf_status clf__ctranslate2_describe(struct clf__beside *out, const char *folder
 clf_status clf__ctranslate2_copy_files(const char *target, const char *folder,
                                        const struct clf__format_weights *weights)
 {
-    (void)weights; /* described beside them */
+    (void)weights; /* described beside the weights */
     return clf__format_copy_others(target, folder, NULL);
 }

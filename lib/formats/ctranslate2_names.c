@@ -8,10 +8,10 @@
 
 enum { MOST_PARTS = 3, NAME_BYTES = 160 };
 
-/* `#` stands for a layer number. */
+/* A pair of names; `#` stands for a layer number. */
 struct rule {
     const char *theirs;
-    const char *ours[MOST_PARTS]; /* names of its row groups; a single one if the second is NULL */
+    const char *ours[MOST_PARTS]; /* names of the row groups; only one if the second is NULL */
 };
 
 /* clang-format off */
@@ -36,10 +36,10 @@ static const struct rule stack_rules[] = {
     {"conv1/", {"conv1.", NULL, NULL}},
     {"conv2/", {"conv2.", NULL, NULL}},
 };
-/* Last word of a variable, theirs and ours. */
+/* Last words of names: CTranslate2's and canonical. */
 static const char *const endings[][2] = {
     {"weight", "weight"}, {"bias", "bias"}, {"gamma", "weight"}, {"beta", "bias"}};
-/* Whole names. */
+/* Whole names: CTranslate2's and canonical. */
 static const char *const others[][2] = {
     {"encoder/position_encodings/encodings", "model.encoder.embed_positions.weight"},
     {"decoder/position_encodings/encodings", "model.decoder.embed_positions.weight"},
@@ -64,8 +64,7 @@ static const char *find_ending(const char *word)
     return NULL;
 }
 
-/* Adds the parts of a tensor whose name continues with `name` after `prefix`; sets *found if a rule
- * matches. */
+/* Adds the parts of a tensor whose name is `prefix` followed by `name`; sets *found if a rule matches. */
 static clf_status add_parts(struct clf__checkpoint *checkpoint, const struct clf__stored_tensor *tensor,
                             const struct rule *rules, size_t rule_count, const char *prefix, const char *name,
                             int *found)
@@ -95,7 +94,7 @@ int clf__ctranslate2_is_setting(const struct clf__stored_tensor *tensor)
     return tensor->dimensions == 0 || is_text;
 }
 
-/* T5's bias is stored for the first layer and aliased in the others. */
+/* Returns whether a bias is an alias: T5's bias is stored for the first layer and aliased in the others. */
 static int is_repeated(const struct clf__checkpoint *checkpoint, const struct clf__stored_tensor *tensor,
                        const char *side)
 {
@@ -136,7 +135,7 @@ static clf_status map_weight(struct clf__checkpoint *checkpoint, const struct cl
     return found ? CLF_OK : clf__checkpoint_add(checkpoint, tensor, tensor->name);
 }
 
-/* Names in revision 1, in order of lookup; only the first occurrence is renamed. */
+/* Words of TensorFlow names in revision 1, in order of lookup; only the first occurrence is renamed. */
 static const char *const old_words[][2] = {{"transformer/", ""},
                                            {":0", ""},
                                            {"w_embs", "embeddings/weight"},
@@ -148,7 +147,7 @@ static const char *const old_words[][2] = {{"transformer/", ""},
                                            {"masked_multi_head", "self_attention"},
                                            {"multi_head", NULL}};
 
-/* Those were TensorFlow's. */
+/* Replaces the words of TensorFlow by those of later revisions. */
 static void rename_old(char *name, const char *old)
 {
     snprintf(name, NAME_BYTES, "%s", old);
@@ -166,7 +165,7 @@ static void rename_old(char *name, const char *old)
     }
 }
 
-/* Adds the other names of a matrix that is stored once. */
+/* Adds the other canonical names of a matrix that is stored once. */
 static clf_status map_converted(struct clf__checkpoint *checkpoint, const struct clf__stored_tensor *tensor)
 {
     static const char shared[] = "model.shared.weight", target[] = "model.decoder.embed_tokens.weight",
@@ -182,7 +181,7 @@ static clf_status map_converted(struct clf__checkpoint *checkpoint, const struct
                : CLF_OK;
 }
 
-/* user: an enum clf__ctranslate2_part. */
+/* `user` points to an enum clf__ctranslate2_part. */
 static clf_status map(struct clf__checkpoint *checkpoint, const struct clf__stored_tensor *tensor, void *user)
 {
     enum clf__ctranslate2_part part = *(const enum clf__ctranslate2_part *)user;

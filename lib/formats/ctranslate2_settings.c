@@ -9,7 +9,7 @@ enum { NAME_BYTES = 160 };
 
 const char *const clf__ctranslate2_sides[2] = {"encoder", "decoder"};
 
-/* Settings read below, and settings without effect here. */
+/* Settings read below, and settings that have no effect here. */
 static const char *const known_settings[] = {"num_heads",
                                              "pre_norm",
                                              "activation",
@@ -24,7 +24,7 @@ static const char *const known_settings[] = {"num_heads",
                                              "embeddings_merge",
                                              "alibi_use_positive_positions",
                                              "scale_alibi"};
-/* Settings that are accepted only if 0. */
+/* Settings that must be 0. */
 static const char *const refused_settings[] = {"alibi", "multi_query_attention"};
 /* Strings and flags of files before version 6 (ctranslate2_text.c). */
 static const char *const text_settings[] = {"unk_token",

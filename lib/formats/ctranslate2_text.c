@@ -13,7 +13,7 @@ enum { MAX_VOCABULARY_BYTES = 1 << 28, MAX_TOKEN_BYTES = 4096 };
 
 /* --- Tokens --- */
 
-/* Reads a string of the root, stored as int8 bytes. */
+/* Reads a string of the root scope, stored as int8 bytes. */
 static clf_status read_text(char **out, const struct clf__checkpoint *weights, const char *name,
                             const char *fallback)
 {
@@ -44,7 +44,7 @@ static clf_status read_switch(int *out, const struct clf__checkpoint *weights, c
     return CLF_OK;
 }
 
-/* Before version 6. */
+/* Reads the tokens from model.bin before version 6. */
 static clf_status read_old_tokens(struct clf__ctranslate2_tokens *out, const struct clf__checkpoint *weights)
 {
     int starts, chooses;
@@ -279,8 +279,8 @@ static clf_status find_model(struct clf__tokenizer_material *material)
     return CLF_OK;
 }
 
-/* Converters from Hugging Face leave the end of a source to the caller; such models have two SentencePiece
- * files. */
+/* Adds the end token to sources of models with two SentencePiece files: converters from Hugging Face leave
+ * the end of a source to the caller. */
 static void frame_source(struct clf__tokenizer_material *material)
 {
     struct clf__tokenizer_options *options = &material->options;
@@ -293,7 +293,7 @@ static void frame_source(struct clf__tokenizer_material *material)
     }
 }
 
-/* Hides a token in text; among tokens it is shown like any but the end token. */
+/* Omits a token from text. With --tokens the token is shown. */
 static void hide(const struct clf__tokenizer_material *material, int32_t id)
 {
     const struct clf__vocabulary *target = material->target.size > 0 ? &material->target : &material->source;
@@ -311,8 +311,8 @@ static clf_status check_size(const struct clf__vocabulary *vocabulary, int rows)
                                                 vocabulary->path, vocabulary->size, rows);
 }
 
-/* Returns whether the folder has Hugging Face tokenizer files, which the converter copies: they define more
- * than a segmentation model. */
+/* Returns whether the folder has Hugging Face tokenizer files, which the converter copies and which define
+ * more than a segmentation model. */
 static clf_status has_own_tokenizer(int *out, const struct clf__tokenizer_material *material)
 {
     static const char *const files[] = {"tokenizer.json", "sentencepiece.bpe.model", "spiece.model",
@@ -320,7 +320,7 @@ static clf_status has_own_tokenizer(int *out, const struct clf__tokenizer_materi
     const char *folder = material->folder.path;
     int found = 0;
     *out = 0;
-    if (material->options.source_vocabulary == 0) { /* frames have no other tokenizer */
+    if (material->options.source_vocabulary == 0) { /* models of frames have no other tokenizer */
         return clf__file_find(out, folder, "tokenizer.json");
     }
     CLF__TRY(clf__file_find(&found, folder, "tokenizer_config.json"));
@@ -331,7 +331,8 @@ static clf_status has_own_tokenizer(int *out, const struct clf__tokenizer_materi
     return CLF_OK;
 }
 
-/* Checks that both assign the same ids. A token missing in one is a filler name in the other. */
+/* Checks that the tokenizer and the vocabulary assign the same ids. A token that one of them lacks is a
+ * filler in the other. */
 static clf_status check_pieces(const struct clf__tokenizer *tokenizer,
                                const struct clf__vocabulary *vocabulary)
 {
@@ -348,8 +349,8 @@ static clf_status check_pieces(const struct clf__tokenizer *tokenizer,
     return CLF_OK;
 }
 
-/* The tokenizer class puts languages around a source; the converter leaves its end, and BART's start, to the
- * caller. */
+/* Loads a Hugging Face tokenizer. The tokenizer class frames sources, since the converter leaves their end,
+ * and BART's start, to the caller. */
 static clf_status load_own_tokenizer(struct clf__tokenizer **out,
                                      const struct clf__tokenizer_material *material)
 {

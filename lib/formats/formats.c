@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "formats/format.h"
 
-/* In order of detection. */
+/* The formats in order of detection. */
 static const struct clf__format *const formats[] = {&clf__format_argos, &clf__format_ctranslate2,
                                                     &clf__format_marian, &clf__format_openai,
                                                     &clf__format_hugging_face};

@@ -14,14 +14,14 @@ static clf_status load_tokenizer(struct clf__tokenizer **out, const char *folder
     return clf__tokenizer_load(out, folder, &options);
 }
 
-/* Replaces the type of the weights in an object that has one; returns whether it did. */
+/* Replaces the type of the weights if the object has one; returns 0 if out of memory. */
 static int say_type(json_t *object, const char *key, const char *type)
 {
     return !json_is_string(json_object_get(object, key)) ||
            json_object_set_new(object, key, json_string(type)) == 0;
 }
 
-/* Copies config.json with the new type of the weights: transformers would round them to the old one. */
+/* Copies config.json with the new type of the weights; with the old type, transformers would round them. */
 static clf_status copy_config(const char *target, const char *folder,
                               const struct clf__format_weights *weights)
 {
@@ -46,7 +46,7 @@ static clf_status copy_files(const char *target, const char *folder,
                              const struct clf__format_weights *weights)
 {
     CLF__TRY(copy_config(target, folder, weights));
-    return clf__format_copy_others(target, folder, NULL); /* config.json is there */
+    return clf__format_copy_others(target, folder, NULL); /* skips config.json, which exists already */
 }
 
 const struct clf__format clf__format_hugging_face = {

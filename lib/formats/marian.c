@@ -129,8 +129,7 @@ static clf_status load_tokenizer(struct clf__tokenizer **out, const char *folder
     return status;
 }
 
-/* Reads one of the numbers after the path in the configuration's "shortlist"; *out is unchanged if it is
-   missing. */
+/* Reads a number after the path in the configuration's "shortlist"; *out is unchanged if it is missing. */
 static clf_status read_cut(double *out, const struct clf__marian_folder *files, size_t index, double most)
 {
     const json_t *value = json_array_get(json_object_get(files->decoding, "shortlist"), index);
@@ -149,8 +148,8 @@ static clf_status read_cut(double *out, const struct clf__marian_folder *files, 
     return CLF_OK;
 }
 
-/* For a text shortlist, the path is followed by pruning options; for a binary one, by whether to verify its
- * checksum. */
+/* Reads the options after the path of a shortlist: pruning options of a text shortlist. For a binary
+ * shortlist the option is whether to verify the checksum. */
 static clf_status find_cut(struct clf__shortlist_cut *cut, const struct clf__marian_folder *files)
 {
     double first = cut->first, best = cut->best, threshold = (double)cut->threshold;
@@ -173,7 +172,7 @@ static clf_status find_shortlist(char **out, struct clf__shortlist_cut *cut, con
     clf_status status = find_cut(cut, &files);
     if (status == CLF_OK) {
         *out = files.shortlist;
-        files.shortlist = NULL; /* the caller's now */
+        files.shortlist = NULL; /* now owned by the caller */
     }
     clf__marian_folder_free(&files);
     return status;
@@ -206,7 +205,7 @@ static clf_status describe(struct clf__beside *out, const char *folder)
 static clf_status copy_files(const char *target, const char *folder,
                              const struct clf__format_weights *weights)
 {
-    (void)weights; /* described beside them */
+    (void)weights; /* described beside the weights */
     struct clf__marian_folder files;
     CLF__TRY(find_files(&files, folder));
     clf_status status = clf__marian_copy_files(target, folder, &files);

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "formats/copy.h"
 
-/* Names of the copies. */
+/* The names of the copied files. */
 struct copies {
     char *source_words, *target_words, *shortlist;
 };
@@ -60,7 +60,7 @@ static json_t *shortlist_of(const json_t *decoding, const char *name)
     return list;
 }
 
-/* JSON, which is YAML too. */
+/* Writes the configuration as JSON, which is also YAML. */
 static clf_status write_configuration(const char *target, const json_t *decoding, const struct copies *copies)
 {
     json_t *root = json_deep_copy(decoding);
@@ -80,13 +80,13 @@ static clf_status write_configuration(const char *target, const json_t *decoding
     return status;
 }
 
-/* Excludes models, packed files, and configurations, which name them. */
+/* Returns whether a file is not copied: models, compressed files, and configurations, which name files. */
 static int is_left_behind(const char *name)
 {
     return clf__ends_with(name, ".npz") || clf__ends_with(name, ".gz") || clf__marian_is_configuration(name);
 }
 
-/* Without a configuration, files are found by name, so the names are kept. */
+/* Without a configuration, files are found by name, so the copies keep their names. */
 clf_status clf__marian_copy_files(const char *target, const char *folder,
                                   const struct clf__marian_folder *files)
 {

@@ -4,7 +4,7 @@
 
 #include "checkpoint/marian_folder.h"
 
-/* Copies all files but the weights, including those that a configuration names elsewhere, and writes a
+/* Copies all files but the weights, also those outside the folder that a configuration names, and writes a
  * configuration that names the copies. */
 clf_status clf__marian_copy_files(const char *target, const char *folder,
                                   const struct clf__marian_folder *files);

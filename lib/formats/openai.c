@@ -1,5 +1,5 @@
-/* Checkpoints of openai/whisper (its __init__.py, load_model): one file. Its tokenizer is part of that
- * program's code and must be placed beside the file. */
+/* Checkpoints of openai/whisper (its __init__.py, load_model), each a single file. The tokenizer is part of
+ * that program and must be placed beside the checkpoint. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@
 #include "text/json/tiktoken.h"
 #include "text/speech_tokens.h"
 
-/* Weights of a folder that `clformer convert` wrote. */
+/* Name of the weights that `clformer convert` writes. */
 static const char converted[] = "model.openai.safetensors";
 
 static int is_file(const char *path)
@@ -135,7 +135,7 @@ static clf_status read_dims(json_t *config, const struct clf__checkpoint *weight
     return CLF_OK;
 }
 
-/* Special tokens start after those of the tokenizer file. */
+/* Reads special ids, which follow those of the tokenizer file. */
 static clf_status read_ids(json_t *config, const char *path)
 {
     static const char *const ends[] = {"pad_token_id", "bos_token_id", "eos_token_id"};
@@ -198,9 +198,9 @@ static clf_status read_config(struct clf__config *out, const char *path)
     return status;
 }
 
-/* --- What convert writes --- */
+/* --- Conversion --- */
 
-/* Its dims, as they were. */
+/* Copies the dims of the checkpoint. */
 static clf_status describe(struct clf__beside *out, const char *path)
 {
     struct clf__checkpoint *weights;
@@ -230,11 +230,11 @@ static clf_status copy_tokens(const char *target, const char *path, int vocabula
     return status;
 }
 
-/* A checkpoint's folder may contain unrelated files. */
+/* For a single file, copies only the tokenizer: the folder may contain unrelated files. */
 static clf_status copy_files(const char *target, const char *path, const struct clf__format_weights *weights)
 {
     struct clf__config config;
-    (void)weights; /* described beside them */
+    (void)weights; /* described beside the weights */
     if (!is_file(path)) {
         return clf__format_copy_others(target, path, NULL);
     }

@@ -33,7 +33,7 @@ static int is_like(const struct model *model, const struct model *other)
            model->vocabulary == other->vocabulary;
 }
 
-/* Returns whether another model has the same dims. */
+/* Returns whether another published model has the same dims. */
 static int has_twin(const struct model *model)
 {
     int alike = 0;

@@ -5,9 +5,9 @@
 
 #include <jansson.h>
 
-/* Returns the heads of the published model with such a decoder as a list of [layer, head], which the caller
- * releases; empty for any other model. large-v1 and large-v2 have the same dims; the last part of the path
- * decides. */
+/* Returns the alignment heads of the published model with these dims as a list of [layer, head], which the
+ * caller releases; empty for any other model. The last part of the path decides between large-v1 and
+ * large-v2, which have the same dims. */
 json_t *clf__openai_heads(const char *path, int layers, int heads, int vocabulary);
 
 #endif

@@ -1,5 +1,5 @@
-/* The temporary folder exists while a model is loaded. Unpacking the next package removes folders of killed
- * processes: a user of a folder holds a lock on it, which the system releases with the process. */
+/* The temporary folder exists while a model is loaded. Its user holds a lock on the folder, which the system
+ * releases when the process ends; the next unpacking removes folders without a lock. */
 #include "formats/unpack.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "checkpoint/zip.h"
 #include "formats/format.h"
 
-/* Temporary folders have this prefix and contain a file that marks them as clformer's. */
+/* Temporary folders have this prefix and contain a file that marks them as created by clformer. */
 #define FOLDER_NAME "clformer-package-"
 #define MARK_NAME   ".clformer-temporary"
 static const char mark[] =
@@ -31,7 +31,7 @@ enum { UNIQUE = 6, MOST_TIMES_LARGER = 100 };
 struct package {
     const struct clf__file *file;
     struct clf__zip zip;
-    const char *top; /* prefix of the names of the package's files */
+    const char *top; /* path of the package inside the archive, a prefix of names */
     size_t top_length;
 };
 
@@ -61,7 +61,7 @@ static clf_status check_entry(const struct clf__file *file, const struct clf__zi
                      file->path, entry->name, what);
 }
 
-/* The package is in the folder of metadata.json: the archive's only folder, or its root. */
+/* Finds the folder of metadata.json: the archive's only folder, or its root. */
 static clf_status find_top(struct package *package)
 {
     static const char wanted[] = "metadata.json";
@@ -175,8 +175,8 @@ static clf_status write_mark(const char *folder)
     return status;
 }
 
-/* Removes temporary folders left by killed processes of this user. Failures are ignored. A folder without the
- * mark is not clformer's, or was left before anything was written. */
+/* Removes temporary folders that killed processes of this user left. Failures are ignored. A folder without
+ * the mark belongs to another program, or was left before anything was written. */
 static void remove_left(const char *above)
 {
     struct clf__names names;
@@ -204,7 +204,7 @@ static void remove_left(const char *above)
 static clf_status make_folder(struct clf__unpacked *out, const char *above)
 {
     out->lock = -1;
-    while (out->lock < 0) { /* retries if remove_left() of another process intervened */
+    while (out->lock < 0) { /* retries if another process has removed the folder in remove_left() */
         CLF__TRY(clf__format(&out->made, "%s/" FOLDER_NAME "%.*s", above, UNIQUE, "XXXXXX"));
         if (mkdtemp(out->made) == NULL) {
             clf_status status = clf__file_fail(out->made, "created");
@@ -310,7 +310,7 @@ static clf_status unpack_package(struct clf__unpacked *out, const char *path)
     return status;
 }
 
-/* Recognises a package by its name, otherwise as a zip archive that is not a file of another model. */
+/* Recognises a package by its name, otherwise by being a zip archive that is not a file of another format. */
 static clf_status is_package(int *out, const char *path)
 {
     static const uint8_t magic[] = {'P', 'K', 3, 4};

@@ -1,5 +1,5 @@
-/* Frames of speech models: read from files, or computed from recordings on the device as Whisper's log-mel
- * frames. */
+/* Input frames of speech models: read from files, or computed from recordings on the device as log-mel
+ * frames, like Whisper's. */
 #ifndef CLF_FRAMES_FRAMES_H
 #define CLF_FRAMES_FRAMES_H
 
@@ -19,17 +19,18 @@ struct clf__frame_layout {
 struct clf__config;
 struct clf__frame_layout clf__frame_layout_of(const struct clf__config *config);
 
-/* Sets *out to 1 if a file is a .npy file by its name or first bytes, 0 for a recording. */
+/* Sets *out to 1 for a .npy file, recognised by its name or first bytes, and to 0 for a recording. */
 clf_status clf__frames_are_stored(int *out, const char *path);
 
-/* Samples of a recording at CLF_AUDIO_RATE; all zero: empty. */
+/* Samples of a recording at CLF_AUDIO_RATE; empty if zeroed. */
 struct clf__recording {
     float *samples; /* (count) */
     int count;
-    int64_t rows; /* rows of the whole recording; from the file's header if it was not read to the end */
+    int64_t
+        rows; /* rows of the whole recording, according to the file's header if it was not read to the end */
 };
 
-/* Reads a recording to its end, or to the first sample that makes it exceed most_rows. */
+/* Reads a recording to the end, or until it exceeds most_rows. */
 clf_status clf__recording_read(struct clf__recording *out, const struct clf__frame_layout *layout,
                                const char *path, int most_rows);
 void clf__recording_free(struct clf__recording *recording);
@@ -48,8 +49,8 @@ clf_status clf__frame_maker_add(struct clf__frame_maker *maker, float *target, i
                                 int count);
 clf_status clf__frame_maker_finish(struct clf__frame_maker *maker);
 
-/* Reads one source of frames, whole or its first `most` rows. The caller frees *values (*rows, stack *
- * bands). *whole receives the total number of rows. */
+/* Reads the frames of a file, all rows or the first `most`. The caller frees *values (*rows, stack * bands).
+ * *whole receives the total number of rows. */
 clf_status clf__frames_read(float **values, int *rows, int *whole, struct clf__frame_maker *maker,
                             const char *path, int most);
 

@@ -18,12 +18,12 @@ enum {
 static const float RANGE =
     8.0F; /* dynamic range in powers of ten below the maximum; lower values are raised to it */
 
-/* A queued recording: its position in the buffer and its number of frames there, including frames after its
- * end, which are not returned but may hold the maximum. */
+/* A queued recording: its position in the buffer and its number of frames. These include frames after the
+ * end, which are not returned but may contain the maximum. */
 struct waiting {
     float *target;
-    int rows;                  /* of the target */
-    int first_sample, samples; /* with the silence */
+    int rows;                  /* rows of `target` */
+    int first_sample, samples; /* range of samples, including the silence */
     int first_frame, frames, wanted;
 };
 
@@ -84,7 +84,7 @@ static clf_status make_tables(struct clf__frame_maker *maker)
                : CLF_OK;
 }
 
-/* Allocates buffers for a number of samples and frames; one minute of recordings includes their ends. */
+/* Allocates buffers for a number of samples and frames. */
 static clf_status allocate_room(struct clf__frame_maker *maker, int samples, int rows)
 {
     CLF__TRY(clf__allocate(&maker->samples_host, (size_t)samples, sizeof *maker->samples_host));

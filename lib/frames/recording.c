@@ -61,7 +61,7 @@ clf_status clf__recording_read(struct clf__recording *out, const struct clf__fra
     struct clf_audio *audio;
     *out = (struct clf__recording){.samples = NULL};
     CLF__TRY(clf_audio_open(&audio, path));
-    /* One more frame than the last row needs, to detect a longer recording. */
+    /* One frame more than the last row needs, so that a longer recording is detected. */
     int64_t frames = (int64_t)most_rows * layout->step + layout->stack;
     int most = frames < INT32_MAX / CLF__LOG_MEL_HOP ? (int)frames * CLF__LOG_MEL_HOP : INT32_MAX;
     clf_status status = read_samples(out, audio, most, layout->step);

@@ -1,6 +1,5 @@
-/* Beam search. Each step examines enough of the best continuations of all running beams that `beams` of them
- * continue even if every beam ends (once per end id). Ended continuations are kept as finished only if they
- * are among the best `beams`. */
+/* Beam search. Each step examines enough continuations that `beams` of them remain if every beam ends once
+ * per end id. A continuation with an end token is kept only if it is among the best `beams`. */
 #include <string.h>
 
 #include "search/internal.h"
@@ -57,7 +56,8 @@ static int have_all_ended(const struct clf__search_source *source)
     return ended == source->running_count;
 }
 
-/* Beams that continued differently after the same end are one hypothesis; the better score is kept. */
+/* Removes duplicates: beams that differ only after their end token are one hypothesis, which keeps the better
+ * score. */
 static void drop_doubles(struct clf__search_source *source)
 {
     int kept = 0;
@@ -76,7 +76,7 @@ static void drop_doubles(struct clf__search_source *source)
     source->running_count = kept;
 }
 
-/* Makes the running beams, each cut after its end token, the hypotheses; best first. */
+/* Turns the running beams into hypotheses: cuts each beam after its end token and sorts, best first. */
 static void end_all(struct clf__search_source *source)
 {
     const struct clf__search_options *options = source->options;
@@ -114,7 +114,7 @@ static void advance_all(const struct clf__search *search, struct clf__search_sou
     }
 }
 
-/* Sorts sampled candidates by score; ranks keep the order of sampling. */
+/* Sorts sampled candidates by score; `rank` keeps the sampling order. */
 static void rank_candidates(struct clf__candidate *candidates, int count, int is_drawn)
 {
     for (int i = 0; i < count; i++) {

@@ -5,14 +5,14 @@
 
 #include "search/internal.h"
 
-/* Removes choices, which are sorted by score, best first, with normalised probabilities; always keeps the
- * first `least`. */
+/* Removes choices but keeps at least the first `least`. The choices are sorted by score, best first, and
+ * their probabilities are normalised. */
 struct filter {
     clf_status (*check)(const struct clf__sampling *sampling);
     int (*is_wanted)(const struct clf__sampling *sampling);
     void (*filter)(struct clf__choices *choices, const struct clf__sampling *sampling, int least);
-    /* Returns a probability below which the filter removes every choice except `least`, so that these need
-     * not be sorted; `largest` is the maximum probability. NULL: no such bound. */
+    /* Returns a lower bound on the probabilities that the filter keeps, apart from the first `least` choices,
+     * so that smaller ones need not be sorted. `largest` is the maximum probability. NULL: no bound. */
     double (*bound)(const struct clf__choices *choices, const struct clf__sampling *sampling, double largest);
 };
 
@@ -235,7 +235,7 @@ clf_status clf__sampling_check(const struct clf__sampling *sampling)
     return CLF_OK;
 }
 
-/* --- The row. --- */
+/* --- Scores of a row. --- */
 
 /* Converts logits to scores in place; banned ids get -inf. */
 static void score_row(float *scores, const struct clf__search *search,
@@ -265,7 +265,7 @@ static void score_row(float *scores, const struct clf__search *search,
     }
 }
 
-/* Replaces the root of a heap, its smallest value, by a value. */
+/* Replaces the root of a min-heap by `value`. */
 static void replace_least(float *heap, int count, float value)
 {
     int at = 0;
@@ -351,7 +351,7 @@ void clf__choices_read(struct clf__choices *choices, const struct clf__search *s
     const struct clf__sampling *sampling = &options->sampling;
     int row = source->first_row + beam, ends = 1 + options->other_end_count, vocabulary = options->vocabulary;
     float *scores = search->step.logits + (size_t)row * (size_t)vocabulary;
-    int least = options->beams > 1 ? 1 + ends : 1; /* so that all beams can continue */
+    int least = options->beams > 1 ? 1 + ends : 1; /* min_tokens_to_keep in transformers */
     int k = sampling->top_k > least ? sampling->top_k : least;
     score_row(scores, search, source, row, &source->running[beam]);
     float least_score = sampling->top_k > 0 && k < vocabulary

@@ -12,7 +12,8 @@ static void finish(struct clf__search_source *source)
     beam->score += clf__coverage_penalty(options, beam);
 }
 
-/* Appends the best candidate to the running beam until that is an end token or there is none. */
+/* Appends the best candidate to the running beam. The search is finished at an end token, at the maximum
+ * length, or without a candidate. */
 void clf__greedy_advance(const struct clf__search *search, struct clf__search_source *source)
 {
     const struct clf__search_options *options = source->options;

@@ -52,7 +52,7 @@ static double log_left(const struct clf__search *search, const struct clf__searc
             sum += exp((double)logits[id] - total - loss_of(search, source, beam, id));
         }
     }
-    /* Ids that other penalties change are part of the banned ids. */
+    /* The banned ids include the ids that other penalties change. */
     const int32_t *changed = search->changed + row * (size_t)search->limits.changed;
     double base = clf__penalties_base(search, source, (int)row);
     int count = clf__penalties_score(search, source, (int)row, &source->running[beam]);
@@ -84,8 +84,8 @@ static int best_candidates(const struct clf__search *search, const struct clf__s
     return count;
 }
 
-/* Returns 1 if no candidate, not even the best one at its end, is expected to end better than the worst
- * hypothesis of a full list. */
+/* Returns 1 if the group's list of hypotheses is full and no candidate is expected to end better than the
+ * worst hypothesis. */
 static int has_enough(const struct clf__search_source *source, int index, float best, int length)
 {
     const struct clf__search_options *options = source->options;

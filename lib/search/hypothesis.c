@@ -67,7 +67,7 @@ void clf__hypothesis_keep(struct clf__beam *list, int *count, int limit,
     if (place == limit) {
         return;
     }
-    /* The inserted hypothesis uses the id array of the removed one or of an unused element. */
+    /* The inserted hypothesis reuses the id array of the removed hypothesis or of an unused element. */
     if (*count < limit) {
         (*count)++;
     }

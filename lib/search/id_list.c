@@ -2,7 +2,7 @@
 
 #include "search/internal.h"
 
-/* Returns the index of an id in a list, or where to insert it. */
+/* Returns the index of an id in a list, or its insertion point. */
 static int place_of(const struct clf__id_list *list, int32_t id)
 {
     int low = 0, high = list->count;

@@ -18,12 +18,12 @@ struct clf__beam {
     int32_t *ids; /* (1 + max_length) the start token, then the generated tokens */
     int length;   /* generated tokens */
     int parent;   /* index among the source's beams in the previous step */
-    int sample;   /* its number */
+    int sample;   /* sample number */
     int end;      /* CLF__STOP_ALL: number of tokens up to and including the first end token; 0: none yet */
     float score;  /* running: sum of log-probabilities; finished: score by the length rule */
     double log_probability; /* excludes tokens after the end token */
     float *coverage;        /* (places) sum of the attention to each source position */
-    int places;             /* 0: nobody asks */
+    int places;             /* length of `coverage`; 0: no coverage penalty */
 };
 
 /* A possible continuation of a source. */
@@ -52,12 +52,12 @@ struct clf__choices {
 /* A beam group of a source. */
 struct clf__group {
     int first, running_count; /* range of the source's running beams */
-    int finished_count; /* number in the group's part of the finished hypotheses, which has as many elements
-                           as the group has beams */
+    int finished_count; /* number of finished hypotheses; the group's part of `finished` has one element per
+                           beam */
     int is_done;
 };
 
-/* A sequence slot and the source searched in it. */
+/* A sequence slot and its source. */
 struct clf__search_source {
     const struct clf__search_options *options; /* NULL: the slot is free */
     int tag;
@@ -70,7 +70,7 @@ struct clf__search_source {
     const int32_t *source_ids; /* (source_count) the source's ids, if they were set */
     int source_count;
     uint64_t random_key;
-    int has_parted;            /* samples or groups run separately */
+    int has_parted;            /* the initial beam was divided into samples or groups */
     struct clf__group *groups; /* (beams) */
     int32_t *taken;            /* (beams) tokens that groups have selected in this step */
     int taken_count;
@@ -85,12 +85,12 @@ struct clf__search {
     struct clf__search_limits limits;
     struct clf__search_source *sources; /* (slots) */
     struct clf__candidate *candidates;  /* (clf__candidates_kept()) of one source in one step */
-    struct clf__hypothesis *outcome;    /* (beams) of the source taken last */
+    struct clf__hypothesis *outcome;    /* (beams) the result that clf__search_take() returned last */
     struct clf__step step;
     /* Arrays of `step`, filled by the search. */
     int32_t *tokens, *positions, *cache_rows, *parents, *slots, *banned, *banned_offsets;
-    /* Ids of each row whose scores penalties change: they are in the row's banned ids without being banned.
-     */
+    /* Ids of each row whose scores penalties change. They are listed among the row's banned ids but are not
+     * banned. */
     int32_t *changed; /* (rows, limits.changed) */
     int *changed_counts;
     int32_t *listed;             /* (limits.changed) ids of one penalty */
@@ -128,10 +128,10 @@ static inline int clf__is_diverse(const struct clf__search_options *options)
 
 /* Returns CLF_BAD_ARGUMENT if rows, cache rows or offsets of bans would overflow int32. */
 clf_status clf__search_check_rows(const struct clf__search_limits *limits);
-/* Returns CLF_BAD_ARGUMENT if a search has too little space for a source. */
+/* Returns CLF_BAD_ARGUMENT if the options of a source exceed the limits of the search. */
 clf_status clf__search_check_room(const struct clf__search_limits *limits,
                                   const struct clf__search_options *options);
-/* Return the number of candidates kept of a source, and read of each row. */
+/* Return the number of candidates kept per source, and read per row. */
 int clf__candidates_kept(int beams, int ends);
 int clf__candidates_of_row(int beams, int ends, int vocabulary);
 /* Returns 1 if scores are normalised over all ids including banned ones. */
@@ -183,8 +183,8 @@ double clf__penalties_loss(const struct clf__search *search, const struct clf__s
  * exp(logit). */
 double clf__penalties_base(const struct clf__search *search, const struct clf__search_source *source,
                            int row);
-/* Inserts the changed ids of a row, which the model treated as banned, into its candidates and adds them to
- * the statistics without bans. */
+/* Inserts the changed ids of a row, which the model treated as banned, into the row's candidates and adds
+ * them to the statistics without bans. */
 void clf__penalties_apply(const struct clf__search *search, const struct clf__search_source *source, int row,
                           const struct clf__beam *beam);
 
@@ -237,8 +237,8 @@ void clf__beam_extend(struct clf__beam *to, const struct clf__beam *from,
 /* Returns the divisor of the length rule for a hypothesis of `length` tokens, at least one more than the
  * prompt. */
 float clf__length_divisor(const struct clf__search_options *options, int length);
-/* Returns the final score of running beam `from` if it ends with `length` tokens and a summed
- * log-probability. */
+/* Returns the final score of running beam `from` if it ends with `length` tokens and the given sum of
+ * log-probabilities. */
 float clf__final_score(const struct clf__search_options *options, const struct clf__beam *from, float score,
                        int length);
 /* Inserts running beam `from`, followed by the candidate's token, into a list of the `limit` best finished

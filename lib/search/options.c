@@ -139,20 +139,20 @@ int clf__candidates_wanted(const struct clf__search_options *options)
 
 int clf__counts_banned(const struct clf__search_options *options)
 {
-    /* Greedy search does not need it: the best id is the same, and its score excludes banned ids. */
+    /* Greedy search needs no statistics before bans: the best id is the same and scores exclude bans. */
     return options->beams > 1 && !options->renormalize;
 }
 
 int clf__wants_logits(const struct clf__search_options *options)
 {
-    /* Beam groups normalise the remaining probability. */
+    /* Beam groups with renormalisation sum the probabilities that bans and penalties leave. */
     return options->sampling.is_on || clf__penalties_limit(options) > 0 ||
            (clf__is_diverse(options) && options->renormalize);
 }
 
 int clf__reads_all_statistics(const struct clf__search_options *options)
 {
-    /* Score changes of beams apply to log-probabilities. */
+    /* In beam search, penalties change log-probabilities, which need the statistics before bans. */
     return clf__counts_banned(options) || (options->beams > 1 && clf__wants_logits(options));
 }
 

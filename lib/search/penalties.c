@@ -1,19 +1,19 @@
-/* Processors that change the scores of a few ids, one per row of the table, in order of application. */
+/* Processors that change the scores of a few ids. The table lists them in the order of application. */
 #include <math.h>
 #include <string.h>
 
 #include "search/internal.h"
 
 struct penalty {
-    /* Returns CLF_BAD_ARGUMENT with a message if its options are invalid. */
+    /* Returns CLF_BAD_ARGUMENT with a message if the processor's options are invalid. */
     clf_status (*check)(const struct clf__search_options *options);
-    /* Returns the maximum number of ids of a row that it changes; 0: inactive, no other function is called.
-     */
+    /* Returns the maximum number of ids that the processor changes per row; 0: inactive, and no other
+     * function is called. */
     size_t (*limit)(const struct clf__search_options *options);
-    /* Adds the ids that it changes as continuations of a hypothesis. */
+    /* Adds the ids that the processor changes as continuations of a hypothesis. */
     void (*list)(struct clf__id_list *changed, const struct clf__search_source *source,
                  const struct clf__beam *beam);
-    /* Returns the changed score of such an id. */
+    /* Returns the changed score of a listed id. */
     float (*change)(float score, int32_t id, const struct clf__search_source *source,
                     const struct clf__beam *beam);
 };
@@ -232,7 +232,7 @@ void clf__penalties_list(struct clf__id_list *changed, int32_t *scratch, const s
     }
 }
 
-/* Applies every penalty to those changed ids that it lists. */
+/* Applies each penalty to the ids that the penalty lists. */
 static void change_scores(float *scores, const struct clf__id_list *changed, int32_t *scratch,
                           const struct clf__search_source *source, const struct clf__beam *beam)
 {
@@ -341,7 +341,7 @@ void clf__penalties_apply(const struct clf__search *search, const struct clf__se
     clf__penalties_score(search, source, row, beam);
     for (int i = 0; i < changed.count; i++) {
         float value = (float)((double)search->scores[i] + base);
-        if (value > -INFINITY && value < INFINITY) { /* not NaN */
+        if (value > -INFINITY && value < INFINITY) { /* also false for NaN */
             insert_candidate(step->values + first, step->ids + first, step->candidates, value,
                              changed.ids[i]);
             count_value(statistics + 2, value);

@@ -1,17 +1,17 @@
-/* Processors that ban ids, one per row of the table. */
+/* Processors that ban or force ids. The table has one row per processor. */
 #include <string.h>
 
 #include "search/internal.h"
 
-/* A column that a processor does not need is NULL. */
+/* Functions that a processor does not need are NULL. */
 struct processor {
-    /* Returns CLF_BAD_ARGUMENT with a message if its options are invalid. */
+    /* Returns CLF_BAD_ARGUMENT with a message if the processor's options are invalid. */
     clf_status (*check)(const struct clf__search_options *options);
-    /* Returns the maximum number of ids that it bans in a row. */
+    /* Returns the maximum number of ids that the processor bans per row. */
     size_t (*limit)(const struct clf__search_options *options);
-    /* Adds the ids that it bans at every step; called once per source. */
+    /* Adds the ids that the processor bans at every step; called once per source. */
     void (*ban_always)(struct clf__id_list *banned, const struct clf__search_options *options);
-    /* Adds the ids that it bans after a hypothesis. */
+    /* Adds the ids that the processor bans as continuations of a hypothesis. */
     void (*ban)(struct clf__id_list *banned, const struct clf__search_source *source,
                 const struct clf__beam *beam);
     /* Returns the forced id after `generated` tokens, which overrides all bans, or -1. */

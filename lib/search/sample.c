@@ -5,7 +5,7 @@
 #include "base/random.h"
 #include "search/internal.h"
 
-/* Draws depend only on the seed, the source and the position in its search. */
+/* Returns a random number that depends only on the seed, the source and the position in the search. */
 static double draw(const struct clf__search_source *source, int step, int which, int32_t id)
 {
     uint32_t words[4];

@@ -16,7 +16,7 @@ struct block {
     size_t units; /* units used so far; SIZE_MAX after an overflow */
 };
 
-/* Takes the next `count` objects of the block; NULL while it is measured. */
+/* Allocates `count` objects in the block; returns NULL while the block is measured. */
 static void *take(struct block *block, size_t count, size_t size)
 {
     void *taken = block->start != NULL ? block->start + block->units * UNIT : NULL;

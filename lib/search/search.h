@@ -138,7 +138,7 @@ static inline int clf__is_end(const struct clf__search_options *options, int32_t
  * that differ in one of them are independent. */
 struct clf__draw {
     int32_t row;
-    int32_t sample, count; /* number of the sample, and of tokens generated before this one */
+    int32_t sample, count; /* sample number, and number of tokens generated before this draw */
     uint32_t key_low, key_high;
     float temperature; /* above 0 */
 };
@@ -205,19 +205,19 @@ struct clf__hypothesis {
     const int32_t *ids; /* generated tokens, including the end token if it was generated */
     int length;
     float score; /* the value by which the search ranks; for greedy search and samples the log-probability */
-    double log_probability; /* sum of natural log-probabilities, renormalised without banned ids; a forced
-                               token adds 0 */
+    double log_probability; /* sum of natural log-probabilities, renormalised without banned ids; forced
+                               tokens add 0 */
 };
 
 /* Capacity of a search. */
 struct clf__search_limits {
-    int slots;      /* sources at a time */
-    int beams;      /* running hypotheses of a source */
-    int ends;       /* end ids of a source */
-    int max_length; /* of a source */
-    int vocabulary; /* of every source */
-    int banned;     /* banned ids of a row, see clf__bans_limit() */
-    int changed;    /* ids of a row whose scores penalties change */
+    int slots;      /* number of sources that are searched concurrently */
+    int beams;      /* maximum running hypotheses per source */
+    int ends;       /* maximum end ids per source */
+    int max_length; /* maximum length of a source's hypotheses */
+    int vocabulary; /* vocabulary size of every source */
+    int banned;     /* maximum banned ids per row, see clf__bans_limit() */
+    int changed;    /* maximum ids per row whose scores penalties change */
     int logits;     /* 1: logits may be requested */
     int places;     /* source positions for which attention may be requested; 0: never */
 };
@@ -228,8 +228,8 @@ struct clf__search_limits clf__search_limits_for(const struct clf__search_option
 struct clf__search_result {
     int tag, slot; /* as passed to clf__search_add() */
     /* (count) best first, samples in the order of their numbers; n_best or fewer if the search found fewer.
-     * Owned by the search and valid until its next call. If the model ran out of candidates before any
-     * hypothesis finished, the running ones, or none before the first token. */
+     * Owned by the search and valid until its next call. If the candidates run out before a hypothesis is
+     * finished, these are the running hypotheses; before the first token there are none. */
     const struct clf__hypothesis *hypotheses;
     int count;
     int is_not_finite; /* the search ended at a logit that is NaN or +inf; count is 0 */

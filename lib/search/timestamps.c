@@ -9,7 +9,8 @@ static void set_range(int32_t *ranges, int which, int32_t first, int32_t end)
     ranges[2 * which + 1] = end;
 }
 
-/* Timestamps do not decrease; only the end of a segment may equal its start. */
+/* Returns the lowest allowed timestamp: timestamps do not decrease, and only the end of a segment may equal
+ * its start. */
 static int32_t lowest_time(const struct clf__whisper_rules *rules, const int32_t *ids, int count,
                            int closes_pair)
 {

@@ -210,8 +210,8 @@ static int hears_speech(const struct clf__whisper_window *search)
     return search->at < search->prompt_count && search->prompt[search->at] == search->rules->start_id;
 }
 
-/* Chooses the next token with an output: in the prompt the start of the transcript and the last token. The
- * tokens before it are prefilled. */
+/* Selects the next token whose output is read: in the prompt, the transcript's start token and the last
+ * token. Earlier tokens are prefilled. */
 static void choose_token(struct clf__whisper_window *search)
 {
     search->at = search->fed;
@@ -303,7 +303,8 @@ struct clf__step *clf__whisper_prepare(struct clf__whisper *whisper)
             ask(whisper, slot);
         }
     }
-    step->ranges_before = step->both_statistics; /* the no-speech token, which is banned itself */
+    step->ranges_before = step->both_statistics; /* the range of the no-speech token ignores bans, because the
+                                                    token itself is banned */
     step->prefill_offsets = whisper->prefill_offsets[step->rows] > 0 ? whisper->prefill_offsets : NULL;
     return step->rows > 0 ? step : NULL;
 }
@@ -373,7 +374,7 @@ static double score(const struct clf__whisper_window *search,
     return hypothesis->sum / (penalty < 0 ? length : pow((5.0 + length) / 6.0, penalty));
 }
 
-/* Ties are won by the first sample. */
+/* The first sample wins ties. */
 static const struct clf__whisper_hypothesis *better(const struct clf__whisper_window *search,
                                                     const struct clf__whisper_hypothesis *best,
                                                     const struct clf__whisper_hypothesis *hypothesis)

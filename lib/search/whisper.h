@@ -19,13 +19,14 @@
 struct clf__whisper_rules {
     int vocabulary;
     int32_t end_id, timestamp_begin;
-    int32_t no_speech_id, start_id; /* of the transcript */
+    int32_t no_speech_id, start_id; /* start_id: the start token of the transcript */
     int has_timestamps;             /* the timestamp rules apply */
     int text_only; /* without timestamps: no special tokens (including the end token) and no timestamps */
     int first_timestamps;      /* number of timestamps allowed as the first token; 0: all */
     const int32_t *suppressed; /* never generated; ascending, without duplicates */
     int suppressed_count;
-    const int32_t *suppressed_first; /* suppressed ids and ids not allowed first; likewise */
+    const int32_t *suppressed_first; /* suppressed ids and ids not allowed as the first token; ascending,
+                                        without duplicates */
     int suppressed_first_count;
     int most_tokens;       /* maximum number of generated tokens, including the end token */
     double patience;       /* the search ends with beams * patience finished hypotheses, rounded */
@@ -36,17 +37,17 @@ struct clf__whisper_rules {
 
 struct clf__whisper;
 
-enum { CLF__WHISPER_RANGES = 4 }; /* of a step's row */
+enum { CLF__WHISPER_RANGES = 4 }; /* number of id ranges per row */
 
 /* Capacity of a search. */
 struct clf__whisper_limits {
-    int slots;     /* windows at a time */
+    int slots;     /* number of windows that are decoded concurrently */
     int beams;     /* 1: greedy; < CLF__SEARCH_BEAMS_LIMIT */
     int samples;   /* at temperatures above 0; 0: no sampling */
-    int positions; /* of the decoder */
+    int positions; /* number of decoder positions */
     int wanted;    /* maximum of clf__whisper_wanted(); up to 1 for greedy search */
     int finished;  /* finished hypotheses: at least beams, beams * patience, and samples */
-    int banned;    /* ids of a row */
+    int banned;    /* maximum banned ids per row */
 };
 
 /* Returns the number of finished hypotheses that ends a beam search. */
@@ -87,8 +88,8 @@ enum { CLF__RANGE_NO_SPEECH, CLF__RANGE_TEXT, CLF__RANGE_SPECIAL, CLF__RANGE_TIM
 /* Writes the allowed ranges (CLF__WHISPER_RANGES, 2) after `count` generated ids. */
 void clf__timestamps_ranges(int32_t *ranges, const struct clf__whisper_rules *rules, const int32_t *ids,
                             int count);
-/* The ranges of a row that remain allowed, from `first` on, and log sum exp(x) over them. values and
- * range_ids are (CLF__WHISPER_RANGES, k), statistics (CLF__WHISPER_RANGES, 2). */
+/* The allowed ranges of a row, from `first` on, and log sum exp(x) over their ids. values and range_ids are
+ * (CLF__WHISPER_RANGES, k), statistics (CLF__WHISPER_RANGES, 2). */
 struct clf__allowed {
     int first;
     double normaliser;
@@ -101,7 +102,7 @@ int clf__timestamps_candidates(int32_t *ids, double *log_probabilities,
                                const struct clf__whisper_rules *rules, const float *values,
                                const int32_t *range_ids, const float *statistics, int k);
 
-/* Returns the random key for a window of a recording and an attempt at it. */
+/* Returns the random key for one attempt to decode a window of a recording. */
 uint64_t clf__draws_key(uint64_t seed, int64_t window, int attempt);
 
 #endif

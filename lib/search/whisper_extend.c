@@ -59,7 +59,7 @@ static void choose(struct clf__whisper *whisper, struct clf__whisper_window *sea
         } else if (search->finished_count < search->wanted) {
             extend(&search->finished[search->finished_count++], from, one);
             if (beams == 1 && search->wanted == 1) {
-                break; /* greedy: it has ended */
+                break; /* greedy: the only hypothesis has ended */
             }
         }
     }
@@ -78,8 +78,8 @@ static int drawn_range(const struct clf__step *step, int draw, int first_range)
     return best;
 }
 
-/* Extends a sample by its drawn token if there is one. Returns the number of running samples, which was
- * `kept`. */
+/* Extends a sample by its drawn token if there is one. `kept` is the number of extended running samples so
+ * far; returns the new number. */
 static int take_draw(struct clf__whisper *whisper, struct clf__whisper_window *search, int d, int kept)
 {
     const struct clf__step *step = &whisper->step;

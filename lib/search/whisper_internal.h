@@ -27,7 +27,7 @@ struct clf__whisper_window {
     int prompt_count;
     int fed;                   /* number of tokens that the model has processed for each row */
     int at;                    /* position of the step's token */
-    int first_row, first_draw; /* of the step */
+    int first_row, first_draw; /* first row and first draw of the window in the step */
     struct clf__whisper_hypothesis *running, *next, *finished; /* (rows), (rows), (limits.finished) */
     int running_count, finished_count, wanted;
     int is_over;
@@ -37,13 +37,13 @@ struct clf__whisper_window {
 
 struct clf__whisper {
     struct clf__whisper_limits limits;
-    int rows;                                   /* of a window */
+    int rows;                                   /* rows per window */
     struct clf__whisper_window *searches;       /* (slots) */
-    struct clf__whisper_hypothesis *hypotheses; /* of all searches */
+    struct clf__whisper_hypothesis *hypotheses; /* array that holds the hypotheses of all searches */
     int32_t *hypothesis_ids;
     struct clf__whisper_candidate *candidates; /* (rows, k) */
-    int32_t *best;                             /* (k) of a row */
-    double *best_sums;                         /* (k) likewise */
+    int32_t *best;                             /* (k) best ids of a row */
+    double *best_sums;                         /* (k) log-probabilities of `best` */
     struct clf__draw *draws;                   /* (slots * samples) */
     struct clf__step step;
     /* Arrays of the step: (slots * rows) each, ranges (slots * rows, M, 2), prefill (slots * positions). */

@@ -244,7 +244,7 @@ clf_status clf__added_tokens_merge(struct clf__token_list *out, const struct clf
     const char *piece = own->tokens->text;
     int last = added->count > 0 ? added->items[added->count - 1].id : -1;
     int count = own->tokens->count > rows ? own->tokens->count : rows;
-    if (last >= count + added->count) { /* the highest id does not bound the memory to allocate */
+    if (last >= count + added->count) { /* allocating up to the highest id would be unbounded */
         return clf__fail(CLF_FORMAT,
                          "%s: the added token \"%.80s\" has the id %d, far above the %d other tokens and "
                          "rows; download or save both again",

@@ -10,10 +10,10 @@
 struct clf__added_token {
     const char *text; /* borrowed from the JSON */
     int32_t id;
-    int marks; /* of text/token_list.h */
+    int marks; /* flags of text/token_list.h */
 };
 
-/* Zeroed at first. */
+/* The added tokens of a folder; zero-initialise. */
 struct clf__added_tokens {
     struct clf__added_token *items; /* sorted by id, each id once */
     int count, capacity;

@@ -6,7 +6,7 @@
 
 /* Returns the size in bytes of the white space character (Python's str.isspace()) at text, or 0. */
 size_t clf__text_space(const char *text);
-/* The same for a text of size >= 1 bytes that need not be NUL-terminated. */
+/* clf__text_space() for a text of at least one byte that need not be NUL-terminated. */
 size_t clf__text_space_in(const char *text, size_t size);
 /* Removes trailing white space in place. */
 void clf__text_strip_end(char *text);
@@ -18,10 +18,10 @@ void clf__text_strip(char *text);
 /* Removes spaces before punctuation and English contractions in place (clean_up_tokenization_spaces). */
 void clf__text_clean_up(char *text);
 
-/* Replaces every `from`, left to right, by `to`, which must not be longer, in place. */
+/* Replaces every occurrence of `from`, left to right, by `to`, in place. `to` must not be longer. */
 void clf__text_replace(char *text, const char *from, const char *to);
 
-/* Cleanup of the WordPiece decoder, which has one rule more. */
+/* Applies the cleanup of the WordPiece decoder, which has one rule more. */
 void clf__text_clean_up_token(char *text);
 
 #endif

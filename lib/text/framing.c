@@ -3,7 +3,7 @@
 
 #include "text/tokenizer_internal.h"
 
-/* A language token may have no row in the model. */
+/* Fails if the model has no row for a language token. */
 static clf_status check_row(const struct clf__tokenizer *tokenizer, int32_t id)
 {
     clf_status status =

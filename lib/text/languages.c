@@ -105,8 +105,8 @@ clf_status clf__languages_collect(struct clf__languages *out, const struct clf__
     return CLF_OK;
 }
 
-/* ISO 639-3 has macrolanguage codes and member codes. Multilingual models use the most spoken member; users
- * write the macrolanguage. */
+/* Returns the macrolanguage of a member code (ISO 639-3): multilingual models name the most spoken member,
+ * users the macrolanguage. */
 static const char *whole_of(const char *member)
 {
     static const char *const pairs[][2] = {
@@ -193,7 +193,7 @@ clf_status clf__languages_find(const struct clf__language **out, const struct cl
     }
     int found[2], count = 0;
     struct parts parts = parts_of(wanted);
-    for (int pass = 0; pass < 2; pass++) { /* its own codes go first */
+    for (int pass = 0; pass < 2; pass++) { /* the model's own codes take precedence over short codes */
         count = 0;
         for (int i = 0; i < languages->count; i++) {
             const char *code = languages->items[i].code;

@@ -11,7 +11,7 @@ struct clf__vocabulary;
 
 struct clf__language {
     char *code; /* owned */
-    int32_t id; /* of its token */
+    int32_t id; /* id of the language token */
 };
 struct clf__languages {
     struct clf__language *items; /* in order of id */

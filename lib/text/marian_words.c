@@ -12,13 +12,13 @@
 
 enum { MOST_BYTES = 1 << 28 };
 
-/* A vocabulary while it is read. */
+/* The state of reading a vocabulary. */
 struct words {
     const char *path;
-    int is_model; /* of SentencePiece */
+    int is_model; /* the vocabulary is a SentencePiece model */
     struct clf__token_list tokens;
     struct clf__word_ids ids;
-    void *segmenter_state; /* where it is a model */
+    void *segmenter_state; /* state of the SentencePiece model, if it is one */
 };
 
 static int is_model(const char *path)
@@ -155,7 +155,7 @@ static void close_words(struct words *words)
     clf__token_list_free(&words->tokens);
 }
 
-/* Names of the special words; the second is the older one. */
+/* Names of the special words; the second is the name in older files. */
 static const char *const ends[] = {"</s>", "eos", NULL}, *const unknowns[] = {"<unk>", "UNK", NULL};
 
 static int32_t find_special(const struct clf__vocabulary *vocabulary, const char *const *names)
@@ -207,7 +207,7 @@ static clf_status load_side(struct clf__tokenizer_side *side, struct clf__vocabu
             .vocabulary = vocabulary,
             .unknown_id = words.ids.unknown,
         };
-        words.segmenter_state = NULL; /* the side's now */
+        words.segmenter_state = NULL; /* now owned by the tokenizer's side */
     }
     close_words(&words);
     return status;

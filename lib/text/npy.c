@@ -89,7 +89,7 @@ static clf_status check_header(int *rows, const char *header, const char *path, 
     return CLF_OK;
 }
 
-/* A single NaN or infinity would spoil the result of the whole line. */
+/* Rejects NaN and infinity: a single one would spoil the result of the whole line. */
 static clf_status check_values(const float *values, size_t count, const char *path, int columns)
 {
     for (size_t i = 0; i < count; i++) {

@@ -5,7 +5,7 @@
 #include "base/status.h"
 
 /* Reads a C-ordered little-endian float32 matrix with `columns` columns and at least one row; the caller
- * frees *values (rows, columns). Other contents are CLF_FORMAT; the message describes them. */
+ * frees *values (rows, columns). CLF_FORMAT for other contents, which the message describes. */
 clf_status clf__npy_read(float **values, int *rows, const char *path, int columns);
 
 #endif

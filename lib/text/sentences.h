@@ -17,7 +17,7 @@ struct clf__part_list {
 clf_status clf__part_list_add(struct clf__part_list *list, struct clf__part part);
 void clf__part_list_free(struct clf__part_list *list);
 
-/* Appends the sentences of a text in any language, in order; white space is not a sentence. */
+/* Appends the sentences of a text in any language, in order. White space alone is not a sentence. */
 clf_status clf__sentences_find(struct clf__part_list *out, const char *text, size_t size);
 
 /* Returns whether a text contains more than one sentence. */

@@ -100,7 +100,7 @@ void clf__shortlist_most(const struct clf__shortlist *shortlist, int *base, int 
     *each = clf__min_int(shortlist->lists.best, shortlist->words.target) + 1;
 }
 
-/* Counts a word in, once. */
+/* Adds a word to the candidates, once. */
 static void take(struct clf__shortlist *shortlist, int *count, int32_t word)
 {
     *count += !shortlist->is_in[word];

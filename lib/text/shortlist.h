@@ -13,7 +13,7 @@ struct clf__tokenizer;
 
 /* The vocabularies of the model. */
 struct clf__shortlist_words {
-    int source, target; /* how many words each has */
+    int source, target; /* number of words */
     int is_shared;      /* one shared vocabulary: source words are candidates too */
     /* Returns the id of a target or source word; the unknown id if it is not in the vocabulary, or -1. */
     int32_t (*id_of)(const void *user, int is_target, const char *token, size_t length);
@@ -42,7 +42,7 @@ clf_status clf__shortlist_open(struct clf__shortlist **out, const char *path,
                                const struct clf__shortlist_cut *cut);
 void clf__shortlist_free(struct clf__shortlist *shortlist);
 
-/* Gives the bound on candidates of a line: `base` + tokens * `each`. */
+/* Returns a bound on the candidates of a line: `base` + tokens * `each`. */
 void clf__shortlist_most(const struct clf__shortlist *shortlist, int *base, int *each);
 
 /* Writes the candidates of one line in ascending order: frequent words, the lists of its words and, with a

@@ -67,7 +67,7 @@ static int read_probability(float *out, const struct field *field)
     return end == field->start + field->length && isfinite(*out);
 }
 
-/* NULL is the empty word of an alignment. */
+/* Returns whether a field is NULL, the empty word of an alignment. */
 static int is_null(const struct field *field)
 {
     return field->length == 4 && memcmp(field->start, "NULL", 4) == 0;

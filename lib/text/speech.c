@@ -41,11 +41,11 @@ clf_status clf__speech_tokens_find(struct clf__speech_tokens *out, const struct 
         CLF__TRY(find(wanted[i].id, tokenizer, wanted[i].token, folder));
     }
     tokens.no_speech = clf__tokenizer_target_id(tokenizer, "<|nospeech|>");
-    if (tokens.no_speech < 0) { /* name in older transformers folders */
+    if (tokens.no_speech < 0) { /* name in older folders of transformers */
         CLF__TRY(find(&tokens.no_speech, tokenizer, "<|nocaptions|>", folder));
     }
     tokens.timestamp_begin = clf__tokenizer_target_id(tokenizer, "<|0.00|>");
-    if (tokens.timestamp_begin < 0) { /* the file may end before the timestamps */
+    if (tokens.timestamp_begin < 0) { /* some tokenizer files end before the timestamps */
         tokens.timestamp_begin = tokens.no_timestamps + 1;
     }
     int32_t behind = tokens.translate < tokens.transcribe ? tokens.translate : tokens.transcribe;

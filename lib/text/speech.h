@@ -1,4 +1,5 @@
-/* Special tokens of Whisper's tokenizers (openai/whisper, tokenizer.py), and decoding of its ids to text. */
+/* Special tokens of Whisper's tokenizers (openai/whisper, tokenizer.py), and decoding of Whisper's ids to
+ * text. */
 #ifndef CLF_TEXT_SPEECH_H
 #define CLF_TEXT_SPEECH_H
 
@@ -17,8 +18,8 @@ clf_status clf__speech_tokens_find(struct clf__speech_tokens *out, const struct 
 
 /* Returns the code of a language id, such as "en"; the caller frees it. */
 clf_status clf__speech_language_code(char **out, const struct clf__tokenizer *tokenizer, int32_t id);
-/* Returns the id of a language code, or -1. A language added to a model follows the other special tokens, and
- * the model may have no row for it. */
+/* Returns the id of a language code, or -1. The model may have no row for a language that was added after the
+ * other special tokens. */
 int32_t clf__speech_language_id(const struct clf__speech_tokens *tokens,
                                 const struct clf__tokenizer *tokenizer, const char *code);
 

@@ -39,7 +39,7 @@ static const struct language known[CLF__SPEECH_LANGUAGES] = {
     {"tt", "tatar"},          {"haw", "hawaiian"},   {"ln", "lingala"},       {"ha", "hausa"},
     {"ba", "bashkir"},        {"jw", "javanese"},    {"su", "sundanese"},     {"yue", "cantonese"}};
 
-/* Other names. */
+/* Other names of languages. */
 static const struct language others[] = {{"my", "burmese"},   {"ca", "valencian"},     {"nl", "flemish"},
                                          {"ht", "haitian"},   {"lb", "letzeburgesch"}, {"ps", "pushto"},
                                          {"pa", "panjabi"},   {"ro", "moldavian"},     {"ro", "moldovan"},

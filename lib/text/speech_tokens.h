@@ -6,7 +6,7 @@
 
 enum {
     CLF__SPEECH_LANGUAGES = 100,
-    CLF__SPEECH_TIMES = 1501,        /* one every 0.02 s of a 30 s window */
+    CLF__SPEECH_TIMES = 1501,        /* number of timestamps: one every 0.02 s of a 30 s window */
     CLF__SPEECH_MULTILINGUAL = 51865 /* minimum number of ids of a multilingual model */
 };
 

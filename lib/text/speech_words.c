@@ -43,7 +43,7 @@ static int is_whole(const char *text, const char *rest)
     return strncmp(same, BROKEN, strlen(BROKEN)) == 0;
 }
 
-/* Takes `text` over. */
+/* Adds a word and takes ownership of `text`. */
 static clf_status add_word(struct clf__speech_words *words, char *text, int ids)
 {
     clf_status status = clf__grow(&words->data, words->count, &words->capacity, sizeof *words->data);

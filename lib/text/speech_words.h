@@ -7,8 +7,8 @@
 /* Words in order, owned by the caller; release with clf__speech_words_free(). */
 struct clf__speech_words {
     struct clf__speech_word {
-        char *text; /* with the space before it */
-        int ids;    /* so many in a row */
+        char *text; /* text of the word, including the space before it */
+        int ids;    /* number of ids, which are consecutive */
     } * data;
     int count, capacity;
 };

@@ -42,7 +42,7 @@ static int by_bytes(const void *left, const void *right)
     return a->size != b->size ? (a->size > b->size) - (a->size < b->size) : (a->id < b->id) - (a->id > b->id);
 }
 
-/* The items are sorted, so each follows all of its prefixes. */
+/* Sets `shorter` of each token. The items are sorted, so each follows all of its prefixes. */
 static void find_shorter(struct clf__finder_token *items, int count)
 {
     for (int i = 0; i < count; i++) {

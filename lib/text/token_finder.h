@@ -14,11 +14,11 @@ struct clf__finder_token {
     char *text; /* owned */
     size_t size;
     int32_t id;
-    int marks;   /* of text/token_list.h */
+    int marks;   /* flags of text/token_list.h */
     int shorter; /* index of the longest other token that is a prefix of this one, or -1 */
 };
 
-/* Zero-initialise: finds nothing. */
+/* A set of tokens to find; zero-initialise to an empty set. */
 struct clf__token_finder {
     struct clf__finder_token *items; /* sorted by bytes; of equal texts, the lower id last */
     int count, capacity;
@@ -35,7 +35,7 @@ clf_status clf__token_finder_collect(struct clf__token_finder *out, const struct
 void clf__token_finder_free(struct clf__token_finder *found);
 
 struct clf__token_match {
-    size_t start, end; /* including the white space that the token absorbs */
+    size_t start, end; /* range of the match, with the white space that the token absorbs */
     int32_t id;
 };
 

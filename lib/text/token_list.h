@@ -11,7 +11,7 @@
 enum {
     CLF__TOKEN_SPECIAL = 1,  /* left out when tokens are joined to text */
     CLF__TOKEN_FOUND = 2,    /* found verbatim in text before segmentation */
-    CLF__TOKEN_LANGUAGE = 4, /* it names a language */
+    CLF__TOKEN_LANGUAGE = 4, /* names a language */
     CLF__TOKEN_LSTRIP = 8,   /* absorbs adjacent white space */
     CLF__TOKEN_RSTRIP = 16,
     CLF__TOKEN_NORMALIZED = 32,  /* found in the normalised text */
@@ -23,7 +23,7 @@ enum {
 /* Maximum number of model rows without a token: every step bans them. */
 enum { CLF__MOST_SPARE = 1 << 16 };
 
-/* Zeroed at first. */
+/* A list of tokens; zero-initialise. */
 struct clf__token_list {
     char *text; /* all tokens, NUL-terminated */
     size_t bytes, bytes_capacity;

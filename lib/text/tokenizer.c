@@ -164,7 +164,7 @@ static clf_status add_ids(struct clf__ids *ids, const int32_t *added)
     return CLF_OK;
 }
 
-/* The input may already contain the end token, as CTranslate2 users write it. */
+/* Returns whether the ids already end with `added`, because CTranslate2 users write the end token. */
 static int ends_with(const struct clf__ids *ids, const int32_t *added)
 {
     int count = 0;
@@ -183,7 +183,7 @@ static clf_status add_source(const struct clf__tokenizer *tokenizer, const struc
     return pieces && ends_with(sink->ids, framing->behind) ? CLF_OK : add_ids(sink->ids, framing->behind);
 }
 
-/* Prepends the word of the framing. */
+/* Encodes a source with the word of the framing before it. */
 static clf_status add_worded_source(const struct clf__tokenizer *tokenizer,
                                     const struct clf__framing *framing, struct sink *sink, const char *text,
                                     size_t size, int pieces)
@@ -243,7 +243,7 @@ clf_status clf__tokenizer_encode(const struct clf__tokenizer *tokenizer, struct 
     return status;
 }
 
-/* As in transformers, the unknown token is special when text is joined by a model. */
+/* Returns whether text omits an id; as in transformers, models treat the unknown token as special. */
 static int is_left_out(const struct clf__tokenizer *tokenizer, int32_t id, int pieces)
 {
     const struct clf__tokenizer_options *options = &tokenizer->options;

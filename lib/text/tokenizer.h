@@ -11,7 +11,7 @@ struct clf__token_list;
 struct clf__segmenter;
 struct clf__tokenizer;
 
-/* Value of source_end_id: the tokenizer class frames sources, as the model's configuration does not. */
+/* Value of source_end_id: the tokenizer class frames sources, and the model's configuration does not. */
 enum { CLF__FRAMED_BY_CLASS = -2 };
 
 /* Tokenizer settings from the model's configuration. */
@@ -30,10 +30,10 @@ struct clf__tokenizer_options {
  * without a token are special; encoding a token without a row is CLF_TEXT. */
 clf_status clf__tokenizer_load(struct clf__tokenizer **out, const char *folder,
                                const struct clf__tokenizer_options *options);
-/* The same from a file of openai/whisper, whose name ends in .tiktoken (text/json/tiktoken.h). */
+/* clf__tokenizer_load() for a file of openai/whisper, whose name ends in .tiktoken (text/json/tiktoken.h). */
 clf_status clf__tokenizer_load_tiktoken(struct clf__tokenizer **out, const char *folder, const char *name,
                                         const struct clf__tokenizer_options *options);
-/* The same from a Whisper vocabulary inside a folder (text/json/tiktoken.h). */
+/* clf__tokenizer_load() for a Whisper vocabulary in a folder (text/json/tiktoken.h). */
 struct clf__vocabulary;
 clf_status clf__tokenizer_load_ranked(struct clf__tokenizer **out, const char *folder,
                                       const struct clf__vocabulary *vocabulary,
@@ -54,13 +54,13 @@ struct clf__framing {
  * language. CLF_BAD_ARGUMENT: the model lacks the language or does not take one. */
 clf_status clf__tokenizer_frame(struct clf__framing *out, const struct clf__tokenizer *tokenizer,
                                 const char *source_language, const char *target_language);
-/* Counts the ids around a source: a source with no others is empty. */
+/* Returns the number of ids around a source; a source with no other ids is empty. */
 int clf__framing_count(const struct clf__framing *framing);
 
-/* Number of languages, and the code of one. */
+/* Return the number of languages, and the code of a language. */
 int clf__tokenizer_languages(const struct clf__tokenizer *tokenizer);
 const char *clf__tokenizer_language(const struct clf__tokenizer *tokenizer, int index);
-/* The folder's, or NULL. */
+/* Returns the source language of the folder, or NULL. */
 const char *clf__tokenizer_source_language(const struct clf__tokenizer *tokenizer);
 const char *clf__tokenizer_target_language(const struct clf__tokenizer *tokenizer);
 int clf__tokenizer_is_language(const struct clf__tokenizer *tokenizer, int32_t id);
@@ -69,7 +69,7 @@ int clf__tokenizer_needs_target(const struct clf__tokenizer *tokenizer);
 /* Returns the name of the class, or NULL. */
 const char *clf__tokenizer_class_name(const struct clf__tokenizer *tokenizer);
 
-/* Ids of a growing list. */
+/* A growing list of ids. */
 struct clf__ids {
     int32_t *data;
     int count, capacity;
@@ -83,7 +83,7 @@ int clf__tokenizer_max_length(const struct clf__tokenizer *tokenizer);
 int clf__tokenizer_shares_words(const struct clf__tokenizer *tokenizer);
 /* Adds the target ids without a token: padding rows of the model's vocabulary. */
 clf_status clf__tokenizer_spare(const struct clf__tokenizer *tokenizer, struct clf__ids *ids);
-/* Returns the model's vocabulary rows of each side. */
+/* Returns the vocabulary rows of the model for each side. */
 void clf__tokenizer_sizes(const struct clf__tokenizer *tokenizer, int *source, int *target);
 /* Returns the segmenter of the target. */
 const struct clf__segmenter *clf__tokenizer_segmenter(const struct clf__tokenizer *tokenizer);
@@ -115,7 +115,8 @@ int clf__tokenizer_is_text(const struct clf__tokenizer *tokenizer, int32_t id, i
 clf_status clf__tokenizer_decode(const struct clf__tokenizer *tokenizer, char **text, const int32_t *ids,
                                  int count, int pieces);
 
-/* The same, where a non-NULL string in `given` (count; or NULL) replaces the token at its position. */
+/* clf__tokenizer_decode() with replacements: a non-NULL string in `given` (count; or NULL) replaces the token
+ * at its position. */
 clf_status clf__tokenizer_decode_given(const struct clf__tokenizer *tokenizer, char **text,
                                        const int32_t *ids, int count, const char *const *given, int pieces);
 

@@ -15,24 +15,25 @@
 /* One side: its segmenter and vocabulary. */
 struct clf__tokenizer_side {
     const struct clf__segmenter *segmenter;
-    void *state;                              /* the segmenter's */
+    void *state;                              /* state of the segmenter */
     const struct clf__vocabulary *vocabulary; /* NULL: this side is not text and has no segmenter */
-    int32_t unknown_id;                       /* or -1 */
+    int32_t unknown_id;                       /* id of the unknown token, or -1 */
     int shows_unknown;                        /* the unknown token is part of the text; otherwise it is left
                                                  out */
 };
 
 struct clf__tokenizer {
     struct clf__tokenizer_options options;
-    const struct clf__tokenizer_class *class;             /* or NULL */
-    struct clf__vocabulary vocabulary, target_vocabulary; /* the second one if they are separate */
-    struct clf__tokenizer_side source, target;            /* with one model, both share the state */
+    const struct clf__tokenizer_class *class; /* tokenizer class, or NULL */
+    struct clf__vocabulary vocabulary,
+        target_vocabulary;                     /* target_vocabulary: used if the vocabularies are separate */
+    struct clf__tokenizer_side source, target; /* with one model, both share the state */
     struct clf__token_finder found;
     struct clf__languages languages;
     enum clf__language_place place;
     char *source_language, *target_language; /* default languages; may be NULL */
-    struct clf__framing framing;             /* the same */
-    int has_own_framing; /* without a requested language, sources are framed as set in a file: */
+    struct clf__framing framing;             /* framing for the default languages */
+    int has_own_framing; /* a file defines the framing of sources, used if no language is requested: */
     int32_t own_before[CLF__MOST_FRAMING], own_behind[CLF__MOST_FRAMING];
     int max_length;
 };

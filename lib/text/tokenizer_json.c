@@ -6,7 +6,7 @@
 #include "text/json/pipeline.h"
 #include "text/tokenizer_internal.h"
 
-/* Files that a class needs without tokenizer.json; if any is missing, tokenizer.json is used. */
+/* Returns whether the folder has the files that the class needs without tokenizer.json. */
 static clf_status has_own_files(int *out, const struct clf__tokenizer *tokenizer, const char *folder)
 {
     const struct clf__tokenizer_class *class = tokenizer->class;
@@ -37,7 +37,7 @@ clf_status clf__tokenizer_has_json(int *out, const struct clf__tokenizer *tokeni
     return CLF_OK;
 }
 
-/* If transformers does not rebuild the post-processor, the file defines the framing of sources. */
+/* Reads the framing of sources from the file, if transformers does not rebuild the post-processor. */
 static void take_template(struct clf__tokenizer *tokenizer, const struct clf__template *template,
                           int is_rebuilt)
 {

@@ -33,7 +33,7 @@ static clf_status load_vocabulary(struct clf__vocabulary *out, const char *folde
 static clf_status read_config(struct clf__tokenizer *tokenizer, struct clf__segmenter_folder *folder,
                               const char **unknown_token, const struct clf__json *config)
 {
-    /* transformers writes 10^30 for no limit. */
+    /* transformers writes 10^30 for no limit */
     double max_length = 0;
     CLF__TRY(clf__json_double(config, "model_max_length", 1, 1e300, &max_length));
     tokenizer->max_length = max_length < INT_MAX ? (int)max_length : 0;
@@ -47,7 +47,7 @@ static clf_status read_config(struct clf__tokenizer *tokenizer, struct clf__segm
     return clf__json_string(config, "unk_token", unknown_token);
 }
 
-/* With two vocabularies, added tokens belong to the source. */
+/* Loads the vocabularies of both sides; added tokens belong to the source if there are two. */
 static clf_status load_vocabularies(struct clf__tokenizer *tokenizer, const char *folder,
                                     const struct clf__added_tokens *added)
 {
@@ -98,9 +98,10 @@ static clf_status load_sides(struct clf__tokenizer *tokenizer, const struct clf_
 
 /* How the class of a folder is chosen. */
 enum naming {
-    NO_CLASS,    /* not named: default of the architecture */
-    NAMED_CLASS, /* by its name */
-    OTHER_CLASS, /* another name, replaced by the class: transformers' generic class reads any */
+    NO_CLASS,    /* the folder names no class: default of the architecture */
+    NAMED_CLASS, /* the class that the folder names */
+    OTHER_CLASS, /* an unknown class, such as transformers' generic class for any files, replaced by the
+                    default */
 };
 
 /* Older folders have "tokenizer_class" in config.json; the default depends on the architecture. */
@@ -130,7 +131,7 @@ static clf_status choose_class(struct clf__tokenizer *tokenizer, const char *fol
                                                    : status;
 }
 
-/* A folder that names no class may contain only words (vocab.json). */
+/* Fails for a folder without class and model, unless it has only words (vocab.json). */
 static clf_status refuse_missing_model(const struct clf__tokenizer *tokenizer,
                                        const struct clf__segmenter_folder *folder, int is_named)
 {
@@ -179,7 +180,7 @@ static clf_status apply_class(struct clf__tokenizer *tokenizer, struct clf__segm
         settings->legacy_behaviour && class->may_be_behind ? CLF__LANGUAGE_BEHIND : class->place;
     if (class != clf__tokenizer_class_find(tokenizer->options.class_name) &&
         tokenizer->options.class_name != NULL) {
-        tokenizer->options.source_end_id = CLF__FRAMED_BY_CLASS; /* not as the family does */
+        tokenizer->options.source_end_id = CLF__FRAMED_BY_CLASS; /* not by the default of the architecture */
     }
     CLF__TRY(keep_language(&tokenizer->source_language, settings->source_language, class->source_language));
     return keep_language(&tokenizer->target_language, settings->target_language, NULL);

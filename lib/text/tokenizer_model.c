@@ -79,7 +79,7 @@ static void mark_specials(struct whole_model *whole, struct clf__vocabulary *voc
     }
 }
 
-/* Makes the vocabulary of a file, with a piece for each row of the model. */
+/* Builds the vocabulary of a file, with a token for each row of the model. */
 static clf_status make_vocabulary(struct whole_model *whole, struct clf__vocabulary *out, const char *file,
                                   int rows)
 {
@@ -120,7 +120,7 @@ static clf_status open_segmenter(struct whole_model *whole, struct clf__tokenize
     return CLF_OK;
 }
 
-/* A special token is found in the texts of both sides, and has one id in the configuration. */
+/* Checks that each special token has the same id on both sides, since it is found in the texts of both. */
 static clf_status check_specials(const struct clf__tokenizer *tokenizer)
 {
     const struct clf__vocabulary *source = &tokenizer->vocabulary, *target = &tokenizer->target_vocabulary;

@@ -195,7 +195,8 @@ static clf_status take(struct clf__vocabulary *vocabulary, struct clf__token_lis
     const char *token = vocabulary->text;
     for (int id = 0; id < vocabulary->size; id++) {
         size_t length = strlen(token);
-        if (clf__utf8_valid_prefix(token, length) != length) { /* otherwise joined text would be invalid */
+        if (clf__utf8_valid_prefix(token, length) !=
+            length) { /* an invalid token would make joined text invalid */
             return clf__fail(CLF_FORMAT, "%s: token %d (\"%.80s\") is not UTF-8; download it again", path, id,
                              token);
         }

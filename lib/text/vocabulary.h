@@ -1,5 +1,5 @@
-/* A vocabulary maps tokens to ids and back. Also builds one: counts the tokens of a text, sorts them, writes
- * vocab.json. */
+/* A vocabulary maps tokens to ids and back. This file also builds vocabularies: counts the tokens of a text,
+ * sorts them and writes vocab.json. */
 #ifndef CLF_TEXT_VOCABULARY_H
 #define CLF_TEXT_VOCABULARY_H
 
@@ -22,20 +22,20 @@ struct clf__token_slots {
 struct clf__vocabulary {
     char *path;                    /* source file for error messages */
     char *text;                    /* all tokens, NUL-terminated, in order of id */
-    const char **tokens;           /* (size) into text */
-    struct clf__token_slots slots; /* of ids */
+    const char **tokens;           /* (size) tokens, which point into `text` */
+    struct clf__token_slots slots; /* hash table of the ids */
     uint16_t *marks;               /* (size) flags from text/token_list.h */
     int size;
 };
 
 /* Reads a JSON object of token: id with the ids 0 .. size-1, each once; size 0: any number. */
 clf_status clf__vocabulary_load(struct clf__vocabulary *out, const char *path, int size);
-/* Appends the tokens of such a file to a list, in order of id. */
+/* Appends the tokens of a vocab.json to a list, in order of id. */
 clf_status clf__vocabulary_read(struct clf__token_list *out, const char *path);
 void clf__vocabulary_free(struct clf__vocabulary *vocabulary);
 
-/* Builds a vocabulary from the tokens read from `path`, and empties the list. Of two equal tokens the first
-   is found. */
+/* Builds a vocabulary from tokens that were read from `path`, and empties the list. Of equal tokens the first
+ * is found. */
 clf_status clf__vocabulary_take(struct clf__vocabulary *out, struct clf__token_list *tokens,
                                 const char *path);
 
@@ -51,7 +51,7 @@ struct clf__counted_token {
 struct clf__token_counts {
     struct clf__counted_token *items;
     int count, capacity;
-    struct clf__token_slots slots; /* of items */
+    struct clf__token_slots slots; /* hash table of the items */
 };
 /* Counts one token: a clf__token_function with the counts as `user`. */
 clf_status clf__token_counts_add(void *user, const char *token, size_t length);

@@ -12,16 +12,16 @@
 enum { ORDERS = 4 };
 
 struct gram {
-    int32_t words[ORDERS]; /* -1 after the last */
+    int32_t words[ORDERS]; /* padded with -1 */
 };
 
-/* Counts over a corpus, by length of the n-gram - 1. */
+/* Corpus counts; index n - 1 counts n-grams of length n. */
 struct counts {
-    long long matches[ORDERS], grams[ORDERS]; /* of hypotheses */
+    long long matches[ORDERS], grams[ORDERS]; /* matches and total n-grams of the hypotheses */
     long long hypothesis_words, reference_words;
 };
 
-/* One line's words as numbers, and memory for its n-grams. */
+/* The words of one line as numbers, and memory for its n-grams. */
 struct side {
     int32_t *ids; /* (count) */
     struct gram *grams;
@@ -44,7 +44,7 @@ static int compare_grams(const void *a, const void *b)
     return 0;
 }
 
-/* The rank of each word among all words of the pair, sorted: equal words have equal ranks. */
+/* Numbers each word by its rank among the sorted words of the pair: equal words have equal ranks. */
 static clf_status make_side(struct side *side, const struct clf__words *words, const char **sorted,
                             size_t distinct)
 {
@@ -71,7 +71,7 @@ static int make_grams(struct side *side, int n)
     return count;
 }
 
-/* The number of n-grams of one sorted list that match different ones of the other. */
+/* Returns the number of n-grams of one sorted list with a distinct match in the other list. */
 static long long count_matches(const struct gram *a, int a_count, const struct gram *b, int b_count)
 {
     long long matches = 0;
@@ -152,7 +152,7 @@ static void score(struct clf_bleu *out, const struct counts *counts)
     if (counts->matches[0] == 0) {
         return; /* longer n-grams do not match either */
     }
-    /* "exp": the first order without a match counts as half of one, the next as a quarter, ... */
+    /* "exp" smoothing: the first order without a match counts as 1/2 match, the next as 1/4, and so on. */
     double share = 1, logarithms = 0;
     for (int i = 0; i < ORDERS; i++) {
         if (counts->grams[i] == 0) {

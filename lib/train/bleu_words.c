@@ -87,12 +87,13 @@ static void space_dashes(char *out, const char *text)
     *out = '\0';
 }
 
-/* The line with white space at 13a's word boundaries; the caller frees *out. */
+/* Inserts spaces at the word boundaries of 13a; the caller frees *out. */
 static clf_status cut_13a(char **out, const char *line)
 {
     char *a = NULL, *b = NULL;
     size_t size = strlen(line);
-    /* At most five bytes for a mark, to which two rules apply, and three for every other byte. */
+    /* Two rules apply to a punctuation mark, which becomes at most five bytes; every other byte becomes at
+     * most three. */
     clf_status status = clf__allocate(&a, size + 3, 5);
     if (status == CLF_OK) {
         status = clf__allocate(&b, size + 3, 5);
@@ -121,7 +122,7 @@ static clf_status cut_13a(char **out, const char *line)
     return CLF_OK;
 }
 
-/* Cuts at white space. */
+/* Splits at white space. */
 static clf_status split(struct clf__words *words)
 {
     size_t size = strlen(words->text);
@@ -149,11 +150,12 @@ clf_status clf__lower_case(char **out, const char *text)
     if (size >= INT_MAX / 2) {
         return clf__fail(CLF_TEXT, "a line of %zu bytes is too long for its lower case", size);
     }
-    /* A lower-case letter has at most one byte more than its capital, and U+0130 three instead of two. */
+    /* A lower-case letter has at most one byte more than the capital letter; U+0130 becomes three bytes
+     * instead of two. */
     size_t room = 2 * size + 1;
     CLF__TRY(clf__allocate(out, room, 1));
     UErrorCode error = U_ZERO_ERROR;
-    UCaseMap *map = ucasemap_open("", 0, &error); /* of no language */
+    UCaseMap *map = ucasemap_open("", 0, &error); /* independent of the locale */
     ucasemap_utf8ToLower(map, *out, (int32_t)room, text, (int32_t)size, &error);
     ucasemap_close(map);
     if (U_FAILURE(error)) {

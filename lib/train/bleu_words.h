@@ -8,14 +8,14 @@
 
 struct clf__words {
     char *text;
-    const char **items; /* (count) into text, each ended by NUL */
+    const char **items; /* (count) NUL-terminated words, which point into `text` */
     int count;
 };
 
-/* The lower case of valid UTF-8, like Python's str.lower(); the caller frees *out. */
+/* Converts valid UTF-8 to lower case, like Python's str.lower(); the caller frees *out. */
 clf_status clf__lower_case(char **out, const char *text);
 
-/* Fails if a line is NULL or not UTF-8; the message has its number and `which` lines they are. */
+/* Fails if a line is NULL or not UTF-8; the message has the line number and `which`, the kind of lines. */
 clf_status clf__words_check(const char *const *lines, int index, const char *which);
 
 /* Splits a line of valid UTF-8. */

@@ -19,10 +19,10 @@
 
 static const char prefix[] = "update-", making_suffix[] = ".tmp", damaged_suffix[] = ".damaged";
 
-/* Digits of the update in a checkpoint's name. */
+/* Digits of the update in the name of a checkpoint. */
 enum { LEAST_DIGITS = 8, MOST_DIGITS = 18 };
 
-/* The update of a checkpoint's name, or -1 for any other name. */
+/* Returns the update in the name of a checkpoint, or -1 for any other name. */
 static int64_t update_of(const char *name)
 {
     if (strncmp(name, prefix, sizeof prefix - 1) != 0) {
@@ -199,7 +199,7 @@ static clf_status rename_with(char **renamed, const char *path, const char *suff
     return status;
 }
 
-/* Renamed first: a half-removed checkpoint must not look like a complete one. */
+/* Renames the checkpoint before removing it, so that a partly removed checkpoint never looks complete. */
 static clf_status remove_checkpoint(const char *path)
 {
     char *renamed;
@@ -244,9 +244,9 @@ clf_status clf__checkpoints_newest(char **path, struct clf__train_state *state,
     clf_status status = CLF_OK;
     char *found = NULL;
     int damaged = 0;
-    /* Names are sorted and pad the update with zeros, so their order is the order of the updates. */
+    /* Names contain the update padded with zeros, so sorting them sorts the updates. */
     for (int i = names.count - 1; i >= 0 && status == CLF_OK && !*path; i--) {
-        damaged += has_suffix(names.items[i], damaged_suffix); /* by an earlier start */
+        damaged += has_suffix(names.items[i], damaged_suffix); /* renamed by an earlier start */
         if (update_of(names.items[i]) < 1) {
             continue;
         }
@@ -363,7 +363,7 @@ clf_status clf__checkpoints_note(const struct clf__checkpoints *checkpoints,
     if (status == CLF_OK) {
         status = clf__train_state_read(&before, &files, path);
     }
-    /* Keep the checksums that were recorded when the files were written; do not take new ones. */
+    /* state.json keeps the checksums of the files as written, so that later damage is detected. */
     if (status == CLF_OK) {
         status = clf__train_state_write(state, files, path);
     }
@@ -374,7 +374,7 @@ clf_status clf__checkpoints_note(const struct clf__checkpoints *checkpoints,
     return status;
 }
 
-/* Updates of all checkpoints, ascending; the caller frees them. */
+/* Lists the updates of all checkpoints, ascending; the caller frees the list. */
 static clf_status list_updates(int64_t **out, int *count, const struct clf__checkpoints *checkpoints)
 {
     struct clf__names names;
@@ -391,7 +391,7 @@ static clf_status list_updates(int64_t **out, int *count, const struct clf__chec
     return status;
 }
 
-/* The number of existing checkpoints with a better validation than this one. */
+/* Returns the number of existing checkpoints with a better validation than `entry`. */
 static int count_better(const struct clf__train_state *state, const struct clf__validated *entry,
                         const int64_t *updates, int count, enum clf__best by)
 {
@@ -407,7 +407,7 @@ static int count_better(const struct clf__train_state *state, const struct clf__
     return better;
 }
 
-/* The number of later checkpoints that can be averaged. */
+/* Returns the number of later checkpoints that can be averaged. */
 static int count_behind(const struct clf__train_state *state, const struct clf__validated *entry,
                         const int64_t *updates, int count)
 {

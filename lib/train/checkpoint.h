@@ -1,9 +1,6 @@
-/* The checkpoints of a run: folders checkpoints/update-NNNNNNNN, each a model folder that also holds
- * optimizer.safetensors (the moments, in one file per rank if they are sharded) and state.json.
- *
- * A checkpoint appears completely: it is written as update-NNNNNNNN.tmp and renamed when everything is on
- * the disk.
- * */
+/* The checkpoints of a run: folders checkpoints/update-NNNNNNNN. Each is a model folder with
+ * optimizer.safetensors (the moments; one file per rank if they are sharded) and state.json. A checkpoint is
+ * written as update-NNNNNNNN.tmp, synced and renamed, so it is always complete. */
 #ifndef CLF_TRAIN_CHECKPOINT_H
 #define CLF_TRAIN_CHECKPOINT_H
 
@@ -13,7 +10,7 @@
 
 struct clf__checkpoints {
     char *folder; /* OUTPUT/checkpoints */
-    int lock;     /* descriptor plus 1 of the file that is locked during a run; 0: none */
+    int lock;     /* descriptor of the lock file plus 1, while a run holds the lock; 0: none */
 };
 
 /* Finds whether the folder OUTPUT has any checkpoint, complete or not. */
@@ -22,18 +19,18 @@ clf_status clf__checkpoints_exist(int *out, const char *output);
 /* Finds whether OUTPUT has a checkpoint that training could resume from, judged by its name. */
 clf_status clf__checkpoints_have_updates(int *out, const char *output);
 
-/* Creates and locks the folder, and removes what killed runs left. */
+/* Creates and locks the folder, and removes the remains of killed runs. */
 clf_status clf__checkpoints_open(struct clf__checkpoints *out, const char *output);
-/* For reading only, while another rank holds the lock. */
+/* Opens the folder for reading only, while another rank holds the lock. */
 clf_status clf__checkpoints_watch(struct clf__checkpoints *out, const char *output);
 void clf__checkpoints_close(struct clf__checkpoints *checkpoints);
 
-/* The path of the checkpoint at an update; the caller frees it. */
+/* Returns the path of the checkpoint at an update; the caller frees *out. */
 clf_status clf__checkpoints_path(char **out, const struct clf__checkpoints *checkpoints, int64_t update);
 
-/* Finds the newest intact checkpoint after update 0, which holds no training and can be made again; *path
- * is NULL if there is none. Damaged ones are renamed, with a warning. One that cannot be read at the
- * moment may be intact, and is CLF_FILE. The caller frees both. */
+/* Finds the newest intact checkpoint, except update 0, which can be made again; *path is NULL if there is
+ * none. Renames damaged checkpoints with a warning; fails with CLF_FILE at a checkpoint that cannot be read
+ * at the moment, because it may be intact. The caller frees *path and *state. */
 clf_status clf__checkpoints_newest(char **path, struct clf__train_state *state,
                                    const struct clf__checkpoints *checkpoints);
 
@@ -41,34 +38,33 @@ clf_status clf__checkpoints_newest(char **path, struct clf__train_state *state,
  * be read at the moment. */
 clf_status clf__checkpoints_read(struct clf__train_state *state, const char *path);
 
-/* Creates the folder for a checkpoint of this update, replacing an existing one; ended by
- * clf__checkpoints_end(). */
+/* Creates the folder for a checkpoint of this update, which replaces an existing one. clf__checkpoints_end()
+ * completes it. */
 clf_status clf__checkpoints_begin(char **path, const struct clf__checkpoints *checkpoints, int64_t update);
-/* Ends the checkpoint and frees `making`. With CLF_OK the checksums are recorded in state.json and the
- * folder receives its final name. Any other status is returned, and nothing remains. */
+/* Completes the checkpoint and frees `making`. With CLF_OK, records the checksums in state.json and gives the
+ * folder its final name. Otherwise removes the folder and returns the status. */
 clf_status clf__checkpoints_end(char *making, const struct clf__checkpoints *checkpoints,
                                 const struct clf__train_state *state, clf_status status);
 
-/* The path of the folder that clf__checkpoints_begin() makes. The caller frees it. */
+/* Returns the path of the folder that clf__checkpoints_begin() creates; the caller frees *path. */
 clf_status clf__checkpoints_making(char **path, const struct clf__checkpoints *checkpoints, int64_t update);
 
-/* Writes weights, moments unless they are sharded, and the other files of the folder `model` to the new
- * folder. */
+/* Writes weights, moments unless they are sharded, and the other files of the folder `model` to the folder
+ * `making`. */
 clf_status clf__checkpoints_fill(const char *making, const struct clf__training *training,
                                  const struct clf__train_state *state, const char *model);
 
-/* Makes a checkpoint with the other files of the folder `model`; nothing remains after a failure. */
+/* Makes a checkpoint with the other files of the folder `model`; a failure leaves nothing behind. */
 clf_status clf__checkpoints_save(const struct clf__checkpoints *checkpoints,
                                  const struct clf__training *training, const struct clf__train_state *state,
                                  const char *model);
 
-/* Writes state.json again, with the validation of the checkpoint itself. */
+/* Writes state.json of the newest checkpoint again, after its validation. */
 clf_status clf__checkpoints_note(const struct clf__checkpoints *checkpoints,
                                  const struct clf__train_state *state);
 
-/* Removes checkpoints that are not among the last ones, the best ones or those to average. Also removes
- * the checkpoint of update 0, which holds no training, once there is a later one, and all damaged ones
- * except the newest. */
+/* Removes checkpoints that are neither among the last or best ones nor needed for averaging, all damaged ones
+ * except the newest, and update 0, which holds no training, once there is a later checkpoint. */
 clf_status clf__checkpoints_prune(const struct clf__checkpoints *checkpoints,
                                   const struct clf__train_state *state, const struct clf__settings *settings);
 

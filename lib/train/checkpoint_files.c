@@ -108,7 +108,7 @@ static const char *const copied[] = {
     "config.json",
 };
 
-/* FILE.PROCESS-COUNT.tmp, as clf__temporary_path() makes it. */
+/* Returns whether a name is FILE.PROCESS-COUNT.tmp, as clf__temporary_path() makes it. */
 static int is_temporary_of(const char *name, const char *file)
 {
     size_t length = strlen(file);

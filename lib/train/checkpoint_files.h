@@ -6,16 +6,16 @@
 
 #include "backprop/training.h"
 
-/* Sizes and checksums of all files in a folder except state.json; the caller ends the object with
+/* Records sizes and checksums of all files in a folder except state.json; the caller releases *files with
  * json_decref(). */
 clf_status clf__checkpoint_files_mark(json_t **files, const char *folder);
-/* Checks a folder against these records: CLF_FORMAT names a file that is missing or has changed, CLF_FILE
- * one that cannot be read at the moment. */
+/* Checks a folder against recorded sizes and checksums. CLF_FORMAT names a file that is missing or has
+ * changed, CLF_FILE a file that cannot be read at the moment. */
 clf_status clf__checkpoint_files_check(const json_t *files, const char *folder);
-/* The status of a failure to read a checkpoint's file: CLF_FORMAT if the file is missing. */
+/* Returns the status for a file of a checkpoint that could not be read: CLF_FORMAT if the file is missing. */
 clf_status clf__checkpoint_files_judge(clf_status status, const char *path);
 
-/* clf__file_copy(), or clf__file_link() between checkpoints, which share files. */
+/* clf__file_copy(), or clf__file_link() between checkpoints, which then share the file. */
 typedef clf_status clf__copy_function(const char *target, const char *source);
 /* Copies the configuration and the existing tokenizer files of a model folder. */
 clf_status clf__checkpoint_files_copy(const char *target, const char *source, clf__copy_function *copy);
@@ -26,11 +26,11 @@ clf_status clf__checkpoint_files_sweep(const char *folder);
 /* Writes model.safetensors, and optimizer.safetensors if there are moments. */
 clf_status clf__checkpoint_files_write(const char *folder, const struct clf__training *training,
                                        int has_moments);
-/* With a sharded optimizer each rank writes its moments to optimizer-RANK-of-RANKS.safetensors. All ranks
- * make the call, between updates; a single rank may fail. */
+/* With a sharded optimizer, each rank writes its moments to optimizer-RANK-of-RANKS.safetensors. Collective,
+ * between updates; a single rank may fail. */
 clf_status clf__checkpoint_files_write_shard(const char *folder, struct clf__training *training,
                                              const struct clf__communicator *ranks);
-/* Reads the moments back, or this rank's share of them, from the files of any number of ranks. */
+/* Reads the moments, or this rank's share of the moments, from the files of any number of ranks. */
 clf_status clf__checkpoint_files_restore(struct clf__training *training, const char *folder);
 
 #endif

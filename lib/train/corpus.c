@@ -11,7 +11,7 @@ enum { FIRST_BYTES = 1 << 18, MAX_LINE_BYTES = 1 << 26 };
 
 struct line_count {
     int64_t lines;
-    int is_open; /* the last line has no line feed yet */
+    int is_open; /* the last line read has no line feed yet */
 };
 
 /* A clf__file_piece. */
@@ -110,7 +110,8 @@ void clf__corpus_rewind(struct clf__corpus *corpus)
     corpus->line = 0;
 }
 
-/* Reads more: moves the incomplete line to the front; the buffer grows to the longest line. */
+/* Reads more of the file: moves the incomplete line to the front of the buffer, which grows to the longest
+ * line. */
 static clf_status read_more(struct clf__corpus_file *file)
 {
     uint64_t left = file->file.size - file->at;
@@ -192,7 +193,7 @@ clf_status clf__corpus_check(struct clf__corpus *corpus)
 {
     struct clf__corpus_pair pair;
     clf_status status = CLF_OK;
-    size_t tabs = 0; /* of the first line */
+    size_t tabs = 0; /* tabs in the first line */
     int whole = corpus->lines == 0;
     clf__corpus_rewind(corpus);
     while (!whole && clf__corpus_next(&status, corpus, &pair)) {

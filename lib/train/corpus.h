@@ -7,16 +7,17 @@
 /* Lines end with a line feed, optionally after a carriage return; the last line may lack it. A byte order
  * mark at the start of a file is skipped. */
 struct clf__corpus {
-    const char *source_path, *target_path; /* borrowed; the second NULL: source, tab, target in one line */
+    const char *source_path,
+        *target_path; /* borrowed; target_path NULL: each line has source, tab and target */
     struct clf__corpus_file {
         struct clf__file file;
         uint64_t start; /* offset of the text, after a byte order mark */
         uint64_t at;    /* offset of the next unread byte */
-        char *bytes;    /* what was read */
+        char *bytes;    /* bytes read from the file */
         size_t capacity, first, end;
     } source, target;
-    int lines; /* of each file */
-    int line;  /* how many were read */
+    int lines; /* number of lines in each file */
+    int line;  /* number of lines read */
 };
 
 /* A part of a file, valid until the next line is read. */
@@ -27,22 +28,22 @@ struct clf__corpus_text {
 
 struct clf__corpus_pair {
     int line;    /* counted from 1 */
-    int is_torn; /* the line does not have exactly one tab; source is the whole line */
+    int is_torn; /* the line does not have exactly one tab; `source` is the whole line */
     struct clf__corpus_text source, target;
 };
 
-/* Files of different numbers of lines are CLF_FORMAT. */
+/* Opens a corpus. CLF_FORMAT if the files have different numbers of lines. */
 clf_status clf__corpus_open(struct clf__corpus *out, const char *source_path, const char *target_path);
 void clf__corpus_close(struct clf__corpus *corpus);
 
-/* 0 at the end, or after a failure, with *status. */
+/* Reads the next pair; returns 0 at the end, or after a failure, which *status reports. */
 int clf__corpus_next(clf_status *status, struct clf__corpus *corpus, struct clf__corpus_pair *pair);
 void clf__corpus_rewind(struct clf__corpus *corpus);
 
 /* Fails if a corpus of one file has lines, but none of them has two texts. */
 clf_status clf__corpus_check(struct clf__corpus *corpus);
 
-/* The clf__checksum() of the bytes of the corpus's files. */
+/* Computes clf__checksum() over the files of the corpus. */
 clf_status clf__corpus_checksum(uint64_t *out, const struct clf__corpus *corpus);
 
 /* Resolves a path in a table against the table's folder; the caller frees *out. */

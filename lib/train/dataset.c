@@ -13,7 +13,7 @@
 /* Loading more lines takes seconds and is announced. */
 enum { MANY_LINES = 200000 };
 
-/* The state of one load. */
+/* The state of loading a dataset. */
 struct loading {
     struct clf__dataset *dataset;
     const struct clf__config *config;
@@ -21,14 +21,14 @@ struct loading {
     const struct clf__dataset_options *options;
     struct clf__dataset_report *report;
     struct clf__corpus corpus;
-    struct clf__ids source, target; /* of the line at hand */
+    struct clf__ids source, target; /* ids of the current line */
     struct clf__frame_source frame_source;
-    struct clf__recording recording; /* that is the source */
+    struct clf__recording recording; /* the source of the current line */
     int frames;
-    int made_anew; /* recordings whose frames are not kept */
+    int made_anew; /* number of recordings whose frames are not kept */
 };
 
-/* path: the file at fault; NULL: the pair is. */
+/* Reports a line that is left out. `path`: the file at fault; NULL: the pair is at fault. */
 static void leave_out(struct loading *loading, enum clf__left_out kind, int line, const char *path,
                       const char *reason)
 {
@@ -54,7 +54,7 @@ static clf_status measure_recording(struct loading *loading)
     return CLF_OK;
 }
 
-/* Reads the whole file, to find a broken one before training. */
+/* Reads the whole file, so that damage is found before training. */
 static clf_status measure_frames(struct loading *loading, struct clf__corpus_text name)
 {
     struct clf__frame_source *source = &loading->frame_source;
@@ -87,7 +87,7 @@ static clf_status encode_side(struct loading *loading, struct clf__corpus_text l
                                  line.size, target, loading->options->pieces);
 }
 
-/* CLF_TEXT, CLF_FILE and CLF_FORMAT are faults of the line, in the file *path. */
+/* Encodes a pair. CLF_TEXT, CLF_FILE and CLF_FORMAT are faults of the line, or of the file *path. */
 static clf_status encode(const char **path, struct loading *loading, const struct clf__corpus_pair *pair)
 {
     const struct clf__dataset_options *options = loading->options;
@@ -105,7 +105,7 @@ static int source_length(const struct loading *loading)
     return loading->config->feature_size > 0 ? loading->frames : loading->source.count;
 }
 
-/* The reason why a pair has no tokens besides those that frame a line; NULL if it has some. */
+/* Returns which side of a pair has no tokens besides framing tokens; NULL: neither. */
 static const char *find_emptiness(const struct loading *loading)
 {
     const struct clf__config *config = loading->config;
@@ -130,7 +130,7 @@ static clf_status append_ids(struct clf__dataset *dataset, const struct clf__ids
     return CLF_OK;
 }
 
-/* Starts making the frames of the current recording, if they can be kept. */
+/* Starts computing the frames of the current recording if they can be kept in memory. */
 static clf_status keep_frames(struct loading *loading)
 {
     struct clf__dataset *dataset = loading->dataset;
@@ -187,7 +187,7 @@ static clf_status take_pair(struct loading *loading, const struct clf__corpus_pa
         leave_out(loading, CLF__BROKEN, pair->line, path, clf_last_error());
         return CLF_OK;
     }
-    if (status == CLF_UNSUPPORTED) { /* a recording, although no reader is available */
+    if (status == CLF_UNSUPPORTED) { /* the file is a recording, but this build cannot read recordings */
         return clf__fail_in(status, "%s: line %d", options->source_path, pair->line);
     }
     CLF__TRY(status);
@@ -244,7 +244,7 @@ static void free_source(struct clf__frame_source *source)
     *source = (struct clf__frame_source){.path = NULL};
 }
 
-/* Frees the state of recordings, and its device memory unless frames are made again for each batch. */
+/* Frees the state for recordings; frees the device memory unless batches need frames to be computed again. */
 static clf_status finish_frames(struct loading *loading)
 {
     struct clf__dataset *dataset = loading->dataset;

@@ -5,17 +5,18 @@
 #include "frames/frames.h"
 #include "train/dataset.h"
 
-/* One pair: source ids, then target ids, end token included. Speech has only target ids. */
+/* One pair: source ids, then target ids with the end token. Speech has only target ids. */
 struct clf__pair {
-    size_t first;       /* in the ids */
+    size_t first;       /* index of the first id in the dataset's ids */
     int source, target; /* lengths */
 };
 
-/* The file that the frames of a pair come from. */
+/* The file from which the frames of a pair are read or computed. */
 struct clf__frame_source {
     char *path;
     int is_recording;
-    float *kept; /* (source, feature size) its frames, or NULL: they are read or made again for each batch */
+    float
+        *kept; /* (source, feature size) frames kept in memory; NULL: computed or read again for each batch */
 };
 
 /* Pairs order[first] .. order[first + count - 1] of a plan. */
@@ -24,8 +25,8 @@ struct clf__planned_batch {
 };
 
 struct clf__dataset {
-    int feature_size;                /* 0: tokens */
-    struct clf__frame_layout layout; /* of recordings */
+    int feature_size;                /* 0: sources are tokens */
+    struct clf__frame_layout layout; /* layout of the frames of recordings */
     int decoder_start_id;
     int32_t *ids;
     size_t id_count, id_capacity;
@@ -33,12 +34,12 @@ struct clf__dataset {
     int count, capacity;
     struct clf__frame_source *frame_sources; /* (count); NULL for tokens */
     struct clf__frame_maker *maker;          /* NULL: there are no recordings */
-    int64_t kept_bytes;                      /* of frames, so far */
+    int64_t kept_bytes;                      /* bytes of frames kept so far */
     /* The plan. */
     int *order; /* (count) */
     struct clf__planned_batch *batches;
     int batch_count;
-    /* One batch, of the size of the plan's largest. */
+    /* Memory for one batch, large enough for the largest of the plan. */
     int *source_first, *input_first;
     int32_t *source_ids, *input_ids, *labels;
     float *frames;

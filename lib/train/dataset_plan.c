@@ -61,7 +61,7 @@ static clf_status sort_by_length(struct clf__dataset *dataset, int target)
     return CLF_OK;
 }
 
-/* The totals of the pairs in a batch. */
+/* Totals over the pairs of a batch. */
 struct size {
     int64_t source, target;
     int pairs, longest;
@@ -178,7 +178,7 @@ int clf__dataset_batches(const struct clf__dataset *dataset)
     return dataset->batch_count;
 }
 
-/* A file may have changed since it was measured. */
+/* Fails if a file has changed since it was measured. */
 static clf_status check_frames(const char *path, int64_t rows, int expected)
 {
     return rows == expected ? CLF_OK
@@ -199,7 +199,7 @@ static clf_status read_frames(float *target, const char *path, int rows, int wid
     return status;
 }
 
-/* Complete after the maker has finished the batch. */
+/* Queues a recording; `target` is complete after the frame maker has finished the batch. */
 static clf_status make_frames(float *target, const struct clf__dataset *dataset, const char *path, int rows)
 {
     struct clf__recording recording;
@@ -260,7 +260,7 @@ clf_status clf__dataset_batch(struct clf__dataset *dataset, int index, struct cl
     return CLF_OK;
 }
 
-/* The most tokens of one side in a batch; a pair longer than the budget forms a batch by itself. */
+/* Returns the maximum tokens of one side in a batch. A pair longer than the budget is a batch of its own. */
 static int most_tokens(int64_t all, int longest, int budget)
 {
     int most = longest > budget ? longest : budget;
@@ -283,7 +283,8 @@ void clf__dataset_limits(struct clf__training_limits *out, const struct clf__dat
     }
     out->source_tokens = most_tokens(all.source, out->source_length, batching->tokens);
     out->target_tokens = most_tokens(all.target, out->target_length, batching->tokens);
-    /* Without padding each side has its own budget, and half of the pairs may be long on either side. */
+    /* Without padding, each side has a separate budget: half of the pairs may be long on one side and half on
+     * the other. */
     int64_t budget = batching->count_padding ? batching->tokens : 2 * (int64_t)batching->tokens;
     int64_t sequences = budget / shortest;
     if (batching->max_pairs > 0 && sequences > batching->max_pairs) {

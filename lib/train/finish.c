@@ -8,7 +8,7 @@
 #include "train/checkpoint_files.h"
 #include "train/run.h"
 
-/* The configuration comes last: a folder without it is not a model. */
+/* Copies the model, config.json last: a folder without config.json is not a model. */
 static clf_status publish(const char *output, const char *model)
 {
     char *from = NULL, *to = NULL;
@@ -22,7 +22,7 @@ static clf_status publish(const char *output, const char *model)
     return status == CLF_OK ? clf__checkpoint_files_copy(output, model, clf__file_copy) : status;
 }
 
-/* Paths of the last validated checkpoints, the newest first, without those of unfinished epochs. */
+/* Lists the paths of the last validated checkpoints, newest first, without validations in mid-epoch. */
 static clf_status list_validated(struct clf__names *paths, const struct clf__run *run, int64_t most)
 {
     clf_status status = CLF_OK;
@@ -37,7 +37,7 @@ static clf_status list_validated(struct clf__names *paths, const struct clf__run
     return status;
 }
 
-/* Averages into a temporary folder, which is removed afterwards. */
+/* Averages the checkpoints into a temporary folder, publishes the result and removes the folder. */
 static clf_status publish_mean(const struct clf__run *run, const struct clf__names *folders)
 {
     char *mean = NULL;
@@ -56,7 +56,7 @@ static clf_status publish_mean(const struct clf__run *run, const struct clf__nam
     return status;
 }
 
-/* Finds the best validated checkpoint that was kept; *path is NULL if there is none. The caller frees it. */
+/* Finds the best validated checkpoint that still exists; *path is NULL without one. The caller frees it. */
 static clf_status find_best(char **path, int64_t *update, const struct clf__run *run)
 {
     const struct clf__validated *best = NULL;
@@ -84,7 +84,8 @@ static clf_status find_best(char **path, int64_t *update, const struct clf__run 
     return CLF_OK;
 }
 
-/* Better ones may have been removed, with a lower keep-best or another `best`. */
+/* The best remaining checkpoint is not the best of the history if an earlier start had a lower keep-best or
+ * another `best`. */
 static clf_status publish_best(const struct clf__run *run)
 {
     const struct clf__validated *best =

@@ -54,12 +54,13 @@ static clf_status check_recipe(const struct clf_recipe *recipe, const char *path
     return status;
 }
 
-/* recipe.json must not claim fewer updates or epochs than the run has had. */
+/* Refuses limits below the updates or epochs that the run already has, which recipe.json would then
+ * contradict. */
 static clf_status check_end(const struct clf__run *run)
 {
     const struct clf__settings *settings = &run->settings;
     const struct clf__train_state *state = &run->state;
-    int epochs = state->epoch - (state->batch == 0); /* begun */
+    int epochs = state->epoch - (state->batch == 0); /* epochs begun */
     if (settings->max_updates > 0 && settings->max_updates < state->update) {
         return clf__fail(
             CLF_BAD_ARGUMENT,
@@ -122,7 +123,7 @@ static clf_status check_owner(const char *output, const char *from)
                : CLF_OK;
 }
 
-/* Called before anything is created. */
+/* Notes which files and folders do not exist yet, before the run creates any. */
 static clf_status note_missing(struct clf__run *run)
 {
     int is_begun;
@@ -141,13 +142,13 @@ clf_status clf__run_discard(struct clf__run *run, clf_status status)
         return status;
     }
     struct clf__failure first = clf__failure_keep(status);
-    int has_updates, is_locked = run->checkpoints.lock > 0; /* otherwise they may belong to another run by
-                                                             * now */
+    int has_updates,
+        is_locked = run->checkpoints.lock > 0; /* without the lock, the files may belong to another run */
     if (is_locked && clf__checkpoints_have_updates(&has_updates, run->output) == CLF_OK && !has_updates) {
         if (run->made.recipe) {
             clf__folder_remove(run->made.recipe);
         }
-        clf__folder_remove(run->made.folders); /* last: another run may start when its lock is gone */
+        clf__folder_remove(run->made.folders); /* last, because another run may start without the lock */
     }
     clf__folder_remove_empty(run->made.folders, run->made.missing);
     return clf__failure_again(&first);

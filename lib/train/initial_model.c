@@ -15,7 +15,7 @@
 #include "train/run.h"
 #include "train/tokenizer_files.h"
 
-/* By enum clf__size. */
+/* Sizes, indexed by enum clf__size. */
 static const char *const sizes[][8] = {
     {"encoder_layers=4", "decoder_layers=4", "d_model=128", "encoder_ffn_dim=256", "decoder_ffn_dim=256",
      "encoder_attention_heads=4", "decoder_attention_heads=4", NULL},
@@ -27,7 +27,7 @@ static const char *const sizes[][8] = {
      "encoder_attention_heads=16", "decoder_attention_heads=16", NULL},
 };
 
-/* Checks with sizes and ids that need no text: any possible ones of a vocabulary. */
+/* Describes the model for a check without text, with the largest vocabulary and valid special ids. */
 static struct clf__model_description describe(const struct clf__settings *settings)
 {
     const struct clf__family *family = clf__family_of((enum clf__system)settings->preset);
@@ -65,7 +65,7 @@ static double count_trained(const struct clf__parameter_list *list)
     return count;
 }
 
-/* Refuses a model that does not fit before its weights are drawn, which takes time and disk space. */
+/* Refuses a model that does not fit, before initialising its weights, which takes time and disk space. */
 static clf_status check_memory(struct clf_device *device, const char *folder)
 {
     struct clf__config config;
@@ -117,8 +117,7 @@ static clf_status make_new(const char *folder, const struct clf__run *run)
     return draw_weights(folder, run);
 }
 
-/* Changes the configuration of a fine-tuned model: its dropout rates, and its weights are now stored in
- * fp32. */
+/* Applies the `config` pairs to a fine-tuned model and sets the type of its weights to fp32. */
 static clf_status change_config(const char *path, const struct clf__settings *settings)
 {
     struct clf__json json;
@@ -159,7 +158,8 @@ static clf_status copy_weights(const char *folder, struct clf__config *config, c
     return status;
 }
 
-/* Skipped if no checkpoint was intact and the folder of `from` may hold another model by now. */
+/* Compares the architecture of `from` with the recipe's: if no checkpoint is intact, the folder may hold
+ * another model by now. */
 static clf_status check_system(const struct clf__config *config, const struct clf__settings *settings)
 {
     enum clf__system wanted = (enum clf__system)settings->preset;

@@ -15,11 +15,11 @@
 
 static const char whole_name[] = "optimizer.safetensors";
 static const char shard_prefix[] = "optimizer-", shard_suffix[] = ".safetensors";
-static const char *const moment_suffixes[] = {".exp_avg", ".exp_avg_sq"}; /* PyTorch's words */
+static const char *const moment_suffixes[] = {".exp_avg", ".exp_avg_sq"}; /* suffixes as in PyTorch */
 static const enum clf__training_values moments[] = {CLF__FIRST_MOMENTS, CLF__SECOND_MOMENTS};
 enum { MOMENTS = 2 };
 
-/* A list of the moments of a list's parameters: entry MOMENTS * i + j is moment j of parameter i. */
+/* Lists the moments of all parameters: entry MOMENTS * i + j is moment j of parameter i. */
 static clf_status list_moments(struct clf__parameter_list *out, const struct clf__parameter_list *list)
 {
     *out = (struct clf__parameter_list){0};
@@ -89,10 +89,10 @@ clf_status clf__checkpoint_files_write(const char *folder, const struct clf__tra
     return has_moments ? save_moments(folder, whole_name, list, read_moment, (void *)training) : CLF_OK;
 }
 
-/* The share of one rank: consecutive parameters, of about the same total size on every rank. */
+/* The share of one rank: consecutive parameters. Shares have nearly equal total sizes. */
 struct shard {
     struct clf__training *training;
-    int first, count;      /* parameters */
+    int first, count;      /* range of parameters */
     float **first_moments; /* (count), kept until the second moments have been read */
 };
 
@@ -172,7 +172,7 @@ clf_status clf__checkpoint_files_write_shard(const char *folder, struct clf__tra
     return status == CLF_OK ? clf__training_clear(training) : status;
 }
 
-/* The files with moments. */
+/* The files that hold the moments. */
 struct files {
     struct clf__checkpoint **items;
     int count;

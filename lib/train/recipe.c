@@ -1,4 +1,4 @@
-/* A recipe: the words of each choice, as given. */
+/* A recipe: the words of each choice, as the caller passed them. */
 #include "train/recipe.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "config/family/family.h"
 
 struct clf_recipe {
-    struct clf__names *choices; /* (key_count) the words of each, none if it is not chosen */
+    struct clf__names *choices; /* (key_count) words of each choice; none: the default applies */
     int key_count;
 };
 
@@ -139,7 +139,7 @@ struct clf__texts clf__recipe_words(const struct clf_recipe *recipe, int index)
                              : clf__recipe_default(recipe, index);
 }
 
-/* The default of the preset's family for this key, or NULL. The key "preset" has one default. */
+/* Returns the default of this key in the preset's architecture, or NULL. The key "preset" has one default. */
 static const char *const *find_family_default(const struct clf_recipe *recipe, const char *name)
 {
     enum clf__system system;

@@ -9,7 +9,7 @@
 
 #include "base/status.h"
 
-/* The words of a choice, in the order of its `value`. */
+/* Words of choices, in the order of `value` in recipe_table.h. */
 enum clf__size { CLF__SIZE_TINY, CLF__SIZE_SMALL, CLF__SIZE_BASE, CLF__SIZE_BIG };
 enum clf__loss { CLF__LOSS_CROSS_ENTROPY, CLF__LOSS_KL };
 enum clf__normalize { CLF__NORMALIZE_LABELS, CLF__NORMALIZE_NONE };
@@ -24,8 +24,8 @@ struct clf__texts {
     int count;
 };
 
-/* Every choice of the table, by kind: whole numbers int64_t, numbers double, words and switches int, texts
- * borrowed from the recipe (NULL: none). */
+/* All choices of the table as values: whole numbers are int64_t, numbers double, words and switches int,
+ * texts borrowed from the recipe (NULL: none). */
 struct clf__settings {
     int preset, size; /* enum clf__system, enum clf__size */
     struct clf__texts config;
@@ -61,10 +61,10 @@ struct clf__settings {
 
 enum clf__recipe_kind {
     CLF__TEXT,
-    CLF__TEXTS, /* one or two */
+    CLF__TEXTS, /* one or two texts */
     CLF__WHOLE_NUMBER,
     CLF__NUMBER,
-    CLF__WORD, /* one of `value`, which has "|" between them */
+    CLF__WORD, /* one of the words in `value`, which are separated by "|" */
     CLF__SWITCH,
     CLF__PAIRS, /* KEY=VALUE, any number of them */
 };
@@ -72,14 +72,14 @@ enum clf__recipe_kind {
 /* When a choice may change after the start of a run. */
 enum clf__recipe_change {
     CLF__CHANGE_NEVER,
-    CLF__CHANGE_OF_MODEL, /* never, and not together with `from`, whose folder determines it */
+    CLF__CHANGE_OF_MODEL, /* never; not allowed with `from`, whose folder determines the value */
     CLF__CHANGE_FREE      /* a resumed run may change it */
 };
 
 /* One row of the table. */
 struct clf__recipe_entry {
-    double low, high;     /* of a number */
-    const char *fallback; /* the default, or NULL; defaults of the family and exceptions take precedence */
+    double low, high;     /* range of a number */
+    const char *fallback; /* default, or NULL; defaults of the architecture and exceptions take precedence */
     size_t field;         /* offset in struct clf__settings */
     enum clf__recipe_kind kind;
     enum clf__recipe_change change;
@@ -87,35 +87,36 @@ struct clf__recipe_entry {
 
 /* Entry i belongs to key i of clf_recipe_keys(). */
 const struct clf__recipe_entry *clf__recipe_entry(int index);
-/* The index of a key, or -1. */
+/* Returns the index of a key, or -1. */
 int clf__recipe_find(const char *name);
 
-/* A default of `key` that applies if the choice `when` has the value `is`. The defaults of a preset are
- * its family's `recipe`. */
+/* A default of `key` that applies if the choice `when` has the value `is`. Defaults of a preset are in
+ * `recipe` of its architecture. */
 struct clf__recipe_exception {
     const char *when, *is;
     const char *key, *fallback;
 };
 const struct clf__recipe_exception *clf__recipe_exceptions(int *count);
 
-/* The words of choice i, chosen or by default; none if it has no value. Borrowed from the recipe. */
+/* Returns the words of choice i, chosen or by default; none if it has no value. Borrowed from the recipe. */
 struct clf__texts clf__recipe_words(const struct clf_recipe *recipe, int index);
 
-/* The default words of choice i. */
+/* Returns the default words of choice i. */
 struct clf__texts clf__recipe_default(const struct clf_recipe *recipe, int index);
 
 int clf__recipe_is_chosen(const struct clf_recipe *recipe, const char *name);
 
 /* CLF_BAD_ARGUMENT names a choice that conflicts with `from`. */
 clf_status clf__recipe_check_from(const struct clf_recipe *recipe, const struct clf__texts *config);
-/* Returns whether choice i is determined by the folder of `from` and therefore not by the recipe. */
+/* Returns whether the folder of `from`, rather than the recipe, determines choice i. */
 int clf__recipe_is_from(const struct clf_recipe *recipe, int index);
-/* Chooses the preset of the folder of `from`, if there is one; CLF_BAD_ARGUMENT if another was chosen. */
+/* Chooses the preset of the model in the folder of `from`; CLF_BAD_ARGUMENT if another was chosen. */
 clf_status clf__recipe_take_preset(struct clf_recipe *recipe);
-/* Chooses the preset of a resumed run from its recipe.json; the folder of `from` may be gone or changed. */
+/* Chooses the preset of a resumed run from its recipe.json, because the folder of `from` may be gone or
+ * changed. */
 clf_status clf__recipe_take_preset_begun(struct clf_recipe *recipe, const char *path);
 
-/* Every choice as a value; CLF_BAD_ARGUMENT names choices that contradict each other. */
+/* Converts all choices to values; CLF_BAD_ARGUMENT names choices that contradict each other. */
 clf_status clf__recipe_settings(struct clf__settings *out, const struct clf_recipe *recipe);
 
 /* CLF_BAD_ARGUMENT names a choice that has no effect with the other choices. Choosing the default, as
@@ -135,11 +136,11 @@ clf_status clf__recipe_parse_number(int *kind, double *out, int64_t *whole, cons
 /* Checks the words for choice i. `config` pairs are KEY=VALUE with a key of config.json. */
 clf_status clf__recipe_check(int index, const char *const *words, int count);
 
-/* Replaces the words of choice i with copies, unchecked; a `config` pair replaces the pair with the same
+/* Replaces the words of choice i with copies, without checks; a `config` pair replaces the pair with the same
  * key. */
 clf_status clf__recipe_take(struct clf_recipe *recipe, int index, const char *const *words, int count);
 clf_status clf__recipe_copy(struct clf_recipe **out, const struct clf_recipe *recipe);
-/* Exchanges what two recipes hold. */
+/* Exchanges the contents of two recipes. */
 void clf__recipe_swap(struct clf_recipe *a, struct clf_recipe *b);
 
 #endif

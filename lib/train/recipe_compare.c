@@ -5,7 +5,8 @@
 #include "base/json.h"
 #include "train/recipe.h"
 
-/* "max-updates" determines the whole linear schedule. */
+/* Returns whether a resumed run may change a choice. "max-updates" may not change with the linear schedule,
+ * because it determines every learning rate. */
 static int may_change(const struct clf_recipe *recipe, int index)
 {
     int is_linear = strcmp(clf__recipe_words(recipe, clf__recipe_find("schedule")).items[0], "linear") == 0;
@@ -13,7 +14,7 @@ static int may_change(const struct clf_recipe *recipe, int index)
            !(is_linear && index == clf__recipe_find("max-updates"));
 }
 
-/* Compares reals with the digits of recipe.json; whole numbers have all of their digits there. */
+/* Compares numbers at the precision of recipe.json, which stores whole numbers exactly. */
 static int is_same_number(double a, double b)
 {
     return fabs(a - b) <= 1e-14 * fabs(a);
@@ -25,7 +26,7 @@ static int is_same_word(const struct clf__recipe_entry *entry, const char *a, co
     double numbers[2];
     int64_t wholes[2];
     if (strcmp(a, b) == 0) {
-        return 1; /* regardless of the memory for parsing them */
+        return 1; /* equal words need no parsing, which may fail without memory */
     }
     if (entry->kind == CLF__NUMBER || entry->kind == CLF__WHOLE_NUMBER) {
         int kinds[2] = {0};
@@ -50,7 +51,7 @@ static int is_same_json(const json_t *a, const json_t *b)
     return same || json_equal(a, b);
 }
 
-/* KEY=VALUE with values as JSON, or as text if they are not JSON. */
+/* Compares two KEY=VALUE pairs: values as JSON, or as text if they are not JSON. */
 static int is_same_pair(const char *a, const char *b)
 {
     size_t length = strcspn(a, "=") + 1;
@@ -61,7 +62,8 @@ static int is_same_pair(const char *a, const char *b)
         return 1;
     }
     json_t *values[] = {NULL, NULL};
-    clf__json_word(&values[0], a + length); /* without memory they count as different */
+    clf__json_word(&values[0],
+                   a + length); /* values that cannot be parsed without memory count as different */
     clf__json_word(&values[1], b + length);
     int same = values[0] && values[1] ? is_same_json(values[0], values[1]) : 0;
     json_decref(values[0]);
@@ -80,7 +82,7 @@ static const char *find_pair(struct clf__texts texts, const char *pair)
     return NULL;
 }
 
-/* The first difference of two choices: a word of each, NULL if that choice has no such word. */
+/* The first difference between two choices: one word of each, NULL if a choice has no word there. */
 struct difference {
     const char *now, *then;
 };

@@ -8,8 +8,7 @@
 #include "base/memory.h"
 #include "train/recipe.h"
 
-/* Numbers are written with fifteen digits, as a person would write them; further differences do not
- * matter. */
+/* Real numbers are written with 15 digits, so that 0.1 is written as 0.1; smaller differences are ignored. */
 enum { MAX_PAIRS = 256, REAL_DIGITS = 15 };
 
 static clf_status add_word(struct clf__names *words, const char *before, const char *text)
@@ -21,7 +20,7 @@ static clf_status add_word(struct clf__names *words, const char *before, const c
     return status;
 }
 
-/* Quotes strings that would parse as another kind of JSON, so that they are read as strings again. */
+/* Quotes a string that would parse as another JSON type, so that it is read as a string again. */
 static clf_status add_scalar(struct clf__names *words, const char *before, const json_t *value)
 {
     json_t *other = NULL;
@@ -72,7 +71,7 @@ static clf_status add_texts(struct clf__names *words, const json_t *array)
     return CLF_OK;
 }
 
-/* The words of a value, if its JSON type matches the kind. */
+/* Reads the words of a value if its JSON type matches the kind. */
 static clf_status read_words(struct clf__names *words, enum clf__recipe_kind kind, const json_t *value)
 {
     if (kind == CLF__PAIRS && json_is_object(value)) {

@@ -1,4 +1,4 @@
-/* The choices that follow from the model in the folder of `from`. */
+/* Choices that the model in the folder of `from` determines. */
 #include <string.h>
 
 #include "config/config.h"
@@ -28,7 +28,7 @@ clf_status clf__recipe_check_from(const struct clf_recipe *recipe, const struct 
     return CLF_OK;
 }
 
-/* Chooses the preset; CLF_BAD_ARGUMENT if a preset other than the one of the model in `where` was chosen. */
+/* Chooses the preset of the model in `where`; CLF_BAD_ARGUMENT if another preset was chosen. */
 static clf_status take(struct clf_recipe *recipe, const char *preset, const char *where)
 {
     int index = clf__recipe_find("preset");

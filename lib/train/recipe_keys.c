@@ -6,7 +6,7 @@
 #include "text/vocabulary.h"
 #include "train/recipe.h"
 
-/* Rows of a group are adjacent. */
+/* Groups of the help text. The rows of a group are adjacent. */
 #define MODEL      "model"
 #define DATA       "data"
 #define BATCHES    "batches"
@@ -14,16 +14,16 @@
 #define SCHEDULE   "schedule"
 #define VALIDATION "validation and checkpoints"
 
-/* Bounds. */
+/* Bounds of numbers. */
 #define MANY 2147483647
 #define FEW  1000000
 #define WIDE 1e15
 
-/* Below this, squares of gradients that still matter elsewhere are 0 in fp32: the step would be 0 / 0, or
- * unbounded. */
+/* Smaller values would make Adam's step 0 / 0 or unbounded, because squares of small gradients underflow to 0
+ * in fp32. */
 #define LEAST_EPSILON 1e-18
 
-/* The presets' words with "|" between them, in the order of enum clf__system. */
+/* The words of the presets, separated by "|", in the order of enum clf__system. */
 #define PRESET(name, word) "|" #word
 #define PRESETS            (&CLF__PRESET_LIST(PRESET)[1])
 

@@ -55,7 +55,7 @@ static clf_status parse_real(double *out, const char *name, const struct clf__re
     return CLF_OK;
 }
 
-/* The index of a word in "one|two|three". */
+/* Finds the index of a word in "one|two|three". */
 static clf_status parse_word(int *out, const char *name, const char *words, const char *word)
 {
     *out = 0;

@@ -66,7 +66,7 @@ static void say_left_out(const struct clf__dataset_report *report, const struct 
     }
 }
 
-/* Frames of recordings that stay in memory: nine hours of 80 bands. */
+/* Maximum bytes of frames kept in memory: nine hours of 80 bands. */
 static const int64_t KEPT_BYTES = 1 << 30;
 
 static clf_status load_text(struct clf__dataset **out, struct clf__dataset_report *report,
@@ -98,7 +98,7 @@ clf_status clf__run_stage(struct clf__run *run, double *stage, double *start)
     return CLF_OK;
 }
 
-/* Compares a text's checksum with the one in the state, or stores it there if the state has none. */
+/* Compares a text's checksum with the checksum in the state, or stores it in a state without one. */
 static clf_status keep_checksum(char kept[CLF__CHECKSUM_TEXT], uint64_t checksum,
                                 const struct clf__texts *texts, const char *output)
 {
@@ -114,8 +114,8 @@ static clf_status keep_checksum(char kept[CLF__CHECKSUM_TEXT], uint64_t checksum
     return CLF_OK;
 }
 
-/* A resumed run must have the text that it was started with: otherwise its position in the text means
- * nothing, and its validations cannot be compared. */
+/* Fails if the text of a resumed run has changed: the position in the text would be wrong, and validations
+ * could not be compared. */
 static clf_status keep_data(struct clf__run *run)
 {
     struct clf__train_state *state = &run->state;
@@ -181,8 +181,8 @@ static struct clf__smoothing smoothing_of(struct clf__run *run)
     return (struct clf__smoothing){(float)smoothing, (float)share, is_kl ? config->pad_id : -1};
 }
 
-/* The peak device memory of training and of translations during validation, without the weights.
- * CLF_DEVICE_MEMORY if the device has less. */
+/* Measures the peak device memory of training and of translations in validation, without the weights. Fails
+ * with CLF_DEVICE_MEMORY if the device has less. */
 static clf_status measure(uint64_t *bytes, struct clf__run *run, const struct clf__training_limits *limits,
                           const struct clf__training_options *options)
 {
@@ -257,7 +257,7 @@ static int64_t smaller_limit(int64_t a, int64_t b)
     return a == 0 || (b > 0 && b < a) ? b : a;
 }
 
-/* 0: no limit, or no update yet to measure. */
+/* Estimates the total updates from the time limit; 0: no time limit, or no update to measure yet. */
 static int64_t expected_by_minutes(const struct clf__run *run)
 {
     double seconds = clf__seconds() - run->begun, left = 60 * run->settings.minutes - seconds;
@@ -279,13 +279,14 @@ int64_t clf__run_expected_updates(const struct clf__run *run)
     int64_t batches = clf__dataset_batches(run->train);
     int64_t accumulate = settings->accumulate * settings->micro_batches;
     int64_t each = (batches + accumulate - 1) / accumulate;
-    int64_t epochs = settings->max_epochs - state->epoch; /* after this one; -1 where it is past the last */
+    int64_t epochs =
+        settings->max_epochs - state->epoch; /* epochs after the current one; -1 past the last epoch */
     int64_t left = epochs < 0 ? 0 : (batches - state->batch + accumulate - 1) / accumulate + epochs * each;
     return smaller_limit(state->update + left, updates);
 }
 
-/* The default warm-up suits the paper's 100000 updates: a short run would learn little, without any sign
- * of the cause. */
+/* Warns if the run ends during warm-up: the default suits the 100,000 updates of the paper, and a short run
+ * would hardly learn. */
 static void warn_of_warm_up(const struct clf__run *run)
 {
     const struct clf__settings *settings = &run->settings;
@@ -300,7 +301,7 @@ static void warn_of_warm_up(const struct clf__run *run)
     }
 }
 
-/* A resumed run was checked when it started. */
+/* Checks that only a new run needs: a resumed run was checked when it was started. */
 static clf_status check_new(const struct clf__run *run)
 {
     int is_begun;
@@ -311,7 +312,8 @@ static clf_status check_new(const struct clf__run *run)
     return clf__run_check_config(&run->settings);
 }
 
-/* A start that failed left no update, so another recipe is permitted. */
+/* Takes the preset of a resumed run from its recipe. A failed start left no update, so another recipe is
+ * allowed. */
 static clf_status take_preset(const struct clf__run *run)
 {
     int has_updates, is_begun;
@@ -349,7 +351,7 @@ static clf_status find_first(struct clf__run *run)
     return clf__run_find_checkpoint(run);
 }
 
-/* Rank 0 creates the folder, and the others read it. */
+/* Finds the start of the run: rank 0 creates the folder, and the other ranks read it. */
 static clf_status find_start(struct clf__run *run)
 {
     const struct clf__communicator *ranks = run->communicator;

@@ -17,28 +17,28 @@
 struct clf__run {
     struct clf_device *device;
     const struct clf__communicator *communicator;
-    struct clf_recipe *recipe; /* the caller's, with the preset of `from` */
+    struct clf_recipe *recipe; /* the caller's recipe, with the preset of `from` */
     const char *output;
     struct clf_train_hooks hooks;
     struct clf_train_times times;
     double begun;         /* start of the call, in seconds */
-    int64_t first_update; /* first update of this call; 0: not known yet */
+    int64_t first_update; /* first update of this call; 0: no update yet */
     int is_late;          /* the time limit has passed on at least one rank */
     struct clf__settings settings;
     struct {
         char *folders;  /* the path of checkpoints/; NULL: nothing was created yet */
         size_t missing; /* number of leading folders that did not exist: see clf__folder_missing() */
         char *recipe;   /* the path of recipe.json; NULL: it existed */
-    } made;             /* created by this run rather than the user */
+    } made;             /* files and folders that this run created, not the user */
     struct clf__checkpoints checkpoints;
     struct clf__train_state state;
-    char *saved;          /* the checkpoint that the run started from, or the last one that was saved */
-    int64_t saved_update; /* of it */
+    char *saved;          /* the checkpoint that the run started from, or the last saved one */
+    int64_t saved_update; /* update of `saved` */
     struct clf__transformer *transformer;
     uint64_t weight_bytes; /* device memory of the transformer */
     struct clf__tokenizer *tokenizer;
-    struct clf_model *model;            /* wraps both: validations translate with it */
-    struct clf__dataset *train, *valid; /* valid NULL: no validation */
+    struct clf_model *model; /* transformer and tokenizer as a model, for translations in validation */
+    struct clf__dataset *train, *valid; /* valid NULL: no validation text */
     struct clf__dataset_report train_report, valid_report;
     struct clf__batching batching;
     struct clf__training *training;
@@ -58,11 +58,11 @@ clf_status clf__run_check_files(const struct clf__run *run);
  * recipe in the folder. */
 clf_status clf__run_find_checkpoint(struct clf__run *run);
 
-/* The same for a rank other than 0; rank 0 made the checkpoint or found it at `update`. */
+/* clf__run_find_checkpoint() on a rank other than 0: rank 0 found or made the checkpoint at `update`. */
 clf_status clf__run_follow_checkpoint(struct clf__run *run, int64_t update);
 
-/* After a failure: removes what this run made, unless there is a checkpoint to resume from. Returns the
- * failure's status and keeps its message. */
+/* Cleans up after a failure: removes what this run created, unless there is a checkpoint to resume from.
+ * Returns `status` and keeps its message. */
 clf_status clf__run_discard(struct clf__run *run, clf_status status);
 
 /* Makes the checkpoint of update 0: tokenizer, configuration and initial weights, or the weights of
@@ -92,16 +92,16 @@ clf_status clf__run_update(struct clf__run *run, struct clf_train_update *out);
 struct clf__batch_loss {
     double loss, nll;
 };
-/* Sums the losses of `count` batches in order; losses computed by other ranks are zero on entry, and are
- * filled in. */
+/* Sums the losses of `count` batches in order. Losses of batches that other ranks computed are zero on entry
+ * and are filled in. */
 clf_status clf__run_sum_losses(struct clf__batch_loss *out, const struct clf__run *run,
                                struct clf__batch_loss *losses, int count);
 
-/* Saves a checkpoint of the state, unless the last checkpoint has it. */
+/* Saves a checkpoint of the state, unless the last checkpoint has the same update. */
 clf_status clf__run_save(struct clf__run *run);
 
-/* Computes loss, BLEU and samples of the last checkpoint, which must have the present state, and adds them
- * to the state. */
+/* Computes loss, BLEU and samples with the last checkpoint, which must match the state, and adds them to the
+ * state. */
 clf_status clf__run_validate(struct clf__run *run);
 
 /* Writes the final model to the output folder. */

@@ -21,8 +21,8 @@ double clf__schedule_rate(const struct clf__settings *settings, int d_model, int
         int counts_done = clf__family_of((enum clf__system)settings->preset)->counts_updates_done;
         return noam(settings, d_model, (double)(counts_done && update > 1 ? update - 1 : update));
     }
-    /* As in fairseq and transformers the rate depends on the completed updates, so the first update has
-     * the initial rate. */
+    /* As in fairseq and transformers, the rate depends on completed updates, so the first update has the
+     * initial rate. */
     double done = (double)(update - 1), warm_up = (double)settings->warm_up;
     double initial = settings->initial_learning_rate, peak = settings->learning_rate;
     if (done < warm_up) {

@@ -6,7 +6,7 @@
 
 #include "train/recipe.h"
 
-/* The learning rate of update 1, 2, ...; d_model: D. */
+/* Returns the learning rate of an update, counted from 1. d_model: D. */
 double clf__schedule_rate(const struct clf__settings *settings, int d_model, int64_t update);
 
 #endif

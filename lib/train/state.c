@@ -11,7 +11,7 @@
 
 enum { MAX_STATE_BYTES = 1 << 26, MAX_STATE_VALUES = 1 << 21, EXACT_DIGITS = 17 };
 
-/* Whole numbers of state.json and their fields; int fields have a bound that fits. */
+/* Whole numbers of state.json and their fields. The bounds of int fields fit an int. */
 #define NUMBER_LIST(X)                                                                                       \
     X(update, INT64_MAX)                                                                                     \
     X(epoch, INT_MAX)                                                                                        \
@@ -68,7 +68,7 @@ const struct clf__validated *clf__train_state_best(const struct clf__train_state
     return best;
 }
 
-/* JSON has no infinity, which a diverged model may give. */
+/* JSON has no infinity, which the loss of a diverged model may be. */
 static json_t *real(double number)
 {
     return json_real(isfinite(number) ? number : DBL_MAX);
@@ -145,7 +145,7 @@ static clf_status read_history(struct clf__train_state *state, const struct clf_
     return CLF_OK;
 }
 
-/* Older versions did not write them. */
+/* Versions without checksums did not write this key. */
 static clf_status read_checksum(char out[CLF__CHECKSUM_TEXT], const struct clf__json *json, const char *key)
 {
     const char *text = "";

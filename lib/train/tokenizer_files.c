@@ -14,39 +14,39 @@
 #include "text/vocabulary.h"
 #include "train/corpus.h"
 
-/* SentencePiece keeps all sentences in memory, and more sentences improve it little. */
+/* SentencePiece keeps all sentences in memory, and more sentences hardly improve the model. */
 enum { DEFAULT_SIZE = 8000, MAX_SENTENCES = 1000000 };
 static const char *const word_delimiter = "|";
 
 struct making {
     const struct clf__settings *settings;
     const struct clf__family *family;
-    const char *source_path, *target_path; /* the second NULL: both are in one file */
+    const char *source_path, *target_path; /* target_path NULL: one file holds both sides */
     const char *folder;
     struct clf__specials specials;
     int (*interrupted)(void *user);
     void *user;
 };
 
-/* The sides of the text that a vocabulary is for, and its file. */
+/* A vocabulary: the sides of the text that it covers, and its file. */
 struct side {
     int source, target;
-    const char *given; /* or NULL */
+    const char *given; /* a vocabulary file of the recipe, or NULL */
     const char *file;
 };
 
-/* The ids of one vocabulary. */
+/* Size and special ids of a vocabulary. */
 struct made {
     int size, pad_id, start_id, end_id;
 };
 
-/* Transcripts that are not tokenized yet. */
+/* Returns whether the tokens are the characters of transcripts. */
 static int has_characters(const struct making *making)
 {
     return making->family->takes_frames && !making->settings->tokens;
 }
 
-/* "source", "target", or "source and target", for "%s%s%s". */
+/* The words "source", "target", or "source and target", for a format "%s%s%s". */
 struct names {
     const char *first, *and, *second;
 };
@@ -86,7 +86,7 @@ static clf_status count_line(const struct making *making, struct clf__token_coun
 {
     if (clf__utf8_valid_prefix(line.text, line.size) != line.size ||
         (line.size > 0 && memchr(line.text, '\0', line.size))) {
-        return CLF_OK; /* the dataset reports it */
+        return CLF_OK; /* loading the dataset reports the error */
     }
     return has_characters(making)
                ? clf__segmenter_characters.segment(word_delimiter, line.text, line.size,
@@ -94,7 +94,7 @@ static clf_status count_line(const struct making *making, struct clf__token_coun
                : clf__segmenter_words.segment(NULL, line.text, line.size, clf__token_counts_add, counts);
 }
 
-/* Words, or characters of transcripts. */
+/* Counts words, or the characters of transcripts. */
 static clf_status count_text(const struct making *making, struct clf__token_counts *counts,
                              const struct side *side)
 {
@@ -115,7 +115,7 @@ static clf_status count_text(const struct making *making, struct clf__token_coun
     return status;
 }
 
-/* The first word of each line, as in fairseq's dictionaries. */
+/* Reads the first word of each line, as in fairseq's dictionaries. */
 static clf_status read_words(struct clf__token_counts *counts, const char *path)
 {
     struct clf__corpus corpus;
@@ -171,7 +171,7 @@ static clf_status fail_empty(const struct making *making, const struct side *sid
                                    names.second);
 }
 
-/* Special tokens and counted pieces, as many as there may be. */
+/* Writes special tokens and the most frequent counted tokens, up to the vocabulary size. */
 static clf_status write_counted(struct made *made, const struct making *making, const struct side *side,
                                 const struct clf__token_counts *counts)
 {
@@ -197,7 +197,7 @@ static clf_status write_counted(struct made *made, const struct making *making, 
     return status;
 }
 
-/* A vocab.json, whose ids are kept. */
+/* Copies a vocab.json without changing its ids. */
 static clf_status copy_vocabulary(struct made *made, const struct making *making, const char *file,
                                   const char *path)
 {
@@ -214,12 +214,12 @@ static int is_json(const char *path)
     return length > 5 && strcmp(path + length - 5, ".json") == 0;
 }
 
-/* Sentences of one side or both for SentencePiece: every `stride`-th. */
+/* Sentences for SentencePiece from one or both sides: every `stride`-th. */
 struct sentences {
     struct clf__corpus corpus;
     const struct side *side;
     struct clf__corpus_pair pair;
-    int has_target; /* the pair's target has not been returned yet */
+    int has_target; /* the target of the current pair was not returned yet */
     int stride;
     struct clf__failure reading;
 };
@@ -292,7 +292,7 @@ static clf_status train_model(const struct making *making, const struct side *si
         clf__log(CLF_LOG_NOTICE, "%s%s%s: SentencePiece learns from each %dth of %d lines", names.first,
                  names.and, names.second, sentences.stride, sentences.corpus.lines);
     }
-    /* The model's unknown piece is one of the special tokens. */
+    /* The model's unknown token is one of the special tokens. */
     struct clf__sentencepiece_training training = {
         .next = next_sentence,
         .rewind = rewind_sentences,
@@ -305,8 +305,8 @@ static clf_status train_model(const struct making *making, const struct side *si
     };
     clf_status status = clf__sentencepiece_train(&training);
     if (status != CLF_INTERRUPTED && sentences.reading.status != CLF_OK) {
-        status = clf__failure_again(&sentences.reading); /* a vocabulary learned from part of the text is
-                                                          * useless */
+        status =
+            clf__failure_again(&sentences.reading); /* a failed read leaves a model of part of the text */
     } else if (status == CLF_TEXT) {
         status = explain_text(status, &sentences, &names);
     }
@@ -323,7 +323,7 @@ static clf_status read_model(struct clf__token_counts *counts, const char *path)
     return status;
 }
 
-/* Learns a model, writes it under each of its names and takes its pieces, the likeliest first. */
+/* Trains a SentencePiece model, writes it under each of its names and adds its tokens, best first. */
 static clf_status learn_pieces(const struct making *making, struct clf__token_counts *counts,
                                const struct side *side)
 {
@@ -344,7 +344,7 @@ static clf_status learn_pieces(const struct making *making, struct clf__token_co
     return status;
 }
 
-/* Fills counts with what goes between the special tokens. */
+/* Collects the tokens of a vocabulary besides special tokens. */
 static clf_status collect(const struct making *making, struct clf__token_counts *counts,
                           const struct side *side)
 {
@@ -371,7 +371,7 @@ static clf_status make_vocabulary(struct made *made, const struct making *making
     return status;
 }
 
-/* A given vocabulary may lack tokens that its system needs. */
+/* Checks that a given vocabulary has the special tokens that the architecture needs. */
 static clf_status check_ids(const struct making *making, const struct side *side, const struct made *made)
 {
     int needs_start = !making->family->has_no_start_token;

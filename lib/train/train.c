@@ -11,7 +11,7 @@
 #include "train/advice.h"
 #include "train/checkpoint_files.h"
 
-/* Validations since the best one. */
+/* Returns the number of validations since the best one. */
 static int64_t count_since_best(const struct clf__run *run)
 {
     const struct clf__train_state *state = &run->state;
@@ -19,7 +19,7 @@ static int64_t count_since_best(const struct clf__run *run)
     return best ? state->count - 1 - (best - state->history) : 0;
 }
 
-/* The name of the setting whose limit the run has reached; NULL if it has reached none. */
+/* Returns the setting whose limit the run has reached; NULL if it has reached none. */
 static const char *find_end(const struct clf__run *run)
 {
     const struct clf__settings *settings = &run->settings;
@@ -66,7 +66,8 @@ static int is_due(int64_t every, int64_t update)
     return every > 0 && update % every == 0;
 }
 
-/* True again at a checkpoint that a killed run left without its validation. */
+/* Returns whether to validate now; also at a checkpoint whose validation was missed because the run was
+ * killed. */
 static int is_validation_due(const struct clf__run *run)
 {
     const struct clf__train_state *state = &run->state;
@@ -76,7 +77,7 @@ static int is_validation_due(const struct clf__run *run)
            !clf__train_state_find(state, state->update);
 }
 
-/* The model of update 0 can be made again. */
+/* Update 0 does not count as a checkpoint, because its model can be made again. */
 static const char *last_checkpoint(const struct clf__run *run)
 {
     return run->saved_update > 0 ? run->saved : "none";
@@ -95,7 +96,7 @@ static clf_status interrupted(const struct clf__run *run)
                      (long long)run->state.update, run->saved);
 }
 
-/* After the update's line in the log, and before these weights are saved. */
+/* Fails after too many updates with non-finite gradients in a row; called before the weights are saved. */
 static clf_status check_gradients(const struct clf__run *run)
 {
     const struct clf__train_state *state = &run->state;
@@ -108,7 +109,7 @@ static clf_status check_gradients(const struct clf__run *run)
                      (long long)state->skipped_in_a_row, (long long)state->update, last_checkpoint(run));
 }
 
-/* An interrupted validation keeps its checkpoint; the resumed run validates it again. */
+/* Saves a checkpoint and validates it. If the validation is interrupted, the resumed run repeats it. */
 static clf_status save_and_validate(struct clf__run *run)
 {
     int validates = is_validation_due(run);
@@ -127,7 +128,7 @@ static clf_status save_and_validate(struct clf__run *run)
     return status == CLF_INTERRUPTED ? interrupted(run) : status;
 }
 
-/* All ranks stop if one is asked to. */
+/* Finds whether any rank was asked to stop, so that all ranks stop. */
 static clf_status hear_interruption(int *out, const struct clf__run *run)
 {
     int64_t asked = run->hooks.interrupted && run->hooks.interrupted(run->hooks.user);
@@ -136,7 +137,7 @@ static clf_status hear_interruption(int *out, const struct clf__run *run)
     return CLF_OK;
 }
 
-/* All ranks stop after the same update. */
+/* Finds whether the time limit has passed, so that all ranks stop after the same update. */
 static clf_status look_at_clock(struct clf__run *run)
 {
     if (run->settings.minutes > 0) {

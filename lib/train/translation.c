@@ -92,8 +92,8 @@ static void set_options(struct clf_translate_options *options, const struct clf_
 {
     clf_translate_options_init(options, run->model);
     const struct clf__settings *settings = &run->settings;
-    /* An untrained model rarely emits the end token; a translation of 1.5 times the longest reference
-     * scores badly anyway. */
+    /* An untrained model rarely emits the end token. Translations are limited to 1.5 times the longest
+     * reference, since longer ones score badly anyway. */
     struct clf__training_limits limits;
     clf__dataset_limits(&limits, run->valid, &run->batching);
     int longest = limits.target_length + limits.target_length / 2 + 10;
@@ -143,7 +143,7 @@ static clf_status open_translator(struct clf_translator **translator, const stru
     return clf_translator_prepare(*translator);
 }
 
-/* Same weights as the checkpoint has after loading. */
+/* Translates with the weights in fp32, as in a loaded checkpoint. */
 static clf_status translate_with(struct clf__translated *translated, const struct clf__run *run)
 {
     struct clf_translator *translator = NULL;

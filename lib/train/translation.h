@@ -9,15 +9,15 @@ struct clf__translated {
     int count, capacity;
 };
 
-/* Translates the pairs of the validation text, at most `most`. */
+/* Translates at most `most` pairs of the validation text. */
 clf_status clf__translated_make(struct clf__translated *out, const struct clf__run *run, int most);
-/* Extends the model's tables of positions for this, before memory is measured and training starts. */
+/* Extends the model's position tables to the lengths that translation needs, before memory is measured. */
 clf_status clf__translated_reach(const struct clf__run *run);
 /* Reserves and releases the device memory for translation in validations. */
 clf_status clf__translated_dry_run(const struct clf__run *run);
 void clf__translated_free(struct clf__translated *translated);
 
-/* BLEU with the settings of the recipe. */
+/* Computes BLEU with the settings of the recipe. */
 clf_status clf__translated_bleu(double *out, const struct clf__translated *translated,
                                 const struct clf__settings *settings);
 

@@ -7,10 +7,10 @@
 #include "train/run.h"
 #include "train/schedule.h"
 
-/* The number of batches of an update on all ranks, and the share of this rank. */
+/* The batches of an update on all ranks, and the share of this rank. */
 struct plan {
-    int count;             /* fewer at the end of an epoch */
-    int64_t micro_batches; /* that they make */
+    int count;             /* number of batches; fewer at the end of an epoch */
+    int64_t micro_batches; /* number of micro-batches */
     struct clf__tree_leaves own;
 };
 
@@ -26,7 +26,7 @@ static struct plan plan_update(const struct clf__run *run)
     return plan;
 }
 
-/* Every rank has planned all batches. */
+/* Counts the tokens of an update on all ranks: every rank knows the plan of all batches. */
 static void count_tokens(const struct clf__run *run, const struct plan *plan, struct clf_train_update *out)
 {
     for (int i = 0; i < plan->count; i++) {
@@ -37,7 +37,7 @@ static void count_tokens(const struct clf__run *run, const struct plan *plan, st
     }
 }
 
-/* One update's batches, of all ranks together, and their losses. */
+/* The batches of one update on all ranks, and their losses. */
 struct pass {
     struct clf__run *run;
     const struct plan *plan;
@@ -74,8 +74,8 @@ static clf_status run_batch(const struct pass *pass, int index, int is_last)
     return CLF_OK;
 }
 
-/* Losses are summed batch by batch in one order, so that the sums do not depend on which rank computed
- * them. */
+/* Runs the batches of an update. Losses are summed in the order of the batches, so that the sums do not
+ * depend on the ranks. */
 static clf_status run_batches(struct clf__run *run, const struct plan *plan, struct clf__batch_loss *losses,
                               struct clf_train_update *out)
 {
@@ -150,7 +150,7 @@ static clf_status step(struct clf__run *run, double rate, double norm)
     return clf__training_update(run->training, &adam);
 }
 
-/* The next epoch follows the last batch. */
+/* Starts the next epoch after the last batch. */
 static clf_status turn_epoch(struct clf__run *run)
 {
     if (run->state.batch < clf__dataset_batches(run->train)) {

@@ -6,7 +6,7 @@
 #include "train/advice.h"
 #include "train/translation.h"
 
-/* The ranks take batches in turn. */
+/* Computes the losses of batches, which are assigned to the ranks in turn. */
 static clf_status evaluate_batches(struct clf__batch_loss *losses, const struct clf__run *run, int count)
 {
     const struct clf__communicator *ranks = run->communicator;
@@ -46,13 +46,14 @@ static clf_status evaluate(struct clf__run *run, struct clf__validated *out)
     return CLF_OK;
 }
 
-/* At the end of an epoch the state is already at the start of the next one. */
+/* Returns the epoch of a validation: at the end of an epoch, the state is already at the start of the next
+ * one. */
 static int epoch_of(const struct clf__train_state *state)
 {
     return state->batch == 0 ? state->epoch - 1 : state->epoch;
 }
 
-/* The last validation was added to the history. */
+/* Returns what makes the last validation of the history the best; NULL if it is not the best. */
 static const char *better_by(const struct clf__train_state *state, enum clf__best by)
 {
     struct clf__train_state before = *state;
@@ -89,7 +90,7 @@ static void tell(const struct clf__run *run, const struct clf__validated *valida
     run->hooks.validated(run->hooks.user, &validation);
 }
 
-/* The validation is reported before it is recorded: a run killed in between reports it twice rather than
+/* Reports a validation before recording it, so that a run killed in between reports it twice rather than
  * never. */
 static clf_status note(struct clf__run *run, const struct clf__validated *validated,
                        const struct clf__translated *translated)

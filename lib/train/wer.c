@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "train/bleu_words.h"
 
-/* The fewest edits that turn the first words of a hypothesis into the first words of a reference. */
+/* The minimum edits from a prefix of the hypothesis to a prefix of the reference. */
 struct changes {
     long long substitutions, deletions, insertions;
 };
@@ -21,7 +21,8 @@ static struct changes better_of(struct changes a, struct changes b)
     return more < 0 || (more == 0 && b.substitutions > a.substitutions) ? b : a;
 }
 
-/* One row of the table for each word of the hypothesis; row[j]: up to word j of the reference. */
+/* Updates the row of the edit table for the next word of the hypothesis; row[j] covers j words of the
+ * reference. */
 static void add_word(struct changes *row, const char *word, const struct clf__words *reference)
 {
     struct changes diagonal = row[0];

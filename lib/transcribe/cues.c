@@ -24,7 +24,7 @@ struct layout {
     struct placed *words;
     int count;
     int in_cue;      /* number of words in the last cue */
-    int lines;       /* of that */
+    int lines;       /* number of lines in the last cue */
     int line_length; /* length of the last line in characters */
     double last;     /* start of the last word */
 };
@@ -71,7 +71,7 @@ static clf_status begin_line(struct layout *layout, struct placed *placed, const
     return CLF_OK;
 }
 
-/* is_first: the first word of a segment or of a chunk of it. */
+/* `is_first`: the word is the first of a segment, or of a chunk of a segment. */
 static clf_status place_word(struct layout *layout, const struct clf_word *word, int is_first)
 {
     const struct clf_transcript_options *options = layout->options;
@@ -116,7 +116,7 @@ static clf_status place_words(struct layout *layout, const struct clf_transcript
     return CLF_OK;
 }
 
-/* Replaces "-->" with any number of hyphens by "->", because it would be read as the times of a cue. */
+/* Replaces "-->" with any number of hyphens by "->", which does not mark the times of a cue. */
 static void remove_arrows(char *text)
 {
     char *to = text;

@@ -70,8 +70,8 @@ struct clf__room clf__room_before(const struct clf_transcriber *transcriber)
     };
 }
 
-/* Appends hotwords, then a carried initial prompt, then the latest text of earlier windows. If the prompt is
- * too long, the result equals that of openai/whisper's list slices: its last tokens. */
+/* Appends hotwords, then a carried initial prompt, then the latest text of earlier windows. A text that is
+ * too long keeps its last tokens, as with the list slices of openai/whisper. */
 static clf_status append_before(struct clf__ids *prompt, const struct clf_transcriber *transcriber,
                                 const struct clf__ids *previous)
 {
@@ -116,7 +116,7 @@ static clf_status make_prompt(struct clf__ids *prompt, const struct clf_transcri
     return append(prompt, &transcriber->prefix, 0, transcriber->prefix.count);
 }
 
-/* Rounded half to even, as in Python; 0: all timestamps. */
+/* Returns the number of timestamps allowed as the first token, rounded half to even as in Python; 0: all. */
 static int count_first_timestamps(const struct clf_transcribe_options *options)
 {
     double latest = options->max_initial_timestamp;
@@ -177,7 +177,7 @@ clf_status clf__decode_end(struct clf_transcriber *transcriber, const struct clf
     struct clf__whisper_result result = clf__whisper_result(transcriber->whisper, attempt->slot);
     char *text = NULL;
     size_t size;
-    if (result.ids == NULL) { /* not even the end */
+    if (result.ids == NULL) { /* all tokens are suppressed, even the end token */
         *attempt->out = (struct clf__decoded){.has_failed = 1, .is_not_finite = result.is_not_finite};
         return CLF_OK;
     }

@@ -17,11 +17,11 @@ enum {
     CLF__WINDOW_SECONDS = 30,
     CLF__FRAME_SAMPLES = CLF__LOG_MEL_HOP,       /* hop between frames */
     CLF__FRAME_CONTEXT = CLF__LOG_MEL_FRAME / 2, /* samples of context on either side of a frame's centre */
-    CLF__WINDOW_SAMPLES = CLF__WINDOW_FRAMES * CLF__FRAME_SAMPLES, /* of a window */
+    CLF__WINDOW_SAMPLES = CLF__WINDOW_FRAMES * CLF__FRAME_SAMPLES, /* samples per window */
     CLF__PIECE_SAMPLES = CLF__WINDOW_SAMPLES + 2 * CLF__FRAME_CONTEXT,
     CLF__FRAMES_A_SECOND = 100,
     CLF__FRAMES_A_TIMESTAMP = 2,
-    CLF__MOST_RECORDINGS = 64, /* side by side */
+    CLF__MOST_RECORDINGS = 64, /* maximum recordings transcribed concurrently */
 };
 
 /* Seconds between timestamps: openai/whisper's constant; n * 0.02 is not always equal to n / 50. */
@@ -37,9 +37,9 @@ struct clf__windows {
     struct clf_audio *audio;
     float *samples;    /* (CLF__PIECE_SAMPLES) samples from `first` on */
     int64_t first;     /* index of samples[0] in the recording */
-    int count;         /* of them, read so far */
-    int ended;         /* no more follow */
-    int64_t total;     /* samples of the recording; set by clf__windows_measure() */
+    int count;         /* number of valid samples in `samples` */
+    int ended;         /* the recording has no samples after these */
+    int64_t total;     /* length of the recording in samples; set by clf__windows_measure() */
     int64_t frames;    /* number of whole frames */
     float lowest;      /* lower limit of log-mel values */
     float *zeros;      /* (CLF__WINDOW_FRAMES, bands) */
@@ -72,11 +72,11 @@ struct clf_transcriber {
     int is_multilingual;
     int32_t language;                             /* the requested language, or -1 */
     struct clf__ids suppressed, suppressed_first; /* ascending */
-    struct clf__ids prompt, prefix, hotwords;     /* of the options */
+    struct clf__ids prompt, prefix, hotwords;     /* encoded texts of the options */
     int most_tokens;                              /* maximum tokens of a window, including the end token */
     int text_only;     /* for benchmarks: windows without timestamps generate most_tokens text tokens */
     int64_t generated; /* total tokens generated, without end tokens */
-    int slots;         /* recordings at a time */
+    int slots;         /* number of recordings transcribed concurrently */
     struct clf__session *session;
     struct clf__whisper *whisper;
     struct clf__windows *windows;    /* (slots) */
@@ -86,11 +86,11 @@ struct clf_transcriber {
 
 /* The decoded tokens of a window. */
 struct clf__decoded {
-    const int32_t *ids; /* the whisper's */
+    const int32_t *ids; /* owned by the Whisper search */
     int count;
     double temperature; /* temperature of the last decoding */
     double avg_logprob, no_speech, compression_ratio;
-    int has_failed;    /* there are no ids */
+    int has_failed;    /* decoding gave no ids */
     int is_not_finite; /* the model computed NaN or infinity */
 };
 /* The parameters of decoding a window. */
@@ -110,16 +110,16 @@ struct clf__room {
     int hotwords, previous;
 };
 struct clf__room clf__room_before(const struct clf_transcriber *transcriber);
-/* Begins a search that clf__decode_all() runs with the others. clf__decode_end() reads the result before the
- * next search in the slot; it marks a window without a result in *attempt->out. */
+/* Begin and end a search, which clf__decode_all() runs together with the others. Reading the result must
+ * precede the next search in the slot. A window without a result is marked in *attempt->out. */
 clf_status clf__decode_begin(struct clf_transcriber *transcriber, const struct clf__attempt *attempt);
 clf_status clf__decode_all(struct clf_transcriber *transcriber);
 clf_status clf__decode_end(struct clf_transcriber *transcriber, const struct clf__attempt *attempt);
-/* Decodes each window at one temperature after another, until the result meets the thresholds or is silence.
- * Ignores temperatures in the attempts. */
+/* Decodes each window at one temperature after another until the result meets the thresholds or is silence.
+ * The temperatures in the attempts are ignored. */
 clf_status clf__decode_with_fallback(struct clf_transcriber *transcriber, struct clf__attempt *attempts,
                                      int count);
-/* Return the number of temperatures, and one of them. */
+/* Return the number of temperatures, and the temperature at an index. */
 int clf__temperature_count(const struct clf_transcribe_options *options);
 double clf__temperature(const struct clf_transcribe_options *options, int number);
 /* Returns CLF_BAD_ARGUMENT if the temperatures or related options are invalid. */
@@ -146,8 +146,8 @@ static inline int clf__words_most_inputs(const struct clf__config *config)
 /* Times of a window, in seconds of the recording. */
 struct clf__window_times {
     double start, end; /* start and end of the audio in the window */
-    double whole;      /* where its 30 s end */
-    double spoken;     /* end of the last word before it */
+    double whole;      /* end of the 30 s of the window */
+    double spoken;     /* end of the last word before the window */
     double recording;  /* end of the recording */
     double silence;    /* minimum silence around hallucinations (options.hallucination_silence_threshold) */
 };
@@ -158,7 +158,7 @@ int clf__segment_is_anomaly(const struct clf_segment *segment);
 int clf__segments_keep(const struct clf_segment *segments, int count, const struct clf__window_times *window,
                        int64_t *seek);
 
-/* Return 1 if zlib is available, and the ratio of a text's bytes to its zlib-compressed bytes, or NaN. */
+/* Return 1 if zlib is available, and the ratio of a text's size to its zlib-compressed size, or NaN. */
 int clf__compression_is_known(void);
 double clf__compression_ratio(const char *text, size_t size);
 

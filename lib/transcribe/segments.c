@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "transcribe/work.h"
 
-/* Text decoded above this temperature is not used as a prompt. */
+/* Text that was decoded above this temperature is not used as a prompt. */
 static const double MISLEADING = 0.5;
 
 static clf_status add_segment(struct clf__work *work, struct clf_segment **out)
@@ -73,7 +73,7 @@ static clf_status cut_segment(struct clf__work *work, int first, int end, double
                             end - first);
 }
 
-/* Completes a final segment: its text is used for later prompts and passed to the callback. */
+/* Completes a final segment: adds its tokens to the text for later prompts and calls the callback. */
 static clf_status finish_segment(struct clf__work *work, struct clf_segment *segment)
 {
     const struct clf_recordings *recordings = work->recordings;

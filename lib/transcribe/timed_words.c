@@ -8,7 +8,7 @@
 #include "text/speech.h"
 
 static const double LONGEST_MEDIAN = 0.7;
-static const double LONG = 2.0, PAUSE = 4.0; /* medians */
+static const double LONG = 2.0, PAUSE = 4.0; /* multiples of the median duration */
 static const double SLACK =
     0.5; /* seconds that words may extend beyond their segment before they are shortened */
 static const char SENTENCE_ENDS[] = ".。!！?？";
@@ -45,7 +45,7 @@ static clf_status find_median(struct clf__timed_words *words)
     return CLF_OK;
 }
 
-/* Returns 1 if a text is a substring of the punctuation; an empty text is. */
+/* Returns 1 if a text is empty or a substring of `signs`. */
 static int is_among(const char *text, const char *signs)
 {
     return strstr(signs, text) != NULL;
@@ -178,7 +178,7 @@ static void shorten_first(struct clf_word *words, int count, double median, doub
     words[0].start = fmax(0.0, words[0].end - longest);
 }
 
-/* If words extend far beyond their segment, corrects the words, else the segment. */
+/* Adjusts the words if they extend far beyond their segment, otherwise the times of the segment. */
 static void reconcile(struct clf_segment *segment, double median)
 {
     struct clf_word *first = &segment->words[0], *last = &segment->words[segment->word_count - 1];

@@ -10,14 +10,14 @@
 struct run {
     struct clf_transcriber *transcriber;
     struct clf_recordings recordings;
-    struct clf__work *works;       /* (slots) no transcript: free */
+    struct clf__work *works;       /* (slots) a slot without a transcript is free */
     struct clf__attempt *attempts; /* (slots) */
     struct clf__ids *previous;     /* (slots) */
     struct clf__work **at_slots;   /* (slots) recordings with a window */
     int next;                      /* index of the next recording to open */
 };
 
-/* Ends the work on a recording, after a failure or at its end. */
+/* Ends the work on a recording, which failed or is complete. */
 static void put_away(struct run *run, struct clf__work *work, clf_status status)
 {
     struct clf_transcript *transcript = NULL;

@@ -38,7 +38,7 @@ void clf_transcribe_options_init_sized(struct clf_transcribe_options *options, s
     memcpy(options, &own, clf__min_size(size, sizeof own));
 }
 
-/* not (value >= low), so that NaN is out of range */
+/* written as !(value >= low), so that NaN is out of range */
 static clf_status check_range(const char *name, double value, double low, double high)
 {
     return value >= low && value <= high
@@ -120,7 +120,7 @@ static clf_status add_suppressed(struct clf__ids *ids, const struct clf_transcri
     return CLF_OK;
 }
 
-/* Vocabulary rows without a token are never generated; timestamps need no names. */
+/* Suppresses vocabulary rows without a token. Timestamps need no names and stay allowed. */
 static clf_status add_spare(struct clf__ids *ids, const struct clf_transcriber *transcriber)
 {
     struct clf__ids spare = {.count = 0};
@@ -187,7 +187,7 @@ static const char *unless_empty(const char *text)
     return text != NULL && *text != '\0' ? text : NULL;
 }
 
-/* From generation_config.json, else by the size of the vocabulary. */
+/* Reads whether the model is multilingual from generation_config.json, or infers it from the vocabulary. */
 static clf_status find_kind(struct clf_transcriber *transcriber)
 {
     struct clf__json json;
@@ -218,7 +218,7 @@ static clf_status choose_language(struct clf_transcriber *transcriber)
         }
         return CLF_OK;
     }
-    if (language != NULL) { /* a model may have other languages than openai/whisper's */
+    if (language != NULL) { /* a model may have languages that openai/whisper lacks */
         transcriber->language = clf__speech_language_id(&transcriber->tokens, transcriber->model->tokenizer,
                                                         code != NULL ? code : language);
         if (transcriber->language < 0) {

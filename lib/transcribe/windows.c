@@ -45,7 +45,7 @@ static clf_status begin(struct clf__windows *windows, struct clf_audio *audio)
     return clf_audio_rewind(audio);
 }
 
-/* Reads samples from `first` on into the buffer, with zeros after the end of the recording. */
+/* Fills the buffer with the samples from `first` on, and with zeros after the end of the recording. */
 static clf_status hold(struct clf__windows *windows, int64_t first)
 {
     int64_t spent = first - windows->first;

@@ -12,7 +12,7 @@
 enum {
     HEADS_AT_A_TIME = 32,  /* heads whose attention is copied to the host at a time */
     RANGES = 2,            /* ranges per row: all text, and the row's own id */
-    COLUMNS_A_SECOND = 50, /* rows of the encoder's output */
+    COLUMNS_A_SECOND = 50, /* rows per second in the encoder's output */
 };
 
 /* One pass over a window. */
@@ -21,7 +21,7 @@ struct pass {
     int slot;
     struct clf__ids inputs;
     int first; /* index of the last input before the text */
-    int count; /* of text ids */
+    int count; /* number of text ids */
     int columns;
     struct clf__session_head *heads;
     int head_count;

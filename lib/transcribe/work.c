@@ -1,4 +1,4 @@
-/* A recording from window to window (openai/whisper, transcribe.py). */
+/* Transcribes one recording, window by window (openai/whisper, transcribe.py). */
 #include <math.h>
 
 #include "base/memory.h"
@@ -28,7 +28,7 @@ struct clf__ids clf__work_previous(const struct clf__work *work)
     return (struct clf__ids){.data = work->said.data + first, .count = work->said.count - first};
 }
 
-/* Fails with the reason why a window has no result. */
+/* Fails with the reason why the window has no result. */
 static clf_status fail_window(const struct clf__work *work)
 {
     const struct clf_model *model = work->transcriber->model;
@@ -54,7 +54,7 @@ clf_status clf__work_leave(struct clf__work *work)
     if (work->seek <= begun) { /* a timestamp pair at 0.00 would repeat the same window forever */
         work->seek = begun + work->size;
     }
-    if (recordings->progress != NULL) { /* the last timestamps may be after the end */
+    if (recordings->progress != NULL) { /* the last timestamps may exceed the length of the recording */
         int64_t all = work->windows->frames, done = work->seek < all ? work->seek : all;
         recordings->progress(recordings->user, work->index, (double)done / CLF__FRAMES_A_SECOND,
                              (double)all / CLF__FRAMES_A_SECOND);
@@ -90,7 +90,7 @@ int clf__work_next(struct clf__work *work)
     return 1;
 }
 
-/* Uses the first 30 s, with silence after the end of the recording, unlike in decoded windows. */
+/* Detects the language from the first 30 s, with silence after the end of the recording. */
 static clf_status find_language(struct clf__work *work)
 {
     struct clf_transcriber *transcriber = work->transcriber;

@@ -7,20 +7,20 @@
 struct clf__work {
     struct clf_transcriber *transcriber;
     const struct clf_recordings *recordings;
-    int index; /* among these */
+    int index; /* index of the recording in `recordings` */
     struct clf__windows *windows;
     struct clf_transcript *transcript;
     struct clf__ids said; /* the initial prompt, then the tokens of all segments */
     int forgotten;        /* number of tokens at the start that are no longer part of prompts */
-    int capacity;         /* of segments */
+    int capacity;         /* allocated segments */
     int32_t language;
     double spoken; /* end of the last words, in seconds */
-    int clip;      /* the next one */
+    int clip;      /* index of the next clip */
     int64_t end;   /* end of the current clip, in frames */
     /* The window. */
-    int slot;     /* in the session */
-    int64_t seek; /* frames */
-    int size;     /* likewise */
+    int slot;     /* slot of the window in the session */
+    int64_t seek; /* start of the window in frames */
+    int size;     /* length of the window in frames */
     struct clf__decoded decoded;
 };
 
@@ -36,7 +36,7 @@ int clf__work_next(struct clf__work *work);
 clf_status clf__work_take(struct clf__work *work);
 /* Returns the text tokens of earlier windows. */
 struct clf__ids clf__work_previous(const struct clf__work *work);
-/* Adds the decoded window to the transcript and moves on. */
+/* Adds the decoded window to the transcript and advances. */
 clf_status clf__work_leave(struct clf__work *work);
 /* Ends the work and returns the transcript, owned by the caller. */
 clf_status clf__work_end(struct clf__work *work, struct clf_transcript **out);

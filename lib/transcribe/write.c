@@ -41,7 +41,7 @@ static clf_status add(struct text *text, const char *string)
     return add_bytes(text, string, strlen(string));
 }
 
-/* At most SHORT bytes. */
+/* Appends formatted text of at most SHORT bytes. */
 static clf_status add_format(struct text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 static clf_status add_format(struct text *text, const char *format, ...)
@@ -62,7 +62,7 @@ static clf_status add_stripped(struct text *text, const struct clf_segment *segm
     return add_bytes(text, bytes, size);
 }
 
-/* As one column of one row: tabs and line breaks become spaces. */
+/* Adds a segment's text as a single column: tabs and line breaks become spaces. */
 static clf_status add_column(struct text *text, const struct clf_segment *segment)
 {
     size_t first = text->size;

@@ -7,7 +7,7 @@
 /* The alternatives of all lines and their continuations. */
 struct branches {
     struct clf_line *lines; /* (count) */
-    struct clf__ids *begun; /* (count) the starts' */
+    struct clf__ids *begun; /* (count) target prefixes, owned by the first tokens' translations */
     int count;
     struct clf_translation *found; /* (count) */
 };
@@ -43,8 +43,8 @@ static void exchange(struct clf_hypothesis *a, struct clf_hypothesis *b)
     *b = held;
 }
 
-/* Replaces the alternatives of one line by their continuations, from branch *next on. One without a
- * continuation is dropped; if all are, their error is the line's. */
+/* Replaces the alternatives of one line by their continuations, from branch *next on. An alternative without
+ * a continuation is dropped; if all are dropped, the line gets their error. */
 static clf_status join_line(struct clf_translation *line, const struct clf_translator *translator,
                             const struct branches *branches, int *next)
 {
@@ -64,7 +64,7 @@ static clf_status join_line(struct clf_translation *line, const struct clf_trans
             start->score = (float)(log_probability + (double)start->score);
             start->log_probability += log_probability;
         }
-        exchange(start, &line->hypotheses[kept++]); /* the rest are freed with the others */
+        exchange(start, &line->hypotheses[kept++]); /* the hypotheses from `kept` on are freed below */
     }
     if (kept == 0 && failed != NULL) {
         line->status = failed->status;

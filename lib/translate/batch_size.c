@@ -10,7 +10,7 @@ enum {
     TOKENS_A_UNIT = 512,     /* default for GPUs: 4 lines per compute unit */
     USUAL_LINE_TOKENS = 128, /* longer lines reduce the number of lines */
     SHORT_LINE_TOKENS = 8, /* a batch holds at most budget / 8 lines: shorter lines use part of the budget */
-    MAX_STEP_VALUES = 1 << 28, /* banned ids, and candidates, of all rows of a step: they fit an int */
+    MAX_STEP_VALUES = 1 << 28, /* maximum banned ids, or candidates, in all rows of a step; int indices */
     MAX_STEP_LOGITS = 1 << 24, /* logits that a step copies to the host if an option needs them: 64 MiB */
     AUTO_SHARE = 4, /* the default uses up to 1/4 of the free memory: other processes may use the GPU */
     MOST_SHARE = 2,
@@ -76,7 +76,7 @@ static clf_status fits(int *out, const struct clf_translator *translator, int li
     struct clf__session_limits limits = clf__translator_limits(translator, lines);
     struct clf__session_size size;
     clf_status status = clf__session_measure(&size, transformer, &limits);
-    if (status == CLF_DEVICE_MEMORY) { /* a tensor that kernels cannot index */
+    if (status == CLF_DEVICE_MEMORY) { /* the session has a tensor that kernels cannot index */
         *out = 0;
         return CLF_OK;
     }

@@ -18,7 +18,7 @@
 /* Data read from a folder; every part is freed at the end. */
 struct inspection {
     const struct clf__format *format;
-    const char *path, *folder; /* as it was given; to read */
+    const char *path, *folder; /* path as passed by the caller; folder to read */
     struct clf__config config;
     struct clf__json file; /* config.json */
     struct clf__parameters *parameters;

@@ -70,7 +70,7 @@ static json_t *bad_words_array(const struct clf__search_options *options)
     return array;
 }
 
-/* In the format of generation_config.json: lists of ids, each with its bias. */
+/* In the format of generation_config.json: pairs of a list of ids and a bias. */
 static json_t *biases_array(const struct clf__search_options *options)
 {
     json_t *array = json_array();

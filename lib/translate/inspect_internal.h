@@ -17,13 +17,13 @@ json_t *clf__inspect_generation(const struct clf__config *config);
 /* Appends a formatted sentence to a JSON array. */
 clf_status clf__inspect_say(json_t *sentences, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Appends sentences about unusual values of a configuration; `file` is the config.json it was read from. */
+/* Appends sentences about unusual values of a configuration that was read from `file`. */
 clf_status clf__inspect_unusual(json_t *sentences, const struct clf__config *config, const json_t *file);
 
 /* Fails with CLF_OUT_OF_MEMORY. */
 clf_status clf__inspect_no_memory(void);
 
-/* Returns a JSON string without the invalid UTF-8 of its argument, as a path can be anything. */
+/* Returns a JSON string of an arbitrary path, without its invalid UTF-8. */
 json_t *clf__inspect_text(const char *string);
 
 /* Appends an object with the location and type of a tensor. */

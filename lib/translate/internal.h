@@ -15,10 +15,10 @@
 struct clf_model {
     struct clf__transformer *transformer;
     struct clf__tokenizer *tokenizer;
-    int is_borrowed; /* both */
-    int is_lost;     /* its device failed while others still work */
-    char *folder;    /* as passed by the caller: for a package, the file */
-    int is_package;  /* whose folder is gone */
+    int is_borrowed; /* transformer and tokenizer belong to another owner */
+    int is_lost;     /* the device failed while other devices still work */
+    char *folder;    /* path as passed by the caller; the file of a package */
+    int is_package;  /* read from a package, whose temporary folder was removed */
     struct clf_model_info info;
 };
 
@@ -40,7 +40,7 @@ struct clf_translator {
     struct clf_translate_options options;
     struct clf__framing framing;       /* for the languages in the options */
     struct clf__search_options search; /* `suppressed` owned */
-    struct clf__config task_config;    /* of the selected task; search lists are separate */
+    struct clf__config task_config;    /* configuration of the selected task, with separate search lists */
     char *source_prefix;               /* task prefix of each source; NULL: none */
     int decoder_start_id;
     int takes_start;                      /* the decoder starts with the first token of a line's prefix */
@@ -48,7 +48,7 @@ struct clf_translator {
     int candidates_base, candidates_each; /* bound on the number of candidates of a line */
     int max_lines;                        /* maximum lines under search, or in a scored batch */
     int source_length, target_length;     /* maximum lengths in the sessions, which grow with the lines */
-    int max_banned;                       /* ids of a row at one step */
+    int max_banned;                       /* maximum banned ids per row of a step */
     struct clf__session *session;         /* for searching; created at the first translation */
     struct clf__session *force_session;   /* for scoring; created at the first score */
     struct clf__session *align_session;   /* for alignments; created for the lengths that occur */
@@ -57,7 +57,7 @@ struct clf_translator {
     struct clf_translator *starts;        /* finds the first tokens of alternatives; NULL: not requested */
     struct clf_stage_times times;
     struct clf_stage_times all_times; /* in the first translator of a pool: the sum over all */
-    int warns_of_sentences;           /* still to warn of a line with several sentences */
+    int warns_of_sentences;           /* the warning about a line with several sentences was not logged yet */
     atomic_int is_working; /* set during a call, to detect calls from callbacks and other threads */
 };
 
@@ -78,8 +78,8 @@ clf_status clf__source_read(struct clf__source *out, const struct clf_translator
 clf_status clf__source_text(struct clf_line *out, char **made, const struct clf_translator *translator,
                             const struct clf_line *line);
 
-/* Reads a given target: the forced first token, its own tokens, the end token, truncated to the model's
- * limit. *cut_from: as in struct clf_translation. */
+/* Reads a given target: the forced first token, the tokens of the line and the end token, truncated to the
+ * model's limit. *cut_from: as in struct clf_translation. */
 clf_status clf__target_read(struct clf__ids *out, int *cut_from, const struct clf_translator *translator,
                             const struct clf_line *line);
 
@@ -89,8 +89,8 @@ clf_status clf__translator_check_options(const struct clf_translator *translator
 /* Fails if the model's decoder can only start with a token from the line's prefix. */
 clf_status clf__translator_check_start(const struct clf_translator *translator);
 
-/* Reads a target prefix: the forced first token, then its own tokens, without the end token; empty for an
- * empty line. */
+/* Reads a target prefix: the forced first token, then the tokens of the line, without the end token; empty
+ * for an empty line. */
 clf_status clf__prefix_read(struct clf__ids *out, const struct clf_translator *translator,
                             const struct clf_line *line);
 
@@ -137,8 +137,8 @@ clf_status clf__streamed_continue(struct clf__streamed *streamed, const struct c
                                   int line, const char *text, int is_whole);
 void clf__streamed_free(struct clf__streamed *streamed, int count);
 
-/* Stores a failure of one line, which other lines survive, in the line's fields (the caller frees *problem);
- * returns the remaining status. */
+/* Stores the failure of a single line in the line's fields (the caller frees *problem) and returns CLF_OK, so
+ * that other lines continue; returns any other failure. */
 clf_status clf__line_problem(clf_status status, clf_status *line_status, char **problem);
 
 /* Returns CLF_TEXT for NaN or infinity in the model's output; the message names the likely cause and a
@@ -155,16 +155,16 @@ int clf__batch_tokens_wanted(clf_form form, unsigned compute_units);
 /* Returns the lines in a batch of that size: each reserves memory for the longest translation. */
 int clf__batch_lines_wanted(int batch_tokens);
 
-/* Makes the sessions of all translators of the list large enough for a source and a target of these lengths:
- * a folder may allow far longer ones than its lines need. Call between the batches of a call. */
+/* Grows the sessions of all translators of the list to a source and a target of these lengths; sessions start
+ * with usual lengths, because a model may allow far longer ones. Call between the batches of a call. */
 clf_status clf__translator_ensure_lengths(struct clf_translator *first, int source, int target);
 
 /* Sets max_lines, and options.batch_tokens if it is 0: the tuned or computed number, halved until the session
  * of a full batch fits the free memory. */
 clf_status clf__translator_choose_batch(struct clf_translator *translator);
 
-/* Begin and end every call that works: CLF_BAD_ARGUMENT for a missing translator, and for one called from its
- * own callback. */
+/* Begin and end a call that uses a translator. Beginning fails with CLF_BAD_ARGUMENT for a missing
+ * translator, or for a call from the translator's own callback. */
 clf_status clf__translator_begin(struct clf_translator *translator);
 void clf__translator_end(struct clf_translator *translator);
 
@@ -182,21 +182,21 @@ struct clf__request {
     const struct clf__ids *begun;    /* (count) ids that replace prefixes, or NULL; owned by the caller */
     int count;
     clf__emit *emit; /* may be NULL */
-    void *user;      /* of emit */
+    void *user;      /* first argument of `emit` */
 };
 
 /* clf_translate_prefixed() for unsplit lines, within a call. */
 clf_status clf__translate(struct clf_translation **out, struct clf_translator *translator,
                           const struct clf__request *request);
 
-/* The same with alternatives. */
+/* clf__translate() for options with alternatives. */
 clf_status clf__translate_alternatives(struct clf_translation **out, struct clf_translator *translator,
                                        const struct clf__request *request);
 
 /* Returns CLF_BAD_ARGUMENT for an invalid array of `count` lines. */
 clf_status clf__translator_check_lines(const struct clf_line *lines, int count);
 
-/* Returns CLF_INTERRUPTED if the call is to stop. */
+/* Returns CLF_INTERRUPTED if the call must stop. */
 clf_status clf__translator_go_on(const struct clf_translator *translator);
 /* Returns CLF_INTERRUPTED if the caller asks to stop; only on the caller's thread. */
 clf_status clf__translator_ask(const struct clf_translator *translator);

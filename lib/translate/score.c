@@ -63,7 +63,8 @@ static clf_status read_pairs(struct work *work, const struct clf_line *sources,
             status = read_target(&work->targets[i], result, work->translator, &targets[i]);
         }
         CLF__TRY(clf__line_problem(status, &result->status, &result->problem));
-        work->translator->times.lines += result->status != CLF_OK; /* the others count when they finish */
+        work->translator->times.lines +=
+            result->status != CLF_OK; /* other lines are counted when they are scored */
     }
     work->translator->times.tokenize += clf__seconds() - start;
     return CLF_OK;

@@ -12,10 +12,10 @@ struct search_state {
     struct clf__worker *worker;
     struct clf_translator *translator;
     struct clf__search *search;
-    int slot_count;          /* of the search */
+    int slot_count;          /* number of slots */
     int *slots, *lines;      /* (slot_count) slots and lines that are admitted */
     int searched;            /* lines under search */
-    int64_t searched_tokens; /* of them */
+    int64_t searched_tokens; /* source tokens of the lines under search */
 };
 
 clf_status clf__search_session(struct clf_translator *translator)
@@ -115,7 +115,7 @@ static clf_status set_shortlists(struct search_state *state, int count)
     if (translator->shortlist == NULL) {
         return CLF_OK;
     }
-    int longest = state->work->sources[state->lines[0]].length; /* they come so */
+    int longest = state->work->sources[state->lines[0]].length; /* lines are sorted, longest first */
     int32_t *words;
     CLF__TRY(clf__allocate(
         &words, (size_t)translator->candidates_base + (size_t)translator->candidates_each * (size_t)longest,

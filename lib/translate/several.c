@@ -36,8 +36,8 @@ static void load_all(struct loading *loadings, int count)
     }
 }
 
-/* Returns the failure to report: one that is not specific to a device, otherwise the last one if all
-   failed. */
+/* Returns the failure to report: a failure that is not specific to a device, otherwise the last failure if
+ * all models failed; NULL: none. */
 static const struct clf__failure *find_failure(const struct loading *loadings, int count)
 {
     const struct clf__failure *last = NULL;
@@ -94,7 +94,7 @@ clf_status clf_models_load(struct clf_model **models, struct clf_device *const *
     return status;
 }
 
-/* Every device must give the same translation of a line. */
+/* Checks that a model has the folder and precision of the first one, but another device. */
 static clf_status check_model(const struct clf_model *first, struct clf_model *const *models, int index)
 {
     const struct clf_model *model = models[index];

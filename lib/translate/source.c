@@ -42,7 +42,7 @@ static int is_blank(const struct clf_line *line)
     return 1;
 }
 
-/* Adds to the error what a speech model expects, as the user may have passed text. */
+/* Adds to the error that a speech model expects recordings, as the user may have passed text. */
 static clf_status say_what_is_heard(clf_status status, const struct clf__config *config)
 {
     struct clf__failure failure = clf__failure_keep(status);
@@ -127,10 +127,10 @@ clf_status clf__source_read(struct clf__source *out, const struct clf_translator
     return status;
 }
 
-/* Before all others. */
+/* Inserts an id before all others. */
 static clf_status prepend(struct clf__ids *ids, int32_t id)
 {
-    CLF__TRY(clf__ids_append(ids, -1)); /* room */
+    CLF__TRY(clf__ids_append(ids, -1)); /* grows the array by one */
     memmove(ids->data + 1, ids->data, (size_t)(ids->count - 1) * sizeof *ids->data);
     ids->data[0] = id;
     return CLF_OK;

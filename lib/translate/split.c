@@ -1,5 +1,4 @@
-/* Splits texts into sentences, translates each by itself and joins the translations with the original
- * gaps. */
+/* Splits texts into sentences, translates each one, and joins the translations with the original gaps. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -12,7 +11,7 @@ struct split {
     struct clf_translator *translator;
     const struct clf_line *lines;
     int count;
-    struct clf__part_list parts;     /* of all lines */
+    struct clf__part_list parts;     /* parts of all lines */
     int *first;                      /* (count + 1) first part of each line */
     struct clf_line *sources;        /* (parts.count) */
     struct clf_translation *results; /* (count) */
@@ -122,7 +121,7 @@ static clf_status add_ids(struct clf_hypothesis *whole, const struct clf_hypothe
     return CLF_OK;
 }
 
-/* The first failed part determines the status of its line. */
+/* Copies the status of a failed part to its line; the first failure counts. */
 static clf_status take_problem(struct clf_translation *line, const struct clf_translation *part)
 {
     if (line->status != CLF_OK || part->status == CLF_OK) {
@@ -202,7 +201,8 @@ static clf_status translate_parts(struct split *split)
     const struct clf__request request = {
         .lines = split->sources, .count = split->parts.count, .emit = join_lines, .user = split};
     CLF__TRY(clf__translate(&parts, split->translator, &request));
-    clf_status status = join_lines(split, parts, 0, split->parts.count); /* where there are no parts */
+    clf_status status =
+        join_lines(split, parts, 0, split->parts.count); /* emits the lines if none has a part */
     split->translator->times.lines += split->count - split->parts.count;
     clf_translations_free(parts, split->parts.count);
     return status;

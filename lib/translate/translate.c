@@ -32,8 +32,8 @@ static void warn_of_sentences(struct clf_translator *translator, const struct cl
     }
 }
 
-/* Reads the prefix that starts the line's search. If the search runs only a few steps, it includes the forced
- * first token, so that the steps follow it. */
+/* Reads the prefix that starts the line's search. If the number of steps is limited, the forced first token
+ * is part of the prefix and does not count as a step. */
 static clf_status read_prefix(struct clf__work *work, int line, const struct clf__request *request)
 {
     const struct clf_translator *translator = work->translator;
@@ -62,7 +62,7 @@ static clf_status read_prefix(struct clf__work *work, int line, const struct clf
         options->prefix_count = ids->count - starts;
         options->prefix_is_prompt = 1;
         if (request->begun != NULL) {
-            options->counts_prompt = 0; /* CTranslate2 does not count it for alternatives either */
+            options->counts_prompt = 0; /* as in CTranslate2, the prompt of alternatives does not count */
             options->coverage_start = options->prefix_count;
         }
     }
@@ -90,7 +90,8 @@ static clf_status read_sources(struct clf__work *work, const struct clf__request
         warn_of_sentences(work->translator, &request->lines[i]);
         result->cut_from = source->cut_from;
         result->source_count = source->length;
-        work->translator->times.lines += source->length == 0; /* the others count when they finish */
+        work->translator->times.lines +=
+            source->length == 0; /* other lines are counted when they are translated */
     }
     work->translator->times.tokenize += clf__seconds() - start;
     return CLF_OK;
@@ -101,7 +102,7 @@ static int looks_back(const struct clf_translator *translator)
     return translator->options.alignment_layer > 0 || translator->options.replace_unknown;
 }
 
-/* Fills alignments and replaces unknown tokens in one translation. */
+/* Adds the alignment and replaces unknown tokens in one hypothesis. */
 static clf_status look_back(const struct clf__work *work, struct clf_translator *translator, int line,
                             struct clf_hypothesis *hypothesis)
 {
@@ -113,7 +114,8 @@ static clf_status look_back(const struct clf__work *work, struct clf_translator 
                                                    : CLF_OK;
 }
 
-/* First tokens of alternatives that continue are intermediate results. */
+/* Returns whether a hypothesis is final: first tokens of alternatives are not, because their search
+ * continues. */
 static int is_whole(const struct clf_translator *translator, const struct clf_hypothesis *hypothesis)
 {
     return translator->search.steps == 0 || hypothesis->count == translator->search.max_length;
@@ -158,8 +160,8 @@ static clf_status emit(void *context, int from, int to)
     return work->emit(work->user, work->results, from, to);
 }
 
-/* Longest first within a group: a slot in the memory that becomes free is long enough for the waiting lines
- * of the group, and the last steps have only short lines. */
+/* Sorts the lines of each group by length, longest first: a slot that becomes free is then long enough for
+ * the waiting lines of the group, and the last steps have only short lines. */
 static clf_status share_out(struct clf__work *work, clf__worker_work *done, const int *lengths, int is_last)
 {
     struct clf__queue queue;

@@ -227,7 +227,7 @@ clf_status clf__translator_check_lines(const struct clf_line *lines, int count)
     return CLF_OK;
 }
 
-/* Opens the shortlist in the options, or the folder's. Training and packages have none. */
+/* Opens the shortlist in the options, or the folder's. A model in training and a package have none. */
 static clf_status open_shortlist(struct clf__shortlist **out, const struct clf_translator *translator)
 {
     const struct clf_model *model = translator->model;
@@ -298,7 +298,7 @@ static clf_status make_starts(struct clf_translator *translator)
     clf__free(suppressed);
     if (status == CLF_OK) {
         translator->starts->search.steps = 1;
-        translator->starts->warns_of_sentences = 0; /* the other one does */
+        translator->starts->warns_of_sentences = 0; /* the main translator logs the warning */
     }
     return status;
 }

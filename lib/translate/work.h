@@ -8,12 +8,12 @@ struct clf__work {
     struct clf_translator *translator;   /* the first translator; it reads the lines */
     struct clf__source *sources;         /* (count) */
     struct clf__ids *prefixes;           /* (count) target prefixes, if this call reads them; or NULL */
-    struct clf__search_options *options; /* (count) of each source */
+    struct clf__search_options *options; /* (count) search options of each source */
     struct clf_translation *results;
     int count;
     struct clf__streamed *streamed; /* (count) NULL: no streaming */
     const struct clf_line *lines;
-    clf__emit *emit; /* of the request */
+    clf__emit *emit; /* emit function of the request */
     void *user;
 };
 

@@ -48,14 +48,14 @@ typedef clf_status clf__worker_work(struct clf__worker *worker, void *context);
 
 /* The pool of one call. */
 struct clf__worker_pool {
-    struct clf_translator *first; /* its callbacks are called on the calling thread */
+    struct clf_translator *first; /* the caller's callbacks run on the calling thread */
     struct clf__queue *queue;
     clf__worker_work *work;
     void *context;
-    int is_alone; /* a single worker, on the calling thread */
+    int is_alone; /* the pool has one worker, which runs on the calling thread */
     struct clf__worker *workers;
     int count, working;
-    int stops; /* everybody is to return */
+    int stops; /* all workers must return */
     struct clf__failure failure;
     struct {
         const char *text; /* NULL: nothing to stream */
@@ -67,37 +67,38 @@ struct clf__worker_pool {
 };
 
 /* Runs `work` on each translator of the pool whose device works, until the queue is done. A worker whose
- * device fails is left out with a logged warning and its items wait again; if none is left, its failure is
- * returned. */
+ * device fails is removed with a logged warning, and its items return to the queue; if no worker is left, its
+ * failure is returned. */
 clf_status clf__worker_pool_run(struct clf_translator *first, struct clf__queue *queue,
                                 clf__worker_work *work, void *context);
 
 /* Returns whether a failure is specific to a device, so that another device may succeed. */
 int clf__is_device_failure(clf_status status);
 
-/* Return the number of translators from this one on with a working device, and the first of them, or this one
- * if there is none. */
+/* Count the translators from this one on whose devices work, and find the first of them (this one if there is
+ * none). */
 int clf__worker_pool_count(const struct clf_translator *first);
 struct clf_translator *clf__worker_pool_available(struct clf_translator *first);
 
-/* Lock and unlock the queue for the functions of the first group below. */
+/* Lock and unlock the queue for the functions of the following group. */
 void clf__worker_lock(struct clf__worker *worker);
 void clf__worker_unlock(struct clf__worker *worker);
 
-/* Functions that need the lock: */
+/* Functions that need the locked queue: */
 
 /* Returns the first position at or after `from` whose item waits; queue.count if none does. */
 int clf__queue_waiting(const struct clf__queue *queue, int from);
-/* Returns whether a worker may take an item of this cost in addition to `more`: its share of the remaining
- * work, by its pace, so that all finish together. The fastest worker may always take one. */
+/* Returns whether a worker may take an item of this cost in addition to `more`. The share of each worker in
+ * the remaining work follows its pace, so that all finish together. The fastest may always take one. */
 int clf__worker_may_take(const struct clf__worker *worker, int64_t more, int cost);
 void clf__worker_take(struct clf__worker *worker, int item);
 
-/* And while it is not: */
+/* Functions that need the unlocked queue: */
 
-/* An item is done. */
+/* Marks an item as done. */
 void clf__worker_finish(struct clf__worker *worker, int item);
-/* Waits until an item may be available; returns 0 if none will be: all are done, or the pool stops. */
+/* Waits until an item may be available; returns 0 if none will be, because all items are done or the pool
+ * stops. */
 int clf__worker_wait(struct clf__worker *worker);
 /* Takes one item, waiting for it; returns -1 if none will come. */
 int clf__worker_next(struct clf__worker *worker);

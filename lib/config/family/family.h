@@ -1,5 +1,6 @@
-/* An architecture: the properties that an implementation fixes in code rather than in config.json. One file
- * each in family/ and one row of CLF__SYSTEM_LIST; other code does not ask for an architecture by name. */
+/* An architecture: the properties that an implementation fixes in code rather than in config.json. Each
+ * architecture has one file in family/ and one row of CLF__SYSTEM_LIST; other code never tests for an
+ * architecture by name. */
 #ifndef CLF_CONFIG_FAMILY_FAMILY_H
 #define CLF_CONFIG_FAMILY_FAMILY_H
 
@@ -17,7 +18,7 @@ struct clf__model_description;
 #define CLF__DESCRIBED_FAMILY "transformer"
 /* The model_type of OpenAI's speech models. */
 #define CLF__OPENAI_FAMILY "whisper"
-/* Values of "length_rule" for one architecture only. */
+/* Values of "length_rule" that a single architecture defines. */
 /* clang-format off */
 #define CLF__FAMILY_LENGTH_RULES { "jadore", CLF__LENGTH_INCLUDING_START }
 /* The words of "encoder_attention_type". */
@@ -33,26 +34,27 @@ struct clf__specials {
     const char *last;                          /* the last id, or NULL */
 };
 
-/* Default of a recipe choice for an architecture that trains differently from most. */
+/* The default of a recipe choice for architectures whose training differs from most. */
 struct clf__family_default {
     const char *key, *fallback;
 };
 
-/* A key of config.json with another name in an architecture's folders, or that only they may set. */
+/* A key of config.json that has another name in an architecture's folders, or that is allowed only there. */
 struct clf__family_key {
-    const char *ours, *theirs; /* theirs NULL: the folders have no such key */
-    int is_optional;           /* may be missing although other architectures require it */
+    const char *ours,
+        *theirs;     /* canonical name; name in the architecture's folders, NULL: not allowed there */
+    int is_optional; /* may be missing although other architectures require it */
 };
 
 struct clf__family {
     /* The model_type in Hugging Face folders, where the architecture fixes all keys but sizes; NULL: a
      * clformer folder, which names the preset and may set every key. */
     const char *hugging_face;
-    /* Changes the paper's values, the defaults of missing keys. NULL: none. */
+    /* Changes the paper's values, which are the defaults of missing keys. NULL: no changes. */
     void (*start)(struct clf__config *config, struct clf__config_choices *choices);
-    /* Ends with an entry without a name; NULL: no renamed or additional keys. */
+    /* Renamed and additional keys; ends with an entry without a name. NULL: none. */
     const struct clf__family_key *keys;
-    /* Reads keys that need more than a renaming, after everything but embedding sharing. NULL: none. */
+    /* Reads keys that need more than renaming, after all keys except embedding sharing. NULL: none. */
     clf_status (*read)(struct clf__config *config, struct clf__config_choices *choices,
                        const struct clf__json *json);
     /* Sets the decoding defaults of a folder without generation_config.json; keys of its config.json replace
@@ -68,7 +70,7 @@ struct clf__family {
     struct clf__specials specials;
     const char *tokenizer_class; /* default for SentencePiece if tokenizer_config.json names none; may be
                                     NULL */
-    /* Special tokens of separate vocabularies; NULL: the same as for one. */
+    /* Special tokens of separate vocabularies; NULL: as for a single vocabulary. */
     const struct clf__specials *separate_specials;
 
     /* Text and search. */
@@ -82,20 +84,19 @@ struct clf__family {
     /* The model. */
     int scales_tied_projection_alone; /* sqrt(D) applies only if the projection is tied to the target
                                          embedding */
-    int keeps_pad_row;                /* looking up the pad token does not train its row */
-    int keeps_tied_pad_row;           /* a projection tied to it does not train it either */
-    int begins_with_zero_pad;         /* that row begins as zeros */
-    /* For encoder and decoder: learned positions are fixed sinusoids; stored ones, which may be rounded, take
-     * precedence. */
+    int keeps_pad_row;                /* the lookup of the pad token does not train its embedding */
+    int keeps_tied_pad_row;           /* nor does a projection tied to the embedding */
+    int begins_with_zero_pad;         /* the embedding of the pad token is initialised with zeros */
+    /* Per side: learned positions are untrained sinusoids; stored (rounded) values take precedence. */
     int stores_sinusoids[2];
     int has_fixed_logits_bias;       /* final_logits_bias is a constant; zeros if not stored */
-    int stores_embeddings_variously; /* either one matrix for all embeddings, or an additional copy */
+    int stores_embeddings_variously; /* one matrix for all embeddings is stored, or an additional copy */
     int reads_sharing;               /* read() sets which embeddings are shared */
     int ties_by_file;                /* the projection is tied to the embedding unless stored separately */
     /* Training. */
     struct clf__family_default recipe[CLF__MOST_RECIPE_DEFAULTS + 1]; /* ends with a key of NULL */
     int drops_before_norm;        /* dropout before the norm of the embedding sum */
-    int drops_feed_forward_alone; /* of all sub-layer outputs, only the feed-forward output has dropout */
+    int drops_feed_forward_alone; /* of the sub-layer outputs, only the feed-forward's has dropout */
     int drops_activations;        /* "dropout" also applies to the activation */
     int validates_unsmoothed;     /* validation loss without label smoothing */
     int counts_updates_done;      /* the learning rate depends on completed updates */
@@ -107,17 +108,17 @@ const struct clf__family *clf__family_of(enum clf__system system);
 const char *clf__family_key_name(const struct clf__family *family, const char *ours, int *is_optional);
 /* Returns whether only this architecture's folders may set the key. */
 int clf__family_has_key(const struct clf__family *family, const char *ours);
-/* Find an architecture by preset name or by Hugging Face model_type; 0: unknown. */
+/* Find an architecture by preset name or by Hugging Face model_type; return 0 if it is unknown. */
 int clf__family_find(enum clf__system *out, const char *word);
 int clf__family_find_type(enum clf__system *out, const char *model_type);
 
-/* Finds an architecture by the transformers class that saved a folder ("T5ForConditionalGeneration"); 0:
-   unknown. */
+/* Finds an architecture by the transformers class that saved a folder ("T5ForConditionalGeneration"); returns
+ * 0 if it is unknown. */
 int clf__family_find_class(enum clf__system *out, const char *architecture);
 
 /* Writes the supported Hugging Face model_types for a message, truncated to size. */
 void clf__family_list_types(char *text, size_t size);
-/* Describes a model_type or class that is known to be unsupported, for the message; NULL: unknown. */
+/* Returns a description of a model_type or class that is known to be unsupported; NULL: unknown. */
 const char *clf__family_refused_type(const char *model_type);
 const char *clf__family_refused_class(const char *architecture);
 

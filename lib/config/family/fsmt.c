@@ -1,5 +1,4 @@
-/* FSMT, fairseq's models for WMT 2016 and 2019 (Ng et al. 2019, Kasai et al. 2020), as Hugging Face's folders
- * have them. */
+/* FSMT: fairseq's WMT models of 2016 and 2019 (Ng et al. 2019, Kasai et al. 2020), saved by Hugging Face. */
 #include "config/family/family.h"
 
 enum { VOCABULARY = 42024, BEAMS = 5, LONGEST = 200 };
@@ -28,14 +27,14 @@ static void start(struct clf__config *config, struct clf__config_choices *choice
     config->logits_bias = 0;
 }
 
-/* "tie_word_embeddings" makes one matrix of both embeddings and the projection. Each side has a file of words
- * in any case. */
+/* Reads the vocabularies and whether they share one matrix for both embeddings and the projection
+ * ("tie_word_embeddings"). Each side has a vocabulary file in any case. */
 static clf_status read(struct clf__config *config, struct clf__config_choices *choices,
                        const struct clf__json *json)
 {
     int tie = 0;
     (void)choices;
-    config->position_offset = config->pad_id + 1; /* the first token's row follows the pad token's */
+    config->position_offset = config->pad_id + 1; /* positions start at the row after the pad token's */
     config->source_vocabulary = config->target_vocabulary = VOCABULARY;
     CLF__TRY(clf__json_int(json, "src_vocab_size", 1, CLF__MAX_VOCABULARY, &config->source_vocabulary));
     CLF__TRY(clf__json_int(json, "tgt_vocab_size", 1, CLF__MAX_VOCABULARY, &config->target_vocabulary));
@@ -51,7 +50,7 @@ static clf_status read(struct clf__config *config, struct clf__config_choices *c
     return CLF_OK;
 }
 
-/* The defaults of transformers' FSMTConfig. */
+/* Sets the defaults of transformers' FSMTConfig. */
 static void decode(struct clf__config *config)
 {
     config->generation.beams = BEAMS;

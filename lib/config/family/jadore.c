@@ -1,4 +1,4 @@
-/* jadore's "attention-is-all-you-need-pytorch". */
+/* "attention-is-all-you-need-pytorch" by jadore1801120. */
 #include "config/family/family.h"
 
 static const struct clf__name_rule rules[] = {

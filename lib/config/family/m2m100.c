@@ -14,7 +14,7 @@ static void start(struct clf__config *config, struct clf__config_choices *choice
     config->logits_bias = 0;
 }
 
-/* The first token's position is the row after the pad token. */
+/* Positions start at the row after the pad token's. */
 static clf_status read(struct clf__config *config, struct clf__config_choices *choices,
                        const struct clf__json *json)
 {

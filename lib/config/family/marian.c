@@ -2,7 +2,7 @@
 #include "config/family/family.h"
 #include "config/write.h"
 
-/* The defaults of transformers' MarianConfig. */
+/* Sets the defaults of transformers' MarianConfig. */
 static void start(struct clf__config *config, struct clf__config_choices *choices)
 {
     clf__family_start_bart(config, choices);
@@ -13,7 +13,7 @@ static void start(struct clf__config *config, struct clf__config_choices *choice
     config->end_id = 0;
 }
 
-/* Keys that transformers requires, and values of OPUS-MT models that differ from its defaults. */
+/* Writes keys that transformers requires, and values of OPUS-MT models that differ from its defaults. */
 static int describe(json_t *config, json_t *generation, const struct clf__model_description *description)
 {
     json_t *said = json_pack(

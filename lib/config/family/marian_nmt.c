@@ -5,14 +5,14 @@
 static void start(struct clf__config *config, struct clf__config_choices *choices)
 {
     choices->scale = CLF__SCALE_EMBEDDING;
-    config->encoder_max_positions = config->decoder_max_positions = 512; /* sinusoids have no end */
+    config->encoder_max_positions = config->decoder_max_positions = 512; /* sinusoids set no limit */
     config->sinusoid_layout = CLF__SINUSOID_HALVES;
     config->sinusoid_frequency = CLF__SINUSOID_BY_LAST;
     config->norm_epsilon = 1e-6f;
     clf__family_bias_projections(config);
     config->logits_bias = 1;
     config->pad_id = config->start_id = -1;
-    config->decoder_start_id = -1; /* a row of zeros */
+    config->decoder_start_id = -1; /* decoding starts from an embedding of zeros */
     clf__family_greedy(config, config->decoder_max_positions);
     config->generation.renormalize = 1;
 }

@@ -11,7 +11,7 @@
 #include "config/keys.h"
 #include "ops/average.h"
 
-/* The options, and their file for error messages. */
+/* The options, and the file that contains them, for error messages. */
 struct source {
     const json_t *options;
     const char *path;
@@ -48,7 +48,7 @@ static clf_status refuse(const struct source *source, const char *key, const cha
                      key, word);
 }
 
-/* Options that change the computation, with the values that leave it as it is here. */
+/* Options that change the computation, with the only values that are supported. */
 static const struct plain {
     const char *key, *values[4];
 } plains[] = {
@@ -145,7 +145,7 @@ static clf_status read_sizes(struct clf__config *config, const struct source *so
     return read_vocabularies(config, source);
 }
 
-/* Returns the operations at one position without dropout; *is_known is 0 if unsupported. */
+/* Returns the layer operations in an option, without dropout; *is_known is 0 if they are unsupported. */
 static int has_operations(const struct source *source, const char *key, const char *fallback,
                           const char *wanted)
 {
@@ -159,7 +159,7 @@ static int has_operations(const struct source *source, const char *key, const ch
     return strcmp(word, wanted) == 0;
 }
 
-/* "v1.11.0 ..." or later. */
+/* Returns whether the version ("v1.11.0 ...") is the given one or later. */
 static int is_since(const struct source *source, int minor, int patch)
 {
     const char *version = word_of(source->options, "version", "");
@@ -225,8 +225,8 @@ static clf_status read_activation(enum clf__activation *out, const struct source
     return CLF_OK;
 }
 
-/* Depth n is n - 1 multiplications with activation, and a last one to the model width if it differs; depth 1
- * has none, as the mean has that width. */
+/* Reads average attention. Depth n is n - 1 multiplications with activation, and a last one to the model
+ * width if the inner width differs; depth 1 has none. */
 static clf_status read_average(struct clf__config *config, const struct source *source)
 {
     int depth = 2, width = 2048;
@@ -283,7 +283,8 @@ static clf_status read_number(double *out, const json_t *decoding, const char *k
     return CLF_OK;
 }
 
-/* Without a configuration, Firefox's decoding options; missing options have Marian's defaults. */
+/* Reads the decoding options. Missing options have Marian's defaults; without a configuration file, those of
+ * Firefox apply. */
 static clf_status read_decoding(struct clf__config *config, const json_t *decoding,
                                 const struct clf__marian_ids *ids, const struct source *source)
 {
@@ -314,8 +315,8 @@ static clf_status read_decoding(struct clf__config *config, const json_t *decodi
     return CLF_OK;
 }
 
-/* With norms first, Marian computes keys and values of self-attention from unnormalised rows: in decoders,
- * and before version 1.11 in encoders. */
+/* Rejects norms before sub-layers in decoders, and before version 1.11 in encoders: Marian then computes keys
+ * and values of self-attention from unnormalised rows. */
 static clf_status check_norm_first(const struct clf__config *config, const struct source *source)
 {
     int is_ours = config->decoder_mixer != CLF__MIXER_SELF_ATTENTION && is_since(source, 11, 0);

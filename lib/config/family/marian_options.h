@@ -9,7 +9,7 @@
 /* The special ids of Marian's vocabularies. */
 struct clf__marian_ids {
     int source_end, target_end;
-    int target_unknown; /* or -1 */
+    int target_unknown; /* -1: none */
 };
 
 /* Builds a configuration. Both objects hold strings and lists of strings, as from checkpoint/marian.h and

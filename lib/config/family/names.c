@@ -6,7 +6,7 @@
 
 #include "base/ascii.h"
 
-/* Stored sinusoids that are computed here, and leftovers of old fairseq versions. */
+/* Tables of sinusoids, which are computed here, and leftovers of old fairseq versions. */
 static const char *const frozen[] = {".embed_positions.weight", ".embed_positions.weights", "coder.version",
                                      NULL};
 
@@ -19,7 +19,7 @@ const struct clf__tensor_names clf__names_bare = {bare, sizeof bare / sizeof *ba
 enum { SIDE, INDEX, REST, MARKS };
 static const char marks[MARKS] = {[SIDE] = '@', [INDEX] = '#', [REST] = '*'};
 
-/* The text that each mark of a pattern matched. */
+/* The texts that the marks of a pattern matched. */
 struct match {
     const char *starts[sizeof marks];
     int lengths[sizeof marks];

@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* A canonical name and the stored one. `@` stands for encoder or decoder, `#` for the layer index, a final
- * `*` for the rest, and `+` in the stored name for the layer number from 1. */
+/* A canonical name and the stored name. `@` stands for encoder or decoder, `#` for the layer index, a final
+ * `*` for the rest, and `+` in the stored name for the layer number, counted from 1. */
 struct clf__name_rule {
     const char *canonical, *stored;
 };
@@ -18,10 +18,11 @@ struct clf__tensor_names {
 
 /* The names of BART, used in the folders that clformer writes. */
 extern const struct clf__tensor_names clf__names_canonical;
-/* The same with an optional `model.`, which transformers omits if it saves a model without its head. */
+/* The canonical names with an optional `model.`, which transformers omits if it saves a model without its
+ * head. */
 extern const struct clf__tensor_names clf__names_bare;
 
-/* Writes the stored name of a canonical one, truncated to size. `choice` from 0 selects among several;
+/* Writes the stored name for a canonical name, truncated to size. `choice` from 0 selects among alternatives;
  * returns 0 if there are no more. */
 int clf__names_stored(const struct clf__tensor_names *names, const char *canonical, int choice, char *stored,
                       size_t size);

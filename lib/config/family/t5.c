@@ -3,7 +3,7 @@
 
 #include "config/keys.h"
 
-/* Positions are relative, so no table limits the length; this limit is never reached in practice. */
+/* Positions are relative, so no table limits the length; NO_LIMIT is never reached in practice. */
 enum { NO_LIMIT = 1 << 20, LONGEST_OUTPUT = 512 };
 
 static const struct clf__name_rule rules[] = {
@@ -17,7 +17,7 @@ static const struct clf__name_rule rules_each_layer[] = {
     CLF__T5_RULES,
 };
 
-/* Old files have a bias of cross-attention that no version of transformers reads. */
+/* Bias of cross-attention in old files, which no version of transformers reads. */
 static const char *const frozen[] = {".EncDecAttention.relative_attention_bias.weight", NULL};
 
 const struct clf__tensor_names clf__t5_names = {rules, sizeof rules / sizeof *rules, frozen};
@@ -57,8 +57,8 @@ void clf__t5_start(struct clf__config *config, struct clf__config_choices *choic
     clf__family_greedy(config, LONGEST_OUTPUT);
 }
 
-/* The activation, with the prefix "gated-" if the feed-forward is gated. transformers uses the exact GELU
- * only for "gelu". */
+/* Reads the activation, whose prefix "gated-" stands for a gated feed-forward. transformers uses the exact
+ * GELU only for "gelu". */
 static clf_status read_feed_forward(struct clf__config *config, const struct clf__json *json)
 {
     enum { GATED = 1 << 8 };
@@ -90,8 +90,8 @@ clf_status clf__t5_read(struct clf__config *config, struct clf__config_choices *
     return read_feed_forward(config, json);
 }
 
-/* The logits are scaled unless the file declares untied embeddings. transformers 5 declares them tied
- * for every model and stores the scaling in "scale_decoder_outputs". */
+/* Reads T5's keys and whether logits are scaled: unless the file declares untied embeddings. transformers 5
+ * declares tied embeddings for every model and stores the scaling in "scale_decoder_outputs". */
 clf_status clf__t5_read_scaled(struct clf__config *config, struct clf__config_choices *choices,
                                const struct clf__json *json)
 {

@@ -4,7 +4,7 @@
 
 #include "config/family/family.h"
 
-/* What T5's code calls its tensors, but for relative biases. */
+/* Names of T5's tensors, except relative biases. */
 /* clang-format off */
 #define CLF__T5_RULES \
     {"model.shared.weight", "shared.weight"}, \
@@ -19,7 +19,7 @@
     {"model.decoder.layers.#.encoder_attn.v_proj.*", "decoder.block.#.layer.1.EncDecAttention.v.*"}, \
     {"model.decoder.layers.#.encoder_attn.out_proj.*", "decoder.block.#.layer.1.EncDecAttention.o.*"}, \
     {"model.decoder.layers.#.encoder_attn_layer_norm.*", "decoder.block.#.layer.1.layer_norm.*"}, \
-    /* A feed-forward that is not gated has wi. */ \
+    /* feed-forward without a gate */ \
     {"model.encoder.layers.#.fc1.*", "encoder.block.#.layer.1.DenseReluDense.wi_0.*"}, \
     {"model.encoder.layers.#.fc1.*", "encoder.block.#.layer.1.DenseReluDense.wi.*"}, \
     {"model.encoder.layers.#.fc_gate.*", "encoder.block.#.layer.1.DenseReluDense.wi_1.*"}, \
@@ -38,7 +38,7 @@ void clf__t5_start(struct clf__config *config, struct clf__config_choices *choic
 /* Reads the head width, the arrangement of the feed-forward, and a different decoder depth. */
 clf_status clf__t5_read(struct clf__config *config, struct clf__config_choices *choices,
                         const struct clf__json *json);
-/* The same, and whether the logits are scaled. */
+/* clf__t5_read(), and whether the logits are scaled. */
 clf_status clf__t5_read_scaled(struct clf__config *config, struct clf__config_choices *choices,
                                const struct clf__json *json);
 /* Default sizes of mT5 and UMT5. */

@@ -31,7 +31,7 @@ static const char *const frozen[] = {NULL};
 static const struct clf__tensor_names names = {rules, sizeof rules / sizeof *rules, frozen};
 
 static const struct clf__family_key keys[] = {
-    {"max_position_embeddings", NULL, 0}, /* each side has its own */
+    {"max_position_embeddings", NULL, 0}, /* each side has a separate key */
     {"max_source_positions", "max_source_positions", 0},
     {"max_target_positions", "max_target_positions", 0},
     {"feature_size", "num_mel_bins", 0},
@@ -44,7 +44,7 @@ static void start(struct clf__config *config, struct clf__config_choices *choice
     config->feature_size = 80;
     config->convolves_frames = 1;
     config->encoder_positions = config->decoder_positions =
-        CLF__POSITIONS_LEARNED; /* its sinusoids are stored */
+        CLF__POSITIONS_LEARNED; /* the encoder's sinusoids are stored */
     config->encoder_max_positions = 1500;
     config->decoder_max_positions = 448;
     config->source_vocabulary = 0;
@@ -65,12 +65,12 @@ static clf_status read(struct clf__config *config, struct clf__config_choices *c
 {
     (void)config;
     (void)json;
-    choices->scale = CLF__SCALE_NONE; /* transformers reads "scale_embedding" but does not scale */
+    choices->scale = CLF__SCALE_NONE; /* transformers reads "scale_embedding" but never scales */
     return CLF_OK;
 }
 
-/* Keys that transformers requires, and overrides of wrong defaults: its suppressed ids are those of OpenAI's
- * vocabulary. */
+/* Writes keys that transformers requires, and overrides of defaults that are wrong here, such as the
+ * suppressed ids of OpenAI's vocabulary. */
 static int describe(json_t *config, json_t *generation, const struct clf__model_description *description)
 {
     (void)generation;
@@ -84,7 +84,7 @@ static int describe(json_t *config, json_t *generation, const struct clf__model_
                           448, "suppress_tokens", "begin_suppress_tokens"));
 }
 
-/* Initialisation as in transformers. */
+/* Initialises as transformers does. */
 static struct clf__initial initial(const struct clf__config *config, enum clf__role role,
                                    const struct clf__shape *shape)
 {

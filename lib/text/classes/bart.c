@@ -14,7 +14,7 @@ const struct clf__tokenizer_class clf__class_bart = {BYTE_LEVEL("BartTokenizer")
                                                      .pipeline = &pipeline};
 const struct clf__tokenizer_class clf__class_roberta = {BYTE_LEVEL("RobertaTokenizer"), .starts_source = 1,
                                                         .pipeline = &pipeline};
-/* All special tokens are added tokens. */
+/* All special tokens of Whisper are added tokens. */
 const struct clf__tokenizer_class clf__class_whisper = {
     .name = "WhisperTokenizer",
     .segmenter = &clf__segmenter_byte_level,

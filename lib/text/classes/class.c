@@ -5,7 +5,7 @@
 
 enum { MOST_EXTRA_IDS = 1 << 16 };
 
-/* "langs" of FSMTTokenizer; another list is left out, as other classes may have one. */
+/* Reads "langs" of FSMTTokenizer. A list of another form is ignored, because other classes may have one. */
 static void read_languages(struct clf__class_settings *out, const struct clf__json *config)
 {
     const json_t *list = json_object_get(config->root, "langs");
@@ -27,7 +27,7 @@ clf_status clf__class_read_settings(struct clf__class_settings *out, const struc
     CLF__TRY(clf__json_bool(config, "legacy_behaviour", &out->legacy_behaviour));
     CLF__TRY(clf__json_string(config, "language_codes", &out->language_codes));
     read_languages(out, config);
-    CLF__TRY(clf__json_string(config, "source_lang", &out->source_language)); /* MarianTokenizer's word */
+    CLF__TRY(clf__json_string(config, "source_lang", &out->source_language)); /* key of MarianTokenizer */
     CLF__TRY(clf__json_string(config, "src_lang", &out->source_language));
     return clf__json_string(config, "tgt_lang", &out->target_language);
 }

@@ -15,12 +15,12 @@ struct clf__segmenter;
 struct clf__class_settings {
     int rows;                              /* vocabulary rows of the model; may be more or fewer than
                                               tokens */
-    const struct clf__added_tokens *added; /* of the folder */
+    const struct clf__added_tokens *added; /* added tokens of the folder */
     int extra_ids;                         /* -1: the default of the class */
     int legacy_behaviour;
     const char *language_codes, *source_language, *target_language;
-    const char
-        *languages[2]; /* by which text is cut and joined: the source's and the target's code, or NULL */
+    const char *languages[2]; /* language codes of source and target, for segmenters that depend on the
+                                 language; or NULL */
 };
 clf_status clf__class_read_settings(struct clf__class_settings *out, const struct clf__json *config,
                                     int rows);
@@ -47,32 +47,35 @@ struct clf__tokenizer_class {
     clf_status (*behind)(struct clf__token_list *tokens, const struct clf__class_settings *settings);
     /* Names model rows after the last token, which are spare otherwise. NULL: none. */
     clf_status (*name_spare)(struct clf__token_list *tokens);
-    const char *specials[CLF__MOST_CLASS_SPECIALS + 1]; /* special at any id; ends with NULL */
-    int starts_source;                                  /* the first special token starts a source */
-    const char *unknown;       /* unknown token if the folder names none; NULL: <unk> */
+    const char
+        *specials[CLF__MOST_CLASS_SPECIALS + 1]; /* special tokens, whatever their ids; ends with NULL */
+    int starts_source;                           /* the first special token starts a source */
+    const char *unknown;                         /* unknown token if the folder names none; NULL: <unk> */
     const char *spaces_before; /* special token that absorbs white space before it; may be NULL */
     int adds_prefix_space;     /* default of "add_prefix_space" */
     int joins_plainly;         /* tokens are concatenated and their space marks replaced by spaces */
     int never_cleans_up;       /* ignores clean_up_tokenization_spaces */
     int prefers_json;          /* reads tokenizer.json even if the files of the class exist */
-    /* Class that replaces this one if the folder names no class and the first token of the SentencePiece
-     * model is <s>: ids are then those of the model. NULL: none. */
+    /* The class to use instead if the folder names no class and the first token of its SentencePiece model is
+     * <s>; ids are then those of the model. NULL: none. */
     const struct clf__tokenizer_class *numbered;
-    /* Languages: a language token is a code between these strings. */
+    /* A language token is a code between these strings. */
     const char *language_opens, *language_closes;
-    int finds_languages; /* every token of that form is a language; otherwise only marked tokens */
+    int finds_languages; /* every token of this form is a language; otherwise only tokens with the language
+                            flag */
     enum clf__language_place place;
     int may_be_behind;           /* "legacy_behaviour" moves the language after the end token */
     int starts_with_target;      /* the decoder starts with the target language; otherwise it is the second
                                     token */
-    const char *source_language; /* default languages */
-    const struct clf__class_pipeline *pipeline; /* sections of tokenizer.json; NULL: those of the file */
+    const char *source_language; /* default source language */
+    const struct clf__class_pipeline
+        *pipeline; /* sections that replace those of tokenizer.json; NULL: none are replaced */
 };
 
 /* Finds a class by name, with or without "Fast"; NULL: unknown class. */
 const struct clf__tokenizer_class *clf__tokenizer_class_find(const char *name);
 
-/* The rows of list.c. */
+/* The classes in list.c. */
 extern const struct clf__tokenizer_class clf__class_marian, clf__class_mbart, clf__class_mbart50,
     clf__class_nllb, clf__class_m2m100, clf__class_pegasus, clf__class_t5, clf__class_bart,
     clf__class_roberta, clf__class_whisper, clf__class_barthez, clf__class_blenderbot,

@@ -1,4 +1,4 @@
-/* FSMTTokenizer: subwords of Moses' words by language, and a file of ids for each side. */
+/* FSMTTokenizer: Moses tokenization by language, BPE, and a file of ids for each side. */
 #include "text/classes/class.h"
 #include "text/segmenters/segmenter.h"
 

@@ -10,7 +10,7 @@ static const char *const codes[] = {
     "ln", "lo", "lt", "lv",  "mg", "mk",  "ml", "mn", "mr", "ms", "my", "ne", "nl",  "no", "ns", "oc", "or",
     "pa", "pl", "ps", "pt",  "ro", "ru",  "sd", "si", "sk", "sl", "so", "sq", "sr",  "ss", "su", "sv", "sw",
     "ta", "th", "tl", "tn",  "tr", "uk",  "ur", "uz", "vi", "wo", "xh", "yi", "yo",  "zh", "zu", NULL};
-/* "language_codes" of the WMT 2021 models. */
+/* Codes for "language_codes": "wmt21", the WMT 2021 models. */
 static const char *const wmt21_codes[] = {"en", "ha", "is", "ja", "cs", "ru", "zh", "de", NULL};
 
 static clf_status behind(struct clf__token_list *tokens, const struct clf__class_settings *settings)

@@ -1,4 +1,4 @@
-/* PegasusTokenizer: 105 own tokens, two of which replace the model's first two. */
+/* PegasusTokenizer: 105 special and filler tokens, two of which replace the model's first two tokens. */
 #include "text/classes/class.h"
 
 static clf_status before(struct clf__token_list *tokens)

@@ -4,12 +4,12 @@
 #define CLF_TEXT_CLASSES_PIPELINE_H
 
 struct clf__class_pipeline {
-    const char *model;                      /* its kind */
-    int takes_table;                        /* keeps the file's Precompiled before these: */
-    const char *with_table, *without_table; /* the normaliser's members */
+    const char *model;                      /* kind of the model */
+    int takes_table;                        /* inserts the file's Precompiled before the members below */
+    const char *with_table, *without_table; /* members of the normalizer with and without Precompiled */
     const char *pre_tokenizer;              /* %s is replaced by add_prefix_space */
     const char *decoder;
-    const char *options; /* of the model */
+    const char *options; /* options of the model */
     int finds_unknown;   /* the unknown token is the folder's unk_token; for Unigram, the entry with score
                             0 */
     int takes_template;  /* keeps the file's post-processor; otherwise the class frames sources */

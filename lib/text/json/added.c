@@ -6,7 +6,7 @@
 #include "text/added_tokens.h"
 #include "text/classes/class.h"
 
-/* The text of each id, borrowed from the JSON, while the vocabulary is built. */
+/* The texts of all ids while the vocabulary is built; borrowed from the JSON. */
 struct rows {
     const char **items; /* (count) NULL: unused id */
     int count;
@@ -150,7 +150,8 @@ static void mark_named(void *user, const char *text, int marks)
     mark_special(user, text, marks);
 }
 
-/* Marks the languages: those that the class lists after the model's tokens. */
+/* Marks the special tokens of a rebuilt class, and the languages, which the class lists after the model's
+ * tokens. */
 static clf_status mark_class(struct clf__vocabulary *vocabulary, const struct clf__pipeline_options *options)
 {
     const struct clf__tokenizer_class *class = options->class;

@@ -11,7 +11,7 @@
 struct bpe {
     struct clf__trie trie;
     struct clf__merges merges;
-    int32_t unknown; /* or -1: unknown characters are dropped */
+    int32_t unknown; /* id of the unknown token; -1: unknown characters are dropped */
     int32_t bytes[256];
     int fuses_unknown, falls_back, ignores_merges;
     char *prefix, *suffix; /* prefix of characters inside a word, suffix of the last character */
@@ -80,8 +80,8 @@ static clf_status add_merge(struct bpe *model, const struct clf__node *node, con
 struct pair {
     int32_t left, right, result;
 };
-/* Short tokens that begin and end with tokens take some millions of steps; the cost is cubic in token
- * length. */
+/* Limits the search for pairs, which is cubic in token length. Ordinary vocabularies take a few million
+ * steps. */
 enum { MOST_STEPS = 1 << 28 };
 struct pairs {
     struct pair *items;
@@ -103,7 +103,7 @@ static clf_status add_pairs_of(struct pairs *pairs, const struct clf__trie *trie
     for (size_t i = 0; i + 1 < token->size; i++) {
         node = clf__trie_next(trie, node, (uint8_t)token->text[i]);
         int32_t left = node != 0 ? trie->nodes[node].id : -1;
-        int is_start = (token->text[i + 1] & 0xC0) != 0x80; /* of a character */
+        int is_start = (token->text[i + 1] & 0xC0) != 0x80; /* start of a character */
         if (left < 0 || !is_start) {
             continue;
         }
@@ -160,7 +160,8 @@ static clf_status read_merges(struct bpe *model, const struct clf__node *node,
                               const struct clf__model_tokens *tokens)
 {
     const json_t *merges = json_object_get(node->value, "merges");
-    if (json_is_true(merges) || json_is_string(merges)) { /* set by model_file.c and tiktoken.c */
+    if (json_is_true(merges) ||
+        json_is_string(merges)) { /* placeholders of model_file.c and tiktoken.c: generate the merges */
         return make_merges(model, node, tokens, json_is_string(merges));
     }
     size_t count = json_array_size(merges);
@@ -218,7 +219,7 @@ static clf_status bpe_read(void **state, const struct clf__node *node, struct cl
     return CLF_OK;
 }
 
-/* Finds the token of a character with its prefix or suffix; *text and *size are set to those bytes. */
+/* Finds the token of a character with its prefix or suffix; *text and *size receive the token's bytes. */
 static clf_status character_token(const struct bpe *model, struct clf__model_work *work, const char **text,
                                   size_t *size, int is_first, int is_last, int32_t *id)
 {
@@ -261,7 +262,7 @@ static clf_status add_unknown(const struct bpe *model, struct clf__model_work *w
 static clf_status add_symbols(const struct bpe *model, struct clf__model_work *work, const char *word,
                               size_t size)
 {
-    struct clf__model_span waiting = {0, 0}; /* none */
+    struct clf__model_span waiting = {0, 0}; /* no unknown character is pending */
     work->unknown_count = 0;
     for (size_t at = 0, next = 0; at < size; at = next) {
         U8_FWD_1_UNSAFE((const uint8_t *)word, next);
@@ -296,7 +297,7 @@ static clf_status bpe_cut(const void *state, struct clf__model_work *work, const
     if (whole >= 0) {
         return function(user, whole, word, size);
     }
-    /* Each byte makes at most one symbol; prefixes and suffixes are included in their character. */
+    /* Each byte makes at most one symbol. A character with prefix and suffix is one symbol. */
     size_t longest = 1 + model->prefix_size + model->suffix_size;
     if (size > INT_MAX / 8 / longest) {
         return clf__fail(CLF_TEXT, "a word of %zu bytes is too long", size);

@@ -1,4 +1,4 @@
-/* Decoders: join tokens to text. The words of the list are the tokens. */
+/* Decoders join tokens to text. The words of the list are the tokens. */
 #include "text/json/part.h"
 
 #include <stdio.h>
@@ -77,7 +77,7 @@ static int byte_of(const char *text, size_t size)
     return high >= 0 && low >= 0 ? 16 * high + low : -1;
 }
 
-/* Adds a run of bytes: as it is if valid UTF-8, otherwise each byte as U+FFFD; NUL becomes a space. */
+/* Adds a run of bytes: unchanged if valid UTF-8, otherwise U+FFFD for each byte. NUL becomes a space. */
 static clf_status end_bytes(struct clf__word_list *out, char *bytes, size_t *size)
 {
     size_t count = *size;
@@ -186,7 +186,7 @@ static clf_status read_word_piece(void **state, const struct clf__node *node)
     return CLF_OK;
 }
 
-/* Applies the cleanup rules of transformers and one more, each to one token at a time. */
+/* Applies the cleanup rules of transformers and one more to each token separately. */
 static clf_status put_clean(struct clf__word_list *out, const char *text, size_t size)
 {
     char *copy = NULL;

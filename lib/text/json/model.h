@@ -8,7 +8,7 @@
 #include "text/segmenters/merges.h"
 #include "text/segmenters/segmenter.h"
 
-/* The tokens of a model, with their location for error messages; borrowed from the JSON. */
+/* The tokens of a model, borrowed from the JSON, with their location for error messages. */
 struct clf__model_tokens {
     struct clf__trie_token *items; /* in any order, with unique ids 0 .. most - 1 */
     size_t count;
@@ -34,7 +34,7 @@ void clf__model_work_free(struct clf__model_work *work);
 
 struct clf__model_kind {
     const char *name;
-    const char *keys; /* options, and "type" */
+    const char *keys; /* accepted keys, including "type" */
     int has_list;     /* "vocab" is a list of [token, score]; otherwise an object of token: id */
     int cleans_up;    /* transformers applies clean_up_tokenization_spaces */
     clf_status (*read)(void **state, const struct clf__node *node, struct clf__model_tokens *tokens,
@@ -44,14 +44,13 @@ struct clf__model_kind {
                       clf__id_function *function, void *user);
 };
 
-/* Finds the kind that a model section names, or guesses it if the file has no type. */
+/* Finds the kind of model by its type, or guesses the kind if the file has no type. */
 clf_status clf__model_find(const struct clf__model_kind **out, const struct clf__node *node);
 /* Reads every token of "vocab" and checks that ids are unique and in range. The caller frees tokens->items.
  */
 clf_status clf__model_read_tokens(struct clf__model_tokens *out, const struct clf__node *node,
                                   const struct clf__model_kind *kind);
-/* Looks up the token that a key names; *id is -1 if the key is missing. A name that is not a token is
-   CLF_FORMAT. */
+/* Looks up the token named at a key; *id is -1 without the key. CLF_FORMAT if the name is not a token. */
 clf_status clf__model_read_token(int32_t *id, const struct clf__node *node, const char *key,
                                  const struct clf__trie *trie);
 

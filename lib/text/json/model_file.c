@@ -13,14 +13,14 @@ enum { MOST_FILE_BYTES = 1 << 28 };
 /* transformers gives filler tokens this score and other non-text tokens 0. */
 static const double filler_score = -100;
 
-/* While the file is made. */
+/* The JSON under construction. */
 struct making {
     const struct clf__tokenizer_class *class;
     const char *path;
     json_t *vocab; /* a list of [token, score], or an object of token: id */
     json_t *added;
-    int count;   /* of pieces so far */
-    int skipped; /* of the model's */
+    int count;   /* number of tokens so far */
+    int skipped; /* number of tokens of the model that are skipped */
 };
 
 static clf_status no_memory(const struct making *making)
@@ -60,7 +60,7 @@ static clf_status add_row(struct making *making, json_t *piece, double score)
                                                                                        : no_memory(making);
 }
 
-/* Adds the next token; a token that is only an added token has no row in the model. */
+/* Adds the next token. A token that is only an added token is not in "vocab". */
 static clf_status add(struct making *making, const char *text, size_t size, double score, int marks,
                       int has_row)
 {
@@ -102,7 +102,7 @@ static clf_status add_of_model(void *user, const struct clf__spm_piece *piece)
     return add(making, piece->text, piece->size, (double)piece->score, marks, 1);
 }
 
-/* Adds the tokens of the class before the model's, those of the model, and those of the class after them. For
+/* Adds the tokens that the class defines before the model's, the tokens of the model, and those after. For
  * BPE, class tokens are only added tokens. */
 static clf_status add_tokens(struct making *making, const uint8_t *bytes, size_t size,
                              const struct clf__class_settings *settings)
@@ -129,7 +129,7 @@ static clf_status add_tokens(struct making *making, const uint8_t *bytes, size_t
 
 static clf_status make_normalizer(json_t **out, const struct making *making, const struct clf__charsmap *map)
 {
-    enum { SIZE_BYTES = 4 }; /* the trie follows its size */
+    enum { SIZE_BYTES = 4 }; /* the table begins with the size of the trie */
     char *text = NULL;
     if (map->unit_count == 0) {
         *out = json_null();

@@ -8,8 +8,8 @@
 #include "base/status.h"
 
 struct clf__node {
-    const json_t *value; /* an object */
-    const char *path;    /* the file */
+    const json_t *value; /* the object of this value */
+    const char *path;    /* path of the file */
     const char *section; /* key in the top-level object */
     const char *part;    /* kind of part, or NULL for the section itself */
 };
@@ -25,7 +25,7 @@ clf_status clf__node_check_keys(const struct clf__node *node, const char *known)
 clf_status clf__node_bool(const struct clf__node *node, const char *key, int *out);
 clf_status clf__node_int(const struct clf__node *node, const char *key, int low, int high, int *out);
 clf_status clf__node_string(const struct clf__node *node, const char *key, const char **out);
-/* One character. */
+/* Reads a string of one character. */
 clf_status clf__node_character(const struct clf__node *node, const char *key, int32_t *out);
 /* Reads a required key. */
 clf_status clf__node_need_string(const struct clf__node *node, const char *key, const char **out);

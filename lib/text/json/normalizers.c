@@ -1,4 +1,4 @@
-/* Normalizers: change a text before it is segmented. */
+/* Normalizers change a text before it is segmented. */
 #include "text/json/part.h"
 
 #include <string.h>
@@ -181,7 +181,7 @@ static clf_status run_prepend(const void *state, struct clf__word_list *out, con
 /* ---- BertNormalizer */
 
 struct bert {
-    void *decomposed; /* a normal form */
+    void *decomposed; /* state of a normal form */
     int cleans, spaces_chinese, strips_accents, lowers;
 };
 

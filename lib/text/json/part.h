@@ -18,7 +18,7 @@ struct clf__part_kind {
 };
 
 struct clf__part_section {
-    const char *name;    /* the key of the file */
+    const char *name;    /* key in tokenizer.json */
     const char *members; /* key of the list in a Sequence */
     const struct clf__part_kind *kinds;
     int count;
@@ -29,7 +29,7 @@ struct clf__chain_step {
     const struct clf__part_kind *kind;
     void *state;
 };
-/* Parts that run one after another; zeroed: empty. */
+/* Parts that run one after another. A zeroed chain is empty. */
 struct clf__chain {
     struct clf__chain_step *steps;
     int count, capacity;
@@ -40,8 +40,8 @@ void clf__chain_free(struct clf__chain *chain);
    messages. */
 clf_status clf__chain_read(struct clf__chain *chain, const struct clf__part_section *section,
                            const json_t *value, const char *path);
-/* Runs every part on *words; *spare is scratch. CLF_TEXT: the text grows more than natural text can, which a
- * small malicious file could use to fill memory. */
+/* Runs every part on *words; *spare is scratch. CLF_TEXT if the text grows more than natural text can,
+ * because a small malicious file could otherwise fill the memory. */
 clf_status clf__chain_run(const struct clf__chain *chain, struct clf__word_list *words,
                           struct clf__word_list *spare);
 

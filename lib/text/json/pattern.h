@@ -10,21 +10,20 @@
 struct clf__pattern {
     char *literal; /* (size) or NULL */
     size_t size;
-    void *code;  /* PCRE2's, or NULL */
+    void *code;  /* compiled PCRE2 pattern, or NULL */
     char *where; /* location of the part for error messages */
 };
 
-/* Read {"String": ...} or {"Regex": ...} at a key, or compile an expression. Expressions that PCRE2 rejects
- * or interprets differently are CLF_UNSUPPORTED. */
+/* Read a pattern at a key ({"String": ...} or {"Regex": ...}), or compile an expression. CLF_UNSUPPORTED for
+ * expressions that PCRE2 rejects or interprets differently. */
 clf_status clf__pattern_read(struct clf__pattern *out, const struct clf__node *node, const char *key);
 void clf__pattern_free(struct clf__pattern *pattern);
 
 struct clf__pattern_match {
     size_t start, end;
 };
-/* Iterates over the matches in a text, left to right. A match that exceeds the limit is CLF_TEXT; an
- * expression that scans to the end of the line at every position, such as a(?=.*), still takes quadratic
- * time. */
+/* Iterates over the matches in a text, left to right. CLF_TEXT if a match exceeds PCRE2's limit. An
+ * expression that scans to the end of the line at every position, such as a(?=.*), takes quadratic time. */
 struct clf__pattern_search {
     const struct clf__pattern *pattern;
     void *data, *context;

@@ -23,7 +23,7 @@ struct work {
     struct clf__model_work model;
 };
 
-/* An added token and the text that decoding gives for it, normalised. */
+/* An added token and the normalised text that decoding gives for the token. */
 struct renamed {
     char *from, *to;
 };
@@ -32,11 +32,11 @@ struct pipeline {
     struct clf__chain normalizer, pre_tokenizer, decoder;
     const struct clf__model_kind *kind;
     void *model;
-    struct clf__token_finder raw, normalized; /* added tokens */
+    struct clf__token_finder raw, normalized; /* added tokens to find before and after normalization */
     struct renamed *renamed;                  /* (renamed_count) */
     int renamed_count;
     int cleans_up;
-    _Atomic(struct work *) kept; /* scratch of the last text for reuse; NULL while a thread uses it */
+    _Atomic(struct work *) kept; /* scratch memory of the last text; NULL while a thread uses it */
 };
 
 static void work_free(struct work *work)
@@ -244,7 +244,7 @@ static clf_status pipeline_join(const void *state, char **text, const char *cons
     }
 static const struct {
     enum clf__pipeline_source source;
-    const struct clf__model_kind *kind; /* NULL: any */
+    const struct clf__model_kind *kind; /* required kind of model; NULL: any */
     struct clf__segmenter segmenter;
 } segmenters[] = {
     SEGMENTER(CLF__PIPELINE_JSON, &clf__model_unigram, "tokenizer.json, Unigram"),
@@ -273,7 +273,8 @@ static clf_status check_root(const struct clf__node *root)
                                 "post_processor decoder");
 }
 
-/* Decoding gives the normalised text of the token; if that differs, the token is not special there. */
+/* Prepares decoding of an added token to its normalised text. If that differs from the token, the token is
+ * not special there. */
 static clf_status rename_token(struct pipeline *pipeline, struct clf__vocabulary *vocabulary, int32_t id,
                                const struct clf__word_list *words)
 {

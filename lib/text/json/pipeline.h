@@ -19,7 +19,7 @@ enum clf__pipeline_source {
     CLF__PIPELINE_VOCABULARY,    /* Whisper's tokens, whose ids are ranks */
 };
 
-/* Options from the folder besides the file. */
+/* Settings of the folder besides the file. */
 struct clf__pipeline_options {
     const char *folder;
     enum clf__pipeline_source source;
@@ -30,15 +30,15 @@ struct clf__pipeline_options {
     const struct clf__class_settings *settings;
     int is_rebuilt; /* replaces sections of the file by those of the class, as transformers does */
     int adds_prefix_space, cleans_up;
-    int rows; /* of the model */
+    int rows; /* vocabulary rows of the model */
     const char *unknown_token;
 };
 
 struct clf__pipeline_result {
-    void *state; /* of the segmenter */
+    void *state; /* state of the segmenter */
     const struct clf__segmenter *segmenter;
     struct clf__vocabulary vocabulary; /* one entry for each model row; rows without a token are spare */
-    int32_t unknown;                   /* or -1 */
+    int32_t unknown;                   /* id of the unknown token, or -1 */
     struct clf__template template;
 };
 

@@ -1,4 +1,4 @@
-/* Pre-tokenizers: split a text into words before the model segments it. */
+/* Pre-tokenizers split a text into words before the model segments it. */
 #include "text/json/part.h"
 
 #include <string.h>
@@ -101,7 +101,7 @@ static clf_status run_bert(const void *state, struct clf__word_list *out, const 
     return CLF_OK;
 }
 
-/* ---- Split and its like */
+/* ---- Split and pre-tokenizers derived from it */
 
 static const char *const behaviours[] = {
     [CLF__SPLIT_REMOVED] = "Removed",
@@ -249,8 +249,8 @@ static clf_status run_delimiter(const void *state, struct clf__word_list *out,
     return split_characters(state, out, in, is_delimiter, CLF__SPLIT_REMOVED);
 }
 
-/* Rust's \w: runs of word characters, and runs of characters that are neither word characters nor white
-   space. */
+/* Classifies characters as Rust's \w, white space, or others: runs of word characters and of other characters
+ * are words. */
 static int whitespace_kind(UChar32 character)
 {
     uint32_t mask = U_MASK(u_charType(character));
@@ -298,7 +298,8 @@ static clf_status read_byte_level(void **state, const struct clf__node *node)
     int trims_offsets;
     CLF__TRY(clf__node_bool(node, "add_prefix_space", &level.adds_space));
     CLF__TRY(clf__node_bool(node, "use_regex", &level.has_pattern));
-    CLF__TRY(clf__node_bool(node, "trim_offsets", &trims_offsets)); /* offsets are not told */
+    CLF__TRY(
+        clf__node_bool(node, "trim_offsets", &trims_offsets)); /* ignored, because no offsets are reported */
     CLF__TRY(clf__allocate(&kept, 1, sizeof *kept));
     *kept = level;
     *state = kept;

@@ -13,12 +13,12 @@
 #include "base/utf8.h"
 #include "text/segmenters/charsmap.h"
 
-enum { SHORT = 6 }; /* graphemes of at least this size are only looked up by character */
+enum { SHORT = 6 }; /* graphemes of this size or more are looked up only by character */
 
 struct table {
     struct clf__charsmap map;
     uint8_t *bytes;
-    char is_changed[0x80]; /* of characters alone */
+    char is_changed[0x80]; /* single ASCII characters that the table changes */
 };
 
 void clf__precompiled_free(void *state)
@@ -39,7 +39,8 @@ static clf_status read_table(struct table *table, const struct clf__node *node, 
     CLF__TRY(clf__format(&where, "%s: \"%s\", %s", node->path, node->section, node->part));
     clf_status status = clf__charsmap_check(&table->map, (struct clf__span){table->bytes, size}, where);
     clf__free(where);
-    const struct clf__span *texts = &table->map.texts; /* the zero byte after the data ends the last text */
+    const struct clf__span *texts =
+        &table->map.texts; /* the last replacement may end with the zero byte after the data */
     if (status == CLF_OK && clf__utf8_valid_prefix((const char *)texts->bytes, texts->size) != texts->size) {
         status = clf__node_fail(node, CLF_FORMAT,
                                 "\"precompiled_charsmap\" produces invalid UTF-8; download it again");
@@ -70,8 +71,8 @@ clf_status clf__precompiled_read(void **state, const struct clf__node *node)
 struct grapheme {
     int kind;     /* Grapheme_Cluster_Break of the last character */
     int flags;    /* number of regional indicators that end here, modulo 2 */
-    int pictured; /* an emoji with its extenders */
-    int joined;   /* the same, and a joiner */
+    int pictured; /* the grapheme ends with an emoji and its extenders */
+    int joined;   /* the grapheme ends with an emoji, its extenders and a joiner */
 };
 
 static struct grapheme grapheme_with(const struct grapheme *before, UChar32 character, int kind)

@@ -61,7 +61,8 @@ static clf_status set_normalizer(json_t *root, const struct clf__class_pipeline 
     return status;
 }
 
-/* Pegasus counts the tokens before its unknown token; another token with that name has a different score. */
+/* Sets the unknown id of a model. Pegasus's is the number of tokens before its unknown token; another token
+ * with that name has a different score. */
 static clf_status set_unknown_id(json_t *model, const char *path, const char *unknown)
 {
     const json_t *vocab = json_object_get(model, "vocab");

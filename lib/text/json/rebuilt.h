@@ -1,5 +1,5 @@
-/* Replaces sections of tokenizer.json as transformers 5 does: most classes only use the file's tokens and the
- * table of its "Precompiled", and build the rest themselves. */
+/* Replaces sections of tokenizer.json as transformers 5 does: most classes use only the tokens and the
+ * Precompiled table of the file, and build the other sections in code. */
 #ifndef CLF_TEXT_JSON_REBUILT_H
 #define CLF_TEXT_JSON_REBUILT_H
 
@@ -10,7 +10,7 @@
 struct clf__tokenizer_class;
 
 struct clf__rebuilt_settings {
-    const struct clf__tokenizer_class *class; /* with a pipeline */
+    const struct clf__tokenizer_class *class; /* class with a pipeline */
     const char *unknown_token;
     int adds_prefix_space;
 };

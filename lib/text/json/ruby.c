@@ -52,7 +52,7 @@ static clf_status refuse(const struct clf__node *node, const char *what, const c
                           expression, what);
 }
 
-/* \uHHHH is \x{HHHH}. */
+/* Translates \uHHHH to \x{HHHH}. */
 static clf_status add_code_point(char **out, const char **at, const struct clf__node *node,
                                  const char *expression)
 {

@@ -17,9 +17,9 @@ struct clf__splitter {
     struct clf__word_list *out;
     const char *text;
     enum clf__split behaviour;
-    int is_first;      /* the text begins here */
+    int is_first;      /* `text` is the beginning of the whole text */
     size_t start, end; /* range of the pending word */
-    int is_match;      /* the last stretch was one */
+    int is_match;      /* the last segment was a match */
     int has_word;
 };
 void clf__splitter_begin(struct clf__splitter *out, struct clf__word_list *words, const char *text,

@@ -3,7 +3,7 @@
 #include <limits.h>
 #include <string.h>
 
-/* Ids before and after a text. Later processors add theirs outside. */
+/* Ids before and after a text. Ids of later processors are farther from the text. */
 struct ids {
     int32_t items[2 * CLF__TEMPLATE_IDS];
     int count;
@@ -28,7 +28,8 @@ static clf_status add(struct ids *ids, const struct clf__node *node, const json_
     return CLF_OK;
 }
 
-/* {"SpecialToken": {"id": NAME}}, with the ids of NAME in "special_tokens"; "Sequence" is the text. */
+/* Adds an item: {"SpecialToken": {"id": NAME}} adds the ids of NAME in "special_tokens"; "Sequence" is the
+ * text. */
 static clf_status add_template_item(struct sides *out, const struct clf__node *node, const json_t *item,
                                     int *is_behind)
 {
@@ -79,8 +80,8 @@ static clf_status read_bert(struct sides *out, const struct clf__node *node)
 static clf_status read_byte_level(struct sides *out, const struct clf__node *node)
 {
     (void)out;
-    return clf__node_check_keys(node,
-                                "type add_prefix_space trim_offsets use_regex"); /* offsets are not told */
+    return clf__node_check_keys(
+        node, "type add_prefix_space trim_offsets use_regex"); /* ignored, because no offsets are reported */
 }
 
 static const struct {

@@ -15,11 +15,11 @@
 
 enum { MOST_FILE_BYTES = 1 << 24, LONGEST = 256, BYTES = 256 };
 
-/* While a file is read. */
+/* The state of reading a file. */
 struct reading {
     const char *path;
     json_t *vocab; /* token: id, in byte-level characters */
-    int rank;      /* of the line */
+    int rank;      /* rank of the current line */
 };
 
 static clf_status damaged(const struct reading *reading, const char *what)
@@ -36,13 +36,14 @@ static void write_token(char *out, const uint8_t *bytes, size_t size)
     *out = '\0';
 }
 
-/* Tokens that are longer than any in openai/whisper or occur twice are errors. */
+/* Adds a token. A duplicate token, or one longer than any of openai/whisper, is an error. */
 static clf_status add_token(struct reading *reading, const char *text, size_t length)
 {
     uint8_t bytes[LONGEST];
     char token[2 * LONGEST + 1];
     size_t size;
-    if (length == 1 && *text == '=') { /* multilingual.tiktoken ends with it; Python decodes it as no bytes */
+    if (length == 1 &&
+        *text == '=') { /* the last token of multilingual.tiktoken, which Python decodes as no bytes */
         return CLF_OK;
     }
     if (length == 0 || length > LONGEST || !clf__base64_decode(bytes, &size, text, length)) {
@@ -133,7 +134,7 @@ clf_status clf__tiktoken_count(int *out, const char *path, int rows)
     return status;
 }
 
-/* Special tokens are found in text verbatim. */
+/* Lists the special tokens, which are found verbatim in text. */
 static json_t *added_tokens(const struct clf__token_list *tokens, int first)
 {
     json_t *list = json_array();

@@ -10,11 +10,11 @@
 /* Reads the file at `path` for a model with `rows` ids: Whisper's special tokens (text/speech.h) follow the
  * file's tokens, with as many languages as the ids allow. The caller frees *out with json_decref(). */
 clf_status clf__tiktoken_read(json_t **out, const char *path, int rows);
-/* The same from a vocabulary with all tokens in order of id: ids below the first special token,
- * <|endoftext|>, are ranks. A vocabulary without it, or without some byte, is CLF_FORMAT. */
+/* clf__tiktoken_read() for a vocabulary with all tokens in order of id. Ids below <|endoftext|>, the first
+ * special token, are ranks. CLF_FORMAT without that token or without a token for some byte. */
 struct clf__vocabulary;
 clf_status clf__tiktoken_of_vocabulary(json_t **out, const struct clf__vocabulary *vocabulary);
-/* Counts the tokens of the file: the id of the first special token. */
+/* Counts the tokens of a file, which is the id of the first special token. */
 clf_status clf__tiktoken_count(int *out, const char *path, int rows);
 
 #endif

@@ -16,14 +16,14 @@ static int by_bytes(const void *left, const void *right)
     return a->size != b->size ? (a->size > b->size) - (a->size < b->size) : (a->id > b->id) - (a->id < b->id);
 }
 
-/* The tokens `first` to `end` - 1, which share their first `depth` bytes and pass through one node. */
+/* Tokens `first` to `end` - 1, which share their first `depth` bytes and thus a node. */
 struct range {
     size_t first, end, depth;
 };
 
 struct builder {
     struct clf__trie *trie;
-    struct range *ranges; /* of the nodes */
+    struct range *ranges; /* ranges of the nodes */
     const struct clf__trie_token *tokens;
 };
 

@@ -20,7 +20,7 @@ uint32_t clf__category_of(int version, int32_t character)
 
 struct form {
     UNormalizer2 *normalizer;
-    USet *known; /* characters that the version assigns */
+    USet *known; /* characters assigned in the Unicode version */
 };
 
 void clf__form_close(void *state)

@@ -14,7 +14,7 @@ enum { CLF__UNICODE_OF_CATEGORIES = 8, CLF__UNICODE_OF_MARKS = 9 };
 uint32_t clf__category_of(int version, int32_t character);
 
 enum clf__form { CLF__FORM_NFC, CLF__FORM_NFD, CLF__FORM_NFKC, CLF__FORM_NFKD };
-/* A normal form (Unicode Annex 15) as the state of a part. */
+/* Opens a normal form (Unicode Annex 15) as the state of a part. */
 clf_status clf__form_open(void **state, enum clf__form form);
 void clf__form_close(void *state);
 clf_status clf__form_run(const void *state, struct clf__word_list *out, const struct clf__word_list *in);

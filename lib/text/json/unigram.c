@@ -9,13 +9,13 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 
-static const double unknown_penalty = 10; /* below the lowest score */
+static const double unknown_penalty = 10; /* the unknown score is the lowest score minus this */
 
 struct unigram {
     struct clf__trie trie;
-    double *scores; /* by id */
+    double *scores; /* score of each id */
     double unknown_score;
-    int32_t unknown; /* or -1 */
+    int32_t unknown; /* id of the unknown token, or -1 */
     int32_t bytes[256];
     int falls_back;
 };
@@ -23,7 +23,7 @@ struct unigram {
 /* The best segmentation up to a position. */
 struct clf__path_node {
     double score;
-    size_t start; /* of the last token */
+    size_t start; /* start of the last token */
     size_t next;  /* end of the token that begins here in the best segmentation */
     int32_t id;
     int is_reached;

@@ -8,7 +8,7 @@
 
 struct word_level {
     struct clf__trie trie;
-    int32_t unknown; /* or -1 */
+    int32_t unknown; /* id of the unknown token, or -1 */
 };
 
 static void word_level_free(void *state)
@@ -30,7 +30,7 @@ static clf_status word_level_read(void **state, const struct clf__node *node,
         clf__free(model);
         return status;
     }
-    /* The default name exists in few vocabularies; a missing one only matters at an unknown word. */
+    /* Few vocabularies have the default name. A missing unknown token only matters at an unknown word. */
     model->unknown = name != NULL ? clf__trie_find(&model->trie, name, strlen(name)) : -1;
     *unknown = model->unknown;
     *state = model;

@@ -1,4 +1,4 @@
-/* A text as a list of words: input and output of the parts of tokenizer.json. */
+/* A text as a list of words, which the parts of tokenizer.json transform. */
 #ifndef CLF_TEXT_JSON_WORDS_H
 #define CLF_TEXT_JSON_WORDS_H
 
@@ -8,8 +8,8 @@
 #include "base/status.h"
 
 struct clf__word {
-    size_t start, size; /* of its bytes */
-    int is_first;       /* the text begins with it */
+    size_t start, size; /* range in `bytes` */
+    int is_first;       /* the word begins the text */
 };
 
 /* Zero-initialise; memory is reused when the list is cleared and refilled. */
@@ -21,16 +21,17 @@ struct clf__word_list {
     size_t open;     /* start of the open word */
     int keeps_empty; /* keeps empty words */
     size_t most;     /* maximum number of bytes; 0: unlimited */
-    int is_full;     /* more did not fit */
+    int is_full;     /* `most` was exceeded */
 };
 void clf__word_list_free(struct clf__word_list *words);
 void clf__word_list_clear(struct clf__word_list *words);
 
-/* Append bytes or a character to the open word, and close it. CLF_TEXT: the list would exceed `most`. */
+/* Append bytes or a character to the open word, and end the open word. CLF_TEXT if the list would exceed
+ * `most`. */
 clf_status clf__word_list_put(struct clf__word_list *words, const char *bytes, size_t size);
 clf_status clf__word_list_put_character(struct clf__word_list *words, int32_t character);
 clf_status clf__word_list_end(struct clf__word_list *words, int is_first);
-/* A whole word. */
+/* Adds a whole word. */
 clf_status clf__word_list_add(struct clf__word_list *words, const char *bytes, size_t size, int is_first);
 
 #endif

@@ -38,7 +38,7 @@ static void strip(const char **line, size_t *size)
     *size = end;
 }
 
-/* Returns whether a line carries the mark of abbreviations before numbers, after white space. */
+/* Returns whether a line ends with the mark of abbreviations that are kept only before numbers. */
 static int has_mark(const char *line, size_t size)
 {
     static const char mark[] = "#NUMERIC_ONLY#";

@@ -7,12 +7,11 @@
 #include "text/vocabulary.h"
 
 struct clf__moses_abbreviations {
-    struct clf__vocabulary always, numeric; /* `numeric`: only before a number; size 0: none */
+    struct clf__vocabulary always, numeric; /* `numeric`: abbreviations only before a number; size 0: none */
 };
 
 /* Opens the list of a language, or the English list if Moses has none, from the model's folder or
- * $CLFORMER_ABBREVIATIONS. Without a list there are no abbreviations, and `warns` writes a warning to the
- * log. */
+ * $CLFORMER_ABBREVIATIONS. Without a list there are no abbreviations; `warns` logs a warning. */
 clf_status clf__moses_abbreviations_open(struct clf__moses_abbreviations *out, const char *folder,
                                          const struct clf__moses_language *language, int warns);
 void clf__moses_abbreviations_close(struct clf__moses_abbreviations *abbreviations);

@@ -41,7 +41,7 @@ static int is_of(const struct word *word, const char *bytes)
     return strspn(word->text, bytes) >= word->size;
 }
 
-/* The same for one of the ASCII characters or two others. */
+/* is_of() for ASCII characters and two others. */
 static int is_of_marks(const struct word *word, const char *ascii, const char *one, const char *two)
 {
     for (size_t at = 0; at < word->size;) {
@@ -81,7 +81,7 @@ static size_t last_character(const struct word *word, size_t end)
     return at;
 }
 
-/* Chinese, Japanese or Korean. */
+/* Returns whether a word is Chinese, Japanese or Korean. */
 static int is_asian(const struct joining *joining, const struct word *word, size_t at)
 {
     size_t next;
@@ -95,7 +95,7 @@ static int begins_with_letter(const struct joining *joining, const struct word *
            clf__moses_has(joining->sets, CLF__MOSES_LETTERS, word->text + at, word->size - at, &next);
 }
 
-/* A letter and a final apostrophe. */
+/* Returns whether a word is a letter and an apostrophe. */
 static int is_elision(const struct joining *joining, const struct word *word)
 {
     size_t end = word->size - 1;
@@ -107,7 +107,7 @@ static int is_number(const struct word *word)
     return is_of(word, "0123456789");
 }
 
-/* "li", or a word that begins with "mail", in any letter case, as in Python. */
+/* Returns whether a word is "li" or begins with "mail", in any letter case, as in sacremoses. */
 static int is_czech_end(const struct word *word)
 {
     static const char *const is[] = {"i", "I", "\u0130", "\u0131"};
@@ -283,7 +283,7 @@ static clf_status join(struct joining *joining, char *text)
     for (; joining->at < joining->count; joining->at++) {
         CLF__TRY(put_word(joining));
     }
-    return clf__moses_put(&joining->text, "", 1); /* the NUL */
+    return clf__moses_put(&joining->text, "", 1); /* appends the NUL */
 }
 
 clf_status clf__moses_join(char **out, char *words, const struct clf__moses_language *language,

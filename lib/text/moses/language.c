@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* sacremoses' script lists are from Unicode 8 and contain the dotted circle. */
+/* sacremoses' lists of scripts are from Unicode 8 and contain the dotted circle. */
 #define SCRIPT(name) "[[:scx=" name ":]&[:age=8.0:]]"
 #define HAN          "[[[:scx=Hani:]&[:age=8.0:]]-[\\uA700-\\uA707]]\\u25CC"
 #define KANA         SCRIPT("Hira") SCRIPT("Kana")
@@ -29,7 +29,7 @@ static const struct clf__moses_language languages[] = {
     {"fr", NULL, FRENCH},
     {"it", NULL, ITALIAN},
     {"cs", NULL, CZECH | CLF__MOSES_JOINS_DASHES | CLF__MOSES_HAS_ABBREVIATIONS},
-    {"cz", NULL, CZECH}, /* only the normalizer knows this code of Czech */
+    {"cz", NULL, CZECH}, /* a code of Czech that only the normalizer knows */
     {"ga", NULL, LISTED | CLF__MOSES_JOINS_ELISIONS},
     {"zh", HAN, LISTED},
     {"ja", HAN KANA, OTHER},

@@ -5,16 +5,16 @@
 
 /* Each language has exactly one flag of each of the first three groups. */
 enum {
-    CLF__MOSES_COMMA_IN_QUOTES = 1,     /* moves a comma or full stop after a closing quotation mark inside
-                                           it */
-    CLF__MOSES_COMMA_BEHIND_QUOTES = 2, /* or comes out */
+    CLF__MOSES_COMMA_IN_QUOTES =
+        1, /* moves a comma or full stop after a closing quotation mark into the quotation */
+    CLF__MOSES_COMMA_BEHIND_QUOTES = 2, /* moves a comma or full stop out of a quotation */
     CLF__MOSES_COMMA_STAYS = 4,
 
     CLF__MOSES_DECIMAL_COMMA = 8, /* replaces a no-break space within a number by a comma */
     CLF__MOSES_DECIMAL_POINT = 16,
 
     CLF__MOSES_APOSTROPHE_BEHIND = 32, /* an apostrophe within a word starts the second part: it 's */
-    CLF__MOSES_APOSTROPHE_BEFORE = 64, /* or ends the first part: l' eau */
+    CLF__MOSES_APOSTROPHE_BEFORE = 64, /* an apostrophe within a word ends the first part: l' eau */
     CLF__MOSES_APOSTROPHE_APART = 128,
 
     CLF__MOSES_JOINS_CONTRACTIONS = 256,  /* attaches a word that begins with an apostrophe to the previous
@@ -32,7 +32,7 @@ enum {
 };
 
 struct clf__moses_language {
-    const char *code;    /* NULL: any other */
+    const char *code;    /* NULL: all other languages */
     const char *scripts; /* ICU set of additional characters whose words are not split; may be NULL */
     unsigned does;
 };

@@ -35,7 +35,7 @@ clf_status clf__moses_put(struct clf__moses_text *text, const char *bytes, size_
 /* Scratch memory for one text. */
 struct clf__moses_work {
     struct clf__moses_text text, other; /* current text and result */
-    void *data;                         /* PCRE2's */
+    void *data;                         /* match data of PCRE2 */
 };
 clf_status clf__moses_work_begin(struct clf__moses_work *out, const char *text, size_t size);
 /* Makes the contents of `other` the current text. */

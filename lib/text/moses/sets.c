@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 
-/* As Perl had them. */
+/* The characters in sacremoses' lists, which a Perl with Unicode 7 generated. */
 #define OF_LISTS "[:age=7.0:]&[\\u0000-\\uFFFF]"
 #define ASIAN    "[:sc=Hani:]-[\\uAC00-\\uD7A3]"
 /* Characters that became letters in later versions of Unicode. */
@@ -17,7 +17,7 @@
     "[\\u0F82\\u0F83\\u1063\\u1064\\u1069-\\u106D\\u1087-\\u108D\\u108F\\u109A\\u109B\\u1C36\\uA802\\uA80B"  \
     "\\uA9E5\\uAA7B-\\uAA7D]"
 #define LETTERS "[[[:Alphabetic:]&" OF_LISTS "]-" ASIAN "-" LATER "]\\u135F\\u25CC"
-/* Vowel killers (viramas) and modifiers (nuktas) that its own lists lack. */
+/* Vowel killers (viramas) and modifiers (nuktas) that sacremoses' lists lack. */
 #define UNLISTED                                                                                             \
     "[\\u0F84\\u1037\\u103A\\u1734\\u17D2\\u1A60\\u1B34\\u1B44\\u1BAA\\u1BE6\\u1BF2\\u1BF3\\u2D7F\\uA806"    \
     "\\uA9B3\\uA9C0\\uABED\\U0001107F\\U00011134\\U0001133B\\U0001172B\\U00011A47\\U00011A99\\U00011D44]"

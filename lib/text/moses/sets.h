@@ -1,6 +1,5 @@
-/* Character sets in Moses' rules. sacremoses has lists made with a Perl of Unicode 7, limited to the first
- * 65,536 characters and without Chinese, Japanese and Korean; this file builds the same sets from ICU
- * properties. */
+/* Character sets in Moses' rules. sacremoses lists the characters of Perl's sets in Unicode 7, up to U+FFFF
+ * and without Chinese, Japanese and Korean; this file builds the same sets from ICU properties. */
 #ifndef CLF_TEXT_MOSES_SETS_H
 #define CLF_TEXT_MOSES_SETS_H
 

@@ -63,7 +63,7 @@ static enum kind kind_at(const char *text, size_t size, size_t at, size_t *next)
                                         : OTHER;
 }
 
-/* 's 't 're 've 'm 'll 'd */
+/* Returns the size of a contraction at the start of a text: 's 't 're 've 'm 'll 'd; 0: none. */
 static size_t contraction(const char *text, size_t size)
 {
     static const char *const endings[] = {"s", "t", "re", "ve", "m", "ll", "d"};
@@ -76,7 +76,7 @@ static size_t contraction(const char *text, size_t size)
     return 0;
 }
 
-/* White space; the last space belongs to the next word. */
+/* Returns the size of white space; the last space belongs to the next word. */
 static size_t spaces(const char *text, size_t size)
 {
     size_t end = 0, last = 0, next = 0;

@@ -44,7 +44,7 @@ static size_t keep_valid(char *out, const char *bytes, size_t size)
         size_t next = at;
         UChar32 character;
         U8_NEXT((const uint8_t *)bytes, next, size, character);
-        if (character == 0) { /* the result is NUL-terminated */
+        if (character == 0) { /* NUL would end the result */
             *end++ = ' ';
         } else if (character > 0) {
             memcpy(end, bytes + at, next - at);

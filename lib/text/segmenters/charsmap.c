@@ -11,13 +11,13 @@ enum {
     MAX_KEY_BYTES = 255,
     MAX_REPLACEMENT_BYTES = 1024,
     MAX_TABLE_BYTES = 1 << 24,
-    SPACE_BYTES = 3, /* SentencePiece writes U+2581 for a space */
+    SPACE_BYTES = 3, /* SentencePiece replaces a space by U+2581 */
 };
 
 /* Properties of the subtree below a visited node. */
 struct below {
     uint8_t is_known;
-    uint8_t bytes;   /* of the longest key */
+    uint8_t bytes;   /* size of the longest key */
     uint8_t matches; /* maximum number of values on a path */
 };
 
@@ -28,7 +28,7 @@ struct walk {
        0. */
     uint32_t *children; /* (unit_count) */
     uint32_t *ends;     /* (unit_count rounded up to a whole block) */
-    const char *wrong;  /* what ended it */
+    const char *wrong;  /* error that ended the walk */
 };
 
 static uint32_t unit_at(const struct clf__charsmap *map, size_t position)
@@ -78,11 +78,11 @@ static uint32_t base_of(const struct clf__charsmap *map, uint32_t child)
 
 static int is_child(const struct clf__charsmap *map, uint32_t unit)
 {
-    return unit_label(unit_at(map, unit)) <= 0xFF; /* others are values */
+    return unit_label(unit_at(map, unit)) <= 0xFF; /* other units are values */
 }
 
-/* Sorts all units by base: searching the children of each node would take ten times as long as all the
- * rest. */
+/* Sorts all units by base: searching for the children of each node would take ten times as long as the whole
+ * check. */
 static clf_status sort_children(struct walk *walk)
 {
     const struct clf__charsmap *map = walk->map;
@@ -94,7 +94,7 @@ static clf_status sort_children(struct walk *walk)
     }
     for (uint32_t base = 0; base < bases; base++) {
         uint32_t children = walk->ends[base];
-        walk->ends[base] = next; /* where they begin */
+        walk->ends[base] = next; /* start of the children, which the next loop advances to the end */
         next += children;
     }
     for (uint32_t unit = 0; unit < count; unit++) {
@@ -154,7 +154,7 @@ static clf_status fail_table(const char *path, const char *wrong)
 clf_status clf__charsmap_check(struct clf__charsmap *out, struct clf__span bytes, const char *path)
 {
     *out = (struct clf__charsmap){0};
-    if (bytes.size == 0) { /* the model does not normalise */
+    if (bytes.size == 0) { /* a model without normalization */
         return CLF_OK;
     }
     if (bytes.size > MAX_TABLE_BYTES) {

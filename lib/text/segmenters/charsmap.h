@@ -17,7 +17,7 @@ struct clf__span {
  * label c; if the unit has the leaf bit, the child for c = 0 holds the offset of a replacement. */
 struct clf__charsmap {
     const uint8_t *units;
-    size_t unit_count; /* 0: it changes nothing */
+    size_t unit_count; /* 0: the table changes nothing */
     struct clf__span texts;
 };
 
@@ -25,9 +25,9 @@ struct clf__charsmap {
  * check. *out borrows the bytes. `path` is for error messages. */
 clf_status clf__charsmap_check(struct clf__charsmap *out, struct clf__span bytes, const char *path);
 
-/* Returns how many bytes of a text, up to a character boundary, are certain to normalise to at most *room
- * bytes: a match is counted at every byte because SentencePiece may start one there. Reduces *room. The rest
- * of a character that a key splits may triple; that is not counted. */
+/* Returns how many bytes of a text, up to a character boundary, normalise to at most *room bytes, and reduces
+ * *room. A match is counted at every byte, because SentencePiece may start there. If a key ends within a
+ * character, the rest of the character may triple; that is not counted. */
 size_t clf__charsmap_fit(const struct clf__charsmap *map, const char *text, size_t size, size_t *room);
 
 /* Returns the replacement of the shortest key that a text begins with, NUL-terminated; NULL: none. */

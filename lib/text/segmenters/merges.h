@@ -21,13 +21,13 @@ struct clf__merges {
     int at_once;
 };
 
-/* Allocates space for `count` merges; of duplicate pairs the first counts, or with `replaces` the last. */
+/* Allocates space for `count` merges. Of duplicate pairs the first is kept, with `replaces` the last. */
 clf_status clf__merges_create(struct clf__merges *out, int count);
 void clf__merges_add(struct clf__merges *merges, int32_t left, int32_t right, int32_t rank, int32_t result,
                      int replaces);
 void clf__merges_free(struct clf__merges *merges);
 
-/* A symbol of the word; -1: merged into the symbol before it. */
+/* A symbol of the word; id -1: merged into the symbol before. */
 struct clf__merge_link {
     int32_t symbol;
     int before, next; /* -1: none */

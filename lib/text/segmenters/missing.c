@@ -1,4 +1,4 @@
-/* Stands in for a segmenter whose file is missing: tokens can be read and written (--tokens), text cannot. */
+/* The segmenter for a missing file: supports tokens (--tokens), but not text. */
 #include "text/segmenters/segmenter.h"
 
 #include "base/memory.h"

@@ -19,8 +19,8 @@ struct state {
     const struct clf__moses_language *language;
     struct clf__moses_cutter cutter;
     struct clf__pairs pairs;
-    UCaseMap *case_map; /* text becomes lower case first; NULL: it stays */
-    int cleans_up;      /* joined text loses spaces before punctuation */
+    UCaseMap *case_map; /* maps text to lower case; NULL: keeps the case */
+    int cleans_up;      /* removes spaces before punctuation from joined text */
 };
 
 static void moses_free(void *state)
@@ -32,8 +32,8 @@ static void moses_free(void *state)
     clf__free(side);
 }
 
-/* A target is segmented only for scoring or a prefix, which the Python packages never do, so missing lists
- * are not reported. */
+/* Missing lists are reported for the source only: a target is segmented only for scoring or a prefix, which
+ * the Python packages never do. */
 static clf_status open_side(struct state *side, const struct clf__segmenter_folder *folder, int target,
                             enum clf__pairs_kind kind)
 {
@@ -79,7 +79,8 @@ static clf_status fsmt_open(void **state, const struct clf__segmenter_folder *fo
     CLF__TRY(open_kind(state, folder, target, CLF__PAIRS_FASTBPE));
     struct state *side = *state;
     side->cleans_up = folder->cleans_up;
-    side->case_map = folder->lowers_case ? ucasemap_open("", 0, &error) : NULL; /* of no language */
+    side->case_map =
+        folder->lowers_case ? ucasemap_open("", 0, &error) : NULL; /* independent of the locale */
     if (U_FAILURE(error)) {
         moses_free(side);
         *state = NULL;
@@ -117,7 +118,7 @@ static clf_status cut(const struct state *side, const char *text, size_t size, c
 static clf_status moses_segment(const void *state, const char *text, size_t size,
                                 clf__token_function *function, void *user)
 {
-    enum { GROWTH = 3 }; /* times the bytes that a text has at most in lower case */
+    enum { GROWTH = 3 }; /* maximum growth of a text in lower case */
     const struct state *side = state;
     char *lower = NULL;
     UErrorCode error = U_ZERO_ERROR;

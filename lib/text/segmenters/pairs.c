@@ -28,10 +28,10 @@ struct line {
     size_t left_size, right_size;
 };
 
-/* A file while it is read. Symbols may repeat; the first occurrence gives the id. */
+/* The state of reading a file. Symbols may repeat; the first occurrence gives the id. */
 struct reading {
     const char *text, *path;
-    size_t number; /* of the line */
+    size_t number; /* line number */
     enum clf__pairs_kind kind;
     struct clf__token_list tokens;
     struct clf__pairs *pairs;
@@ -108,7 +108,7 @@ static clf_status read_pair(struct line *out, const struct reading *reading, con
     }
     const char *space = memchr(line, ' ', size);
     const char *other = space != NULL ? memchr(space + 1, ' ', (size_t)(line + size - space - 1)) : NULL;
-    if (other != NULL && reading->kind == CLF__PAIRS_FASTBPE) { /* how often the pair was there */
+    if (other != NULL && reading->kind == CLF__PAIRS_FASTBPE) { /* drops a third column, the frequency */
         size = (size_t)(other - line);
         other = NULL;
     }
@@ -217,7 +217,7 @@ static clf_status take_word(struct clf__pairs_work *work, const char *word, size
     return CLF_OK;
 }
 
-/* Adds the symbol of some bytes, or a unique number if no pair contains them. */
+/* Adds the symbol for some bytes, or a unique id if no pair contains them. */
 static void add_symbol(const struct clf__pairs *pairs, struct clf__pairs_work *work, int start, int end,
                        int place)
 {
@@ -243,7 +243,7 @@ static int add_symbols_of(const struct clf__pairs *pairs, struct clf__pairs_work
     return count;
 }
 
-/* Calls `function` with the bytes of a word from start to end, which are followed by @@ where others come. */
+/* Calls `function` with the bytes of a word from start to end, followed by @@ unless they end the word. */
 static clf_status give_token(const struct clf__pairs *pairs, struct clf__pairs_work *work, int start, int end,
                              int size, clf__token_function *function, void *user)
 {
@@ -280,7 +280,7 @@ clf_status clf__pairs_cut(const struct clf__pairs *pairs, struct clf__pairs_work
 
 /* --- Joining. --- */
 
-/* In place: white space becomes one space between words, and goes at both ends. */
+/* Replaces each run of white space by one space, and strips white space at both ends, in place. */
 static void space_once(char *text)
 {
     char *end = text;

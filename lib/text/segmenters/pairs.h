@@ -27,15 +27,15 @@ struct clf__pairs {
     int ends_apart; /* the end of a word is a separate symbol, not part of the last character (version 0.1) */
 };
 
-/* Reads a file. A damaged file is CLF_FORMAT, with the line; an unknown version CLF_UNSUPPORTED. */
+/* Reads a file. CLF_FORMAT for a damaged line, with its number; CLF_UNSUPPORTED for an unknown version. */
 clf_status clf__pairs_read(struct clf__pairs *out, const char *path, enum clf__pairs_kind kind);
 void clf__pairs_free(struct clf__pairs *pairs);
 
 /* Scratch memory for words, reused from word to word; zero-initialise. */
 struct clf__pairs_work {
     struct clf__merge_work merges;
-    char *word;  /* and room for @@ */
-    int *starts; /* of its characters */
+    char *word;  /* the word, with room for @@ */
+    int *starts; /* offsets of the characters */
     size_t room;
 };
 void clf__pairs_work_free(struct clf__pairs_work *work);

@@ -14,8 +14,7 @@ struct clf__vocabulary;
 
 /* Called with each token in turn; an error stops segmentation and is returned. */
 typedef clf_status clf__token_function(void *user, const char *token, size_t length);
-/* The same with the id of each token; for the unknown token, the text is the unknown part of the normalised
-   text. */
+/* Called with each id; for the unknown token, `text` is the unknown part of the normalised text. */
 typedef clf_status clf__id_function(void *user, int32_t id, const char *text, size_t size);
 
 /* A model folder and the settings of its tokenizer_config.json for segmenters. */
@@ -23,7 +22,7 @@ struct clf__segmenter_folder {
     const char *path;
     int cleans_up;                                 /* clean_up_tokenization_spaces */
     int splits_words;                              /* pre_tokenizer is WhitespaceSplit */
-    int lowers_case;                               /* do_lower_case; only clf__segmenter_fsmt applies it */
+    int lowers_case;                               /* do_lower_case; only clf__segmenter_fsmt uses it */
     const char *word_delimiter;                    /* word_delimiter_token; may be NULL */
     const char *model;                             /* file for both sides; NULL: source.spm and target.spm */
     int joins_plainly, adds_prefix_space;          /* settings of the tokenizer class */
@@ -33,8 +32,8 @@ struct clf__segmenter_folder {
 
 struct clf__segmenter {
     const char *name; /* name shown by `clformer inspect` */
-    /* Tokens come from a model: the vocabulary must have an unknown token, which is left out of text.
-     * Otherwise all words may be known, and unknown words are shown. */
+    /* Tokens come from a model: the vocabulary must have an unknown token, which is not part of text.
+     * Otherwise an unknown token is optional, and unknown words are part of text. */
     int has_model;
 
     /* Creates the state of one side for the functions below; NULL: stateless. An unreadable file is
@@ -43,8 +42,8 @@ struct clf__segmenter {
     void (*free)(void *state);
     /* Adds all tokens of the model except the first `skipped`, in order of id. NULL: no model. */
     clf_status (*add_tokens)(const void *state, struct clf__token_list *tokens, int skipped);
-    /* Segments valid UTF-8; NUL bytes are white space. A segmenter that knows ids has `number` instead and
-     * finds special tokens itself. */
+    /* Segments valid UTF-8; NUL bytes are white space. A segmenter whose state has ids implements `number`
+     * instead, and finds special tokens itself. */
     clf_status (*segment)(const void *state, const char *text, size_t size, clf__token_function *function,
                           void *user);
     clf_status (*number)(const void *state, const char *text, size_t size, clf__id_function *function,
@@ -53,9 +52,9 @@ struct clf__segmenter {
     clf_status (*join)(const void *state, char **text, const char *const *tokens, int count);
 };
 
-/* Words separated by white space; stateless: segment takes NULL. */
+/* Splits at white space. Stateless: segment() takes NULL. */
 extern const struct clf__segmenter clf__segmenter_words;
-/* Characters, with a delimiter for white space. The state is the delimiter: segment takes a string. */
+/* Splits into characters, with a delimiter for white space. segment() takes the delimiter, a string. */
 extern const struct clf__segmenter clf__segmenter_characters;
 /* SentencePiece models. */
 extern const struct clf__segmenter clf__segmenter_sentencepiece;
@@ -63,7 +62,7 @@ extern const struct clf__segmenter clf__segmenter_sentencepiece;
 /* Bytes; stateless. */
 extern const struct clf__segmenter clf__segmenter_bytes;
 
-/* No segmenter: text is CLF_FILE; the message asks for the folder's `model`. */
+/* No segmenter: text fails with CLF_FILE and a message that asks for the folder's `model`. */
 extern const struct clf__segmenter clf__segmenter_missing;
 
 /* Byte-level BPE with merges.txt. */
@@ -72,9 +71,9 @@ extern const struct clf__segmenter clf__segmenter_byte_level;
 /* Lower-case BPE with merges.txt: subwords that do not end a word end with @@. */
 extern const struct clf__segmenter clf__segmenter_subwords;
 
-/* BPE on Moses words, by language. */
+/* BPE on words of Moses' tokenizer, by language. */
 extern const struct clf__segmenter clf__segmenter_moses;
-/* The same as FSMTTokenizer of transformers cuts: pieces that end a word end with </w>. */
+/* clf__segmenter_moses for FSMTTokenizer of transformers: tokens that end a word end with </w>. */
 extern const struct clf__segmenter clf__segmenter_fsmt;
 
 /* Reads the segmenter settings of tokenizer_config.json, which the folder borrows. */

@@ -1,6 +1,6 @@
 /* With source.spm and target.spm, follows transformers' MarianTokenizer (5.23): no punctuation normalization,
- * and a leading >>code<< is one token. Unlike there, "</s>" and "<pad>" in text are text. With one model for
- * both sides, the tokenizer finds added tokens first. */
+ * and a leading >>code<< is one token. Unlike in MarianTokenizer, "</s>" and "<pad>" in text are text. With
+ * one model for both sides, the tokenizer finds added tokens first. */
 #include "text/segmenters/segmenter.h"
 
 #include <string.h>
@@ -126,8 +126,8 @@ static clf_status sentencepiece_segment(const void *state, const char *text, siz
     return status;
 }
 
-/* As in the Metaspace decoder of Hugging Face tokenizers: every mark becomes a space, except those of the
- * first token, which are dropped. */
+/* Joins tokens as the Metaspace decoder of Hugging Face tokenizers does: every mark becomes a space, except
+ * in the first token, where marks are dropped. */
 static clf_status join_plainly(char **text, const char *const *tokens, int count)
 {
     size_t bytes = 1;
@@ -151,7 +151,7 @@ static clf_status sentencepiece_join(const void *state, char **text, const char 
         CLF__TRY(join_plainly(text, tokens, count));
     } else {
         CLF__TRY(clf__sentencepiece_decode(side->model, text, tokens, count));
-        clf__text_replace(*text, "\u2581", " "); /* as transformers does for tokens unknown to the model */
+        clf__text_replace(*text, "\u2581", " "); /* as in transformers for tokens unknown to the model */
         clf__text_strip(*text);
     }
     if (side->cleans_up) {

@@ -57,11 +57,11 @@ template <typename Body> clf_status guard(const char *path, Body body) noexcept
     }
 }
 
-/* The library keeps tokens in such a table. The hash has no seed, so crafted tokens in one bucket would make
- * loading quadratic. */
+/* The library keeps tokens in a hash table like this one. The hash has no seed, so crafted tokens in one
+ * bucket would make loading quadratic. */
 struct Buckets {
     std::unordered_set<std::string_view> pieces;
-    std::vector<bool> user_defined; /* of each piece */
+    std::vector<bool> user_defined; /* whether each token is user-defined */
     const char *path;
 };
 

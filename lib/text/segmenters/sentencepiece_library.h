@@ -15,7 +15,7 @@ struct clf__sentencepiece;
    process. */
 clf_status clf__sentencepiece_load(struct clf__sentencepiece **out, const void *bytes, size_t size,
                                    const char *path);
-/* The same of a file. */
+/* clf__sentencepiece_load() for a file. */
 clf_status clf__sentencepiece_read(struct clf__sentencepiece **out, const char *path);
 void clf__sentencepiece_free(struct clf__sentencepiece *model);
 
@@ -28,11 +28,12 @@ clf_status clf__sentencepiece_add_pieces(const struct clf__sentencepiece *model,
                                          struct clf__token_list *pieces, int skipped);
 
 /* Returns how many bytes of a text, up to a character boundary, the model can segment at once: SentencePiece
- * takes quadratic time on runs of unknown characters. CLF_TEXT, naming the file, if it is almost none. */
+ * takes quadratic time on runs of unknown characters. CLF_TEXT, naming the file, if the size is too small to
+ * continue. */
 clf_status clf__sentencepiece_fit(const struct clf__sentencepiece *model, size_t *fit, const char *text,
                                   size_t size);
 
-/* Cuts text into pieces. */
+/* Segments text into tokens. */
 clf_status clf__sentencepiece_encode(const struct clf__sentencepiece *model, const char *text, size_t size,
                                      clf__token_function *function, void *user);
 

@@ -31,8 +31,8 @@ enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32
 struct field {
     uint32_t number;
     enum wire_type wire_type;
-    uint64_t varint;        /* of WIRE_VARINT */
-    struct clf__span value; /* of WIRE_BYTES */
+    uint64_t varint;        /* value of WIRE_VARINT */
+    struct clf__span value; /* value of WIRE_BYTES */
 };
 
 static void skip(struct clf__span *span, size_t size)
@@ -59,9 +59,9 @@ static int read_varint(struct clf__span *span, int bits, uint64_t *out)
     return 0;
 }
 
-/* Takes the next field off a message; returns 0 if it is damaged. Accepts only what protobuf's parser reads
- * the same way: tags and lengths over 32 bits, field 0 and groups are errors; no SentencePiece model has
- * them. */
+/* Reads the next field of a message; returns 0 if it is damaged. Accepts only what protobuf's parser reads
+ * the same way: no tags or lengths over 32 bits, no field 0 and no groups. SentencePiece models have none of
+ * these. */
 static int next_field(struct clf__span *message, struct field *field)
 {
     uint64_t key, length = 0;
@@ -98,9 +98,9 @@ struct check {
     const char *path;
     struct clf__spm_tables tables;
     struct clf__charsmap *table; /* the table to fill */
-    struct clf__span *symbols;   /* user-defined tokens, which are found first */
+    struct clf__span *symbols;   /* user-defined tokens, which the library finds first */
     size_t symbol_count, symbol_capacity;
-    size_t self_test_room; /* remaining bytes for self-test texts, normalised */
+    size_t self_test_room; /* remaining normalised bytes for self-test texts */
 };
 
 static clf_status damaged(const struct check *check, const char *where)
@@ -199,7 +199,7 @@ static clf_status check_tables(struct check *check, const struct field *field)
     return walk_fields(check, field->value, check_table, "its normaliser is cut");
 }
 
-/* Runs after the tables are known. */
+/* Checks texts; called after the tables are known. */
 static clf_status check_texts(struct check *check, const struct field *field)
 {
     if (is_bytes(field, MODEL_SELF_TEST)) {

@@ -37,7 +37,7 @@ static clf_status subwords_open(void **state, const struct clf__segmenter_folder
     CLF__TRY(clf__path_join(&path, folder->path, folder->model));
     clf_status status = clf__allocate(&side, 1, sizeof *side);
     if (status == CLF_OK) {
-        side->case_map = ucasemap_open("", 0, &error); /* of no language */
+        side->case_map = ucasemap_open("", 0, &error); /* independent of the locale */
         status = U_SUCCESS(error) ? clf__pairs_read(&side->pairs, path, CLF__PAIRS_TRANSFORMERS)
                                   : clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for ICU");
     }

@@ -148,7 +148,7 @@ class Sentences final : public sentencepiece::SentenceIterator
     const clf__sentencepiece_training *training_;
     Job *job_;
     Pass pass_;
-    std::string_view line_; /* what is left of it */
+    std::string_view line_; /* the unread rest of the line */
     std::string value_;
     bool done_ = false;
 };
@@ -170,7 +170,7 @@ Options options(int pieces)
     };
 }
 
-/* Gives one sentence of one letter. */
+/* Returns a single sentence of one letter. */
 int give_letter(void *user, const char **text, size_t *size)
 {
     int *left = static_cast<int *>(user);

@@ -10,14 +10,13 @@
 /* Maximum size of a sentence passed to the library. */
 enum { CLF__SENTENCE_BYTES = 4192 };
 
-/* Gives the next sentence, borrowed until the next call; 0 at the end. Invalid UTF-8 is skipped. A longer
- * sentence than CLF__SENTENCE_BYTES is split at spaces, or between characters where there are none, as in
- * languages without spaces. */
+/* Gives the next sentence, borrowed until the next call; returns 0 at the end. Invalid UTF-8 is skipped. A
+ * sentence over CLF__SENTENCE_BYTES is split at spaces, or between characters if there are none. */
 typedef int clf__sentence_function(void *user, const char **text, size_t *size);
 
 struct clf__sentencepiece_training {
     clf__sentence_function *next;
-    void (*rewind)(void *user); /* makes the next sentence the first again */
+    void (*rewind)(void *user); /* restarts at the first sentence */
     void *user;
     int pieces;         /* vocabulary size including the unknown token; no start, end or pad tokens */
     int others;         /* other tokens of the vocabulary, added to sizes in error messages */
@@ -26,9 +25,9 @@ struct clf__sentencepiece_training {
     void *interrupted_user;
 };
 
-/* Trains a Unigram model (Kudo 2018) on NFKC-normalised text, deterministically. CLF_TEXT: the text has too
- * few words or too many characters for `pieces`. A separate thread trains and calls next() and rewind().
- * CLF_INTERRUPTED returns at once; the thread runs on, and exit() waits for it. */
+/* Trains a Unigram model (Kudo 2018) on NFKC-normalised text, deterministically, on another thread. CLF_TEXT
+ * if the text has too few words or too many characters for `pieces`. After CLF_INTERRUPTED, which returns at
+ * once, the thread runs on and exit() waits for it. */
 clf_status clf__sentencepiece_train(struct clf__sentencepiece_training *training);
 
 #endif

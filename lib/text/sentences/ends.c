@@ -5,7 +5,7 @@
 #include "text/sentences/items.h"
 #include "text/sentences/words.h"
 
-/* Properties of the text after an ending. */
+/* Properties of the text after a possible sentence end. */
 struct following {
     enum clf__mark mark; /* first mark other than dashes, opening marks and white space */
     struct clf__word word;
@@ -69,7 +69,7 @@ static int has_words(const struct clf__passage *passage, size_t start, size_t en
     return 0;
 }
 
-/* Returns the word before another; empty if none. */
+/* Returns the word before `word`, which is empty if there is none. */
 static struct clf__word previous_word(const struct clf__passage *passage, size_t start,
                                       const struct clf__word *word)
 {
@@ -101,7 +101,7 @@ static int is_number(const struct clf__word *word)
     return word->digits > 0 && word->letters == 0;
 }
 
-/* German ordinals and dates do not end a sentence. */
+/* Returns whether a number ends a sentence; German ordinals and dates do not. */
 static int number_ends(const struct clf__passage *passage, size_t start, const struct clf__word *word,
                        const struct following *following)
 {
@@ -128,7 +128,7 @@ static int is_initial(const struct clf__passage *passage, const struct clf__word
     return word->letters == 1 && word->digits == 0 && clf__char_at(passage, word->end, NULL) == '.';
 }
 
-/* A letter with a full stop is an initial, except units and labels. */
+/* Returns whether a letter with a full stop ends a sentence. It is an initial, except units and labels. */
 static int letter_ends(const struct clf__passage *passage, size_t start, const struct clf__word *word,
                        const struct clf__word *before, const struct following *following)
 {
@@ -313,9 +313,9 @@ static int is_hiragana(int32_t character)
     return character >= 0x3041 && character <= 0x309f;
 }
 
-/* Whether a particle at an offset continues a Japanese sentence after a quotation, or after a mark that
- * belongs to a name or a quotation without marks. Other words begin with the same letters; without marks a
- * particle counts where no hiragana follows. */
+/* Returns whether a particle continues a Japanese sentence after a quotation, or after a mark that belongs to
+ * a name or an unmarked quotation. Other words begin with the same letters, so without quotation marks a
+ * particle counts only if no hiragana follows. */
 static int is_particle(const struct clf__passage *passage, size_t at, int is_quoted)
 {
     static const char *const particles[] = {"と", "って", "は",   "が", "を", "に",   "も",     "の",
@@ -338,7 +338,7 @@ static int is_particle(const struct clf__passage *passage, size_t at, int is_quo
                          !begins_with_any(passage, at, others));
 }
 
-/* The end of the Japanese quotations that follow each other from an offset on: 「はい」「いいえ」. */
+/* Returns the end of consecutive Japanese quotations that begin at an offset: 「はい」「いいえ」. */
 static size_t skip_quotations(const struct clf__passage *passage, size_t at)
 {
     size_t partner = 0;
@@ -465,8 +465,7 @@ static int ends(const struct clf__passage *passage, size_t start, const struct c
     return ending->has_quote || stop_ends(passage, start, ending, &following);
 }
 
-/* Returns whether a quotation is a text by itself: it begins and ends at sentence boundaries, so its
- * sentences are split. */
+/* Returns whether a quotation begins and ends at sentence boundaries, so that its sentences are split. */
 static int stands_alone(const struct clf__passage *passage, size_t start, size_t opening, size_t partner)
 {
     size_t at, last = partner;
@@ -487,7 +486,8 @@ static int stands_alone(const struct clf__passage *passage, size_t start, size_t
 size_t clf__sentence_end(const struct clf__passage *passage, size_t start)
 {
     size_t next, size = clf__item_end(passage, start);
-    size_t inside = 0; /* no sentence ends before this offset: the quotation or bracket is part of one */
+    size_t inside =
+        0; /* no sentence ends before this offset, because a quotation or bracket is part of the sentence */
     int is_bracket = 0;
     for (size_t at = start; at < size; at = next) {
         enum clf__mark mark = clf__mark_at(passage, at, &next);

@@ -139,7 +139,7 @@ int clf__mark_is_word(enum clf__mark mark)
            mark == CLF__MARK_DIGIT;
 }
 
-/* Quotation marks of the same kind match. */
+/* Returns whether two quotation marks are of the same kind. */
 static int is_partner(int32_t opening, int32_t closing)
 {
     static const int32_t curly[] = {0x201c, 0x201d, 0x201e, 0}, angled[] = {0xab, 0xbb, 0};
@@ -162,7 +162,8 @@ size_t clf__mark_partner(const struct clf__passage *passage, size_t opening)
     enum { DEEPEST = 8 };
     size_t at, next;
     int32_t first = clf__char_at(passage, opening, &at);
-    int depth = first != '\'' && first != 0x2018 && first != 0x2019; /* these may be apostrophes */
+    int depth =
+        first != '\'' && first != 0x2018 && first != 0x2019; /* single quotation marks may be apostrophes */
     for (; depth > 0 && depth <= DEEPEST && at < passage->size && at - opening < CLF__QUOTE_BYTES;
          at = next) {
         enum clf__mark mark = clf__mark_at(passage, at, &next);
@@ -188,7 +189,7 @@ size_t clf__skip_spaces(const struct clf__passage *passage, size_t at)
     return at;
 }
 
-/* Emoji, joiners and modifiers belong to the sentence before them. */
+/* Returns whether a character is an emoji, joiner or modifier, which belongs to the sentence before. */
 static int is_emoji(int32_t character)
 {
     return (character >= 0x2600 && u_hasBinaryProperty(character, UCHAR_EXTENDED_PICTOGRAPHIC)) ||

@@ -7,7 +7,7 @@
 
 enum { CLF__QUOTE_BYTES = 400 }; /* longer quotations and brackets are split like other text */
 
-/* A text of any bytes; invalid UTF-8 counts as symbols. */
+/* A text of arbitrary bytes; invalid UTF-8 counts as symbols. */
 struct clf__passage {
     const char *text;
     size_t size;
@@ -15,7 +15,7 @@ struct clf__passage {
 };
 
 enum clf__mark {
-    CLF__MARK_END, /* of the text */
+    CLF__MARK_END, /* end of the text */
     CLF__MARK_LINE_BREAK,
     CLF__MARK_SPACE,
     CLF__MARK_STOP,     /* full stop and equivalents, also inside numbers and after abbreviations */
@@ -25,7 +25,7 @@ enum clf__mark {
     CLF__MARK_CLOSING,
     CLF__MARK_INVERTED, /* Spanish inverted marks */
     CLF__MARK_DASH,
-    CLF__MARK_COMMA, /* and other marks that continue a sentence */
+    CLF__MARK_COMMA, /* comma and other marks that continue a sentence */
     CLF__MARK_LOWER,
     CLF__MARK_UPPER,
     CLF__MARK_LETTER, /* letters of scripts without capitals */
@@ -54,12 +54,12 @@ size_t clf__skip_spaces(const struct clf__passage *passage, size_t at);
 /* Marks that may end a sentence, with the closing marks after them. */
 struct clf__ending {
     size_t start, last;         /* offsets of the first and last mark that is STOP, FINAL or ELLIPSIS */
-    size_t end;                 /* after quotation marks, brackets and footnote numbers */
-    size_t next;                /* next character that is not white space */
-    int stops;                  /* full stops */
-    int is_final;               /* there is a FINAL */
-    int is_wide;                /* FINAL in a script without spaces between sentences */
-    int has_ellipsis;           /* the character, or consecutive full stops */
+    size_t end;                 /* offset after quotation marks, brackets and footnote numbers */
+    size_t next;                /* offset of the next character that is not white space */
+    int stops;                  /* number of full stops */
+    int is_final;               /* the ending contains a FINAL */
+    int is_wide;                /* the FINAL is of a script without spaces between sentences */
+    int has_ellipsis;           /* the ending contains an ellipsis character, or consecutive full stops */
     int is_spaced;              /* full stops separated by spaces */
     int has_quote, has_bracket; /* closing marks, adjacent or, in French, after a space */
 };

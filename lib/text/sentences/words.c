@@ -31,7 +31,7 @@ static const char never[] =
     "пос "
     "пгт дер тов "
     "гр св канд зав зам ок прибл ";
-/* Titles that are other words in lower case. */
+/* Titles that are also words in lower case. */
 static const char titles[] =
     " det mag prof dir min cap dep emb des pe ir gov sen rep rev hon lt sgt capt cpl maj adm "
     "cmdr cdr pres pvt brig amb fr on pr me mm mons "
@@ -50,12 +50,12 @@ static const char before_numbers[] =
     "ausg jg sp env max min mind est edif blq ap tít lett apt apto rm bk fol inc d.lgs d.l d.m d.p.r "
     "lun mié jue vie sáb dom руб коп мин сек ч "
     "рис табл ауд эт стр гл разд ст пп подп кв д корп оф т вып род ум тел доб ред прим прил илл ";
-/* Months, which also precede numbers. */
+/* Abbreviated months, which also precede numbers. */
 static const char short_months[] =
     " jan janv juill feb febr fev févr mar apr avr abr ene jun juin jul juil aug ago sep sept sett set "
     "oct okt ott out nov dec dez déc dic mag giu lug янв февр фев апр авг сент сен окт нояб ноя "
     "дек ";
-/* Before a name, or at the end. */
+/* Abbreviations before a name, or at the end of a sentence. */
 static const char between[] =
     " st ste sto sta mt mts ft jr sr jun co ave blvd bd rd hwy sq dept prof univ inst assn intl natl govt "
     "dist et_al et_coll "
@@ -65,7 +65,7 @@ static const char between[] =
     "österr kath evang röm "
     "arch eng arq éd éds eds hrsg hg dép coll k.k e.v ex cia cía cie ph.d prov fraz gén "
     "им пр др изд обл губ респ ген полк лейт серж адм ср англ нем фр лат греч ред ст ";
-/* Places and others that are other words with a small letter. */
+/* Places and other names that are words in lower case. */
 static const char names[] = " mon tue tues wed thu thur thurs fri sat sun calif mass conn penn pa va vt fla "
                             "tex ill wash ariz colo mich minn ala ark okla tenn wis neb nev "
                             "ore del md mo ky ga wyo fed ed ";
@@ -74,7 +74,7 @@ static const char last[] =
     "u.v.m u.a.m u.dgl u.ä.m v.chr n.chr av.j.-c apr.j.-c ap.j.-c "
     "corp inc ltd ltda llc plc bros s.a s.l s.p.a s.r.l s.n.c s.a.s "
     "рт.ст т.д т.п и_др и_пр н.э тт тыс млн млрд трлн кв.м кв.км кв.см куб.м куб.см sq.ft ";
-/* After a number. */
+/* Abbreviations after a number. */
 static const char times[] = " a.m p.m b.c a.d a.c d.c г в гг вв ";
 /* Names of time zones, after a time. */
 static const char zones[] = " eastern central pacific mountain gmt utc est edt cst pst pdt cet cest ";
@@ -229,7 +229,7 @@ static int is_in(const char *list, const char *word)
     return word[0] != '\0' && strstr(list, key) != NULL;
 }
 
-/* Numbers up to 39: CD and MC are words. */
+/* Returns whether a character is a digit of Roman numerals up to 39; CD and MC are words. */
 static int is_roman_digit(int32_t character)
 {
     return character == 'I' || character == 'V' || character == 'X';

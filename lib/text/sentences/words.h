@@ -8,7 +8,7 @@ enum { CLF__WORD_BYTES = 48 };
 
 struct clf__word {
     char lower[CLF__WORD_BYTES];          /* in lower case; empty: no word, or longer than this */
-    size_t start, end;                    /* in the passage */
+    size_t start, end;                    /* range in the passage */
     int letters, capitals, digits, stops; /* counts; stops are inner full stops */
     int is_capital;                       /* begins with a capital letter */
     int is_roman;                         /* a Roman numeral up to 39 */
