@@ -1,4 +1,4 @@
-/* One thread at a time works on a device: functions that other rooms call from several threads lock it. */
+/* One thread at a time works on a device: functions that other modules call from several threads lock it. */
 #ifndef CLF_DEVICE_LOCK_H
 #define CLF_DEVICE_LOCK_H
 
