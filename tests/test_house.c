@@ -1,4 +1,4 @@
-/* Checks the rules of lib/README.md in the sources: includes between rooms, OpenCL headers only in
+/* Checks the rules of lib/README.md in the sources: includes between modules (rooms), OpenCL headers only in
  * lib/opencl, CLBlast's and MPI's in one file each, one file each for the environment and for allocation, no
  * printing or exiting, and no tests for an architecture by name. Links of Markdown documents must lead to
  * files. */

@@ -178,7 +178,7 @@ static int repeat_prefix(struct clf_line **prefixes, const struct stream *stream
     return *prefixes != NULL;
 }
 
-/* Shows what comes next in a line; for clf_translate_options, which has the stream as user. */
+/* Prints the next piece of a line's translation; `user` is the stream. */
 static void show(void *user, int line, const char *text, size_t size)
 {
     (void)user;
@@ -189,7 +189,7 @@ static void show(void *user, int line, const char *text, size_t size)
     fflush(stdout);
 }
 
-/* Line by line, so that nothing waits for others. */
+/* Translates one line per call, so that a line does not wait for the rest of its batch. */
 static clf_status show_lines(struct stream *stream, const struct batch *batch, struct answers *answers)
 {
     const char *all = stream->flags.target_prefix;

@@ -13,7 +13,7 @@ extern "C" {
 
 enum { CLF_AUDIO_RATE = 16000 }; /* sample rate of all audio in this library, in Hz */
 
-/* A recording, read from beginning to end in bounded memory. One thread at a time may use it. */
+/* An opened recording, which is read in bounded memory. One thread at a time may use it. */
 struct clf_audio;
 
 /**
@@ -22,7 +22,7 @@ struct clf_audio;
  * av_find_best_stream() chooses), with a sample rate of 1,000 to 1,000,000 Hz and any number of channels.
  * Channels are averaged. A pipe is copied to a temporary file first, because a pipe can be read only once.
  *
- * The first recording that libsndfile refuses sets FFmpeg's log callback (av_log_set_callback()) for the
+ * The first recording that libsndfile cannot read sets FFmpeg's log callback (av_log_set_callback()) for the
  * process: errors and warnings of this library quote FFmpeg's messages, which are not printed.
  *
  * @param out receives the recording; free it with clf_audio_free().
@@ -49,7 +49,7 @@ CLF_API clf_status clf_audio_open_raw(struct clf_audio **out, const char *path, 
  * @param samples (count) mono samples at CLF_AUDIO_RATE; owned by the caller and valid until the recording is
  *     freed.
  * @param count number of samples.
- * @return CLF_OUT_OF_MEMORY, or CLF_BAD_ARGUMENT for NULL.
+ * @return CLF_BAD_ARGUMENT if samples is NULL; CLF_OUT_OF_MEMORY.
  */
 CLF_API clf_status clf_audio_open_samples(struct clf_audio **out, const float *samples, size_t count);
 
@@ -60,20 +60,21 @@ CLF_API clf_status clf_audio_open_samples(struct clf_audio **out, const float *s
  * @param samples array of at least `wanted` elements.
  * @param wanted number of samples to read.
  * @param count receives the number of samples read; less than `wanted` only at the end.
- * @return CLF_FORMAT if the remaining data is damaged or truncated, or a sample is not a number. Packets
- *         that FFmpeg cannot decode are left out, and a warning (clf_log_set()) names the first of them.
+ * @return CLF_FORMAT if the remaining data is damaged or truncated, or if a sample is NaN. Packets that
+ * FFmpeg cannot decode are skipped, and a warning (clf_log_set()) names the first of them.
  */
 CLF_API clf_status clf_audio_read(struct clf_audio *audio, float *samples, size_t wanted, size_t *count);
 
-/** Seeks to the beginning; the next read returns the same samples again. Errors as clf_audio_read(). */
+/** Seeks to the beginning, so that the next read returns the first samples again. Returns the errors of
+ * clf_audio_read(). */
 CLF_API clf_status clf_audio_rewind(struct clf_audio *audio);
 
-/** Returns the number of samples at CLF_AUDIO_RATE according to the file's header; 0 if the header does not
- * hold it. */
+/** Returns the number of samples at CLF_AUDIO_RATE according to the file's header; 0 if the header does
+ * not specify the length. */
 CLF_API int64_t clf_audio_length(const struct clf_audio *audio);
 
-/** Returns the path for use in messages; "standard input" for "-", "samples" for samples in memory. The
- * string is owned by the recording. */
+/** Returns the name of the recording for use in messages: the path, "standard input" for "-", "samples" for
+ * samples in memory. The string is owned by the recording. */
 CLF_API const char *clf_audio_name(const struct clf_audio *audio);
 
 /** Frees a recording; NULL is ignored. */

@@ -14,6 +14,7 @@ typedef enum clf_bleu_words {
     CLF_BLEU_SPACES, /* split at white space only, for tokenized text */
 } clf_bleu_words;
 
+/* A BLEU score and its parts. */
 struct clf_bleu {
     double score;           /* 0 .. 100 */
     double precisions[4];   /* precisions of 1- to 4-grams, in percent */

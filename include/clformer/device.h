@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-struct clf_device;      /* an opened device */
+struct clf_device;      /* an opened device; threads may share it, see clf_device_open() */
 struct clf_device_list; /* the devices that the ICD loader reports */
 
 typedef enum clf_device_kind { CLF_DEVICE_GPU, CLF_DEVICE_CPU, CLF_DEVICE_OTHER } clf_device_kind;
@@ -39,7 +39,7 @@ typedef enum clf_instructions {
     CLF_INSTRUCTIONS_AVX512,      /* AVX512F and AVX512BW */
     CLF_INSTRUCTIONS_AVX512_VNNI, /* plus dot products of int8 on 512 bits */
     CLF_INSTRUCTIONS_AVX512_BF16, /* plus dot products of bf16 */
-    CLF_INSTRUCTIONS_AMX,  /* plus tile products of int8 and bf16 (AMX). Both AMX and AUTO request permission
+    CLF_INSTRUCTIONS_AMX,  /* plus tile multiplication of int8 and bf16. Both AMX and AUTO request permission
                               from Linux for the whole process; alternate signal stacks then need 8 KiB more */
     CLF_INSTRUCTIONS_NEON, /* Advanced SIMD of 64-bit Arm */
     CLF_INSTRUCTIONS_DOTPROD, /* plus dot products of int8 */
@@ -67,7 +67,7 @@ typedef enum clf_precision {
 
 /* One device of a list; the strings are owned by the list. */
 struct clf_device_info {
-    int index; /* 0 to count - 1, stable while the installed drivers are */
+    int index; /* 0 to count - 1; changes only if the installed drivers or devices change */
     clf_device_kind kind;
     const char *name;
     const char *vendor;
@@ -86,6 +86,7 @@ struct clf_device_info {
     uint64_t memory_bytes;       /* global memory */
     uint64_t max_buffer_bytes;   /* largest single buffer */
     uint64_t local_memory_bytes; /* per work-group */
+    /* 1 if the driver reports the feature, else 0: */
     int has_compiler;
     int has_fp16;
     int has_subgroups;
@@ -94,7 +95,7 @@ struct clf_device_info {
      * of a GPU is NVIDIA's dp4a, which no extension reports. */
     int has_dot_int8;
     int has_dot_bf16;
-    clf_instructions instructions; /* the level */
+    clf_instructions instructions; /* instruction set level */
     clf_form form;                 /* the kernel variant that AUTO selects */
     int candidate_order; /* 0: tried first as the default device, then 1, ...; -1: used only if selected by
                             name */
@@ -176,12 +177,12 @@ CLF_API clf_status clf_device_open(struct clf_device **out, const char *selector
  *
  * @param out receives the device; close it with clf_device_close() after freeing everything created on it.
  * @param context a cl_context with a single device. It is retained until the device is closed.
- * @param queue an in-order cl_command_queue of this context; retained likewise. Commands of the program and
- * of the library are executed in the order in which they are enqueued. NULL lets the library create a queue.
+ * @param queue an in-order cl_command_queue of this context, also retained. Commands of the program and of
+ * the library are executed in the order in which they are enqueued. NULL lets the library create a queue.
  * @param options as in clf_device_open(); options->profile needs a queue with CL_QUEUE_PROFILING_ENABLE.
- * @return CLF_BAD_ARGUMENT if the context has several devices, or the queue belongs to another context,
- *         executes out of order or takes no times; CLF_NO_DEVICE if clf_device_list_create() does not list
- * the device; else as clf_device_open().
+ * @return CLF_BAD_ARGUMENT if the context has several devices, or if the queue belongs to another context,
+ *         executes out of order or lacks the profiling that options->profile needs; CLF_NO_DEVICE if
+ *         clf_device_list_create() does not list the device; else the errors of clf_device_open().
  */
 CLF_API clf_status clf_device_open_context(struct clf_device **out, void *context, void *queue,
                                            const struct clf_device_options *options);
@@ -218,7 +219,7 @@ struct clf_kernel_time {
     double operations;       /* arithmetic operations, an fma counted as two; 0 if not counted */
     double bytes;            /* minimum number of bytes read and written, each operand counted once */
     clf_precision precision; /* precision of the operands; each precision has a separate entry */
-    int64_t discarded;       /* launches with an invalid time from the driver, excluded from seconds */
+    int64_t discarded;       /* launches for which the driver reported an invalid time; not in seconds */
 };
 
 /**
@@ -234,7 +235,7 @@ struct clf_kernel_time {
 CLF_API clf_status clf_device_profile(struct clf_device *device, const struct clf_kernel_time **out,
                                       int *count);
 
-/** Waits for all enqueued work and clears the times. Errors as clf_device_profile(). */
+/** Waits for all enqueued work and clears the times. Returns the errors of clf_device_profile(). */
 CLF_API clf_status clf_device_profile_reset(struct clf_device *device);
 
 /* The peak rates of a device per second, measured by small kernels of its kernel variant. */
@@ -242,8 +243,8 @@ struct clf_device_peaks {
     double fma_operations;  /* fp32 fused multiply-adds, each counted as two operations */
     double int8_operations; /* multiply-adds of int8 dot products, each counted as two operations; 0 if the
                                device has no instruction for them */
-    double bf16_operations; /* the same of bf16 */
-    double read_bytes;      /* one stream read from memory, larger than all caches */
+    double bf16_operations; /* multiply-adds of bf16 dot products, in the same way */
+    double read_bytes;      /* bytes of a stream read from an array larger than all caches */
 };
 
 /**

@@ -9,6 +9,7 @@
 extern "C" {
 #endif
 
+/* Returns non-zero to stop the operation. */
 typedef int clf_interrupt_function(void *user);
 
 /**
@@ -16,8 +17,8 @@ typedef int clf_interrupt_function(void *user);
  * compiles a program. If the function returns non-zero, the operation fails with CLF_INTERRUPTED and removes
  * the files that it has written. The setting applies to the whole process.
  *
- * @param function returns 1 to stop; called often and on any thread, so it must return quickly; NULL removes
- *     the function.
+ * @param function called often and on any thread, one call at a time. It must return quickly and must not
+ * call clf_interrupt_set(). NULL removes the function.
  * @param user passed to function unchanged; owned by the caller and valid while the function is set.
  */
 CLF_API void clf_interrupt_set(clf_interrupt_function *function, void *user);

@@ -12,12 +12,12 @@
 extern "C" {
 #endif
 
-struct clf_model;
+struct clf_model; /* a loaded model; threads may share it, see clf_device_open() */
 
 /* Properties of a model; the strings are owned by the model. */
 struct clf_model_info {
     const char *folder;
-    const char *system; /* "marian", "paper", "jadore", "annotated", "speech" or "illustrated" */
+    const char *system; /* the architecture: "marian", "bart", "t5", "whisper", "paper", ... */
     int d_model;
     int encoder_layers, decoder_layers;
     int encoder_heads, decoder_heads;
@@ -28,8 +28,8 @@ struct clf_model_info {
     int max_source_length;   /* tokens including the end token; frames for a speech model */
     int max_target_length;   /* generated tokens including the end token */
     int64_t parameters;      /* number of parameters, shared parameters counted once */
-    clf_precision precision; /* never CLF_PRECISION_AUTO */
-    uint64_t weight_bytes;   /* on the device */
+    clf_precision precision; /* of the loaded weights; never CLF_PRECISION_AUTO */
+    uint64_t weight_bytes;   /* size of the weights on the device */
 };
 
 /* Options for loading a model; start from CLF_MODEL_OPTIONS_INIT. */
@@ -44,13 +44,14 @@ struct clf_model_options {
     }
 
 /**
- * Loads a model folder: configuration, weights and tokenizer.
+ * Loads a model: configuration, weights and tokenizer.
  *
  * @param out receives the model; free it with clf_model_free() before closing its device.
  * @param device where the weights are stored; borrowed until the model is freed.
- * @param folder path of an encoder-decoder folder in the format of Hugging Face, CTranslate2, Marian, Argos
- *     Translate or clformer. An Argos Translate package file is accepted if the library was built with zlib;
- *     it is unpacked to $TMPDIR or /tmp for the duration of the call.
+ * @param folder path of the folder of an encoder-decoder model in the format of Hugging Face, CTranslate2,
+ *     Marian, Argos Translate or clformer; of an OpenAI Whisper checkpoint (.pt), with its .tiktoken file in
+ *     the same folder; or of an Argos Translate package, if the library was built with zlib. A package is
+ *     unpacked to $TMPDIR or /tmp for the duration of the call.
  * @param options NULL for the defaults.
  * @return CLF_FILE, CLF_FORMAT or CLF_UNSUPPORTED, naming the file and the key or tensor; CLF_DEVICE_MEMORY
  *         with the sizes; CLF_BAD_ARGUMENT for an unknown precision and for a device or folder that is NULL.
@@ -59,7 +60,7 @@ CLF_API clf_status clf_model_load(struct clf_model **out, struct clf_device *dev
                                   const struct clf_model_options *options);
 
 /**
- * Loads a model folder onto several devices at once, for clf_translator_create_over().
+ * Loads a model onto several devices at once, for clf_translator_create_over().
  *
  * @param models receives `count` models, one per device; free each with clf_model_free(). NULL for a device
  *     that fails or has too little memory; a warning is logged.

@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-struct clf_ranks;
+struct clf_ranks; /* the membership of this process in a group of ranks */
 
 /**
  * Returns the name and version of the MPI library, such as "Open MPI v4.1.4".
@@ -23,7 +23,7 @@ CLF_API const char *clf_ranks_library(void);
  * mpirun or srun is a single rank, and MPI is not initialised (unless the caller did so before). All calls
  * about ranks, and clf_train() with ranks, must be made by the same thread.
  *
- * @param out receives the ranks; free with clf_ranks_leave().
+ * @param out receives the ranks; free the object with clf_ranks_leave().
  * @return CLF_UNSUPPORTED if there are several ranks and the library was built without MPI or with a
  *         different MPI from mpirun's; CLF_NETWORK if MPI fails.
  */
@@ -55,8 +55,8 @@ CLF_API int clf_ranks_size(const struct clf_ranks *ranks);
 CLF_API int clf_ranks_host_rank(const struct clf_ranks *ranks);
 
 /**
- * Waits for all ranks and returns an error on every rank if one of them passes an error. Use it after work
- * that only some ranks do.
+ * Waits for all ranks and returns an error on every rank if one of them passes an error. Call it on every
+ * rank, after work that only some ranks do.
  *
  * @param ranks NULL means a single rank.
  * @param status the status of this rank; if it is an error, clf_last_error() must describe it.

@@ -8,13 +8,13 @@
 extern "C" {
 #endif
 
-struct clf_recipe;
+struct clf_recipe; /* a set of training options; one thread at a time may use it */
 
 /* One option; the strings are static. */
 struct clf_recipe_key {
     const char *name; /* "batch-tokens": a flag of `clformer train` and a key of the file */
     const char
-        *value; /* type of the value for help texts: "N", "FILE [FILE]", "fp32|bf16"; NULL for a switch */
+        *value; /* type of the value, for help texts: "N", "FILE [FILE]", "fp32|bf16"; NULL for a switch */
     const char *group;   /* heading of the option in help texts: "data", "model", "optimizer", ... */
     const char *meaning; /* one sentence, including the default */
 };
@@ -48,7 +48,8 @@ CLF_API clf_status clf_recipe_load(struct clf_recipe *recipe, const char *path);
  * @param values (count) words, copied. `config` takes KEY=VALUE and may be set several times; a switch takes
  *     no word (values may be NULL), "true" or "false".
  * @param count number of words.
- * @return CLF_BAD_ARGUMENT, naming the key, the value and the accepted values; also for a NULL name or word.
+ * @return CLF_BAD_ARGUMENT for an unknown name or an invalid value, naming the accepted values, and for a
+ * NULL name or word.
  */
 CLF_API clf_status clf_recipe_set(struct clf_recipe *recipe, const char *name, const char *const *values,
                                   int count);

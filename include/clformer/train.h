@@ -18,7 +18,7 @@ extern "C" {
 struct clf_train_start {
     int64_t parameters; /* number of parameters, shared parameters counted once */
     int pairs, lines;   /* sentence pairs for training, and lines read to get them */
-    int left_out_empty, left_out_long, left_out_broken;
+    int left_out_empty, left_out_long, left_out_broken; /* pairs skipped as empty, too long or malformed */
     int validation_pairs;
     const char *checkpoint; /* folder of the model from which the run starts */
     int64_t first_update;   /* 1, or more if an earlier run is resumed */
@@ -27,7 +27,7 @@ struct clf_train_start {
     uint64_t host_bytes;    /* host memory for gradient sums: micro-batches waiting for others, and buffers
                                exchanged between ranks */
     int ranks;              /* number of ranks; each of them uses the same amount of memory */
-    int reserved;
+    int reserved;           /* 0 */
 };
 
 /* One update. */
@@ -47,6 +47,7 @@ struct clf_train_update {
     double waited;            /* seconds of the update in which rank 0 waited for data from other ranks */
 };
 
+/* A sample translation of a validation; strings are UTF-8. */
 struct clf_train_sample {
     const char *source, *reference, *translation;
 };
@@ -58,16 +59,17 @@ struct clf_train_validation {
     double loss, nll, perplexity; /* per counted label, without dropout; nll and perplexity, and jadore's
                                      loss, without label smoothing */
     double bleu;                  /* negative if not computed */
-    int is_best;
+    int is_best;                  /* 1 if this is the best validation so far */
     const char *better_by; /* "BLEU" or "loss": the measure that improved over the best earlier validation;
                               NULL if none improved or this is the first validation */
     const struct clf_train_sample *samples;
     int sample_count;
-    const char *checkpoint; /* folder */
+    const char *checkpoint; /* folder of the checkpoint */
 };
 
-/* Seconds by stage since clf_train() was called. If the device profiles, a stage ends when the device has
- * finished it. Otherwise the device may still work on a stage during the next one, which then waits. */
+/* Seconds by stage since clf_train() was called. If the device was opened with profiling, a stage ends
+ * when the device has finished it. Otherwise the device may still be working on a stage when the next one
+ * begins. */
 struct clf_train_times {
     double data;       /* reading texts, making batches */
     double passes;     /* forward and backward passes, and gradient sums over ranks */
@@ -76,10 +78,10 @@ struct clf_train_times {
     double checkpoint; /* writing checkpoints and the final model */
 };
 
-/* Callbacks of a training run; start from CLF_TRAIN_HOOKS_INIT. Each may be NULL. Arguments are valid during
- * the call. With several ranks only rank 0 is called, except for `interrupted`, which is called on every
- * rank; if one rank stops, all ranks stop. A run that resumes from a checkpoint may report updates, and the
- * last validation, a second time. */
+/* Callbacks of a training run; start from CLF_TRAIN_HOOKS_INIT. Each may be NULL. Callbacks run on the thread
+ * of clf_train(), and their arguments are valid during the call. With several ranks only rank 0 is called,
+ * except for `interrupted`, which is called on every rank; if one rank stops, all ranks stop. A run that
+ * resumes from a checkpoint may report updates, and the last validation, a second time. */
 struct clf_train_hooks {
     size_t size; /* size of this struct, see clformer.h */
     void (*started)(void *user, const struct clf_train_start *start);

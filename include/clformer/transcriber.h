@@ -14,7 +14,9 @@
 extern "C" {
 #endif
 
-/* A transcriber: a Whisper model plus device memory for decoding. One thread at a time may use it. */
+/* A transcriber: a Whisper model plus device memory for decoding. One call at a time may use it: while a call
+ * runs, a call from another thread or from a callback returns CLF_BAD_ARGUMENT. Each thread creates its own
+ * transcriber; transcribers may share a model. */
 struct clf_transcriber;
 
 /* A word with adjacent punctuation and its start and end in seconds. */
@@ -43,9 +45,9 @@ struct clf_segment {
 
 /* The transcript of a recording. */
 struct clf_transcript {
-    char *text;
-    char *language; /* "en" for an English-only model */
-    struct clf_segment *segments;
+    char *text;                   /* the text of all segments */
+    char *language;               /* language code; "en" for an English-only model */
+    struct clf_segment *segments; /* (count) in order of time */
     int count;
     int has_words; /* 1 if word timestamps were requested */
 };
@@ -86,7 +88,7 @@ struct clf_transcribe_options {
     void *user;
     /* 1: segments have words with times, and the next window begins at the end of the last word. */
     int word_timestamps;
-    int reserved;
+    int reserved; /* 0 */
     /* Above 0 (requires word_timestamps): a segment is removed if its words look like a hallucination and
      * silences longer than this many seconds surround it. Default 0: all segments are kept. */
     double hallucination_silence_threshold;
@@ -150,7 +152,8 @@ CLF_API void clf_transcriber_free(struct clf_transcriber *transcriber);
  * @param transcriber the transcriber.
  * @param audio the recording, borrowed for the call; its read position afterwards is unspecified.
  * @return the errors of clf_audio_read(); CLF_INTERRUPTED; CLF_TEXT for a prompt or prefix that is not UTF-8
- *         or too long. Segments may already have been passed to options.segment before a failure.
+ *         or too long; CLF_BAD_ARGUMENT for a NULL pointer or a transcriber in use. Segments may already have
+ * been passed to options.segment before a failure.
  */
 CLF_API clf_status clf_transcribe(struct clf_transcript **out, struct clf_transcriber *transcriber,
                                   struct clf_audio *audio);
@@ -158,16 +161,16 @@ CLF_API clf_status clf_transcribe(struct clf_transcript **out, struct clf_transc
 /* Recordings for batched transcription, identified by their index from 0; start from clf_recordings_init().
  */
 struct clf_recordings {
-    size_t size; /* size of this struct, see clformer.h */
-    int count;
-    int reserved;
+    size_t size;  /* size of this struct, see clformer.h */
+    int count;    /* number of recordings, 0 or more */
+    int reserved; /* 0 */
     /* Opens recording `index`; called when its transcription starts. The recording is owned by the caller and
-     * is not used after `done`. */
+     * is not used after `done`. `open` and `done` must be set. */
     clf_status (*open)(void *user, int index, struct clf_audio **out);
     /* Called once for each opened recording, in the order of completion. `transcript` is owned by the caller,
      * who frees it; it is NULL if the recording failed, and clf_last_error() then holds the reason. */
     void (*done)(void *user, int index, clf_status status, struct clf_transcript *transcript);
-    /* As the callbacks of clf_transcribe_options. May be NULL. */
+    /* The same as in clf_transcribe_options, with the index of the recording. May be NULL. */
     void (*segment)(void *user, int index, const struct clf_segment *segment);
     void (*progress)(void *user, int index, double seconds, double of);
     void *user;
@@ -188,8 +191,9 @@ static inline void clf_recordings_init(struct clf_recordings *recordings)
  *
  * @param transcriber the transcriber.
  * @param recordings the recordings and callbacks; borrowed for the call.
- * @return CLF_OK even if recordings failed, which `done` reports; CLF_INTERRUPTED or an error that ended the
- *         whole call: `done` is then called for recordings already opened, and the others are not opened.
+ * @return CLF_OK even if recordings failed, which `done` reports; CLF_BAD_ARGUMENT for a negative count, a
+ *         missing callback or a transcriber in use; CLF_INTERRUPTED or another error that ended the whole
+ *         call: `done` is then called for recordings already opened, and the others are not opened.
  */
 CLF_API clf_status clf_transcribe_several(struct clf_transcriber *transcriber,
                                           const struct clf_recordings *recordings);

@@ -14,10 +14,11 @@ extern "C" {
 
 /* A translator: a model plus the device memory for one batch. One call at a time may use it: while a call
  * runs, clf_translate(), clf_score(), clf_attend() and clf_translator_prepare() from another thread or from
- * a callback (clf_translate_options.interrupted, or the log function) return CLF_BAD_ARGUMENT. Threads create
- * a translator each over one model. */
+ * a callback (clf_translate_options.interrupted, or the log function) return CLF_BAD_ARGUMENT. Each
+ * thread creates its own translator; translators may share a model. */
 struct clf_translator;
 
+/* How the score of a hypothesis depends on its sum of log-probabilities and its length. */
 typedef enum clf_length_rule {
     CLF_LENGTH_HUGGINGFACE,     /* score = sum / length^penalty */
     CLF_LENGTH_GNMT,            /* score = sum / ((5 + length) / 6)^penalty (Wu et al. 2016, section 7) */
@@ -26,10 +27,13 @@ typedef enum clf_length_rule {
                           Translator of jadore1801120/attention-is-all-you-need-pytorch */
 } clf_length_rule;
 
+/* When a beam search ends. */
 typedef enum clf_early_stopping {
+    /* early_stopping of transformers: */
     CLF_STOP_FALSE,
     CLF_STOP_TRUE,
     CLF_STOP_NEVER,
+    /* further rules: */
     CLF_STOP_ALL, /* each beam continues past its end token until all beams have one, as in the Translator of
                      jadore1801120/attention-is-all-you-need-pytorch; tokens after the first end token count
                      in the score but are removed from the text */
@@ -52,7 +56,7 @@ struct clf_translate_options {
     int beam;       /* 1: greedy */
     int n_best;     /* translations per line, at most beam; with sample see below */
     int min_length; /* generated tokens, including the end token */
-    int max_length;
+    int max_length; /* generated tokens, including the end token */
     clf_length_rule length_rule;
     double length_penalty;
     clf_early_stopping early_stopping;
@@ -82,10 +86,10 @@ struct clf_translate_options {
      * subword tokens or frames, and not with n_best above 1. */
     int split_sentences;
     /* As in transformers: the score s of a token that occurs in the translation so far (including the start
-     * token) becomes s / p if s >= 0, else s * p, with p > 0 (repetition_penalty); the score of a token of
-     * the source is changed likewise with 1 / p (encoder_repetition_penalty; 1 for frames). Scores are logits
-     * if beam is 1, else log-probabilities. 1: no change. Other values copy the logits of every step from the
-     * device and may reduce the batch size. */
+     * token) becomes s / p if s >= 0, else s * p, with p > 0 (repetition_penalty); the score of a source
+     * token is changed in the same way with 1 / p (encoder_repetition_penalty; must be 1 for frames). Scores
+     * are logits if beam is 1, else log-probabilities. 1: no change. Other values copy the logits of every
+     * step from the device and may reduce the batch size. */
     double repetition_penalty, encoder_repetition_penalty;
     /* 1: sample tokens (do_sample of transformers). With beam 1, n_best samples per line, up to 128, in order
      * of their numbers; with more beams, from the continuations of all beams (not with CLF_STOP_ALL). Samples
@@ -125,14 +129,14 @@ struct clf_translate_options {
     int alignment_layer;
     /* As exponential_decay_length_penalty of transformers: after length_decay_start generated tokens (without
      * a forced prefix), the score s of an end token becomes s + |s| (f^n - 1), where n is the number of
-     * tokens since then and f is length_decay_factor. Above 1 translations end sooner. 1: no change. */
+     * tokens since then and f is length_decay_factor. Above 1, translations end sooner. 1: no change. */
     int length_decay_start;
     double length_decay_factor;
     /* 1: unknown tokens in the text are replaced by the source token with the highest cross-attention, as
-     * written in the source. The attention is taken from alignment_layer or, if that is 0, of the heads that
-     * a CTranslate2 folder names, or else the mean of all heads of the second-to-last layer. A subword is a
-     * token. Ids are unchanged. This runs the model a second time over each translation with an unknown
-     * token. Not for frames, and not with streamed. */
+     * written in the source. The attention is that of alignment_layer or, if that is 0, that of the
+     * heads that a CTranslate2 folder names, or else the mean of all heads of the second-to-last layer. A
+     * token is a subword. Ids are unchanged. This runs the model a second time over each translation with an
+     * unknown token. Not for frames, and not with streamed. */
     int replace_unknown;
     /* 1 to 128: number of alternative translations per line. Each begins with a different token after the
      * forced prefix, most probable first, and continues with the best result of the search, as
@@ -170,8 +174,8 @@ struct clf_translate_options {
     void (*translated)(void *user, int line, const struct clf_translation *translation);
 };
 
-/** Sets the first `size` bytes of options to the model's own values; to zeros, which clf_translator_create()
- * rejects, if model is NULL. */
+/** Sets the first `size` bytes of options to the model's own values. If model is NULL, sets zeros, which
+ * clf_translator_create() rejects. */
 CLF_API void clf_translate_options_init_sized(struct clf_translate_options *options, size_t size,
                                               const struct clf_model *model);
 
@@ -190,12 +194,13 @@ static inline void clf_translate_options_init(struct clf_translate_options *opti
  * @param size size of the struct.
  * @param model the model.
  * @param name name of the task; borrowed until a translator is created from the options.
- * @return CLF_BAD_ARGUMENT for an unknown task, naming the tasks of the model.
+ * @return CLF_BAD_ARGUMENT for a NULL pointer or an unknown task, naming the tasks of the model; CLF_FILE or
+ *         CLF_FORMAT for config.json.
  */
 CLF_API clf_status clf_translate_options_init_task_sized(struct clf_translate_options *options, size_t size,
                                                          const struct clf_model *model, const char *name);
 
-/** Sets all options to the values of one of the model's tasks. */
+/** Sets all options to the values of a task, as clf_translate_options_init_task_sized(). */
 static inline clf_status clf_translate_options_init_task(struct clf_translate_options *options,
                                                          const struct clf_model *model, const char *name)
 {
@@ -237,8 +242,8 @@ struct clf_translation {
 /* Seconds by stage since the translator was created. */
 struct clf_stage_times {
     double tokenize, encode, decode, search,
-        detokenize; /* if the device profiles, encode ends when the device has finished; otherwise decode may
-                       include waiting for it */
+        detokenize; /* seconds. If the device was opened with profiling, encode ends when the device has
+                       finished; otherwise decode may include waiting for it */
     int64_t lines, source_tokens, target_tokens;
     int64_t steps, step_rows; /* number of decoding steps, and the sum of their hypotheses */
     int64_t batches;          /* batches of lines that were encoded or scored together */
@@ -250,8 +255,8 @@ struct clf_stage_times {
  * @param out receives the translator; free it with clf_translator_free() before its model.
  * @param model borrowed until the translator is freed.
  * @param options copied, including the list of suppressed ids; NULL for the model's values.
- * @return CLF_BAD_ARGUMENT for a NULL model, and naming the option that is out of range or the language that
- *         the model does not have.
+ * @return CLF_BAD_ARGUMENT for a NULL model, an option that is out of range or a language that the model does
+ *         not have, naming the option or language.
  */
 CLF_API clf_status clf_translator_create(struct clf_translator **out, struct clf_model *model,
                                          const struct clf_translate_options *options);
@@ -276,7 +281,7 @@ CLF_API clf_status clf_translator_create_over(struct clf_translator **out, struc
                                               int count, const struct clf_translate_options *options);
 
 /**
- * Allocates the device memory for translations, which otherwise the first translation allocates.
+ * Allocates the device memory for translations. Without this call, the first translation allocates it.
  *
  * @param translator the translator.
  * @return CLF_DEVICE_MEMORY with the sizes.
@@ -383,10 +388,12 @@ CLF_API void clf_attention_maps_free(struct clf_attention_maps *maps);
 
 /** Returns the subword token of a target id, owned by the model; NULL for an id outside the vocabulary. */
 CLF_API const char *clf_target_piece(const struct clf_model *model, int32_t id);
+
 /** Returns the id of a target subword token, or -1 if the vocabulary does not hold it. */
 CLF_API int32_t clf_target_id(const struct clf_model *model, const char *piece);
 
-/** Returns the times and counts so far; owned by the translator and updated by its next call. */
+/** Returns the times and counts since the translator was created; owned by the translator, whose next call
+ * updates them. */
 CLF_API const struct clf_stage_times *clf_translator_times(const struct clf_translator *translator);
 
 #ifdef __cplusplus

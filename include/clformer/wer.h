@@ -8,6 +8,7 @@
 extern "C" {
 #endif
 
+/* A word error rate and its counts. */
 struct clf_wer {
     double score; /* errors per reference word, in percent; above 100 if there are many insertions */
     /* Counts of the minimum edit sequence from hypothesis to reference; among equal sequences, the one with

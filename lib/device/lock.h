@@ -1,4 +1,4 @@
-/* Locks a device: only one thread at a time may use it. */
+/* Locks a device: one thread at a time works on it. Functions that several threads call lock it. */
 #ifndef CLF_DEVICE_LOCK_H
 #define CLF_DEVICE_LOCK_H
 

@@ -1,4 +1,4 @@
-/* The interface of GEMM backends, private to this room. gemm.h has checked the arguments: every view is
+/* The interface of GEMM backends, private to this module. gemm.h has checked the arguments: every view is
  * inside its buffer, offsets fit an int, and no size is zero except a batch's k. */
 #ifndef CLF_GEMM_BACKEND_H
 #define CLF_GEMM_BACKEND_H

@@ -1,4 +1,4 @@
-/* Functions of this room for tests only. */
+/* Functions of this module for tests only. */
 #ifndef CLF_OPENCL_TESTING_H
 #define CLF_OPENCL_TESTING_H
 

@@ -1,4 +1,4 @@
-/* Functions of this room for tests only. */
+/* Functions of this module for tests only. */
 #ifndef CLF_PROGRAM_TESTING_H
 #define CLF_PROGRAM_TESTING_H
 

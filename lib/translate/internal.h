@@ -1,4 +1,4 @@
-/* Shared by the files of this room and by training. */
+/* Shared by the files of this module and by training. */
 #ifndef CLF_TRANSLATE_INTERNAL_H
 #define CLF_TRANSLATE_INTERNAL_H
 

@@ -53,7 +53,7 @@ struct attention_problem support_attention_problem(const struct attention_shape 
     if (shape->hidden) {
         int32_t *hidden = support_array(keys, sizeof *hidden);
         for (size_t j = 0; j < keys;
-             j++) { /* for the first sequence all, for the others every third on average */
+             j++) { /* all keys of the first sequence; of the others every third on average */
             hidden[j] = j < (size_t)shape->keys[0] || support_integer(&random, 3) == 0;
         }
         problem.reference.hidden = hidden;

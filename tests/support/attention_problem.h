@@ -8,7 +8,7 @@
 
 enum { MOST_SEQUENCES = 8 };
 
-/* How to make one. */
+/* The shape and options of a problem. */
 struct attention_shape {
     int heads, key_width, value_width;
     int sequences;
@@ -28,7 +28,7 @@ struct attention_problem {
     struct attention_shape shape;
     struct reference_attention reference;
     int query_rows, key_rows;
-    const float *q, *k, *v; /* packed */
+    const float *q, *k, *v; /* contiguous */
 };
 
 /* Creates a problem; like all memory below, it is freed by support_free_all(). `hidden` masks every key of

@@ -34,9 +34,9 @@ struct clf_train_hooks digits_hooks(struct digits_log *log);
 struct digits_task {
     const char *data;
     struct clf_recipe *recipe;
-    struct digits_log *logs; /* two of them */
-    char warnings[4096];     /* all that were logged */
-    char notices[4096];      /* likewise */
+    struct digits_log *logs; /* two logs */
+    char warnings[4096];     /* all logged warnings */
+    char notices[4096];      /* all logged notices */
 };
 extern struct digits_task task;
 int digits_setup(void **state);

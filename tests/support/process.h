@@ -52,7 +52,7 @@ struct coprocess {
     char *errors; /* its standard error after it ended */
 };
 struct coprocess coprocess_start(const char *arguments);
-/* The same with another program, launcher and environment. */
+/* coprocess_start() with another program, launcher and environment. */
 struct coprocess coprocess_start_by(const struct process *process, const char *arguments);
 void coprocess_say(struct coprocess *coprocess, const char *text);
 /* Returns the next line with its newline; fails after five minutes. Freed by support_free_all(). */

@@ -14,13 +14,13 @@ int ranks_cases(size_t count);
 /* Runs mpirun with `count` ranks of `program` (NULL: build/clformer). */
 struct process_result ranks_run(int count, const char *program, const char *arguments);
 
-/* The same for build/clformer with `process`, whose launcher and environment are set here. */
+/* Runs mpirun with `count` ranks of build/clformer and the other settings of `process`. */
 struct process_result ranks_run_process(int count, struct process process, const char *arguments);
 
 /* Starts a command that runs in parallel with the test, like coprocess_start(). */
 struct coprocess ranks_start(int count, const char *arguments);
 
-/* The same with two ranks whose arguments differ. */
+/* Runs two ranks with different arguments. */
 struct process_result ranks_run_unlike(const char *program, const char *first, const char *second);
 
 #endif

@@ -33,13 +33,13 @@ int support_end(int failures);
 /* Returns the device under test ($CLFORMER_DEVICE, or the default) in one kernel variant, opened once and
  * kept. Other options come from the environment as usual. */
 struct clf_device *support_device(clf_form form);
-/* The same with a GEMM backend. */
+/* support_device() with a GEMM backend and an attention algorithm. */
 struct clf_device *support_device_with(clf_form form, clf_gemm gemm, clf_attention attention);
 
 /* Returns a device with native GEMM and fused attention at an instruction set level. */
 struct clf_device *support_device_at(clf_form form, clf_instructions instructions);
 
-/* The same with the device's matrix instructions, or emulated ones if it has none. */
+/* Returns a device that uses its matrix instructions, or emulated ones if it has none. */
 struct clf_device *support_matrix_device(void);
 
 /* Range of kernel variants to test: both, unless $CLFORMER_FORM names one. */
@@ -72,7 +72,7 @@ void *support_array(size_t count, size_t size);
  * NULL. F16 values are passed and read as floats. */
 struct clf__tensor support_tensor(struct clf_device *device, enum clf__type type, int rows, int columns,
                                   const void *values);
-/* Its contents. */
+/* Returns the contents of a tensor; freed by support_free_all(). */
 float *support_read(struct clf__tensor tensor);
 /* Returns the values rounded to half precision, as floats. */
 float *support_round_halves(const float *values, size_t count);
@@ -86,7 +86,7 @@ void support_assert_close(const float *actual, const double *expected, size_t co
                           const char *file, int line);
 
 void support_free_all(void);
-int support_teardown(void **state); /* cmocka's form of it */
+int support_teardown(void **state); /* support_free_all() as a cmocka teardown */
 
 /* Returns how often a kernel was launched on a profiling device since it was opened or its profile was
    reset. */

@@ -78,7 +78,7 @@ static int print_shape(FILE *file, const struct clf_attention_maps *maps)
                                      "target_tokens", tokens_array(maps->target_tokens, maps->target_count)));
 }
 
-/* Base64 (RFC 4648) of a stream of bytes, three at a time. */
+/* A Base64 encoder (RFC 4648) that writes to a file. */
 struct base64 {
     FILE *file;
     unsigned bits;

@@ -1,5 +1,5 @@
-/* The measurements of `clformer bench` without --stage: each device in turn, each stage in a separate
- * process, so that a driver that fails, crashes or hangs loses one row, and memory is counted by stage. */
+/* `clformer bench` without --stage: measures each device in turn and each stage in a separate process, so
+ * that a failing or hanging driver loses only one row, and memory is counted per stage. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,37 +13,36 @@
 #include "shared/results.h"
 #include "shared/spawn.h"
 
-/* The rows of a warm-up are dropped. Its first call compiles the kernels of the jobs that follow, so that
- * each of them, in a separate process, shows its time and memory without compilation. If the warm-up
- * fails, these jobs are left out. */
+/* A warm-up compiles the kernels of the following jobs, so that their times and memory exclude compilation.
+ * Its rows are dropped. If it fails, these jobs are skipped. */
 enum job_kind { JOB_ALONE, JOB_WARM_UP, JOB_BEHIND };
 
-/* A call of this command for one device. NULL leaves a flag out. */
+/* The flags of a child process for one device; NULL omits a flag. */
 struct job {
     const char *stage, *precision, *gemm, *batch, *repeats;
     enum job_kind kind;
     const char *shape;
 };
 
-/* Seconds that one job may take (a first use compiles), and one device in all. */
+/* Time limits in seconds of one job (which may compile) and of one device. */
 enum { JOB_SECONDS = 180, DEVICE_SECONDS = 420, MOST_JOBS = 32 };
-enum { QUICK_SECONDS = 50 }; /* total of all devices, with --quick */
+enum { QUICK_SECONDS = 50 }; /* time limit of all devices together with --quick */
 
 struct run {
     struct bench_call *call;
     const char *command;
-    json_t *rows; /* of the current device, borrowed */
-    int is_shown; /* the progress line */
+    json_t *rows; /* rows of the current device, borrowed */
+    int is_shown; /* the progress line is visible */
     const char *device;
-    double seconds; /* that a device may take */
+    double seconds; /* time limit per device */
     const struct job *job;
     int job_index, job_count;
     int good_count, failed_count; /* rows of the job */
-    char reason[640];             /* of what failed last */
-    const struct job *failed;     /* the last warm-up, where it failed for this reason, or NULL */
+    char reason[640];             /* why the last failed job failed */
+    const struct job *failed;     /* the last warm-up if it failed for this reason, else NULL */
 };
 
-/* One way to compute. */
+/* Lists the jobs of a precision and GEMM backend; returns their number. */
 static int list_stages(struct job *jobs, const char *precision, const char *gemm, const char *repeats)
 {
     jobs[0] = (struct job){"translate", precision, gemm, "1,8,64", "1", JOB_WARM_UP, NULL};
@@ -52,7 +51,7 @@ static int list_stages(struct job *jobs, const char *precision, const char *gemm
     return 3;
 }
 
-/* A training step: forward, backward and update. */
+/* Lists the jobs of the training step; returns their number. */
 static int list_training(struct job *jobs, const char *precision)
 {
     jobs[0] = (struct job){"train", precision, "native", "1,8,64", "1", JOB_WARM_UP, NULL};
@@ -81,7 +80,7 @@ static int list_jobs(struct job *jobs, char precisions[][16])
     return count;
 }
 
-/* What --quick measures: the model's speed, and one matrix product, before which the peaks are measured. */
+/* Lists the jobs of --quick: the model's speed, and one GEMM, which also measures the peaks. */
 static int list_quick_jobs(struct job *jobs)
 {
     int count = list_stages(jobs, "fp32", "native", "2");
@@ -131,7 +130,7 @@ static void add_failure(struct run *run)
     }
 }
 
-/* Says in run->reason how a job ended badly, where it did and its rows do not say it. */
+/* Returns 1 if a job failed without a row that reports it, and writes the reason to run->reason. */
 static int ended_badly(struct run *run, const struct spawn_end *end)
 {
     const size_t size = sizeof run->reason;
@@ -154,7 +153,7 @@ static void judge(struct run *run, const struct spawn_end *end)
 {
     int bad = ended_badly(run, end);
     if (run->job->kind == JOB_WARM_UP) {
-        bad = run->good_count == 0; /* else the jobs after it show what works and what fails */
+        bad = run->good_count == 0; /* otherwise the following jobs report their own failures */
         run->failed = bad ? run->job : NULL;
     }
     if (bad) {
@@ -183,7 +182,7 @@ static int run_job(struct run *run, const struct job *job, double seconds)
         flags.pieces = 0;
     }
     bench_words_setting(&words, &flags);
-    bench_words_pair(&words, "--precision", job->precision); /* the last one counts */
+    bench_words_pair(&words, "--precision", job->precision); /* overrides the precision set above */
     bench_words_pair(&words, "--gemm", job->gemm);
     bench_words_pair(&words, "--batch", job->batch);
     snprintf(repeats, sizeof repeats, "%d", flags.repeats);
@@ -213,7 +212,8 @@ static int has_bf16(const struct run *run)
     return most > 0;
 }
 
-/* --gemm leaves the other provider out; and nobody trains in bf16 where it takes longer than fp32. */
+/* Returns 0 for jobs of a GEMM backend that --gemm excludes, and for training in bf16 on devices without bf16
+ * dot products, where it is slower than fp32. */
 static int is_wanted(const struct run *run, const struct job *job)
 {
     if (strcmp(job->stage, "train") == 0 && strcmp(job->precision, "bf16") == 0 && !has_bf16(run)) {
@@ -224,20 +224,21 @@ static int is_wanted(const struct run *run, const struct job *job)
     return strcmp(gemm, "auto") == 0 || strcmp(gemm, job->gemm) == 0;
 }
 
-/* Runs a job, or says why it is left out. */
+/* Runs a job, or records why it is skipped. */
 static int run_or_leave_out(struct run *run, double seconds)
 {
     const struct job *job = run->job;
     run->failed = job->kind == JOB_BEHIND ? run->failed : NULL;
     if (run->failed != NULL) {
-        if (strcmp(job->stage, run->failed->stage) != 0) { /* the warm-up's own has its row */
+        if (strcmp(job->stage, run->failed->stage) !=
+            0) { /* the warm-up's failure was already recorded for its own stage */
             add_failure(run);
         }
         return EXIT_DONE;
     }
     if (seconds <= 0) {
         snprintf(run->reason, sizeof run->reason, "left out: the device took too long for what came before");
-        if (job->kind != JOB_WARM_UP) { /* its job's row says it */
+        if (job->kind != JOB_WARM_UP) { /* the job after it records the reason */
             add_failure(run);
         }
         return EXIT_DONE;
@@ -283,7 +284,7 @@ static int measure_device(struct run *run, json_t *devices, const struct clf_dev
     return run_jobs(run);
 }
 
-/* Those that -d or the environment names, one after the other. */
+/* Measures the devices that -d or the environment names, one after the other. */
 static int measure_named(struct run *run, json_t *devices)
 {
     const struct flags *flags = &run->call->flags;
@@ -301,7 +302,7 @@ static int measure_named(struct run *run, json_t *devices)
     return status;
 }
 
-/* These, or all. Returns an exit status. */
+/* Measures the named devices, or all. Returns an exit status. */
 static int measure(struct run *run, json_t *devices)
 {
     if (run->call->flags.device != NULL || clf__environment_value("CLFORMER_DEVICE") != NULL) {

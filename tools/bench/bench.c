@@ -54,7 +54,7 @@ static int names_case(const struct flags *flags)
            flags->model_options.precision != CLF_PRECISION_FP32;
 }
 
-/* The flags of a single stage are refused where everything is measured. */
+/* Rejects flags of a single stage without --stage. */
 static int check_whole(const struct flags *flags)
 {
     return names_case(flags)
@@ -68,7 +68,7 @@ static int stage_has_model(int stage)
     return stage != BENCH_OPS && stage != BENCH_PRODUCTS && stage != BENCH_ATTENTION;
 }
 
-/* A flag that changes nothing of a stage is refused, not passed over. */
+/* Rejects flags that have no effect on the stage. */
 static int check_stage(const struct flags *flags)
 {
     int has_model = stage_has_model(flags->stage), is_search = flags->stage == BENCH_TRANSLATE;
@@ -109,7 +109,7 @@ static int check_stage(const struct flags *flags)
                         : -1;
 }
 
-/* Whatever is said of how to measure is refused where nothing is measured. */
+/* Rejects flags about measuring with --merge. */
 static int check_merge(const struct flags *flags)
 {
     const struct clf_device_options *options = &flags->device_options;
@@ -158,7 +158,7 @@ static int check_call(struct bench_call *call)
     return status;
 }
 
-/* The model and its work. Returns an exit status. */
+/* Finds the model and its work file. Returns an exit status. */
 static int find_work(struct bench_call *call)
 {
     const struct flags *flags = &call->flags;

@@ -24,16 +24,16 @@ enum bench_stage {
     BENCH_START
 };
 
-enum { BENCH_REPEATS = 5 }; /* unless --repeats says another number */
+enum { BENCH_REPEATS = 5 }; /* default of --repeats */
 
-/* Numbers between commas. */
+/* A comma-separated list of numbers. */
 enum { BENCH_MOST_NUMBERS = 16 };
 struct bench_numbers {
     int values[BENCH_MOST_NUMBERS];
     int count;
 };
 
-/* Sizes of an op, between commas. */
+/* A comma-separated list of op shapes. */
 struct bench_shapes {
     struct op_shape list[BENCH_MOST_NUMBERS];
     int count;
@@ -43,14 +43,13 @@ struct bench_shapes {
 struct bench_call {
     struct flags flags;
     char *model; /* owned */
-    char *work;  /* owned: the file of lines */
+    char *work;  /* owned; path of the input lines */
     struct bench_numbers batches, beams;
     struct bench_shapes shapes;
     json_t *rows; /* rows of a stage for --html; NULL without it */
 };
 
-/* Times the cases of flags.stage, each as soon as it is measured given to bench_print(). Returns an exit
- * status. */
+/* Times the cases of flags.stage and prints each result at once. Returns an exit status. */
 int bench_stage_run(struct bench_call *call);
 /* Parse "1,8,64", and "2048x512x512,..." with `sizes` sizes each. Return -1, or the exit status of a wrong
  * value. */
@@ -67,72 +66,74 @@ int bench_step_run(struct bench_call *call, const struct setup *setup, const str
 /* Times the stage "transcribe", whose work is a recording: each batch size and beam. Returns an exit status.
  */
 int bench_transcribe_run(struct bench_call *call);
-/* Times the ops, or the matrix products or attention among them, in the same way. Needs no model. */
+/* Times the stages "ops", "products" and "attention", which need no model. Returns an exit status. */
 int bench_ops_run(struct bench_call *call);
 
-/* From the start of a process to the first translated line: warm, then with nothing cached. */
+/* Times the stage "start", with warm and with empty caches. Returns an exit status. */
 int bench_start_run(struct bench_call *call);
 
-/* The arguments of another call of the command; the list ends in NULL. */
+/* The arguments of a child process; the list ends with NULL. */
 enum { BENCH_MOST_WORDS = 40 };
 struct bench_words {
     char *list[BENCH_MOST_WORDS];
     int count;
 };
 void bench_words_add(struct bench_words *words, const char *word);
-void bench_words_pair(struct bench_words *words, const char *flag, const char *value); /* NULL: neither */
-/* Device, model and how to compute, as these flags say. */
+void bench_words_pair(struct bench_words *words, const char *flag,
+                      const char *value); /* value NULL: adds nothing */
+/* Adds the flags that select the device, the model and the algorithms. */
 void bench_words_setting(struct bench_words *words, const struct flags *flags);
 void bench_words_free(struct bench_words *words);
 
-/* "engine", "precision" and how the device computes. */
+/* Creates a row with the keys "engine", "precision" and the algorithms of the device. */
 json_t *bench_row(const struct bench_call *call, const struct clf_device *device, const char *work);
-/* Adds the times; `tokens` counts one call. */
+/* Adds the times to a row; `tokens` is the number of tokens per call. */
 int bench_row_time(json_t *row, const struct timing *timing, long long tokens);
-/* One row: a line of text, or with --json the object. Takes the row, NULL too. Returns an exit status. */
+/* Prints a row as a line of text or, with --json, as JSON. Takes ownership of the row, which may be NULL.
+ * Returns an exit status. */
 int bench_print(const struct bench_call *call, json_t *row);
 
-/* A case of a stage, where it ends. */
+/* A finished case of a stage. */
 struct bench_case {
     const struct clf_device *device;
     int batch, beam;
 };
-/* Prints its row or, where `status` is a failure, one that holds clf_last_error(). Takes the row. Returns an
- * exit status. */
+/* Prints the row of a case or, if `status` is a failure, a row with clf_last_error(). Takes ownership of the
+ * row. Returns an exit status. */
 int bench_end_case(const struct bench_call *call, const struct bench_case *one, clf_status status,
                    json_t *row);
 
-/* Measures every device, or those that flags.device or $CLFORMER_DEVICE names, and hands them to
- * bench_report(). */
+/* Measures every device, or those that flags.device or $CLFORMER_DEVICE names, and prints the report. Returns
+ * an exit status. */
 int bench_all_run(struct bench_call *call);
-/* Joins the reports in the files that are the call's operands and hands them to bench_report(). */
+/* Merges the reports in the files that the operands name, and prints the result. Returns an exit status. */
 int bench_merge_run(struct bench_call *call);
 
-/* The description of a device in a report, without rows. */
+/* Returns the description of a device for a report, without rows. */
 json_t *bench_device_object(const struct bench_call *call, const struct clf_device_info *info);
-/* The page of a stage's rows. Returns an exit status. */
+/* Writes the page of a single stage. Returns an exit status. */
 int bench_stage_page(const struct bench_call *call);
 
 /* Prints the report of the devices as a table, or as JSON with --json, and writes --html. Takes ownership
  * of the report. */
 int bench_report(const struct bench_call *call, json_t *devices);
 void bench_table(const json_t *devices);
-/* One page that needs nothing else. Returns an exit status. */
+/* Writes a self-contained page. Returns an exit status. */
 int bench_page_write(const char *path, json_t *report);
 
-/* The machine and the time, for a report. */
+/* Return the description of the machine and the current time, for a report. */
 json_t *bench_machine(void);
 json_t *bench_date(void);
 
-/* Values of a row; 0 and "" where there is none. */
+/* Return a value of a row; 0 or "" if the key is missing. */
 double bench_number(const json_t *row, const char *key);
 const char *bench_text(const json_t *row, const char *key);
 
-/* Ends a line with a device's peaks; `fma` is what their first is called. */
+/* Prints a device's peak rates and ends the line; `fma` is the label of the first one. */
 void bench_print_peaks(const char *fma, const json_t *peaks);
 
-/* Bytes of memory of this process by the name that Linux uses: "VmHWM" (peak) or "RssAnon" (current,
- * without files). 0 if unknown. */
+/* Returns the memory of this process in bytes by its key in /proc/self/status: "VmHWM" (peak) or "RssAnon"
+ * (current, without files); 0 if unknown. */
 long long bench_memory(const char *key);
 
 #endif

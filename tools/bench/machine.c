@@ -8,8 +8,7 @@
 #include "bench/bench.h"
 #include "shared/results.h"
 
-/* The value of `key` in a file of lines "key<separators>value", without quotes; NULL where there is none.
- */
+/* Returns the value of `key` in a file of lines "key<separators>value", without quotes; NULL if missing. */
 static char *find_value(const char *path, const char *key)
 {
     FILE *file = fopen(path, "r");

@@ -1,4 +1,4 @@
-/* Reports of other machines, read back: whatever they hold, they are checked before anything uses them. */
+/* Reads reports of other machines, which are not trusted: every value is checked before it is used. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "bench/bench.h"
 #include "shared/input.h"
 
-/* The value of a key. Numbers are in a range that the page can draw. */
+/* The required type of a value. Numbers must be in a range that the page can draw. */
 enum wanted { TEXT, LIST, OBJECT, FROM_0, OVER_0, OVER_0_OR_NONE };
 static const double smallest = 1e-30, largest = 1e30;
 
@@ -55,7 +55,7 @@ static const struct key start_keys[] = {
 
 static int fits(const json_t *value, enum wanted wanted)
 {
-    double number = json_number_value(value); /* may be written as an integer */
+    double number = json_number_value(value); /* accepts integers as well */
     switch (wanted) {
     case TEXT:
         return json_is_string(value);
@@ -72,7 +72,7 @@ static int fits(const json_t *value, enum wanted wanted)
     }
 }
 
-/* Completes an error message with the value that was found. */
+/* Ends an error message with the invalid value. */
 static void report_misfit(const json_t *value, enum wanted wanted)
 {
     static const char *const types[] = {"an object", "a list", "text", NULL, NULL, "true", "false", "null"};
@@ -202,7 +202,7 @@ static int is_known(const json_t *devices, const json_t *device)
     return 0;
 }
 
-/* Appends the devices of a report that was checked. */
+/* Appends the devices of a checked report. */
 static int add_devices(json_t *devices, const char *name, json_t *report, int is_quiet)
 {
     size_t index;
@@ -223,9 +223,10 @@ static int add_devices(json_t *devices, const char *name, json_t *report, int is
     return EXIT_DONE;
 }
 
-static const struct clf__json_limits limits = {1 << 24, 1 << 20}; /* a report of two devices has 200 KB */
+static const struct clf__json_limits limits = {1 << 24,
+                                               1 << 20}; /* a report of two devices has about 200 KB */
 
-/* Reads JSON; NULL, reported, where that fails. */
+/* Reads JSON. Reports a failure and returns NULL. */
 static json_t *read_json(const char *path, const char *name)
 {
     char *text;

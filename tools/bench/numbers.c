@@ -35,7 +35,7 @@ int bench_parse_numbers(struct bench_numbers *out, const char *flag, const char 
     }
 }
 
-/* "2048x512x512": returns 0 where it is something else. */
+/* Parses a shape such as "2048x512x512". Returns 0 for anything else. */
 static int read_shape(struct op_shape *out, const char **text, int sizes)
 {
     for (int i = 0; i < sizes; i++) {

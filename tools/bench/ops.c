@@ -1,4 +1,4 @@
-/* The stages "ops", "products" and "attention": each op on a device, beside the device's own peaks. */
+/* The stages "ops", "products" and "attention": times ops and compares them with the device's peak rates. */
 #include "timings/ops.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 #include "bench/bench.h"
 #include "shared/results.h"
 
-#define OP_SECONDS 0.1 /* seconds per case without --repeats */
+#define OP_SECONDS 0.1 /* duration of a case without --repeats, in seconds */
 
 struct ops_job {
     struct bench_call *call;
@@ -27,7 +27,7 @@ static double peak_of(const struct ops_job *job, const struct op_result *result)
     return own > 0 ? own : job->peaks->fma_operations;
 }
 
-/* Rates come from the fastest repeat, as the peaks do: other work on the machine only adds time. */
+/* Rates are those of the fastest repeat, like the peaks, because other work on the machine only adds time. */
 static int add_rates(json_t *row, const struct ops_job *job, const struct op_result *result)
 {
     double best = result->timing.best, peak = peak_of(job, result);

@@ -3,7 +3,7 @@
 
 static int print_field(FILE *file, const void *context, const char *name, size_t length)
 {
-    (void)name, (void)length; /* @DATA@ is the only one */
+    (void)name, (void)length; /* the only placeholder is @DATA@ */
     return page_print_json(file, json_deep_copy(context));
 }
 

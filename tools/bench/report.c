@@ -8,7 +8,7 @@ static const char *const peaks[] = {"fma_operations_per_second", "int8_operation
                                     "bf16_operations_per_second", "read_bytes_per_second"};
 enum { PEAKS = sizeof peaks / sizeof *peaks, FMA = 0, INT8, BF16, READ };
 
-/* The best that any process measured: other work on the machine only lowers a peak. */
+/* Sets the peaks to the best values of all processes, because other work on the machine only lowers them. */
 static int set_peaks(json_t *device, double best[PEAKS])
 {
     json_t *object = json_object();
@@ -28,12 +28,13 @@ static int set_peaks(json_t *device, double best[PEAKS])
     return json_object_set_new(device, "peaks", object) != 0 || failed;
 }
 
-/* The share of the peak: the minimum time for the arithmetic or for the reading, whichever is longer,
- * divided by the measured time. Operands in a cache can make it exceed 1. */
+/* Sets the fraction of the peak (roofline): the minimum time for the arithmetic or for the memory reads,
+ * whichever is longer, divided by the measured time. It can exceed 1 if operands are in a cache. */
 static int set_share(json_t *row, const double best[PEAKS])
 {
     double seconds = bench_number(row, "best_seconds"), arithmetic = best[FMA];
-    json_object_del(row, "share"); /* in merged reports: computed from their peaks, if any */
+    json_object_del(row,
+                    "share"); /* merged reports contain it; it is computed again from their peaks, if any */
     json_object_del(row, "bound");
     if (strcmp(bench_text(row, "work"), "op") != 0 || !(seconds > 0) || !(best[FMA] > 0) ||
         !(best[READ] > 0)) {
@@ -110,10 +111,11 @@ int bench_report(const struct bench_call *call, json_t *devices)
         status = bench_page_write(call->flags.html, report);
     }
     if (call->flags.json) {
-        int printed = result_print(report); /* takes it */
+        int printed = result_print(report); /* takes ownership */
         return status == EXIT_DONE ? printed : status;
     }
-    if (call->flags.html == NULL || strcmp(call->flags.html, "-") != 0) { /* else the page has the output */
+    if (call->flags.html == NULL ||
+        strcmp(call->flags.html, "-") != 0) { /* otherwise standard output gets the page */
         bench_table(devices);
     }
     json_decref(report);

@@ -1,4 +1,4 @@
-/* Times one stage of a model, case by case: loading and compilation excluded. */
+/* Times one stage of a model, case by case, without loading and compilation. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,20 +11,20 @@
 #include "shared/page.h"
 #include "translate/worker_pool.h"
 
-/* A case while it is timed: the first `batch` lines. */
+/* The state of a running case, which uses the first `batch` lines. */
 struct stage_case {
     struct clf_translator *translator;
     struct clf_device *device;
     const struct clf_line *lines;
     int batch, beam;
     long long tokens; /* per call: source tokens for encode, target tokens otherwise */
-    /* Of encode: */
+    /* For the stage encode: */
     struct clf__session *session;
     struct clf__source *sources; /* (batch) */
     struct clf__joined joined;
 };
 
-/* The encoder without tokenization: the batch is a list of ids. */
+/* Runs the encoder without tokenization, on a batch of ids. */
 static clf_status encode(void *context)
 {
     struct stage_case *one = context;
@@ -99,7 +99,7 @@ static clf_status read_sources(struct stage_case *one)
     return CLF_OK;
 }
 
-/* The batch as ids and a session that is just large enough. Blank lines are left out, as in translating. */
+/* Tokenizes the batch and creates a session of its size. Blank lines are skipped, as by clf_translate(). */
 static clf_status prepare_encode(struct stage_case *one, struct clf_model *model)
 {
     CLF__TRY(read_sources(one));
@@ -135,7 +135,7 @@ static void release_case(struct stage_case *one)
     clf_translator_free(one->translator);
 }
 
-/* The maximum of tokens and lines in a batch. The stage encode takes all lines whatever they are. */
+/* Adds the maximum number of tokens and lines per batch to a row. The stage encode has no limits. */
 static int add_batch_size(json_t *row, const struct stage_case *one)
 {
     const struct clf_translator *translator = one->translator;
@@ -176,7 +176,7 @@ static clf_status measure(struct stage_case *one, struct timing *timing, const s
                           call->flags.repeats > 0 ? call->flags.repeats : BENCH_REPEATS, signals_interrupted);
 }
 
-/* Returns -1, or the exit status of a wrong call. */
+/* Returns -1, or the exit status for a wrong call. */
 static int set_beam(struct bench_call *call, const struct setup *setup, int beam)
 {
     call->flags.beam = beam;
@@ -184,8 +184,7 @@ static int set_beam(struct bench_call *call, const struct setup *setup, int beam
     return flags_apply(&call->flags, setup->model);
 }
 
-/* A beam or a length that no search of this model takes is a wrong call, told before anything is measured.
- * Returns an exit status. */
+/* Checks before measuring that the model's search accepts every beam and length. Returns an exit status. */
 static int check_search(struct bench_call *call, const struct setup *setup)
 {
     for (int i = 0; i < call->beams.count; i++) {
@@ -196,7 +195,7 @@ static int check_search(struct bench_call *call, const struct setup *setup)
         struct clf_translator *translator = NULL;
         clf_status status = clf_translator_create(&translator, setup->model, &call->flags.translate);
         clf_translator_free(translator);
-        if (status == CLF_BAD_ARGUMENT) { /* any other failure has its row */
+        if (status == CLF_BAD_ARGUMENT) { /* other failures are reported in a row */
             return report_failure(status);
         }
     }
@@ -245,7 +244,7 @@ static int run_any(struct bench_call *call, const struct setup *setup, const str
     }
 }
 
-/* A failed case has a row, and the next case follows. */
+/* Runs all cases; a failed case is reported in its row, and the next case runs. */
 static int run_cases(struct bench_call *call, const struct setup *setup, const struct window *window)
 {
     int status = EXIT_DONE, beam_count = call->flags.stage == BENCH_TRANSLATE ? call->beams.count : 1;
@@ -257,12 +256,12 @@ static int run_cases(struct bench_call *call, const struct setup *setup, const s
         }
     }
     if (status == EXIT_DONE && signals_interrupted(NULL)) {
-        return report_interrupted(); /* between two cases */
+        return report_interrupted();
     }
     return status;
 }
 
-/* As many lines as the largest batch has, or all. Returns an exit status. */
+/* Reads as many lines as the largest batch needs, or all if there are fewer. Returns an exit status. */
 static int read_work(struct window *window, const struct bench_call *call)
 {
     int most = 0;
@@ -291,7 +290,7 @@ int bench_stage_run(struct bench_call *call)
     if (flags.stage == BENCH_TRAIN) {
         flags.model_options.precision = CLF_PRECISION_FP32; /* --precision is the precision of GEMM */
     }
-    if (status == EXIT_DONE) { /* lines are shared out; the other stages are of one device */
+    if (status == EXIT_DONE) { /* these stages distribute lines over devices; the others use one device */
         int shares = flags.stage == BENCH_TRANSLATE || flags.stage == BENCH_SCORE;
         status = shares ? setup_open_several(&setup, &flags) : setup_open(&setup, &flags);
     }

@@ -1,4 +1,4 @@
-/* The stage "start": from the start of a process to the first translated line, as a user meets it. */
+/* The stage "start": times a new process from its start to the first translated line. */
 #define _XOPEN_SOURCE 700 /* nftw() */
 
 #include <errno.h>
@@ -20,13 +20,13 @@ struct start_job {
     const struct bench_call *call;
     struct bench_words words;
     char *first_line;
-    char cache[64]; /* "XDG_CACHE_HOME=..." of a start with nothing cached */
+    char cache[64]; /* "XDG_CACHE_HOME=..." with an empty cache folder */
     long long peak_bytes;
     json_t *row;      /* keys common to both rows */
-    long long tokens; /* until the first line's translation */
+    long long tokens; /* generated tokens of the first line */
 };
 
-/* The first line of the work, with its newline. Returns an exit status. */
+/* Reads the first input line with its newline. Returns an exit status. */
 static int read_first_line(struct start_job *job)
 {
     FILE *file = input_open(job->call->work);
@@ -68,8 +68,8 @@ static clf_status run_translate(struct start_job *job, const char *environment, 
     return CLF_OK;
 }
 
-/* The same translation in this process, once the starts it could disturb are timed: how it is computed, and
- * its tokens. */
+/* Translates the line in this process to get the algorithms and the number of tokens; runs after all starts
+ * are timed, so as not to disturb them. */
 static clf_status describe(struct start_job *job)
 {
     struct setup setup;
@@ -77,7 +77,7 @@ static clf_status describe(struct start_job *job)
     struct clf_translator *translator = NULL;
     struct clf_translation *results = NULL;
     struct clf_line line = {job->first_line, strcspn(job->first_line, "\r\n")};
-    flags.min_length = flags.max_length = -1; /* `translate` got none */
+    flags.min_length = flags.max_length = -1; /* the timed process had no length flags */
     if (setup_open(&setup, &flags) != EXIT_DONE) {
         return CLF_DEVICE;
     }

@@ -1,11 +1,12 @@
-/* Times a decoding step, beside a stream read: a step of few rows does little but read its weights once. */
+/* Times a decoding step relative to a stream read: a step of few rows is limited by reading the weights once.
+ */
 #include "bench/bench.h"
 #include "opening/peak.h"
 #include "shared/progress.h"
 #include "translate/internal.h"
 
-/* Target tokens of a short and of a long translation; and how often each is made in a round, the best of
- * which counts, as it does in the peak: other work on the machine only adds time. */
+/* Target tokens of a short and of a long translation, and the number of calls of each per round. The fastest
+ * call is used, because other work on the machine only adds time. */
 enum { SHORT_TARGET = 1, LONG_TARGET = 33, CALLS = 3 };
 
 struct step_case {
@@ -13,7 +14,7 @@ struct step_case {
     struct clf_translator *translators[2]; /* short and long targets */
     const struct clf_line *lines;
     int batch;
-    double weight_bytes; /* that a step reads */
+    double weight_bytes; /* bytes of weights that a step reads */
 };
 
 static double linear_bytes(const struct clf__linear *linear)
@@ -24,7 +25,7 @@ static double linear_bytes(const struct clf__linear *linear)
                                      clf__weight_outputs(weight), clf__weight_inputs(weight));
 }
 
-/* Keys and values of the encoder's output are not the step's. */
+/* Excludes the projections of cross-attention keys and values, which a step does not compute. */
 static double count_weights(const struct clf__stack *decoder)
 {
     double bytes = linear_bytes(&decoder->projection);
@@ -37,7 +38,7 @@ static double count_weights(const struct clf__stack *decoder)
     return bytes;
 }
 
-/* The seconds of a translation, and its steps. */
+/* Translates once and measures the seconds and the number of steps. */
 static clf_status translate(double *seconds, double *steps, const struct step_case *one, int is_long)
 {
     struct clf_translator *translator = one->translators[is_long];
@@ -51,8 +52,9 @@ static clf_status translate(double *seconds, double *steps, const struct step_ca
     return CLF_OK;
 }
 
-/* One round: seconds per step, and bytes per second of a stream read. Steps and reads alternate and take
- * equal time; the best of each counts, because other work on the machine only adds time. */
+/* Runs one round and returns seconds per step, and bytes per second of a stream read. Steps and reads
+ * alternate and get equal time; the best of each is used, because other work on the machine only adds time.
+ */
 static clf_status run_round(double *step, double *read, const struct step_case *one)
 {
     double best[2] = {0, 0}, steps[2] = {0, 0}, rate;
@@ -81,7 +83,7 @@ static clf_status measure(struct timing *step, struct timing *read, struct timin
                           const struct step_case *one, int rounds)
 {
     double steps[TIMING_MOST_REPEATS], reads[TIMING_MOST_REPEATS], shares[TIMING_MOST_REPEATS];
-    CLF__TRY(run_round(steps, reads, one)); /* warms up */
+    CLF__TRY(run_round(steps, reads, one)); /* warm-up */
     for (int i = 0; i < rounds; i++) {
         if (signals_interrupted(NULL)) {
             return CLF_INTERRUPTED;

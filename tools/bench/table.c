@@ -1,4 +1,4 @@
-/* A report as text. */
+/* Prints a report as text tables. */
 #include <string.h>
 
 #include "bench/bench.h"
@@ -19,7 +19,7 @@ static int is_of(const json_t *row, struct way way)
     return same(row, "precision", way.precision) && same(row, "gemm", way.gemm);
 }
 
-/* In the order in which they were measured. Returns their number. */
+/* Lists the variants in the order in which they were measured. Returns their number. */
 static int list_ways(struct way *ways, const json_t *rows)
 {
     int count = 0;
@@ -108,7 +108,7 @@ static const struct {
 enum { STAGES = sizeof stages / sizeof *stages, BATCHES = 3 };
 static const int batches[BATCHES] = {1, 8, 64};
 
-/* Tokens a second by stage and batch, and the most memory of a process that did not train. */
+/* Prints tokens per second by stage and batch, and the maximum memory of a process, without training. */
 static void print_stages(const json_t *rows, const struct way *ways, int way_count, const char *model)
 {
     printf("\n   %-18s", "tokens/s");
@@ -154,7 +154,7 @@ static int is_first(const json_t *rows, size_t index)
     return is_op(row, row);
 }
 
-/* One row per op and shape: the share of the peak of each variant. */
+/* Prints one row per op and shape with the fraction of the peak that each variant reaches. */
 static void print_ops(const json_t *rows, const struct way *ways, int way_count)
 {
     printf("\n   %-67s", "op, at the sizes of a Transformer-base: % of the device's bound");

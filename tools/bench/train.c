@@ -1,4 +1,4 @@
-/* Times a step of training: forward, backward, the norm of the gradients, Adam. */
+/* Times a training step: forward, backward, gradient norm, Adam. */
 #include <math.h>
 #include <string.h>
 
@@ -10,21 +10,21 @@
 #include "program/launch.h"
 #include "translate/internal.h"
 
-/* The lines of one side, one after the other. */
+/* The ids of all lines of one side, concatenated. */
 struct side {
     int *first; /* (batch + 1) */
     struct clf__ids ids;
     int longest;
 };
 
-/* Each line is its own translation. */
+/* A batch in which each line is its own translation. */
 struct train_case {
     struct clf_device *device;
     struct clf__training *training;
     struct side sources, labels;
-    int32_t *inputs; /* the labels, moved by the start token */
+    int32_t *inputs; /* the labels shifted right, after the start token */
     int batch;
-    uint32_t steps; /* so far */
+    uint32_t steps; /* number of steps so far */
 };
 
 static int is_blank(const struct clf_line *line)

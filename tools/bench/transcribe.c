@@ -1,4 +1,4 @@
-/* Times the transcription of recordings, by batch and beam: loading and compilation excluded. */
+/* Times the transcription of a recording by batch and beam, without loading and compilation. */
 #include <clformer/transcriber.h>
 
 #include <math.h>
@@ -7,12 +7,12 @@
 #include "bench/bench.h"
 #include "transcribe/internal.h"
 
-/* A case while it is timed: the recording `batch` times, side by side. */
+/* The state of a running case: a batch of `batch` copies of the recording. */
 struct transcribe_case {
     int batch, beam;
     struct clf_transcriber *transcriber;
     struct clf_audio **audios; /* (batch) */
-    long long tokens;          /* in all segments of a call; the generated number, if it is forced */
+    long long tokens; /* tokens of all segments of a call, or generated tokens if their number is forced */
     struct clf__failure failure;
 };
 
@@ -47,14 +47,14 @@ static clf_status transcribe(void *context)
     int64_t before = one->transcriber->generated;
     one->tokens = 0;
     CLF__TRY(clf_transcribe_several(one->transcriber, &recordings));
-    if (one->transcriber->text_only) { /* the text of a random model may be empty, and then is no segment */
+    if (one->transcriber->text_only) { /* segments omit the empty text that random weights may generate */
         one->tokens = one->transcriber->generated - before;
     }
     return clf__failure_again(&one->failure);
 }
 
-/* Gives every window exactly --max-length tokens: no window is left out as silence, none ends earlier, each
- * takes its whole 30 s and depends on no other. */
+/* Makes every window generate exactly --max-length tokens: windows are not skipped as silence, do not end
+ * early, advance by 30 s and do not depend on each other. */
 static void force_length(struct clf_transcribe_options *options)
 {
     options->timestamps = 0;

@@ -20,8 +20,8 @@ struct function {
     void (*forward)(struct trial *trial, const void *op);
     const void *op;
     struct clf__tensor y, dy;
-    const float *factors; /* dy's */
-    float *read;          /* room for y */
+    const float *factors; /* values of dy */
+    float *read;          /* buffer for y */
 };
 
 /* An operand or its gradient: a tensor or a weight. */
@@ -183,7 +183,7 @@ static void activations(struct trial *trial)
     for (int kind = CLF__RELU; kind <= CLF__SILU; kind++) {
         float *x = trial_uniform(trial, R * C, 4.0f);
         for (int i = 0; i < R * C; i++) {
-            x[i] += x[i] < 0.0f ? -0.1f : 0.1f; /* off ReLU's corner */
+            x[i] += x[i] < 0.0f ? -0.1f : 0.1f; /* away from the kink of ReLU */
         }
         struct gate g = {zero_tensor(trial, R, C), trial_floats(trial, R, C, x),
                          uniform_tensor(trial, R, C, 1.0f), (enum clf__activation)kind};

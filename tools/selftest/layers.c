@@ -173,7 +173,7 @@ struct device_step {
     struct clf__mixer_state state, shared;
     struct clf__attention_call cross;
     struct clf__attention_scratch scratch;
-    struct clf__arena arena; /* of the scratch */
+    struct clf__arena arena; /* buffers of the scratch */
     struct clf__layer_call call;
     struct clf__tensor addresses;
 };

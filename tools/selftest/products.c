@@ -69,7 +69,7 @@ static void gradient(struct trial *trial, int rows, int outputs, int inputs)
     float *values = trial_array(trial, w_count, sizeof *values);
     double *dx = trial_array(trial, x_count, sizeof *dx), *dw = trial_array(trial, w_count, sizeof *dw);
     reference_input_gradient(dx, dy, w, rows, outputs, inputs, 0.5, x);
-    reference_weight_gradient(dw, dy, x, rows, outputs, inputs); /* twice a half of it */
+    reference_weight_gradient(dw, dy, x, rows, outputs, inputs); /* dw += 0.5 dyᵀ x, twice */
     struct clf__matrix dy_matrix = clf__tensor_matrix(trial_floats(trial, rows, outputs, dy));
     struct clf__tensor dx_tensor = trial_floats(trial, rows, inputs, x);
     struct clf__matrix x_matrix = clf__tensor_matrix(trial_floats(trial, rows, inputs, x));

@@ -107,7 +107,7 @@ void trial_compare(struct trial *trial, struct clf__tensor actual, const double 
         norm += expected[i] * expected[i];
     }
     double error = sqrt(difference) / (norm > 0 ? sqrt(norm) : 1);
-    if (!(error <= trial->error)) { /* NaN too */
+    if (!(error <= trial->error)) { /* also for NaN */
         trial->error = error;
     }
 }
@@ -140,5 +140,5 @@ int check_run(struct trial *trial, struct clf_device *device, const struct check
     *trial = (struct trial){.device = device, .precision = check->precision, .random = 1};
     check->run(trial);
     trial_release(trial);
-    return trial->status == CLF_OK && trial->error <= check->tolerance; /* NaN is no pass */
+    return trial->status == CLF_OK && trial->error <= check->tolerance; /* NaN fails */
 }

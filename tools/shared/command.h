@@ -11,9 +11,9 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_WRONG_CALL = 2, EXIT_CUT = 3 };
 
 /* Behaviour of a verb that runs as one of several MPI ranks. */
 enum verb_ranks {
-    ALONE,     /* refuses */
-    EACH_RANK, /* each works by itself */
-    AS_RANKS   /* all work together */
+    ALONE,     /* fails with an error */
+    EACH_RANK, /* each rank works independently */
+    AS_RANKS   /* the ranks work together */
 };
 
 /* A verb; `run` gets the arguments from the verb on. */
@@ -21,9 +21,9 @@ struct verb {
     const char *name;
     const char *summary;
     int (*run)(int argc, char **argv);
-    int cleans_up; /* 1: has files to write or remove before a signal ends the process */
+    int cleans_up; /* 1: writes or removes files before a signal ends the process */
     enum verb_ranks ranks;
-    const char *heading; /* help heading of the verbs from this one on; NULL: none */
+    const char *heading; /* heading before this verb in the help; NULL: none */
 };
 int verb_devices(int argc, char **argv);
 int verb_translate(int argc, char **argv);
@@ -46,7 +46,7 @@ struct flags {
     const char *model;
     const char *device;
     const char *output;
-    const char *target; /* a given translation */
+    const char *target; /* the translation for attend */
     struct clf_device_options device_options;
     struct clf_translate_options translate; /* valid after flags_apply() */
     int quiet, verbose, json;
@@ -57,10 +57,10 @@ struct flags {
     int beam, beam_groups, n_best, alternatives, min_length, max_length, batch_tokens, renormalize;
     int no_repeat_ngram_size, encoder_no_repeat_ngram_size;
     double length_penalty, coverage_penalty, diversity_penalty; /* NaN: not given */
-    double repetition_penalty, encoder_repetition_penalty;      /* likewise */
+    double repetition_penalty, encoder_repetition_penalty;      /* NaN: not given */
     int sample, no_sample, top_k, seed;
-    double temperature, top_p, min_p, typical_p, epsilon, eta; /* likewise */
-    double max_length_factor;                                  /* likewise */
+    double temperature, top_p, min_p, typical_p, epsilon, eta; /* NaN: not given */
+    double max_length_factor;                                  /* NaN: not given */
     const char *shortlist, *length_decay;
     int length_rule, early_stopping;
     const char *forced_first, *forced_last, *suppress;
@@ -68,7 +68,7 @@ struct flags {
     const char *source_language, *target_language;
     const char *task;
     int split_sentences;
-    int stream; /* the text as it grows */
+    int stream; /* print text as it is generated */
     int alignments, alignment_layer, replace_unknown;
     const char *target_prefix, *target_prefix_file;
     /* bench */
@@ -104,17 +104,17 @@ enum {
     TAKES_SEARCH = 4, /* beams, lengths, bans */
     TAKES_LINES = 8,  /* --batch-tokens, --tokens, --source-language, --target-language */
     TAKES_JSON = 16,
-    TAKES_OUTPUT = 32, /* a page */
-    TAKES_BENCH = 64,  /* with an optional model */
-    TAKES_TUNE = 128,  /* likewise */
+    TAKES_OUTPUT = 32, /* -o, a page */
+    TAKES_BENCH = 64,  /* --model is optional */
+    TAKES_TUNE = 128,  /* --model is optional */
     TAKES_TARGET = 256,
-    TAKES_FOLDER = 512, /* to write */
+    TAKES_FOLDER = 512, /* -o, a model folder */
     TAKES_TRAIN = 1024,
     TAKES_BLEU = 2048,
     TAKES_AVERAGE = 4096,
     TAKES_TEXTS = 8192, /* --split-sentences */
     TAKES_CONVERT = 16384,
-    TAKES_DEVICES = 32768, /* like TAKES_DEVICE, several devices */
+    TAKES_DEVICES = 32768, /* -d with several devices */
     TAKES_SPEECH = 1 << 16,
     TAKES_RESULTS = 1 << 17,    /* -o, a file of lines */
     TAKES_REFERENCES = 1 << 18, /* lines to compare with */
@@ -137,7 +137,7 @@ clf_status flags_each(const struct flags *flags, int takes, flags_visit *visit, 
  * operands. */
 int flags_operands(const struct flags *flags, int least, int most, const char *wanted);
 
-/* A device and, if flags->model is set, a model on it; with several devices, the first of each. */
+/* A device and, if flags->model is set, a model on it; with several devices, the first device and model. */
 struct setup {
     struct clf_device *device;
     struct clf_model *model;
@@ -192,8 +192,9 @@ int report_wrong_call(const char *format, ...) __attribute__((format(printf, 1, 
 /* Prints log messages on stderr: warnings and notices unless --quiet, the others with --verbose. */
 void log_to_stderr(const struct flags *flags);
 
-/* Ignores SIGPIPE, so that it becomes a write error. If `asks` is set, SIGINT, SIGTERM and SIGHUP set a flag
- * that stops the work, unless the parent process has them ignored; otherwise they end the process. */
+/* Ignores SIGPIPE, so that a closed pipe becomes a write error. If `asks` is set, SIGINT, SIGTERM and SIGHUP
+ * set a flag that stops the work, unless the parent process has them ignored; otherwise they end the process.
+ */
 void signals_catch(int asks);
 int signals_interrupted(void *unused);
 /* With by_signal 1, signals_finish() ends the process by SIGPIPE after standard output was closed, as other

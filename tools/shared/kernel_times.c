@@ -11,7 +11,7 @@ static double arithmetic_peak(const struct clf_device_peaks *peaks, clf_precisio
     double own = precision == CLF_PRECISION_INT8   ? peaks->int8_operations
                  : precision == CLF_PRECISION_BF16 ? peaks->bf16_operations
                                                    : 0.0;
-    return own > 0.0 ? own : peaks->fma_operations; /* without a special instruction, the peak of fma */
+    return own > 0.0 ? own : peaks->fma_operations; /* devices without the instruction use FMA */
 }
 
 /* Prints operations and bytes per second and, if the peaks are known, the larger share of a peak. */
@@ -96,7 +96,7 @@ void print_stage_times(const struct clf_stage_times *times)
 {
     fprintf(stderr, "clformer: tokenize %.3f s, encode %.3f s, decode %.3f s", times->tokenize, times->encode,
             times->decode);
-    if (times->steps > 0) { /* not for forced decoding */
+    if (times->steps > 0) { /* scoring has no steps */
         fprintf(stderr, " in %lld steps of %.1f rows, search %.3f s, detokenize %.3f s",
                 (long long)times->steps, (double)times->step_rows / (double)times->steps, times->search,
                 times->detokenize);

@@ -138,7 +138,7 @@ static int fill(struct line_reader *reader)
     ssize_t count;
     while ((count = read(reader->descriptor, reader->buffer + reader->filled, READ_BYTES)) < 0 &&
            (errno == EINTR || errno == EAGAIN) && !signals_interrupted(NULL)) {
-        if (errno == EAGAIN) { /* another process made it non-blocking */
+        if (errno == EAGAIN) { /* another process made the file non-blocking */
             has_arrived(reader, -1);
         }
     }

@@ -41,7 +41,7 @@ struct window {
 /* How much input to read at a time. */
 struct window_limits {
     int lines;
-    size_t bytes; /* about */
+    size_t bytes; /* approximate limit */
     int waits;    /* 1: read up to the limits; 0: at least one line, then only lines that have arrived */
 };
 

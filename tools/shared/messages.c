@@ -27,7 +27,7 @@ void signals_catch(int asks)
 {
     static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction action = {.sa_handler = ask_to_stop,
-                               .sa_flags = (int)SA_RESETHAND}; /* a second one kills */
+                               .sa_flags = (int)SA_RESETHAND}; /* a second signal ends the process */
     for (size_t i = 0; asks && i < sizeof stops / sizeof *stops; i++) {
         struct sigaction old; /* nohup ignores SIGHUP, a shell without job control SIGINT */
         if (sigaction(stops[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN) {
@@ -100,7 +100,8 @@ int report_failure(clf_status status)
     if (status == CLF_INTERRUPTED) {
         return say_interrupted(clf_last_error());
     }
-    if (interrupted != 0) { /* on a signal LLVM deletes files that it is writing, and compiling fails */
+    if (interrupted !=
+        0) { /* on a signal, LLVM would delete the files that it is writing, and compilation would fail */
         return report_interrupted();
     }
     fprintf(stderr, "clformer: %s\n", clf_last_error());

@@ -102,7 +102,7 @@ static int print_and_close(FILE *file, const char *path, const struct page *page
     if (file == NULL) {
         return report_file(path);
     }
-    errno = 0; /* only a failed write sets it */
+    errno = 0; /* only a failed write sets errno */
     int status = print_page(file, page);
     int failed = ferror(file);
     failed |= fclose(file) != 0;
@@ -184,6 +184,6 @@ int page_check(const char *path)
     if (status != CLF_OK) {
         return report_failure(status);
     }
-    clf__file_writer_close(&writer, CLF_INTERRUPTED); /* which leaves nothing */
+    clf__file_writer_close(&writer, CLF_INTERRUPTED); /* leaves no temporary file */
     return EXIT_DONE;
 }

@@ -24,7 +24,7 @@ struct part_state {
 struct part {
     const char *output;       /* borrowed */
     char *path, *record_path; /* OUTPUT.part, OUTPUT.part.json */
-    FILE *file;               /* to print to; NULL before part_begin() */
+    FILE *file;               /* the file for the lines; NULL before part_begin() */
     json_t *made_of;
     int inputs;
     long long recorded; /* number of lines in the record */

@@ -98,7 +98,7 @@ static int open_own(struct setup *setup, const struct flags *flags, int place)
     }
     its.device = *selector != '\0' ? selector : flags->device;
     int result = flags->model != NULL ? setup_open_several(setup, &its) : setup_open(setup, &its);
-    log_to_stderr(flags); /* which live on */
+    log_to_stderr(flags); /* setup_open() set the address of `its` */
     return result;
 }
 
@@ -149,7 +149,8 @@ static clf_status hash_model(uint64_t *hash, const char *path)
 
 static clf_status compare_flag(void *user, const char *name, const char *value)
 {
-    static const char *const own[] = {"model", "device", "output", "quiet", "verbose"}; /* may differ */
+    static const char *const own[] = {"model", "device", "output", "quiet",
+                                      "verbose"}; /* flags that may differ between ranks */
     char what[64];
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
         if (strcmp(name, own[i]) == 0) {

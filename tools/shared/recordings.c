@@ -15,7 +15,7 @@ struct item {
     struct clf_audio *audio;
     char *held; /* output that waits for earlier recordings */
     size_t held_size;
-    double seconds; /* that are done */
+    double seconds; /* seconds that are transcribed */
     int is_done;
 };
 
@@ -23,7 +23,7 @@ struct work {
     const struct flags *flags;
     struct item *items;
     int next;            /* first unfinished recording; its output is printed at once */
-    int prints_segments; /* as they come */
+    int prints_segments; /* prints segments as they are decoded */
     int shows_progress;
     double start;
     int result;

@@ -8,9 +8,9 @@
 #include "shared/part.h"
 
 struct sink {
-    FILE *file;       /* to print to; NULL for a file before sink_begin_part() */
-    const char *path; /* NULL: standard output, which output_finish() checks */
-    struct part part; /* of a file */
+    FILE *file;       /* the stream for the lines; NULL for a file before sink_begin_part() */
+    const char *path; /* NULL: standard output, whose errors output_finish() reports */
+    struct part part; /* the incomplete file */
     int is_part;
 };
 

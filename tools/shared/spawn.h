@@ -19,10 +19,10 @@ struct spawn {
 /* How a process ended. */
 struct spawn_end {
     int status;           /* exit status; -1 if the process did not exit by itself */
-    int signal;           /* that ended it, or 0 */
+    int signal;           /* signal that ended the process, or 0 */
     int timed_out;        /* stopped after the time limit */
-    double seconds;       /* from start to end */
-    long long peak_bytes; /* of memory */
+    double seconds;       /* from the start to the end of the process */
+    long long peak_bytes; /* maximum memory */
     char last_error[512]; /* the last line of standard error, without "clformer: " */
 };
 

@@ -75,8 +75,8 @@ static long long lines_done(const struct stream *stream)
     return clf_translator_times(stream->translator)->lines + scheduler_lines_elsewhere(&stream->scheduler);
 }
 
-/* For clf_translate_options, with the stream as user: keeps the progress line moving and the other ranks at
- * work, and tells an interrupt. */
+/* A callback of clf_translate_options: updates the progress line, serves the other ranks, and returns 1 after
+ * an interrupt. `user` is the stream. */
 static int is_interrupted(void *user)
 {
     struct stream *stream = user;
@@ -85,7 +85,7 @@ static int is_interrupted(void *user)
     unsigned long long bytes = stream->readers[0].bytes;
     if (window->count > 0 && bytes >= window->size) {
         double share = (double)(lines - before) / window->count;
-        share = share < 1 ? share : 1; /* sentences count as lines until theirs is whole */
+        share = share < 1 ? share : 1; /* counts sentences until their line is complete */
         bytes -= (unsigned long long)((1.0 - share) * (double)window->size);
     }
     if (stream_is_first(stream)) {
@@ -282,7 +282,7 @@ static int end_output(struct stream *stream, int status)
         stream->failure = clf__failure_keep(sink_close(&stream->sink, &stream->done, CLF_OK, &stream->kept));
         return report_incomplete(stream);
     }
-    /* Comes first: MPI soon kills a process that waits for a killed rank. */
+    /* This check comes first, because MPI soon kills a process that waits for a killed rank. */
     sink_close(&stream->sink, &stream->done, CLF_INTERRUPTED, &stream->kept);
     return status;
 }
@@ -294,7 +294,7 @@ static int run_windows(struct stream *stream)
     int status = stream->done.lines > 0 ? skip_finished(stream) : EXIT_DONE;
     progress_begin(&stream->progress, stream->flags.quiet, first->descriptor);
     while (status == EXIT_DONE && !first->at_end) {
-        if (!signals_interrupted(NULL)) { /* an interrupt until here must not wait for a line */
+        if (!signals_interrupted(NULL)) { /* an interrupt before this point must not block on input */
             status = windows_read(stream->windows, stream->readers, stream->sides, &limits);
         }
         if (status == EXIT_DONE && stream->windows[0].count > 0 && !signals_interrupted(NULL)) {

@@ -21,29 +21,31 @@ struct stream {
     struct setup setup;
     struct line_reader readers[STREAM_SIDES];
     struct window windows[STREAM_SIDES]; /* with equal line counts */
-    int sides;                           /* 1, or 2 where line i of one belongs to line i of the other */
+    int sides;                           /* number of inputs: 1, or 2 whose lines are paired */
     struct clf_translator *translator;
     void (*streamed)(void *user, int line, const char *text,
                      size_t size); /* callback of clf_translate_options */
-    void (*sentence_translated)(void *user, int line, const struct clf_sentence *sentence); /* likewise */
-    void (*translated)(void *user, int line, const struct clf_translation *translation);    /* likewise */
+    void (*sentence_translated)(void *user, int line,
+                                const struct clf_sentence *sentence); /* callback of clf_translate_options */
+    void (*translated)(void *user, int line,
+                       const struct clf_translation *translation); /* callback of clf_translate_options */
     const struct batch *batch; /* the current batch, for these callbacks */
     struct answers *answers;   /* of the current batch */
-    struct json_t *sentences;  /* an array for each line of a batch, where sentence_translated is set */
+    struct json_t *sentences;  /* one JSON array per line of the batch, if sentence_translated is set */
     struct progress progress;
     struct sink sink;        /* used by rank 0 */
     int window_printed;      /* lines of the window that were printed */
     struct part_state done;  /* printed lines, including those of the run that --resume continues */
-    long long failed_before; /* lines that failed in that run */
+    long long failed_before; /* lines that failed in the run that --resume continues */
     long long kept;          /* finished lines if the output is incomplete */
     struct clf_ranks *ranks;
     struct scheduler scheduler;
     stream_function *work;
     int is_quiet;                /* --quiet, on every rank */
-    struct clf__failure failure; /* the first one */
+    struct clf__failure failure; /* the first failure */
 };
 
-/* Joins the other ranks, once the flags are known. Returns an exit status. */
+/* Joins the other ranks after the flags are parsed. Returns an exit status. */
 int stream_join(struct stream *stream);
 /* Returns whether this rank reads the input and prints the output. */
 int stream_is_first(const struct stream *stream);

@@ -59,10 +59,10 @@ enum message_kind {
 
 /* The header of a message. */
 struct message {
-    int kind, count;              /* of lines */
+    int kind, count;              /* count: number of lines */
     int first, sides;             /* position of the first line in the window */
-    int is_last;                  /* of answers: the batch is complete */
-    size_t size;                  /* of the whole message */
+    int is_last;                  /* in answers: the batch is complete */
+    size_t size;                  /* size of the whole message */
     struct clf_stage_times times; /* total of the rank so far; in answers and the last message */
 };
 

@@ -126,7 +126,7 @@ static clf_status keep_answers(struct scheduler *scheduler, struct message *mess
         scheduler->answered_cost += cost_of(scheduler, message->first + i);
     }
     scheduler->answered += message->count;
-    if (message->is_last) { /* before, the tokens of unanswered lines count too */
+    if (message->is_last) { /* before the last answer, the tokens include unanswered lines */
         judge_batch_cost(scheduler);
     }
     return CLF_OK;
@@ -362,7 +362,7 @@ static clf_status dismiss(struct scheduler *scheduler)
     return CLF_OK;
 }
 
-/* --- The others. --- */
+/* --- Ranks other than 0. --- */
 
 static clf_status look(struct scheduler *scheduler)
 {
@@ -449,7 +449,7 @@ clf_status scheduler_serve(struct scheduler *scheduler)
     return clf__failure_again(&failure);
 }
 
-/* --- All. --- */
+/* --- All ranks. --- */
 
 /* Passes new answers on: on rank 0 at once, on other ranks at most every TELL_SECONDS. */
 static clf_status pass_some(struct scheduler *scheduler)

@@ -36,7 +36,7 @@ struct scheduler {
     int *held;                      /* (size) number of messages of each rank without a complete answer */
     struct clf_stage_times *others; /* (size) total work of each rank up to its last message */
     int said_bye;                   /* number of ranks that sent their last message */
-    struct clf__failure failure;    /* of communication or of another rank */
+    struct clf__failure failure;    /* failure of the communication or of another rank */
     int is_theirs;                  /* the failure is another rank's, which reports it when all ranks agree */
     /* The current batch of this rank: answers that no message contains yet, or NULL; the window position of
      * the first of them; and the time of the last message with answers. */

@@ -179,7 +179,8 @@ static int parse(struct flags *flags, struct clf_recipe *recipe, int *chooses, i
     if (loaded != CLF_OK) {
         return report_failure(loaded);
     }
-    return take_keys(recipe, argc, argv, rest, &rest_count); /* again: flags override the file */
+    return take_keys(recipe, argc, argv, rest,
+                     &rest_count); /* a second time, because flags override the file */
 }
 
 int train_arguments(struct flags *flags, struct clf_recipe *recipe, int *chooses, int argc, char **argv)
@@ -190,7 +191,7 @@ int train_arguments(struct flags *flags, struct clf_recipe *recipe, int *chooses
         return EXIT_FAILED;
     }
     int status = parse(flags, recipe, chooses, argc, argv, rest);
-    flags->operands = NULL; /* they were checked */
+    flags->operands = NULL; /* the operands were checked */
     free(rest);
     return status;
 }

@@ -12,11 +12,11 @@ enum { MOST_POINTS = 1200 }; /* maximum points of a curve; more than a page is w
 
 /* The updates that share one point of the page. */
 struct bucket {
-    double loss, nll, gradient_norm; /* means */
-    double lowest, highest;          /* loss */
+    double loss, nll, gradient_norm; /* means over the updates */
+    double lowest, highest;          /* range of the loss */
     double largest_norm;
     double learning_rate;
-    double tokens, seconds; /* of all of them */
+    double tokens, seconds; /* sums over the updates */
     int counted;            /* updates with a finite loss */
 };
 
@@ -25,7 +25,7 @@ static void add_point(struct bucket *bucket, const struct clf_train_update *poin
     bucket->learning_rate = point->learning_rate;
     bucket->tokens += (double)(point->source_tokens + point->target_tokens);
     bucket->seconds += isfinite(point->seconds) ? point->seconds : 0;
-    bucket->largest_norm = fmax(bucket->largest_norm, point->gradient_norm); /* ignores NAN */
+    bucket->largest_norm = fmax(bucket->largest_norm, point->gradient_norm); /* fmax() ignores NAN */
     if (!isfinite(point->loss)) {
         return;
     }

@@ -13,7 +13,7 @@ struct terminal {
     double begun, drawn;    /* time in seconds; if not on a terminal a line is printed every half minute */
     double first;           /* end of the first update, which compiled kernels */
     double tokens, seconds; /* exponentially decaying sums over recent updates */
-    double waited;          /* likewise */
+    double waited;          /* decaying sum of the time in which rank 0 waited */
     int ranks;
     int64_t updates; /* of this run */
     int64_t last;

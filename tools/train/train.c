@@ -154,7 +154,7 @@ static void started(void *user, const struct clf_train_start *start)
 static void updated(void *user, const struct clf_train_update *update)
 {
     struct job *job = user;
-    clf_interrupt_set(NULL, NULL); /* from here on a checkpoint is saved before the run ends */
+    clf_interrupt_set(NULL, NULL); /* from now on, a checkpoint is saved before the run ends */
     tell(job, log_update(update, job->start));
     json_decref(job->start);
     job->start = NULL;
@@ -288,7 +288,7 @@ static int open_files(struct job *job)
 {
     const struct flags *flags = &job->flags;
     if (flags->log != NULL || flags->html != NULL) {
-        job->made_folder = mkdir(flags->output, 0777) == 0; /* they may lie there */
+        job->made_folder = mkdir(flags->output, 0777) == 0; /* the log and the page may be in this folder */
     }
     int status = open_log(job);
     return status == EXIT_DONE && flags->html != NULL ? page_check(flags->html) : status;
@@ -301,7 +301,7 @@ static int open_all(struct job *job)
     if (status != EXIT_DONE) {
         return status;
     }
-    if (clf_ranks_rank(job->ranks) > 0) { /* rank 0 alone writes */
+    if (clf_ranks_rank(job->ranks) > 0) { /* only rank 0 writes */
         job->flags.log = job->flags.html = NULL;
         job->flags.json = 0;
     }

@@ -18,7 +18,7 @@ clf_status tune_check_place(const char *path)
     struct clf__file_writer writer;
     CLF__TRY(clf__file_writer_open(&writer, path));
     status = clf__file_writer_write(&writer, "\n", 1);
-    clf__file_writer_close(&writer, CLF_INTERRUPTED); /* which leaves nothing */
+    clf__file_writer_close(&writer, CLF_INTERRUPTED); /* leaves no temporary file */
     return status;
 }
 

@@ -218,7 +218,7 @@ static clf_status check_steps(float **expected, const struct tune_session *sessi
     return CLF_OK;
 }
 
-/* Rows of the cases: as in a search of few lines, and more. */
+/* Numbers of rows of the cases: as in a search over few lines, and larger. */
 static const int step_rows[] = {1, 4, 8, 16, 32, 64};
 enum { STEP_PIECES = sizeof step_rows / sizeof *step_rows };
 

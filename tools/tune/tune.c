@@ -14,15 +14,15 @@ struct tune {
     struct flags flags;
     struct tune_patience patience;
     struct progress progress;
-    struct setup setup;         /* under `current` */
+    struct setup setup;         /* the device and model, opened with `current` */
     struct clf__tuning current; /* current settings */
     struct clf__tuning_file file;
     double ratios[CLF__KNOB_COUNT]; /* time of the saved value relative to the default; 0: not measured */
-    char *path;                     /* of the file */
+    char *path;                     /* path of the file */
     char precision[16], model_name[64];
 };
 
-/* A line of the table. */
+/* Prints one line of the table. */
 static void print_line(const struct tune *tune, enum clf__knob knob, const char *text)
 {
     progress_clear(&tune->progress);
@@ -47,7 +47,7 @@ static void name_model(struct tune *tune)
     }
 }
 
-/* Wrong results are always printed, other rivals with --verbose. */
+/* Candidates with wrong results are always printed, the others with --verbose. */
 static void print_rival(const struct tune *tune, enum clf__knob knob, const struct tune_result *result)
 {
     const char *name = clf__knobs[knob].name;
@@ -63,10 +63,10 @@ static void print_rival(const struct tune *tune, enum clf__knob knob, const stru
     }
 }
 
-/* Prefix of notes about results of --quick. */
+/* Prefix of the notes of results that were measured with --quick. */
 static const char quick_mark[] = "quick: ";
 
-/* Keeps the winner. */
+/* Saves the best candidate. */
 static clf_status keep(struct tune *tune, enum clf__knob knob, const struct tune_result *results, int count)
 {
     const struct tune_result *best = &results[tune_best(results, count)];
@@ -91,7 +91,7 @@ static clf_status keep(struct tune *tune, enum clf__knob knob, const struct tune
     return tune_keep(tune->path, clf_device_describe(tune->setup.device), knob, best->value, note);
 }
 
-/* The standard first. */
+/* The default comes first. */
 static int list_candidates(int *out, enum clf__knob knob)
 {
     const struct clf__knob_info *info = &clf__knobs[knob];
@@ -306,7 +306,7 @@ static clf_status tune_choice(struct tune *tune, enum clf__knob knob)
     struct setup other;
     char word[CLF__KNOB_TEXT];
     clf__knob_text(word, knob, value);
-    if (open_setup(tune, &other, &tuning) != EXIT_DONE) { /* which said why */
+    if (open_setup(tune, &other, &tuning) != EXIT_DONE) { /* the callee reported the failure */
         if (signals_interrupted(NULL)) {
             return CLF_INTERRUPTED;
         }

@@ -32,18 +32,18 @@ struct tune_work {
     clf_status (*check)(void *context, int piece, int is_first, int *is_right);
 };
 
-/* How a candidate did. */
+/* The result of a candidate. */
 struct tune_result {
     int value;
-    int is_wrong;   /* wrong results: no values below */
-    int is_slow;    /* far slower in the first run: no values below */
-    int pieces;     /* number of cases that differ from the first candidate; 0: no values below */
+    int is_wrong;   /* 1 if the results are wrong; the fields below are then unset */
+    int is_slow;    /* 1 if far slower in the first run; the fields below are then unset */
+    int pieces;     /* number of cases that differ from the first candidate; 0: the fields below are unset */
     double seconds; /* sum of the medians of all cases */
     double ratio;   /* time relative to the first candidate: mean over these cases, median over the rounds */
     double spread;  /* interquartile range of the ratio over the rounds */
 };
 
-/* How long to look. */
+/* The duration of the measurement. */
 struct tune_patience {
     int rounds;
     double seconds; /* minimum duration of a case in a round */
@@ -101,7 +101,7 @@ void tune_steps_free(struct tune_steps *steps);
 /* The same number of sources encoded and decoded in batches of several sizes. */
 struct tune_batches {
     struct tune_session *session;
-    int rows; /* of a batch now */
+    int rows; /* size of the current batch */
     double tolerance;
     float *expected; /* owned; results of the first candidate */
 };
@@ -118,6 +118,6 @@ struct tune_choices {
     float *expected[TUNE_MOST_CASES];
 };
 void tune_choices_work(struct tune_work *out, struct tune_choices *choices);
-void tune_choices_free(struct tune_choices *choices); /* the sessions too */
+void tune_choices_free(struct tune_choices *choices); /* also frees the sessions */
 
 #endif
