@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "text/sentences/items.h"
+#include "text/sentences/japanese.h"
 #include "text/sentences/words.h"
 
 /* Properties of the text after a possible sentence end. */
@@ -293,82 +294,6 @@ static int stop_ends(const struct clf__passage *passage, size_t start, const str
     return 1;
 }
 
-static int begins_with(const struct clf__passage *passage, size_t at, const char *word)
-{
-    size_t size = strlen(word);
-    return passage->size - at >= size && memcmp(passage->text + at, word, size) == 0;
-}
-
-static int begins_with_any(const struct clf__passage *passage, size_t at, const char *const *words)
-{
-    int found = 0;
-    for (; *words != NULL && !found; words++) {
-        found = begins_with(passage, at, *words);
-    }
-    return found;
-}
-
-static int is_hiragana(int32_t character)
-{
-    return character >= 0x3041 && character <= 0x309f;
-}
-
-/* Returns whether a particle continues a Japanese sentence after a quotation, or after a mark that belongs to
- * a name or an unmarked quotation. Other words begin with the same letters, so without quotation marks a
- * particle counts only if no hiragana follows. */
-static int is_particle(const struct clf__passage *passage, size_t at, int is_quoted)
-{
-    static const char *const particles[] = {"と", "って", "は",   "が", "を", "に",   "も",     "の",
-                                            "で", "や",   "など", "か", "だ", "です", "である", NULL};
-    static const char *const others[] = {
-        "とても", "ところ", "とにかく", "ときどき", "とうとう", "とりあえず", "ともかく",
-        "として", "はい",   "はじめ",   "はっきり", "がっかり", "もちろん",   "もし",
-        "もう",   "もっと", "では",     "でも",     "ですが",   "ですから",   "だから",
-        "だが",   "だけど", "だって",   "やがて",   "やはり",   "やっぱり",   "やっと",
-        "かれ",   "かつて", "かなり",   "にわか",   "のちに",   "のんびり",   NULL};
-    static const char *const quoting[] = {"と言",   "と思",   "と叫",   "と聞", "と書", "と答",
-                                          "といっ", "という", "とおも", "と尋", "と考", "と感",
-                                          "って",   "の",     "を",     NULL};
-    static const char *const single[] = {"は", "が", "に", "も", "と", NULL};
-    size_t next;
-    clf__char_at(passage, at, &next);
-    int is_single = begins_with_any(passage, at, single) && !is_hiragana(clf__char_at(passage, next, NULL)) &&
-                    clf__mark_is_word(clf__mark_at(passage, next, NULL));
-    return is_single || (begins_with_any(passage, at, is_quoted ? particles : quoting) &&
-                         !begins_with_any(passage, at, others));
-}
-
-/* Returns the end of consecutive Japanese quotations that begin at an offset: 「はい」「いいえ」. */
-static size_t skip_quotations(const struct clf__passage *passage, size_t at)
-{
-    size_t partner = 0;
-    while (clf__mark_at(passage, at, NULL) == CLF__MARK_OPENING &&
-           (partner = clf__mark_partner(passage, at)) > 0) {
-        at = partner;
-    }
-    return at;
-}
-
-/* Returns whether the words after a Japanese quotation name the speaker: 「誰？」彼は聞いた。 */
-static int is_told(const struct clf__passage *passage, size_t at)
-{
-    enum { BYTES = 60 };
-    static const char *const silent[] = {"答えな", "言わな", NULL};
-    static const char *const verbs[] = {"言っ",   "言う",   "叫ん", "叫び", "聞い",   "聞く",
-                                        "尋ね",   "たずね", "答え", "呟",   "つぶや", "囁",
-                                        "ささや", "念を押", "怒鳴", NULL};
-    enum clf__mark mark = CLF__MARK_LETTER;
-    for (size_t end = at, next; end - at < BYTES && (clf__mark_is_word(mark) || mark == CLF__MARK_COMMA);
-         end = next) {
-        if (begins_with_any(passage, end, verbs) && !begins_with_any(passage, end, silent)) {
-            return 1;
-        }
-        clf__char_at(passage, end, &next);
-        mark = clf__mark_at(passage, next, NULL);
-    }
-    return 0;
-}
-
 /* `"Stop!" Paul shouted.` */
 static int is_reported(const struct clf__passage *passage, const struct following *following)
 {
@@ -441,12 +366,13 @@ static int ends(const struct clf__passage *passage, size_t start, const struct c
         return 0;
     }
     int is_closed = ending->has_quote || ending->has_bracket;
-    if (following.mark == CLF__MARK_LETTER &&
-        (is_particle(passage, ending->next, is_closed) || (is_closed && is_told(passage, ending->next)))) {
+    if (following.mark == CLF__MARK_LETTER && (clf__japanese_particle(passage, ending->next, is_closed) ||
+                                               (is_closed && clf__japanese_reports(passage, ending->next)))) {
         return 0;
     }
-    size_t quoted = skip_quotations(passage, ending->next);
-    if (is_closed && following.is_joined && quoted > ending->next && is_particle(passage, quoted, 1)) {
+    size_t quoted = clf__japanese_skip_quotations(passage, ending->next);
+    if (is_closed && following.is_joined && quoted > ending->next &&
+        clf__japanese_particle(passage, quoted, 1)) {
         return 0;
     }
     if (following.is_joined && !joined_ends(passage, start, ending, &following)) {
