@@ -322,15 +322,15 @@ const char *clf__tokenizer_target_token(const struct clf__tokenizer *tokenizer, 
     return token_of(tokenizer->target.vocabulary, id);
 }
 
-int32_t clf__tokenizer_target_id(const struct clf__tokenizer *tokenizer, const char *piece)
+int32_t clf__tokenizer_target_id(const struct clf__tokenizer *tokenizer, const char *token)
 {
-    return clf__vocabulary_id(tokenizer->target.vocabulary, piece, strlen(piece));
+    return clf__vocabulary_id(tokenizer->target.vocabulary, token, strlen(token));
 }
 
-int32_t clf__tokenizer_token_id(const struct clf__tokenizer *tokenizer, int is_target, const char *piece,
+int32_t clf__tokenizer_token_id(const struct clf__tokenizer *tokenizer, int is_target, const char *token,
                                 size_t length)
 {
     const struct clf__tokenizer_side *side = is_target ? &tokenizer->target : &tokenizer->source;
-    int32_t id = side->vocabulary != NULL ? clf__vocabulary_id(side->vocabulary, piece, length) : -1;
+    int32_t id = side->vocabulary != NULL ? clf__vocabulary_id(side->vocabulary, token, length) : -1;
     return id >= 0 ? id : side->unknown_id;
 }

@@ -190,11 +190,11 @@ static clf_status make(struct clf__vocabulary *out, struct rows *rows, const jso
 }
 
 clf_status clf__added_vocabulary(struct clf__vocabulary *out, const json_t *root, const char *path,
-                                 const struct clf__model_tokens *pieces,
+                                 const struct clf__model_tokens *tokens,
                                  const struct clf__pipeline_options *options)
 {
     struct rows rows = {.path = path};
-    clf_status status = make(out, &rows, root, pieces, options);
+    clf_status status = make(out, &rows, root, tokens, options);
     clf__free(rows.items);
     if (status != CLF_OK) {
         clf__vocabulary_free(out);
