@@ -300,6 +300,17 @@ static clf_status open_default(struct clf_device **out, struct clf_device_list *
     }
 }
 
+/* Gives the list to the device that was opened from it, or frees the list; returns `status`. */
+static clf_status keep_list(struct clf_device *device, struct clf_device_list *list, clf_status status)
+{
+    if (status == CLF_OK) {
+        device->list = list;
+    } else {
+        clf_device_list_free(list);
+    }
+    return status;
+}
+
 clf_status clf_device_open(struct clf_device **out, const char *selector,
                            const struct clf_device_options *options)
 {
@@ -312,12 +323,7 @@ clf_status clf_device_open(struct clf_device **out, const char *selector,
     struct clf_device_list *list = NULL;
     CLF__TRY(clf_device_list_create(&list));
     clf_status status = selector ? open_selected(out, list, selector, &own) : open_default(out, list, &own);
-    if (status != CLF_OK) {
-        clf_device_list_free(list);
-        return status;
-    }
-    (*out)->list = list;
-    return CLF_OK;
+    return keep_list(*out, list, status);
 }
 
 static clf_status open_external(struct clf_device **out, struct clf_device_list *list,
@@ -348,12 +354,7 @@ clf_status clf_device_open_context(struct clf_device **out, void *context, void 
     struct clf_device_list *list = NULL;
     CLF__TRY(clf_device_list_create(&list));
     clf_status status = open_external(out, list, &external, &own);
-    if (status != CLF_OK) {
-        clf_device_list_free(list);
-        return status;
-    }
-    (*out)->list = list;
-    return CLF_OK;
+    return keep_list(*out, list, status);
 }
 
 const struct clf_device_info *clf_device_describe(const struct clf_device *device)

@@ -138,10 +138,10 @@ static void choose_lengths(struct clf_translator *translator)
     translator->target_length = clf__min_int(info->max_target_length, USUAL);
 }
 
-/* Doubles a length until it is at least `needed`, up to the model's limit. */
+/* Doubles a length until it is at least `needed` or the model's limit. */
 static int grow(int length, int needed, int limit)
 {
-    while (length < needed) {
+    while (length < needed && length < limit) {
         length = length > limit / 2 ? limit : 2 * length;
     }
     return length;

@@ -103,53 +103,63 @@ static void check(const struct worker *worker, const struct answers *expected)
     }
 }
 
-static void start(pthread_t *threads, struct worker *workers, struct clf_model *model)
+/* Threads that translate over one model, and the answers that they must give. */
+struct crowd {
+    pthread_t threads[THREADS];
+    struct worker workers[THREADS];
+    struct clf_model *model;
+    struct answers expected;
+};
+static struct crowd crowd;
+
+static void load_crowd(void)
+{
+    crowd.model = load("models/marian");
+    crowd.expected = expected_of(crowd.model);
+}
+
+static void start(void)
 {
     for (int i = 0; i < THREADS; i++) {
-        workers[i] = (struct worker){.model = model};
-        assert_int_equal(pthread_create(&threads[i], NULL, translate_again_and_again, &workers[i]), 0);
+        crowd.workers[i] = (struct worker){.model = crowd.model};
+        assert_int_equal(
+            pthread_create(&crowd.threads[i], NULL, translate_again_and_again, &crowd.workers[i]), 0);
     }
 }
 
-static void finish(const pthread_t *threads, const struct worker *workers, const struct answers *expected)
+static void finish(void)
 {
     for (int i = 0; i < THREADS; i++) {
-        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_int_equal(pthread_join(crowd.threads[i], NULL), 0);
     }
     for (int i = 0; i < THREADS; i++) {
-        check(&workers[i], expected);
+        check(&crowd.workers[i], &crowd.expected);
     }
 }
 
 static void test_translators_over_one_model(void **state)
 {
     (void)state;
-    static struct worker workers[THREADS];
-    pthread_t threads[THREADS];
-    struct clf_model *model = load("models/marian");
-    struct answers expected = expected_of(model);
-    start(threads, workers, model);
-    finish(threads, workers, &expected);
-    clf_model_free(model);
+    load_crowd();
+    start();
+    finish();
+    clf_model_free(crowd.model);
 }
 
 /* Models are loaded and freed on the device while other threads translate. */
 static void test_models_load_meanwhile(void **state)
 {
     (void)state;
-    static struct worker workers[THREADS];
-    pthread_t threads[THREADS];
-    struct clf_model *model = load("models/marian");
-    struct answers expected = expected_of(model);
-    start(threads, workers, model);
+    load_crowd();
+    start();
     for (int round = 0; round < ROUNDS; round++) {
         struct clf_model *other = load("models/marian");
         struct answers answers = expected_of(other);
-        assert_memory_equal(answers.texts, expected.texts, sizeof answers.texts);
+        assert_memory_equal(answers.texts, crowd.expected.texts, sizeof answers.texts);
         clf_model_free(other);
     }
-    finish(threads, workers, &expected);
-    clf_model_free(model);
+    finish();
+    clf_model_free(crowd.model);
 }
 
 enum { UPDATES = 4 };
@@ -179,15 +189,12 @@ static double train(void)
 static void test_training_meanwhile(void **state)
 {
     (void)state;
-    static struct worker workers[THREADS];
-    pthread_t threads[THREADS];
-    struct clf_model *model = load("models/marian");
-    struct answers expected = expected_of(model);
+    load_crowd();
     double loss = train();
-    start(threads, workers, model);
+    start();
     assert_true(train() == loss);
-    finish(threads, workers, &expected);
-    clf_model_free(model);
+    finish();
+    clf_model_free(crowd.model);
 }
 
 /* A callback's call, and the results of another translator that it uses. */
@@ -212,29 +219,27 @@ static int ask(void *user)
 static void test_callbacks(void **state)
 {
     (void)state;
-    static struct worker workers[THREADS];
     static struct inner inner;
-    pthread_t threads[THREADS];
-    struct clf_model *model = load("models/marian");
     struct clf_translate_options options;
-    struct answers expected = expected_of(model), answers;
-    clf_translate_options_init(&options, model);
+    struct answers answers;
+    load_crowd();
+    clf_translate_options_init(&options, crowd.model);
     options.max_length = 8;
     options.pieces = 1;
     options.interrupted = ask;
     options.user = &inner;
     memset(&answers, 0, sizeof answers);
-    assert_ok(create(&inner.other, model));
-    assert_ok(clf_translator_create(&inner.self, model, &options));
-    start(threads, workers, model);
+    assert_ok(create(&inner.other, crowd.model));
+    assert_ok(clf_translator_create(&inner.self, crowd.model, &options));
+    start();
     assert_ok(answer(&answers, inner.self));
-    finish(threads, workers, &expected);
+    finish();
     assert_true(inner.calls > 0);
-    assert_memory_equal(&answers, &expected, sizeof answers);
-    assert_memory_equal(&inner.answers, &expected, sizeof expected);
+    assert_memory_equal(&answers, &crowd.expected, sizeof answers);
+    assert_memory_equal(&inner.answers, &crowd.expected, sizeof crowd.expected);
     clf_translator_free(inner.self);
     clf_translator_free(inner.other);
-    clf_model_free(model);
+    clf_model_free(crowd.model);
 }
 
 int main(void)

@@ -361,8 +361,7 @@ static int ends(const struct clf__passage *passage, size_t start, const struct c
     if (is_omission || (ending->stops == 1 && is_item(passage, start, &word))) {
         return 0;
     }
-    int is_name = ending->is_final && strcmp(word.lower, "yahoo") == 0; /* "Yahoo! JAPAN" */
-    if (is_name && !starts(passage, &following)) {
+    if (ending->is_final && clf__word_is_exclaimed(&word) && !starts(passage, &following)) {
         return 0;
     }
     int is_closed = ending->has_quote || ending->has_bracket;

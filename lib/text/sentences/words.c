@@ -31,6 +31,8 @@ static const char never[] =
     "пос "
     "пгт дер тов "
     "гр св канд зав зам ок прибл ";
+/* Names that end with an exclamation mark. */
+static const char exclaimed[] = " yahoo ";
 /* Titles that are also words in lower case. */
 static const char titles[] =
     " det mag prof dir min cap dep emb des pe ir gov sen rep rev hon lt sgt capt cpl maj adm "
@@ -413,6 +415,11 @@ int clf__word_is_label(const struct clf__word *word, const struct clf__word *let
 int clf__word_precedes_ordinal(const struct clf__word *word)
 {
     return is_in(ordinals, word->lower);
+}
+
+int clf__word_is_exclaimed(const struct clf__word *word)
+{
+    return is_in(exclaimed, word->lower);
 }
 
 int clf__word_is_zone(const struct clf__word *word)

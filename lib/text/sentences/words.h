@@ -54,6 +54,8 @@ int clf__word_precedes_ordinal(const struct clf__word *word);
    language. */
 int clf__word_is_german_month(const struct clf__word *word);
 int clf__word_is_short_month(const struct clf__word *word);
+/* Returns whether a word is a name that ends with an exclamation mark: "Yahoo! JAPAN". */
+int clf__word_is_exclaimed(const struct clf__word *word);
 /* Returns whether a word names a time zone: "5 p.m. Eastern". */
 int clf__word_is_zone(const struct clf__word *word);
 /* Returns whether a word begins a phrase of time: "at". */
