@@ -1,7 +1,7 @@
 /* Checks the rules of lib/README.md in the sources: includes between modules (rooms), OpenCL headers only in
- * lib/opencl, CLBlast's and MPI's in one file each, one file each for the environment and for allocation, no
- * printing or exiting, and no tests for an architecture by name. Links of Markdown documents must lead to
- * files. */
+ * lib/runtime/opencl, CLBlast's and MPI's in one file each, one file each for the environment and for
+ * allocation, no printing or exiting, and no tests for an architecture by name. Links of Markdown documents
+ * must lead to files. */
 #include "support/support.h"
 
 #include <ctype.h>
@@ -11,15 +11,48 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config/config.h"
+#include "model/config/config.h"
 
 enum { MAX_ROOMS = 32, MAX_SOURCE = 1 << 20 };
 
 static struct {
-    char name[32];
+    char path[48]; /* below lib/ */
     int rank;
+    int is_flat; /* its folders are rooms of their own */
 } rooms[MAX_ROOMS];
 static int room_count;
+
+static void add_room(int rank, int is_flat, const char *folder, const char *name)
+{
+    assert_true(room_count < MAX_ROOMS);
+    snprintf(rooms[room_count].path, sizeof rooms[room_count].path, "%s%s/", folder, name);
+    rooms[room_count].is_flat = is_flat;
+    rooms[room_count++].rank = rank;
+}
+
+/* Adds the rooms of a folder, in the order of their ranks: "`opencl/`, `tuning/`, then `device/`". A name of
+ * its own stands for the files that are not in a folder of theirs. */
+static void read_inner_rooms(const char *folder, int rank, const char *content)
+{
+    int first = room_count;
+    for (const char *p = content; *p;) {
+        char name[32];
+        int length = 0;
+        if (strncmp(p, "then ", 5) == 0) {
+            rank++;
+        }
+        if (sscanf(p, "`%31[a-z]/`%n", name, &length) == 1 && length > 0) {
+            int is_itself = strncmp(name, folder, strlen(name)) == 0 && strlen(folder) == strlen(name) + 1;
+            add_room(rank, is_itself, is_itself ? "" : folder, name);
+        }
+        p += length > 0 ? length : 1;
+    }
+    if (room_count == first) {
+        char name[32];
+        snprintf(name, sizeof name, "%.*s", (int)strlen(folder) - 1, folder);
+        add_room(rank, 0, "", name);
+    }
+}
 
 /* The table of lib/README.md: lines such as "| base/ | 0 | what it holds |". */
 static int read_rooms(void **state)
@@ -27,11 +60,11 @@ static int read_rooms(void **state)
     (void)state;
     FILE *readme = fopen(CLF_SOURCE_FOLDER "/lib/README.md", "r");
     assert_non_null(readme);
-    char line[512];
+    char line[1024], folder[32];
     while (fgets(line, sizeof line, readme)) {
-        assert_true(room_count < MAX_ROOMS);
-        if (sscanf(line, "| %31[a-z]/ | %d |", rooms[room_count].name, &rooms[room_count].rank) == 2) {
-            room_count++;
+        int level, content = 0;
+        if (sscanf(line, "| %30[a-z/] | %d | %n", folder, &level, &content) == 2 && content > 0) {
+            read_inner_rooms(folder, level * MAX_ROOMS, line + content);
         }
     }
     fclose(readme);
@@ -39,16 +72,20 @@ static int read_rooms(void **state)
     return 0;
 }
 
-/* Returns the rank of the room that a path below lib/ starts with, -1 if none. */
-static int rank_of(const char *path, size_t *length)
+/* Returns the index of the room that a path below lib/ is in, -1 if none. */
+static int room_of(const char *path)
 {
-    *length = strcspn(path, "/");
-    for (int i = 0; path[*length] == '/' && i < room_count; i++) {
-        if (strlen(rooms[i].name) == *length && strncmp(rooms[i].name, path, *length) == 0) {
-            return rooms[i].rank;
+    int found = -1;
+    size_t longest = 0;
+    for (int i = 0; i < room_count; i++) {
+        size_t length = strlen(rooms[i].path);
+        if (length > longest && strncmp(path, rooms[i].path, length) == 0 &&
+            !(rooms[i].is_flat && strchr(path + length, '/'))) {
+            longest = length;
+            found = i;
         }
     }
-    return -1;
+    return found;
 }
 
 static int is_named(const char *name, const char *const *names)
@@ -70,29 +107,27 @@ static int clblast_files; /* files that include its header */
 static int check_system_include(const char *path, const char *name)
 {
     if (strcmp(name, "mpi.h") == 0) {
-        return strcmp(path, "cluster/mpi.c") != 0
-                   ? report(path, name, "only lib/cluster/mpi.c includes MPI's header")
+        return strcmp(path, "runtime/cluster/mpi.c") != 0
+                   ? report(path, name, "only lib/runtime/cluster/mpi.c includes MPI's header")
                    : 0;
     }
-    int in_opencl = strncmp(path, "opencl/", 7) == 0;
+    int in_opencl = strncmp(path, "runtime/opencl/", strlen("runtime/opencl/")) == 0;
     if (strncmp(name, "clblast", 7) == 0) {
         clblast_files++;
         return clblast_files > 1 ? report(path, name, "one file alone includes CLBlast's header") : 0;
     }
     return strncmp(name, "CL/", 3) == 0 && !in_opencl
-               ? report(path, name, "only lib/opencl includes OpenCL's headers")
+               ? report(path, name, "only lib/runtime/opencl includes OpenCL's headers")
                : 0;
 }
 
 static int check_room_include(const char *path, const char *name)
 {
-    size_t own_length, length;
-    int own = rank_of(path, &own_length), rank = rank_of(name, &length);
-    if (own < 0 || rank < 0) {
+    int own = room_of(path), other = room_of(name);
+    if (own < 0 || other < 0) {
         return report(path, name, "an #include in lib/ is \"room/file.h\", with a room of lib/README.md");
     }
-    int same_room = length == own_length && strncmp(path, name, length) == 0;
-    return !same_room && rank >= own
+    return other != own && rooms[other].rank >= rooms[own].rank
                ? report(path, name, "a room includes only itself and rooms of lower rank")
                : 0;
 }
@@ -119,8 +154,9 @@ static int check_word(const char *path, const char *word)
         CLF__SYSTEM_LIST(FAMILY)
 #undef FAMILY
             NULL};
-    if (is_named(word, families) && strncmp(path, "config/family/", strlen("config/family/")) != 0) {
-        return report(path, word, "only lib/config/family asks for a family by its name");
+    if (is_named(word, families) &&
+        strncmp(path, "model/config/family/", strlen("model/config/family/")) != 0) {
+        return report(path, word, "only lib/model/config/family asks for a family by its name");
     }
     if (is_named(word, printing)) {
         return report(path, word, "lib/ never prints");
@@ -147,9 +183,10 @@ static int check_string(const char *path, const char *text)
     };
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
         if (strncmp(text, families[i], strlen(families[i])) == 0 &&
-            strncmp(path, "config/family/", strlen("config/family/")) != 0 &&
-            strncmp(path, "text/classes/", strlen("text/classes/")) != 0) {
-            return report(path, families[i], "only lib/config/family and lib/text/classes name a family");
+            strncmp(path, "model/config/family/", strlen("model/config/family/")) != 0 &&
+            strncmp(path, "text/tokenizers/classes/", strlen("text/tokenizers/classes/")) != 0) {
+            return report(path, families[i],
+                          "only lib/model/config/family and lib/text/tokenizers/classes name a family");
         }
     }
     return 0;
@@ -255,20 +292,23 @@ static void test_each_rule_catches_its_breach(void **state)
         const char *path, *source;
         int broken;
     } cases[] = {
-        {"tensor/tensor.c", "#include \"ops/softmax.h\"\n", 1},
-        {"text/batch.c", "#include \"device/caps.h\"\n", 1},
-        {"config/family/marian.c", "#include \"config/config.h\"\n#include \"base/json.h\"\n", 0},
+        {"math/tensor/tensor.c", "#include \"math/ops/softmax.h\"\n", 1},
+        {"text/batch.c", "#include \"runtime/device/caps.h\"\n", 1},
+        {"model/config/family/marian.c", "#include \"model/config/config.h\"\n#include \"base/json.h\"\n", 0},
+        {"model/tree.c", "#include \"model/weights/format.h\"\n#include \"model/infer/session.h\"\n", 1},
+        {"model/infer/step.c", "#include \"model/tree.h\"\n", 0},
+        {"model/infer/step.c", "#include \"model/backprop/internal.h\"\n#include \"model/rest/a.h\"\n", 2},
         {"base/json.c", "#include \"json.h\"\n", 1},
         {"base/json.c", "  #  include \"text/batch.h\"\n", 1},
-        {"ops/softmax.c", "#include <CL/cl.h>\n", 1},
-        {"opencl/platform.c", "#include <CL/cl.h>\n#include <string.h>\n", 0},
-        {"cluster/mpi.c", "#include <mpi.h>\n", 0},
-        {"cluster/ranks.c", "#include <mpi.h>\n", 1},
+        {"math/ops/softmax.c", "#include <CL/cl.h>\n", 1},
+        {"runtime/opencl/platform.c", "#include <CL/cl.h>\n#include <string.h>\n", 0},
+        {"runtime/cluster/mpi.c", "#include <mpi.h>\n", 0},
+        {"runtime/cluster/ranks.c", "#include <mpi.h>\n", 1},
         {"train/train.c", "#include <mpi.h>\n", 1},
-        {"gemm/a.c", "#include <clblast_c.h>\n", 0},
-        {"gemm/b.c", "#include <clblast_c.h>\n", 1},
-        {"device/caps.c", "#include \"gemm/gemm.h\"\n", 1},
-        {"opencl/choice.c", "#include \"device/caps.h\"\n", 1},
+        {"math/gemm/a.c", "#include <clblast_c.h>\n", 0},
+        {"math/gemm/b.c", "#include <clblast_c.h>\n", 1},
+        {"runtime/device/caps.c", "#include \"math/gemm/gemm.h\"\n", 1},
+        {"runtime/opencl/choice.c", "#include \"runtime/device/caps.h\"\n", 1},
         {"base/log.c", "void f(void) { printf(\"x\"); }\n", 1},
         {"base/log.c", "#define SAY(x) fputs(x, stderr)\n", 1},
         {"base/log.c", "/* printf */ // exit\nchar *s = \"abort \\\" exit\", c = '\"'; int printf_count;\n",
@@ -278,10 +318,10 @@ static void test_each_rule_catches_its_breach(void **state)
         {"base/environment.c", "char *f(void) { return getenv(\"HOME\"); }\n", 0},
         {"text/batch.c", "void *f(void) { return malloc(1); }\n", 1},
         {"train/run.c", "int f(int preset) { return preset == CLF__MARIAN; }\n", 1},
-        {"config/family/marian.c", "int f(int preset) { return preset == CLF__MARIAN; }\n", 0},
+        {"model/config/family/marian.c", "int f(int preset) { return preset == CLF__MARIAN; }\n", 0},
         {"train/run.c", "const char *f(void) { return \"jadore\"; }\n", 1},
         {"train/run.c", "const char *f(void) { return \"as jadore\"; } /* \"jadore\" */\n", 0},
-        {"config/family/jadore.c", "const char *f(void) { return \"jadore\"; }\n", 0},
+        {"model/config/family/jadore.c", "const char *f(void) { return \"jadore\"; }\n", 0},
     };
     clblast_files = 0;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -9,7 +9,7 @@
 #include <clformer/ranks.h>
 
 #include "base/suggest.h"
-#include "cluster/ranks.h"
+#include "runtime/cluster/ranks.h"
 #include "shared/command.h"
 #include "shared/ranks.h"
 #include "shared/terminal_guard.h"

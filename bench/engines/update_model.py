@@ -6,7 +6,7 @@ the other; then the ranks all-reduce their gradients, and each rank runs the opt
 import dataclasses
 import math
 
-# Bytes per all-reduce block of clformer, and the minimum size of a rank's part of it: lib/backprop/buckets.c
+# Bytes per all-reduce block of clformer, and the minimum size of a rank's part of it: lib/model/backprop/buckets.c
 STRETCH, LEAST_SHARE = 1 << 20, 1 << 16
 
 

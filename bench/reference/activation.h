@@ -2,7 +2,7 @@
 #ifndef CLF_BENCH_REFERENCE_ACTIVATION_H
 #define CLF_BENCH_REFERENCE_ACTIVATION_H
 
-#include "gemm/gemm.h"
+#include "math/gemm/gemm.h"
 
 /* ReLU's is 0 at 0. */
 double reference_activation_slope(enum clf__activation kind, double v);

@@ -1,10 +1,10 @@
-/* Adam and AdamW in double precision, as defined in lib/ops/adam.h. */
+/* Adam and AdamW in double precision, as defined in lib/math/ops/adam.h. */
 #ifndef CLF_BENCH_REFERENCE_ADAM_H
 #define CLF_BENCH_REFERENCE_ADAM_H
 
 #include <stddef.h>
 
-#include "ops/adam.h"
+#include "math/ops/adam.h"
 
 void reference_adam(double *w, double *m, double *v, const float *dw, size_t n, const struct clf__adam *adam);
 

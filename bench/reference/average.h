@@ -1,4 +1,4 @@
-/* Average attention in double precision, directly from the formulas of lib/ops/average.h. */
+/* Average attention in double precision, directly from the formulas of lib/math/ops/average.h. */
 #ifndef CLF_BENCH_REFERENCE_AVERAGE_H
 #define CLF_BENCH_REFERENCE_AVERAGE_H
 

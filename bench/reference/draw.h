@@ -1,4 +1,4 @@
-/* Sampling as specified in lib/ops/draw.h, in double precision. */
+/* Sampling as specified in lib/math/ops/draw.h, in double precision. */
 #ifndef CLF_BENCH_REFERENCE_DRAW_H
 #define CLF_BENCH_REFERENCE_DRAW_H
 

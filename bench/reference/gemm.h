@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "gemm/gemm.h"
+#include "math/gemm/gemm.h"
 
 double reference_activation(enum clf__activation kind, double v);
 

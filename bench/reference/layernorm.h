@@ -1,8 +1,8 @@
-/* Normalisation in double precision, directly from the formulas of lib/ops/layernorm.h. */
+/* Normalisation in double precision, directly from the formulas of lib/math/ops/layernorm.h. */
 #ifndef CLF_BENCH_REFERENCE_LAYERNORM_H
 #define CLF_BENCH_REFERENCE_LAYERNORM_H
 
-#include "ops/layernorm.h"
+#include "math/ops/layernorm.h"
 
 /* y and x (rows, columns), packed; beta may be NULL. */
 void reference_layernorm(double *y, const float *x, const float *gamma, const float *beta, int rows,

@@ -1,4 +1,4 @@
-/* Log-mel frames as specified in lib/ops/log_mel.h, in double precision, by direct summation. */
+/* Log-mel frames as specified in lib/math/ops/log_mel.h, in double precision, by direct summation. */
 #ifndef CLF_BENCH_REFERENCE_LOG_MEL_H
 #define CLF_BENCH_REFERENCE_LOG_MEL_H
 

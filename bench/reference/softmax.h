@@ -1,4 +1,4 @@
-/* Softmax in double precision, directly from the formulas of lib/ops/softmax.h. */
+/* Softmax in double precision, directly from the formulas of lib/math/ops/softmax.h. */
 #ifndef CLF_BENCH_REFERENCE_SOFTMAX_H
 #define CLF_BENCH_REFERENCE_SOFTMAX_H
 

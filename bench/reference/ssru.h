@@ -1,4 +1,5 @@
-/* The simpler simple recurrent unit in double precision, directly from the formulas of lib/ops/ssru.h. */
+/* The simpler simple recurrent unit in double precision, directly from the formulas of lib/math/ops/ssru.h.
+ */
 #ifndef CLF_BENCH_REFERENCE_SSRU_H
 #define CLF_BENCH_REFERENCE_SSRU_H
 

@@ -1,4 +1,4 @@
-/* Top-k as specified in lib/ops/top_k.h, in double precision, by sorting whole rows. */
+/* Top-k as specified in lib/math/ops/top_k.h, in double precision, by sorting whole rows. */
 #ifndef CLF_BENCH_REFERENCE_TOP_K_H
 #define CLF_BENCH_REFERENCE_TOP_K_H
 

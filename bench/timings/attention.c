@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "cases/attention.h"
-#include "ops/attention.h"
+#include "math/ops/attention.h"
 #include "timings/internal.h"
 
 enum { COLUMNS = SPEED_HEADS * SPEED_HEAD_WIDTH };

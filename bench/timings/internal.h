@@ -2,7 +2,7 @@
 #ifndef CLF_BENCH_TIMINGS_INTERNAL_H
 #define CLF_BENCH_TIMINGS_INTERNAL_H
 
-#include "tensor/tensor.h"
+#include "math/tensor/tensor.h"
 #include "timings/ops.h"
 
 enum { OP_MOST_BUFFERS = 16, OP_MOST_WEIGHTS = 256 };

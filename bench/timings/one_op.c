@@ -3,8 +3,8 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "device/queue.h"
-#include "program/launch.h"
+#include "runtime/device/queue.h"
+#include "runtime/program/launch.h"
 #include "timings/internal.h"
 
 static void keep_buffer(struct op_bench *bench, struct clf__tensor *tensor, int rows, int columns)

@@ -4,8 +4,8 @@
 #include "base/memory.h"
 #include "cases/gemm.h"
 #include "cases/rows.h"
-#include "device/caps.h"
-#include "ops/projection.h"
+#include "math/ops/projection.h"
+#include "runtime/device/caps.h"
 #include "timings/internal.h"
 
 /* Weights of decoding steps are not in any cache, so products of few rows use copies of the weight of this

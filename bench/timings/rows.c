@@ -3,10 +3,10 @@
 
 #include "base/memory.h"
 #include "cases/rows.h"
-#include "ops/embedding.h"
-#include "ops/layernorm.h"
-#include "ops/softmax.h"
-#include "ops/top_k.h"
+#include "math/ops/embedding.h"
+#include "math/ops/layernorm.h"
+#include "math/ops/softmax.h"
+#include "math/ops/top_k.h"
 #include "timings/internal.h"
 
 /* Operands; each op uses some of them. */

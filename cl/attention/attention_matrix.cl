@@ -14,7 +14,7 @@
  * aligned. RESULT_PRECISION (equal to PRECISION): y is in 16 bits, for a GEMM that reads that type. */
 #include "include/matrix.cl"
 #include "include/operand16.cl"
-#include "ops/arguments.h"
+#include "math/ops/arguments.h"
 
 #include "include/matrix_reduce.cl"
 

@@ -11,7 +11,7 @@
  * CPU variant: a work-item computes a row. GPU variant: a group computes a row, one key per work-item.
  * Macros: HALF_CACHE (cache_element.cl, for the keys) or none. */
 #include "include/cache_element.cl"
-#include "ops/arguments.h"
+#include "math/ops/arguments.h"
 
 #define WEIGHTS_ARGUMENTS                                                                                    \
     __global float *y, const __global float *q, const __global cache_element *k, const __global int *ranges, \

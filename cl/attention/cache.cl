@@ -1,4 +1,4 @@
-/* The decoder's cache of keys and values (see lib/ops/cache.h).
+/* The decoder's cache of keys and values (see lib/math/ops/cache.h).
  *
  * cache_place: cache[places[r]] = x[r], rows of `width` floats, or elements of cache_element.cl. cache_widen,
  * with HALF_CACHE: x[t] = cache[t], converted to floats, for the keys t of each sequence: ranges[b][2] is the

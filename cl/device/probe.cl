@@ -2,7 +2,7 @@
  *
  * y[i] = fma(x[i], scale, sum of x[0 .. i]) + (float)(i / 3), i < count <= 64: one work-group. The numbers
  * are small integers, so that the result is exact. y[count] holds the instructions of the processor, a sum
- * of values of tuning/levels.h; tiles are requested from the system only if asks_for_tiles. No macros are
+ * of values of runtime/tuning/levels.h; tiles are requested from the system only if asks_for_tiles. No macros are
  * needed. */
 
 /* Inline assembly makes instructions available that the compiler does not know. This works only if the

@@ -2,7 +2,7 @@
  * transpose_b. Row-major; matrix b starts at offset + b * step, its rows are stride apart. K = 0 gives
  * zeros. Every element is one chain acc = fma(a[m, k], b[k, n], acc) over k = 0 .. K-1. */
 
-#include "gemm/layout.h"
+#include "math/gemm/layout.h"
 #include "include/block.cl"
 
 /* ---- CPU variant ---- */

@@ -2,7 +2,7 @@
  *
  * out has rows of `pitch` bytes, a multiple of 16, padded with zeros to whole slices. Needs PRECISION,
  * fp16 or bf16. */
-#include "gemm/layout.h"
+#include "math/gemm/layout.h"
 #include "include/operand16.cl"
 
 /* A group: one row. */

@@ -1,6 +1,6 @@
 /* Rounds the transpose of scale * x, x (M, N), to 16 bits for GEMMs with matrix instructions over the M
  * rows (gradients of weights). Rows are padded with zeros to whole slices. Needs PRECISION, fp16 or bf16. */
-#include "gemm/layout.h"
+#include "math/gemm/layout.h"
 #include "include/operand16.cl"
 
 #define TRANSPOSE_ARGUMENTS int pitch, const __global float *x, int x_offset, int x_stride, int rows, int columns, float scale

@@ -1,7 +1,7 @@
 /* out = W (N, K) rounded from fp32 to bf16: from the panels of product.cl to the panels of
  * product_bf16.cl. */
 #include "include/bf16.cl"
-#include "gemm/layout.h"
+#include "math/gemm/layout.h"
 
 /* A group: one panel. */
 CPU_KERNEL void round_weight_cpu(__global uint *out, const __global float *w, int inputs)

@@ -1,11 +1,11 @@
 /* The CPU variant of attention.cl; other attention kernels use parts of it. This file is included; it is
  * not a program. Lanes are keys for the scores and columns for the sums. Scores are multiplied by log2(e),
  * so that weights are powers of two. result.cl describes the precision of y. */
-#include "gemm/layout.h"
+#include "math/gemm/layout.h"
 #include "include/block.cl"
 #include "include/exp2.cl"
 #include "include/result.cl"
-#include "ops/arguments.h"
+#include "math/ops/arguments.h"
 
 /* With -DHAS_DROPOUT, in training, weights are dropped after their sum was computed: the weight of key j
  * for query row r in head h is element (r * heads + h, j) of the mask. */

@@ -1,4 +1,4 @@
-/* A row of the table of the decoder's cache (see lib/ops/cache.h). This file is included; it is not a
+/* A row of the table of the decoder's cache (see lib/math/ops/cache.h). This file is included; it is not a
  * program. */
 
 /* 1 if 0 <= value < bound. */

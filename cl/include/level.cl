@@ -1,11 +1,11 @@
 /* The differences between the instruction set levels of the CPU variants: part of the prelude; not a
- * program. The levels are the rows of lib/tuning/levels.c, from which the host sets
+ * program. The levels are the rows of lib/runtime/tuning/levels.c, from which the host sets
  *     VECTOR_LANES  floats in a register, 8 or 16
  *     BLOCK_ROWS    rows of x whose sums with two registers of outputs fit in registers, at most 8
  *     INT8_BYTES    how int8 products are computed: CLF__INT8_DOT, CLF__INT8_PAIR or CLF__INT8_FLOAT
  *     HAS_DOT_INT8, HAS_DOT_BF16  the level has an instruction for such dot products
  *     HAS_TILES  the level has instructions for products of tiles (tiles.cl) */
-#include "tuning/levels.h"
+#include "runtime/tuning/levels.h"
 
 /* Eight halves as floats, and the reverse. PoCL converts them one by one unless it knows an instruction
  * for all. */

@@ -34,7 +34,7 @@
  *     FETCH_AHEAD(from)              optional: prefetches 128 bytes of global memory into the second-level cache
  *
  * Needs PRECISION (fp16, bf16 or int8), and a device whose build options name the level. */
-#include "gemm/layout.h"
+#include "math/gemm/layout.h"
 
 #if PRECISION == 3
 typedef int matrix_sum;

@@ -5,7 +5,7 @@
  * Every kernel quantizes by these functions, so that q of a row does not depend on the kernel. The stored
  * operand depends on the kernel variant: u - 128 as a char on the GPU, the format that the GEMM reads on
  * the CPU. */
-#include "gemm/layout.h"
+#include "math/gemm/layout.h"
 
 #if INT8_BYTES == CLF__INT8_DOT && defined(__aarch64__) /* its dot products need two signed numbers: u -
                                                          * 128 */

@@ -10,7 +10,7 @@
 #error "product.cl needs PRECISION"
 #endif
 
-#include "gemm/layout.h"
+#include "math/gemm/layout.h"
 #include "include/steps.cl"
 
 #if PRECISION == 0 || PRECISION == 1

@@ -8,7 +8,7 @@
  * sums are exact in every kernel, so that their order and the instructions do not matter. */
 #include "include/operand_int8.cl"
 
-#include "gemm/layout.h"
+#include "math/gemm/layout.h"
 /* Products of pairs take many instructions per cache line, so the processor does not prefetch far enough by
  * itself. */
 #if INT8_BYTES == CLF__INT8_PAIR

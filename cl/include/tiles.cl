@@ -9,7 +9,7 @@
  * groups of the panel.
  *
  * Needs TILE_PRODUCT, the multiply instruction, as LLVM's assembler names it. */
-#include "gemm/layout.h"
+#include "math/gemm/layout.h"
 #include "include/fetch.cl"
 
 #define TILE_ROWS   16

@@ -1,6 +1,6 @@
 /* Decoder layers for one new token per row (Vaswani 2017, 3.1) in one launch of resident groups, which
- * process a list of stages (lib/layers/stages.h) with a barrier after each, because separate launches would
- * cost more than the stages. The stages call the functions of the kernels that lib/layers/layer.c would
+ * process a list of stages (lib/math/layers/stages.h) with a barrier after each, because separate launches would
+ * cost more than the stages. The stages call the functions of the kernels that lib/math/layers/layer.c would
  * launch, so the bits are the same.
  *
  * Buffers are arguments, and stages name a buffer and a place in it. Activations are written during the
@@ -10,7 +10,7 @@
  * and GROUPS_TOGETHER. */
 #include "include/grid_barrier.cl"
 #include "include/matrix.cl"
-#include "layers/stages.h"
+#include "math/layers/stages.h"
 
 #define WAYS (CLF__STAGE_GROUP / GROUP)
 #if PRECISION == 3 /* attention and GEMMs have float results */

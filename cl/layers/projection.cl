@@ -77,7 +77,7 @@ static inline void multiply(float16 *tile, const __global operand_element *x, si
 }
 #endif
 #include "include/candidates.cl"
-#include "ops/arguments.h"
+#include "math/ops/arguments.h"
 
 #define BLOCK_PANELS CLF__PROJECTION_PANELS
 #define MOST_ROWS    CLF__PROJECTION_ROWS

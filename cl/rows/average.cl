@@ -1,4 +1,4 @@
-/* Average attention (Zhang et al. 2018, see lib/ops/average.h), element by element: the running mean of a
+/* Average attention (Zhang et al. 2018, see lib/math/ops/average.h), element by element: the running mean of a
  * sequence's rows, and the gates that choose between a row and its mean.
  *
  *     m = (t m' + x) / (t + 1);  y = x / (1 + exp(-g)) + h / (1 + exp(-f)) + residual

@@ -1,4 +1,4 @@
-/* Logits of selected words (lib/ops/shortlist.h): logits (R, C), x (R, D), weight (V, D) row-major, bias
+/* Logits of selected words (lib/math/ops/shortlist.h): logits (R, C), x (R, D), weight (V, D) row-major, bias
  * (V) or null.
  *
  *     logits[r][j] = scale * (x[r] . weight[v]) + bias[v],  v = ids[starts[r] + j]  for j < counts[r];  else -inf

@@ -1,4 +1,4 @@
-/* The simpler simple recurrent unit (Kim et al. 2019, see lib/ops/ssru.h), element by element: `projected`
+/* The simpler simple recurrent unit (Kim et al. 2019, see lib/math/ops/ssru.h), element by element: `projected`
  * (N, 2 D) holds g, then z.
  *
  *     f = 1 / (1 + exp(-g));  c = f c' + (1 - f) z;  y = max(c, 0) + residual;  y, residual (N, D); y may be residual

@@ -7,8 +7,8 @@
 #include "base/status.h"
 
 /* Returns the value of a variable; NULL if it is unset or empty. $CLFORMER_DEVICE names the device;
- * tuning/tuning.c lists the variables that replace defaults of the device options, so that a test matrix
- * can run any program with every kernel variant. */
+ * runtime/tuning/tuning.c lists the variables that replace defaults of the device options, so that a test
+ * matrix can run any program with every kernel variant. */
 const char *clf__environment_value(const char *name);
 
 /* Returns whether the results of `clformer tune` are used: $CLFORMER_TUNING, "on" or "off"; on if it is

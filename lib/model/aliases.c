@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "config/family/family.h"
+#include "model/config/family/family.h"
 #include "model/tree.h"
 
 static const char shared[] = "model.shared.weight";

@@ -2,7 +2,7 @@
 #ifndef CLF_MODEL_ALIASES_H
 #define CLF_MODEL_ALIASES_H
 
-#include "config/config.h"
+#include "model/config/config.h"
 
 enum { CLF__MOST_ALIASES = 4 };
 

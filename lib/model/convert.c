@@ -1,6 +1,6 @@
 #include "base/memory.h"
-#include "formats/format.h"
-#include "formats/unpack.h"
+#include "model/formats/format.h"
+#include "model/formats/unpack.h"
 #include "model/new_folder.h"
 #include "model/save.h"
 #include "text/shortlist.h"

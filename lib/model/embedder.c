@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "math/ops/positions.h"
 #include "model/relative.h"
-#include "ops/positions.h"
 
 struct clf__position_rows clf__position_rows(const struct clf__config *config, enum clf__side side)
 {

@@ -2,10 +2,10 @@
 #ifndef CLF_MODEL_EMBEDDER_H
 #define CLF_MODEL_EMBEDDER_H
 
-#include "config/sides.h"
-#include "layers/front_end.h"
-#include "layers/norm.h"
-#include "layers/relative_bias.h"
+#include "math/layers/front_end.h"
+#include "math/layers/norm.h"
+#include "math/layers/relative_bias.h"
+#include "model/config/sides.h"
 
 struct clf__embedder {
     struct clf__front_end front_end;

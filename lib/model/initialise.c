@@ -3,8 +3,8 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "math/ops/positions.h"
 #include "model/save.h"
-#include "ops/positions.h"
 
 struct drawing {
     const struct clf__parameter_list *list;

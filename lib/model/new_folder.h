@@ -2,8 +2,8 @@
 #ifndef CLF_MODEL_NEW_FOLDER_H
 #define CLF_MODEL_NEW_FOLDER_H
 
-#include "checkpoint/checkpoint.h"
-#include "formats/format.h"
+#include "model/formats/format.h"
+#include "model/weights/checkpoint.h"
 
 struct clf__new_folder {
     const char *from; /* source of all other files and of the format */

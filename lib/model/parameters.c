@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
-#include "config/family/family.h"
+#include "model/config/family/family.h"
 #include "model/tree.h"
 
 /* A first pass counts names and shapes, a second pass writes them. */

@@ -3,9 +3,9 @@
 #define CLF_MODEL_PARAMETERS_H
 
 #include "base/status.h"
-#include "checkpoint/checkpoint.h"
-#include "config/config.h"
-#include "config/initial.h"
+#include "model/config/config.h"
+#include "model/config/initial.h"
+#include "model/weights/checkpoint.h"
 
 /* Canonical names, each only if the configuration has the parameter. SIDE is encoder or decoder, N a layer,
  * ATTENTION self_attn and, in the decoder, encoder_attn.
@@ -24,11 +24,11 @@
  *     model.SIDE.layers.N.ATTENTION_layer_norm.{weight,bias}
  *     model.decoder.layers.N.rnn.{forget_proj.{weight,bias},in_proj.weight}
  *                                                           instead of self_attn in a recurrent decoder
- * (ops/ssru.h)
+ * (math/ops/ssru.h)
  *     model.decoder.layers.N.rnn_layer_norm.{weight,bias}
  *     model.decoder.layers.N.average.{fc1,fc2,...,input_gate,mean_gate}.{weight,bias}
- *                                                           likewise with average attention (ops/average.h)
- *     model.decoder.layers.N.average_layer_norm.{weight,bias}
+ *                                                           likewise with average attention
+ * (math/ops/average.h) model.decoder.layers.N.average_layer_norm.{weight,bias}
  *     model.SIDE.layers.N.{fc1,fc_gate,fc2}.{weight,bias}   gated: fc2(activation(fc1 x) * fc_gate x)
  *     model.SIDE.layers.N.final_layer_norm.{weight,bias}
  *     model.SIDE.layer_norm.{weight,bias}                   the final norm

@@ -4,9 +4,9 @@
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "config/family/family.h"
-#include "formats/format.h"
 #include "model/aliases.h"
+#include "model/config/family/family.h"
+#include "model/formats/format.h"
 #include "model/parameters.h"
 #include "model/tree.h"
 

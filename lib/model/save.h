@@ -30,8 +30,8 @@ clf_status clf__parameters_save_as_loaded(const char *path, struct clf__paramete
 clf_status clf__model_convert(const char *output, const char *path, clf_precision precision);
 
 /* Writes model.safetensors into a folder with a config.json: each parameter is drawn as the architecture
- * specifies (config/README.md has the table), from the seed only. Polls `interrupted` (may be NULL): non-zero
- * ends with CLF_INTERRUPTED and no file. */
+ * specifies (model/config/README.md has the table), from the seed only. Polls `interrupted` (may be NULL):
+ * non-zero ends with CLF_INTERRUPTED and no file. */
 clf_status clf__model_initialise(const char *folder, uint64_t seed, int (*interrupted)(void *user),
                                  void *user);
 

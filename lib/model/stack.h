@@ -2,7 +2,7 @@
 #ifndef CLF_MODEL_STACK_H
 #define CLF_MODEL_STACK_H
 
-#include "layers/layer.h"
+#include "math/layers/layer.h"
 #include "model/embedder.h"
 
 struct clf__stack {

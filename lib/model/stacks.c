@@ -2,7 +2,7 @@
 
 #include "base/memory.h"
 #include "base/minmax.h"
-#include "device/lock.h"
+#include "runtime/device/lock.h"
 
 struct clf__workspace_widths clf__stacks_widths(const struct clf__config *config)
 {

@@ -3,12 +3,12 @@
 #include <inttypes.h>
 
 #include "base/memory.h"
-#include "config/sides.h"
-#include "device/buffer.h"
-#include "device/caps.h"
-#include "device/lock.h"
-#include "formats/format.h"
+#include "model/config/sides.h"
+#include "model/formats/format.h"
 #include "model/stacks.h"
+#include "runtime/device/buffer.h"
+#include "runtime/device/caps.h"
+#include "runtime/device/lock.h"
 
 struct clf__stacks clf__transformer_stacks(struct clf__transformer *transformer)
 {

@@ -3,8 +3,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "config/family/family.h"
-#include "config/sides.h"
+#include "model/config/family/family.h"
+#include "model/config/sides.h"
 
 /* The sizes of a parameter, which depend on the stack. */
 enum extent { MODEL_WIDTH, KEYS, VALUES, FFN };

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "device/buffer.h"
 #include "model/embedder.h"
+#include "runtime/device/buffer.h"
 
 clf_status clf__upload_reserve(struct clf__upload *upload, struct clf__arena *arena, int64_t count)
 {

@@ -2,9 +2,9 @@
 #ifndef CLF_MODEL_UPLOAD_H
 #define CLF_MODEL_UPLOAD_H
 
-#include "config/sides.h"
-#include "ops/mask.h"
-#include "tensor/tensor.h"
+#include "math/ops/mask.h"
+#include "math/tensor/tensor.h"
+#include "model/config/sides.h"
 
 /* Several sequences in order: sequence b is rows first[b] to first[b + 1] - 1. */
 struct clf__sequences {

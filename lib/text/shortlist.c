@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/minmax.h"
 #include "text/shortlist_lists.h"
-#include "text/tokenizer.h"
+#include "text/tokenizers/tokenizer.h"
 
 enum { MOST_BYTES = 1 << 30, MULTIPLE = 8 };
 

@@ -12,7 +12,7 @@
 
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "text/clean_up.h"
+#include "text/tokenizers/clean_up.h"
 
 static int is_digit(char c)
 {

@@ -4,7 +4,7 @@
 #ifndef CLF_TRAIN_CHECKPOINT_H
 #define CLF_TRAIN_CHECKPOINT_H
 
-#include "backprop/training.h"
+#include "model/backprop/training.h"
 #include "train/recipe.h"
 #include "train/state.h"
 

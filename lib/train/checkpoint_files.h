@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "backprop/training.h"
+#include "model/backprop/training.h"
 
 /* Records sizes and checksums of all files in a folder except state.json; the caller releases *files with
  * json_decref(). */

@@ -3,10 +3,10 @@
 #include <limits.h>
 #include <string.h>
 
+#include "audio/npy.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "text/npy.h"
 #include "train/corpus.h"
 #include "train/dataset_internal.h"
 

@@ -2,9 +2,9 @@
 #ifndef CLF_TRAIN_DATASET_H
 #define CLF_TRAIN_DATASET_H
 
-#include "backprop/training.h"
-#include "config/config.h"
-#include "text/tokenizer.h"
+#include "model/backprop/training.h"
+#include "model/config/config.h"
+#include "text/tokenizers/tokenizer.h"
 
 struct clf__dataset_options {
     const char *source_path; /* text, one sentence per line. If target_path is NULL: source, tab and target in

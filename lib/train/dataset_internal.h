@@ -2,7 +2,7 @@
 #ifndef CLF_TRAIN_DATASET_INTERNAL_H
 #define CLF_TRAIN_DATASET_INTERNAL_H
 
-#include "frames/frames.h"
+#include "audio/frames.h"
 #include "train/dataset.h"
 
 /* One pair: source ids, then target ids with the end token. Speech has only target ids. */

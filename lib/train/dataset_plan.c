@@ -1,9 +1,9 @@
 #include <limits.h>
 #include <string.h>
 
+#include "audio/npy.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "text/npy.h"
 #include "train/dataset_internal.h"
 
 static int longer_side(const struct clf__pair *pair)

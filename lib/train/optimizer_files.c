@@ -9,8 +9,8 @@
 #include "base/ascii.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "checkpoint/checkpoint.h"
 #include "model/save.h"
+#include "model/weights/checkpoint.h"
 #include "train/advice.h"
 
 static const char whole_name[] = "optimizer.safetensors";

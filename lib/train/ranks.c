@@ -6,7 +6,7 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
-#include "cluster/compare.h"
+#include "runtime/cluster/compare.h"
 #include "train/run.h"
 
 static clf_status compare(const struct clf__run *run, const char *what, const char *value)

@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "config/family/family.h"
+#include "model/config/family/family.h"
 
 struct clf_recipe {
     struct clf__names *choices; /* (key_count) words of each choice; none: the default applies */

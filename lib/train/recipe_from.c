@@ -1,8 +1,8 @@
 /* Choices that the model in the folder of `from` determines. */
 #include <string.h>
 
-#include "config/config.h"
-#include "config/family/family.h"
+#include "model/config/config.h"
+#include "model/config/family/family.h"
 #include "train/recipe.h"
 
 clf_status clf__recipe_check_from(const struct clf_recipe *recipe, const struct clf__texts *config)

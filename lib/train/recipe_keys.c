@@ -1,9 +1,9 @@
 /* The table of choices, used to set, load and write recipes and for the command's help. */
 #include <string.h>
 
-#include "config/family/family.h"
+#include "model/config/family/family.h"
 #include "search/search.h"
-#include "text/vocabulary.h"
+#include "text/tokenizers/vocabulary.h"
 #include "train/recipe.h"
 
 /* Groups of the help text. The rows of a group are adjacent. */

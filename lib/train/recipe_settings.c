@@ -1,5 +1,5 @@
 /* Converts the choices of a recipe to values, and finds contradictions. */
-#include "config/family/family.h"
+#include "model/config/family/family.h"
 #include "train/recipe.h"
 
 static int takes_frames(const struct clf__settings *settings)

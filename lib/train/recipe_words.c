@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "config/write.h"
+#include "model/config/write.h"
 #include "train/recipe.h"
 
 static clf_status check_pair(const char *name, const char *word)

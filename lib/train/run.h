@@ -4,10 +4,10 @@
 
 #include <clformer/train.h>
 
-#include "backprop/sums.h"
-#include "backprop/training.h"
+#include "model/backprop/sums.h"
+#include "model/backprop/training.h"
 #include "model/transformer.h"
-#include "text/tokenizer.h"
+#include "text/tokenizers/tokenizer.h"
 #include "train/checkpoint.h"
 #include "train/dataset.h"
 #include "train/recipe.h"

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "config/family/family.h"
+#include "model/config/family/family.h"
 
 /* factor / sqrt(D) * min(1 / sqrt(t), t / w^1.5) (Vaswani et al. 2017, equation 3) */
 static double noam(const struct clf__settings *settings, int d_model, double update)

@@ -7,11 +7,11 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "config/family/family.h"
-#include "text/segmenters/segmenter.h"
-#include "text/segmenters/sentencepiece_library.h"
-#include "text/segmenters/train_sentencepiece.h"
-#include "text/vocabulary.h"
+#include "model/config/family/family.h"
+#include "text/tokenizers/segmenters/segmenter.h"
+#include "text/tokenizers/segmenters/sentencepiece_library.h"
+#include "text/tokenizers/segmenters/train_sentencepiece.h"
+#include "text/tokenizers/vocabulary.h"
 #include "train/corpus.h"
 
 /* SentencePiece keeps all sentences in memory, and more sentences hardly improve the model. */

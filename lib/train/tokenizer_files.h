@@ -2,7 +2,7 @@
 #ifndef CLF_TRAIN_TOKENIZER_FILES_H
 #define CLF_TRAIN_TOKENIZER_FILES_H
 
-#include "config/write.h"
+#include "model/config/write.h"
 #include "train/recipe.h"
 
 /* Writes the tokenizer files that the recipe needs (source.spm, target.spm, vocab.json, target_vocab.json,

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/options.h"
-#include "cluster/ranks.h"
+#include "runtime/cluster/ranks.h"
 #include "train/advice.h"
 #include "train/checkpoint_files.h"
 

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "base/memory.h"
-#include "config/family/family.h"
+#include "model/config/family/family.h"
 #include "train/advice.h"
 #include "train/translation.h"
 

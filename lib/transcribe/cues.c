@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "text/speech.h"
+#include "text/tokenizers/speech.h"
 
 /* The defaults of openai/whisper. */
 enum { DEFAULT_WIDTH = 1000, DEFAULT_WORDS = 1000 };

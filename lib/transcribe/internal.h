@@ -5,11 +5,11 @@
 #include <clformer/transcriber.h>
 #include <stdatomic.h>
 
-#include "config/sides.h"
-#include "infer/session.h"
-#include "ops/log_mel.h"
+#include "math/ops/log_mel.h"
+#include "model/config/sides.h"
+#include "model/infer/session.h"
 #include "search/whisper.h"
-#include "text/speech.h"
+#include "text/tokenizers/speech.h"
 #include "transcribe/timed_words.h"
 #include "translate/internal.h"
 

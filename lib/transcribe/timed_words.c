@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "text/speech.h"
+#include "text/tokenizers/speech.h"
 
 static const double LONGEST_MEDIAN = 0.7;
 static const double LONG = 2.0, PAUSE = 4.0; /* multiples of the median duration */

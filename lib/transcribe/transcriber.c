@@ -10,8 +10,8 @@
 #include "base/memory.h"
 #include "base/minmax.h"
 #include "base/options.h"
-#include "config/sides.h"
-#include "text/speech_tokens.h"
+#include "model/config/sides.h"
+#include "text/tokenizers/speech_tokens.h"
 #include "transcribe/internal.h"
 
 enum { DEFAULT_BEAM = 5, DEFAULT_SAMPLES = 5, MOST_BEAMS = 64, MOST_PATIENCE = 8 };

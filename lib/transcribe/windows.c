@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "device/lock.h"
+#include "runtime/device/lock.h"
 #include "transcribe/internal.h"
 
 static const float RANGE =

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "base/minmax.h"
-#include "text/speech_words.h"
+#include "text/tokenizers/speech_words.h"
 #include "transcribe/alignment.h"
 #include "transcribe/internal.h"
 

@@ -13,7 +13,7 @@
 
 #include "base/memory.h"
 #include "base/options.h"
-#include "text/speech.h"
+#include "text/tokenizers/speech.h"
 #include "transcribe/cues.h"
 
 enum { SHORT = 128 };

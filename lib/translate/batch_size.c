@@ -1,7 +1,7 @@
 /* Chooses the number of source tokens and lines per batch. */
 #include "base/minmax.h"
-#include "device/buffer.h"
-#include "device/caps.h"
+#include "runtime/device/buffer.h"
+#include "runtime/device/caps.h"
 #include "translate/internal.h"
 
 enum {

@@ -2,9 +2,9 @@
 #include <stdarg.h>
 
 #include "base/memory.h"
-#include "config/family/family.h"
-#include "config/keys.h"
-#include "config/sides.h"
+#include "model/config/family/family.h"
+#include "model/config/keys.h"
+#include "model/config/sides.h"
 #include "translate/inspect_internal.h"
 
 static int is_in_use(const struct clf__config *config, const struct clf__config_key *key)

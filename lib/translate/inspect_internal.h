@@ -4,8 +4,8 @@
 
 #include <jansson.h>
 
-#include "checkpoint/checkpoint.h"
-#include "config/config.h"
+#include "model/config/config.h"
+#include "model/weights/checkpoint.h"
 
 /* Returns a configuration as a JSON object with the keys of config.json where they exist; NULL if out of
    memory. */

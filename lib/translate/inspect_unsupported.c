@@ -2,7 +2,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
-#include "checkpoint/checkpoint.h"
+#include "model/weights/checkpoint.h"
 #include "translate/inspect_internal.h"
 
 /* Reads the keys of config.json; none if the file is missing or invalid. */

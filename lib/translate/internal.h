@@ -7,10 +7,10 @@
 #include <stdatomic.h>
 
 #include "base/clock.h"
-#include "infer/session.h"
+#include "model/infer/session.h"
 #include "text/batch.h"
 #include "text/shortlist.h"
-#include "text/tokenizer.h"
+#include "text/tokenizers/tokenizer.h"
 
 struct clf_model {
     struct clf__transformer *transformer;

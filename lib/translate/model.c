@@ -4,11 +4,11 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/task.h"
-#include "config/sides.h"
-#include "device/caps.h"
-#include "formats/format.h"
-#include "formats/unpack.h"
-#include "program/ahead.h"
+#include "model/config/sides.h"
+#include "model/formats/format.h"
+#include "model/formats/unpack.h"
+#include "runtime/device/caps.h"
+#include "runtime/program/ahead.h"
 #include "translate/internal.h"
 
 static void describe(struct clf_model *model)

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/minmax.h"
 #include "base/options.h"
-#include "config/task.h"
+#include "model/config/task.h"
 #include "translate/internal.h"
 
 enum {

@@ -1,8 +1,8 @@
 #include <string.h>
 
+#include "audio/frames.h"
 #include "base/memory.h"
-#include "config/sides.h"
-#include "frames/frames.h"
+#include "model/config/sides.h"
 #include "translate/internal.h"
 
 void clf__source_free(struct clf__source *source)

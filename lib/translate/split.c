@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "text/clean_up.h"
-#include "text/sentences.h"
+#include "text/sentences/sentences.h"
+#include "text/tokenizers/clean_up.h"
 #include "translate/internal.h"
 
 /* The lines of one call and their concatenated parts. */

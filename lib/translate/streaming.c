@@ -46,7 +46,8 @@ clf_status clf__streamed_continue(struct clf__streamed *streamed, const struct c
 {
     size_t size = is_whole ? strlen(text) : certain_size(text);
     size_t same = common_size(streamed->text != NULL ? streamed->text : "", text, streamed->size);
-    if (same < streamed->size && is_whole) { /* possible after numbers in Czech text (text/moses/joiner.c) */
+    if (same < streamed->size &&
+        is_whole) { /* possible after numbers in Czech text (text/tokenizers/moses/joiner.c) */
         clf__log(CLF_LOG_WARNING, "line %d: its last tokens changed text that was already streamed",
                  line + 1);
     } else if (same < streamed->size || size <= streamed->size) {

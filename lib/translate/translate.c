@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/minmax.h"
-#include "text/sentences.h"
+#include "text/sentences/sentences.h"
 #include "translate/work.h"
 
 static clf_status prepare(struct clf__worker *worker, void *context)

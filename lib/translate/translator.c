@@ -4,14 +4,14 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "audio/frames.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/options.h"
-#include "config/family/family.h"
-#include "config/sides.h"
-#include "config/task.h"
-#include "formats/format.h"
-#include "frames/frames.h"
+#include "model/config/family/family.h"
+#include "model/config/sides.h"
+#include "model/config/task.h"
+#include "model/formats/format.h"
 #include "translate/internal.h"
 
 /* Reads the task's source prefix, and its configuration for options that are not set. */

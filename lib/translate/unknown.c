@@ -1,7 +1,7 @@
 /* Replaces unknown tokens of a translation by the source tokens with the most attention (Luong et al.
    2015). */
 #include "base/memory.h"
-#include "text/token_list.h"
+#include "text/tokenizers/token_list.h"
 #include "translate/internal.h"
 
 /* Returns the alignment layer of the options if set; otherwise the model's, or the one that usually aligns

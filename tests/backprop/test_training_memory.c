@@ -3,12 +3,12 @@
 #include <stdio.h>
 
 #include "base/memory.h"
-#include "device/buffer.h"
-#include "device/caps.h"
-#include "device/dry_run.h"
 #include "model/folder.h"
 #include "model/save.h"
-#include "opencl/testing.h"
+#include "runtime/device/buffer.h"
+#include "runtime/device/caps.h"
+#include "runtime/device/dry_run.h"
+#include "runtime/opencl/testing.h"
 #include "support/support.h"
 #include "support/training_fixture.h"
 

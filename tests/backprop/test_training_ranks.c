@@ -2,10 +2,10 @@
  * over ranks. */
 #include <math.h>
 
-#include "backprop/internal.h"
-#include "backprop/sums.h"
-#include "device/caps.h"
-#include "opencl/testing.h"
+#include "model/backprop/internal.h"
+#include "model/backprop/sums.h"
+#include "runtime/device/caps.h"
+#include "runtime/opencl/testing.h"
 #include "support/process.h"
 #include "support/support.h"
 #include "support/training_fixture.h"

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "model/folder.h"
 #include "model/save.h"
-#include "opencl/testing.h"
+#include "runtime/opencl/testing.h"
 #include "support/support.h"
 #include "support/training_fixture.h"
 

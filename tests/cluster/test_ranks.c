@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster/ranks.h"
+#include "runtime/cluster/ranks.h"
 #include "support/ranks.h"
 
 static const char *program; /* this one */

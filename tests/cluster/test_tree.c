@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/half.h"
-#include "cluster/tree.h"
+#include "runtime/cluster/tree.h"
 
 enum { MOST = 40, LENGTH = 3 };
 

@@ -4,7 +4,7 @@
 
 #include "model/folder.h"
 
-#include "config/config.h"
+#include "model/config/config.h"
 
 static const char *const marian_config =
     "\"model_type\": \"marian\", \"vocab_size\": 40, \"d_model\": 24, "

@@ -2,7 +2,7 @@
  * is the default of transformers' generate(). */
 #include "config/config_folder.h"
 
-#include "config/family/family.h"
+#include "model/config/family/family.h"
 
 static void test_type_from_class(void **state)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "config/config.h"
+#include "model/config/config.h"
 
 static void write(const char *folder, const char *name, const char *text)
 {

@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "device/buffer.h"
-#include "device/caps.h"
-#include "device/device.h"
-#include "opencl/listed_device.h"
-#include "program/program.h"
+#include "runtime/device/buffer.h"
+#include "runtime/device/caps.h"
+#include "runtime/device/device.h"
+#include "runtime/opencl/listed_device.h"
+#include "runtime/program/program.h"
 #include "support/support.h"
 
 /* A GPU with every feature. */

@@ -7,9 +7,9 @@
 
 #include <clformer/log.h>
 
-#include "device/buffer.h"
-#include "device/device.h"
-#include "device/profile.h"
+#include "runtime/device/buffer.h"
+#include "runtime/device/device.h"
+#include "runtime/device/profile.h"
 #include "support/support.h"
 
 enum mode {

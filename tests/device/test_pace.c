@@ -7,13 +7,13 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "device/buffer.h"
-#include "device/device.h"
-#include "device/queue.h"
-#include "opencl/opencl.h"
-#include "ops/projection.h"
-#include "program/launch.h"
-#include "program/testing.h"
+#include "math/ops/projection.h"
+#include "runtime/device/buffer.h"
+#include "runtime/device/device.h"
+#include "runtime/device/queue.h"
+#include "runtime/opencl/opencl.h"
+#include "runtime/program/launch.h"
+#include "runtime/program/testing.h"
 #include "support/support.h"
 
 static int finishes;

@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "device/buffer.h"
-#include "gemm/gemm.h"
-#include "opencl/testing.h"
-#include "program/launch.h"
+#include "math/gemm/gemm.h"
+#include "runtime/device/buffer.h"
+#include "runtime/opencl/testing.h"
+#include "runtime/program/launch.h"
 #include "support/support.h"
 
 enum { ROWS = 5, OUTPUTS = 33, INPUTS = 17 };

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "device/buffer.h"
-#include "device/device.h"
-#include "opencl/testing.h"
+#include "runtime/device/buffer.h"
+#include "runtime/device/device.h"
+#include "runtime/opencl/testing.h"
 #include "support/support.h"
 
 /* Too small to share, three that share, and one that is too large to share. */

@@ -2,7 +2,7 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "checkpoint/little_endian.h"
+#include "model/weights/little_endian.h"
 #include "support/process.h"
 
 #define TEXT_MODEL "models/bart-text"

@@ -15,8 +15,8 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "checkpoint/zip.h"
-#include "formats/unpack.h"
+#include "model/formats/unpack.h"
+#include "model/weights/zip.h"
 #include "support/process.h"
 #include "support/support.h"
 

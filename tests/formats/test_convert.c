@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "checkpoint/checkpoint.h"
+#include "model/weights/checkpoint.h"
 #include "support/support.h"
 
 enum { LINES = 4, LONGEST = 512 };

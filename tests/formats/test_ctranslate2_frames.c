@@ -6,8 +6,8 @@
 
 #include <clformer/clformer.h>
 
-#include "formats/format.h"
 #include "model/folder.h"
+#include "model/formats/format.h"
 #include "support/model_fixture.h"
 #include "support/support.h"
 

@@ -4,13 +4,13 @@
 
 #include <clformer/clformer.h>
 
-#include "formats/format.h"
-#include "formats/openai_heads.h"
 #include "model/folder.h"
+#include "model/formats/format.h"
+#include "model/formats/openai_heads.h"
 #include "model/parameters.h"
 #include "support/process.h"
 #include "support/support.h"
-#include "text/tokenizer.h"
+#include "text/tokenizers/tokenizer.h"
 
 /* A new folder with the checkpoint in it, optionally with its tokenizer's file. */
 static const char *copy(int has_tokens)

@@ -1,7 +1,7 @@
 /* Any bytes as config.json and, after the first NUL, generation_config.json: an error that names one of them,
  * or a consistent configuration. */
-#include "config/config.h"
 #include "fuzz/files.h"
+#include "model/config/config.h"
 
 static void check_config(const struct clf__config *config)
 {

@@ -2,7 +2,7 @@
  * first byte chooses the engine; a line "====" separates its files. */
 #include "fuzz/weights.h"
 
-#include "formats/format.h"
+#include "model/formats/format.h"
 
 enum { FILES = 4 };
 static const char *const layouts[][FILES] = {

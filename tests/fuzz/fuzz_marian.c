@@ -1,7 +1,7 @@
 /* Any bytes as a Marian weights file, of either container, and as the options inside. */
 #include "fuzz/weights.h"
 
-#include "checkpoint/marian.h"
+#include "model/weights/marian.h"
 
 static void check_failure(clf_status status, const char *path)
 {

@@ -2,7 +2,7 @@
  * or, as subwords, to the text without white space. */
 #include "base/memory.h"
 #include "fuzz/files.h"
-#include "text/segmenters/segmenter.h"
+#include "text/tokenizers/segmenters/segmenter.h"
 
 enum { MAX_PIECES = 256 };
 

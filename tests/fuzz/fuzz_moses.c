@@ -4,10 +4,10 @@
 
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "text/moses/cutter.h"
-#include "text/segmenters/pairs.h"
-#include "text/segmenters/segmenter.h"
-#include "text/token_list.h"
+#include "text/tokenizers/moses/cutter.h"
+#include "text/tokenizers/segmenters/pairs.h"
+#include "text/tokenizers/segmenters/segmenter.h"
+#include "text/tokenizers/token_list.h"
 
 static const char list[] = "nonbreaking_prefix.en", pairs[] = "bpe.model";
 

@@ -2,9 +2,9 @@
  * it; in both cases nothing is left. */
 #include <sys/stat.h>
 
-#include "checkpoint/zip.h"
-#include "formats/unpack.h"
 #include "fuzz/files.h"
+#include "model/formats/unpack.h"
+#include "model/weights/zip.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

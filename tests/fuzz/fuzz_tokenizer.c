@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "text/segmenters/sentencepiece_library.h"
+#include "text/tokenizers/segmenters/sentencepiece_library.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

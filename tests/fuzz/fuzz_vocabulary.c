@@ -1,7 +1,7 @@
 /* Any bytes as a vocab.json: an error, or a vocabulary that maps every token to its id and back. The first
  * byte is the size in the model's configuration. */
 #include "fuzz/files.h"
-#include "text/vocabulary.h"
+#include "text/tokenizers/vocabulary.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "fuzz/files.h"
-#include "text/tokenizer.h"
+#include "text/tokenizers/tokenizer.h"
 
 static inline void cut_and_join(const struct clf__tokenizer *tokenizer, int rows)
 {

@@ -4,8 +4,8 @@
 #define CLF_FUZZ_WEIGHTS_H
 
 #include "base/memory.h"
-#include "checkpoint/checkpoint.h"
 #include "fuzz/files.h"
+#include "model/weights/checkpoint.h"
 
 static inline void fuzz_read_tensor(const struct clf__stored_tensor *tensor)
 {

@@ -7,13 +7,13 @@
 
 #include "base/memory.h"
 #include "cases/gemm.h"
-#include "device/buffer.h"
-#include "device/caps.h"
-#include "device/device.h"
-#include "gemm/activations.h"
-#include "gemm/gemm.h"
-#include "opencl/testing.h"
+#include "math/gemm/activations.h"
+#include "math/gemm/gemm.h"
 #include "reference/gemm.h"
+#include "runtime/device/buffer.h"
+#include "runtime/device/caps.h"
+#include "runtime/device/device.h"
+#include "runtime/opencl/testing.h"
 #include "support/support.h"
 
 /* Native GEMM in each kernel variant. */

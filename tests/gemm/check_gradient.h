@@ -2,10 +2,10 @@
 #ifndef CLF_TESTS_GEMM_CHECK_GRADIENT_H
 #define CLF_TESTS_GEMM_CHECK_GRADIENT_H
 
-#include "device/buffer.h"
-#include "device/caps.h"
-#include "gemm/backend.h"
 #include "gemm/check.h"
+#include "math/gemm/backend.h"
+#include "runtime/device/buffer.h"
+#include "runtime/device/caps.h"
 
 struct gradient_check {
     struct gemm_case shape;

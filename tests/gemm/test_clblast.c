@@ -1,8 +1,8 @@
 /* CLBlast as the GEMM backend. Its first call compiles for seconds, so all tests are in this process. */
-#include "device/buffer.h"
-#include "device/device.h"
 #include "gemm/check_gradient.h"
-#include "opencl/testing.h"
+#include "runtime/device/buffer.h"
+#include "runtime/device/device.h"
+#include "runtime/opencl/testing.h"
 
 static struct clf_device *clblast_device(clf_form form)
 {

@@ -1,10 +1,10 @@
 /* Native gradients of GEMM with weights: cl/gemm/gemm_input_gradient.cl and cl/gemm/gemm_weight_gradient.cl
  * in both variants. */
 #include "base/memory.h"
-#include "device/device.h"
-#include "gemm/backend.h"
 #include "gemm/check_gradient.h"
-#include "opencl/testing.h"
+#include "math/gemm/backend.h"
+#include "runtime/device/device.h"
+#include "runtime/opencl/testing.h"
 
 /* In addition to the common cases: several slices of rows or of outputs, several copies of such a wide
  * operand. */

@@ -1,14 +1,14 @@
 /* Native GEMM with int8 weights: in both variants, with the device's dot products and without. Sums are
  * exact, so results are compared bit for bit. */
 #include "base/memory.h"
-#include "device/buffer.h"
-#include "device/caps.h"
-#include "device/device.h"
-#include "gemm/backend.h"
 #include "gemm/check.h"
-#include "opencl/testing.h"
-#include "ops/embedding.h"
+#include "math/gemm/backend.h"
+#include "math/ops/embedding.h"
 #include "reference/int8.h"
+#include "runtime/device/buffer.h"
+#include "runtime/device/caps.h"
+#include "runtime/device/device.h"
+#include "runtime/opencl/testing.h"
 
 /* Rows from -127/64 to 127/64, from 0 to 254/64, down to -254/64, or fractions of them by powers of two:
  * their scale is a power of two, so the division is exact and every device computes the same q. */

@@ -1,10 +1,10 @@
 /* GEMM with matrix instructions (emulated if the device has none): equal bits for any number of rows and tile
  * size. Other properties are tested with the other variants in test_precision.c and test_int8.c. */
 #include "base/memory.h"
-#include "device/buffer.h"
-#include "device/caps.h"
-#include "device/device.h"
 #include "gemm/check.h"
+#include "runtime/device/buffer.h"
+#include "runtime/device/caps.h"
+#include "runtime/device/device.h"
 
 static float *multiply_rows(const struct clf__weight *weight, const float *x, int rows, unsigned units)
 {

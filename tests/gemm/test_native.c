@@ -1,10 +1,10 @@
 /* Native GEMM with a weight: cl/gemm/gemm.cl in both variants. */
 #include "base/memory.h"
-#include "device/buffer.h"
-#include "gemm/backend.h"
 #include "gemm/check.h"
-#include "opencl/testing.h"
-#include "program/launch.h"
+#include "math/gemm/backend.h"
+#include "runtime/device/buffer.h"
+#include "runtime/opencl/testing.h"
+#include "runtime/program/launch.h"
 
 static void shapes(void **state)
 {

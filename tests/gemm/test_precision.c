@@ -1,10 +1,10 @@
 /* Native GEMM with fp16 and bf16 weights: in both variants, with the device's dot products and without. */
 #include "base/half.h"
 #include "base/memory.h"
-#include "device/buffer.h"
-#include "device/caps.h"
 #include "gemm/check.h"
-#include "opencl/testing.h"
+#include "runtime/device/buffer.h"
+#include "runtime/device/caps.h"
+#include "runtime/opencl/testing.h"
 
 static const clf_precision precisions[] = {CLF_PRECISION_FP16, CLF_PRECISION_BF16};
 

@@ -2,7 +2,7 @@
  * ordinary one on those frames; convolutions give a source equal bits in any batch. */
 #include <string.h>
 
-#include "infer/internal.h"
+#include "model/infer/internal.h"
 #include "support/model_fixture.h"
 #include "support/support.h"
 

@@ -2,7 +2,7 @@
  * the length of sources. test_model_parity compares the numbers with transformers. */
 #include <string.h>
 
-#include "infer/session.h"
+#include "model/infer/session.h"
 #include "support/support.h"
 
 static const char *const fixtures[] = {"models/longt5", "models/longt5-local", "models/longt5-tied"};

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "infer/session.h"
+#include "model/infer/session.h"
 #include "support/support.h"
 
 enum { SOURCES = 2, LENGTH = 4, START = 1 };

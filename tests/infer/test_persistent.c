@@ -2,10 +2,10 @@
  * if results differ, and if another open device uses the hardware. */
 #include <string.h>
 
-#include "device/device.h"
-#include "device/exclusive.h"
-#include "infer/internal.h"
+#include "model/infer/internal.h"
 #include "model/save.h"
+#include "runtime/device/device.h"
+#include "runtime/device/exclusive.h"
 #include "support/support.h"
 
 #include "model/folder.h"

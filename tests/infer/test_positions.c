@@ -2,7 +2,7 @@
  * table gives the results of a full-size one. */
 #include "model/folder.h"
 
-#include "infer/session.h"
+#include "model/infer/session.h"
 
 enum { DECLARED = 9999, SOURCE = 4500, TARGET = 4200, FIRST = 4096, VOCABULARY = 29 };
 

@@ -1,7 +1,7 @@
 /* Session memory: slots are reserved and released, and a source's results do not depend on its slot. */
 #include <string.h>
 
-#include "device/buffer.h"
+#include "runtime/device/buffer.h"
 #include "support/model_fixture.h"
 #include "support/support.h"
 

@@ -4,11 +4,11 @@
 
 #include <string.h>
 
-#include "device/caps.h"
-#include "gemm/layout.h"
-#include "layers/layer.h"
+#include "math/gemm/layout.h"
+#include "math/layers/layer.h"
+#include "math/ops/cache.h"
 #include "model/stacks.h"
-#include "ops/cache.h"
+#include "runtime/device/caps.h"
 #include "support/support.h"
 
 enum { MAX_REACH = 2, MOST_LAYERS = 9, WORDS = 41 };

@@ -1,6 +1,6 @@
 /* The layers' backward passes, with every dropout enabled, against central differences of their forward
    passes. */
-#include "layers/layer.h"
+#include "math/layers/layer.h"
 #include "model/stacks.h"
 #include "support/finite_difference.h"
 #include "support/support.h"

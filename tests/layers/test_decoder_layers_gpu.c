@@ -1,8 +1,8 @@
 /* Decoding steps in one persistent launch against separate launches: equal bits. Groups that stop waiting. */
-#include "device/device.h"
-#include "device/exclusive.h"
 #include "layers/decoder_case.h"
-#include "layers/persistent.h"
+#include "math/layers/persistent.h"
+#include "runtime/device/device.h"
+#include "runtime/device/exclusive.h"
 
 /* Few programs: compilers take long for them. */
 static const struct layer_case cases[] = {

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/half.h"
-#include "gemm/activations.h"
-#include "layers/layer.h"
+#include "math/gemm/activations.h"
+#include "math/layers/layer.h"
 #include "model/stacks.h"
 #include "reference/gemm.h"
 #include "support/support.h"

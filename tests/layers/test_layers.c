@@ -2,11 +2,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "layers/feed_forward.h"
-#include "layers/linear.h"
-#include "layers/norm.h"
-#include "layers/sublayer.h"
-#include "layers/workspace.h"
+#include "math/layers/feed_forward.h"
+#include "math/layers/linear.h"
+#include "math/layers/norm.h"
+#include "math/layers/sublayer.h"
+#include "math/layers/workspace.h"
 #include "reference/gemm.h"
 #include "reference/layernorm.h"
 #include "support/support.h"

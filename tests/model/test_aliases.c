@@ -4,8 +4,8 @@
 
 #include <jansson.h>
 
-#include "checkpoint/little_endian.h"
 #include "model/parameters.h"
+#include "model/weights/little_endian.h"
 
 enum { MOST_NAMES = 4 };
 

@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "base/half.h"
 #include "base/memory.h"
-#include "config/write.h"
+#include "model/config/write.h"
 #include "model/save.h"
 
 static char *path_in(const char *folder, const char *name)

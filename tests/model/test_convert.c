@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "checkpoint/checkpoint.h"
+#include "model/weights/checkpoint.h"
 #include "support/support.h"
 
 static const char *const lines[] = {"w3 w9 w5 w7", "w8", "w6 w6 w4 w10 w11 w12 w5"};

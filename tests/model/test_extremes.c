@@ -7,14 +7,14 @@
 
 #include <clformer/clformer.h>
 
-#include "backprop/training.h"
 #include "base/hash.h"
-#include "config/sides.h"
-#include "device/buffer.h"
-#include "device/caps.h"
-#include "device/dry_run.h"
+#include "model/backprop/training.h"
+#include "model/config/sides.h"
 #include "model/save.h"
-#include "program/launch.h"
+#include "runtime/device/buffer.h"
+#include "runtime/device/caps.h"
+#include "runtime/device/dry_run.h"
+#include "runtime/program/launch.h"
 
 #ifdef __SANITIZE_ADDRESS__ /* AddressSanitizer keeps up to 256 MiB of freed memory */
 enum { HOST_KIB = 512 << 10 };

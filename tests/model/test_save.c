@@ -11,7 +11,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "config/write.h"
+#include "model/config/write.h"
 #include "model/save.h"
 
 enum { SEED = 5 };

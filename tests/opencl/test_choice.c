@@ -5,7 +5,7 @@
 #include <clformer/log.h>
 
 #include "base/ascii.h"
-#include "opencl/listed_device.h"
+#include "runtime/opencl/listed_device.h"
 #include "support/support.h"
 
 enum { COUNT = 8 };

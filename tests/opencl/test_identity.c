@@ -2,8 +2,8 @@
  * functions take precedence over the loader's. */
 #include <string.h>
 
-#include "opencl/listed_device.h"
-#include "opencl/quirks.h"
+#include "runtime/opencl/listed_device.h"
+#include "runtime/opencl/quirks.h"
 #include "support/support.h"
 
 /* An answer of a device besides the common ones. */

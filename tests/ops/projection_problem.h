@@ -2,7 +2,7 @@
 #ifndef CLF_TESTS_OPS_PROJECTION_PROBLEM_H
 #define CLF_TESTS_OPS_PROJECTION_PROBLEM_H
 
-#include "ops/projection.h"
+#include "math/ops/projection.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* Every activation and gate against double. */
-#include "ops/activation.h"
+#include "math/ops/activation.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* Adam and AdamW against double, and sums of squares. */
-#include "ops/adam.h"
+#include "math/ops/adam.h"
 
 #include <math.h>
 

@@ -4,9 +4,9 @@
 
 #include "base/half.h"
 #include "cases/attention.h"
-#include "device/device.h"
-#include "ops/arguments.h"
+#include "math/ops/arguments.h"
 #include "reference/gemm.h"
+#include "runtime/device/device.h"
 #include "support/attention_problem.h"
 
 static struct clf_device *fused(int form)

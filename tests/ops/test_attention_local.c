@@ -1,6 +1,6 @@
 /* Attention within a window and to global tokens is compared with dense attention in double under a mask; a
  * sequence's bits do not depend on the batch. */
-#include "ops/attention_local.h"
+#include "math/ops/attention_local.h"
 
 #include <math.h>
 #include <stdlib.h>

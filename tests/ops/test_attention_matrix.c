@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/half.h"
-#include "device/caps.h"
-#include "device/device.h"
 #include "reference/gemm.h"
+#include "runtime/device/caps.h"
+#include "runtime/device/device.h"
 #include "support/attention_problem.h"
 
 static const int edges[] = {1, 15, 16, 17, 63, 64, 65, 130};

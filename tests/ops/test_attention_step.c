@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "cases/attention.h"
-#include "device/device.h"
-#include "ops/cache.h"
+#include "math/ops/cache.h"
+#include "runtime/device/device.h"
 #include "support/attention_problem.h"
 
 enum { CACHE_ROWS = 5 }; /* hypotheses; cache row 1 stays unused */

@@ -1,5 +1,5 @@
 /* Average attention against double: steps with changing parents, whole sequences, and gates. */
-#include "ops/average.h"
+#include "math/ops/average.h"
 
 #include <math.h>
 #include <string.h>

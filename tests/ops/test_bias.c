@@ -1,5 +1,5 @@
 /* The gradient of a bias against double. */
-#include "ops/bias.h"
+#include "math/ops/bias.h"
 
 #include "cases/rows.h"
 #include "support/finite_difference.h"

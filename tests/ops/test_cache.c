@@ -1,7 +1,7 @@
 /* The decoder's cache: rows stored at their positions, following parents. */
 #include <string.h>
 
-#include "ops/cache.h"
+#include "math/ops/cache.h"
 #include "support/support.h"
 
 static void check_place(enum clf__type type, int width)

@@ -1,5 +1,5 @@
 /* Computed operations and bytes of attention over a ragged batch, against counting pairs one by one. */
-#include "ops/attention.h"
+#include "math/ops/attention.h"
 #include "support/support.h"
 
 enum { SEQUENCES = 4 };

@@ -1,5 +1,5 @@
 /* The loss and its gradient against double. */
-#include "ops/cross_entropy.h"
+#include "math/ops/cross_entropy.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* Ids drawn from ranges of rows of logits: the id that belongs to each random number, and correct
  * frequencies. */
-#include "ops/draw.h"
+#include "math/ops/draw.h"
 
 #include <math.h>
 #include <string.h>

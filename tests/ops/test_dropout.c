@@ -1,5 +1,5 @@
 /* Dropout against its reference mask, and the mask's statistics. */
-#include "ops/dropout.h"
+#include "math/ops/dropout.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* Rows of an embedding matrix in both layouts of a weight. */
-#include "ops/embedding.h"
+#include "math/ops/embedding.h"
 
 #include <string.h>
 

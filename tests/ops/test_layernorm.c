@@ -1,11 +1,11 @@
 /* The three norms against double. */
-#include "ops/layernorm.h"
+#include "math/ops/layernorm.h"
 
 #include <math.h>
 
 #include "base/half.h"
 #include "cases/rows.h"
-#include "gemm/layout.h"
+#include "math/gemm/layout.h"
 #include "reference/gemm.h"
 #include "reference/layernorm.h"
 #include "support/finite_difference.h"

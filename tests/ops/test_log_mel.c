@@ -1,5 +1,5 @@
 /* Log-mel frames against sums in double. */
-#include "ops/log_mel.h"
+#include "math/ops/log_mel.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Adding rows of a position table, and the sinusoids. */
-#include "ops/positions.h"
+#include "math/ops/positions.h"
 
 #include <math.h>
 

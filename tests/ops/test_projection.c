@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "device/caps.h"
 #include "reference/top_k.h"
+#include "runtime/device/caps.h"
 #include "support/views.h"
 
 struct answer {

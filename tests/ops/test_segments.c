@@ -1,5 +1,5 @@
 /* Sums of neighbouring rows against double. */
-#include "ops/segments.h"
+#include "math/ops/segments.h"
 
 #include "cases/rows.h"
 #include "support/views.h"

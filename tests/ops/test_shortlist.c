@@ -1,5 +1,5 @@
 /* Logits of shortlisted words against double. */
-#include "ops/shortlist.h"
+#include "math/ops/shortlist.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* Softmax, its logarithm and one selected column of it, against double. */
-#include "ops/softmax.h"
+#include "math/ops/softmax.h"
 
 #include <math.h>
 

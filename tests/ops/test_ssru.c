@@ -1,5 +1,5 @@
 /* The simpler simple recurrent unit against double: steps with changing parents, and whole sequences. */
-#include "ops/ssru.h"
+#include "math/ops/ssru.h"
 
 #include <math.h>
 #include <string.h>

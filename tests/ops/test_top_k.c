@@ -1,12 +1,12 @@
 /* The best candidates of a row and its statistics, against sorting in double. */
-#include "ops/top_k.h"
+#include "math/ops/top_k.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "cases/rows.h"
-#include "device/device.h"
 #include "reference/top_k.h"
+#include "runtime/device/device.h"
 #include "support/support.h"
 #include "support/views.h"
 

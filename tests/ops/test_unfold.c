@@ -1,5 +1,5 @@
 /* Windows of a convolution over time. */
-#include "ops/unfold.h"
+#include "math/ops/unfold.h"
 
 #include "support/views.h"
 

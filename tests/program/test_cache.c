@@ -13,11 +13,11 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "device/buffer.h"
-#include "program/ahead.h"
-#include "program/cache.h"
-#include "program/launch.h"
-#include "program/testing.h"
+#include "runtime/device/buffer.h"
+#include "runtime/program/ahead.h"
+#include "runtime/program/cache.h"
+#include "runtime/program/launch.h"
+#include "runtime/program/testing.h"
 #include "support/cache_home.h"
 #include "support/support.h"
 

@@ -2,10 +2,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "device/buffer.h"
-#include "device/queue.h"
-#include "program/launch.h"
-#include "program/testing.h"
+#include "runtime/device/buffer.h"
+#include "runtime/device/queue.h"
+#include "runtime/program/launch.h"
+#include "runtime/program/testing.h"
 #include "support/support.h"
 
 /* y (3, GROUP) of each group = the sum, the maximum, and the sum of squares, as every work-item got them. */

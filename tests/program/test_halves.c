@@ -3,8 +3,8 @@
 #include <math.h>
 
 #include "base/half.h"
-#include "program/launch.h"
-#include "program/testing.h"
+#include "runtime/program/launch.h"
+#include "runtime/program/testing.h"
 #include "support/support.h"
 
 enum { HALVES = 1 << 16 };

@@ -5,9 +5,9 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "gemm/gemm.h"
-#include "opencl/opencl.h"
-#include "ops/top_k.h"
+#include "math/gemm/gemm.h"
+#include "math/ops/top_k.h"
+#include "runtime/opencl/opencl.h"
 #include "support/attention_problem.h"
 
 static size_t most_items; /* limit of launches; 0: the driver's own */

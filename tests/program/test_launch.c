@@ -4,10 +4,10 @@
 
 #include <clformer/log.h>
 
-#include "device/buffer.h"
-#include "device/caps.h"
-#include "program/launch.h"
-#include "program/testing.h"
+#include "runtime/device/buffer.h"
+#include "runtime/device/caps.h"
+#include "runtime/program/launch.h"
+#include "runtime/program/testing.h"
 #include "support/support.h"
 
 static const char arguments_source[] =

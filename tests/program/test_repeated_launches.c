@@ -4,11 +4,11 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-#include "device/buffer.h"
-#include "device/queue.h"
-#include "opencl/opencl.h"
-#include "program/launch.h"
-#include "program/testing.h"
+#include "runtime/device/buffer.h"
+#include "runtime/device/queue.h"
+#include "runtime/opencl/opencl.h"
+#include "runtime/program/launch.h"
+#include "runtime/program/testing.h"
 #include "support/support.h"
 
 static int arguments_set, flushes, marks;

@@ -2,7 +2,7 @@
 #ifndef CLF_TESTS_SUPPORT_ATTENTION_PROBLEM_H
 #define CLF_TESTS_SUPPORT_ATTENTION_PROBLEM_H
 
-#include "ops/attention.h"
+#include "math/ops/attention.h"
 #include "reference/attention.h"
 #include "support/support.h"
 

@@ -2,7 +2,7 @@
 #ifndef CLF_TESTS_ID_GROUPS_H
 #define CLF_TESTS_ID_GROUPS_H
 
-#include "ops/embedding.h"
+#include "math/ops/embedding.h"
 #include "support/support.h"
 
 struct clf__id_groups support_group_ids(struct clf_device *device, const int32_t *ids, int count);

@@ -7,10 +7,10 @@
 
 #include <jansson.h>
 
+#include "audio/npy.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "support/support.h"
-#include "text/npy.h"
 
 enum { MAX_FIXTURES = 64 };
 

@@ -2,7 +2,7 @@
 #ifndef CLF_TESTS_MODEL_FIXTURE_H
 #define CLF_TESTS_MODEL_FIXTURE_H
 
-#include "infer/session.h"
+#include "model/infer/session.h"
 
 /* One ragged batch of a fixture. */
 struct fixture_case {

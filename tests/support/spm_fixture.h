@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "text/segmenters/sentencepiece_library.h"
+#include "text/tokenizers/segmenters/sentencepiece_library.h"
 
 enum {
     SPM_PIECE = 1 << 3 | 2,

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "base/half.h"
-#include "device/caps.h"
-#include "program/cache.h"
 #include "reference/gemm.h"
+#include "runtime/device/caps.h"
+#include "runtime/program/cache.h"
 
 enum { MAX_OWNED = 4096, MAX_DEVICES = 18, MAX_FOLDERS = 64 };
 

@@ -11,7 +11,7 @@
 
 #include <clformer/device.h>
 
-#include "tensor/tensor.h"
+#include "math/tensor/tensor.h"
 
 /* Fails with clf_last_error() unless the call returns CLF_OK. */
 #define assert_ok(expression) support_assert_ok((expression), #expression, __FILE__, __LINE__)

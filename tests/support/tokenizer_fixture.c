@@ -4,7 +4,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "text/token_list.h"
+#include "text/tokenizers/token_list.h"
 
 const struct clf__tokenizer_options tokenizer_word_options = {
     .source_vocabulary = 7,

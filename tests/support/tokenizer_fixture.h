@@ -4,7 +4,7 @@
 
 #include "support/support.h"
 
-#include "text/tokenizer.h"
+#include "text/tokenizers/tokenizer.h"
 
 /* A vocabulary of 7 words, with framed sources. */
 extern const struct clf__tokenizer_options tokenizer_word_options;

@@ -2,7 +2,7 @@
 #ifndef CLF_TESTS_TRAINING_FIXTURE_H
 #define CLF_TESTS_TRAINING_FIXTURE_H
 
-#include "backprop/training.h"
+#include "model/backprop/training.h"
 #include "support/support.h"
 
 enum { TRAINING_BATCHES = 2, TRAINING_STEPS = 10 };

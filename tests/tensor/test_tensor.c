@@ -1,9 +1,9 @@
 /* Views on tensors, and the arena that owns their buffers. */
 #include <string.h>
 
-#include "device/caps.h"
+#include "math/tensor/tensor.h"
+#include "runtime/device/caps.h"
 #include "support/support.h"
-#include "tensor/tensor.h"
 
 static struct clf_device *device(void)
 {

@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "text/segmenters/segmenter.h"
+#include "text/tokenizers/segmenters/segmenter.h"
 
 /* A folder of each class, with spare rows after its tokens. */
 static const struct folder {

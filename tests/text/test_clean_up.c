@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "text/clean_up.h"
+#include "text/tokenizers/clean_up.h"
 
 struct row {
     const char *before, *after;

@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "support/support.h"
-#include "text/marian_words.h"
+#include "text/tokenizers/marian_words.h"
 
 static char *write(const char *text)
 {

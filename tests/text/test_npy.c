@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "audio/npy.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "support/support.h"
-#include "text/npy.h"
 
 enum { COLUMNS = 3 };
 

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "text/segmenters/byte_pairs.h"
-#include "text/token_list.h"
-#include "text/tokenizer.h"
-#include "text/vocabulary.h"
+#include "text/tokenizers/segmenters/byte_pairs.h"
+#include "text/tokenizers/token_list.h"
+#include "text/tokenizers/tokenizer.h"
+#include "text/tokenizers/vocabulary.h"
 
 enum { BYTES = 256, ROWS = 266 };
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "text/sentences.h"
+#include "text/sentences/sentences.h"
 
 static void check(const char *text, const char *const *expected, int count)
 {

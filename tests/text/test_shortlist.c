@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "checkpoint/zip.h"
+#include "model/weights/zip.h"
 #include "support/support.h"
 
 enum {

@@ -1,6 +1,6 @@
 /* Whisper's tokens: fixtures/speech/speech.json contains the results of openai-whisper's rules and Python
  * with the tokenizer of fixtures/speech/tiny. */
-#include "text/speech_words.h"
+#include "text/tokenizers/speech_words.h"
 
 #include <stdlib.h>
 #include <string.h>

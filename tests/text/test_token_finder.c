@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "support/support.h"
-#include "text/token_finder.h"
+#include "text/tokenizers/token_finder.h"
 
 static void add(struct clf__token_finder *found, const char *text, int32_t id)
 {

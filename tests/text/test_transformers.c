@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "text/tokenizer.h"
+#include "text/tokenizers/tokenizer.h"
 
 static const struct clf__tokenizer_options demo_options = {
     .source_vocabulary = 4000,

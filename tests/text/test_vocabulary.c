@@ -6,8 +6,8 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "text/token_list.h"
-#include "text/vocabulary.h"
+#include "text/tokenizers/token_list.h"
+#include "text/tokenizers/vocabulary.h"
 
 static char path[256];
 

@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "text/vocabulary.h"
+#include "text/tokenizers/vocabulary.h"
 
 static void add(struct clf__token_counts *counts, const char *piece)
 {

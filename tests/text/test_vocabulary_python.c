@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "text/vocabulary.h"
+#include "text/tokenizers/vocabulary.h"
 
 static void test_pieces_stay_apart(void **state)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "device/device.h"
+#include "runtime/device/device.h"
 
 static struct clf_device *open_device(int form, clf_gemm gemm)
 {

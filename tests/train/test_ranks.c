@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 
 #include "base/file.h"
-#include "opencl/testing.h"
+#include "runtime/opencl/testing.h"
 #include "support/ranks.h"
 
 enum { UPDATES = 10, VALIDATIONS = 2 };

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "config/config.h"
+#include "model/config/config.h"
 #include "train/schedule.h"
 
 #define assert_near(actual, expected) assert_true(fabs((actual) - (expected)) <= 1e-12 * fabs(expected))

@@ -3,8 +3,8 @@
 #include "train/files.h"
 
 #include "base/memory.h"
-#include "config/config.h"
-#include "text/tokenizer.h"
+#include "model/config/config.h"
+#include "text/tokenizers/tokenizer.h"
 #include "train/tokenizer_files.h"
 
 struct made {

@@ -4,8 +4,8 @@
 #include <clformer/log.h>
 
 #include "base/memory.h"
-#include "config/config.h"
-#include "text/segmenters/train_sentencepiece.h"
+#include "model/config/config.h"
+#include "text/tokenizers/segmenters/train_sentencepiece.h"
 #include "train/tokenizer_files.h"
 
 static char messages[4096];

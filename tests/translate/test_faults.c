@@ -6,8 +6,8 @@
 #include <clformer/clformer.h>
 
 #include "base/memory.h"
-#include "device/buffer.h"
-#include "opencl/testing.h"
+#include "runtime/device/buffer.h"
+#include "runtime/opencl/testing.h"
 #include "support/cache_home.h"
 #include "support/support.h"
 

@@ -4,7 +4,7 @@
 
 #include <clformer/clformer.h>
 
-#include "device/buffer.h"
+#include "runtime/device/buffer.h"
 #include "support/support.h"
 #include "translate/internal.h"
 

@@ -4,9 +4,9 @@
 
 #include <clformer/clformer.h>
 
-#include "device/device.h"
+#include "runtime/device/device.h"
+#include "runtime/tuning/levels.h"
 #include "support/support.h"
-#include "tuning/levels.h"
 
 enum { LINES = 9 };
 

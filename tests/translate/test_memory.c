@@ -5,8 +5,8 @@
 #include <clformer/clformer.h>
 
 #include "base/memory.h"
-#include "device/buffer.h"
-#include "device/caps.h"
+#include "runtime/device/buffer.h"
+#include "runtime/device/caps.h"
 #include "support/support.h"
 #include "translate/internal.h"
 

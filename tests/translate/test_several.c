@@ -7,7 +7,7 @@
 #include <clformer/clformer.h>
 
 #include "base/memory.h"
-#include "opencl/testing.h"
+#include "runtime/opencl/testing.h"
 #include "support/support.h"
 #include "support/threads.h"
 #include "translate/worker_pool.h"

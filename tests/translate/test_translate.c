@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "device/caps.h"
+#include "runtime/device/caps.h"
 #include "support/support.h"
 #include "text/batch.h"
 

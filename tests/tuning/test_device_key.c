@@ -8,15 +8,15 @@
 #include <sys/utsname.h>
 
 #include "base/memory.h"
-#include "device/buffer.h"
-#include "opencl/opencl.h"
-#include "program/ahead.h"
-#include "program/launch.h"
-#include "program/testing.h"
+#include "runtime/device/buffer.h"
+#include "runtime/opencl/opencl.h"
+#include "runtime/program/ahead.h"
+#include "runtime/program/launch.h"
+#include "runtime/program/testing.h"
+#include "runtime/tuning/device_key.h"
+#include "runtime/tuning/tuning.h"
 #include "support/cache_home.h"
 #include "support/support.h"
-#include "tuning/device_key.h"
-#include "tuning/tuning.h"
 
 static const char *fake_name; /* NULL: the driver's own */
 

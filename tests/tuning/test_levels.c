@@ -1,5 +1,5 @@
+#include "runtime/tuning/levels.h"
 #include "support/support.h"
-#include "tuning/levels.h"
 
 static void test_find(void **state)
 {

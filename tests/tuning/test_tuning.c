@@ -1,5 +1,5 @@
 /* The file of `clformer tune`: contents, errors, and precedence. */
-#include "tuning/tuning.h"
+#include "runtime/tuning/tuning.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "device/caps.h"
-#include "opencl/testing.h"
+#include "runtime/device/caps.h"
+#include "runtime/opencl/testing.h"
 #include "support/cache_home.h"
 #include "support/support.h"
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
-#include "device/caps.h"
+#include "runtime/device/caps.h"
 #include "shared/results.h"
 
 json_t *bench_row(const struct bench_call *call, const struct clf_device *device, const char *work)

@@ -4,9 +4,9 @@
 
 #include "base/memory.h"
 #include "bench/bench.h"
-#include "device/buffer.h"
-#include "device/queue.h"
-#include "program/launch.h"
+#include "runtime/device/buffer.h"
+#include "runtime/device/queue.h"
+#include "runtime/program/launch.h"
 #include "shared/lines.h"
 #include "shared/page.h"
 #include "translate/worker_pool.h"

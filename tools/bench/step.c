@@ -1,7 +1,7 @@
 /* Times a decoding step relative to a stream read: a step of few rows is limited by reading the weights once.
  */
 #include "bench/bench.h"
-#include "opening/peak.h"
+#include "open/peak.h"
 #include "shared/progress.h"
 #include "translate/internal.h"
 

@@ -2,12 +2,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "backprop/training.h"
 #include "base/memory.h"
 #include "bench/bench.h"
-#include "device/buffer.h"
-#include "device/queue.h"
-#include "program/launch.h"
+#include "model/backprop/training.h"
+#include "runtime/device/buffer.h"
+#include "runtime/device/queue.h"
+#include "runtime/program/launch.h"
 #include "translate/internal.h"
 
 /* The ids of all lines of one side, concatenated. */

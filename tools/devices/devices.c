@@ -6,11 +6,11 @@
 #include "base/environment.h"
 #include "base/memory.h"
 #include "base/ownership.h"
-#include "device/device.h"
 #include "devices/report.h"
+#include "runtime/device/device.h"
+#include "runtime/tuning/levels.h"
+#include "runtime/tuning/tuning.h"
 #include "shared/command.h"
-#include "tuning/levels.h"
-#include "tuning/tuning.h"
 
 static const char help[] =
     "Usage: clformer devices [--json] [--report]\n"

@@ -9,15 +9,15 @@
 #include "base/clock.h"
 #include "base/environment.h"
 #include "bench/bench.h"
-#include "device/buffer.h"
-#include "device/device.h"
-#include "device/queue.h"
-#include "opencl/report.h"
-#include "opening/check.h"
-#include "program/launch.h"
-#include "program/report.h"
+#include "open/check.h"
+#include "runtime/device/buffer.h"
+#include "runtime/device/device.h"
+#include "runtime/device/queue.h"
+#include "runtime/opencl/report.h"
+#include "runtime/program/launch.h"
+#include "runtime/program/report.h"
+#include "runtime/tuning/levels.h"
 #include "shared/command.h"
-#include "tuning/levels.h"
 
 /* Returns a text, or "" if it is not UTF-8. */
 static json_t *text_of(const char *text)

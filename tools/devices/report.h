@@ -2,7 +2,7 @@
 #ifndef CLF_TOOLS_DEVICES_REPORT_H
 #define CLF_TOOLS_DEVICES_REPORT_H
 
-#include "opencl/listed_device.h"
+#include "runtime/opencl/listed_device.h"
 
 /* Prints one JSON object about the machine and every device of the list, each of which is opened and
  * measured. Returns the exit status. */

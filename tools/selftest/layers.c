@@ -2,9 +2,9 @@
  * supports it. */
 #include <string.h>
 
-#include "layers/layer.h"
+#include "math/layers/layer.h"
+#include "math/ops/cache.h"
 #include "model/stacks.h"
-#include "ops/cache.h"
 #include "reference/attention.h"
 #include "reference/gemm.h"
 #include "reference/layernorm.h"

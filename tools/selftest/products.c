@@ -1,7 +1,7 @@
 /* Checks of GEMM, of top-k after the output projection, and of attention. */
-#include "ops/attention.h"
-#include "ops/cache.h"
-#include "ops/projection.h"
+#include "math/ops/attention.h"
+#include "math/ops/cache.h"
+#include "math/ops/projection.h"
 #include "reference/attention.h"
 #include "reference/gemm.h"
 #include "reference/top_k.h"

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "device/caps.h"
+#include "runtime/device/caps.h"
 #include "shared/command.h"
 #include "shared/erase_line.h"
 #include "shared/progress.h"

@@ -6,7 +6,7 @@
 
 #include <clformer/device.h>
 
-#include "tensor/tensor.h"
+#include "math/tensor/tensor.h"
 
 /* State of a running check. The first failing call ends it: see RUN(). */
 struct trial {

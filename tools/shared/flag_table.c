@@ -1,7 +1,7 @@
 #include "shared/flag_table.h"
 
+#include "runtime/tuning/levels.h"
 #include "shared/command.h"
-#include "tuning/levels.h"
 
 #define FIELD(name)          offsetof(struct flags, name)
 #define OR_LEVEL(name, word) "|" word

@@ -7,8 +7,8 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "cluster/compare.h"
-#include "cluster/ranks.h"
+#include "runtime/cluster/compare.h"
+#include "runtime/cluster/ranks.h"
 
 /* Ranks without the failure report it when all ranks agree for the first time. */
 static int tell_failure(clf_status status)

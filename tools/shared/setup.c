@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/status.h"
-#include "opencl/listed_device.h"
+#include "runtime/opencl/listed_device.h"
 #include "shared/command.h"
 #include "translate/internal.h"
 

@@ -3,7 +3,7 @@
 #include "base/hash.h"
 #include "base/minmax.h"
 #include "base/status.h"
-#include "cluster/ranks.h"
+#include "runtime/cluster/ranks.h"
 #include "shared/made_of.h"
 #include "translate/internal.h"
 

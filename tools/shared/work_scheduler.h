@@ -3,7 +3,7 @@
 #ifndef CLF_TOOLS_WORK_SCHEDULER_H
 #define CLF_TOOLS_WORK_SCHEDULER_H
 
-#include "cluster/communicator.h"
+#include "runtime/cluster/communicator.h"
 #include "shared/lines.h"
 #include "shared/work_messages.h"
 

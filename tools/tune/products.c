@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "device/buffer.h"
-#include "device/queue.h"
-#include "program/launch.h"
 #include "reference/gemm.h"
+#include "runtime/device/buffer.h"
+#include "runtime/device/queue.h"
+#include "runtime/program/launch.h"
 #include "tune/tune.h"
 
 enum { MOST_SHAPES = 10, MOST_ROWS = 2048, VOCABULARY_ROWS = 64, CHECKED_ROWS = 2 };

@@ -5,11 +5,11 @@
 
 #include "base/memory.h"
 #include "base/minmax.h"
-#include "config/sides.h"
-#include "device/buffer.h"
-#include "device/caps.h"
-#include "device/queue.h"
-#include "program/launch.h"
+#include "model/config/sides.h"
+#include "runtime/device/buffer.h"
+#include "runtime/device/caps.h"
+#include "runtime/device/queue.h"
+#include "runtime/program/launch.h"
 #include "tune/tune.h"
 
 /* Sizes with and without --quick. */

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "device/caps.h"
+#include "runtime/device/caps.h"
 #include "selftest/selftest.h"
 #include "shared/demo_model.h"
 

@@ -3,10 +3,10 @@
 #ifndef CLF_TOOLS_TUNE_H
 #define CLF_TOOLS_TUNE_H
 
+#include "runtime/tuning/tuning.h"
 #include "shared/command.h"
 #include "shared/progress.h"
 #include "translate/internal.h"
-#include "tuning/tuning.h"
 
 /* names.c: returns 1 if this call measures a knob: all knobs, or those named. */
 int tune_is_wanted(const struct flags *flags, enum clf__knob knob);

@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "support/spm_fixture.h"
-#include "text/segmenters/segmenter.h"
+#include "text/tokenizers/segmenters/segmenter.h"
 
 /* For a model without framing, unless the class has one. */
 #define ROWS(rows, start, end)                                                                               \

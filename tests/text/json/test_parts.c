@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "text/json/part.h"
+#include "text/tokenizers/json/part.h"
 
 static const struct clf__part_section *section_of(const char *name)
 {

@@ -10,8 +10,8 @@
 #include "base/memory.h"
 #include "model/folder.h"
 #include "support/support.h"
-#include "text/json/tiktoken.h"
-#include "text/speech.h"
+#include "text/tokenizers/json/tiktoken.h"
+#include "text/tokenizers/speech.h"
 
 enum { IDS = 1774, TOKENS = 262 };
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "text/segmenters/byte_pairs.h"
-#include "text/segmenters/segmenter.h"
+#include "text/tokenizers/segmenters/byte_pairs.h"
+#include "text/tokenizers/segmenters/segmenter.h"
 
 static void *open_merges(const char *merges, int adds_prefix_space)
 {

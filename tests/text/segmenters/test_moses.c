@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "support/support.h"
-#include "text/segmenters/segmenter.h"
+#include "text/tokenizers/segmenters/segmenter.h"
 
 enum { MOST_PIECES = 512 };
 

@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "support/spm_fixture.h"
-#include "text/segmenters/spm_check.h"
+#include "text/tokenizers/segmenters/spm_check.h"
 
 static void test_good_models_pass(void **state)
 {

@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "support/support.h"
-#include "text/segmenters/segmenter.h"
+#include "text/tokenizers/segmenters/segmenter.h"
 
 static clf_status open_pairs(void **state, const char *pairs, size_t size)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "text/segmenters/segmenter.h"
+#include "text/tokenizers/segmenters/segmenter.h"
 
 static void test_cutting_words(void **state)
 {

@@ -1,0 +1,39 @@
+/* The position-wise feed-forward network (Vaswani 2017, 3.3), gated or not (Shazeer 2020). */
+#ifndef CLF_LAYERS_FEED_FORWARD_H
+#define CLF_LAYERS_FEED_FORWARD_H
+
+#include "math/layers/linear.h"
+#include "math/layers/workspace.h"
+
+struct clf__feed_forward {
+    struct clf__linear up;   /* D to F; gated: D to 2 F, the activated half first */
+    struct clf__linear down; /* F to D */
+    enum clf__activation activation;
+    int width; /* F */
+    int gated;
+};
+
+/* y = down(activation(up(x))) + residual. */
+clf_status clf__feed_forward_forward(struct clf__tensor y, /* (N, D) */
+                                     struct clf__tensor x, /* (N, D) */
+                                     struct clf__tensor residual, const struct clf__feed_forward *layer,
+                                     const struct clf__workspace *workspace);
+
+/* The dropouts in training: after the activation, and of the output. */
+struct clf__feed_forward_training {
+    struct clf__dropout activation, output;
+};
+
+/* y = dropout(down(dropout(activation(up(x))))) + residual. hidden (N, F, or 2 F if gated) is the record
+ * for the backward pass: up(x), or the activations if they suffice. */
+clf_status clf__feed_forward_record(struct clf__tensor y, struct clf__tensor x, struct clf__tensor residual,
+                                    const struct clf__feed_forward *layer, struct clf__tensor hidden,
+                                    const struct clf__gradient_workspace *workspace,
+                                    const struct clf__feed_forward_training *training);
+clf_status clf__feed_forward_backward(const struct clf__branch *branch,
+                                      const struct clf__feed_forward *gradient, struct clf__tensor x,
+                                      const struct clf__feed_forward *layer, struct clf__tensor hidden,
+                                      const struct clf__gradient_workspace *workspace,
+                                      const struct clf__feed_forward_training *training);
+
+#endif

@@ -1,0 +1,18 @@
+/* Logits of a different selection of words for each row. */
+#ifndef CLF_OPS_SHORTLIST_H
+#define CLF_OPS_SHORTLIST_H
+
+#include "math/tensor/tensor.h"
+
+/* logits[r][j] = scale * (x[r] . weight[v]) + bias[v] for word v = ids[starts[r] + j]; -inf from j =
+ * counts[r] on, and for ids outside the vocabulary. The bits of a logit depend only on its row and its
+ * word. */
+clf_status clf__shortlist_logits(struct clf__tensor logits,           /* (R, C) */
+                                 struct clf__tensor x,                /* (R, D) */
+                                 struct clf__tensor weight,           /* (V, D) */
+                                 const struct clf__buffer *bias,      /* (V), or NULL */
+                                 float scale, struct clf__tensor ids, /* (1, n) i32 */
+                                 struct clf__tensor starts,           /* (1, R) i32 */
+                                 struct clf__tensor counts);          /* (1, R) i32 */
+
+#endif

@@ -1,0 +1,16 @@
+/* The Illustrated Transformer: the paper's model with sinusoids in halves, decoded greedily. */
+#include "model/config/family/family.h"
+
+static void start(struct clf__config *config, struct clf__config_choices *choices)
+{
+    (void)choices;
+    config->sinusoid_layout = CLF__SINUSOID_HALVES;
+    clf__family_greedy(config, 256);
+}
+
+const struct clf__family clf__family_illustrated = {
+    .start = start,
+    .initial = clf__initial_paper,
+    .names = &clf__names_canonical,
+    .specials = CLF__BART_SPECIALS,
+};

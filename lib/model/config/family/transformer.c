@@ -1,0 +1,16 @@
+/* A generic encoder-decoder, described by files of other engines (formats/). */
+#include "model/config/family/family.h"
+
+static void start(struct clf__config *config, struct clf__config_choices *choices)
+{
+    choices->scale = CLF__SCALE_NONE;
+    config->sinusoid_layout = CLF__SINUSOID_HALVES;
+    config->sinusoid_frequency = CLF__SINUSOID_BY_LAST;
+    config->pad_id = config->start_id = config->decoder_start_id = -1;
+    config->dropout = config->embedding_dropout = 0.0f;
+}
+
+const struct clf__family clf__family_transformer = {
+    .start = start,
+    .names = &clf__names_canonical,
+};

@@ -1,0 +1,23 @@
+/* UMT5 (Chung et al. 2023) in Hugging Face folders: T5 v1.1 with a relative bias in each layer. Logits are
+ * unscaled if the file declares untied embeddings, as in transformers up to 4; transformers 5 always scales
+ * them, which changes scores and beams but not greedy output. */
+#include "model/config/family/t5.h"
+
+static void start(struct clf__config *config, struct clf__config_choices *choices)
+{
+    clf__mt5_start(config, choices);
+    config->relative_each_layer = 1;
+}
+
+const struct clf__family clf__family_umt5 = {
+    .hugging_face = "umt5",
+    .start = start,
+    .keys = clf__t5_keys,
+    .read = clf__t5_read_scaled,
+    .names = &clf__umt5_names,
+    .specials = {.first = {"<pad>", "</s>", "<unk>"}},
+    .tokenizer_class = "T5Tokenizer",
+    .reads_texts = 1,
+    .has_no_start_token = 1,
+    .ties_by_file = 1,
+};

@@ -1,0 +1,56 @@
+/* Folders with adapters, or with models of another framework. */
+#include <string.h>
+
+#include "base/ascii.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "model/config/build.h"
+
+/* Refuses an adapter, even beside weights: they do not include the adapter's changes. */
+static clf_status refuse_adapter(const char *folder, const char *file)
+{
+    struct clf__json json;
+    const char *type = NULL, *base = NULL;
+    CLF__TRY(clf__json_find_in(&json, folder, "adapter_config.json"));
+    if (json.root != NULL) {
+        type = json_string_value(json_object_get(json.root, "peft_type"));
+        base = json_string_value(json_object_get(json.root, "base_model_name_or_path"));
+    }
+    clf_status status = clf__fail(
+        CLF_UNSUPPORTED,
+        "%s/%s: is an adapter (%.40s%s%.80s%s), which clformer does not apply; merge it with "
+        "merge_and_unload() of PEFT, save the model and use its folder (or remove the adapter's files)",
+        folder, file, type != NULL ? type : "LoRA or PEFT", base != NULL ? " of \"" : "",
+        base != NULL ? base : "", base != NULL ? "\"" : "");
+    clf__json_free(&json);
+    return status;
+}
+
+static clf_status refuse_archive(const char *folder, const char *file)
+{
+    return clf__fail(CLF_UNSUPPORTED,
+                     "%s/%s: is an NVIDIA NeMo archive (Canary, Parakeet), which is not supported; for "
+                     "speech, use a Whisper model",
+                     folder, file);
+}
+
+clf_status clf__config_refuse_others(const char *folder)
+{
+    static const char *const adapters[] = {"adapter_config.json", "adapter_model.safetensors",
+                                           "adapter_model.bin"};
+    int is_there;
+    for (size_t i = 0; i < sizeof adapters / sizeof *adapters; i++) {
+        CLF__TRY(clf__file_find(&is_there, folder, adapters[i]));
+        if (is_there) {
+            return refuse_adapter(folder, adapters[i]);
+        }
+    }
+    CLF__TRY(clf__file_find(&is_there, folder, "config.json"));
+    struct clf__names names = {.count = 0};
+    clf_status status = is_there ? CLF_OK : clf__folder_list(&names, folder);
+    for (int i = 0; status == CLF_OK && i < names.count; i++) {
+        status = clf__ends_with(names.items[i], ".nemo") ? refuse_archive(folder, names.items[i]) : CLF_OK;
+    }
+    clf__names_free(&names);
+    return status;
+}

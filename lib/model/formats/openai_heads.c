@@ -1,0 +1,66 @@
+#include "model/formats/openai_heads.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The published models, identified by dims of their checkpoints, with heads as LAYER.HEAD. */
+static const struct model {
+    const char *name;
+    int layers, heads, vocabulary;
+    const char *told;
+} models[] = {
+    {"tiny.en", 4, 6, 51864, "1.0 2.0 2.5 3.0 3.1 3.2 3.3 3.4"},
+    {"tiny", 4, 6, 51865, "2.2 3.0 3.2 3.3 3.4 3.5"},
+    {"base.en", 6, 8, 51864, "3.3 4.7 5.1 5.5 5.7"},
+    {"base", 6, 8, 51865, "3.1 4.2 4.3 4.7 5.1 5.2 5.4 5.6"},
+    {"small.en", 12, 12, 51864,
+     "6.6 7.0 7.3 7.8 8.2 8.5 8.7 9.0 9.4 9.8 9.10 10.0 10.1 10.2 10.3 10.6 10.11 11.2 11.4"},
+    {"small", 12, 12, 51865, "5.3 5.9 8.0 8.4 8.7 8.8 9.0 9.7 9.9 10.5"},
+    {"medium.en", 24, 16, 51864,
+     "11.4 14.1 14.12 14.14 15.4 16.0 16.4 16.9 17.12 17.14 18.7 18.10 18.15 20.0 20.3 20.9 20.14 21.12"},
+    {"medium", 24, 16, 51865, "13.15 15.4 15.15 16.1 20.0 23.4"},
+    {"large-v1", 32, 20, 51865, "9.19 11.2 11.4 11.17 22.7 22.11 22.17 23.2 23.15"},
+    {"large-v2", 32, 20, 51865,
+     "10.12 13.17 16.11 16.12 16.13 17.15 17.16 18.4 18.11 18.19 19.11 21.2 21.3 22.3 22.9 22.12 23.5 23.7 "
+     "23.13 25.5 26.1 26.12 27.15"},
+    {"large-v3", 32, 20, 51866, "7.0 10.17 12.18 13.12 16.1 17.14 19.11 21.4 24.1 25.6"},
+    {"turbo", 4, 20, 51866, "2.4 2.11 3.3 3.6 3.11 3.14"},
+};
+
+static int is_like(const struct model *model, const struct model *other)
+{
+    return model->layers == other->layers && model->heads == other->heads &&
+           model->vocabulary == other->vocabulary;
+}
+
+/* Returns whether another published model has the same dims. */
+static int has_twin(const struct model *model)
+{
+    int alike = 0;
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        alike += is_like(&models[i], model);
+    }
+    return alike > 1;
+}
+
+static void append(json_t *list, const char *told)
+{
+    for (char *end; *told != '\0'; told = end) {
+        long layer = strtol(told, &end, 10), head = strtol(end + 1, &end, 10);
+        json_array_append_new(list, json_pack("[ii]", (int)layer, (int)head));
+    }
+}
+
+json_t *clf__openai_heads(const char *path, int layers, int heads, int vocabulary)
+{
+    const struct model own = {NULL, layers, heads, vocabulary, NULL};
+    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+    json_t *list = json_array();
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        const struct model *model = &models[i];
+        if (is_like(model, &own) && (!has_twin(model) || strstr(name, model->name) != NULL)) {
+            append(list, model->told);
+        }
+    }
+    return list;
+}

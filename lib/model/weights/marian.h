@@ -1,0 +1,25 @@
+/* Weights files of Marian: its own container (.bin) and NumPy archives (.npz), each with the model's options
+ * as YAML text. */
+#ifndef CLF_WEIGHTS_MARIAN_H
+#define CLF_WEIGHTS_MARIAN_H
+
+#include <jansson.h>
+
+#include "model/weights/format.h"
+
+/* Opens shard->path and adds its tensors under Marian's names, except options and activation scales. Linear
+ * weights, (inputs, outputs) in Marian, are returned as (outputs, inputs); embeddings stay (words, width).
+ * CLF_UNSUPPORTED for a tiled or encrypted type; CLF_FORMAT for a wrong length. */
+clf_status clf__marian_open(struct clf__shard *shard, struct clf__tensor_list *list);
+
+/* Reads the options of special:model.yml as an object of strings, lists and objects (base/yaml.h); the caller
+ * releases *out. Returns CLF_UNSUPPORTED for a file without options. */
+clf_status clf__marian_options(json_t **out, const char *path);
+
+/* Sets *out to 1 if the matrices of a file are int8. */
+clf_status clf__marian_is_int8(int *out, const char *path);
+
+/* Sets *out to 1 if a file starts like a Marian container; 0 also if the file cannot be read. */
+clf_status clf__marian_is_container(int *out, const char *path);
+
+#endif

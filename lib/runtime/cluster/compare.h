@@ -1,0 +1,18 @@
+/* Comparison of values that must be equal on all ranks. */
+#ifndef CLF_CLUSTER_COMPARE_H
+#define CLF_CLUSTER_COMPARE_H
+
+#include "runtime/cluster/communicator.h"
+
+enum { CLF__FACT_BYTES = 256 }; /* size of a compared value, with its NUL */
+
+/* Compares a value with rank 0's. Collective. Both arguments are texts, the first of at most 63 bytes, the
+ * second of at most CLF__FACT_BYTES. If values differ, all ranks fail with CLF_BAD_ARGUMENT and the message
+ * of the first rank that differs. */
+clf_status clf__ranks_compare(const struct clf__communicator *communicator, const char *what,
+                              const char *value);
+/* clf__ranks_compare() for data that is too long to be shown. */
+clf_status clf__ranks_compare_hash(const struct clf__communicator *communicator, const char *what,
+                                   uint64_t hash);
+
+#endif

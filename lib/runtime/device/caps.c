@@ -1,0 +1,110 @@
+#include "runtime/device/caps.h"
+
+#include <stdio.h>
+
+#include "base/environment.h"
+#include "base/memory.h"
+#include "runtime/device/device.h"
+
+/* An integrated GPU shares host memory with other programs, and the system does not swap to make space for
+ * the GPU. */
+static uint64_t find_usable(const struct clf__listed_device *device)
+{
+    const struct clf_device_info *info = &device->info;
+    uint64_t usable = info->memory_bytes;
+    uint64_t available = info->kind == CLF_DEVICE_GPU && info->shares_memory ? clf__available_memory() : 0;
+    if (available > 0 && available < usable) {
+        usable = available;
+    }
+    return device->free_bytes > 0 && device->free_bytes < usable ? device->free_bytes : usable;
+}
+
+clf_status clf__caps_choose(struct clf__caps *out, const struct clf__listed_device *device,
+                            const struct clf_device_options *options)
+{
+    const struct clf_device_info *info = &device->info;
+    unsigned without = 0;
+    CLF__TRY(clf__environment_without(&without));
+    *out = (struct clf__caps){
+        .form = options->form != CLF_FORM_AUTO ? options->form : info->form,
+        .gemm = CLF_GEMM_NATIVE,
+        .attention = options->attention != CLF_ATTENTION_AUTO ? options->attention : CLF_ATTENTION_FUSED,
+        .compute_units = info->compute_units,
+        .max_work_group = without & CLF__WITHOUT_LONG_GROUPS && device->max_work_group > CLF__TILE_GROUP
+                              ? CLF__TILE_GROUP
+                              : device->max_work_group,
+        .local_memory_bytes = info->local_memory_bytes,
+        .memory_bytes = info->memory_bytes,
+        .usable_bytes = find_usable(device),
+        .max_buffer_bytes = info->max_buffer_bytes,
+        .has_integer_dot_product =
+            ((info->has_integer_dot_product && device->has_fast_dot) || device->has_dp4a) &&
+            options->instructions != CLF_INSTRUCTIONS_PORTABLE && (without & CLF__WITHOUT_DOT) == 0,
+        .instructions = options->instructions,
+        .level = clf__level_portable(), /* until the probe kernel has run */
+        .has_device_atomics = device->has_device_atomics && (without & CLF__WITHOUT_ATOMICS) == 0,
+        .has_fixed_addresses = info->kind == CLF_DEVICE_CPU, /* its buffers are host memory */
+        .is_paced = info->kind == CLF_DEVICE_GPU && (without & CLF__WITHOUT_PACE) == 0,
+        .without = without,
+        .tuning = clf__tuning_standard(),
+    };
+    /* Only native GEMM gives a sentence the same bits in every batch, and it is faster than CLBlast on the
+     * one GPU that was measured. */
+    if (options->gemm != CLF_GEMM_AUTO) {
+        out->gemm = options->gemm;
+    }
+    if (out->form == CLF_FORM_GPU && out->max_work_group < CLF__TILE_GROUP) {
+        return clf__fail(CLF_UNSUPPORTED,
+                         "device %d \"%s\" runs at most %zu work-items a group and the GPU form needs %d; "
+                         "ask for the CPU form (CLFORMER_FORM=cpu)",
+                         info->index, info->name, out->max_work_group, CLF__TILE_GROUP);
+    }
+    return CLF_OK;
+}
+
+clf_status clf__caps_build_options(char **out, const struct clf__listed_device *device,
+                                   const struct clf__caps *caps)
+{
+    const struct clf_device_info *info = &device->info;
+    /* Sub-groups, dot products and C11 atomics need OpenCL C 3.0; everything else 1.2. No -cl-mad-enable
+     * or relaxed math: kernels call fma() explicitly, so that the bits of a row do not depend on the
+     * optimiser. -w, because some drivers print compiler warnings to standard error. Division is exact if
+     * the device supports it: a GPU's default is wrong by some units in the last place. */
+    int has_subgroups = info->has_subgroups && (caps->without & CLF__WITHOUT_SUBGROUPS) == 0;
+    int is_exact = device->has_exact_division && (caps->without & CLF__WITHOUT_EXACT_DIVISION) == 0;
+    int needs_3 = has_subgroups || (info->has_integer_dot_product && caps->has_integer_dot_product) ||
+                  caps->has_device_atomics;
+    char program_key[32] = "";
+    if (caps->program_key > 0) {
+        snprintf(program_key, sizeof program_key, " -DPROGRAM_KEY=%d", caps->program_key);
+    }
+    return clf__format(
+        out,
+        "-w -cl-std=%s%s -DFORM_%s%s%s%s%s%s -DVECTOR_LANES=%d -DBLOCK_ROWS=%d -DINT8_BYTES=%d%s%s%s%s%s%s",
+        needs_3 ? "CL3.0" : "CL1.2", is_exact ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
+        caps->form == CLF_FORM_CPU ? "CPU" : "GPU", info->has_fp16 ? " -DHAS_FP16" : "",
+        has_subgroups ? " -DHAS_SUBGROUPS" : "",
+        caps->has_integer_dot_product ? " -DHAS_INTEGER_DOT_PRODUCT" : "",
+        caps->has_integer_dot_product && device->has_dp4a ? " -DHAS_DP4A" : "",
+        caps->has_device_atomics ? " -DHAS_DEVICE_ATOMICS" : "", caps->level->lanes, caps->level->block_rows,
+        caps->level->int8_bytes, caps->level->instructions & CLF__DOT_INT8_ANY ? " -DHAS_DOT_INT8" : "",
+        caps->level->instructions & CLF__DOT_BF16 ? " -DHAS_DOT_BF16" : "",
+        caps->level->instructions & CLF__TILES ? " -DHAS_TILES" : "",
+        caps->level->matrix.define ? " -DHAS_MATRIX " : "",
+        caps->level->matrix.define ? caps->level->matrix.define : "", program_key);
+}
+
+int clf__caps_have_matrix(const struct clf__caps *caps)
+{
+    return caps->form == CLF_FORM_GPU && caps->level->matrix.define != NULL;
+}
+
+const struct clf__caps *clf__device_caps(const struct clf_device *device)
+{
+    return &device->caps;
+}
+
+void clf__device_set_knob(struct clf_device *device, enum clf__knob knob, int value)
+{
+    device->caps.tuning.values[knob] = value;
+}

@@ -1,0 +1,58 @@
+/* The capabilities of a device, from its reported properties and from probe kernels, never from its name. */
+#ifndef CLF_DEVICE_CAPS_H
+#define CLF_DEVICE_CAPS_H
+
+#include <clformer/device.h>
+
+#include "runtime/tuning/levels.h"
+#include "runtime/tuning/tuning.h"
+
+/* Work-items per group of a GPU variant: the default (GROUP in cl/include/prelude.cl); for tiles, required
+ * of every device; and for long rows, if the device supports it. */
+enum { CLF__GROUP = 64, CLF__TILE_GROUP = 128, CLF__LONG_GROUP = 256 };
+#define CLF__LONG_GROUP_DEFINE "-DGROUP=256"
+
+struct clf__caps {
+    clf_form form;           /* CLF_FORM_CPU or CLF_FORM_GPU, never AUTO */
+    clf_gemm gemm;           /* CLF_GEMM_NATIVE or CLF_GEMM_CLBLAST, never AUTO */
+    int asks_for_clblast;    /* CLBlast was requested by the caller or the environment, not by tuning */
+    clf_attention attention; /* CLF_ATTENTION_FUSED or CLF_ATTENTION_BATCHED, never AUTO */
+    unsigned compute_units;
+    size_t max_work_group; /* maximum work-items per group */
+    uint64_t local_memory_bytes;
+    uint64_t memory_bytes;
+    uint64_t usable_bytes; /* free when the device was opened, as far as the system reports it */
+    uint64_t max_buffer_bytes;
+    clf_instructions instructions; /* the requested instruction set level */
+    int has_integer_dot_product;
+    const struct clf__level *level; /* detected by the probe kernels */
+    int has_device_atomics;         /* device-scope acquire and release, in OpenCL C 3.0 */
+    int has_fixed_addresses; /* the address of a buffer stays constant between launches; no OpenCL property
+                              * reports this */
+    int is_paced;            /* may have a watchdog: its work is enqueued in portions (queue.h) */
+    int program_key;         /* > 0: makes the program hashes of this device unique (open/program_key.h) */
+    unsigned
+        without; /* the features that $CLFORMER_WITHOUT turns off: CLF__WITHOUT_... of base/environment.h */
+    struct clf__tuning tuning; /* the choices in it are already in the members above */
+};
+
+const struct clf__caps *clf__device_caps(const struct clf_device *device);
+
+/* Returns whether GEMMs in every precision except fp32 use matrix instructions. */
+int clf__caps_have_matrix(const struct clf__caps *caps);
+
+/* Changes a tuned number (not a choice) of an open device, for benchmarks. */
+void clf__device_set_knob(struct clf_device *device, enum clf__knob knob, int value);
+
+struct clf__listed_device;
+
+/* Fills in the capabilities of a listed device, with the kernel variants that the options request. Returns
+ * CLF_UNSUPPORTED for a variant that the device cannot run. */
+clf_status clf__caps_choose(struct clf__caps *out, const struct clf__listed_device *device,
+                            const struct clf_device_options *options);
+
+/* Sets *out to the compiler options of every program on the device; the caller frees it. */
+clf_status clf__caps_build_options(char **out, const struct clf__listed_device *device,
+                                   const struct clf__caps *caps);
+
+#endif

@@ -1,0 +1,83 @@
+/* Internals of an open device, for code that calls OpenCL directly. A device and its objects may be used by
+ * only one thread at a time. */
+#ifndef CLF_DEVICE_DEVICE_H
+#define CLF_DEVICE_DEVICE_H
+
+#include <clformer/device.h>
+
+#include "base/fair_lock.h"
+#include "runtime/device/caps.h"
+#include "runtime/opencl/listed_device.h"
+#include "runtime/opencl/opencl.h"
+
+/* Work enqueued since the host last waited for the queue. */
+struct clf__pace {
+    double operations; /* number of operations */
+    double since;      /* time of the first launch */
+    double rate;       /* measured operations per second; 0: not measured yet */
+};
+
+struct clf_device {
+    struct clf_device_list *list; /* owns *info */
+    const struct clf_device_info *info;
+    char *label; /* "2 \"name\"", for messages */
+    cl_device_id id;
+    struct clf__fair_lock lock; /* lock.h */
+    cl_context context;
+    cl_command_queue queue; /* in order */
+    struct clf__caps caps;
+    char *build_options;            /* compiler options of every program */
+    struct clf__programs *programs; /* runtime/program/program.h */
+    uint64_t used_bytes;            /* bytes of all live buffers */
+    uint64_t peak_bytes;            /* maximum of used_bytes */
+    uint64_t last_buffer;           /* number of the newest buffer */
+    int unflushed;                  /* launches since the last flush: queue.h */
+    int has_flushed;                /* flushed since the host last waited */
+    struct clf__pace pace;          /* work since the host last waited */
+    int is_dry_run;                 /* dry_run.h */
+    struct clf__profile *profile;   /* profile.h; NULL: off */
+    struct clf_device_peaks peaks;  /* last measurement */
+    struct clf__buffer *packed;     /* scratch of math/gemm/activations.c, or NULL */
+    struct clf__buffer *transposed; /* scratch of math/gemm/native_gradient.c, or NULL */
+    struct clf__slab *slab;         /* the last slab of slab.c; NULL: none, or all of its buffers are freed */
+    struct clf_device *next_keyed;  /* used by open/program_key.c */
+    int has_no_slabs;               /* allocating a slab failed; do not try again */
+    struct clf_device *next_holder; /* used by runtime/device/exclusive.c */
+    int has_no_persistent_launches; /* disabled: kernel failed, timeout, or wrong results */
+    int persistent_proofs;          /* steps with equal results from persistent and separate launches */
+};
+
+struct clf__buffer {
+    struct clf_device *device;
+    cl_mem memory;   /* NULL: allocated in a dry run */
+    uint64_t number; /* from 1; unique among the device's buffers */
+    size_t bytes;
+    struct clf__slab *slab; /* the slab that contains it, or NULL */
+    size_t first;           /* offset in the slab */
+    char what[];            /* for messages */
+};
+
+/* Memory shared by buffers. */
+struct clf__slab {
+    struct clf__buffer *whole; /* NULL: not made yet */
+    size_t used;               /* bytes in use */
+    int users;
+};
+
+/* Allocates the structure of a buffer, without device memory. */
+clf_status clf__buffer_allocate(struct clf__buffer **out, struct clf_device *device, size_t bytes,
+                                const char *what);
+
+/* Like clf__buffer_create(); is_weight selects the advice in the error message. */
+clf_status clf__buffer_create_for(struct clf__buffer **out, struct clf_device *device, size_t bytes,
+                                  const char *what, int is_weight);
+
+/* Returns whether the slab has space for `bytes` more bytes within `limit`. */
+int clf__slab_has_room(const struct clf__slab *slab, size_t bytes, size_t limit);
+/* Reserve space for a buffer in a slab, which then counts it as a user; and create the sub-buffer there. */
+void clf__slab_reserve(struct clf__slab *slab, struct clf__buffer *buffer);
+clf_status clf__slab_cut(struct clf__buffer *buffer);
+/* Releases one user; the last one frees the slab. */
+void clf__slab_leave(struct clf__slab *slab);
+
+#endif

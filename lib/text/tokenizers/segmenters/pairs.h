@@ -1,0 +1,50 @@
+/* Byte-pair encoding on characters (Sennrich et al. 2016, section 3.2), one pair per line: all subwords of a
+ * word but the last end with @@, or the last ends with </w>. */
+#ifndef CLF_TEXT_SEGMENTERS_PAIRS_H
+#define CLF_TEXT_SEGMENTERS_PAIRS_H
+
+#include "text/tokenizers/segmenters/merges.h"
+#include "text/tokenizers/segmenters/segmenter.h"
+#include "text/tokenizers/vocabulary.h"
+
+/* The rules for reading a file.
+ *
+ * TRANSFORMERS (BlenderbotSmallTokenizer): the first line is a version and is ignored, and so are blank lines
+ * and a last line without an end; of two equal pairs the last counts.
+ *
+ * SUBWORD_NMT (subword-nmt 0.3.8 and its copy in argostranslate 1.11): the first line may be a version, 0.1
+ * or 0.2; every other line is a pair, and of two equal pairs the first counts.
+ *
+ * FASTBPE (FSMTTokenizer): every line is a pair; a third column, blank lines and a last line without an end
+ * are ignored; of two equal pairs the last counts. A piece that ends a word ends with </w>, and no piece has
+ * @@. */
+enum clf__pairs_kind { CLF__PAIRS_TRANSFORMERS, CLF__PAIRS_SUBWORD_NMT, CLF__PAIRS_FASTBPE };
+
+struct clf__pairs {
+    enum clf__pairs_kind kind;
+    struct clf__vocabulary symbols; /* symbols of all pairs and their results */
+    struct clf__merges merges;
+    int ends_apart; /* the end of a word is a separate symbol, not part of the last character (version 0.1) */
+};
+
+/* Reads a file. CLF_FORMAT for a damaged line, with its number; CLF_UNSUPPORTED for an unknown version. */
+clf_status clf__pairs_read(struct clf__pairs *out, const char *path, enum clf__pairs_kind kind);
+void clf__pairs_free(struct clf__pairs *pairs);
+
+/* Scratch memory for words, reused from word to word; zero-initialise. */
+struct clf__pairs_work {
+    struct clf__merge_work merges;
+    char *word;  /* the word, with room for @@ */
+    int *starts; /* offsets of the characters */
+    size_t room;
+};
+void clf__pairs_work_free(struct clf__pairs_work *work);
+
+/* Calls `function` with the subwords of a word, valid UTF-8. */
+clf_status clf__pairs_cut(const struct clf__pairs *pairs, struct clf__pairs_work *work, const char *word,
+                          size_t size, clf__token_function *function, void *user);
+
+/* Joins subwords to words with one space between two words; the caller frees *text. */
+clf_status clf__pairs_join(const struct clf__pairs *pairs, char **text, const char *const *tokens, int count);
+
+#endif
