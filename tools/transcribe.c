@@ -13,7 +13,7 @@ static const char help[] =
     "Transcribes recordings: WAV, FLAC, OGG, MP3 and other formats of libsndfile; if `clformer --version`\n"
     "names FFmpeg, also M4A, MP4, WebM, WMA, AAC and its other formats. Any sample rate and number of\n"
     "channels; - is standard input. MODEL is a Whisper folder of Hugging Face or faster-whisper, or an\n"
-    "OpenAI checkpoint (tiny.en.pt) with its .tiktoken file in the same folder. Windows of 30 s are\n"
+    "OpenAI model (tiny.en.pt) with its .tiktoken file in the same folder. Windows of 30 s are\n"
     "decoded by the rules of openai/whisper: a window whose text is repetitive or improbable is decoded\n"
     "again at a higher temperature.\n"
     "\n"

@@ -49,7 +49,7 @@ struct clf_model_options {
  * @param out receives the model; free it with clf_model_free() before closing its device.
  * @param device where the weights are stored; borrowed until the model is freed.
  * @param folder path of the folder of an encoder-decoder model in the format of Hugging Face, CTranslate2,
- *     Marian, Argos Translate or clformer; of an OpenAI Whisper checkpoint (.pt), with its .tiktoken file in
+ *     Marian, Argos Translate or clformer; of an OpenAI Whisper model (.pt), with its .tiktoken file in
  *     the same folder; or of an Argos Translate package, if the library was built with zlib. A package is
  *     unpacked to $TMPDIR or /tmp for the duration of the call.
  * @param options NULL for the defaults.

@@ -3,7 +3,7 @@
 #define CLF_MODEL_NEW_FOLDER_H
 
 #include "model/formats/format.h"
-#include "model/weights/checkpoint.h"
+#include "model/weights/weights.h"
 
 struct clf__new_folder {
     const char *from; /* source of all other files and of the format */

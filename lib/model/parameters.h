@@ -5,7 +5,7 @@
 #include "base/status.h"
 #include "model/config/config.h"
 #include "model/config/initial.h"
-#include "model/weights/checkpoint.h"
+#include "model/weights/weights.h"
 
 /* Canonical names, each only if the configuration has the parameter. SIDE is encoder or decoder, N a layer,
  * ATTENTION self_attn and, in the decoder, encoder_attn.

@@ -17,7 +17,7 @@ struct entry {
 };
 
 struct clf__parameters {
-    struct clf__checkpoint *checkpoint;
+    struct clf__weights *weights;
     struct clf__parameter_list list;
     struct entry *entries; /* in the order of the list */
 };
@@ -25,7 +25,7 @@ struct clf__parameters {
 /* The state of loading; `claimed` has one byte per stored tensor. */
 struct loading {
     const struct clf__config *config;
-    const struct clf__checkpoint *checkpoint;
+    const struct clf__weights *weights;
     const struct clf__tensor_names *names;
     uint8_t *claimed;
 };
@@ -103,14 +103,14 @@ static const struct clf__stored_tensor *find_by_name(const struct loading *loadi
     const struct clf__stored_tensor *found = NULL;
     for (int i = 0; found == NULL && clf__names_stored(loading->names, canonical, i, stored, sizeof stored);
          i++) {
-        found = clf__checkpoint_find(loading->checkpoint, stored);
+        found = clf__weights_find(loading->weights, stored);
     }
     return found;
 }
 
 static void mark_claimed(const struct loading *loading, const struct clf__stored_tensor *tensor)
 {
-    loading->claimed[tensor - clf__checkpoint_at(loading->checkpoint, 0)] = 1;
+    loading->claimed[tensor - clf__weights_at(loading->weights, 0)] = 1;
 }
 
 static clf_status claim(const struct loading *loading, struct entry *entry,
@@ -138,7 +138,7 @@ static clf_status claim_all(const struct loading *loading, struct entry *entry, 
 {
     char stored[NAME_BYTES];
     for (int n = 0; clf__names_stored(loading->names, canonical, n, stored, sizeof stored); n++) {
-        const struct clf__stored_tensor *tensor = clf__checkpoint_find(loading->checkpoint, stored);
+        const struct clf__stored_tensor *tensor = clf__weights_find(loading->weights, stored);
         if (tensor) {
             CLF__TRY(claim(loading, entry, tensor));
         }
@@ -174,7 +174,7 @@ static clf_status find_stored(const struct loading *loading, struct entry *entry
     int is_optional = family_of(loading)->has_fixed_logits_bias && strcmp(name, "final_logits_bias") == 0;
     if (!entry->stored && !is_optional) {
         return clf__fail(CLF_FORMAT, "%s: tensor \"%s\" is missing, but config.json requires it; %s",
-                         clf__checkpoint_path(loading->checkpoint),
+                         clf__weights_path(loading->weights),
                          clf__names_stored(loading->names, name, 0, wanted, sizeof wanted) ? wanted : name,
                          save_both);
     }
@@ -183,8 +183,8 @@ static clf_status find_stored(const struct loading *loading, struct entry *entry
 
 static clf_status check_unknown(const struct loading *loading)
 {
-    for (int i = 0; i < clf__checkpoint_count(loading->checkpoint); i++) {
-        const struct clf__stored_tensor *tensor = clf__checkpoint_at(loading->checkpoint, i);
+    for (int i = 0; i < clf__weights_count(loading->weights); i++) {
+        const struct clf__stored_tensor *tensor = clf__weights_at(loading->weights, i);
         if (!loading->claimed[i] && !clf__names_are_frozen(loading->names, tensor->name)) {
             return clf__fail(
                 CLF_FORMAT, "%s: tensor \"%.200s\" is unknown to a %s model with this config.json; %s",
@@ -208,12 +208,12 @@ static int keeps_canonical(const struct clf__tensor_names *names)
 }
 
 /* Folders written by clformer use the canonical names for every preset. */
-static const struct clf__tensor_names *choose_names(const struct clf__checkpoint *checkpoint,
+static const struct clf__tensor_names *choose_names(const struct clf__weights *weights,
                                                     enum clf__system system)
 {
     const struct clf__tensor_names *own = clf__family_of(system)->names;
-    for (int i = 0; i < clf__checkpoint_count(checkpoint) && !keeps_canonical(own); i++) {
-        if (strncmp(clf__checkpoint_at(checkpoint, i)->name, "model.", strlen("model.")) == 0) {
+    for (int i = 0; i < clf__weights_count(weights) && !keeps_canonical(own); i++) {
+        if (strncmp(clf__weights_at(weights, i)->name, "model.", strlen("model.")) == 0) {
             return &clf__names_canonical;
         }
     }
@@ -280,16 +280,16 @@ static void settle_positions(enum clf__positions_kind *kind, const struct loadin
 
 static clf_status load(struct clf__parameters *parameters, struct clf__config *config, const char *folder)
 {
-    CLF__TRY(clf__format_open_weights(&parameters->checkpoint, folder));
-    const struct clf__checkpoint *checkpoint = parameters->checkpoint;
-    struct loading loading = {config, checkpoint, choose_names(checkpoint, config->system), NULL};
+    CLF__TRY(clf__format_open_weights(&parameters->weights, folder));
+    const struct clf__weights *weights = parameters->weights;
+    struct loading loading = {config, weights, choose_names(weights, config->system), NULL};
     CLF__TRY(settle_tie(config, &loading));
     settle_positions(&config->encoder_positions, &loading, CLF__ENCODER);
     settle_positions(&config->decoder_positions, &loading, CLF__DECODER);
     CLF__TRY(clf__parameter_list_create(&parameters->list, config));
     CLF__TRY(
         clf__allocate(&parameters->entries, (size_t)parameters->list.count, sizeof *parameters->entries));
-    CLF__TRY(clf__allocate(&loading.claimed, (size_t)clf__checkpoint_count(checkpoint), 1));
+    CLF__TRY(clf__allocate(&loading.claimed, (size_t)clf__weights_count(weights), 1));
     clf_status status = find_all(parameters, &loading);
     clf__free(loading.claimed);
     return status;
@@ -314,7 +314,7 @@ void clf__parameters_free(struct clf__parameters *parameters)
     if (!parameters) {
         return;
     }
-    clf__checkpoint_close(parameters->checkpoint);
+    clf__weights_close(parameters->weights);
     clf__parameter_list_free(&parameters->list);
     clf__free(parameters->entries);
     clf__free(parameters);

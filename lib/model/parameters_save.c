@@ -319,13 +319,13 @@ clf_status clf__parameters_save_as_loaded(const char *path, struct clf__paramete
 {
     struct entry *entries = NULL;
     int count = 0, parameter_count = clf__parameters_list(parameters)->count;
-    int copied = beside->tensors != NULL ? clf__checkpoint_count(beside->tensors) : 0;
+    int copied = beside->tensors != NULL ? clf__weights_count(beside->tensors) : 0;
     CLF__TRY(clf__allocate(&entries, 2 * (size_t)parameter_count + (size_t)copied, sizeof *entries));
     for (int i = 0; i < parameter_count; i++) {
         count += add_parameter(entries + count, parameters, i, precision);
     }
     for (int i = 0; i < copied; i++) {
-        entries[count++] = (struct entry){.suffix = "", .stored = clf__checkpoint_at(beside->tensors, i)};
+        entries[count++] = (struct entry){.suffix = "", .stored = clf__weights_at(beside->tensors, i)};
     }
     clf_status status =
         save(path, entries, count, &(struct source){read_parameter, parameters, 1}, beside->metadata);

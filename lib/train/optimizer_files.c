@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "model/save.h"
-#include "model/weights/checkpoint.h"
+#include "model/weights/weights.h"
 #include "train/advice.h"
 
 static const char whole_name[] = "optimizer.safetensors";
@@ -174,7 +174,7 @@ clf_status clf__checkpoint_files_write_shard(const char *folder, struct clf__tra
 
 /* The files that hold the moments. */
 struct files {
-    struct clf__checkpoint **items;
+    struct clf__weights **items;
     int count;
     const char *folder;
 };
@@ -182,7 +182,7 @@ struct files {
 static clf_status open_file(struct files *files, const char *name)
 {
     CLF__TRY(clf__resize(&files->items, (size_t)files->count + 1, sizeof *files->items));
-    CLF__TRY(clf__checkpoint_open_file(&files->items[files->count], files->folder, name));
+    CLF__TRY(clf__weights_open_file(&files->items[files->count], files->folder, name));
     files->count++;
     return CLF_OK;
 }
@@ -211,7 +211,7 @@ static const struct clf__stored_tensor *find(const struct files *files, const ch
 {
     const struct clf__stored_tensor *tensor = NULL;
     for (int i = 0; i < files->count && tensor == NULL; i++) {
-        tensor = clf__checkpoint_find(files->items[i], name);
+        tensor = clf__weights_find(files->items[i], name);
     }
     return tensor;
 }
@@ -262,7 +262,7 @@ clf_status clf__checkpoint_files_restore(struct clf__training *training, const c
         status = restore(training, &files, &list);
     }
     for (int i = 0; i < files.count; i++) {
-        clf__checkpoint_close(files.items[i]);
+        clf__weights_close(files.items[i]);
     }
     clf__free(files.items);
     clf__parameter_list_free(&list);

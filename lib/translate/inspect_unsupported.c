@@ -2,7 +2,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
-#include "model/weights/checkpoint.h"
+#include "model/weights/weights.h"
 #include "translate/inspect_internal.h"
 
 /* Reads the keys of config.json; none if the file is missing or invalid. */
@@ -30,8 +30,8 @@ static long long count_values(const struct clf__stored_tensor *tensor)
 /* Lists every tensor with total numbers of values and bytes. */
 static clf_status read_tensors(json_t *model, const char *folder)
 {
-    struct clf__checkpoint *checkpoint;
-    clf_status status = clf__checkpoint_open(&checkpoint, folder);
+    struct clf__weights *weights;
+    clf_status status = clf__weights_open(&weights, folder);
     if (status == CLF_OUT_OF_MEMORY) {
         return status;
     }
@@ -40,13 +40,13 @@ static clf_status read_tensors(json_t *model, const char *folder)
                                 clf_last_error());
     }
     long long values = 0, bytes = 0;
-    for (int i = 0; i < clf__checkpoint_count(checkpoint) && status == CLF_OK; i++) {
-        const struct clf__stored_tensor *tensor = clf__checkpoint_at(checkpoint, i);
+    for (int i = 0; i < clf__weights_count(weights) && status == CLF_OK; i++) {
+        const struct clf__stored_tensor *tensor = clf__weights_at(weights, i);
         values += count_values(tensor);
         bytes += (long long)tensor->size;
         status = clf__inspect_tensor(json_object_get(model, "tensors"), tensor->name, tensor);
     }
-    clf__checkpoint_close(checkpoint);
+    clf__weights_close(weights);
     if (status == CLF_OK && (json_object_set_new(model, "parameters", json_integer(values)) != 0 ||
                              json_object_set_new(model, "bytes", json_integer(bytes)) != 0)) {
         status = clf__inspect_no_memory();

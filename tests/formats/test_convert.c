@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "model/weights/checkpoint.h"
+#include "model/weights/weights.h"
 #include "support/support.h"
 
 enum { LINES = 4, LONGEST = 512 };
@@ -285,15 +285,15 @@ static void test_files_elsewhere(void **state)
 static void test_bytes_are_kept(void **state)
 {
     (void)state;
-    struct clf__checkpoint *before, *after;
+    struct clf__weights *before, *after;
     const char *folder = fixture("ctranslate2", "post-norm"), *to = new_path("int8");
     assert_ok(clf_convert(to, folder, CLF_PRECISION_INT8));
-    assert_ok(clf__checkpoint_open_file(&before, folder, "model.bin"));
-    assert_ok(clf__checkpoint_open_file(&after, to, "model.ctranslate2.safetensors"));
+    assert_ok(clf__weights_open_file(&before, folder, "model.bin"));
+    assert_ok(clf__weights_open_file(&after, to, "model.ctranslate2.safetensors"));
     const struct clf__stored_tensor *a =
-        clf__checkpoint_find(before, "encoder/layer_0/self_attention/linear_1/weight");
+        clf__weights_find(before, "encoder/layer_0/self_attention/linear_1/weight");
     const struct clf__stored_tensor *b =
-        clf__checkpoint_find(after, "model.encoder.layers.0.self_attn.out_proj.weight");
+        clf__weights_find(after, "model.encoder.layers.0.self_attn.out_proj.weight");
     assert_true(a != NULL && b != NULL && clf__stored_tensor_is_int8(a) && clf__stored_tensor_is_int8(b));
     assert_int_equal(a->size, b->size);
     size_t rows = (size_t)a->shape[0];
@@ -303,8 +303,8 @@ static void test_bytes_are_kept(void **state)
     assert_ok(clf__stored_tensor_read_int8(b, values[1], factors[1]));
     assert_memory_equal(values[0], values[1], a->size);
     assert_memory_equal(factors[0], factors[1], rows * sizeof(float));
-    clf__checkpoint_close(before);
-    clf__checkpoint_close(after);
+    clf__weights_close(before);
+    clf__weights_close(after);
 }
 
 /* Nothing is written, not under another name either. */

@@ -1,4 +1,4 @@
-/* OpenAI checkpoints: equal to the folder of origin bit for bit, conversion, and one error message for a
+/* OpenAI models: equal to the folder of origin bit for bit, conversion, and one error message for a
  * damaged file or tokenizer. */
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #include "support/support.h"
 #include "text/tokenizers/tokenizer.h"
 
-/* A new folder with the checkpoint in it, optionally with its tokenizer's file. */
+/* A new folder with the model in it, optionally with its tokenizer's file. */
 static const char *copy(int has_tokens)
 {
     static const char *const names[] = {"small.pt", "gpt2.tiktoken"};
@@ -25,7 +25,7 @@ static const char *copy(int has_tokens)
     return folder;
 }
 
-static const char *checkpoint_in(const char *folder)
+static const char *weights_in(const char *folder)
 {
     return process_format("%s/small.pt", folder);
 }
@@ -47,7 +47,7 @@ static void test_weights(void **state)
 {
     (void)state;
     struct clf__config config, expected_config;
-    struct clf__parameters *found = load(&config, checkpoint_in(copy(1)));
+    struct clf__parameters *found = load(&config, weights_in(copy(1)));
     struct clf__parameters *expected = load(&expected_config, twin());
     const struct clf__parameter_list *list = clf__parameters_list(expected);
     assert_int_equal(list->count, clf__parameters_list(found)->count);
@@ -117,7 +117,7 @@ static void assert_same(struct clf_transcript *found, struct clf_transcript *exp
 static void test_transcripts(void **state)
 {
     (void)state;
-    const char *path = checkpoint_in(copy(1)), *folder = twin();
+    const char *path = weights_in(copy(1)), *folder = twin();
     static const clf_precision precisions[] = {CLF_PRECISION_FP32, CLF_PRECISION_INT8};
     for (int i = 0; i < 2; i++) {
         assert_same(transcribe(path, precisions[i]), transcribe(folder, precisions[i]));
@@ -129,7 +129,7 @@ static void test_transcripts(void **state)
 static void test_convert(void **state)
 {
     (void)state;
-    const char *path = checkpoint_in(copy(1)), *to = support_temporary_path("converted"),
+    const char *path = weights_in(copy(1)), *to = support_temporary_path("converted"),
                *again = support_temporary_path("again");
     assert_ok(clf_convert(to, path, CLF_PRECISION_INT8));
     assert_same(transcribe(to, CLF_PRECISION_AUTO), transcribe(path, CLF_PRECISION_INT8));
@@ -141,7 +141,7 @@ static void test_inspect(void **state)
 {
     (void)state;
     char *json;
-    assert_ok(clf_inspect(&json, checkpoint_in(copy(1))));
+    assert_ok(clf_inspect(&json, weights_in(copy(1))));
     assert_non_null(strstr(json, "\"format\":\"OpenAI\""));
     assert_non_null(strstr(json, "encoder.blocks.0.attn.query.weight"));
     clf_string_free(json);
@@ -156,21 +156,21 @@ static void expect_refused(const char *path, clf_status status, const char *part
 static void test_no_tokens(void **state)
 {
     (void)state;
-    expect_refused(checkpoint_in(copy(0)), CLF_FILE, "gpt2.tiktoken is not beside it; copy it there");
+    expect_refused(weights_in(copy(0)), CLF_FILE, "gpt2.tiktoken is not beside it; copy it there");
 }
 
 static void expect_patched(const char *after, const char *old, const char *new, const char *part)
 {
     const char *folder = copy(1);
     folder_patch(folder, "small.pt", after, old, new);
-    expect_refused(checkpoint_in(folder), CLF_FORMAT, part);
+    expect_refused(weights_in(folder), CLF_FORMAT, part);
 }
 
 static void test_dims(void **state)
 {
     (void)state;
     expect_patched(NULL, "n_mels", "n_mals", "\"n_mels\" in \"dims\" is missing");
-    expect_patched(NULL, "dims", "dimz", "is missing, so it is not an OpenAI Whisper checkpoint");
+    expect_patched(NULL, "dims", "dimz", "is missing, so it is not an OpenAI Whisper model");
     expect_patched("n_text_state", "K\x08", "K\x09", "\"n_text_state\" in \"dims\" is not \"n_audio_state\"");
     expect_patched("n_vocab", "M\xee\x06", "M\x10\x06",
                    "262 tokens, which does not match a model with 1552 ids");
@@ -185,8 +185,8 @@ static void test_layers(void **state)
     struct clf__config config;
     struct clf__parameters *parameters;
     folder_patch(folder, "small.pt", "n_text_layer", "K\x01", "K\xff");
-    assert_ok(clf__format_read_config(&config, checkpoint_in(folder)));
-    assert_fails(clf__parameters_load(&parameters, &config, checkpoint_in(folder)), CLF_FORMAT,
+    assert_ok(clf__format_read_config(&config, weights_in(folder)));
+    assert_fails(clf__parameters_load(&parameters, &config, weights_in(folder)), CLF_FORMAT,
                  "small.pt: tensor \"model.decoder.layers.1.");
     clf__config_free(&config);
 }
@@ -227,7 +227,7 @@ static void test_heads(void **state)
 static void test_cut(void **state)
 {
     (void)state;
-    const char *folder = copy(1), *path = checkpoint_in(folder);
+    const char *folder = copy(1), *path = weights_in(folder);
     char *bytes;
     size_t size;
     assert_ok(clf__file_read(&bytes, &size, path, 1 << 24));

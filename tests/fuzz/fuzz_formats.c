@@ -47,13 +47,13 @@ static int check(clf_status status, const char *folder)
 static void use(const char *folder)
 {
     struct clf__config config;
-    struct clf__checkpoint *weights;
+    struct clf__weights *weights;
     struct clf__tokenizer *tokenizer;
     if (!check(clf__format_read_config(&config, folder), folder)) {
         return;
     }
     if (check(clf__format_open_weights(&weights, folder), folder)) {
-        clf__checkpoint_close(weights);
+        clf__weights_close(weights);
     }
     if (check(clf__format_load_tokenizer(&tokenizer, folder, &config), folder)) {
         clf__tokenizer_free(tokenizer);

@@ -13,19 +13,19 @@ static void check_failure(clf_status status, const char *path)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const char *path = fuzz_file("model.bin", data, size);
-    struct clf__checkpoint *checkpoint;
-    clf_status status = clf__checkpoint_open_marian(&checkpoint, path);
+    struct clf__weights *weights;
+    clf_status status = clf__weights_open_marian(&weights, path);
     if (status != CLF_OK) {
         check_failure(status, path);
     } else {
-        for (int i = 0; i < clf__checkpoint_count(checkpoint); i++) {
-            const struct clf__stored_tensor *tensor = clf__checkpoint_at(checkpoint, i);
-            if (tensor->size > size || clf__checkpoint_find(checkpoint, tensor->name) != tensor) {
+        for (int i = 0; i < clf__weights_count(weights); i++) {
+            const struct clf__stored_tensor *tensor = clf__weights_at(weights, i);
+            if (tensor->size > size || clf__weights_find(weights, tensor->name) != tensor) {
                 abort();
             }
             fuzz_read_tensor(tensor);
         }
-        clf__checkpoint_close(checkpoint);
+        clf__weights_close(weights);
     }
     json_t *options;
     status = clf__marian_options(&options, path);

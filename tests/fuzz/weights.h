@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "fuzz/files.h"
-#include "model/weights/checkpoint.h"
+#include "model/weights/weights.h"
 
 static inline void fuzz_read_tensor(const struct clf__stored_tensor *tensor)
 {
@@ -29,21 +29,21 @@ static inline void fuzz_read_tensor(const struct clf__stored_tensor *tensor)
 static inline void fuzz_weights(const char *name, clf_status refused, const uint8_t *data, size_t size)
 {
     const char *path = fuzz_file(name, data, size);
-    struct clf__checkpoint *checkpoint;
-    clf_status status = clf__checkpoint_open(&checkpoint, fuzz_folder());
+    struct clf__weights *weights;
+    clf_status status = clf__weights_open(&weights, fuzz_folder());
     if (status != CLF_OK) {
         if ((status != CLF_FORMAT && status != refused) || strstr(clf_last_error(), path) == NULL) {
             abort();
         }
     } else {
-        for (int i = 0; i < clf__checkpoint_count(checkpoint); i++) {
-            const struct clf__stored_tensor *tensor = clf__checkpoint_at(checkpoint, i);
-            if (tensor->size > size || clf__checkpoint_find(checkpoint, tensor->name) != tensor) {
+        for (int i = 0; i < clf__weights_count(weights); i++) {
+            const struct clf__stored_tensor *tensor = clf__weights_at(weights, i);
+            if (tensor->size > size || clf__weights_find(weights, tensor->name) != tensor) {
                 abort();
             }
             fuzz_read_tensor(tensor);
         }
-        clf__checkpoint_close(checkpoint);
+        clf__weights_close(weights);
     }
 }
 

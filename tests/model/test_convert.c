@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "model/weights/checkpoint.h"
+#include "model/weights/weights.h"
 #include "support/support.h"
 
 static const char *const lines[] = {"w3 w9 w5 w7", "w8", "w6 w6 w4 w10 w11 w12 w5"};
@@ -96,21 +96,21 @@ static void test_stored(void **state)
 {
     (void)state;
     const char *to = support_temporary_path("int8");
-    struct clf__checkpoint *checkpoint;
+    struct clf__weights *weights;
     char from[256];
     snprintf(from, sizeof from, "%s", support_fixture("models/marian-odd"));
     assert_ok(clf_convert(to, from, CLF_PRECISION_INT8));
-    assert_ok(clf__checkpoint_open(&checkpoint, to));
+    assert_ok(clf__weights_open(&weights, to));
     int int8 = 0;
-    for (int i = 0; i < clf__checkpoint_count(checkpoint); i++) {
-        const struct clf__stored_tensor *tensor = clf__checkpoint_at(checkpoint, i);
+    for (int i = 0; i < clf__weights_count(weights); i++) {
+        const struct clf__stored_tensor *tensor = clf__weights_at(weights, i);
         int is_int8 = clf__stored_tensor_is_int8(tensor);
         assert_true(is_int8 || tensor->type == CLF__STORED_F32);
         assert_int_equal(is_int8, tensor->dimensions == 2 && tensor->shape[0] > 1);
         int8 += is_int8;
     }
     assert_true(int8 > 10);
-    clf__checkpoint_close(checkpoint);
+    clf__weights_close(weights);
     assert_fails(clf_convert(to, from, CLF_PRECISION_INT8), CLF_FILE, "exists already");
     assert_fails(clf_convert("x", from, (clf_precision)9), CLF_BAD_ARGUMENT, "precision 9: unknown value");
     assert_fails(clf_convert(NULL, from, CLF_PRECISION_INT8), CLF_BAD_ARGUMENT, "not given");

@@ -228,7 +228,7 @@ static void test_missing(void **state)
     folder = folder_copy("speech");
     folder_patch(folder, "model.safetensors", NULL, "\"linear.bias\"", "\"linear.bia5\"");
     expect_failure(folder, "\"linear.bias\" is missing", "model.safetensors");
-    folder = folder_copy("jadore-emb"); /* jadore's checkpoint with the configuration of another
+    folder = folder_copy("jadore-emb"); /* jadore's weights with the configuration of another
                                            architecture */
     folder_patch(folder, "config.json", NULL, "\"jadore\"", "\"paper\" ");
     expect_failure(folder, "is missing", "model.safetensors");
@@ -302,10 +302,10 @@ static void test_tables_are_ignored(void **state)
                                            {"speech", "encoder.pos_emb.weight"},
                                            {"marian-all-names", "model.encoder.embed_positions.weight"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        struct clf__checkpoint *checkpoint;
-        assert_ok(clf__checkpoint_open(&checkpoint, fixture(names[i][0])));
-        assert_non_null(clf__checkpoint_find(checkpoint, names[i][1]));
-        clf__checkpoint_close(checkpoint);
+        struct clf__weights *weights;
+        assert_ok(clf__weights_open(&weights, fixture(names[i][0])));
+        assert_non_null(clf__weights_find(weights, names[i][1]));
+        clf__weights_close(weights);
     }
 }
 

@@ -316,9 +316,9 @@ static void test_the_file(void **state)
     for (int i = 0; i < 3; i++) {
         assert_int_equal(counted.calls[i], 1);
     }
-    struct clf__checkpoint *checkpoint;
-    assert_ok(clf__checkpoint_open(&checkpoint, folder));
-    assert_int_equal(clf__checkpoint_count(checkpoint), 3);
+    struct clf__weights *weights;
+    assert_ok(clf__weights_open(&weights, folder));
+    assert_int_equal(clf__weights_count(weights), 3);
     static const struct {
         const char *name;
         int dimensions, index, count;
@@ -327,7 +327,7 @@ static void test_the_file(void **state)
                     {"model.b.weight.first_moment", 2, 0, 6}};
     uint64_t next = 0;
     for (int i = 0; i < 3; i++) {
-        const struct clf__stored_tensor *tensor = clf__checkpoint_find(checkpoint, expected[i].name);
+        const struct clf__stored_tensor *tensor = clf__weights_find(weights, expected[i].name);
         assert_non_null(tensor);
         assert_int_equal(tensor->dimensions, expected[i].dimensions);
         assert_true(next == 0 || tensor->offset == next); /* in the order of names */
@@ -338,9 +338,9 @@ static void test_the_file(void **state)
             assert_true(values[k] == (float)(100 * expected[i].index + k));
         }
     }
-    const struct clf__stored_tensor *first = clf__checkpoint_find(checkpoint, expected[0].name);
+    const struct clf__stored_tensor *first = clf__weights_find(weights, expected[0].name);
     assert_int_equal(first->offset % 8, 0);
-    clf__checkpoint_close(checkpoint);
+    clf__weights_close(weights);
     clf__free(path);
 }
 

@@ -4,7 +4,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "model/weights/checkpoint.h"
+#include "model/weights/weights.h"
 #include "support/support.h"
 
 enum { MOST_BYTES = 4096 };
@@ -96,9 +96,9 @@ static void make_model(struct draft *draft, uint32_t version)
     }
 }
 
-static void check_weight(const struct clf__checkpoint *checkpoint, const char *name)
+static void check_weight(const struct clf__weights *weights, const char *name)
 {
-    const struct clf__stored_tensor *tensor = clf__checkpoint_find(checkpoint, name);
+    const struct clf__stored_tensor *tensor = clf__weights_find(weights, name);
     float values[6];
     assert_non_null(tensor);
     assert_true(clf__stored_tensor_is_real(tensor));
@@ -116,24 +116,24 @@ static void test_versions(void **state)
     (void)state;
     struct draft draft = {.size = 0};
     for (uint32_t version = 2; version <= 6; version++) {
-        struct clf__checkpoint *checkpoint;
+        struct clf__weights *weights;
         make_model(&draft, version);
-        assert_ok(clf__checkpoint_open(&checkpoint, write_draft(&draft)));
-        struct clf__specification specification = clf__checkpoint_specification(checkpoint);
+        assert_ok(clf__weights_open(&weights, write_draft(&draft)));
+        struct clf__specification specification = clf__weights_specification(weights);
         assert_string_equal(specification.name, "TransformerSpec");
         assert_int_equal(specification.version, version);
         assert_int_equal(specification.revision, 7);
-        assert_int_equal(clf__checkpoint_count(checkpoint), version >= 3 ? 4 : 3); /* the scales went in */
-        check_weight(checkpoint, "encoder/x/weight");
+        assert_int_equal(clf__weights_count(weights), version >= 3 ? 4 : 3); /* the scales went in */
+        check_weight(weights, "encoder/x/weight");
         if (version >= 3) {
-            check_weight(checkpoint, "decoder/y/weight");
+            check_weight(weights, "decoder/y/weight");
         }
         float heads = 0.0f;
-        const struct clf__stored_tensor *number = clf__checkpoint_find(checkpoint, "encoder/num_heads");
+        const struct clf__stored_tensor *number = clf__weights_find(weights, "encoder/num_heads");
         assert_false(clf__stored_tensor_is_real(number));
         assert_ok(clf__stored_tensor_read(number, &heads));
         assert_float_equal(heads, 4.0f, 0.0f);
-        clf__checkpoint_close(checkpoint);
+        clf__weights_close(weights);
     }
 }
 
@@ -146,20 +146,20 @@ static void test_first_version(void **state)
     struct draft draft = {.size = 0};
     begin(&draft, 1, 1);
     put_variable(&draft, 1, "transformer/encoder/dense/kernel:0", 2, 2, 2, 2, values);
-    struct clf__checkpoint *checkpoint;
-    assert_ok(clf__checkpoint_open(&checkpoint, write_draft(&draft)));
+    struct clf__weights *weights;
+    assert_ok(clf__weights_open(&weights, write_draft(&draft)));
     float actual[4];
-    assert_ok(clf__stored_tensor_read(clf__checkpoint_at(checkpoint, 0), actual));
+    assert_ok(clf__stored_tensor_read(clf__weights_at(weights, 0), actual));
     assert_memory_equal(actual, expected, sizeof expected);
-    assert_string_equal(clf__checkpoint_specification(checkpoint).name, "");
-    clf__checkpoint_close(checkpoint);
+    assert_string_equal(clf__weights_specification(weights).name, "");
+    clf__weights_close(weights);
 }
 
 static void check_refused(const struct draft *draft, clf_status status, const char *part)
 {
-    struct clf__checkpoint *checkpoint;
-    assert_fails(clf__checkpoint_open(&checkpoint, write_draft(draft)), status, part);
-    assert_null(checkpoint);
+    struct clf__weights *weights;
+    assert_fails(clf__weights_open(&weights, write_draft(draft)), status, part);
+    assert_null(weights);
     assert_non_null(strstr(clf_last_error(), "model.bin"));
 }
 
@@ -205,12 +205,12 @@ static void test_scales(void **state)
     put_variable(&draft, 6, "a/weight", 2, 3, 1, 1, small);
     put_variable(&draft, 6, "a/weight_scale", 2, 0, 0, 4, bad);
     put_number(&draft, 0, 4);
-    struct clf__checkpoint *checkpoint;
+    struct clf__weights *weights;
     float values[6];
-    assert_ok(clf__checkpoint_open(&checkpoint, write_draft(&draft)));
-    assert_fails(clf__stored_tensor_read(clf__checkpoint_at(checkpoint, 0), values), CLF_FORMAT,
+    assert_ok(clf__weights_open(&weights, write_draft(&draft)));
+    assert_fails(clf__stored_tensor_read(clf__weights_at(weights, 0), values), CLF_FORMAT,
                  "tensor \"a/weight\" has the scale 0");
-    clf__checkpoint_close(checkpoint);
+    clf__weights_close(weights);
     draft.is_next = 1;
     begin(&draft, 6, 2);
     put_variable(&draft, 6, "a/weight", 3, 2, 1, 1, small);
@@ -231,15 +231,15 @@ static void test_every_allocation_may_fail(void **state)
     struct draft draft = {.size = 0};
     make_model(&draft, 6);
     const char *folder = write_draft(&draft);
-    struct clf__checkpoint *checkpoint;
+    struct clf__weights *weights;
     clf__memory_fail_at(0);
-    assert_ok(clf__checkpoint_open(&checkpoint, folder));
+    assert_ok(clf__weights_open(&weights, folder));
     uint64_t allocations = clf__memory_count();
-    clf__checkpoint_close(checkpoint);
+    clf__weights_close(weights);
     assert_true(allocations > 8);
     for (uint64_t n = 1; n <= allocations; n++) {
         clf__memory_fail_at(n);
-        assert_fails(clf__checkpoint_open(&checkpoint, folder), CLF_OUT_OF_MEMORY, "");
+        assert_fails(clf__weights_open(&weights, folder), CLF_OUT_OF_MEMORY, "");
     }
     clf__memory_fail_at(0);
 }

@@ -10,8 +10,8 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "model/weights/checkpoint.h"
 #include "model/weights/little_endian.h"
+#include "model/weights/weights.h"
 
 /* Parts of pickles, as Python writes them. */
 #define START   "\x80\x02}q\x00("
@@ -49,9 +49,9 @@ static const char *write_pickle(const void *pickle, size_t size)
 static void check_tensor(const char *pickle, size_t size, int dimensions, const int64_t *shape,
                          const float *expected)
 {
-    struct clf__checkpoint *checkpoint;
-    assert_ok(clf__checkpoint_open(&checkpoint, write_pickle(pickle, size)));
-    const struct clf__stored_tensor *tensor = clf__checkpoint_find(checkpoint, "a");
+    struct clf__weights *weights;
+    assert_ok(clf__weights_open(&weights, write_pickle(pickle, size)));
+    const struct clf__stored_tensor *tensor = clf__weights_find(weights, "a");
     assert_non_null(tensor);
     assert_int_equal(tensor->dimensions, dimensions);
     size_t count = 1;
@@ -63,7 +63,7 @@ static void check_tensor(const char *pickle, size_t size, int dimensions, const 
     assert_int_equal(tensor->size, count * sizeof *read);
     assert_ok(clf__stored_tensor_read(tensor, read));
     assert_memory_equal(read, expected, count * sizeof *read);
-    clf__checkpoint_close(checkpoint);
+    clf__weights_close(weights);
 }
 #define CHECK(pickle, dimensions, shape, ...)                                                                \
     check_tensor(pickle, sizeof(pickle) - 1, dimensions, shape, (const float[]){__VA_ARGS__})
@@ -189,8 +189,8 @@ static void test_wrong_pickles(void **state)
 #undef ROW
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct clf__checkpoint *checkpoint;
-        clf_status status = clf__checkpoint_open(&checkpoint, write_pickle(rows[i].bytes, rows[i].size));
+        struct clf__weights *weights;
+        clf_status status = clf__weights_open(&weights, write_pickle(rows[i].bytes, rows[i].size));
         if (status != rows[i].status || strstr(clf_last_error(), rows[i].part) == NULL ||
             strstr(clf_last_error(), "pytorch_model.bin: ") == NULL) {
             fail_msg("row %zu: status %d, %s", i, (int)status, clf_last_error());
@@ -214,9 +214,9 @@ static void test_copied_lists(void **state)
     for (int i = 0; i < COPIES; i++) {
         end = (char *)memcpy(end, "h\1h\3\x85R", 6) + 6;
     }
-    struct clf__checkpoint *checkpoint;
-    assert_fails(clf__checkpoint_open(&checkpoint, write_pickle(pickle, (size_t)(end - pickle))),
-                 CLF_UNSUPPORTED, "lists that it copies too often");
+    struct clf__weights *weights;
+    assert_fails(clf__weights_open(&weights, write_pickle(pickle, (size_t)(end - pickle))), CLF_UNSUPPORTED,
+                 "lists that it copies too often");
 }
 
 /* Every changed byte and every truncation gives an error with the file name, or tensors inside the file. */
@@ -238,14 +238,14 @@ static void test_damaged_archives(void **state)
         memcpy(changed, archive, size);
         changed[i % size] ^= 0xff;
         assert_ok(clf__file_write(path, i < size ? changed : archive, i < size ? size : i - size));
-        struct clf__checkpoint *checkpoint;
-        clf_status status = clf__checkpoint_open(&checkpoint, folder);
+        struct clf__weights *weights;
+        clf_status status = clf__weights_open(&weights, folder);
         if (status != CLF_OK) {
             assert_true(status == CLF_FORMAT || status == CLF_UNSUPPORTED);
             assert_non_null(strstr(clf_last_error(), path));
             failures++;
         }
-        clf__checkpoint_close(checkpoint);
+        clf__weights_close(weights);
     }
     assert_true(failures > (int)size);
 }
@@ -260,8 +260,8 @@ static void check_archive(const struct zip_file *files, int count,
     }
     const char *folder = support_temporary_folder();
     assert_ok(clf__file_write(folder_path(folder, "pytorch_model.bin"), archive, size));
-    struct clf__checkpoint *checkpoint;
-    assert_fails(clf__checkpoint_open(&checkpoint, folder), status, part);
+    struct clf__weights *weights;
+    assert_fails(clf__weights_open(&weights, folder), status, part);
 }
 
 static uint8_t *first_entry(uint8_t *archive, size_t size)
@@ -301,22 +301,22 @@ static void test_other_archives(void **state)
     files[1].name = files[0].name;
     check_archive(files, 2, NULL, CLF_FORMAT, "two files in it have one name");
     const char *folder = support_temporary_folder();
-    struct clf__checkpoint *checkpoint;
+    struct clf__weights *weights;
     assert_ok(clf__file_write(folder_path(folder, "pytorch_model.bin"), "", 0));
-    assert_fails(clf__checkpoint_open(&checkpoint, folder), CLF_FORMAT, "it is too short");
+    assert_fails(clf__weights_open(&weights, folder), CLF_FORMAT, "it is too short");
 }
 
 /* safetensors take precedence; an unused pickle is not opened. */
 static void test_order(void **state)
 {
     (void)state;
-    struct clf__checkpoint *checkpoint;
+    struct clf__weights *weights;
     const char *folder = write_pickle_in(support_temporary_folder(), "cos\nsystem\n", 11);
     static const char header[] = "\x02\0\0\0\0\0\0\0{}";
     assert_ok(clf__file_write(folder_path(folder, "model.safetensors"), header, sizeof header - 1));
-    assert_ok(clf__checkpoint_open(&checkpoint, folder));
-    assert_int_equal(clf__checkpoint_count(checkpoint), 0);
-    clf__checkpoint_close(checkpoint);
+    assert_ok(clf__weights_open(&weights, folder));
+    assert_int_equal(clf__weights_count(weights), 0);
+    clf__weights_close(weights);
 }
 
 static void test_every_allocation_may_fail(void **state)
@@ -326,15 +326,15 @@ static void test_every_allocation_may_fail(void **state)
                                                       "bc" ROWS END;
     char folder[256];
     snprintf(folder, sizeof folder, "%s", write_pickle(pickle, sizeof pickle - 1));
-    struct clf__checkpoint *checkpoint;
+    struct clf__weights *weights;
     clf__memory_fail_at(0);
-    assert_ok(clf__checkpoint_open(&checkpoint, folder));
+    assert_ok(clf__weights_open(&weights, folder));
     uint64_t allocations = clf__memory_count();
-    clf__checkpoint_close(checkpoint);
+    clf__weights_close(weights);
     assert_true(allocations > 8);
     for (uint64_t n = 1; n <= allocations; n++) {
         clf__memory_fail_at(n);
-        assert_fails(clf__checkpoint_open(&checkpoint, folder), CLF_OUT_OF_MEMORY, "");
+        assert_fails(clf__weights_open(&weights, folder), CLF_OUT_OF_MEMORY, "");
     }
     clf__memory_fail_at(0);
 }

@@ -10,8 +10,8 @@
 #include "base/file.h"
 #include "base/half.h"
 #include "base/memory.h"
-#include "model/weights/checkpoint.h"
 #include "model/weights/little_endian.h"
+#include "model/weights/weights.h"
 
 /* Parts of a file, as Python writes them. */
 #define MAGIC   "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."
@@ -45,9 +45,9 @@ static const char *write_file(const void *bytes, size_t size)
 static void check_tensor(const char *bytes, size_t size, int dimensions, const int64_t *shape,
                          const float *expected)
 {
-    struct clf__checkpoint *checkpoint;
-    assert_ok(clf__checkpoint_open(&checkpoint, write_file(bytes, size)));
-    const struct clf__stored_tensor *tensor = clf__checkpoint_find(checkpoint, "a");
+    struct clf__weights *weights;
+    assert_ok(clf__weights_open(&weights, write_file(bytes, size)));
+    const struct clf__stored_tensor *tensor = clf__weights_find(weights, "a");
     assert_non_null(tensor);
     assert_int_equal(tensor->dimensions, dimensions);
     size_t count = 1;
@@ -59,7 +59,7 @@ static void check_tensor(const char *bytes, size_t size, int dimensions, const i
     assert_int_equal(tensor->size, count * sizeof *read);
     assert_ok(clf__stored_tensor_read(tensor, read));
     assert_memory_equal(read, expected, count * sizeof *read);
-    clf__checkpoint_close(checkpoint);
+    clf__weights_close(weights);
 }
 #define CHECK(tensor, dimensions, shape, ...)                                                                \
     check_tensor(HEADER STATE(tensor) KEYS COUNT("\6") VALUES,                                               \
@@ -135,8 +135,8 @@ static void test_wrong_files(void **state)
 #undef ROW
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct clf__checkpoint *checkpoint;
-        clf_status status = clf__checkpoint_open(&checkpoint, write_file(rows[i].bytes, rows[i].size));
+        struct clf__weights *weights;
+        clf_status status = clf__weights_open(&weights, write_file(rows[i].bytes, rows[i].size));
         if (status != rows[i].status || strstr(clf_last_error(), rows[i].part) == NULL ||
             strstr(clf_last_error(), "pytorch_model.bin: ") == NULL) {
             fail_msg("row %zu: status %d, %s", i, (int)status, clf_last_error());
@@ -162,14 +162,14 @@ static void test_damaged_files(void **state)
         }
         const char *path = folder_path(folder, "pytorch_model.bin");
         assert_ok(clf__file_write(path, changed, i < size ? size : i - size));
-        struct clf__checkpoint *checkpoint;
-        clf_status status = clf__checkpoint_open(&checkpoint, folder);
+        struct clf__weights *weights;
+        clf_status status = clf__weights_open(&weights, folder);
         int is_named = strstr(clf_last_error(), path) != NULL;
         if (status != CLF_OK) {
             assert_true((status == CLF_FORMAT || status == CLF_UNSUPPORTED) && is_named);
         }
         assert_true(status != CLF_OK || i < size); /* a truncated file is never accepted */
-        clf__checkpoint_close(checkpoint);
+        clf__weights_close(weights);
     }
 }
 
@@ -181,8 +181,8 @@ static void test_long_pickle(void **state)
     char *bytes = support_array(size, 1);
     memcpy(bytes, HEADER "\x80\x02", sizeof HEADER + 1);
     memset(bytes + sizeof HEADER + 1, '}', size - sizeof HEADER - 1);
-    struct clf__checkpoint *checkpoint;
-    assert_fails(clf__checkpoint_open(&checkpoint, write_file(bytes, size)), CLF_FORMAT,
+    struct clf__weights *weights;
+    assert_fails(clf__weights_open(&weights, write_file(bytes, size)), CLF_FORMAT,
                  "pytorch_model.bin: its pickle has more than 4194304 bytes; save it as safetensors");
 }
 
@@ -204,31 +204,31 @@ static void test_large_file(void **state)
     assert_int_equal(fseeko(file, (off_t)(sizeof start - 1) + ((off_t)1 << 33), SEEK_SET), 0);
     assert_int_equal(fwrite(last, 1, sizeof last - 1, file), sizeof last - 1);
     assert_int_equal(fclose(file), 0);
-    struct clf__checkpoint *checkpoint;
+    struct clf__weights *weights;
     float read[2];
-    assert_ok(clf__checkpoint_open(&checkpoint, folder));
-    assert_true(clf__checkpoint_find(checkpoint, "a")->size == (size_t)1 << 33);
-    assert_ok(clf__stored_tensor_read(clf__checkpoint_find(checkpoint, "b"), read));
+    assert_ok(clf__weights_open(&weights, folder));
+    assert_true(clf__weights_find(weights, "a")->size == (size_t)1 << 33);
+    assert_ok(clf__stored_tensor_read(clf__weights_find(weights, "b"), read));
     assert_true(read[0] == 1.0f && read[1] == 2.0f);
-    struct clf__stored_tensor rows = clf__stored_tensor_rows(clf__checkpoint_find(checkpoint, "a"), 65535, 1);
+    struct clf__stored_tensor rows = clf__stored_tensor_rows(clf__weights_find(weights, "a"), 65535, 1);
     float *row = support_array(65536, sizeof *row);
     assert_ok(clf__stored_tensor_read(&rows, row));
     assert_true(row[65535] == 0.0f);
-    clf__checkpoint_close(checkpoint);
+    clf__weights_close(weights);
 }
 
 /* A fixture of make_legacy.py contains the values of its source, in half precision if `is_half`. */
 static void check_fixture(const char *legacy, const char *source, size_t prefix, int is_half, int copies)
 {
-    struct clf__checkpoint *ours, *theirs;
-    assert_ok(clf__checkpoint_open(&ours, support_fixture(legacy)));
-    assert_ok(clf__checkpoint_open(&theirs, support_fixture(source)));
-    int count = clf__checkpoint_count(theirs);
-    assert_int_equal(clf__checkpoint_count(ours), count + copies);
+    struct clf__weights *ours, *theirs;
+    assert_ok(clf__weights_open(&ours, support_fixture(legacy)));
+    assert_ok(clf__weights_open(&theirs, support_fixture(source)));
+    int count = clf__weights_count(theirs);
+    assert_int_equal(clf__weights_count(ours), count + copies);
     for (int i = 0; i < count; i++) {
-        const struct clf__stored_tensor *their = clf__checkpoint_at(theirs, i);
+        const struct clf__stored_tensor *their = clf__weights_at(theirs, i);
         size_t skipped = strncmp(their->name, "model.", 6) == 0 ? prefix : 0, elements = their->size / 4;
-        const struct clf__stored_tensor *our = clf__checkpoint_find(ours, their->name + skipped);
+        const struct clf__stored_tensor *our = clf__weights_find(ours, their->name + skipped);
         assert_non_null(our);
         assert_int_equal(our->size, is_half ? their->size / 2 : their->size);
         float *read = support_array(elements, sizeof *read),
@@ -238,8 +238,8 @@ static void check_fixture(const char *legacy, const char *source, size_t prefix,
         assert_memory_equal(read, is_half ? support_round_halves(expected, elements) : expected,
                             elements * sizeof *read);
     }
-    clf__checkpoint_close(ours);
-    clf__checkpoint_close(theirs);
+    clf__weights_close(ours);
+    clf__weights_close(theirs);
 }
 
 static void test_fixtures(void **state)
@@ -254,15 +254,15 @@ static void test_every_allocation_may_fail(void **state)
     (void)state;
     char folder[256];
     snprintf(folder, sizeof folder, "%s", write_file(whole, sizeof whole - 1));
-    struct clf__checkpoint *checkpoint;
+    struct clf__weights *weights;
     clf__memory_fail_at(0);
-    assert_ok(clf__checkpoint_open(&checkpoint, folder));
+    assert_ok(clf__weights_open(&weights, folder));
     uint64_t allocations = clf__memory_count();
-    clf__checkpoint_close(checkpoint);
+    clf__weights_close(weights);
     assert_true(allocations > 12);
     for (uint64_t n = 1; n <= allocations; n++) {
         clf__memory_fail_at(n);
-        assert_fails(clf__checkpoint_open(&checkpoint, folder), CLF_OUT_OF_MEMORY, "");
+        assert_fails(clf__weights_open(&weights, folder), CLF_OUT_OF_MEMORY, "");
     }
     clf__memory_fail_at(0);
 }

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "model/weights/checkpoint.h"
+#include "model/weights/weights.h"
 
 /* Writes <folder>/<name>: a header and data_size bytes that count 0, 1, 2, ... */
 static void write_safetensors(const char *folder, const char *name, const char *header, size_t data_size)
@@ -37,12 +37,12 @@ static const char *scratch(void)
 
 static void expect_failure(const char *header, size_t data_size, const char *part)
 {
-    struct clf__checkpoint *checkpoint;
+    struct clf__weights *weights;
     write_safetensors(scratch(), "model.safetensors", header, data_size);
-    assert_fails(clf__checkpoint_open(&checkpoint, scratch()), CLF_FORMAT, part);
+    assert_fails(clf__weights_open(&weights, scratch()), CLF_FORMAT, part);
     assert_non_null(strstr(clf_last_error(), "download or save it again"));
     assert_non_null(strstr(clf_last_error(), "model.safetensors"));
-    assert_null(checkpoint);
+    assert_null(weights);
 }
 
 static const char *const small = "{\"__metadata__\": {\"format\": \"pt\"}, \"a\": {\"dtype\": \"F32\", "
@@ -56,36 +56,36 @@ static void test_open(void **state)
     (void)state;
     const char *folder = scratch();
     write_safetensors(folder, "model.safetensors", small, 32);
-    struct clf__checkpoint *checkpoint;
-    assert_ok(clf__checkpoint_open(&checkpoint, folder));
-    assert_int_equal(clf__checkpoint_count(checkpoint), 3);
-    const struct clf__stored_tensor *a = clf__checkpoint_find(checkpoint, "a");
+    struct clf__weights *weights;
+    assert_ok(clf__weights_open(&weights, folder));
+    assert_int_equal(clf__weights_count(weights), 3);
+    const struct clf__stored_tensor *a = clf__weights_find(weights, "a");
     assert_non_null(a);
     assert_int_equal(a->type, CLF__STORED_F32);
     assert_true(a->dimensions == 2 && a->shape[0] == 2 && a->shape[1] == 3 && a->size == 24);
     float counted[6];
     assert_ok(clf__stored_tensor_read(a, counted));
     assert_int_equal(bits_of(counted[1]), 0x07060504); /* the file's bytes 4 to 7 */
-    const struct clf__stored_tensor *b = clf__checkpoint_find(checkpoint, "b");
+    const struct clf__stored_tensor *b = clf__weights_find(weights, "b");
     assert_int_equal(b->type, CLF__STORED_OTHER);
     assert_string_equal(b->type_name, "I64");
     float unused[8];
     assert_fails(clf__stored_tensor_read(b, unused), CLF_FORMAT,
                  "\"b\" has dtype I64, not a float of 16, 32 or 64 bits; save it as one");
-    assert_null(clf__checkpoint_find(checkpoint, "__metadata__"));
-    assert_null(clf__checkpoint_find(checkpoint, ""));
-    assert_null(clf__checkpoint_at(checkpoint, 3));
-    assert_null(clf__checkpoint_at(checkpoint, -1));
-    assert_string_equal(clf__checkpoint_at(checkpoint, 2)->name, "none");
-    assert_int_equal(clf__checkpoint_find(checkpoint, "none")->size, 0);
-    assert_non_null(strstr(clf__checkpoint_path(checkpoint), "/model.safetensors"));
-    clf__checkpoint_close(checkpoint);
-    clf__checkpoint_close(NULL);
+    assert_null(clf__weights_find(weights, "__metadata__"));
+    assert_null(clf__weights_find(weights, ""));
+    assert_null(clf__weights_at(weights, 3));
+    assert_null(clf__weights_at(weights, -1));
+    assert_string_equal(clf__weights_at(weights, 2)->name, "none");
+    assert_int_equal(clf__weights_find(weights, "none")->size, 0);
+    assert_non_null(strstr(clf__weights_path(weights), "/model.safetensors"));
+    clf__weights_close(weights);
+    clf__weights_close(NULL);
     write_safetensors(folder, "model.safetensors", "{}", 0);
-    assert_ok(clf__checkpoint_open(&checkpoint, folder));
-    assert_int_equal(clf__checkpoint_count(checkpoint), 0);
-    assert_null(clf__checkpoint_find(checkpoint, "a"));
-    clf__checkpoint_close(checkpoint);
+    assert_ok(clf__weights_open(&weights, folder));
+    assert_int_equal(clf__weights_count(weights), 0);
+    assert_null(clf__weights_find(weights, "a"));
+    clf__weights_close(weights);
 }
 
 /* The value of a half (IEEE 754, 3.4). */
@@ -124,12 +124,12 @@ static void test_file_that_shrinks(void **state)
     float *values = support_array(100000, sizeof *values);
     const char *path = folder_path(scratch(), "model.safetensors");
     for (int kept = 800000; kept >= 0; kept -= 50000) {
-        struct clf__checkpoint *checkpoint;
+        struct clf__weights *weights;
         write_safetensors(scratch(), "model.safetensors", header, 800000);
-        assert_ok(clf__checkpoint_open(&checkpoint, scratch()));
+        assert_ok(clf__weights_open(&weights, scratch()));
         assert_int_equal(truncate(path, 8 + (off_t)strlen(header) + kept), 0);
         for (int i = 0; i < 3; i++) {
-            const struct clf__stored_tensor *tensor = clf__checkpoint_find(checkpoint, names[i]);
+            const struct clf__stored_tensor *tensor = clf__weights_find(weights, names[i]);
             int same;
             if (kept >= ends[i]) {
                 assert_ok(clf__stored_tensor_read(tensor, values));
@@ -138,12 +138,12 @@ static void test_file_that_shrinks(void **state)
                              "model.safetensors: became shorter while it was read");
             }
             if (kept < 800000) {
-                assert_fails(clf__stored_tensor_same(&same, clf__checkpoint_find(checkpoint, "b"),
-                                                     clf__checkpoint_find(checkpoint, "c")),
+                assert_fails(clf__stored_tensor_same(&same, clf__weights_find(weights, "b"),
+                                                     clf__weights_find(weights, "c")),
                              CLF_FILE, "model.safetensors");
             }
         }
-        clf__checkpoint_close(checkpoint);
+        clf__weights_close(weights);
     }
 }
 
@@ -187,23 +187,21 @@ static void test_wide_types(void **state)
 static void test_no_file(void **state)
 {
     (void)state;
-    struct clf__checkpoint *checkpoint;
+    struct clf__weights *weights;
     const char *folder = support_temporary_folder();
-    assert_fails(clf__checkpoint_open(&checkpoint, folder), CLF_FILE, "model.safetensors.index.json");
-    assert_fails(clf__checkpoint_open(&checkpoint, folder), CLF_FILE,
+    assert_fails(clf__weights_open(&weights, folder), CLF_FILE, "model.safetensors.index.json");
+    assert_fails(clf__weights_open(&weights, folder), CLF_FILE,
                  "or pytorch_model.bin in the folder; download it");
-    assert_fails(clf__checkpoint_open(&checkpoint, "/nonexistent"), CLF_FILE,
-                 "/nonexistent/model.safetensors");
+    assert_fails(clf__weights_open(&weights, "/nonexistent"), CLF_FILE, "/nonexistent/model.safetensors");
     static const char *const names[] = {"model.safetensors.index.json", "model.safetensors"};
     for (int i = 0; i < 2; i++) {
         assert_int_equal(symlink("nowhere", folder_path(folder, names[i])), 0);
-        assert_fails(clf__checkpoint_open(&checkpoint, folder), CLF_FILE, names[i]);
+        assert_fails(clf__weights_open(&weights, folder), CLF_FILE, names[i]);
         assert_non_null(strstr(clf_last_error(), "is a link that leads to no file"));
     }
     assert_int_equal(unlink(folder_path(folder, "model.safetensors")), 0);
     assert_int_equal(mkdir(folder_path(folder, "model.safetensors"), 0777), 0);
-    assert_fails(clf__checkpoint_open(&checkpoint, folder), CLF_FILE,
-                 "model.safetensors: is a folder, not a file");
+    assert_fails(clf__weights_open(&weights, folder), CLF_FILE, "model.safetensors: is a folder, not a file");
 }
 
 static void test_cut_anywhere(void **state)
@@ -215,8 +213,8 @@ static void test_cut_anywhere(void **state)
     assert_ok(clf__file_read(&bytes, &size, folder_path(scratch(), "model.safetensors"), 1 << 20));
     for (size_t length = 0; length < size; length++) {
         folder_write(scratch(), "model.safetensors", bytes, length);
-        struct clf__checkpoint *checkpoint;
-        assert_fails(clf__checkpoint_open(&checkpoint, scratch()), CLF_FORMAT, "model.safetensors");
+        struct clf__weights *weights;
+        assert_fails(clf__weights_open(&weights, scratch()), CLF_FORMAT, "model.safetensors");
         assert_non_null(strstr(clf_last_error(), "download or save it again"));
     }
     clf__free(bytes);
@@ -237,8 +235,8 @@ static void test_header_length_lies(void **state)
         }
         folder_write(scratch(), "model.safetensors", bytes, size);
         clf__free(bytes);
-        struct clf__checkpoint *checkpoint;
-        assert_fails(clf__checkpoint_open(&checkpoint, scratch()), CLF_FORMAT, "header");
+        struct clf__weights *weights;
+        assert_fails(clf__weights_open(&weights, scratch()), CLF_FORMAT, "header");
         assert_non_null(strstr(clf_last_error(), "download or save it again"));
     }
 }
@@ -359,17 +357,17 @@ static const char *write_shards(const char *weight_map)
 static void test_shards(void **state)
 {
     (void)state;
-    struct clf__checkpoint *checkpoint;
-    assert_ok(clf__checkpoint_open(&checkpoint,
-                                   write_shards("{\"a\": \"x1.safetensors\", \"b\": \"x2.safetensors\"}")));
-    assert_int_equal(clf__checkpoint_count(checkpoint), 2);
-    assert_int_equal(clf__checkpoint_find(checkpoint, "b")->size, 2);
-    assert_non_null(strstr(clf__checkpoint_find(checkpoint, "b")->file, "/x2.safetensors"));
-    assert_non_null(strstr(clf__checkpoint_path(checkpoint), "index.json"));
-    clf__checkpoint_close(checkpoint);
-    assert_ok(clf__checkpoint_open(&checkpoint, support_fixture("models/marian-shards")));
-    assert_non_null(clf__checkpoint_find(checkpoint, "model.shared.weight"));
-    clf__checkpoint_close(checkpoint);
+    struct clf__weights *weights;
+    assert_ok(
+        clf__weights_open(&weights, write_shards("{\"a\": \"x1.safetensors\", \"b\": \"x2.safetensors\"}")));
+    assert_int_equal(clf__weights_count(weights), 2);
+    assert_int_equal(clf__weights_find(weights, "b")->size, 2);
+    assert_non_null(strstr(clf__weights_find(weights, "b")->file, "/x2.safetensors"));
+    assert_non_null(strstr(clf__weights_path(weights), "index.json"));
+    clf__weights_close(weights);
+    assert_ok(clf__weights_open(&weights, support_fixture("models/marian-shards")));
+    assert_non_null(clf__weights_find(weights, "model.shared.weight"));
+    clf__weights_close(weights);
 }
 
 static void test_bad_shards(void **state)
@@ -400,39 +398,39 @@ static void test_bad_shards(void **state)
         {"{\"a\": \"x1.safetensors\", \"lm_head.bias\": \"x1.safetensors\"}", CLF_FORMAT, "\"lm_head.bias\""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct clf__checkpoint *checkpoint;
+        struct clf__weights *weights;
         const char *folder = write_shards(cases[i].map);
         if (cases[i].status == CLF_OK) {
-            assert_ok(clf__checkpoint_open(&checkpoint, folder));
-            clf__checkpoint_close(checkpoint);
+            assert_ok(clf__weights_open(&weights, folder));
+            clf__weights_close(weights);
         } else {
-            assert_fails(clf__checkpoint_open(&checkpoint, folder), cases[i].status, cases[i].part);
+            assert_fails(clf__weights_open(&weights, folder), cases[i].status, cases[i].part);
             assert_non_null(strstr(clf_last_error(), "index.json"));
             assert_non_null(strstr(clf_last_error(), "; download or save "));
         }
     }
-    struct clf__checkpoint *checkpoint;
+    struct clf__weights *weights;
     const char *folder = write_shards("{\"a\": \"x1.safetensors\", \"b\": \"x2.safetensors\"}");
     write_safetensors(folder, "x2.safetensors", one, 4);
-    assert_fails(clf__checkpoint_open(&checkpoint, folder), CLF_FORMAT, "\"a\" is also in");
+    assert_fails(clf__weights_open(&weights, folder), CLF_FORMAT, "\"a\" is also in");
     assert_non_null(strstr(clf_last_error(), "; download or save both again"));
     write_safetensors(
         folder, "x2.safetensors",
         "{\"b\": {\"dtype\": \"U8\", \"shape\": [1], \"data_offsets\": [0, 1]}, \"extra\": {\"dtype\": "
         "\"U8\", \"shape\": [1], \"data_offsets\": [1, 2]}}",
         2);
-    assert_fails(clf__checkpoint_open(&checkpoint, folder), CLF_FORMAT, "\"extra\"");
+    assert_fails(clf__weights_open(&weights, folder), CLF_FORMAT, "\"extra\"");
     assert_non_null(strstr(clf_last_error(), "; download or save both again"));
     write_safetensors(
         folder, "x2.safetensors",
         "{\"b\": {\"dtype\": \"U8\", \"shape\": [1], \"data_offsets\": [0, 1]}, \"shared.weight\": "
         "{\"dtype\": \"U8\", \"shape\": [1], \"data_offsets\": [1, 2]}}",
         2);
-    assert_ok(clf__checkpoint_open(&checkpoint, folder));
-    assert_non_null(clf__checkpoint_find(checkpoint, "shared.weight"));
-    clf__checkpoint_close(checkpoint);
+    assert_ok(clf__weights_open(&weights, folder));
+    assert_non_null(clf__weights_find(weights, "shared.weight"));
+    clf__weights_close(weights);
     folder_write_text(folder, "model.safetensors.index.json", "{");
-    assert_fails(clf__checkpoint_open(&checkpoint, folder), CLF_FORMAT, "index.json");
+    assert_fails(clf__weights_open(&weights, folder), CLF_FORMAT, "index.json");
 }
 
 /* Each name is compared with all earlier ones. */
@@ -446,20 +444,18 @@ static void test_an_index_of_many_files(void **state)
         used += (size_t)sprintf(map + used, "%s\"t%d\": \"s%d.safetensors\"", i ? ", " : "", i, i);
     }
     sprintf(map + used, "}");
-    struct clf__checkpoint *checkpoint;
-    assert_fails(clf__checkpoint_open(&checkpoint, write_shards(map)), CLF_FORMAT,
-                 "names more than 512 files");
+    struct clf__weights *weights;
+    assert_fails(clf__weights_open(&weights, write_shards(map)), CLF_FORMAT, "names more than 512 files");
 }
 
 static void test_failing_allocations(void **state)
 {
     (void)state;
-    struct clf__checkpoint *checkpoint;
+    struct clf__weights *weights;
     const char *folder = write_shards("{\"a\": \"x1.safetensors\", \"b\": \"x2.safetensors\"}");
-    FOR_EACH_FAILING_ALLOCATION(clf__checkpoint_open(&checkpoint, folder), clf__checkpoint_close(checkpoint));
+    FOR_EACH_FAILING_ALLOCATION(clf__weights_open(&weights, folder), clf__weights_close(weights));
     write_safetensors(scratch(), "model.safetensors", small, 32);
-    FOR_EACH_FAILING_ALLOCATION(clf__checkpoint_open(&checkpoint, scratch()),
-                                clf__checkpoint_close(checkpoint));
+    FOR_EACH_FAILING_ALLOCATION(clf__weights_open(&weights, scratch()), clf__weights_close(weights));
 }
 
 int main(void)

@@ -5,7 +5,7 @@
 
 #define FIELD(name)          offsetof(struct flags, name)
 #define OR_LEVEL(name, word) "|" word
-#define A_MODEL              "a model folder, an Argos Translate package (.argosmodel) or an OpenAI checkpoint (.pt)"
+#define A_MODEL              "a model folder, an Argos Translate package (.argosmodel) or an OpenAI model (.pt)"
 const struct flag flag_table[] = {
     {"model", 'm', TAKES_MODEL, FLAG_TEXT, FIELD(model), "MODEL", A_MODEL " (needed)"},
     {"model", 'm', TAKES_BENCH | TAKES_TUNE, FLAG_TEXT, FIELD(model), "MODEL", A_MODEL " (the demo's)"},

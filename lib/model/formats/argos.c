@@ -103,7 +103,7 @@ static clf_status read_config(struct clf__config *out, const char *folder)
     return status;
 }
 
-static clf_status open_weights(struct clf__checkpoint **out, const char *folder)
+static clf_status open_weights(struct clf__weights **out, const char *folder)
 {
     char *model;
     CLF__TRY(clf__path_join(&model, folder, "model"));

@@ -25,7 +25,7 @@ enum {
 /* State of reading a configuration. */
 struct reading {
     struct clf__config *config;
-    const struct clf__checkpoint *weights;
+    const struct clf__weights *weights;
     const char *path; /* path of model.bin */
 };
 
@@ -35,7 +35,7 @@ static const struct clf__stored_tensor *find(const struct reading *reading, int 
 {
     char name[2 * NAME_BYTES];
     snprintf(name, sizeof name, "model.%s.%s", clf__ctranslate2_sides[side], rest);
-    return clf__checkpoint_find(reading->weights, name);
+    return clf__weights_find(reading->weights, name);
 }
 
 /* Reads the rows and columns of a weight; CLF_FORMAT if it is missing. */
@@ -192,8 +192,8 @@ static clf_status read_activation(const struct reading *reading)
 /* Checks that all layers scale queries by the same factor; different factors are not supported. */
 static clf_status check_queries_scales(const struct reading *reading, float expected)
 {
-    for (int i = 0; i < clf__checkpoint_count(reading->weights); i++) {
-        const struct clf__stored_tensor *tensor = clf__checkpoint_at(reading->weights, i);
+    for (int i = 0; i < clf__weights_count(reading->weights); i++) {
+        const struct clf__stored_tensor *tensor = clf__weights_at(reading->weights, i);
         float scale = expected;
         if (tensor->dimensions == 0 && clf__ends_with(tensor->name, "/queries_scale")) {
             CLF__TRY(clf__ctranslate2_read_number(tensor, &scale));
@@ -286,14 +286,14 @@ static clf_status read_embedding_scale(const struct reading *reading, int side, 
 static clf_status read_embeddings(const struct reading *reading)
 {
     struct clf__config *config = reading->config;
-    const struct clf__stored_tensor *projection = clf__checkpoint_find(reading->weights, "lm_head.weight");
+    const struct clf__stored_tensor *projection = clf__weights_find(reading->weights, "lm_head.weight");
     const struct clf__stored_tensor *source = find(reading, 0, "embed_tokens.weight");
     const struct clf__stored_tensor *target = find(reading, 1, "embed_tokens.weight");
     config->precision = clf__stored_tensor_is_int8(target) ? CLF_PRECISION_INT8 : CLF_PRECISION_FP32;
     CLF__TRY(clf__format_said_precision(config, reading->weights));
     config->share_source_target = source != NULL && same_place(source, target);
     config->share_target_output = same_place(target, projection);
-    config->logits_bias = clf__checkpoint_find(reading->weights, "final_logits_bias") != NULL;
+    config->logits_bias = clf__weights_find(reading->weights, "final_logits_bias") != NULL;
     config->encoder_embedding_scale = 1.0f; /* frames have no embedding */
     CLF__TRY(source != NULL ? read_embedding_scale(reading, 0, &config->encoder_embedding_scale) : CLF_OK);
     CLF__TRY(read_embedding_scale(reading, 1, &config->decoder_embedding_scale));
@@ -456,18 +456,18 @@ static clf_status read_all(const struct reading *reading, const char *folder)
 clf_status clf__ctranslate2_read_config(struct clf__config *out, const char *folder)
 {
     struct clf__config_choices choices;
-    struct clf__checkpoint *weights;
+    struct clf__weights *weights;
     enum clf__system system = (enum clf__system)0;
     clf__family_find(&system, CLF__DESCRIBED_FAMILY);
     clf__config_preset_start(out, &choices, system);
     CLF__TRY(clf__ctranslate2_open_model(&weights, folder, CLF__CTRANSLATE2_ALL));
-    struct reading reading = {out, weights, clf__checkpoint_path(weights)};
+    struct reading reading = {out, weights, clf__weights_path(weights)};
     clf_status status = read_all(&reading, folder);
-    clf__checkpoint_close(weights);
+    clf__weights_close(weights);
     return status;
 }
 
-static clf_status open_weights(struct clf__checkpoint **out, const char *folder)
+static clf_status open_weights(struct clf__weights **out, const char *folder)
 {
     return clf__ctranslate2_open_model(out, folder, CLF__CTRANSLATE2_WEIGHTS);
 }

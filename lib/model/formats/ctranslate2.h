@@ -12,10 +12,10 @@
 /* Opens model.bin or its converted form, and gives variables canonical names. Settings keep their names.
  * Either part can be opened alone. */
 enum clf__ctranslate2_part { CLF__CTRANSLATE2_ALL, CLF__CTRANSLATE2_WEIGHTS, CLF__CTRANSLATE2_SETTINGS };
-clf_status clf__ctranslate2_open_model(struct clf__checkpoint **out, const char *folder,
+clf_status clf__ctranslate2_open_model(struct clf__weights **out, const char *folder,
                                        enum clf__ctranslate2_part part);
 /* Returns the specification of model.bin, which converted files keep. */
-struct clf__specification clf__ctranslate2_specification(const struct clf__checkpoint *weights);
+struct clf__specification clf__ctranslate2_specification(const struct clf__weights *weights);
 int clf__ctranslate2_is_setting(const struct clf__stored_tensor *tensor);
 
 int clf__ctranslate2_is_listed(const char *word, const char *const *list, size_t count);
@@ -24,17 +24,17 @@ int clf__ctranslate2_is_listed(const char *word, const char *const *list, size_t
  * the whole model. */
 extern const char *const clf__ctranslate2_sides[2];
 /* Fails, naming the setting, if the file has an unknown setting. */
-clf_status clf__ctranslate2_check_settings(const struct clf__checkpoint *weights);
+clf_status clf__ctranslate2_check_settings(const struct clf__weights *weights);
 /* Finds a setting; NULL: there is none. */
-const struct clf__stored_tensor *clf__ctranslate2_find_setting(const struct clf__checkpoint *weights,
-                                                               int side, const char *word);
+const struct clf__stored_tensor *clf__ctranslate2_find_setting(const struct clf__weights *weights, int side,
+                                                               const char *word);
 /* Reads a number; NaN and infinity are CLF_FORMAT. */
 clf_status clf__ctranslate2_read_number(const struct clf__stored_tensor *setting, float *out);
-clf_status clf__ctranslate2_read_setting(const struct clf__checkpoint *weights, int side, const char *word,
+clf_status clf__ctranslate2_read_setting(const struct clf__weights *weights, int side, const char *word,
                                          float fallback, float *out);
 /* Reads an integer; *out is the default. CLF_FORMAT unless the value is an integer from low to high. */
-clf_status clf__ctranslate2_read_int(const struct clf__checkpoint *weights, int side, const char *word,
-                                     int low, int high, int *out);
+clf_status clf__ctranslate2_read_int(const struct clf__weights *weights, int side, const char *word, int low,
+                                     int high, int *out);
 
 /* End token and unknown token if sources are frames. */
 #define CLF__CTRANSLATE2_FRAMES_END "<|endoftext|>"
@@ -46,7 +46,7 @@ struct clf__ctranslate2_tokens {
     float norm_epsilon;                          /* 0: not stored */
 };
 clf_status clf__ctranslate2_read_tokens(struct clf__ctranslate2_tokens *out, const char *folder,
-                                        const struct clf__checkpoint *weights);
+                                        const struct clf__weights *weights);
 void clf__ctranslate2_free_tokens(struct clf__ctranslate2_tokens *tokens);
 
 /* The vocabularies of a folder. */

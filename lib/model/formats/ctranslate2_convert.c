@@ -15,11 +15,11 @@ static int number_of(const json_t *metadata, const char *key)
     return value > 0 && value < 1 << 20 ? (int)value : 0;
 }
 
-struct clf__specification clf__ctranslate2_specification(const struct clf__checkpoint *weights)
+struct clf__specification clf__ctranslate2_specification(const struct clf__weights *weights)
 {
-    const json_t *metadata = clf__checkpoint_metadata(weights);
+    const json_t *metadata = clf__weights_metadata(weights);
     if (metadata == NULL) {
-        return clf__checkpoint_specification(weights);
+        return clf__weights_specification(weights);
     }
     const char *name = json_string_value(json_object_get(metadata, name_key));
     return (struct clf__specification){.name = name != NULL ? name : "",

@@ -65,7 +65,7 @@ static const char *find_ending(const char *word)
 }
 
 /* Adds the parts of a tensor whose name is `prefix` followed by `name`; sets *found if a rule matches. */
-static clf_status add_parts(struct clf__checkpoint *checkpoint, const struct clf__stored_tensor *tensor,
+static clf_status add_parts(struct clf__weights *weights, const struct clf__stored_tensor *tensor,
                             const struct rule *rules, size_t rule_count, const char *prefix, const char *name,
                             int *found)
 {
@@ -82,7 +82,7 @@ static clf_status add_parts(struct clf__checkpoint *checkpoint, const struct clf
             snprintf(ours, sizeof ours, "%s%s%s", prefix, rules[i].ours[part], ending);
             int64_t rows = tensor->shape[0] / parts;
             struct clf__stored_tensor piece = clf__stored_tensor_rows(tensor, part * rows, rows);
-            CLF__TRY(clf__checkpoint_add(checkpoint, &piece, ours));
+            CLF__TRY(clf__weights_add(weights, &piece, ours));
         }
     }
     return CLF_OK;
@@ -95,22 +95,22 @@ int clf__ctranslate2_is_setting(const struct clf__stored_tensor *tensor)
 }
 
 /* Returns whether a bias is an alias: T5's bias is stored for the first layer and aliased in the others. */
-static int is_repeated(const struct clf__checkpoint *checkpoint, const struct clf__stored_tensor *tensor,
+static int is_repeated(const struct clf__weights *weights, const struct clf__stored_tensor *tensor,
                        const char *side)
 {
     char first[NAME_BYTES];
     const char *bias = strstr(tensor->name, "/self_attention/relative_attention_bias");
     snprintf(first, sizeof first, "%s/layer_0%s", side, bias != NULL ? bias : "");
-    const struct clf__stored_tensor *stored = clf__checkpoint_find(checkpoint, first);
+    const struct clf__stored_tensor *stored = clf__weights_find(weights, first);
     return bias != NULL && stored != NULL && stored->offset == tensor->offset;
 }
 
-static clf_status map_weight(struct clf__checkpoint *checkpoint, const struct clf__stored_tensor *tensor)
+static clf_status map_weight(struct clf__weights *weights, const struct clf__stored_tensor *tensor)
 {
     int found = 0;
     for (size_t i = 0; i < COUNT(others); i++) {
         if (strcmp(tensor->name, others[i][0]) == 0) {
-            return clf__checkpoint_add(checkpoint, tensor, others[i][1]);
+            return clf__weights_add(weights, tensor, others[i][1]);
         }
     }
     for (size_t s = 0; s < COUNT(sides) && !found; s++) {
@@ -122,17 +122,17 @@ static clf_status map_weight(struct clf__checkpoint *checkpoint, const struct cl
             continue;
         }
         snprintf(prefix, sizeof prefix, "model.%s.", sides[s]);
-        if (is_repeated(checkpoint, tensor, sides[s])) {
+        if (is_repeated(weights, tensor, sides[s])) {
             return CLF_OK;
         }
-        CLF__TRY(add_parts(checkpoint, tensor, stack_rules, COUNT(stack_rules), prefix, name, &found));
+        CLF__TRY(add_parts(weights, tensor, stack_rules, COUNT(stack_rules), prefix, name, &found));
         if (sscanf(name, "layer_%d/%n", &layer, &used) == 1 && used > 0 && !found) {
             snprintf(prefix, sizeof prefix, "model.%s.layers.%d.", sides[s], layer);
             CLF__TRY(
-                add_parts(checkpoint, tensor, layer_rules, COUNT(layer_rules), prefix, name + used, &found));
+                add_parts(weights, tensor, layer_rules, COUNT(layer_rules), prefix, name + used, &found));
         }
     }
-    return found ? CLF_OK : clf__checkpoint_add(checkpoint, tensor, tensor->name);
+    return found ? CLF_OK : clf__weights_add(weights, tensor, tensor->name);
 }
 
 /* Words of TensorFlow names in revision 1, in order of lookup; only the first occurrence is renamed. */
@@ -166,23 +166,22 @@ static void rename_old(char *name, const char *old)
 }
 
 /* Adds the other canonical names of a matrix that is stored once. */
-static clf_status map_converted(struct clf__checkpoint *checkpoint, const struct clf__stored_tensor *tensor)
+static clf_status map_converted(struct clf__weights *weights, const struct clf__stored_tensor *tensor)
 {
     static const char shared[] = "model.shared.weight", target[] = "model.decoder.embed_tokens.weight",
                       output[] = "lm_head.weight";
     int is_shared = strcmp(tensor->name, shared) == 0;
     int is_target = is_shared || strcmp(tensor->name, target) == 0;
-    CLF__TRY(clf__checkpoint_add(checkpoint, tensor, is_shared ? target : tensor->name));
+    CLF__TRY(clf__weights_add(weights, tensor, is_shared ? target : tensor->name));
     if (is_shared) {
-        CLF__TRY(clf__checkpoint_add(checkpoint, tensor, "model.encoder.embed_tokens.weight"));
+        CLF__TRY(clf__weights_add(weights, tensor, "model.encoder.embed_tokens.weight"));
     }
-    return is_target && clf__checkpoint_find(checkpoint, output) == NULL
-               ? clf__checkpoint_add(checkpoint, tensor, output)
-               : CLF_OK;
+    return is_target && clf__weights_find(weights, output) == NULL ? clf__weights_add(weights, tensor, output)
+                                                                   : CLF_OK;
 }
 
 /* `user` points to an enum clf__ctranslate2_part. */
-static clf_status map(struct clf__checkpoint *checkpoint, const struct clf__stored_tensor *tensor, void *user)
+static clf_status map(struct clf__weights *weights, const struct clf__stored_tensor *tensor, void *user)
 {
     enum clf__ctranslate2_part part = *(const enum clf__ctranslate2_part *)user;
     int is_setting = clf__ctranslate2_is_setting(tensor);
@@ -190,29 +189,29 @@ static clf_status map(struct clf__checkpoint *checkpoint, const struct clf__stor
         return CLF_OK;
     }
     if (is_setting) {
-        return clf__checkpoint_add(checkpoint, tensor, tensor->name);
+        return clf__weights_add(weights, tensor, tensor->name);
     }
-    if (clf__checkpoint_metadata(checkpoint) != NULL) {
-        return map_converted(checkpoint, tensor);
+    if (clf__weights_metadata(weights) != NULL) {
+        return map_converted(weights, tensor);
     }
     struct clf__stored_tensor renamed = *tensor;
     char name[NAME_BYTES];
-    if (clf__checkpoint_specification(checkpoint).revision == 1) {
+    if (clf__weights_specification(weights).revision == 1) {
         rename_old(name, tensor->name);
         renamed.name = name;
     }
-    return map_weight(checkpoint, &renamed);
+    return map_weight(weights, &renamed);
 }
 
-clf_status clf__ctranslate2_open_model(struct clf__checkpoint **out, const char *folder,
+clf_status clf__ctranslate2_open_model(struct clf__weights **out, const char *folder,
                                        enum clf__ctranslate2_part part)
 {
     int is_converted;
     CLF__TRY(clf__file_exists_in(&is_converted, folder, CLF__CTRANSLATE2_CONVERTED));
-    CLF__TRY(clf__checkpoint_open_file(out, folder, is_converted ? CLF__CTRANSLATE2_CONVERTED : "model.bin"));
-    clf_status status = clf__checkpoint_map(*out, map, &part);
+    CLF__TRY(clf__weights_open_file(out, folder, is_converted ? CLF__CTRANSLATE2_CONVERTED : "model.bin"));
+    clf_status status = clf__weights_map(*out, map, &part);
     if (status != CLF_OK) {
-        clf__checkpoint_close(*out);
+        clf__weights_close(*out);
         *out = NULL;
     }
     return status;

@@ -65,10 +65,10 @@ static clf_status check_setting(const struct clf__stored_tensor *setting)
                                                    setting->file, setting->name);
 }
 
-clf_status clf__ctranslate2_check_settings(const struct clf__checkpoint *weights)
+clf_status clf__ctranslate2_check_settings(const struct clf__weights *weights)
 {
-    for (int i = 0; i < clf__checkpoint_count(weights); i++) {
-        const struct clf__stored_tensor *tensor = clf__checkpoint_at(weights, i);
+    for (int i = 0; i < clf__weights_count(weights); i++) {
+        const struct clf__stored_tensor *tensor = clf__weights_at(weights, i);
         if (clf__ctranslate2_is_setting(tensor)) {
             CLF__TRY(check_setting(tensor));
         }
@@ -76,13 +76,13 @@ clf_status clf__ctranslate2_check_settings(const struct clf__checkpoint *weights
     return CLF_OK;
 }
 
-const struct clf__stored_tensor *clf__ctranslate2_find_setting(const struct clf__checkpoint *weights,
-                                                               int side, const char *word)
+const struct clf__stored_tensor *clf__ctranslate2_find_setting(const struct clf__weights *weights, int side,
+                                                               const char *word)
 {
     char name[2 * NAME_BYTES];
     snprintf(name, sizeof name, "%s/%s", clf__ctranslate2_sides[side], word);
-    const struct clf__stored_tensor *setting = clf__checkpoint_find(weights, name);
-    setting = setting != NULL ? setting : clf__checkpoint_find(weights, word);
+    const struct clf__stored_tensor *setting = clf__weights_find(weights, name);
+    setting = setting != NULL ? setting : clf__weights_find(weights, word);
     return setting != NULL && setting->dimensions == 0 ? setting : NULL;
 }
 
@@ -94,7 +94,7 @@ clf_status clf__ctranslate2_read_number(const struct clf__stored_tensor *setting
                                       setting->file, setting->name, (double)*out);
 }
 
-clf_status clf__ctranslate2_read_setting(const struct clf__checkpoint *weights, int side, const char *word,
+clf_status clf__ctranslate2_read_setting(const struct clf__weights *weights, int side, const char *word,
                                          float fallback, float *out)
 {
     const struct clf__stored_tensor *setting = clf__ctranslate2_find_setting(weights, side, word);
@@ -102,15 +102,15 @@ clf_status clf__ctranslate2_read_setting(const struct clf__checkpoint *weights, 
     return setting != NULL ? clf__ctranslate2_read_number(setting, out) : CLF_OK;
 }
 
-clf_status clf__ctranslate2_read_int(const struct clf__checkpoint *weights, int side, const char *word,
-                                     int low, int high, int *out)
+clf_status clf__ctranslate2_read_int(const struct clf__weights *weights, int side, const char *word, int low,
+                                     int high, int *out)
 {
     float value;
     CLF__TRY(clf__ctranslate2_read_setting(weights, side, word, (float)*out, &value));
     if (value < (float)low || value > (float)high || value != truncf(value)) {
         return clf__fail(CLF_FORMAT, "%s: \"%s/%s\" is %g, not in %d to %d; download it again",
-                         clf__checkpoint_path(weights), clf__ctranslate2_sides[side], word, (double)value,
-                         low, high);
+                         clf__weights_path(weights), clf__ctranslate2_sides[side], word, (double)value, low,
+                         high);
     }
     *out = (int)value;
     return CLF_OK;

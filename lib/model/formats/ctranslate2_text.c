@@ -14,10 +14,10 @@ enum { MAX_VOCABULARY_BYTES = 1 << 28, MAX_TOKEN_BYTES = 4096 };
 /* --- Tokens --- */
 
 /* Reads a string of the root scope, stored as int8 bytes. */
-static clf_status read_text(char **out, const struct clf__checkpoint *weights, const char *name,
+static clf_status read_text(char **out, const struct clf__weights *weights, const char *name,
                             const char *fallback)
 {
-    const struct clf__stored_tensor *stored = clf__checkpoint_find(weights, name);
+    const struct clf__stored_tensor *stored = clf__weights_find(weights, name);
     if (stored == NULL) {
         return clf__copy_string(out, fallback);
     }
@@ -33,9 +33,9 @@ static clf_status read_text(char **out, const struct clf__checkpoint *weights, c
     return status;
 }
 
-static clf_status read_switch(int *out, const struct clf__checkpoint *weights, const char *name, int fallback)
+static clf_status read_switch(int *out, const struct clf__weights *weights, const char *name, int fallback)
 {
-    const struct clf__stored_tensor *stored = clf__checkpoint_find(weights, name);
+    const struct clf__stored_tensor *stored = clf__weights_find(weights, name);
     float value = (float)fallback;
     if (stored != NULL && stored->dimensions == 0) {
         CLF__TRY(clf__stored_tensor_read(stored, &value));
@@ -45,7 +45,7 @@ static clf_status read_switch(int *out, const struct clf__checkpoint *weights, c
 }
 
 /* Reads the tokens from model.bin before version 6. */
-static clf_status read_old_tokens(struct clf__ctranslate2_tokens *out, const struct clf__checkpoint *weights)
+static clf_status read_old_tokens(struct clf__ctranslate2_tokens *out, const struct clf__weights *weights)
 {
     int starts, chooses;
     CLF__TRY(read_text(&out->unknown, weights, "unk_token", "<unk>"));
@@ -80,7 +80,7 @@ static clf_status read_new_tokens(struct clf__ctranslate2_tokens *out, const str
 }
 
 static clf_status read_tokens(struct clf__ctranslate2_tokens *out, const char *folder,
-                              const struct clf__checkpoint *weights)
+                              const struct clf__weights *weights)
 {
     if (clf__ctranslate2_specification(weights).version < 6) {
         return read_old_tokens(out, weights);
@@ -93,7 +93,7 @@ static clf_status read_tokens(struct clf__ctranslate2_tokens *out, const char *f
 }
 
 clf_status clf__ctranslate2_read_tokens(struct clf__ctranslate2_tokens *out, const char *folder,
-                                        const struct clf__checkpoint *weights)
+                                        const struct clf__weights *weights)
 {
     *out = (struct clf__ctranslate2_tokens){.adds_start = 0};
     clf_status status = read_tokens(out, folder, weights);
@@ -408,11 +408,11 @@ static clf_status make_tokenizer(struct clf__tokenizer **out, struct clf__tokeni
 
 static clf_status read_unknown(char **out, const char *folder)
 {
-    struct clf__checkpoint *weights;
+    struct clf__weights *weights;
     struct clf__ctranslate2_tokens tokens;
     CLF__TRY(clf__ctranslate2_open_model(&weights, folder, CLF__CTRANSLATE2_ALL));
     clf_status status = clf__ctranslate2_read_tokens(&tokens, folder, weights);
-    clf__checkpoint_close(weights);
+    clf__weights_close(weights);
     CLF__TRY(status);
     status = clf__copy_string(out, tokens.unknown != NULL ? tokens.unknown : "<unk>");
     clf__ctranslate2_free_tokens(&tokens);

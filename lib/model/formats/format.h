@@ -1,11 +1,11 @@
 /* Formats of model folders: Hugging Face's and those of other engines. Each gives one configuration, one
- * checkpoint under the canonical names (model/parameters.h) and one tokenizer, so that other code is
+ * weights under the canonical names (model/parameters.h) and one tokenizer, so that other code is
  * independent of the format. */
 #ifndef CLF_FORMATS_FORMAT_H
 #define CLF_FORMATS_FORMAT_H
 
 #include "model/config/config.h"
-#include "model/weights/checkpoint.h"
+#include "model/weights/weights.h"
 #include "text/shortlist.h"
 #include "text/tokenizers/tokenizer.h"
 
@@ -24,7 +24,7 @@ struct clf__format {
     clf_status (*find)(int *is_one, const char *folder);
     /* The caller calls clf__config_free(), even on failure. */
     clf_status (*read_config)(struct clf__config *out, const char *folder);
-    clf_status (*open_weights)(struct clf__checkpoint **out, const char *folder);
+    clf_status (*open_weights)(struct clf__weights **out, const char *folder);
     clf_status (*load_tokenizer)(struct clf__tokenizer **out, const char *folder,
                                  const struct clf__config *config);
     /* Finds the path of the lexical shortlist (*out NULL: none), and pruning options of a text shortlist;
@@ -41,7 +41,7 @@ struct clf__format {
     clf_status (*describe)(struct clf__beside *out, const char *folder);
 };
 
-/* Suffix of OpenAI checkpoints. */
+/* Suffix of OpenAI models. */
 #define CLF__OPENAI_ENDING ".pt"
 
 /* The formats in the table of formats.c. */
@@ -53,7 +53,7 @@ clf_status clf__format_of(const struct clf__format **out, const char *path);
 
 /* Functions that dispatch to the format of a folder. */
 clf_status clf__format_read_config(struct clf__config *out, const char *folder);
-clf_status clf__format_open_weights(struct clf__checkpoint **out, const char *folder);
+clf_status clf__format_open_weights(struct clf__weights **out, const char *folder);
 clf_status clf__format_load_tokenizer(struct clf__tokenizer **out, const char *folder,
                                       const struct clf__config *config);
 /* Opens the lexical shortlist of a folder with its tokenizer's vocabulary; NULL: none. */
@@ -62,6 +62,6 @@ clf_status clf__format_open_shortlist(struct clf__shortlist **out, const char *f
 
 /* Reads the precision that `clformer convert` recorded in the weights; other files leave the configuration
  * unchanged. */
-clf_status clf__format_said_precision(struct clf__config *config, const struct clf__checkpoint *weights);
+clf_status clf__format_said_precision(struct clf__config *config, const struct clf__weights *weights);
 
 #endif

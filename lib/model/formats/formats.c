@@ -38,7 +38,7 @@ clf_status clf__format_read_config(struct clf__config *out, const char *folder)
     return status;
 }
 
-clf_status clf__format_open_weights(struct clf__checkpoint **out, const char *folder)
+clf_status clf__format_open_weights(struct clf__weights **out, const char *folder)
 {
     const struct clf__format *format;
     *out = NULL;

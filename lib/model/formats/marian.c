@@ -51,19 +51,19 @@ static int is_converted(const struct clf__marian_folder *files)
 /* Reads the options stored in a converted file, and the precision of its weights. */
 static clf_status read_converted(json_t **options, struct clf__config *said, const char *folder)
 {
-    struct clf__checkpoint *weights;
-    CLF__TRY(clf__checkpoint_open_file(&weights, folder, CLF__MARIAN_CONVERTED));
-    const json_t *kept = json_object_get(clf__checkpoint_metadata(weights), options_key);
+    struct clf__weights *weights;
+    CLF__TRY(clf__weights_open_file(&weights, folder, CLF__MARIAN_CONVERTED));
+    const json_t *kept = json_object_get(clf__weights_metadata(weights), options_key);
     clf_status status = clf__format_said_precision(said, weights);
     if (status == CLF_OK && !json_is_string(kept)) {
         status = clf__fail(CLF_FORMAT, "%s: has no \"%s\"; convert the model again",
-                           clf__checkpoint_path(weights), options_key);
+                           clf__weights_path(weights), options_key);
     }
     if (status == CLF_OK) {
         status = clf__json_parse(options, json_string_value(kept), json_string_length(kept),
-                                 clf__checkpoint_path(weights), clf__json_settings);
+                                 clf__weights_path(weights), clf__json_settings);
     }
-    clf__checkpoint_close(weights);
+    clf__weights_close(weights);
     return status;
 }
 
@@ -106,13 +106,13 @@ static clf_status read_config(struct clf__config *out, const char *folder)
     return status;
 }
 
-static clf_status open_weights(struct clf__checkpoint **out, const char *folder)
+static clf_status open_weights(struct clf__weights **out, const char *folder)
 {
     struct clf__marian_folder files;
     *out = NULL;
     CLF__TRY(find_files(&files, folder));
-    clf_status status = is_converted(&files) ? clf__checkpoint_open_file(out, folder, CLF__MARIAN_CONVERTED)
-                                             : clf__checkpoint_open_marian(out, files.model);
+    clf_status status = is_converted(&files) ? clf__weights_open_file(out, folder, CLF__MARIAN_CONVERTED)
+                                             : clf__weights_open_marian(out, files.model);
     clf__marian_folder_free(&files);
     return status;
 }

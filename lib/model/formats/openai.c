@@ -1,5 +1,5 @@
 /* Checkpoints of openai/whisper (its __init__.py, load_model), each a single file. The tokenizer is part of
- * that program and must be placed beside the checkpoint. */
+ * that program and must be placed beside the weights. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,10 +29,10 @@ static clf_status find(int *is_one, const char *path)
     return *is_one ? CLF_OK : clf__file_exists_in(is_one, path, converted);
 }
 
-static clf_status open_weights(struct clf__checkpoint **out, const char *path)
+static clf_status open_weights(struct clf__weights **out, const char *path)
 {
-    return is_file(path) ? clf__checkpoint_open_pytorch(out, path)
-                         : clf__checkpoint_open_file(out, path, converted);
+    return is_file(path) ? clf__weights_open_pytorch(out, path)
+                         : clf__weights_open_file(out, path, converted);
 }
 
 /* --- The tokenizer's file --- */
@@ -84,19 +84,19 @@ static clf_status load_tokenizer(struct clf__tokenizer **out, const char *path,
 
 /* --- The configuration --- */
 
-static clf_status fail_dims(const struct clf__checkpoint *weights, const char *key, const char *what)
+static clf_status fail_dims(const struct clf__weights *weights, const char *key, const char *what)
 {
-    return clf__fail(
-        CLF_FORMAT, "%s: \"%s\" in \"dims\" %s, so it is not an OpenAI Whisper checkpoint; download it again",
-        clf__checkpoint_path(weights), key, what);
+    return clf__fail(CLF_FORMAT,
+                     "%s: \"%s\" in \"dims\" %s, so it is not an OpenAI Whisper weights; download it again",
+                     clf__weights_path(weights), key, what);
 }
 
-static clf_status read_dim(json_t *config, const struct clf__checkpoint *weights, const char *key,
+static clf_status read_dim(json_t *config, const struct clf__weights *weights, const char *key,
                            const char *ours)
 {
     char name[64];
     snprintf(name, sizeof name, CLF__DIMS_KEY "%s", key);
-    const char *word = json_string_value(json_object_get(clf__checkpoint_metadata(weights), name));
+    const char *word = json_string_value(json_object_get(clf__weights_metadata(weights), name));
     long value = word != NULL ? strtol(word, NULL, 10) : 0;
     if (value < 1 || value > CLF__MAX_VOCABULARY) {
         return fail_dims(weights, key, word == NULL ? "is missing" : "is no size");
@@ -104,11 +104,11 @@ static clf_status read_dim(json_t *config, const struct clf__checkpoint *weights
     return json_object_set_new(config, ours, json_integer(value)) == 0
                ? CLF_OK
                : clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory to read %s",
-                           clf__checkpoint_path(weights));
+                           clf__weights_path(weights));
 }
 
 /* Converts dims to keys of config.json. */
-static clf_status read_dims(json_t *config, const struct clf__checkpoint *weights)
+static clf_status read_dims(json_t *config, const struct clf__weights *weights)
 {
     static const char *const keys[][2] = {
         {"n_mels", "num_mel_bins"},
@@ -167,11 +167,11 @@ static clf_status read_heads(struct clf__config *config, const struct clf__json 
     return clf__config_read_word_heads(config, json);
 }
 
-static clf_status parse(struct clf__config *out, const struct clf__checkpoint *weights, const char *path)
+static clf_status parse(struct clf__config *out, const struct clf__weights *weights, const char *path)
 {
     const struct clf__json none = {NULL, NULL}, json = {json_pack("{ss sb}", "model_type", CLF__OPENAI_FAMILY,
                                                                   "tie_word_embeddings", 1),
-                                                        (char *)clf__checkpoint_path(weights)};
+                                                        (char *)clf__weights_path(weights)};
     clf_status status = json.root != NULL
                             ? read_dims(json.root, weights)
                             : clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory to read %s", json.path);
@@ -190,24 +190,24 @@ static clf_status parse(struct clf__config *out, const struct clf__checkpoint *w
 
 static clf_status read_config(struct clf__config *out, const char *path)
 {
-    struct clf__checkpoint *weights;
+    struct clf__weights *weights;
     *out = (struct clf__config){0};
     CLF__TRY(open_weights(&weights, path));
     clf_status status = parse(out, weights, path);
-    clf__checkpoint_close(weights);
+    clf__weights_close(weights);
     return status;
 }
 
 /* --- Conversion --- */
 
-/* Copies the dims of the checkpoint. */
+/* Copies the dims of the weights. */
 static clf_status describe(struct clf__beside *out, const char *path)
 {
-    struct clf__checkpoint *weights;
+    struct clf__weights *weights;
     *out = (struct clf__beside){.metadata = NULL};
     CLF__TRY(open_weights(&weights, path));
-    out->metadata = json_copy((json_t *)clf__checkpoint_metadata(weights));
-    clf__checkpoint_close(weights);
+    out->metadata = json_copy((json_t *)clf__weights_metadata(weights));
+    clf__weights_close(weights);
     return out->metadata != NULL ? CLF_OK
                                  : clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory to describe a model");
 }

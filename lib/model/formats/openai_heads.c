@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The published models, identified by dims of their checkpoints, with heads as LAYER.HEAD. */
+/* The published models, identified by the dims in their files, with heads as LAYER.HEAD. */
 static const struct model {
     const char *name;
     int layers, heads, vocabulary;

@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "model/weights/checkpoint.h"
+#include "model/weights/weights.h"
 
 /* One open file. */
 struct clf__shard {

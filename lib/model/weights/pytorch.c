@@ -163,7 +163,7 @@ static clf_status add_tensor(void *user, const struct clf__pickled_tensor *tenso
     return CLF_OK;
 }
 
-/* Adds a number that OpenAI checkpoints store beside the tensors to the metadata, as in safetensors. */
+/* Adds a number that OpenAI models store beside the tensors to the metadata, as in safetensors. */
 static clf_status keep_number(void *user, const struct clf__pickled_number *number)
 {
     const struct opening *opening = user;

@@ -1,4 +1,4 @@
-/* Whisper (Radford et al. 2022) in Hugging Face folders and OpenAI checkpoints. */
+/* Whisper (Radford et al. 2022) in Hugging Face folders and OpenAI models. */
 #include "model/config/family/family.h"
 #include "model/config/write.h"
 
@@ -6,7 +6,7 @@ static const struct clf__name_rule rules[] = {
     {"lm_head.weight", "proj_out.weight"},
     {"*", "*"},
     {"model.*", "*"},
-    /* Names in OpenAI checkpoints (openai/whisper, model.py). */
+    /* Names in OpenAI models (openai/whisper, model.py). */
     {"model.@.embed_positions.weight", "@.positional_embedding"},
     {"model.@.embed_tokens.weight", "@.token_embedding.weight"},
     {"model.encoder.layer_norm.*", "encoder.ln_post.*"},
