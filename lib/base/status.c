@@ -90,3 +90,8 @@ clf_status clf__failure_again(const struct clf__failure *failure)
 {
     return failure->status == CLF_OK ? CLF_OK : clf__fail(failure->status, "%s", failure->sentence);
 }
+
+int clf__is_device_failure(clf_status status)
+{
+    return status == CLF_DEVICE || status == CLF_DEVICE_MEMORY || status == CLF_BUILD;
+}

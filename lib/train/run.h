@@ -6,13 +6,13 @@
 
 #include "model/backprop/sums.h"
 #include "model/backprop/training.h"
+#include "model/model.h"
 #include "model/transformer.h"
 #include "text/tokenizers/tokenizer.h"
 #include "train/checkpoint.h"
 #include "train/dataset.h"
 #include "train/recipe.h"
 #include "train/state.h"
-#include "translate/internal.h"
 
 struct clf__run {
     struct clf_device *device;

@@ -8,10 +8,10 @@
 #include "math/ops/log_mel.h"
 #include "model/config/sides.h"
 #include "model/infer/session.h"
+#include "model/model.h"
 #include "search/whisper.h"
 #include "text/tokenizers/speech.h"
 #include "transcribe/timed_words.h"
-#include "translate/internal.h"
 
 enum {
     CLF__WINDOW_SECONDS = 30,

@@ -1,4 +1,4 @@
-/* Shared by the files of this module and by training. */
+/* Shared by the files of this folder. */
 #ifndef CLF_TRANSLATE_INTERNAL_H
 #define CLF_TRANSLATE_INTERNAL_H
 
@@ -8,24 +8,10 @@
 
 #include "base/clock.h"
 #include "model/infer/session.h"
+#include "model/model.h"
 #include "text/batch.h"
 #include "text/shortlist.h"
 #include "text/tokenizers/tokenizer.h"
-
-struct clf_model {
-    struct clf__transformer *transformer;
-    struct clf__tokenizer *tokenizer;
-    int is_borrowed; /* transformer and tokenizer belong to another owner */
-    int is_lost;     /* the device failed while other devices still work */
-    char *folder;    /* path as passed by the caller; the file of a package */
-    int is_package;  /* read from a package, whose temporary folder was removed */
-    struct clf_model_info info;
-};
-
-/* Wraps a loaded transformer and tokenizer, such as those in training, as a model. Both are borrowed for the
- * model's life and belong to `folder`. */
-clf_status clf__model_borrow(struct clf_model **out, struct clf__transformer *transformer,
-                             struct clf__tokenizer *tokenizer, const char *folder);
 
 /* Speed of a translator: tokens and seconds, weighted towards recent calls. */
 struct clf__pace {
@@ -140,10 +126,6 @@ void clf__streamed_free(struct clf__streamed *streamed, int count);
 /* Stores the failure of a single line in the line's fields (the caller frees *problem) and returns CLF_OK, so
  * that other lines continue; returns any other failure. */
 clf_status clf__line_problem(clf_status status, clf_status *line_status, char **problem);
-
-/* Returns CLF_TEXT for NaN or infinity in the model's output; the message names the likely cause and a
-   remedy. */
-clf_status clf__model_fail_not_finite(const struct clf_model *model);
 
 /* Returns the session limits for a search over `lines` lines. */
 struct clf__session_limits clf__translator_limits(const struct clf_translator *translator, int lines);

@@ -326,11 +326,6 @@ struct clf_translator *clf__worker_pool_available(struct clf_translator *first)
     return available != NULL ? available : first;
 }
 
-int clf__is_device_failure(clf_status status)
-{
-    return status == CLF_DEVICE || status == CLF_DEVICE_MEMORY || status == CLF_BUILD;
-}
-
 /* Returns a worker's items to the queue. */
 static void give_back(struct clf__worker *worker)
 {

@@ -72,9 +72,6 @@ struct clf__worker_pool {
 clf_status clf__worker_pool_run(struct clf_translator *first, struct clf__queue *queue,
                                 clf__worker_work *work, void *context);
 
-/* Returns whether a failure is specific to a device, so that another device may succeed. */
-int clf__is_device_failure(clf_status status);
-
 /* Count the translators from this one on whose devices work, and find the first of them (this one if there is
  * none). */
 int clf__worker_pool_count(const struct clf_translator *first);

@@ -1,4 +1,4 @@
-/* Formats of model folders: Hugging Face's and those of other engines. Each gives one configuration, one
+/* Formats of model folders: Hugging Face's and those of other engines. Each gives one configuration,
  * weights under the canonical names (model/parameters.h) and one tokenizer, so that other code is
  * independent of the format. */
 #ifndef CLF_FORMATS_FORMAT_H

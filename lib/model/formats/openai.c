@@ -87,7 +87,7 @@ static clf_status load_tokenizer(struct clf__tokenizer **out, const char *path,
 static clf_status fail_dims(const struct clf__weights *weights, const char *key, const char *what)
 {
     return clf__fail(CLF_FORMAT,
-                     "%s: \"%s\" in \"dims\" %s, so it is not an OpenAI Whisper weights; download it again",
+                     "%s: \"%s\" in \"dims\" %s, so it is not an OpenAI Whisper model; download it again",
                      clf__weights_path(weights), key, what);
 }
 

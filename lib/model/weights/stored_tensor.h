@@ -28,7 +28,7 @@ struct clf__stored_scales {
     int multiplies;  /* 1: stored * scale; 0: stored / scale */
 };
 
-/* A tensor of an open weights; values are read on request. */
+/* A tensor of open weights; values are read on request. */
 struct clf__stored_tensor {
     const char *name;
     const char *file;      /* path, for messages */

@@ -1,6 +1,6 @@
 /* JSON helpers of the inspection. */
 #include "base/memory.h"
-#include "translate/inspect_internal.h"
+#include "model/inspect_internal.h"
 
 clf_status clf__inspect_no_memory(void)
 {

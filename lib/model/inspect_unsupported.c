@@ -2,8 +2,8 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "model/inspect_internal.h"
 #include "model/weights/weights.h"
-#include "translate/inspect_internal.h"
 
 /* Reads the keys of config.json; none if the file is missing or invalid. */
 static clf_status read_config(json_t **out, const char *folder)

@@ -9,11 +9,11 @@
 #include "base/memory.h"
 #include "model/formats/format.h"
 #include "model/formats/unpack.h"
+#include "model/inspect_internal.h"
+#include "model/model.h"
 #include "model/parameters.h"
 #include "text/tokenizers/segmenters/segmenter.h"
 #include "text/tokenizers/tokenizer.h"
-#include "translate/inspect_internal.h"
-#include "translate/internal.h"
 
 /* Data read from a folder; every part is freed at the end. */
 struct inspection {

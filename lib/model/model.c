@@ -1,4 +1,5 @@
 #include <clformer/model.h>
+#include <clformer/translator.h>
 
 #include "base/log.h"
 #include "base/memory.h"
@@ -7,9 +8,11 @@
 #include "model/config/sides.h"
 #include "model/formats/format.h"
 #include "model/formats/unpack.h"
+#include "model/model.h"
+#include "model/transformer.h"
 #include "runtime/device/caps.h"
 #include "runtime/program/ahead.h"
-#include "translate/internal.h"
+#include "text/tokenizers/tokenizer.h"
 
 static void describe(struct clf_model *model)
 {

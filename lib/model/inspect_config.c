@@ -5,7 +5,7 @@
 #include "model/config/family/family.h"
 #include "model/config/keys.h"
 #include "model/config/sides.h"
-#include "translate/inspect_internal.h"
+#include "model/inspect_internal.h"
 
 static int is_in_use(const struct clf__config *config, const struct clf__config_key *key)
 {

@@ -1,6 +1,6 @@
 /* Shared by the files of the inspection. */
-#ifndef CLF_TRANSLATE_INSPECT_INTERNAL_H
-#define CLF_TRANSLATE_INSPECT_INTERNAL_H
+#ifndef CLF_MODEL_INSPECT_INTERNAL_H
+#define CLF_MODEL_INSPECT_INTERNAL_H
 
 #include <jansson.h>
 
