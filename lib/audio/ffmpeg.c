@@ -1,22 +1,50 @@
 #include "audio/ffmpeg.h"
 
+#include <string.h>
+
 #include "audio/container.h"
 #include "base/memory.h"
+
+/* The command line that converts the recording. */
+static clf_status format_command(char **out, const char *input)
+{
+    /* Within single quotes, a shell takes all characters literally except the quote. */
+    const char *path = strchr(input, '\'') == NULL ? input : "FILE";
+    return clf__format(out, "ffmpeg -i '%s' -f wav - | clformer transcribe -m MODEL -", path);
+}
+
+/* Fails because there is no FFmpeg; `cause` says why. */
+static clf_status fail_without(const struct clf__byte_range *bytes, const char *name, const char *input,
+                               const char *reason, const char *cause)
+{
+    const char *container = clf__container_name(bytes);
+    char *command;
+    CLF__TRY(format_command(&command, input));
+    clf_status status =
+        container != NULL
+            ? clf__fail(CLF_UNSUPPORTED, "%s: cannot be read (%s): %s; run: %s", name, container, cause,
+                        command)
+            : clf__fail(CLF_FORMAT,
+                        "%s: is no recording that can be read, such as WAV, FLAC, OGG or MP3 (%s); %s; if "
+                        "ffmpeg reads it, run: %s",
+                        name, reason, cause, command);
+    clf__free(command);
+    return status;
+}
 
 #ifdef CLF_HAS_FFMPEG
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <string.h>
 
-#include <libavcodec/avcodec.h>
-#include <libavformat/avformat.h>
-#include <libavutil/channel_layout.h>
-#include <libavutil/log.h>
-#include <libswresample/swresample.h>
+#include "audio/ffmpeg_load.h"
 
 enum { MESSAGE = 160 };
+
+/* FFmpeg's functions, loaded for the first recording that needs them. */
+static struct clf__ffmpeg_functions ff;
+static char load_error[512]; /* empty: they are loaded */
 
 struct clf__ffmpeg {
     const char *name;
@@ -49,20 +77,25 @@ static void keep_message(void *context, int level, const char *format, va_list a
     (void)context;
     if (level <= AV_LOG_ERROR && first_message[0] == '\0') {
         int prefix = 0;
-        av_log_format_line2(NULL, level, format, arguments, first_message, MESSAGE, &prefix);
+        ff.av_log_format_line2(NULL, level, format, arguments, first_message, MESSAGE, &prefix);
         first_message[strcspn(first_message, "\r\n")] = '\0';
     }
 }
 
-static void take_log(void)
+static void load(void)
 {
-    av_log_set_callback(keep_message);
+    char reason[400];
+    if (clf__ffmpeg_load(&ff, reason, sizeof reason)) {
+        ff.av_log_set_callback(keep_message);
+    } else {
+        snprintf(load_error, sizeof load_error, "FFmpeg's libraries cannot be loaded (%s)", reason);
+    }
 }
 
 static const char *explain(char *room, size_t size, int error)
 {
     if (first_message[0] == '\0') {
-        av_strerror(error, room, size);
+        ff.av_strerror(error, room, size);
         return room;
     }
     snprintf(room, size, "%s", first_message);
@@ -107,15 +140,16 @@ static clf_status fail_memory(const struct clf__ffmpeg *ffmpeg)
 static clf_status create(struct clf__ffmpeg *ffmpeg, struct clf__byte_range *bytes)
 {
     enum { BUFFER = 1 << 15 };
-    unsigned char *buffer = av_malloc(BUFFER);
-    ffmpeg->io = buffer != NULL ? avio_alloc_context(buffer, BUFFER, 0, bytes, read_bytes, NULL, seek) : NULL;
+    unsigned char *buffer = ff.av_malloc(BUFFER);
+    ffmpeg->io =
+        buffer != NULL ? ff.avio_alloc_context(buffer, BUFFER, 0, bytes, read_bytes, NULL, seek) : NULL;
     if (ffmpeg->io == NULL) {
-        av_free(buffer);
+        ff.av_free(buffer);
         return fail_memory(ffmpeg);
     }
-    ffmpeg->packet = av_packet_alloc();
-    ffmpeg->frame = av_frame_alloc();
-    ffmpeg->format = avformat_alloc_context();
+    ffmpeg->packet = ff.av_packet_alloc();
+    ffmpeg->frame = ff.av_frame_alloc();
+    ffmpeg->format = ff.avformat_alloc_context();
     if (ffmpeg->packet == NULL || ffmpeg->frame == NULL || ffmpeg->format == NULL) {
         return fail_memory(ffmpeg);
     }
@@ -132,9 +166,9 @@ static clf_status open_container(struct clf__ffmpeg *ffmpeg, const struct clf__b
     enum { LEAST_SCORE = AVPROBE_SCORE_MAX / 4 };
     char text[MESSAGE];
     const char *container = clf__container_name(bytes);
-    int error = avformat_open_input(&ffmpeg->format, NULL, NULL, NULL); /* frees the format on failure */
+    int error = ff.avformat_open_input(&ffmpeg->format, NULL, NULL, NULL); /* frees the format on failure */
     if (error >= 0 && (container != NULL || ffmpeg->format->probe_score >= LEAST_SCORE)) {
-        error = avformat_find_stream_info(ffmpeg->format, NULL);
+        error = ff.avformat_find_stream_info(ffmpeg->format, NULL);
         container = container != NULL ? container : ffmpeg->format->iformat->long_name;
         return error >= 0 ? CLF_OK
                           : clf__fail(CLF_FORMAT, "%s: cannot be read (%s): %s", ffmpeg->name, container,
@@ -154,7 +188,7 @@ static clf_status open_codec(struct clf__ffmpeg *ffmpeg)
     char text[MESSAGE];
     const AVCodec *codec = NULL;
     AVFormatContext *format = ffmpeg->format;
-    int index = av_find_best_stream(format, AVMEDIA_TYPE_AUDIO, -1, -1, &codec, 0);
+    int index = ff.av_find_best_stream(format, AVMEDIA_TYPE_AUDIO, -1, -1, &codec, 0);
     if (index == AVERROR_STREAM_NOT_FOUND) {
         return clf__fail(CLF_FORMAT, "%s: holds no audio (%s)", ffmpeg->name, format->iformat->long_name);
     }
@@ -166,13 +200,13 @@ static clf_status open_codec(struct clf__ffmpeg *ffmpeg)
         format->streams[i]->discard = (int)i == index ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
     }
     ffmpeg->stream = format->streams[index];
-    ffmpeg->codec = avcodec_alloc_context3(codec);
+    ffmpeg->codec = ff.avcodec_alloc_context3(codec);
     if (ffmpeg->codec == NULL) {
         return fail_memory(ffmpeg);
     }
-    int error = avcodec_parameters_to_context(ffmpeg->codec, ffmpeg->stream->codecpar);
+    int error = ff.avcodec_parameters_to_context(ffmpeg->codec, ffmpeg->stream->codecpar);
     ffmpeg->codec->pkt_timebase = ffmpeg->stream->time_base;
-    error = error < 0 ? error : avcodec_open2(ffmpeg->codec, codec, NULL);
+    error = error < 0 ? error : ff.avcodec_open2(ffmpeg->codec, codec, NULL);
     ffmpeg->rate = ffmpeg->stream->codecpar->sample_rate;
     return error < 0 ? clf__fail(CLF_FORMAT, "%s: its audio (%s) cannot be decoded: %s", ffmpeg->name,
                                  codec->name, explain(text, sizeof text, error))
@@ -183,10 +217,12 @@ clf_status clf__ffmpeg_open(struct clf__ffmpeg **out, struct clf__byte_range *by
                             const char *input, const char *reason)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    (void)input;
     *out = NULL;
+    pthread_once(&once, load);
+    if (load_error[0] != '\0') {
+        return fail_without(bytes, name, input, reason, load_error);
+    }
     struct clf__ffmpeg *ffmpeg;
-    pthread_once(&once, take_log);
     first_message[0] = '\0';
     CLF__TRY(clf__allocate(&ffmpeg, 1, sizeof *ffmpeg));
     ffmpeg->name = name;
@@ -212,16 +248,16 @@ void clf__ffmpeg_free(struct clf__ffmpeg *ffmpeg)
     if (ffmpeg == NULL) {
         return;
     }
-    avcodec_free_context(&ffmpeg->codec);
-    avformat_close_input(&ffmpeg->format);
+    ff.avcodec_free_context(&ffmpeg->codec);
+    ff.avformat_close_input(&ffmpeg->format);
     if (ffmpeg->io != NULL) {
-        av_freep(&ffmpeg->io->buffer);
+        ff.av_freep(&ffmpeg->io->buffer);
     }
-    avio_context_free(&ffmpeg->io);
-    av_packet_free(&ffmpeg->packet);
-    av_frame_free(&ffmpeg->frame);
-    swr_free(&ffmpeg->converter);
-    av_channel_layout_uninit(&ffmpeg->layout);
+    ff.avio_context_free(&ffmpeg->io);
+    ff.av_packet_free(&ffmpeg->packet);
+    ff.av_frame_free(&ffmpeg->frame);
+    ff.swr_free(&ffmpeg->converter);
+    ff.av_channel_layout_uninit(&ffmpeg->layout);
     clf__free(ffmpeg->frames);
     clf__free(ffmpeg);
 }
@@ -250,7 +286,7 @@ int64_t clf__ffmpeg_length(const struct clf__ffmpeg *ffmpeg)
     int is_estimate = format->duration_estimation_method == AVFMT_DURATION_FROM_BITRATE;
     AVRational samples = {1, ffmpeg->rate};
     if (strncmp(format->iformat->name, "mov", 3) == 0 && stream->duration > 0 && !is_estimate) {
-        return av_rescale_q(stream->duration, stream->time_base, samples);
+        return ff.av_rescale_q(stream->duration, stream->time_base, samples);
     }
     if (count_streams(format) > 1) {
         return 0;
@@ -258,7 +294,8 @@ int64_t clf__ffmpeg_length(const struct clf__ffmpeg *ffmpeg)
     if (strcmp(format->iformat->name, "asf") == 0) {
         return (int64_t)(clf__container_wma_seconds(ffmpeg->bytes) * ffmpeg->rate);
     }
-    return format->duration > 0 && !is_estimate ? av_rescale_q(format->duration, AV_TIME_BASE_Q, samples) : 0;
+    return format->duration > 0 && !is_estimate ? ff.av_rescale_q(format->duration, AV_TIME_BASE_Q, samples)
+                                                : 0;
 }
 
 /* --- Decoding --- */
@@ -274,14 +311,14 @@ static clf_status prepare_converter(struct clf__ffmpeg *ffmpeg)
             ffmpeg->name, ffmpeg->rate, frame->sample_rate, ffmpeg->seconds);
     }
     if (ffmpeg->converter != NULL && ffmpeg->type == frame->format &&
-        av_channel_layout_compare(&ffmpeg->layout, &frame->ch_layout) == 0) {
+        ff.av_channel_layout_compare(&ffmpeg->layout, &frame->ch_layout) == 0) {
         return CLF_OK;
     }
     ffmpeg->type = frame->format;
-    if (av_channel_layout_copy(&ffmpeg->layout, &frame->ch_layout) < 0 ||
-        swr_alloc_set_opts2(&ffmpeg->converter, &ffmpeg->layout, AV_SAMPLE_FMT_FLT, ffmpeg->rate,
-                            &ffmpeg->layout, frame->format, ffmpeg->rate, 0, NULL) < 0 ||
-        swr_init(ffmpeg->converter) < 0) {
+    if (ff.av_channel_layout_copy(&ffmpeg->layout, &frame->ch_layout) < 0 ||
+        ff.swr_alloc_set_opts2(&ffmpeg->converter, &ffmpeg->layout, AV_SAMPLE_FMT_FLT, ffmpeg->rate,
+                               &ffmpeg->layout, frame->format, ffmpeg->rate, 0, NULL) < 0 ||
+        ff.swr_init(ffmpeg->converter) < 0) {
         return fail_memory(ffmpeg);
     }
     return CLF_OK;
@@ -294,8 +331,8 @@ static clf_status convert(struct clf__ffmpeg *ffmpeg)
     CLF__TRY(clf__grow_to(&ffmpeg->frames, (size_t)frame->nb_samples * (size_t)frame->ch_layout.nb_channels,
                           &ffmpeg->capacity, sizeof *ffmpeg->frames));
     uint8_t *to = (uint8_t *)ffmpeg->frames;
-    int got = swr_convert(ffmpeg->converter, &to, frame->nb_samples, (void *)frame->extended_data,
-                          frame->nb_samples);
+    int got = ff.swr_convert(ffmpeg->converter, &to, frame->nb_samples, (void *)frame->extended_data,
+                             frame->nb_samples);
     if (got != frame->nb_samples) {
         return fail_memory(ffmpeg);
     }
@@ -321,16 +358,16 @@ static int feed(struct clf__ffmpeg *ffmpeg)
 {
     int error;
     do {
-        av_packet_unref(ffmpeg->packet);
-        error = av_read_frame(ffmpeg->format, ffmpeg->packet);
+        ff.av_packet_unref(ffmpeg->packet);
+        error = ff.av_read_frame(ffmpeg->format, ffmpeg->packet);
     } while (error >= 0 && ffmpeg->packet->stream_index != ffmpeg->stream->index);
     if (error >= 0) {
-        return avcodec_send_packet(ffmpeg->codec, ffmpeg->packet);
+        return ff.avcodec_send_packet(ffmpeg->codec, ffmpeg->packet);
     }
     ffmpeg->has_ended = 1;
     int is_end = error == AVERROR_EOF &&
                  first_message[0] == '\0'; /* a complete file, without "File ended prematurely" */
-    int sent = avcodec_send_packet(ffmpeg->codec, NULL);
+    int sent = ff.avcodec_send_packet(ffmpeg->codec, NULL);
     return is_end ? sent : error;
 }
 
@@ -350,7 +387,7 @@ clf_status clf__ffmpeg_read(struct clf__ffmpeg *ffmpeg, const float **frames, si
     *count = 0;
     for (;;) {
         first_message[0] = '\0';
-        int error = avcodec_receive_frame(ffmpeg->codec, ffmpeg->frame);
+        int error = ff.avcodec_receive_frame(ffmpeg->codec, ffmpeg->frame);
         if (error == AVERROR(EAGAIN) && !ffmpeg->has_ended) {
             error = feed(ffmpeg);
         } else if (error == AVERROR_EOF || (error < 0 && ffmpeg->has_ended)) {
@@ -385,35 +422,11 @@ const char *clf__ffmpeg_damage(const struct clf__ffmpeg *ffmpeg, double *seconds
 
 #else
 
-#include <string.h>
-
-/* The command line that converts the recording. */
-static clf_status format_command(char **out, const char *input)
-{
-    /* Within single quotes, a shell takes all characters literally except the quote. */
-    const char *path = strchr(input, '\'') == NULL ? input : "FILE";
-    return clf__format(out, "ffmpeg -i '%s' -f wav - | clformer transcribe -m MODEL -", path);
-}
-
 clf_status clf__ffmpeg_open(struct clf__ffmpeg **out, struct clf__byte_range *bytes, const char *name,
                             const char *input, const char *reason)
 {
-    const char *container = clf__container_name(bytes);
-    char *command;
     *out = NULL;
-    CLF__TRY(format_command(&command, input));
-    clf_status status =
-        container != NULL
-            ? clf__fail(CLF_UNSUPPORTED,
-                        "%s: cannot be read, as clformer was built without FFmpeg's libraries, which read "
-                        "%s; run: %s",
-                        name, container, command)
-            : clf__fail(CLF_FORMAT,
-                        "%s: is no recording that can be read, such as WAV, FLAC, OGG or MP3 (%s); if ffmpeg "
-                        "reads it, run: %s",
-                        name, reason, command);
-    clf__free(command);
-    return status;
+    return fail_without(bytes, name, input, reason, "clformer was built without FFmpeg's libraries");
 }
 
 void clf__ffmpeg_free(struct clf__ffmpeg *ffmpeg)

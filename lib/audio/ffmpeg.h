@@ -13,7 +13,8 @@ struct clf__ffmpeg;
 
 /* Opens the best audio stream of a file. `bytes` and `name`, which is for messages, are borrowed. `input`
  * (the recording in a command line) and `reason` (libsndfile's error) are for the message about other files.
- * Without FFmpeg's libraries, fails with a message that contains a conversion command. */
+ * If FFmpeg's libraries are missing, in the build or at run time, fails with a message that contains a
+ * conversion command. */
 clf_status clf__ffmpeg_open(struct clf__ffmpeg **out, struct clf__byte_range *bytes, const char *name,
                             const char *input, const char *reason);
 void clf__ffmpeg_free(struct clf__ffmpeg *ffmpeg);

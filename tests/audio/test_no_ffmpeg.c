@@ -31,9 +31,8 @@ static void test_containers(void **state)
         char path[4096], part[9000];
         snprintf(path, sizeof path, "%s/tests/fixtures/audio/%s", CLF_SOURCE_FOLDER, kinds[i].file);
         snprintf(part, sizeof part,
-                 "%s: cannot be read, as clformer was built without FFmpeg's libraries, which read %s; run: "
-                 "ffmpeg -i "
-                 "'%s' -f wav - | clformer transcribe -m MODEL -",
+                 "%s: cannot be read (%s): clformer was built without FFmpeg's libraries; run: "
+                 "ffmpeg -i '%s' -f wav - | clformer transcribe -m MODEL -",
                  path, kinds[i].kind, path);
         check(path, CLF_UNSUPPORTED, part);
     }
@@ -58,7 +57,8 @@ static void test_others(void **state)
     check(text, CLF_FORMAT,
           "Anne's notes.wav: is no recording that can be read, such as WAV, FLAC, OGG or MP3 (");
     check(text, CLF_FORMAT,
-          "; if ffmpeg reads it, run: ffmpeg -i 'FILE' -f wav - | clformer transcribe -m MODEL -");
+          "); clformer was built without FFmpeg's libraries; if ffmpeg reads it, run: ffmpeg -i 'FILE' -f "
+          "wav - | clformer transcribe -m MODEL -");
 }
 
 #else
