@@ -1,39 +1,31 @@
 #include <limits.h>
-#include <math.h>
 #include <string.h>
 
 #include "audio/frames.h"
 #include "audio/npy.h"
+#include "audio/spectrogram.h"
 #include "base/memory.h"
 #include "base/minmax.h"
-#include "math/ops/log_mel.h"
 #include "runtime/device/lock.h"
 
-enum {
-    HOP = CLF__LOG_MEL_HOP,
-    CONTEXT = CLF__LOG_MEL_FRAME / 2, /* samples of context on either side of a frame's centre */
-    SILENCE = 2 * CONTEXT,            /* silence after a recording, for frames centred after its end */
-    MINUTE = 60 * CLF__LOG_MEL_RATE,
-};
-static const float RANGE =
-    8.0F; /* dynamic range in powers of ten below the maximum; lower values are raised to it */
+enum { MINUTE = 60 * CLF__LOG_MEL_RATE };
 
-/* A queued recording: its position in the buffer and its number of frames. These include frames after the
- * end, which are not returned but may contain the maximum. */
+/* A queued recording. Its range includes the silence, and frames after the end, which are not returned but
+ * may contain the maximum. */
 struct waiting {
     float *target;
-    int rows;                  /* rows of `target` */
-    int first_sample, samples; /* range of samples, including the silence */
-    int first_frame, frames, wanted;
+    int rows; /* rows of `target` */
+    struct clf__frame_range range;
+    int wanted; /* number of frames to return */
 };
 
 struct clf__frame_maker {
     struct clf_device *device;
     struct clf__frame_layout layout;
-    struct clf__log_mel log_mel;
+    struct clf__spectrogram spectrogram; /* without tables until the first recording */
     struct clf__arena arena;
-    struct clf__tensor samples, frames, peaks; /* (1, capacity), (rows, bands), (1, rows) */
-    float *samples_host, *frames_host, *peaks_host;
+    struct clf__tensor frames; /* (capacity in frames, bands) */
+    float *frames_host;        /* of the same shape */
     struct waiting *waiting;
     int count, capacity;
     int used_samples, used_frames;
@@ -50,22 +42,20 @@ clf_status clf__frame_maker_create(struct clf__frame_maker **out, struct clf_dev
     return CLF_OK;
 }
 
-static void free_room(struct clf__frame_maker *maker)
+static void free_frames(struct clf__frame_maker *maker)
 {
     clf__arena_free(&maker->arena);
-    clf__free(maker->samples_host);
     clf__free(maker->frames_host);
-    clf__free(maker->peaks_host);
-    maker->samples_host = maker->frames_host = maker->peaks_host = NULL;
-    maker->samples.columns = maker->frames.rows = 0;
+    maker->frames_host = NULL;
+    maker->frames.rows = 0;
 }
 
 void clf__frame_maker_free(struct clf__frame_maker *maker)
 {
     CLF__LOCK_DEVICE(maker != NULL ? maker->device : NULL);
     if (maker != NULL) {
-        free_room(maker);
-        clf__log_mel_free(&maker->log_mel);
+        free_frames(maker);
+        clf__spectrogram_free(&maker->spectrogram);
         clf__free(maker->waiting);
         clf__free(maker);
     }
@@ -79,41 +69,36 @@ static clf_status make_tables(struct clf__frame_maker *maker)
                          "(\"feature_size\"); give it frames in .npy files",
                          CLF__LOG_MEL_MOST_BANDS, maker->layout.bands);
     }
-    return maker->log_mel.tables.buffer == NULL
-               ? clf__log_mel_create(&maker->log_mel, maker->device, maker->layout.bands)
+    return maker->spectrogram.log_mel.tables.buffer == NULL
+               ? clf__spectrogram_create(&maker->spectrogram, maker->device, maker->layout.bands)
                : CLF_OK;
 }
 
-/* Allocates buffers for a number of samples and frames. */
-static clf_status allocate_room(struct clf__frame_maker *maker, int samples, int rows)
+static clf_status allocate_frames(struct clf__frame_maker *maker, int rows)
 {
-    CLF__TRY(clf__allocate(&maker->samples_host, (size_t)samples, sizeof *maker->samples_host));
-    CLF__TRY(clf__allocate(&maker->frames_host, (size_t)rows * (size_t)maker->layout.bands,
-                           sizeof *maker->frames_host));
-    CLF__TRY(clf__allocate(&maker->peaks_host, (size_t)rows, sizeof *maker->peaks_host));
-    CLF__TRY(clf__arena_reserve(&maker->arena, &maker->samples, CLF__F32, 1, samples, "samples"));
-    CLF__TRY(clf__arena_reserve(&maker->arena, &maker->frames, CLF__F32, rows, maker->layout.bands,
-                                "log-mel frames"));
-    CLF__TRY(clf__arena_reserve(&maker->arena, &maker->peaks, CLF__F32, 1, rows, "their peaks"));
+    int bands = maker->layout.bands;
+    CLF__TRY(clf__allocate(&maker->frames_host, (size_t)rows * (size_t)bands, sizeof *maker->frames_host));
+    CLF__TRY(clf__arena_reserve(&maker->arena, &maker->frames, CLF__F32, rows, bands, "log-mel frames"));
     return clf__arena_allocate(&maker->arena);
 }
 
 /* Processes the queue if it leaves too little space, and enlarges the buffers if needed. */
 static clf_status make_room(struct clf__frame_maker *maker, int samples, int rows)
 {
-    if (samples <= maker->samples.columns - maker->used_samples &&
-        rows <= maker->frames.rows - maker->used_frames) {
+    const struct clf__tensor *held = &maker->spectrogram.samples;
+    if (samples <= held->columns - maker->used_samples && rows <= maker->frames.rows - maker->used_frames) {
         return CLF_OK;
     }
     CLF__TRY(clf__frame_maker_finish(maker));
-    if (samples <= maker->samples.columns && rows <= maker->frames.rows) {
+    if (samples <= held->columns && rows <= maker->frames.rows) {
         return CLF_OK;
     }
-    free_room(maker);
-    clf_status status =
-        allocate_room(maker, clf__max_int(samples, MINUTE), clf__max_int(rows, MINUTE / HOP + 1));
+    rows = clf__max_int(rows, MINUTE / CLF__FRAME_SAMPLES + 1);
+    free_frames(maker);
+    CLF__TRY(clf__spectrogram_resize(&maker->spectrogram, clf__max_int(samples, MINUTE), rows));
+    clf_status status = allocate_frames(maker, rows);
     if (status != CLF_OK) {
-        free_room(maker);
+        free_frames(maker);
     }
     return status;
 }
@@ -122,8 +107,8 @@ static clf_status wait_for(struct clf__frame_maker *maker, const struct waiting 
 {
     CLF__TRY(clf__grow(&maker->waiting, maker->count, &maker->capacity, sizeof *maker->waiting));
     maker->waiting[maker->count++] = *waiting;
-    maker->used_samples += waiting->samples;
-    maker->used_frames += waiting->frames;
+    maker->used_samples += waiting->range.samples;
+    maker->used_frames += waiting->range.frames;
     return CLF_OK;
 }
 
@@ -132,48 +117,39 @@ clf_status clf__frame_maker_add(struct clf__frame_maker *maker, float *target, i
 {
     CLF__LOCK_DEVICE(maker->device);
     const struct clf__frame_layout *layout = &maker->layout;
-    int frames = (count + CONTEXT + HOP - 1) / HOP; /* the last frame still overlaps the recording */
     int seen = (rows - 1) * layout->step + layout->stack;
+    struct waiting waiting = {
+        .target = target,
+        .rows = rows,
+        .range = {.samples = count + CLF__SILENCE_SAMPLES, .frames = (int)clf__frames_of(count)},
+        .wanted = clf__min_int(seen, count / CLF__FRAME_SAMPLES)};
     CLF__TRY(make_tables(maker));
-    CLF__TRY(make_room(maker, count + SILENCE, frames));
-    const struct waiting waiting = {.target = target,
-                                    .rows = rows,
-                                    .first_sample = maker->used_samples,
-                                    .samples = count + SILENCE,
-                                    .first_frame = maker->used_frames,
-                                    .frames = frames,
-                                    .wanted = clf__min_int(seen, count / HOP)};
+    CLF__TRY(make_room(maker, waiting.range.samples, waiting.range.frames));
+    waiting.range.first_sample = maker->used_samples;
+    waiting.range.first_frame = maker->used_frames;
     CLF__TRY(wait_for(maker, &waiting));
-    float *room = maker->samples_host + waiting.first_sample;
+    float *room = maker->spectrogram.samples_host + waiting.range.first_sample;
     memcpy(room, samples, (size_t)count * sizeof *room);
-    memset(room + count, 0, SILENCE * sizeof *room);
+    memset(room + count, 0, CLF__SILENCE_SAMPLES * sizeof *room);
     return CLF_OK;
 }
 
 static clf_status compute(const struct clf__frame_maker *maker)
 {
-    CLF__TRY(
-        clf__tensor_write(clf__tensor_columns(maker->samples, 0, maker->used_samples), maker->samples_host));
+    CLF__TRY(clf__spectrogram_upload(&maker->spectrogram, maker->used_samples));
     for (int i = 0; i < maker->count; i++) {
-        const struct waiting *its = &maker->waiting[i];
-        CLF__TRY(clf__log_mel_forward(clf__tensor_rows(maker->frames, its->first_frame, its->frames),
-                                      clf__tensor_columns(maker->peaks, its->first_frame, its->frames),
-                                      clf__tensor_columns(maker->samples, its->first_sample, its->samples), 0,
-                                      &maker->log_mel));
+        CLF__TRY(clf__spectrogram_compute(&maker->spectrogram, maker->frames, &maker->waiting[i].range));
     }
-    return clf__tensor_read(clf__tensor_columns(maker->peaks, 0, maker->used_frames), maker->peaks_host);
+    return clf__spectrogram_read_peaks(&maker->spectrogram, maker->used_frames);
 }
 
 static clf_status scale(const struct clf__frame_maker *maker)
 {
     for (int i = 0; i < maker->count; i++) {
-        const struct waiting *its = &maker->waiting[i];
-        float peak = -INFINITY;
-        for (int row = its->first_frame; row < its->first_frame + its->frames; row++) {
-            peak = fmaxf(peak, maker->peaks_host[row]);
-        }
-        CLF__TRY(
-            clf__log_mel_scale(clf__tensor_rows(maker->frames, its->first_frame, its->wanted), peak - RANGE));
+        const struct clf__frame_range *range = &maker->waiting[i].range;
+        float peak = clf__spectrogram_peak(&maker->spectrogram, range->first_frame, range->frames);
+        CLF__TRY(clf__spectrogram_scale(
+            clf__tensor_rows(maker->frames, range->first_frame, maker->waiting[i].wanted), peak));
     }
     return clf__tensor_read(clf__tensor_rows(maker->frames, 0, maker->used_frames), maker->frames_host);
 }
@@ -181,7 +157,7 @@ static clf_status scale(const struct clf__frame_maker *maker)
 static void copy_rows(const struct clf__frame_maker *maker, const struct waiting *its)
 {
     const struct clf__frame_layout *layout = &maker->layout;
-    const float *frames = maker->frames_host + (size_t)its->first_frame * (size_t)layout->bands;
+    const float *frames = maker->frames_host + (size_t)its->range.first_frame * (size_t)layout->bands;
     float *target = its->target;
     for (int row = 0; row < its->rows; row++) {
         for (int i = 0; i < layout->stack; i++) {

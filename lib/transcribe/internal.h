@@ -5,7 +5,7 @@
 #include <clformer/transcriber.h>
 #include <stdatomic.h>
 
-#include "math/ops/log_mel.h"
+#include "audio/spectrogram.h"
 #include "model/config/sides.h"
 #include "model/infer/session.h"
 #include "model/model.h"
@@ -15,10 +15,8 @@
 
 enum {
     CLF__WINDOW_SECONDS = 30,
-    CLF__FRAME_SAMPLES = CLF__LOG_MEL_HOP,       /* hop between frames */
-    CLF__FRAME_CONTEXT = CLF__LOG_MEL_FRAME / 2, /* samples of context on either side of a frame's centre */
     CLF__WINDOW_SAMPLES = CLF__WINDOW_FRAMES * CLF__FRAME_SAMPLES, /* samples per window */
-    CLF__PIECE_SAMPLES = CLF__WINDOW_SAMPLES + 2 * CLF__FRAME_CONTEXT,
+    CLF__PIECE_SAMPLES = CLF__WINDOW_SAMPLES + CLF__SILENCE_SAMPLES,
     CLF__FRAMES_A_SECOND = 100,
     CLF__FRAMES_A_TIMESTAMP = 2,
     CLF__MOST_RECORDINGS = 64, /* maximum recordings transcribed concurrently */
@@ -33,21 +31,15 @@ enum {
 
 /* A recording that is read window by window. */
 struct clf__windows {
-    struct clf_device *device;
     struct clf_audio *audio;
-    float *samples;    /* (CLF__PIECE_SAMPLES) samples from `first` on */
-    int64_t first;     /* index of samples[0] in the recording */
-    int count;         /* number of valid samples in `samples` */
-    int ended;         /* the recording has no samples after these */
-    int64_t total;     /* length of the recording in samples; set by clf__windows_measure() */
-    int64_t frames;    /* number of whole frames */
-    float lowest;      /* lower limit of log-mel values */
-    float *zeros;      /* (CLF__WINDOW_FRAMES, bands) */
-    float *peaks_host; /* (CLF__WINDOW_FRAMES) */
-    struct clf__log_mel log_mel;
-    struct clf__arena arena;
-    struct clf__tensor piece; /* (1, CLF__PIECE_SAMPLES) */
-    struct clf__tensor peaks; /* (1, CLF__WINDOW_FRAMES) */
+    int64_t first;  /* index of the first sample of `spectrogram` in the recording */
+    int count;      /* number of valid samples there */
+    int ended;      /* the recording has no samples after these */
+    int64_t total;  /* length of the recording in samples; set by clf__windows_measure() */
+    int64_t frames; /* number of whole frames */
+    float peak;     /* maximum of the unscaled frames */
+    float *zeros;   /* (CLF__WINDOW_FRAMES, bands) */
+    struct clf__spectrogram spectrogram; /* of CLF__PIECE_SAMPLES samples and CLF__WINDOW_FRAMES frames */
 };
 
 clf_status clf__windows_create(struct clf__windows *windows, struct clf_device *device, int bands);
