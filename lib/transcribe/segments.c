@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "transcribe/work.h"
+#include "transcribe/transcription.h"
 
 /* Text that was decoded above this temperature is not used as a prompt. */
 static const double MISLEADING = 0.5;
 
-static clf_status add_segment(struct clf__work *work, struct clf_segment **out)
+static clf_status add_segment(struct clf__transcription *work, struct clf_segment **out)
 {
     struct clf_transcript *transcript = work->transcript;
     CLF__TRY(
@@ -58,7 +58,7 @@ static clf_status empty_segment(struct clf_segment *segment)
 }
 
 /* Adds a segment of ids first to end - 1 of the window, between two times in seconds. */
-static clf_status cut_segment(struct clf__work *work, int first, int end, double start, double stop)
+static clf_status cut_segment(struct clf__transcription *work, int first, int end, double start, double stop)
 {
     const struct clf_transcriber *transcriber = work->transcriber;
     struct clf_segment *segment;
@@ -74,7 +74,7 @@ static clf_status cut_segment(struct clf__work *work, int first, int end, double
 }
 
 /* Completes a final segment: adds its tokens to the text for later prompts and calls the callback. */
-static clf_status finish_segment(struct clf__work *work, struct clf_segment *segment)
+static clf_status finish_segment(struct clf__transcription *work, struct clf_segment *segment)
 {
     const struct clf_recordings *recordings = work->recordings;
     size_t size;
@@ -91,36 +91,36 @@ static clf_status finish_segment(struct clf__work *work, struct clf_segment *seg
     return CLF_OK;
 }
 
-static int is_time(const struct clf__work *work, int index)
+static int is_time(const struct clf__transcription *work, int index)
 {
     return index >= 0 && work->decoded.ids[index] >= work->transcriber->tokens.timestamp_begin;
 }
 
 /* Returns the timestamp of an id as a number of 0.02 s steps after the start of the window. */
-static int steps_at(const struct clf__work *work, int index)
+static int steps_at(const struct clf__transcription *work, int index)
 {
     return work->decoded.ids[index] - work->transcriber->tokens.timestamp_begin;
 }
 
-static double window_start(const struct clf__work *work)
+static double window_start(const struct clf__transcription *work)
 {
     return (double)work->seek / CLF__FRAMES_A_SECOND;
 }
 
-static double time_at(const struct clf__work *work, int index)
+static double time_at(const struct clf__transcription *work, int index)
 {
     return window_start(work) + steps_at(work, index) * CLF__TIMESTAMP_STEP;
 }
 
 /* Returns 1 if only the last id is a timestamp: the window's text is complete. */
-static int ends_with_time(const struct clf__work *work)
+static int ends_with_time(const struct clf__transcription *work)
 {
     int count = work->decoded.count;
     return count >= 2 && is_time(work, count - 1) && !is_time(work, count - 2);
 }
 
 /* Splits the window between adjacent timestamps. Returns the number of ids in segments. */
-static clf_status cut_pairs(struct clf__work *work, int *done)
+static clf_status cut_pairs(struct clf__transcription *work, int *done)
 {
     const struct clf__decoded *decoded = &work->decoded;
     *done = 0;
@@ -136,7 +136,7 @@ static clf_status cut_pairs(struct clf__work *work, int *done)
 }
 
 /* Without adjacent timestamps the window is one segment, up to its last timestamp. */
-static clf_status cut_whole(struct clf__work *work)
+static clf_status cut_whole(struct clf__transcription *work)
 {
     double length = (double)work->size / CLF__FRAMES_A_SECOND;
     int last = work->decoded.count - 1;
@@ -150,7 +150,7 @@ static clf_status cut_whole(struct clf__work *work)
 }
 
 /* Finds the words of the window's segments, which start at index `first`. */
-static clf_status find_words(struct clf__work *work, int first)
+static clf_status find_words(struct clf__transcription *work, int first)
 {
     struct clf_transcript *transcript = work->transcript;
     const struct clf_transcribe_options *options = &work->transcriber->options;
@@ -188,7 +188,7 @@ static clf_status find_words(struct clf__work *work, int first)
 }
 
 /* Returns the end of the words of the segments from `first` on. */
-static double words_end(const struct clf__work *work, int first)
+static double words_end(const struct clf__transcription *work, int first)
 {
     const struct clf_transcript *transcript = work->transcript;
     for (int i = transcript->count - 1; i >= first; i--) {
@@ -202,7 +202,7 @@ static double words_end(const struct clf__work *work, int first)
 
 /* Adds words to the window's segments and sets the start of the next window from them; *again: decode the
  * window again from another start. */
-static clf_status time_words(struct clf__work *work, int first, int64_t *seek, int *again)
+static clf_status time_words(struct clf__transcription *work, int first, int64_t *seek, int *again)
 {
     const struct clf_transcribe_options *options = &work->transcriber->options;
     struct clf_transcript *transcript = work->transcript;
@@ -234,7 +234,7 @@ static clf_status time_words(struct clf__work *work, int first, int64_t *seek, i
     return CLF_OK;
 }
 
-clf_status clf__work_cut(struct clf__work *work)
+clf_status clf__transcription_cut(struct clf__transcription *work)
 {
     struct clf_transcript *transcript = work->transcript;
     int done, again = 0, first = transcript->count;

@@ -5,45 +5,45 @@
 
 #include "base/memory.h"
 #include "base/options.h"
-#include "transcribe/work.h"
+#include "transcribe/transcription.h"
 
 struct run {
     struct clf_transcriber *transcriber;
     struct clf_recordings recordings;
-    struct clf__work *works;       /* (slots) a slot without a transcript is free */
-    struct clf__attempt *attempts; /* (slots) */
-    struct clf__ids *previous;     /* (slots) */
-    struct clf__work **at_slots;   /* (slots) recordings with a window */
-    int next;                      /* index of the next recording to open */
+    struct clf__transcription *works;     /* (slots) a slot without a transcript is free */
+    struct clf__attempt *attempts;        /* (slots) */
+    struct clf__ids *previous;            /* (slots) */
+    struct clf__transcription **at_slots; /* (slots) recordings with a window */
+    int next;                             /* index of the next recording to open */
 };
 
 /* Ends the work on a recording, which failed or is complete. */
-static void put_away(struct run *run, struct clf__work *work, clf_status status)
+static void put_away(struct run *run, struct clf__transcription *work, clf_status status)
 {
     struct clf_transcript *transcript = NULL;
-    status = status == CLF_OK ? clf__work_end(work, &transcript) : status;
-    clf__work_free(work);
+    status = status == CLF_OK ? clf__transcription_end(work, &transcript) : status;
+    clf__transcription_free(work);
     run->recordings.done(run->recordings.user, work->index, status, transcript);
 }
 
 /* Begins the next readable recording in a free slot, if there is one. Returns only CLF_INTERRUPTED as a
  * failure. */
-static clf_status begin_next(struct run *run, struct clf__work *work, struct clf__windows *windows)
+static clf_status begin_next(struct run *run, struct clf__transcription *work, struct clf__windows *windows)
 {
     while (work->transcript == NULL && run->next < run->recordings.count) {
         struct clf_audio *audio = NULL;
         CLF__TRY(clf__transcriber_go_on(run->transcriber));
         int index = run->next++;
-        *work = (struct clf__work){.transcriber = run->transcriber,
-                                   .recordings = &run->recordings,
-                                   .index = index,
-                                   .windows = windows};
+        *work = (struct clf__transcription){.transcriber = run->transcriber,
+                                            .recordings = &run->recordings,
+                                            .index = index,
+                                            .windows = windows};
         clf_status status = run->recordings.open(run->recordings.user, index, &audio);
         if (status == CLF_OK && audio == NULL) {
             status =
                 clf__fail(CLF_BAD_ARGUMENT, "recording %d: the open callback returned no recording", index);
         }
-        status = status == CLF_OK ? clf__work_begin(work, audio) : status;
+        status = status == CLF_OK ? clf__transcription_begin(work, audio) : status;
         if (status != CLF_OK) {
             put_away(run, work, status);
             if (status == CLF_INTERRUPTED) {
@@ -58,13 +58,13 @@ static clf_status begin_next(struct run *run, struct clf__work *work, struct clf
 static clf_status fill_places(struct run *run)
 {
     for (int i = 0; i < run->transcriber->slots; i++) {
-        struct clf__work *work = &run->works[i];
+        struct clf__transcription *work = &run->works[i];
         do {
             CLF__TRY(begin_next(run, work, &run->transcriber->windows[i]));
             if (work->transcript == NULL) {
                 break; /* no recording is left */
             }
-            if (!clf__work_next(work)) {
+            if (!clf__transcription_next(work)) {
                 put_away(run, work, CLF_OK);
             }
         } while (work->transcript == NULL);
@@ -77,10 +77,10 @@ static int take_windows(struct run *run)
 {
     int count = 0;
     for (int i = 0; i < run->transcriber->slots; i++) {
-        struct clf__work *work = &run->works[i];
+        struct clf__transcription *work = &run->works[i];
         if (work->transcript != NULL) {
             work->slot = count;
-            clf_status status = clf__work_take(work);
+            clf_status status = clf__transcription_take(work);
             if (status != CLF_OK) {
                 put_away(run, work, status);
             } else {
@@ -96,8 +96,8 @@ static clf_status do_windows(struct run *run, int count)
 {
     CLF__TRY(clf__encode_windows(run->transcriber, count));
     for (int i = 0; i < count; i++) {
-        struct clf__work *work = run->at_slots[i];
-        run->previous[i] = clf__work_previous(work);
+        struct clf__transcription *work = run->at_slots[i];
+        run->previous[i] = clf__transcription_previous(work);
         run->attempts[i] = (struct clf__attempt){
             .slot = i,
             .language = work->language,
@@ -108,7 +108,7 @@ static clf_status do_windows(struct run *run, int count)
     }
     CLF__TRY(clf__decode_with_fallback(run->transcriber, run->attempts, count));
     for (int i = 0; i < count; i++) {
-        clf_status status = clf__work_leave(run->at_slots[i]);
+        clf_status status = clf__transcription_leave(run->at_slots[i]);
         if (status != CLF_OK) {
             put_away(run, run->at_slots[i], status);
         }

@@ -14,7 +14,7 @@
 #include "text/tokenizers/tokenizer.h"
 
 /* Speed of a translator: tokens and seconds, weighted towards recent calls. */
-struct clf__pace {
+struct clf__throughput {
     double done, seconds;
 };
 
@@ -22,7 +22,7 @@ struct clf_translator {
     struct clf_model *model;
     struct clf_translator *next; /* next translator of the pool, on another device; NULL: none */
     struct clf__worker *worker;  /* the translator's worker during a call; otherwise NULL */
-    struct clf__pace pace;
+    struct clf__throughput pace;
     struct clf_translate_options options;
     struct clf__framing framing;       /* for the languages in the options */
     struct clf__search_options search; /* `suppressed` owned */

@@ -79,7 +79,7 @@ static void wait_a_while(struct clf__worker_pool *pool)
 /* Returns tokens per second over this call and, with halving weights, earlier calls; 0: unknown. */
 static double pace_of(const struct clf__worker *worker)
 {
-    const struct clf__pace *before = &worker->translator->pace;
+    const struct clf__throughput *before = &worker->translator->pace;
     double done = before->done + (double)worker->done;
     double seconds = before->seconds + (clf__seconds() - worker->start - worker->waits);
     return done > 0 && seconds > 0 ? done / seconds : 0;

@@ -464,7 +464,7 @@ static void test_parts(void **state)
     pool.workers = workers;
     for (int i = 0; i < 2; i++) {
         workers[i].start = clf__seconds();
-        workers[i].translator->pace = (struct clf__pace){.done = i == 0 ? 2e6 : 1e6, .seconds = 1e6};
+        workers[i].translator->pace = (struct clf__throughput){.done = i == 0 ? 2e6 : 1e6, .seconds = 1e6};
     }
     assert_true(clf__worker_may_take(&workers[0], 50, 19));
     assert_false(clf__worker_may_take(&workers[0], 50, 21));
@@ -476,7 +476,7 @@ static void test_parts(void **state)
     workers[0].is_working = 0;
     assert_true(clf__worker_may_take(&workers[1], 0, 10));
     workers[0].is_working = 1;
-    workers[1].translator->pace = (struct clf__pace){.done = 0};
+    workers[1].translator->pace = (struct clf__throughput){.done = 0};
     queue.left = 100;
     assert_true(clf__worker_may_take(&workers[1], 40, 19));
     assert_false(clf__worker_may_take(&workers[1], 40, 21));

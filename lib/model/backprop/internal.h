@@ -11,7 +11,7 @@
 enum { CLF__TRAINED_KINDS = 4 };
 
 /* The position of a parameter: rows from `first` of a weight, or numbers from `first` of a vector. */
-struct clf__place {
+struct clf__parameter_place {
     struct clf__weight *weights[CLF__TRAINED_KINDS]; /* NULL for a vector */
     struct clf__tensor vectors[CLF__TRAINED_KINDS];  /* (1, n); buffer NULL: not trained */
     int first;
@@ -97,7 +97,7 @@ struct clf__training {
     float *gathered[CLF__TICKETS]; /* buckets of an all-gather, if moments are sharded */
     struct clf__gradient_buckets buckets;
     struct clf__parameter_list list;
-    struct clf__place *places; /* (parameters) position of each parameter */
+    struct clf__parameter_place *places; /* (parameters) position of each parameter */
     struct clf__trained *trained;
     int trained_count;
     struct clf__tensor *untrained; /* gradients of parts of stacked biases that the model does not have */

@@ -64,7 +64,7 @@ clf_status clf__training_check_count(const char *name, int64_t count)
 static void place_next(struct walker *walker, struct clf__weight *const *weights,
                        const struct clf__tensor *arrays, int first)
 {
-    struct clf__place *place = &walker->training->places[walker->index];
+    struct clf__parameter_place *place = &walker->training->places[walker->index];
     place->first = first;
     if (weights != NULL) {
         memcpy(place->weights, weights, sizeof place->weights);

@@ -198,7 +198,7 @@ const struct clf__parameter_list *clf__training_parameters(const struct clf__tra
 static struct clf__tensor vector_at(const struct clf__training *training, enum clf__training_values which,
                                     int index)
 {
-    const struct clf__place *place = &training->places[index];
+    const struct clf__parameter_place *place = &training->places[index];
     const struct clf__parameter *item = &training->list.items[index];
     return clf__tensor_columns(place->vectors[which], place->first, item->rows * item->columns);
 }
@@ -208,7 +208,7 @@ clf_status clf__training_read(const struct clf__training *training, enum clf__tr
 {
     CLF__LOCK_DEVICE(training->transformer->device);
     assert(index >= 0 && index < training->list.count && (int)which < clf__training_kinds(training));
-    const struct clf__place *place = &training->places[index];
+    const struct clf__parameter_place *place = &training->places[index];
     const struct clf__parameter *item = &training->list.items[index];
     if (place->weights[which] != NULL) {
         return clf__weight_read(place->weights[which], place->first, item->rows, target);
@@ -225,7 +225,7 @@ clf_status clf__training_write(struct clf__training *training, enum clf__trainin
 {
     CLF__LOCK_DEVICE(training->transformer->device);
     assert(index >= 0 && index < training->list.count && (int)which < clf__training_kinds(training));
-    const struct clf__place *place = &training->places[index];
+    const struct clf__parameter_place *place = &training->places[index];
     const struct clf__parameter *item = &training->list.items[index];
     if (place->weights[which] != NULL) {
         return clf__weight_write(place->weights[which], place->first, item->rows, source);

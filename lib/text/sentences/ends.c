@@ -9,7 +9,7 @@
 /* Properties of the text after a possible sentence end. */
 struct following {
     enum clf__mark mark; /* first mark other than dashes, opening marks and white space */
-    struct clf__word word;
+    struct clf__sentence_word word;
     int is_joined; /* no white space before it */
     int has_dash, has_opening, has_inverted;
     int has_bracket; /* starts with an opening mark */
@@ -71,8 +71,8 @@ static int has_words(const struct clf__passage *passage, size_t start, size_t en
 }
 
 /* Returns the word before `word`, which is empty if there is none. */
-static struct clf__word previous_word(const struct clf__passage *passage, size_t start,
-                                      const struct clf__word *word)
+static struct clf__sentence_word previous_word(const struct clf__passage *passage, size_t start,
+                                               const struct clf__sentence_word *word)
 {
     size_t at = word->start, begin;
     while (at > start && clf__char_before(passage, at, &begin) >= 0 &&
@@ -92,22 +92,22 @@ static int starts(const struct clf__passage *passage, const struct following *fo
 }
 
 /* Returns whether a number starts a list item at the beginning of a line or sentence: "1. Open the lid." */
-static int is_item(const struct clf__passage *passage, size_t start, const struct clf__word *word)
+static int is_item(const struct clf__passage *passage, size_t start, const struct clf__sentence_word *word)
 {
     return word->digits > 0 && word->letters == 0 && !has_words(passage, start, word->start);
 }
 
-static int is_number(const struct clf__word *word)
+static int is_number(const struct clf__sentence_word *word)
 {
     return word->digits > 0 && word->letters == 0;
 }
 
 /* Returns whether a number ends a sentence; German ordinals and dates do not. */
-static int number_ends(const struct clf__passage *passage, size_t start, const struct clf__word *word,
-                       const struct following *following)
+static int number_ends(const struct clf__passage *passage, size_t start,
+                       const struct clf__sentence_word *word, const struct following *following)
 {
     enum { DAY = 2, ORDINAL = 3, YEAR = 4 }; /* digits */
-    struct clf__word before = previous_word(passage, start, word);
+    struct clf__sentence_word before = previous_word(passage, start, word);
     int digits = word->end - word->start == (size_t)word->digits ? word->digits : ORDINAL + 1;
     if (following->mark == CLF__MARK_DIGIT) { /* 3. 4. 1995 */
         size_t next;
@@ -124,14 +124,15 @@ static int number_ends(const struct clf__passage *passage, size_t start, const s
 }
 
 /* "J." */
-static int is_initial(const struct clf__passage *passage, const struct clf__word *word)
+static int is_initial(const struct clf__passage *passage, const struct clf__sentence_word *word)
 {
     return word->letters == 1 && word->digits == 0 && clf__char_at(passage, word->end, NULL) == '.';
 }
 
 /* Returns whether a letter with a full stop ends a sentence. It is an initial, except units and labels. */
-static int letter_ends(const struct clf__passage *passage, size_t start, const struct clf__word *word,
-                       const struct clf__word *before, const struct following *following)
+static int letter_ends(const struct clf__passage *passage, size_t start,
+                       const struct clf__sentence_word *word, const struct clf__sentence_word *before,
+                       const struct following *following)
 {
     if (!has_words(passage, start, word->start)) {
         return 0; /* "A. The first answer" */
@@ -155,7 +156,7 @@ static int letter_ends(const struct clf__passage *passage, size_t start, const s
 }
 
 /* Recognises unlisted abbreviations: letters with inner full stops, or only consonants. */
-static int looks_abbreviated(const struct clf__word *word)
+static int looks_abbreviated(const struct clf__sentence_word *word)
 {
     enum { PART = 3, CONSONANTS = 4 };
     if (word->letters == 0 || word->digits > 0) {
@@ -176,9 +177,9 @@ static int looks_abbreviated(const struct clf__word *word)
 /* Returns whether a number or label comes next: "p. 5", "vol. II", "bl. B"; but not "no. I ...", an English
  * sentence. */
 static int is_number_next(const struct clf__passage *passage, const struct following *following,
-                          const struct clf__word *word, enum clf__word_class class)
+                          const struct clf__sentence_word *word, enum clf__word_class class)
 {
-    const struct clf__word *next = &following->word;
+    const struct clf__sentence_word *next = &following->word;
     int32_t behind = clf__char_at(passage, next->end, NULL);
     if (following->mark == CLF__MARK_DIGIT || (next->is_roman && next->letters > 1)) {
         return !following->has_opening || class == CLF__WORD_NUMBER;
@@ -197,14 +198,14 @@ static int is_adverbial(const struct clf__passage *passage, size_t start, size_t
     while (at < end && !clf__mark_is_word(clf__mark_at(passage, at, NULL))) {
         clf__char_at(passage, at, &at);
     }
-    struct clf__word first = clf__word_at(passage, at);
+    struct clf__sentence_word first = clf__word_at(passage, at);
     return clf__word_is_preposition(&first) && count_words(passage, start, end, MOST + 1) <= MOST;
 }
 
 /* Returns whether an abbreviation ends a sentence; `before` is the word before it. */
-static int abbreviation_ends(const struct clf__passage *passage, size_t start, const struct clf__word *word,
-                             const struct clf__word *before, const struct following *following,
-                             enum clf__word_class class)
+static int abbreviation_ends(const struct clf__passage *passage, size_t start,
+                             const struct clf__sentence_word *word, const struct clf__sentence_word *before,
+                             const struct following *following, enum clf__word_class class)
 {
     int is_alone = !has_words(passage, start, word->start) && class != CLF__WORD_NUMBER; /* "P.S. The ..." */
     if (is_alone || is_number_next(passage, following, word, class) ||
@@ -227,11 +228,11 @@ static int abbreviation_ends(const struct clf__passage *passage, size_t start, c
 }
 
 /* Returns whether two abbreviations follow each other: "Phys. Rev.", "JJ. OO.". */
-static int is_chain(const struct clf__passage *passage, size_t start, const struct clf__word *word,
+static int is_chain(const struct clf__passage *passage, size_t start, const struct clf__sentence_word *word,
                     const struct following *following)
 {
     enum { SHORT = 5, PAIR = 2 };
-    struct clf__word next = following->word;
+    struct clf__sentence_word next = following->word;
     size_t behind;
     if (clf__char_at(passage, next.end, &behind) != '.' || !word->is_capital || !next.is_capital ||
         following->has_opening || following->is_joined || !has_words(passage, start, word->start)) {
@@ -252,11 +253,11 @@ static int is_chain(const struct clf__passage *passage, size_t start, const stru
 static int stop_ends(const struct clf__passage *passage, size_t start, const struct clf__ending *ending,
                      const struct following *following)
 {
-    struct clf__word word = clf__word_before(passage, start, ending->start);
+    struct clf__sentence_word word = clf__word_before(passage, start, ending->start);
     if (is_number(&word)) {
         return number_ends(passage, start, &word, following);
     }
-    struct clf__word before = previous_word(passage, start, &word);
+    struct clf__sentence_word before = previous_word(passage, start, &word);
     enum clf__word_class class = clf__word_classify(passage, start, &word);
     if (clf__word_is_title(&word, &before)) {
         class = CLF__WORD_BETWEEN;
@@ -298,7 +299,7 @@ static int stop_ends(const struct clf__passage *passage, size_t start, const str
 static int is_reported(const struct clf__passage *passage, const struct following *following)
 {
     enum { NAMES = 2 };
-    struct clf__word word = following->word;
+    struct clf__sentence_word word = following->word;
     int is_i = word.letters == 1 && word.lower[0] == 'i'; /* "Stop!" I shouted. */
     if (following->mark != CLF__MARK_UPPER || (clf__word_is_starter(passage, &word) && !is_i)) {
         return 0;
@@ -317,7 +318,7 @@ static int joined_ends(const struct clf__passage *passage, size_t start, const s
                        const struct following *following)
 {
     enum { WORD = 2 };
-    struct clf__word word = clf__word_before(passage, start, ending->start);
+    struct clf__sentence_word word = clf__word_before(passage, start, ending->start);
     int is_marked = ending->is_final || ending->has_ellipsis;
     if (following->mark == CLF__MARK_LETTER || (following->has_opening && ending->is_wide)) {
         int is_cased = word.letters > 0 && clf__mark_at(passage, word.start, NULL) != CLF__MARK_LETTER;
@@ -354,7 +355,7 @@ static int ends(const struct clf__passage *passage, size_t start, const struct c
         first == CLF__MARK_CLOSING || !has_words(passage, start, ending->start)) {
         return 0;
     }
-    struct clf__word word = clf__word_before(passage, start, ending->start);
+    struct clf__sentence_word word = clf__word_before(passage, start, ending->start);
     size_t before;
     clf__char_before(passage, ending->start, &before);
     int is_omission = clf__mark_at(passage, before, NULL) == CLF__MARK_OPENING; /* [...] */

@@ -75,7 +75,7 @@ static int is_next(const struct clf__passage *passage, const struct marker *firs
     }
     size_t end;
     enum clf__mark before = clf__mark_at(passage, start, &end);
-    struct clf__word word = clf__word_before(passage, first->text, end);
+    struct clf__sentence_word word = clf__word_before(passage, first->text, end);
     return marker->bullet == first->bullet && marker->is_letter == first->is_letter &&
            marker->has_stop == first->has_stop && marker->has_bracket == first->has_bracket &&
            marker->value == first->value + 1 && before != CLF__MARK_COMMA && word.letters > 0 &&

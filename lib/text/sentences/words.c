@@ -238,9 +238,9 @@ static int is_roman_digit(int32_t character)
 }
 
 /* Reads the word [start, end) of the passage. */
-static struct clf__word read_word(const struct clf__passage *passage, size_t start, size_t end)
+static struct clf__sentence_word read_word(const struct clf__passage *passage, size_t start, size_t end)
 {
-    struct clf__word word = {.start = start, .end = end, .is_roman = 1};
+    struct clf__sentence_word word = {.start = start, .end = end, .is_roman = 1};
     int bytes = 0, is_long = 0;
     for (size_t at = start, next; at < end; at = next) {
         int32_t character = clf__char_at(passage, at, &next);
@@ -268,7 +268,7 @@ static int is_apostrophe(int32_t character)
     return character == '\'' || character == 0x2019;
 }
 
-struct clf__word clf__word_before(const struct clf__passage *passage, size_t start, size_t end)
+struct clf__sentence_word clf__word_before(const struct clf__passage *passage, size_t start, size_t end)
 {
     enum { LONGEST = 2 * CLF__WORD_BYTES };
     size_t at = end, begin;
@@ -290,7 +290,7 @@ struct clf__word clf__word_before(const struct clf__passage *passage, size_t sta
     return read_word(passage, at, end);
 }
 
-struct clf__word clf__word_at(const struct clf__passage *passage, size_t at)
+struct clf__sentence_word clf__word_at(const struct clf__passage *passage, size_t at)
 {
     size_t end = at, next;
     while (clf__mark_is_word(clf__mark_at(passage, end, &next))) {
@@ -333,8 +333,8 @@ static enum clf__word_class classify(const char *word, int is_capital)
     return is_listed(before_numbers, word) || is_in(short_months, word) ? CLF__WORD_NUMBER : CLF__WORD_PLAIN;
 }
 
-int clf__word_begins_abbreviation(const struct clf__passage *passage, const struct clf__word *word,
-                                  const struct clf__word *next)
+int clf__word_begins_abbreviation(const struct clf__passage *passage, const struct clf__sentence_word *word,
+                                  const struct clf__sentence_word *next)
 {
     const char *const lists[] = {never, between, last, times};
     char key[2 * CLF__WORD_BYTES + 3];
@@ -350,11 +350,11 @@ int clf__word_begins_abbreviation(const struct clf__passage *passage, const stru
 }
 
 enum clf__word_class clf__word_classify(const struct clf__passage *passage, size_t start,
-                                        const struct clf__word *word)
+                                        const struct clf__sentence_word *word)
 {
     enum { MOST = 3 };
     enum clf__word_class found = classify(word->lower, word->is_capital);
-    struct clf__word first = *word;
+    struct clf__sentence_word first = *word;
     char joined[CLF__WORD_BYTES];
     snprintf(joined, sizeof joined, "%s", word->lower);
     for (int i = 0; i < MOST; i++) {
@@ -385,7 +385,7 @@ enum clf__word_class clf__word_classify(const struct clf__passage *passage, size
     return found;
 }
 
-int clf__word_is_starter(const struct clf__passage *passage, const struct clf__word *word)
+int clf__word_is_starter(const struct clf__passage *passage, const struct clf__sentence_word *word)
 {
     size_t next;
     int32_t behind = clf__char_at(passage, word->end, &next);
@@ -401,54 +401,54 @@ int clf__word_is_starter(const struct clf__passage *passage, const struct clf__w
     return is_in(starters, word->lower);
 }
 
-int clf__word_is_particle(const struct clf__word *word)
+int clf__word_is_particle(const struct clf__sentence_word *word)
 {
     return is_in(particles, word->lower);
 }
 
-int clf__word_is_label(const struct clf__word *word, const struct clf__word *letter)
+int clf__word_is_label(const struct clf__sentence_word *word, const struct clf__sentence_word *letter)
 {
     return is_listed(labels, word->lower) ||
            (strcmp(letter->lower, "i") == 0 && is_in(before_i, word->lower));
 }
 
-int clf__word_precedes_ordinal(const struct clf__word *word)
+int clf__word_precedes_ordinal(const struct clf__sentence_word *word)
 {
     return is_in(ordinals, word->lower);
 }
 
-int clf__word_is_exclaimed(const struct clf__word *word)
+int clf__word_is_exclaimed(const struct clf__sentence_word *word)
 {
     return is_in(exclaimed, word->lower);
 }
 
-int clf__word_is_zone(const struct clf__word *word)
+int clf__word_is_zone(const struct clf__sentence_word *word)
 {
     return is_in(zones, word->lower);
 }
 
-int clf__word_is_german_month(const struct clf__word *word)
+int clf__word_is_german_month(const struct clf__sentence_word *word)
 {
     return is_in(german_months, word->lower);
 }
 
-int clf__word_is_title(const struct clf__word *word, const struct clf__word *article)
+int clf__word_is_title(const struct clf__sentence_word *word, const struct clf__sentence_word *article)
 {
     return (is_in(titles, word->lower) || is_in(titles_after_articles, word->lower)) &&
            is_in(articles, article->lower);
 }
 
-int clf__word_is_short_month(const struct clf__word *word)
+int clf__word_is_short_month(const struct clf__sentence_word *word)
 {
     return is_in(short_months, word->lower);
 }
 
-int clf__word_is_preposition(const struct clf__word *word)
+int clf__word_is_preposition(const struct clf__sentence_word *word)
 {
     return is_in(prepositions, word->lower);
 }
 
-int clf__word_has_vowels(const struct clf__word *word)
+int clf__word_has_vowels(const struct clf__sentence_word *word)
 {
     static const char *const consonants[] = {"b", "c", "d", "f", "g", "h", "j", "k", "l", "m", "n",
                                              "p", "q", "r", "s", "t", "v", "w", "x", "z", "б", "в",
@@ -463,7 +463,7 @@ int clf__word_has_vowels(const struct clf__word *word)
     return at < size;
 }
 
-int clf__word_reports(const struct clf__word *word)
+int clf__word_reports(const struct clf__sentence_word *word)
 {
     return is_in(reports, word->lower);
 }

@@ -6,7 +6,7 @@
 
 enum { CLF__WORD_BYTES = 48 };
 
-struct clf__word {
+struct clf__sentence_word {
     char lower[CLF__WORD_BYTES];          /* in lower case; empty: no word, or longer than this */
     size_t start, end;                    /* range in the passage */
     int letters, capitals, digits, stops; /* counts; stops are inner full stops */
@@ -15,9 +15,9 @@ struct clf__word {
 };
 
 /* Returns the word that ends at an offset, starting at `start` or later; inner full stops are part of it. */
-struct clf__word clf__word_before(const struct clf__passage *passage, size_t start, size_t end);
+struct clf__sentence_word clf__word_before(const struct clf__passage *passage, size_t start, size_t end);
 /* Returns the word that begins at an offset, up to an apostrophe or a full stop. */
-struct clf__word clf__word_at(const struct clf__passage *passage, size_t at);
+struct clf__sentence_word clf__word_at(const struct clf__passage *passage, size_t at);
 
 /* Meaning of a full stop after a word. */
 enum clf__word_class {
@@ -32,37 +32,37 @@ enum clf__word_class {
 /* Classifies a word, or the word with the abbreviations before it ("z. B."); unlisted letters and numbers are
  * CLF__WORD_PLAIN. */
 enum clf__word_class clf__word_classify(const struct clf__passage *passage, size_t start,
-                                        const struct clf__word *word);
+                                        const struct clf__sentence_word *word);
 
 /* Returns whether two words with a full stop between them begin a listed abbreviation: the "a" and "C" of "a.
    C." */
-int clf__word_begins_abbreviation(const struct clf__passage *passage, const struct clf__word *word,
-                                  const struct clf__word *next);
+int clf__word_begins_abbreviation(const struct clf__passage *passage, const struct clf__sentence_word *word,
+                                  const struct clf__sentence_word *next);
 
 /* Returns whether a word is a title after a masculine article in Romance languages: "il cap. Moretti". */
-int clf__word_is_title(const struct clf__word *word, const struct clf__word *article);
+int clf__word_is_title(const struct clf__sentence_word *word, const struct clf__sentence_word *article);
 
 /* Returns whether a word commonly begins a sentence and is not a name. */
-int clf__word_is_starter(const struct clf__passage *passage, const struct clf__word *word);
+int clf__word_is_starter(const struct clf__passage *passage, const struct clf__sentence_word *word);
 /* Returns whether a word is a name particle, capitalised or not, as in "L. van Dam". */
-int clf__word_is_particle(const struct clf__word *word);
+int clf__word_is_particle(const struct clf__sentence_word *word);
 /* Returns whether a letter after a word is not an initial: "vitamin C", "you and I". */
-int clf__word_is_label(const struct clf__word *word, const struct clf__word *letter);
+int clf__word_is_label(const struct clf__sentence_word *word, const struct clf__sentence_word *letter);
 /* Returns whether German has an ordinal number after a word, as in "am 3.". */
-int clf__word_precedes_ordinal(const struct clf__word *word);
+int clf__word_precedes_ordinal(const struct clf__sentence_word *word);
 /* Return whether a word is a German month, in full or abbreviated; or an abbreviated month of any
    language. */
-int clf__word_is_german_month(const struct clf__word *word);
-int clf__word_is_short_month(const struct clf__word *word);
+int clf__word_is_german_month(const struct clf__sentence_word *word);
+int clf__word_is_short_month(const struct clf__sentence_word *word);
 /* Returns whether a word is a name that ends with an exclamation mark: "Yahoo! JAPAN". */
-int clf__word_is_exclaimed(const struct clf__word *word);
+int clf__word_is_exclaimed(const struct clf__sentence_word *word);
 /* Returns whether a word names a time zone: "5 p.m. Eastern". */
-int clf__word_is_zone(const struct clf__word *word);
+int clf__word_is_zone(const struct clf__sentence_word *word);
 /* Returns whether a word begins a phrase of time: "at". */
-int clf__word_is_preposition(const struct clf__word *word);
+int clf__word_is_preposition(const struct clf__sentence_word *word);
 /* Returns 0 for words of only Latin or Cyrillic consonants. */
-int clf__word_has_vowels(const struct clf__word *word);
+int clf__word_has_vowels(const struct clf__sentence_word *word);
 /* Returns whether an English word reports speech: "asked". */
-int clf__word_reports(const struct clf__word *word);
+int clf__word_reports(const struct clf__sentence_word *word);
 
 #endif

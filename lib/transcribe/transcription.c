@@ -3,16 +3,16 @@
 
 #include "base/memory.h"
 #include "base/minmax.h"
-#include "transcribe/work.h"
+#include "transcribe/transcription.h"
 
-static int is_silent(const struct clf__work *work)
+static int is_silent(const struct clf__transcription *work)
 {
     const struct clf_transcribe_options *options = &work->transcriber->options;
     return work->decoded.no_speech > options->no_speech_threshold &&
            !(work->decoded.avg_logprob > options->log_probability_threshold);
 }
 
-clf_status clf__work_take(struct clf__work *work)
+clf_status clf__transcription_take(struct clf__transcription *work)
 {
     struct clf__tensor frames = clf__session_frames(work->transcriber->session);
     return clf__windows_take(work->windows,
@@ -20,7 +20,7 @@ clf_status clf__work_take(struct clf__work *work)
                              work->seek, work->size);
 }
 
-struct clf__ids clf__work_previous(const struct clf__work *work)
+struct clf__ids clf__transcription_previous(const struct clf__transcription *work)
 {
     const struct clf_transcriber *transcriber = work->transcriber;
     int carried = transcriber->options.carry_initial_prompt ? transcriber->prompt.count : 0;
@@ -29,7 +29,7 @@ struct clf__ids clf__work_previous(const struct clf__work *work)
 }
 
 /* Fails with the reason why the window has no result. */
-static clf_status fail_window(const struct clf__work *work)
+static clf_status fail_window(const struct clf__transcription *work)
 {
     const struct clf_model *model = work->transcriber->model;
     clf_status status = work->decoded.is_not_finite
@@ -39,7 +39,7 @@ static clf_status fail_window(const struct clf__work *work)
                         (double)work->seek / CLF__FRAMES_A_SECOND);
 }
 
-clf_status clf__work_leave(struct clf__work *work)
+clf_status clf__transcription_leave(struct clf__transcription *work)
 {
     const struct clf_recordings *recordings = work->recordings;
     int64_t begun = work->seek;
@@ -49,7 +49,7 @@ clf_status clf__work_leave(struct clf__work *work)
     if (is_silent(work)) {
         work->seek += work->size;
     } else {
-        CLF__TRY(clf__work_cut(work));
+        CLF__TRY(clf__transcription_cut(work));
     }
     if (work->seek <= begun) { /* a timestamp pair at 0.00 would repeat the same window forever */
         work->seek = begun + work->size;
@@ -63,7 +63,7 @@ clf_status clf__work_leave(struct clf__work *work)
 }
 
 /* Advances to the next clip; without clips the recording is one clip. Returns 0 if there is none. */
-static int next_clip(struct clf__work *work)
+static int next_clip(struct clf__transcription *work)
 {
     const struct clf_transcribe_options *options = &work->transcriber->options;
     int64_t all = work->windows->frames;
@@ -78,7 +78,7 @@ static int next_clip(struct clf__work *work)
     return 1;
 }
 
-int clf__work_next(struct clf__work *work)
+int clf__transcription_next(struct clf__transcription *work)
 {
     while (work->seek >= work->end) {
         if (!next_clip(work)) {
@@ -91,7 +91,7 @@ int clf__work_next(struct clf__work *work)
 }
 
 /* Detects the language from the first 30 s, with silence after the end of the recording. */
-static clf_status find_language(struct clf__work *work)
+static clf_status find_language(struct clf__transcription *work)
 {
     struct clf_transcriber *transcriber = work->transcriber;
     work->language = transcriber->language;
@@ -101,7 +101,7 @@ static clf_status find_language(struct clf__work *work)
     if (work->language < 0) {
         work->size = CLF__WINDOW_FRAMES;
         work->slot = 0;
-        CLF__TRY(clf__work_take(work));
+        CLF__TRY(clf__transcription_take(work));
         CLF__TRY(clf__encode_windows(transcriber, 1));
         clf_status status = clf__detect_language(&work->language, transcriber);
         if (status != CLF_OK) {
@@ -112,7 +112,7 @@ static clf_status find_language(struct clf__work *work)
                                      work->language);
 }
 
-clf_status clf__work_begin(struct clf__work *work, struct clf_audio *audio)
+clf_status clf__transcription_begin(struct clf__transcription *work, struct clf_audio *audio)
 {
     struct clf_transcriber *transcriber = work->transcriber;
     CLF__TRY(clf__allocate(&work->transcript, 1, sizeof *work->transcript));
@@ -127,7 +127,7 @@ clf_status clf__work_begin(struct clf__work *work, struct clf_audio *audio)
     return CLF_OK;
 }
 
-clf_status clf__work_end(struct clf__work *work, struct clf_transcript **out)
+clf_status clf__transcription_end(struct clf__transcription *work, struct clf_transcript **out)
 {
     const struct clf_transcriber *transcriber = work->transcriber;
     struct clf__ids *said = &work->said;
@@ -139,7 +139,7 @@ clf_status clf__work_end(struct clf__work *work, struct clf_transcript **out)
     return CLF_OK;
 }
 
-void clf__work_free(struct clf__work *work)
+void clf__transcription_free(struct clf__transcription *work)
 {
     clf__ids_free(&work->said);
     clf_transcript_free(work->transcript);

@@ -1,10 +1,10 @@
 /* The state of transcribing one recording, window by window. */
-#ifndef CLF_TRANSCRIBE_WORK_H
-#define CLF_TRANSCRIBE_WORK_H
+#ifndef CLF_TRANSCRIBE_TRANSCRIPTION_H
+#define CLF_TRANSCRIBE_TRANSCRIPTION_H
 
 #include "transcribe/internal.h"
 
-struct clf__work {
+struct clf__transcription {
     struct clf_transcriber *transcriber;
     const struct clf_recordings *recordings;
     int index; /* index of the recording in `recordings` */
@@ -24,27 +24,27 @@ struct clf__work {
     struct clf__decoded decoded;
 };
 
-/* work.c */
+/* transcription.c */
 
-/* Measures the recording and detects its language; uses the whole session. The caller frees the work, also
- * after a failure. */
-clf_status clf__work_begin(struct clf__work *work, struct clf_audio *audio);
-void clf__work_free(struct clf__work *work);
+/* Measures the recording and detects its language; uses the whole session. The caller frees the
+ * transcription, also after a failure. */
+clf_status clf__transcription_begin(struct clf__transcription *work, struct clf_audio *audio);
+void clf__transcription_free(struct clf__transcription *work);
 /* Advances to the next window; returns 0 if there is none. */
-int clf__work_next(struct clf__work *work);
+int clf__transcription_next(struct clf__transcription *work);
 /* Computes the frames of the window at its slot. */
-clf_status clf__work_take(struct clf__work *work);
+clf_status clf__transcription_take(struct clf__transcription *work);
 /* Returns the text tokens of earlier windows. */
-struct clf__ids clf__work_previous(const struct clf__work *work);
+struct clf__ids clf__transcription_previous(const struct clf__transcription *work);
 /* Adds the decoded window to the transcript and advances. */
-clf_status clf__work_leave(struct clf__work *work);
-/* Ends the work and returns the transcript, owned by the caller. */
-clf_status clf__work_end(struct clf__work *work, struct clf_transcript **out);
+clf_status clf__transcription_leave(struct clf__transcription *work);
+/* Ends the transcription and returns the transcript, owned by the caller. */
+clf_status clf__transcription_end(struct clf__transcription *work, struct clf_transcript **out);
 
 /* segments.c */
 
 /* Splits the decoded tokens into segments and moves to the end of the last segment. */
-clf_status clf__work_cut(struct clf__work *work);
+clf_status clf__transcription_cut(struct clf__transcription *work);
 void clf__segment_free(struct clf_segment *segment);
 
 #endif
