@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "model/config/config.h"
+#include "model/config/types.h"
 
 enum { MAX_ROOMS = 32, MAX_SOURCE = 1 << 20 };
 

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/minmax.h"
 #include "math/ops/log_mel.h"
-#include "model/config/config.h"
+#include "model/config/types.h"
 
 clf_status clf__frames_are_stored(int *out, const char *path)
 {

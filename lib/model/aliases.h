@@ -2,7 +2,7 @@
 #ifndef CLF_MODEL_ALIASES_H
 #define CLF_MODEL_ALIASES_H
 
-#include "model/config/config.h"
+#include "model/config/types.h"
 
 enum { CLF__MOST_ALIASES = 4 };
 

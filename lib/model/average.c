@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "model/config/config.h"
 #include "model/formats/format.h"
 #include "model/new_folder.h"
 #include "model/save.h"

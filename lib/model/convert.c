@@ -1,4 +1,5 @@
 #include "base/memory.h"
+#include "model/config/config.h"
 #include "model/formats/format.h"
 #include "model/formats/unpack.h"
 #include "model/new_folder.h"

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "math/ops/positions.h"
+#include "model/config/config.h"
 #include "model/save.h"
 
 struct drawing {

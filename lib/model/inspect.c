@@ -7,6 +7,8 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "model/config/config.h"
+#include "model/config/family/family.h"
 #include "model/formats/format.h"
 #include "model/formats/unpack.h"
 #include "model/inspect_internal.h"

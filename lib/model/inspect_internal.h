@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "model/config/config.h"
+#include "model/config/types.h"
 #include "model/weights/weights.h"
 
 /* Returns a configuration as a JSON object with the keys of config.json where they exist; NULL if out of

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/task.h"
+#include "model/config/family/family.h"
 #include "model/config/sides.h"
 #include "model/formats/format.h"
 #include "model/formats/unpack.h"

@@ -3,8 +3,8 @@
 #define CLF_MODEL_PARAMETERS_H
 
 #include "base/status.h"
-#include "model/config/config.h"
 #include "model/config/initial.h"
+#include "model/config/types.h"
 #include "model/weights/weights.h"
 
 /* Canonical names, each only if the configuration has the parameter. SIDE is encoder or decoder, N a layer,

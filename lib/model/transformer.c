@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/memory.h"
+#include "model/config/config.h"
 #include "model/config/sides.h"
 #include "model/formats/format.h"
 #include "model/stacks.h"

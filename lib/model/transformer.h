@@ -2,7 +2,7 @@
 #ifndef CLF_MODEL_TRANSFORMER_H
 #define CLF_MODEL_TRANSFORMER_H
 
-#include "model/config/config.h"
+#include "model/config/types.h"
 #include "model/tree.h"
 
 struct clf__transformer {

@@ -3,8 +3,8 @@
 #ifndef CLF_MODEL_TREE_H
 #define CLF_MODEL_TREE_H
 
-#include "model/config/config.h"
 #include "model/config/initial.h"
+#include "model/config/types.h"
 #include "model/stack.h"
 
 enum clf__module_kind {

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "search/search.h"
+#include "search/options.h"
 
 /* A list of ids, ascending and without duplicates. */
 struct clf__id_list {

@@ -13,7 +13,8 @@
 #ifndef CLF_SEARCH_WHISPER_H
 #define CLF_SEARCH_WHISPER_H
 
-#include "search/search.h"
+#include "base/status.h"
+#include "search/types.h"
 
 /* Ids below end_id are text; ids from end_id are special tokens; ids from timestamp_begin are timestamps. */
 struct clf__whisper_rules {

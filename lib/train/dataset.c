@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "model/config/config.h"
 #include "train/corpus.h"
 #include "train/dataset_internal.h"
 

@@ -3,7 +3,7 @@
 #define CLF_TRAIN_DATASET_H
 
 #include "model/backprop/training.h"
-#include "model/config/config.h"
+#include "model/config/types.h"
 #include "text/tokenizers/tokenizer.h"
 
 struct clf__dataset_options {

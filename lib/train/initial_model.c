@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "model/config/config.h"
 #include "model/config/family/family.h"
 #include "model/config/sides.h"
 #include "model/config/write.h"

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "model/config/family/family.h"
-#include "search/search.h"
+#include "search/types.h"
 #include "text/tokenizers/vocabulary.h"
 #include "train/recipe.h"
 

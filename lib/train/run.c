@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/minmax.h"
+#include "model/config/config.h"
 #include "model/config/family/family.h"
 #include "model/config/sides.h"
 #include "runtime/device/buffer.h"

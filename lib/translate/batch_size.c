@@ -2,6 +2,7 @@
 #include "base/minmax.h"
 #include "runtime/device/buffer.h"
 #include "runtime/device/caps.h"
+#include "search/options.h"
 #include "translate/internal.h"
 
 enum {

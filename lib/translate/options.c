@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/minmax.h"
 #include "base/options.h"
+#include "model/config/config.h"
 #include "model/config/task.h"
 #include "translate/internal.h"
 

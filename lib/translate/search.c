@@ -4,6 +4,8 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
+#include "search/options.h"
+#include "search/search.h"
 #include "translate/work.h"
 
 /* A worker of the search. */

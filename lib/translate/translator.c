@@ -8,10 +8,12 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "model/config/config.h"
 #include "model/config/family/family.h"
 #include "model/config/sides.h"
 #include "model/config/task.h"
 #include "model/formats/format.h"
+#include "search/options.h"
 #include "translate/internal.h"
 
 /* Reads the task's source prefix, and its configuration for options that are not set. */

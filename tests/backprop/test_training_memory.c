@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "model/config/config.h"
 #include "model/folder.h"
 #include "model/save.h"
 #include "runtime/device/buffer.h"

@@ -6,6 +6,7 @@
 
 #include <clformer/clformer.h>
 
+#include "model/config/config.h"
 #include "model/folder.h"
 #include "model/formats/format.h"
 #include "support/model_fixture.h"

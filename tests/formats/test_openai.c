@@ -4,6 +4,7 @@
 
 #include <clformer/clformer.h>
 
+#include "model/config/config.h"
 #include "model/folder.h"
 #include "model/formats/format.h"
 #include "model/formats/openai_heads.h"

@@ -1,6 +1,7 @@
 /* Any bytes as a table of pairs: a vocabulary is built from it and read back, and every line is either a pair
  * in a plan or counted as skipped. */
 #include "fuzz/files.h"
+#include "model/config/config.h"
 #include "train/dataset.h"
 #include "train/tokenizer_files.h"
 

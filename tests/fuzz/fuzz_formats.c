@@ -2,6 +2,7 @@
  * first byte chooses the engine; a line "====" separates its files. */
 #include "fuzz/weights.h"
 
+#include "model/config/config.h"
 #include "model/formats/format.h"
 
 enum { FILES = 4 };

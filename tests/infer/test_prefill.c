@@ -1,6 +1,7 @@
 /* Prefill: tokens given before a step's own, in one call or two, leave the state of separate steps, up to the
  * order of sums in the attention of many queries. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "support/model_fixture.h"

@@ -1,4 +1,5 @@
 /* Session memory: slots are reserved and released, and a source's results do not depend on its slot. */
+#include <stdio.h>
 #include <string.h>
 
 #include "runtime/device/buffer.h"

@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "model/config/config.h"
 #include "model/parameters.h"
 #include "model/weights/little_endian.h"
 

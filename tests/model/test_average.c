@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/half.h"
 #include "base/memory.h"
+#include "model/config/config.h"
 #include "model/config/write.h"
 #include "model/save.h"
 

@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "model/backprop/training.h"
+#include "model/config/config.h"
 #include "model/config/sides.h"
 #include "model/save.h"
 #include "runtime/device/buffer.h"

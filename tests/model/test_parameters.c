@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "model/config/config.h"
 #include "model/parameters.h"
 #include "model/tree.h"
 

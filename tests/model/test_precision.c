@@ -1,6 +1,7 @@
 /* Whole models with rounded weights: unusual widths, frames, relative positions, gates. Logits of given
  * targets are close to fp32, and steps close to given targets. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "support/model_fixture.h"

@@ -11,6 +11,8 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "model/config/config.h"
+#include "model/config/family/family.h"
 #include "model/config/write.h"
 #include "model/save.h"
 

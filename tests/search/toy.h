@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "search/options.h"
 #include "search/search.h"
 #include "support/support.h"
 

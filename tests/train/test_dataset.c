@@ -6,6 +6,7 @@
 #include <clformer/log.h>
 
 #include "base/memory.h"
+#include "model/config/config.h"
 #include "train/dataset.h"
 
 /* A vocabulary of letters; the first ids frame a line as in SYSTEM. */

@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "model/config/config.h"
 #include "model/parameters.h"
 #include "support/process.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/status.h"
 #include "base/suggest.h"
-#include "model/config/config.h"
+#include "model/config/types.h"
 #include "shared/command.h"
 #include "shared/flag_table.h"
 

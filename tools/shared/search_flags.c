@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/config/config.h"
+#include "model/config/types.h"
 #include "shared/command.h"
 
 /* Finds an id given in digits, else a target token; "none" gives -1. Digits are never a token, so that an id

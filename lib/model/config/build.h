@@ -3,7 +3,7 @@
 #define CLF_CONFIG_BUILD_H
 
 #include "base/json.h"
-#include "model/config/config.h"
+#include "model/config/types.h"
 #include "text/tokenizers/vocabulary.h"
 
 /* Default of transformers' generate() for the length of an output, end token included, if a Hugging Face

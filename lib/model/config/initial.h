@@ -2,7 +2,7 @@
 #ifndef CLF_CONFIG_INITIAL_H
 #define CLF_CONFIG_INITIAL_H
 
-#include "model/config/config.h"
+#include "model/config/types.h"
 
 /* The role of a parameter in its layer determines initialisation and weight decay. */
 enum clf__role {

@@ -4,7 +4,7 @@
 #define CLF_CONFIG_KEYS_H
 
 #include "base/json.h"
-#include "model/config/config.h"
+#include "model/config/types.h"
 #include "model/config/word.h"
 
 /* Maximum width of a model, head or frame. */

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "model/config/config.h"
 #include "model/config/family/family.h"
 
 /* The base model of Vaswani 2017, with the ids of BART. */

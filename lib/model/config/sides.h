@@ -3,7 +3,7 @@
 #define CLF_CONFIG_SIDES_H
 
 #include "math/ops/attention.h"
-#include "model/config/config.h"
+#include "model/config/types.h"
 
 enum clf__side { CLF__ENCODER, CLF__DECODER };
 const char *clf__side_word(enum clf__side side); /* Returns "encoder" or "decoder". */

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/suggest.h"
 #include "model/config/build.h"
+#include "model/config/config.h"
 
 static const char tasks_key[] = "task_specific_params";
 

@@ -3,7 +3,7 @@
 #define CLF_CONFIG_TASK_H
 
 #include "base/file.h"
-#include "model/config/config.h"
+#include "model/config/types.h"
 
 /* Lists the task names, sorted; empty if config.json has none or does not exist. */
 clf_status clf__config_task_names(struct clf__names *out, const char *folder);

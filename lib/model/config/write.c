@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "model/config/build.h"
+#include "model/config/config.h"
 #include "model/config/family/family.h"
 #include "model/config/keys.h"
 #include "model/config/write.h"

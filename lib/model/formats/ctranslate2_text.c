@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "model/config/config.h"
 #include "model/formats/ctranslate2.h"
 #include "text/tokenizers/token_list.h"
 #include "text/tokenizers/tokenizer_make.h"

@@ -4,7 +4,7 @@
 #ifndef CLF_FORMATS_FORMAT_H
 #define CLF_FORMATS_FORMAT_H
 
-#include "model/config/config.h"
+#include "model/config/types.h"
 #include "model/weights/weights.h"
 #include "text/shortlist.h"
 #include "text/tokenizers/tokenizer.h"

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "model/config/config.h"
 #include "model/formats/format.h"
 
 /* The formats in order of detection. */

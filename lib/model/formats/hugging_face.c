@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "model/config/config.h"
 #include "model/formats/copy.h"
 #include "model/formats/format.h"
 

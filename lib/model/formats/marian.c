@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "model/config/config.h"
 #include "model/config/family/marian_options.h"
 #include "model/formats/format.h"
 #include "model/formats/marian_convert.h"

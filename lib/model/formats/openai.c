@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "model/config/build.h"
+#include "model/config/config.h"
 #include "model/config/family/family.h"
 #include "model/formats/copy.h"
 #include "model/formats/format.h"

@@ -6,7 +6,7 @@
 
 #include "model/transformer.h"
 #include "model/upload.h"
-#include "search/search.h"
+#include "search/types.h"
 
 /* Limits of the batches of a session. */
 struct clf__session_limits {

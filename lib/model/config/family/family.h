@@ -108,6 +108,9 @@ const struct clf__family *clf__family_of(enum clf__system system);
 const char *clf__family_key_name(const struct clf__family *family, const char *ours, int *is_optional);
 /* Returns whether only this architecture's folders may set the key. */
 int clf__family_has_key(const struct clf__family *family, const char *ours);
+/* Returns the word of an architecture, and whether the architecture is a preset. */
+const char *clf__system_word(enum clf__system system);
+int clf__system_is_preset(enum clf__system system);
 /* Find an architecture by preset name or by Hugging Face model_type; return 0 if it is unknown. */
 int clf__family_find(enum clf__system *out, const char *word);
 int clf__family_find_type(enum clf__system *out, const char *model_type);

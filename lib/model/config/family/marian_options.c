@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "math/ops/average.h"
 #include "model/config/build.h"
+#include "model/config/config.h"
 #include "model/config/family/family.h"
 #include "model/config/keys.h"
 

@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "model/config/config.h"
+#include "model/config/types.h"
 
 /* The special ids of Marian's vocabularies. */
 struct clf__marian_ids {

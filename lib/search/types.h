@@ -1,0 +1,224 @@
+/* The data of searches: options, steps, results. */
+#ifndef CLF_SEARCH_TYPES_H
+#define CLF_SEARCH_TYPES_H
+
+#include <stdint.h>
+
+enum clf__length_rule {
+    CLF__LENGTH_HUGGINGFACE,     /* score = sum / length^penalty, length = generated tokens including the end
+                                    token */
+    CLF__LENGTH_GNMT,            /* score = sum / ((5 + length) / 6)^penalty (Wu et al. 2016, 7) */
+    CLF__LENGTH_NONE,            /* score = sum */
+    CLF__LENGTH_INCLUDING_START, /* score = sum / (1 + length)^penalty: the start token is counted */
+};
+enum clf__early_stopping {
+    CLF__STOP_FALSE,
+    CLF__STOP_TRUE,
+    CLF__STOP_NEVER,
+    /* As the Translator of jadore1801120/attention-is-all-you-need-pytorch: an ended beam continues with its
+     * score until all beams have an end token. Each beam is then cut after its first end token, and the best
+     * is chosen by the length rule with that length; at the maximum length it is chosen by the sum. */
+    CLF__STOP_ALL,
+    /* As Marian's beam search: takes as many of the best candidates as there are beams that have not ended;
+     * ended candidates are finished and the beam shrinks. The search ends when the beam is empty. */
+    CLF__STOP_SHRINK,
+};
+
+/* Maximum number of candidates per row of a step: (1 + number of end ids) per beam. */
+#define CLF__SEARCH_CANDIDATES_LIMIT 256
+#define CLF__SEARCH_BEAMS_LIMIT      (CLF__SEARCH_CANDIDATES_LIMIT / 2)
+
+/* Sampling of continuations, as in transformers: after bans and penalties scores are divided by the
+ * temperature, then these filters remove ids in this order, each according to the probabilities left by the
+ * previous filter. */
+struct clf__sampling {
+    int is_on;
+    float temperature; /* above 0 */
+    int top_k;         /* keeps the best k ids and ids equal to the k-th; 0: off */
+    float top_p;       /* removes the least probable ids while their sum is at most 1 - p; 1: off */
+    float min_p;       /* removes ids less probable than p times the maximum; 0: off */
+    float typical_p;   /* keeps the ids with log-probability nearest to the mean, up to the sum p; 1: off */
+    float epsilon_cutoff; /* removes ids less probable than epsilon; 0 or 1: off */
+    float eta_cutoff;     /* removes ids less probable than min(eta, sqrt(eta) exp(-entropy)); 0 or 1: off */
+    uint64_t seed;
+};
+
+/* Lengths count generated tokens, including the end token but not the start token. In transformers' terms:
+ * max_length here = max_new_tokens = its max_length - 1; min_length here = min_new_tokens + 1 (which excludes
+ * the end token) = its min_length (which includes the start token but not the end token). */
+struct clf__search_options {
+    int beams;  /* 1: greedy; at most CLF__SEARCH_BEAMS_LIMIT */
+    int n_best; /* hypotheses returned per source, <= beams; with one beam and sampling at most
+                   CLF__SEARCH_BEAMS_LIMIT */
+    int vocabulary;
+    int start_id, end_id;         /* start -1: the decoder starts with zeros instead of a token embedding */
+    const int32_t *other_end_ids; /* (other_end_count) further ids that end a hypothesis */
+    int other_end_count;
+    int min_length, max_length; /* 0 <= min <= max, max >= 1 */
+    double max_length_factor; /* maximum length as a multiple of the number of source ids, rounded up, if less
+                                 than max_length; 0: off */
+    int steps;                /* maximum number of tokens after the prefix; 0: no such limit */
+    enum clf__length_rule length_rule;
+    double length_penalty;
+    int divides_greedy; /* the length rule also applies to the score of greedy search */
+    /* Above 1: the beams form this many groups of equal size, each with a separate search. The score of a
+     * token is reduced by the penalty, above 0, for every beam of an earlier group that selected it in this
+     * step (Vijayakumar et al. 2016). The hypotheses of all groups are returned. 0 or 1: one group. */
+    int groups;
+    float diversity_penalty;
+    /* After the length rule, this times the sum of log(min(c, 1)) over the source positions is added to the
+     * score of every finished hypothesis, where c is the attention that a position received in all steps
+     * including the end's; positions with c 0 are skipped (Wu et al. 2016, section 7, as in CTranslate2). 0:
+     * off. */
+    double coverage_penalty;
+    int coverage_start; /* generated tokens before the first step whose attention counts */
+    int memory_limit;   /* maximum number of source positions, if attention is used */
+    enum clf__early_stopping early_stopping;
+    int renormalize;       /* recompute log-softmax without the banned ids */
+    const int32_t *prefix; /* (prefix_count) ids of the first generated tokens */
+    int prefix_count;      /* <= max_length */
+    int prefix_is_prompt; /* 1: the prefix is a prompt: it does not count in the lengths of scores, but in the
+                             minimum and maximum length, and at least one token follows it */
+    int counts_prompt;    /* 1: the prompt counts in the lengths of scores, as in CTranslate2 */
+    int forced_last;      /* id forced at max_length, or -1; overrides the prefix */
+    const int32_t *suppressed; /* (suppressed_count) ids never generated */
+    int suppressed_count;
+    const int32_t *begin_suppressed; /* ids not allowed as the first token after the prefix */
+    int begin_suppressed_count;
+    int no_repeat_ngram;        /* no n-gram of this size occurs twice, including the start token; 0: off */
+    int source_no_repeat_ngram; /* no n-gram of this size of the source occurs; 0: off */
+    int source_limit;           /* maximum number of source ids, if any option reads them */
+    /* As in transformers: s * p for a negative score s, s / p for others. s is a logit in greedy search and a
+     * log-probability in beam search. 1: off. */
+    float repetition_penalty;        /* p for generated ids and the start token */
+    float source_repetition_penalty; /* 1 / p for source ids */
+    /* From the token after decay_start generated ones on (without the prompt), the score s of an end id
+     * becomes s + |s| (f^n - 1), where n is the number of tokens since then. f 1: off. */
+    int decay_start;
+    float decay_factor;
+    struct clf__sampling sampling;
+    int bad_word_count; /* number of sequences in the following two lists */
+    /* Sequences never generated: concatenated ids; sequence i is [offsets[i], offsets[i + 1]). A single id is
+     * always banned, except the end id, which is ignored. A longer sequence bans its last id if the
+     * hypothesis, including its start token, ends with the ids before it. Forced tokens override these bans.
+     */
+    const int32_t *bad_words;
+    const int32_t *bad_word_offsets;
+    /* Sequences as above: the last id's score (logit or log-probability) gets a bias if the hypothesis ends
+     * with the ids before it; applied before the repetition penalties. Biases of the same id are added. */
+    int biased_count;
+    const int32_t *biased;
+    const int32_t *biased_offsets;
+    const float *biases; /* (biased_count) finite */
+};
+
+/* Returns 1 if an id ends a hypothesis. */
+static inline int clf__is_end(const struct clf__search_options *options, int32_t id)
+{
+    int is_end = id == options->end_id;
+    for (int i = 0; i < options->other_end_count; i++) {
+        is_end |= id == options->other_end_ids[i];
+    }
+    return is_end;
+}
+
+/* Draws the token that follows a row of a step. The random numbers depend on sample, count and key: draws
+ * that differ in one of them are independent. */
+struct clf__draw {
+    int32_t row;
+    int32_t sample, count; /* sample number, and number of tokens generated before this draw */
+    uint32_t key_low, key_high;
+    float temperature; /* above 0 */
+};
+
+/* The inputs and outputs of the model for one step: the model processes `tokens` at `positions` and returns
+ * the best candidates of each row. Ids whose scores the search changes are listed as banned, and logits are
+ * requested.
+ *
+ * A cache row holds the history of one hypothesis. Slot p owns cache rows p * beams to p * beams + beams - 1,
+ * where beams is from the limits. Row r continues the history of cache row parents[r] in the previous step
+ * (at position 0 there is none, and parents[r] is cache_rows[r]) and is stored in cache_rows[r]. Rows of a
+ * slot are adjacent with ascending cache rows; several rows may share a parent. The rows of a slot have the
+ * same position; positions of slots differ, because sources start at different times. A source has one row at
+ * position 0 and later one row per beam, or fewer if there were too few candidates. The rows of a source do
+ * not depend on other sources. */
+struct clf__step {
+    int rows;
+    const int32_t *tokens;         /* (rows) */
+    const int32_t *positions;      /* (rows) 0 for the start token */
+    const int32_t *cache_rows;     /* (rows) */
+    const int32_t *parents;        /* (rows) */
+    const int32_t *slots;          /* (rows) */
+    const int32_t *banned;         /* concatenated ids; ascending and without duplicates in each row */
+    const int32_t *banned_offsets; /* (rows + 1) */
+    /* Prefill tokens before a row's own token, without outputs: prefill[prefill_offsets[r]] ..
+     * prefill[prefill_offsets[r + 1] - 1] for row r. They continue the history of the row's own cache row.
+     * prefill_offsets NULL: none. */
+    const int32_t *prefill;
+    const int32_t *prefill_offsets; /* (rows + 1) */
+    int candidates;                 /* k candidates per row: the maximum over all sources */
+    int both_statistics;            /* 1: a source needs the statistics before bans */
+    int wants_logits;               /* 1: a source needs the logits */
+    int wants_attention;            /* 1: a source needs the attention */
+    /* Ranges of ids for each row: the k best ids and the statistics are computed for each range. The first
+     * `ranges_before` ranges ignore bans. */
+    int ranges_each;   /* number per row; 0: none */
+    int ranges_before; /* <= ranges_each */
+    const int32_t
+        *ranges; /* (rows, ranges_each, 2): first id and end id (exclusive); empty if first >= end */
+    /* With ranges: each draw selects an id in every range of its row, excluding bans, by softmax(logits /
+     * temperature). The id with the largest value over several ranges is a draw from their union. */
+    int draw_count;
+    const struct clf__draw *draws; /* (draw_count) rows ascending */
+    /* Filled by the model. */
+    float *values;     /* (rows, k) logits, largest first, ties by ascending id */
+    int32_t *ids;      /* (rows, k) -1 if fewer than k ids are left */
+    float *statistics; /* (rows, 4): max, log sum exp(x - max), and both without banned ids; the first two are
+                          not read without both_statistics. A log sum is NaN if a logit is NaN or +inf */
+    float *logits;     /* (rows, V) if wants_logits: logits before bans */
+    float *attention;  /* (rows, attention_columns) if wants_attention: attention of a row to each source
+                          position, 0 after the last one */
+    int attention_columns;   /* at most limits.places */
+    float *range_values;     /* (rows, ranges_each, k) as values, for each range */
+    int32_t *range_ids;      /* (rows, ranges_each, k) */
+    float *range_statistics; /* (rows, ranges_each, 2): max, log sum exp(x - max); both -inf if the range is
+                                empty */
+    float *draw_values;      /* (draw_count, ranges_each) */
+    int32_t *draw_ids;       /* (draw_count, ranges_each) -1 if no id is left */
+    float *draw_logits;      /* (draw_count, ranges_each) logits of the ids */
+};
+
+/* A finished hypothesis. */
+struct clf__hypothesis {
+    const int32_t *ids; /* generated tokens, including the end token if it was generated */
+    int length;
+    float score; /* the value by which the search ranks; for greedy search and samples the log-probability */
+    double log_probability; /* sum of natural log-probabilities, renormalised without banned ids; forced
+                               tokens add 0 */
+};
+
+/* Capacity of a search. */
+struct clf__search_limits {
+    int slots;      /* number of sources that are searched concurrently */
+    int beams;      /* maximum running hypotheses per source */
+    int ends;       /* maximum end ids per source */
+    int max_length; /* maximum length of a source's hypotheses */
+    int vocabulary; /* vocabulary size of every source */
+    int banned;     /* maximum banned ids per row, see clf__bans_limit() */
+    int changed;    /* maximum ids per row whose scores penalties change */
+    int logits;     /* 1: logits may be requested */
+    int places;     /* source positions for which attention may be requested; 0: never */
+};
+
+/* The result of a source. */
+struct clf__search_result {
+    int tag, slot; /* as passed to clf__search_add() */
+    /* (count) best first, samples in the order of their numbers; n_best or fewer if the search found fewer.
+     * Owned by the search and valid until its next call. If the candidates run out before a hypothesis is
+     * finished, these are the running hypotheses; before the first token there are none. */
+    const struct clf__hypothesis *hypotheses;
+    int count;
+    int is_not_finite; /* the search ended at a logit that is NaN or +inf; count is 0 */
+};
+
+#endif
