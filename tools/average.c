@@ -6,10 +6,10 @@
 static const char help[] =
     "Usage: clformer average -o FOLDER MODEL...\n"
     "\n"
-    "Writes a model whose weights are the mean of several models' weights. The mean of the last\n"
+    "Writes a model whose weights are the mean of the weights of several models. The average of the last\n"
     "checkpoints of a run is often better than each of them. All models must have the same\n"
-    "configuration. FOLDER must not exist; it also receives the other files of the first model. With one\n"
-    "model, average writes it in another precision. Needs no device.\n"
+    "configuration. FOLDER must not exist. The other files of the first model are copied to it. With\n"
+    "--precision, a single model can be written in fp16 or bf16. No device is needed.\n"
     "\n"
     "Example:\n"
     "  $ ls model/checkpoints\n"
@@ -22,10 +22,10 @@ int verb_average(int argc, char **argv)
     struct flags flags;
     int status = flags_parse(&flags, argc, argv, TAKES_FOLDER | TAKES_AVERAGE, help);
     if (status < 0) {
-        status = flags_operands(&flags, 1, INT_MAX, "average requires the folders of one or more models");
+        status = flags_operands(&flags, 1, INT_MAX, "average requires one or more model folders");
     }
     if (status < 0 && (flags.output == NULL || flags.output[0] == '\0')) {
-        status = report_wrong_call("average requires a folder for the model; add -o FOLDER");
+        status = report_wrong_call("average: requires an output folder; add -o FOLDER");
     }
     if (status >= 0) {
         return status;

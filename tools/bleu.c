@@ -6,9 +6,10 @@
 static const char help[] =
     "Usage: clformer bleu REFERENCE [FLAGS] < TRANSLATIONS\n"
     "\n"
-    "Prints the BLEU of the lines of standard input, each compared with the same line of the file\n"
-    "REFERENCE, as sacreBLEU computes it with one reference: the score, the precisions of 1- to 4-grams\n"
-    "in percent, the brevity penalty, and the number of words on both sides.\n"
+    "Computes the BLEU of the lines of standard input as sacreBLEU does. The reference of each line is\n"
+    "the line with the same number in the file REFERENCE. Prints the score, the precisions of 1- to\n"
+    "4-grams in percent, the brevity penalty, and the numbers of words in the translations and in the\n"
+    "references.\n"
     "\n"
     "Example:\n"
     "  $ clformer translate -m model < test.en | clformer bleu test.de\n"
@@ -46,7 +47,7 @@ int verb_bleu(int argc, char **argv)
     int status = flags_parse(&flags, argc, argv, TAKES_BLEU | TAKES_REFERENCES | TAKES_JSON, help);
     if (status < 0) {
         status = flags_operands(
-            &flags, 1, 1, "bleu requires one file of references, and reads translations from standard input");
+            &flags, 1, 1, "bleu reads translations from standard input and takes one file of references");
     }
     return status >= 0 ? status : with_references(&flags, compute);
 }

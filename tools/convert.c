@@ -4,10 +4,11 @@
 static const char help[] =
     "Usage: clformer convert MODEL -o FOLDER\n"
     "\n"
-    "Writes a model with its weights in the form in which they are loaded: in int8 a quarter of the size\n"
-    "of fp32, and several times faster to load. Translations are bit-identical to those with\n"
-    "`--precision` on the original. Accepts every supported model format. The new folder is for clformer;\n"
-    "it also receives the other files of the model. Needs no device.\n"
+    "Writes a model with quantized weights, in the layout in which they are stored on the device. An int8\n"
+    "model has a quarter of the size of fp32 and loads several times faster. Its translations are\n"
+    "bit-identical to those of the original model with `--precision int8`. Every supported model format\n"
+    "can be converted. The other files of the model are copied. Only clformer can read the new folder.\n"
+    "No device is needed.\n"
     "\n"
     "Example:\n"
     "  $ clformer convert nllb-200-distilled-600M -o nllb-int8\n"
@@ -21,7 +22,7 @@ int verb_convert(int argc, char **argv)
         status = flags_operands(&flags, 1, 1, "convert takes one model");
     }
     if (status < 0 && (flags.output == NULL || flags.output[0] == '\0')) {
-        status = report_wrong_call("convert requires a folder for the model; add -o FOLDER");
+        status = report_wrong_call("convert: requires an output folder; add -o FOLDER");
     }
     if (status >= 0) {
         return status;

@@ -9,9 +9,9 @@
 static const char help[] =
     "Usage: clformer inspect MODEL [--json]\n"
     "\n"
-    "Shows a model's configuration, tensors, tokenizer, generation defaults and irregularities. Needs no\n"
-    "device. For a model that cannot run it shows configuration and tensors and the reason, and the exit\n"
-    "status is 1.\n"
+    "Shows the configuration, tensors, tokenizer and generation defaults of a model, and anything unusual\n"
+    "about them. No device is needed. For a model that clformer cannot run, inspect shows the\n"
+    "configuration, the tensors and the reason, and the exit status is 1.\n"
     "\n"
     "Example:\n"
     "  $ clformer inspect tools/models/fr-en-small\n"
@@ -154,7 +154,7 @@ static void print_tensors(const json_t *tensors, int has_values)
     }
 }
 
-/* Prints prefix and decoding defaults of each task; nothing for a model without tasks. */
+/* Prints the prefix and the decoding defaults of each task, if the model has tasks. */
 static void print_tasks(json_t *tasks)
 {
     const char *name;
@@ -188,7 +188,7 @@ static void print_member(const char *title, const json_t *model, const char *key
 {
     const json_t *value = json_object_get(model, key);
     if (value != NULL) {
-        printf("%-10s  ", title);
+        printf("%-12s  ", title);
         print_value(value);
         printf("\n");
     }
@@ -198,24 +198,24 @@ static int print_text(const char *text)
 {
     json_t *model = json_loads(text, 0, NULL);
     if (model == NULL) {
-        fprintf(stderr, "clformer: out of memory for the model's description\n");
+        fprintf(stderr, "clformer: out of memory for the description of the model\n");
         return EXIT_FAILED;
     }
     const json_t *tensors = json_object_get(model, "tensors");
-    printf("Folder      %s\n", string_of(model, "folder"));
+    printf("Folder        %s\n", string_of(model, "folder"));
     if (can_run(model)) {
-        printf("Format      %s\n", string_of(model, "format"));
-        printf("System      %s\n", string_of(model, "system"));
+        printf("Format        %s\n", string_of(model, "format"));
+        printf("Architecture  %s\n", string_of(model, "system"));
     } else {
         print_member("Model type", model, "model_type");
         print_member("Classes", model, "architectures");
     }
-    printf("Parameters  %" JSON_INTEGER_FORMAT " in %zu tensors, %.1f MB stored\n",
+    printf("Parameters    %" JSON_INTEGER_FORMAT " in %zu tensors, %.1f MB stored\n",
            json_integer_value(json_object_get(model, "parameters")), json_array_size(tensors),
            1e-6 * json_number_value(json_object_get(model, "bytes")));
     print_object("Configuration", json_object_get(model, "configuration"));
     if (can_run(model)) {
-        print_object("Generation (-1: none)", json_object_get(model, "generation"));
+        print_object("Generation (-1: not set)", json_object_get(model, "generation"));
         print_tasks(json_object_get(model, "tasks"));
         print_object("Tokenizer", json_object_get(model, "tokenizer"));
     }
@@ -249,7 +249,7 @@ int verb_inspect(int argc, char **argv)
     }
     clf_string_free(text);
     if (status == EXIT_DONE &&
-        inspected != CLF_OK) { /* a model that cannot run: the reason, after the description */
+        inspected != CLF_OK) { /* the model cannot run; the reason is printed after the description */
         fflush(stdout);
         status = report_failure(inspected);
     }

@@ -1,6 +1,6 @@
 /* clformer: run encoder-decoder Transformers on any OpenCL device. */
 #include <fcntl.h>
-#include <sched.h> /* needs _GNU_SOURCE, which CMakeLists.txt gives this file */
+#include <sched.h> /* requires _GNU_SOURCE, which CMakeLists.txt defines for this file */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,21 +16,20 @@
 
 static const struct verb verbs[] = {
     {"translate", "translate lines from standard input", verb_translate, 1, AS_RANKS, "Text"},
-    {"score", "log-probabilities of given translations", verb_score, 1, AS_RANKS, NULL},
-    {"attend", "an HTML page of attention maps of every layer and head", verb_attend, 1, ALONE, NULL},
-    {"bleu", "BLEU of translations, as sacreBLEU computes it", verb_bleu, 0, ALONE, NULL},
+    {"score", "print the log-probabilities of given translations", verb_score, 1, AS_RANKS, NULL},
+    {"attend", "write an HTML page of the attention maps", verb_attend, 1, ALONE, NULL},
+    {"bleu", "compute BLEU as sacreBLEU does", verb_bleu, 0, ALONE, NULL},
     {"transcribe", "transcribe recordings with a Whisper model", verb_transcribe, 1, ALONE, "Speech"},
-    {"wer", "word error rate of transcripts", verb_wer, 0, ALONE, NULL},
-    {"inspect", "show what a model holds", verb_inspect, 0, ALONE, "Models"},
-    {"convert", "write a model with its weights as they are loaded: smaller, faster to load", verb_convert, 1,
-     ALONE, NULL},
+    {"wer", "compute the word error rate of transcripts", verb_wer, 0, ALONE, NULL},
+    {"inspect", "show the configuration, tensors and tokenizer of a model", verb_inspect, 0, ALONE, "Models"},
+    {"convert", "write a model with int8, fp16 or bf16 weights", verb_convert, 1, ALONE, NULL},
     {"average", "average the weights of several models", verb_average, 1, ALONE, NULL},
-    {"train", "train a model from parallel text", verb_train, 1, AS_RANKS, NULL},
-    {"curves", "an HTML page of training curves, from logs", verb_curves, 1, ALONE, NULL},
-    {"devices", "list the OpenCL devices and the default", verb_devices, 1, EACH_RANK, "Devices"},
-    {"selftest", "check every kernel on a device", verb_selftest, 1, EACH_RANK, NULL},
-    {"bench", "measure the speed of a model on a device", verb_bench, 1, ALONE, NULL},
-    {"tune", "measure the fastest settings for a device, and save them", verb_tune, 1, ALONE, NULL},
+    {"train", "train a model from parallel text or transcribed speech", verb_train, 1, AS_RANKS, NULL},
+    {"curves", "write an HTML page of training curves", verb_curves, 1, ALONE, NULL},
+    {"devices", "list the OpenCL devices", verb_devices, 1, EACH_RANK, "Devices"},
+    {"selftest", "compare every kernel on a device with a reference", verb_selftest, 1, EACH_RANK, NULL},
+    {"bench", "measure the speed of devices and models", verb_bench, 1, ALONE, NULL},
+    {"tune", "find and save the fastest settings of a device", verb_tune, 1, ALONE, NULL},
 };
 enum { VERB_COUNT = sizeof verbs / sizeof *verbs };
 
@@ -50,9 +49,9 @@ static void print_help(FILE *file)
                   "`clformer VERB --help`, or `clformer help VERB`, shows the flags of a verb.\n");
 }
 
-/* Linux starts PoCL's sleeping worker threads on the core that wakes them, so for the first tenths of a
- * second, the whole time of a short call, PoCL uses one core. If the process may use the whole machine, each
- * worker is pinned to a core; $POCL_AFFINITY overrides this. */
+/* Linux wakes PoCL's sleeping worker threads on the core of the thread that wakes them. PoCL then uses only
+ * one core for the first tenths of a second, which is the whole duration of a short command. If the process
+ * may use every core, this function pins each worker to a core; $POCL_AFFINITY overrides this. */
 static void spread_pocl_workers(void)
 {
     cpu_set_t ours;
@@ -63,14 +62,14 @@ static void spread_pocl_workers(void)
     }
 }
 
-/* An opened file gets the lowest free descriptor: if standard input, output or error is closed, the file
- * would be used in its place. Opens /dev/null for each closed one, in a mode that fails as a closed
- * descriptor does. */
+/* Opens /dev/null for each standard descriptor that is closed: otherwise the next file that is opened would
+ * get this descriptor and be used as standard input, output or error. The mode makes reads or writes fail, as
+ * they do on a closed descriptor. */
 static int occupy_standard_descriptors(void)
 {
-    static const int useless_mode[3] = {O_WRONLY, O_RDONLY, O_RDONLY};
+    static const int failing_mode[3] = {O_WRONLY, O_RDONLY, O_RDONLY};
     for (int i = 0; i < 3; i++) {
-        if (fcntl(i, F_GETFD) == -1 && open("/dev/null", useless_mode[i]) != i) {
+        if (fcntl(i, F_GETFD) == -1 && open("/dev/null", failing_mode[i]) != i) {
             return 0;
         }
     }
@@ -87,16 +86,15 @@ static const struct verb *find_verb(const char *name)
     return NULL;
 }
 
-/* Reports a flag in place of a verb. */
+/* Reports an unknown flag before the verb. */
 static int report_no_flag(const char *name)
 {
     struct clf__suggestion nearest = clf__suggest_begin(name, (int)strlen(name));
     clf__suggest_try(&nearest, "help");
     clf__suggest_try(&nearest, "version");
     return nearest.best != NULL
-               ? report_wrong_call("there is no flag \"%s\"; did you mean --%s?", name, nearest.best)
-               : report_wrong_call("there is no flag \"%s\" before a verb; `clformer --help` lists the verbs",
-                                   name);
+               ? report_wrong_call("%s: unknown flag; did you mean --%s?", name, nearest.best)
+               : report_wrong_call("%s: unknown flag; `clformer --help` lists the verbs", name);
 }
 
 static int report_no_verb(const char *name)
@@ -111,17 +109,17 @@ static int report_no_verb(const char *name)
         return report_no_flag(name);
     }
     return nearest.best != NULL
-               ? report_wrong_call("there is no verb \"%s\"; did you mean %s? `clformer --help` lists them",
+               ? report_wrong_call("%s: unknown verb; did you mean %s? `clformer --help` lists the verbs",
                                    name, nearest.best)
-               : report_wrong_call("there is no verb \"%s\"; `clformer --help` lists them", name);
+               : report_wrong_call("%s: unknown verb; `clformer --help` lists the verbs", name);
 }
 
-/* Refuses to run a verb as several ranks, which would write to the same files. Returns -1 to continue, or an
- * exit status. */
+/* Fails if a verb that supports only one process runs as several ranks, which would write the same files.
+ * Returns -1 to continue, or an exit status. */
 static int refuse_ranks(const struct verb *verb)
 {
     char sentence[128];
-    snprintf(sentence, sizeof sentence, "%s works in one process; start it without mpirun or srun",
+    snprintf(sentence, sizeof sentence, "%s: runs as a single process only; start it without mpirun or srun",
              verb->name);
     return verb->ranks == ALONE ? ranks_refuse(sentence) : -1;
 }
@@ -174,9 +172,8 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "--version") == 0) {
         const char *library = clf_ranks_library();
-        printf("clformer %s\npackages of Argos Translate: %s\nrecordings: %s\nseveral machines: %s%s%s\n",
-               CLF_VERSION_STRING, CLF_PACKAGES, CLF_RECORDINGS,
-               library != NULL ? "by MPI (" : "no (built without MPI", library != NULL ? library : "", ")");
+        printf("clformer %s\nArgos Translate packages: %s\naudio formats: %s\nMPI: %s\n", CLF_VERSION_STRING,
+               CLF_PACKAGES, CLF_AUDIO_FORMATS, library != NULL ? library : "no (built without MPI)");
         return output_finish(EXIT_DONE);
     }
     const struct verb *verb = find_verb(argv[1]);

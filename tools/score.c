@@ -8,17 +8,17 @@
 static const char help[] =
     "Usage: clformer score -m MODEL SOURCE TARGET [FLAGS]\n"
     "\n"
-    "Prints the log-probability (natural, summed, including the end token) that the model assigns to each\n"
-    "line of the file TARGET as the translation of the same line of SOURCE. One of the two may be -,\n"
-    "standard input.\n"
+    "Prints the log-probability of each line of the file TARGET as the translation of the same line of\n"
+    "the file SOURCE: the sum of the natural logarithms of the token probabilities, including the end\n"
+    "token. One of the two files may be -, which is standard input.\n"
     "\n"
     "Example:\n"
     "  $ echo 'Je suis étudiant' > fr; echo \"I'm a student.\" > en\n"
     "  $ clformer score -m tools/models/fr-en-small fr en\n"
     "  $ clformer score -m tools/models/fr-en-small --json fr en | jq '.token_log_probabilities'\n"
-    "  $ clformer score -m tools/models/fr-en-small -d all fr en   # every device, together\n"
+    "  $ clformer score -m tools/models/fr-en-small -d all fr en   # on every device\n"
     "\n"
-    "A line that cannot be scored gives an empty line, its number and the reason on standard error, and\n"
+    "A line that cannot be scored gives an empty line, a message with its number on standard error, and\n"
     "exit status 1 at the end.\n";
 
 enum { SOURCE, TARGET };
@@ -76,7 +76,8 @@ static int open_sides(struct stream *stream)
 {
     char **paths = stream->flags.operands;
     if (strcmp(paths[SOURCE], "-") == 0 && strcmp(paths[TARGET], "-") == 0) {
-        return report_wrong_call("SOURCE and TARGET cannot both be standard input");
+        return report_wrong_call(
+            "SOURCE and TARGET cannot both be standard input; name a file for one of them");
     }
     for (int side = 0; side < STREAM_SIDES; side++) {
         struct line_reader *reader = &stream->readers[side];

@@ -10,12 +10,11 @@
 static const char help[] =
     "Usage: clformer transcribe -m MODEL [FLAGS] FILE...\n"
     "\n"
-    "Transcribes recordings: WAV, FLAC, OGG, MP3 and other formats of libsndfile; if `clformer --version`\n"
-    "names FFmpeg, also M4A, MP4, WebM, WMA, AAC and its other formats. Any sample rate and number of\n"
-    "channels; - is standard input. MODEL is a Whisper folder of Hugging Face or faster-whisper, or an\n"
-    "OpenAI model (tiny.en.pt) with its .tiktoken file in the same folder. Windows of 30 s are\n"
-    "decoded by the rules of openai/whisper: a window whose text is repetitive or improbable is decoded\n"
-    "again at a higher temperature.\n"
+    "Transcribes recordings in the audio formats that `clformer --version` lists, with any sample rate\n"
+    "and number of channels; - is standard input. MODEL is a Whisper folder of Hugging Face or\n"
+    "faster-whisper, or an OpenAI model (tiny.en.pt) with its .tiktoken file in the same folder. Windows\n"
+    "of 30 s are decoded by the rules of openai/whisper: a window whose text is repetitive or improbable\n"
+    "is decoded again at a higher temperature.\n"
     "\n"
     "Example:\n"
     "  $ clformer transcribe -m whisper-tiny.en interview.mp3\n"
@@ -23,9 +22,9 @@ static const char help[] =
     "  $ ffmpeg -i film.mkv -f s16le -ac 1 -ar 16000 - |\n"
     "      clformer transcribe -m whisper-small --raw 16000 -\n"
     "\n"
-    "Text is printed segment by segment, other formats at the end of each recording. A recording that\n"
-    "cannot be read is reported on standard error, the others are transcribed, and the exit status is 1.\n"
-    "A pipe is read to its end first.\n";
+    "Text is printed segment by segment; other formats are printed at the end of each recording. If a\n"
+    "recording cannot be read, an error is printed, the other recordings are transcribed, and the exit\n"
+    "status is 1. A pipe is read to its end before it is transcribed.\n";
 
 enum { MOST_TEMPERATURES = 1000 };
 
@@ -66,7 +65,7 @@ static int parse_temperatures(struct job *job)
     double step = isnan(flags->temperature_increment) ? 0.2 : flags->temperature_increment;
     int count = 0;
     int status = parse_numbers(&job->temperatures, &count, text,
-                               "--temperature takes numbers separated by commas, such as 0,0.4,0.8");
+                               "--temperature: must be numbers separated by commas, such as 0,0.4,0.8");
     if (status >= 0) {
         return status;
     }
@@ -75,8 +74,8 @@ static int parse_temperatures(struct job *job)
         double steps = first < 1 ? ceil((1 + 1e-6 - first) / step) : 1;
         if (!(steps <= MOST_TEMPERATURES)) {
             return report_wrong_call(
-                "--temperature: from %g to 1 by %g are too many temperatures; use a larger increment", first,
-                step);
+                "--temperature: %g to 1 in steps of %g are too many temperatures; use a larger increment",
+                first, step);
         }
         free(job->temperatures);
         job->temperatures = calloc((size_t)steps, sizeof *job->temperatures);
@@ -88,8 +87,8 @@ static int parse_temperatures(struct job *job)
             job->temperatures[count] = count == 1 ? first + step : first + count * ((first + step) - first);
         }
     } else if (count > 1 && !isnan(flags->temperature_increment)) {
-        return report_wrong_call("--temperature-increment-on-fallback has no effect with a list of "
-                                 "temperatures; leave one of them out");
+        return report_wrong_call("--temperature-increment-on-fallback: has no effect with a list of "
+                                 "temperatures; remove one of them");
     }
     job->options.temperatures = job->temperatures;
     job->options.temperature_count = count;
@@ -99,7 +98,7 @@ static int parse_temperatures(struct job *job)
 /* Returns -1, or the exit status for a wrong value. */
 static int parse_suppressed(struct job *job)
 {
-    static const char wanted[] = "--suppress-tokens takes ids separated by commas, or -1";
+    static const char wanted[] = "--suppress-tokens: must be ids separated by commas, or -1";
     const char *text = job->flags.suppressed;
     double *numbers = NULL;
     int count = 0, status = *text != '\0' ? parse_numbers(&numbers, &count, text, wanted) : -1;
@@ -126,7 +125,7 @@ static void take_flags(struct job *job)
     const struct flags *flags = &job->flags;
     struct clf_transcribe_options *options = &job->options;
     const struct {
-        double *value, given, none; /* none: the library's value for the word none */
+        double *value, given, none; /* none: the value that the word none sets */
     } reals[] = {
         {&options->patience, flags->patience, NAN},
         {&options->length_penalty, flags->length_penalty, NAN},
@@ -158,7 +157,7 @@ static void take_flags(struct job *job)
     options->interrupted = recordings_interrupted;
 }
 
-/* Refuses flags that have no effect without other flags. Returns -1, or the exit status. */
+/* Fails for flags that have no effect without other flags. Returns -1, or the exit status. */
 static int check_flags(struct job *job)
 {
     struct clf_transcript_options *subtitles = &job->flags.subtitles;
@@ -169,26 +168,27 @@ static int check_flags(struct job *job)
                                                   format == RECORDINGS_ALL_FORMATS;
     subtitles->size = sizeof *subtitles;
     if (job->options.hallucination_silence_threshold > 0 && !job->options.word_timestamps) {
-        return report_wrong_call("--hallucination-silence-threshold requires --word-timestamps");
+        return report_wrong_call("--hallucination-silence-threshold: requires --word-timestamps; add it");
     }
     if (is_laid_out && !(job->options.word_timestamps && is_subtitle)) {
-        return report_wrong_call(
-            "lines and words of subtitles require --word-timestamps and --format srt, vtt or all");
+        return report_wrong_call("the layout of subtitles can be changed only with --word-timestamps and "
+                                 "--format srt, vtt or all; "
+                                 "add them");
     }
     if (job->flags.carry_initial_prompt && job->flags.initial_prompt == NULL) {
-        return report_wrong_call("--carry-initial-prompt requires --initial-prompt");
+        return report_wrong_call("--carry-initial-prompt: requires --initial-prompt; add it");
     }
     if (subtitles->max_line_count > 0 && subtitles->max_line_width == 0) {
-        return report_wrong_call("--max-line-count requires --max-line-width");
+        return report_wrong_call("--max-line-count: requires --max-line-width; add it");
     }
     if (subtitles->max_line_count > 0 && subtitles->max_words_per_line > 0) {
         return report_wrong_call(
-            "--max-words-per-line has no effect with --max-line-count; leave one of them out");
+            "--max-words-per-line: has no effect with --max-line-count; remove one of them");
     }
     return -1;
 }
 
-/* Refuses a transcript with the path of another transcript or of a recording. */
+/* Fails if a transcript would overwrite another transcript or a recording. */
 static int check_output(const struct flags *flags, int format, int index)
 {
     char *name = NULL;
@@ -197,13 +197,14 @@ static int check_output(const struct flags *flags, int format, int index)
         char *other = NULL;
         const char *path = flags->operands[i];
         if (clf__file_is(name, path)) {
-            status = report_wrong_call(
-                "the transcript of %s would overwrite the recording %s; name another folder",
-                flags->operands[index], path);
+            status =
+                report_wrong_call("%s: its transcript would overwrite the recording %s; use another folder",
+                                  flags->operands[index], path);
         } else if (i < index && recordings_name(&other, flags, format, path) == CLF_OK &&
                    strcmp(name, other) == 0) {
             status = report_wrong_call(
-                "the transcripts of %s and %s would both be %s; rename one of them, or use different folders",
+                "%s and %s: both transcripts would be written to %s; rename one of the recordings, or use "
+                "separate folders",
                 path, flags->operands[index], name);
         }
         clf_string_free(other);
@@ -217,11 +218,10 @@ static int check_outputs(const struct flags *flags)
     int first, formats = recordings_formats(&first, flags), status = -1;
     int is_lines = flags->format == CLF_TRANSCRIPT_TEXT || flags->format == CLF_TRANSCRIPT_JSON;
     if (flags->output == NULL && formats > 1) {
-        return report_wrong_call("--format all writes files; name a folder with --output");
+        return report_wrong_call("--format all: writes several files; add --output FOLDER");
     }
     if (flags->output == NULL && flags->operand_count > 1 && !is_lines) {
-        return report_wrong_call(
-            "each recording has a separate file of subtitles or a table; name a folder with --output");
+        return report_wrong_call("several recordings need several files in this format; add --output FOLDER");
     }
     for (int i = 0; flags->output != NULL && i < flags->operand_count; i++) {
         for (int format = first; format < first + formats && status < 0; format++) {
@@ -231,7 +231,7 @@ static int check_outputs(const struct flags *flags)
     return status;
 }
 
-/* Removes a folder created for the transcripts if none was written. */
+/* Creates the folder for the transcripts, and removes it again if no transcript was written. */
 static int transcribe_to(struct clf_transcriber *transcriber, const struct flags *flags)
 {
     const char *folder = flags->output;
@@ -268,7 +268,7 @@ int verb_transcribe(int argc, char **argv)
     take_flags(&job);
     if (job.flags.clips != NULL) {
         status = parse_numbers(&job.clips, &job.options.clip_count, job.flags.clips,
-                               "--clip takes seconds separated by commas, such as 10,12.5");
+                               "--clip: must be times in seconds separated by commas, such as 10,12.5");
         job.options.clips = job.clips;
     }
     status = status < 0 ? parse_temperatures(&job) : status;

@@ -11,34 +11,35 @@ static const char help[] =
     "Usage: clformer translate -m MODEL [FLAGS] < lines > translations\n\n"
     "Translates each line of standard input, in order. An empty line stays empty. For a speech model,\n"
     "each line is the path of a recording (WAV, FLAC, OGG, MP3) or of a .npy file of float32 frames;\n"
-    "recordings longer than the model hears at once are cut, and `clformer transcribe` takes them whole,\n"
-    "with Whisper's models. The lines that have arrived are answered when no more come: a program that\n"
-    "writes a line to the pipe and waits gets its answer.\n\n"
+    "recordings longer than the model's limit are truncated, whereas `clformer transcribe` transcribes\n"
+    "whole recordings with a Whisper model. Lines from a pipe are translated and printed as soon as no\n"
+    "more arrive, so a program can write a line and wait for its translation.\n\n"
     "Example:\n"
     "  $ echo 'Je suis étudiant' | clformer translate -m tools/models/fr-en-small\n"
     "  I'm a student.\n"
     "  $ clformer translate -m tools/models/fr-en-small --beam 5 --n-best 3 --json < french.txt\n\n"
-    "With --n-best N > 1 a line gives N lines of `line number <tab> score <tab> text`; with --json the\n"
-    "object holds them in `n_best`. A line that cannot be translated gives an empty line, its number and\n"
-    "the reason on standard error, and exit status 1 at the end. A line that is too long for the model is\n"
-    "cut; that is said, with --json in `cut_from`, and gives exit status 3.\n\n"
-    "--split-sentences --json shows each sentence and its translation in `sentences`:\n"
+    "With --n-best N > 1, each input line gives N lines of `line number <tab> score <tab> text`, or with\n"
+    "--json an array `n_best`. A line that cannot be translated gives an empty line, a message with its\n"
+    "number on standard error, and exit status 1 at the end. A line that is too long for the model is\n"
+    "truncated, with a warning and exit status 3; with --json, `cut_from` is its original length.\n\n"
+    "With --split-sentences and --json, `sentences` contains each sentence with its translation:\n"
     "  $ clformer translate -m tools/models/fr-en-small --split-sentences --json < texts.txt\n\n"
-    "--target-prefix \"I am\" lets every translation begin so; of a file's lines each belongs to one of\n"
-    "standard input:\n"
+    "--target-prefix sets the beginning of every translation, and --target-prefix-file sets it for each\n"
+    "line separately:\n"
     "  $ echo 'Je suis étudiant' | clformer translate -m tools/models/fr-en-small --target-prefix 'I am'\n"
     "  I am a student.\n\n"
-    "--alternatives 3 shows the three most probable ways to go on from there, as --n-best prints them.\n\n"
-    "Several devices work on the lines together, each as much as it can; one that fails is named, and\n"
-    "the others take its lines:\n"
+    "--alternatives 3 continues the prefix with each of the three most probable next tokens, and prints\n"
+    "the three translations in the format of --n-best.\n\n"
+    "Several devices share the lines. If a device fails, an error is printed and the other devices\n"
+    "translate its lines:\n"
     "  $ clformer translate -m tools/models/fr-en-small -d 0,1 < french.txt\n"
     "  $ clformer translate -m tools/models/fr-en-small -d 'gpu*' < french.txt\n\n"
-    "An interrupted run with --output FILE keeps the finished lines in FILE.part; the same call with\n"
-    "--resume continues it:\n"
+    "An interrupted run with --output FILE keeps the finished lines in FILE.part; repeat the command with\n"
+    "--resume to continue:\n"
     "  $ clformer translate -m nllb-200-distilled-600M -s en -t pt -o pt.txt < en.txt\n"
     "  ^C\n"
     "  $ clformer translate -m nllb-200-distilled-600M -s en -t pt -o pt.txt --resume < en.txt\n\n"
-    "A model of several languages takes them by its own codes or short ones:\n"
+    "A multilingual model requires the languages, as codes of the model or as short codes:\n"
     "  $ clformer translate -m nllb-200-distilled-600M -s en -t pt < english.txt\n";
 
 /* Returns the number of translations per line. */
@@ -48,7 +49,7 @@ static int translations_wanted(const struct stream *stream)
     return options->alternatives > 0 ? options->alternatives : options->n_best;
 }
 
-/* Returns one source token, or null, for each id. */
+/* Returns an array with the aligned source token, or null, of each id. */
 static json_t *alignment_array(const struct clf_hypothesis *hypothesis)
 {
     json_t *array = json_array();
@@ -95,7 +96,7 @@ static void keep_sentence(void *user, int line, const struct clf_sentence *sente
     }
 }
 
-/* Writes the object of the batch's line `line`. */
+/* Writes the JSON object of a translation; `line` is its position in the batch. */
 static clf_status write_json(FILE *file, const struct stream *stream,
                              const struct clf_translation *translation, int line)
 {
@@ -178,7 +179,7 @@ static int repeat_prefix(struct clf_line **prefixes, const struct stream *stream
     return *prefixes != NULL;
 }
 
-/* Prints the next piece of a line's translation; `user` is the stream. */
+/* Prints the next part of a translation; a callback of clf_translate_options. */
 static void show(void *user, int line, const char *text, size_t size)
 {
     (void)user;
@@ -189,7 +190,7 @@ static void show(void *user, int line, const char *text, size_t size)
     fflush(stdout);
 }
 
-/* Translates one line per call, so that a line does not wait for the rest of its batch. */
+/* Translates one line per call, so that each line is streamed as soon as possible. */
 static clf_status show_lines(struct stream *stream, const struct batch *batch, struct answers *answers)
 {
     const char *all = stream->flags.target_prefix;
@@ -236,7 +237,7 @@ static clf_status translate_batch(struct stream *stream, const struct batch *bat
     struct clf_translation *translations;
     struct clf_line *prefixes = NULL;
     if (stream->flags.target_prefix != NULL && !repeat_prefix(&prefixes, stream, batch->count)) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "no memory left for the target prefixes");
+        return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the target prefixes");
     }
     clf_status status = clf_translate_prefixed(&translations, stream->translator, batch->lines[0],
                                                stream->sides > 1 ? batch->lines[1] : prefixes, batch->count);
@@ -271,24 +272,24 @@ int verb_translate(int argc, char **argv)
         TAKES_MODEL | TAKES_DEVICES | TAKES_SEARCH | TAKES_LINES | TAKES_TEXTS | TAKES_JSON | TAKES_RESULTS;
     int status = flags_parse(&stream.flags, argc, argv, takes, help);
     if (status < 0) {
-        status = flags_operands(&stream.flags, 0, 0, "translate reads standard input and takes only flags");
+        status = flags_operands(&stream.flags, 0, 0,
+                                "translate reads lines from standard input and takes only flags");
     }
     if (status < 0 && stream.flags.target_prefix != NULL && stream.flags.target_prefix_file != NULL) {
-        status = report_wrong_call("--target-prefix and --target-prefix-file exclude each other");
+        status = report_wrong_call(
+            "--target-prefix and --target-prefix-file cannot be combined; remove one of them");
     }
     if (status < 0 && stream.flags.alignment_layer >= 0 && !stream.flags.alignments) {
-        status = report_wrong_call("--alignment-layer applies to --alignments only; add --alignments");
+        status = report_wrong_call("--alignment-layer: requires --alignments; add --alignments");
     }
     if (status < 0 && stream.flags.stream && stream.flags.json) {
-        status = report_wrong_call("--stream shows text, and --json objects of whole lines: choose one");
+        status = report_wrong_call("--stream and --json cannot be combined; remove one of them");
     }
     if (status < 0 && stream.flags.stream && stream.flags.output != NULL) {
-        status =
-            report_wrong_call("--stream shows text as it grows, and --output keeps it until all is there: "
-                              "choose one");
+        status = report_wrong_call("--stream and --output cannot be combined; remove one of them");
     }
     if (status < 0 && stream.flags.stream) {
-        status = ranks_refuse("--stream shows translations as they grow, which one process does: start one");
+        status = ranks_refuse("--stream: works in a single process only; start it without mpirun or srun");
     }
     if (status >= 0) {
         return status;

@@ -6,10 +6,10 @@
 static const char help[] =
     "Usage: clformer wer REFERENCE [FLAGS] < TRANSCRIPTS\n"
     "\n"
-    "Prints the word error rate of the lines of standard input in percent, each compared with the same\n"
-    "line of the file REFERENCE: the minimum number of words, separated by white space, that must be\n"
-    "substituted, deleted or inserted, per reference word. The counts of each and the number of words\n"
-    "follow.\n"
+    "Computes the word error rate of the lines of standard input in percent: the minimum number of\n"
+    "substitutions, deletions and insertions of words, divided by the number of reference words. The\n"
+    "reference of each line is the line with the same number in the file REFERENCE. Words are separated\n"
+    "by white space. Prints the rate, the three counts, and the number of reference words.\n"
     "\n"
     "Example:\n"
     "  $ clformer translate -m model < recordings.txt | clformer wer transcripts.txt\n"
@@ -39,8 +39,8 @@ int verb_wer(int argc, char **argv)
     struct flags flags;
     int status = flags_parse(&flags, argc, argv, TAKES_REFERENCES | TAKES_JSON, help);
     if (status < 0) {
-        status = flags_operands(
-            &flags, 1, 1, "wer requires one file of references, and reads transcripts from standard input");
+        status = flags_operands(&flags, 1, 1,
+                                "wer reads transcripts from standard input and takes one file of references");
     }
     return status >= 0 ? status : with_references(&flags, compute);
 }

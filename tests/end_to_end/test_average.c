@@ -28,9 +28,9 @@ static void test_bad_calls(void **state)
     struct process_result result = run_clformer(NULL, "average model");
     assert_refused(result, 2, "-o FOLDER");
     result = run_clformer(NULL, "average -o model");
-    assert_refused(result, 2, "one or more models");
+    assert_refused(result, 2, "one or more model");
     result = run_clformer(NULL, "average -o model -m other model");
-    assert_refused(result, 2, "average has no flag -m");
+    assert_refused(result, 2, "-m: unknown flag of average");
     result = run_clformer(NULL, "average --help");
     assert_int_equal(result.status, 0);
     assert_non_null(strstr(result.output, "$ clformer average"));

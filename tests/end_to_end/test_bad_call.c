@@ -14,13 +14,13 @@ static void test_verbs(void **state)
     (void)state;
     refuse_call("nosuch", "nosuch");
     refuse_call("-v", "-v");
-    refuse_call("transalte", "there is no verb \"transalte\"; did you mean translate?");
+    refuse_call("transalte", "transalte: unknown verb; did you mean translate?");
     refuse_call("trans", "did you mean translate?");
     refuse_call("hlep", "did you mean help?");
     refuse_call("help scroe", "did you mean score?");
-    refuse_call("--verison", "there is no flag \"--verison\"; did you mean --version?");
+    refuse_call("--verison", "--verison: unknown flag; did you mean --version?");
     refuse_call("--hlep", "did you mean --help?");
-    refuse_call("nosuch", "no verb \"nosuch\"; `clformer --help`"); /* near to none */
+    refuse_call("nosuch", "nosuch: unknown verb; `clformer --help`"); /* near to none */
     struct process_result result = run_clformer(NULL, "");
     assert_int_equal(result.status, 2);
     assert_int_equal(result.output_size, 0);
@@ -33,7 +33,7 @@ static void test_verbs(void **state)
 static void test_operands(void **state)
 {
     (void)state;
-    refuse_call("translate", "translate requires a model; add -m MODEL");
+    refuse_call("translate", "translate: requires a model; add -m MODEL");
     refuse_call("translate -m", "--model");
     refuse_call("translate --model=", "-m");
     refuse_call("translate -m " DEMO_MODEL " extra", "1 argument");
@@ -52,18 +52,20 @@ static void test_flags(void **state)
 #define TRANSLATE "translate -m " DEMO_MODEL " "
     refuse_call(TRANSLATE "--nosuch", "--nosuch");
     refuse_call(TRANSLATE "-x", "-x");
-    refuse_call(TRANSLATE "--device=", "--device is empty; give an index or a part of a name");
-    refuse_call(TRANSLATE "--stream --beam 4", "--stream requires --beam 1");
+    refuse_call(TRANSLATE "--device=", "--device: is empty; give an index or a part of a name");
+    refuse_call(TRANSLATE "--stream --beam 4", "--stream: requires --beam 1");
     refuse_call("translate --stream -m " CLF_SOURCE_FOLDER "/tests/fixtures/formats/argos/plain.argosmodel",
-                "--stream requires --beam 1 (the model's default is ");
+                "--stream: requires --beam 1 (the model's default is ");
     refuse_call(TRANSLATE "-s fr", "this model has no source language setting; remove --source-language");
-    refuse_call("transcribe -m x --format subtitles a.wav", "--format takes text|srt|vtt|tsv|json|all");
+    refuse_call("transcribe -m x --format subtitles a.wav", "--format: must be text|srt|vtt|tsv|json|all");
     refuse_call("transcribe -m x --format SRT", "transcribe requires"); /* letters of either case */
     refuse_call(TRANSLATE "--precison int8", "did you mean --precision?");
-    refuse_call(TRANSLATE "-beam 3", "has no flag -beam; did you mean --beam?");
-    refuse_call(TRANSLATE "--bacth-tokens=3", "has no flag --bacth-tokens; did you mean --batch-tokens?");
+    refuse_call(TRANSLATE "-beam 3", "-beam: unknown flag of translate; did you mean --beam?");
+    refuse_call(TRANSLATE "--bacth-tokens=3",
+                "--bacth-tokens: unknown flag of translate; did you mean --batch-tokens?");
     refuse_call("train --warmup 3", "did you mean --warm-up?"); /* a key of the recipe */
-    refuse_call("devices --beem 3", "devices has no flag --beem; `clformer devices"); /* not one of its own */
+    refuse_call("devices --beem 3",
+                "--beem: unknown flag of devices; `clformer devices"); /* not one of its own */
     refuse_call(TRANSLATE "--json=1", "--json");
     refuse_call("inspect --output page", "--output");
     refuse_call("devices --beam 3", "--beam");
@@ -71,16 +73,16 @@ static void test_flags(void **state)
     refuse_call(TRANSLATE "--beam 2x", "--beam");
     refuse_call(TRANSLATE "--beam=", "--beam");
     refuse_call(TRANSLATE "--beam 99999999999", "--beam");
-    refuse_call(TRANSLATE "--precision fp8", "--precision takes fp32");
+    refuse_call(TRANSLATE "--precision fp8", "--precision: must be fp32");
     refuse_call(TRANSLATE "--gemm cublas", "auto|native|clblast");
     refuse_call(TRANSLATE "--form xpu", "--form");
     refuse_call(TRANSLATE "--length-penalty nan", "--length-penalty");
-    refuse_call(TRANSLATE "--length-penalty 1000.5", "takes a number from -1000 to 1000, not \"1000.5\"");
+    refuse_call(TRANSLATE "--length-penalty 1000.5", "must be a number from -1000 to 1000, not \"1000.5\"");
     refuse_call(TRANSLATE "--length-penalty -1e30", "from -1000 to 1000");
     refuse_call(TRANSLATE "--early-stopping maybe", "--early-stopping");
-    refuse_call(TRANSLATE "--repetition-penalty 0", "takes a number from 1e-06 to 1e+06, not \"0\"");
-    refuse_call(TRANSLATE "--sample --top-p 1.5", "--top-p takes a number from 0 to 1, not \"1.5\"");
-    refuse_call(TRANSLATE "--sample --temperature -1", "--temperature takes a number");
+    refuse_call(TRANSLATE "--repetition-penalty 0", "must be a number from 1e-06 to 1e+06, not \"0\"");
+    refuse_call(TRANSLATE "--sample --top-p 1.5", "--top-p: must be a number from 0 to 1, not \"1.5\"");
+    refuse_call(TRANSLATE "--sample --temperature -1", "--temperature: must be a number");
     refuse_call(TRANSLATE "--sample --seed -1", "--seed");
 }
 
@@ -88,10 +90,10 @@ static void test_values(void **state)
 {
     (void)state;
     refuse_call(TRANSLATE "--beam 0", "beam size 0");
-    refuse_call(TRANSLATE "--top-p 0.5", "--top-p applies to sampling only; add --sample");
-    refuse_call(TRANSLATE "--seed 5", "--seed applies to sampling");
-    refuse_call(TRANSLATE "--sample --no-sample", "exclude each other");
-    refuse_call(TRANSLATE "--target-prefix a --target-prefix-file b", "exclude each other");
+    refuse_call(TRANSLATE "--top-p 0.5", "--top-p: requires sampling; add --sample");
+    refuse_call(TRANSLATE "--seed 5", "--seed: requires sampling");
+    refuse_call(TRANSLATE "--sample --no-sample", "cannot be combined");
+    refuse_call(TRANSLATE "--target-prefix a --target-prefix-file b", "cannot be combined");
     refuse_call(TRANSLATE "--beam 500", "beam size 500");
     refuse_call(TRANSLATE "--beam 2 --n-best 3", "n-best 3");
     refuse_call(TRANSLATE "--max-length 0", "maximum length 0");
@@ -108,11 +110,11 @@ static void test_bench(void **state)
     (void)state;
 #define BENCH "bench --stage encode "
     refuse_call("bench --batch 1", "--stage");
-    refuse_call("bench --merge", "the files to join");
+    refuse_call("bench --merge", "one or more reports");
     refuse_call(BENCH "--html -", "--html");
     refuse_call(BENCH "--quick", "--quick");
     refuse_call("bench --stage nosuch",
-                "--stage takes encode|translate|score|transcribe|train|step|ops|products|attention|start");
+                "--stage: must be encode|translate|score|transcribe|train|step|ops|products|attention|start");
     refuse_call("bench --stage train --precision int8", "fp32 or bf16");
     refuse_call("bench extra", "1 argument");
     refuse_call(BENCH "--batch 1,,2", "--batch");
@@ -120,10 +122,10 @@ static void test_bench(void **state)
     refuse_call(BENCH "--batch 0", "--batch");
     refuse_call(BENCH "--batch 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17", "at most 16");
     refuse_call(BENCH "--repeats 0", "--repeats");
-    refuse_call("bench --stage products --shape 1x2", "--shape takes shapes of 3 sizes");
+    refuse_call("bench --stage products --shape 1x2", "--shape: must be shapes of 3 sizes");
     refuse_call("bench --stage products --shape 1x2x3,", "not \"1x2x3,\"");
-    refuse_call("bench --stage products --shape 1x2x3x4", "--shape takes");
-    refuse_call("bench --stage attention --shape 1x0x3x4", "--shape takes shapes of 4 sizes");
+    refuse_call("bench --stage products --shape 1x2x3x4", "--shape: must be");
+    refuse_call("bench --stage attention --shape 1x0x3x4", "--shape: must be shapes of 4 sizes");
     refuse_call("bench --batch-tokens 9", "--stage");
     /* Options that a stage does not use are rejected. */
     static const char *const unused[][2] = {
@@ -134,7 +136,8 @@ static void test_bench(void **state)
     };
     for (size_t i = 0; i < sizeof unused / sizeof *unused; i++) {
         const char *flag = unused[i][1];
-        char *part = process_format("--stage %s takes no %.*s", unused[i][0], (int)strcspn(flag, " "), flag);
+        char *part =
+            process_format("--stage %s: does not use %.*s", unused[i][0], (int)strcspn(flag, " "), flag);
         refuse_call(process_format("bench --stage %s %s", unused[i][0], flag), part);
     }
     refuse_call("bench --stage translate --batch 1 --beam 2,129", "beam size 129");

@@ -106,7 +106,7 @@ static void test_foreign_reports(void **state)
     assert_int_equal(process_count(result.output, "  a\033[2J\n\302\233z  [cpu]"), 2); /* no terminal */
     assert_non_null(strstr(result.errors,
                            "warning: standard input: a\\x1b[2J\n\\u009bz, measured 2026, is in "
-                           "an earlier report"));
+                           "also in an earlier report"));
     result = run_clformer("\"\x1b", "bench --merge -");
     assert_refused(result, 1, "standard input: line 1");
     assert_null(strchr(result.errors, '\x1b'));
@@ -125,7 +125,7 @@ static void test_page_as_output(void **state)
     assert_int_equal(strncmp(result.output, "<!DOCTYPE html>", 15), 0);
     assert_string_equal(strstr(result.output, "</html>"), "</html>\n");
     result = merge(folder, ONE("\"n\"", ""), "--html - --json");
-    assert_refused(result, 2, "--json and the page of --html -");
+    assert_refused(result, 2, "--json and --html -");
 }
 
 /* A report of one device with one row of each kind, into which errors are inserted. */
@@ -166,11 +166,11 @@ static void test_merge_refuses(void **state)
         assert_non_null(strstr(result.errors, "/bad"));
     }
     struct process_result result = run_clformer(NULL, "bench --merge /no/such/file");
-    assert_refused(result, 1, "/no/such/file cannot be read: No such file");
+    assert_refused(result, 1, "/no/such/file: cannot be read: No such file");
     static const char *const flags[] = {"-d 7", "--repeats 3", "--gemm native", "-m m", "--stage encode"};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         result = run_clformer(NULL, process_format("%s %s", call, flags[i]));
-        assert_refused(result, 2, "--merge measures nothing");
+        assert_refused(result, 2, "--merge: measures nothing");
     }
     const char *good = ONE("\"n\"", "");
     process_write(folder, "bad", good, strlen(good));

@@ -21,7 +21,7 @@ static int count_rows(const json_t *device, const char *work)
     json_array_foreach(json_object_get(device, "rows"), index, row)
     {
         const char *error = json_string_value(json_object_get(row, "error"));
-        assert_true(error == NULL || strstr(error, "has 12 lines, fewer than the batch of 64") != NULL);
+        assert_true(error == NULL || strstr(error, "has 12 lines, fewer than the batch size 64") != NULL);
         if (error == NULL && strcmp(json_string_value(json_object_get(row, "work")), work) == 0) {
             count++;
             assert_true(strcmp(work, "peaks") == 0 || number(row, "seconds") > 0);
@@ -139,7 +139,7 @@ static void test_quick(void **state)
     assert_non_null(strstr(process_read(folder, "page.html", &size), "\"work\":\"translate\""));
     json_decref(report);
     result = run_clformer(NULL, "bench --quick --stage encode");
-    assert_refused(result, 2, "--quick is for bench without --stage");
+    assert_refused(result, 2, "--quick: applies only without --stage");
 }
 
 /* If nothing works, each stage gives a reason, and the report is still written. */

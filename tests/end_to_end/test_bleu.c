@@ -53,9 +53,9 @@ static void test_bad_input(void **state)
 {
     (void)state;
     struct process_result result = bleu("one\ntwo\n", "");
-    assert_refused(result, 1, "standard input has 2 lines and");
+    assert_refused(result, 1, "standard input has 2 lines, but");
     result = bleu("1\n2\n3\n4\n", "");
-    assert_refused(result, 1, "standard input has 4 lines and");
+    assert_refused(result, 1, "standard input has 4 lines, but");
     result = bleu("", "");
     assert_refused(result, 1, "standard input has 0 lines");
     result = bleu("1\n\xff\n3\n", "");
@@ -67,9 +67,9 @@ static void test_bad_input(void **state)
     const char *folder = support_temporary_folder();
     process_write(folder, "references", references, sizeof references - 1);
     result = process_run(&process, process_format("bleu %s/references", folder));
-    assert_refused(result, 1, "standard input, line 3: it holds a NUL byte");
+    assert_refused(result, 1, "standard input, line 3: contains a NUL byte");
     result = run_clformer("", "bleu /dev/null");
-    assert_refused(result, 1, "hold no lines");
+    assert_refused(result, 1, "are empty");
 }
 
 static void test_bad_calls(void **state)
@@ -80,7 +80,7 @@ static void test_bad_calls(void **state)
     result = run_clformer("a\n", "bleu one two");
     assert_refused(result, 2, "2 arguments");
     result = run_clformer("a\n", "bleu --words intl file");
-    assert_refused(result, 2, "--words takes 13a|spaces");
+    assert_refused(result, 2, "--words: must be 13a|spaces");
     result = run_clformer("a\n", "bleu /no/such/file");
     assert_refused(result, 1, "/no/such/file");
     result = run_clformer("a\n", "bleu --help");

@@ -179,7 +179,8 @@ static void test_memory(void **state)
         run_clformer(NULL, process_format("curves %s -o -", write_lists(folder, 1, 1 << 16)));
     assert_refused(result, 1, "holds more than 65536 values, the most expected of such a file");
     result = run_clformer(NULL, process_format("curves %s -o -", write_lists(folder, 20, 60000)));
-    assert_refused(result, 1, "line 18: the starts and validations hold more than 1048576 values up to here");
+    assert_refused(result, 1,
+                   "line 18: starts and validations have more than 1048576 values up to this line");
     result = run_clformer(NULL, process_format("curves %s -o -", write_lists(folder, 3, 60000)));
     assert_int_equal(result.status, 0);
     char deep[1024] = "{\"update\":1,\"loss\":1,\"start\":";
@@ -200,7 +201,7 @@ static void test_what_is_written_over(void **state)
     const char *log = process_read(folder, "log", &size);
     struct process_result result =
         run_clformer(NULL, process_format("curves %s/log -o %s/log", folder, folder));
-    assert_refused(result, 1, "log cannot be written: it exists and is not a page");
+    assert_refused(result, 1, "log: exists and is not an HTML page");
     assert_string_equal(process_read(folder, "log", &size), log);
     static const char *const others[] = {"", "<!DOCTYPE html>\nan earlier one", "<!DOCTYPE"};
     for (int i = 0; i < 3; i++) {
@@ -300,9 +301,9 @@ static void refuse_log(const char *text, const char *part)
 static void test_bad_logs(void **state)
 {
     (void)state;
-    refuse_log("", "holds no update yet");
+    refuse_log("", "has no updates yet");
     refuse_log("{\"update\":1,\"loss\":2}\nnonsense\n", "log, line 2: ");
-    refuse_log("{\"update\":1}\n", "line 1: it has no \"update\" and \"loss\"");
+    refuse_log("{\"update\":1}\n", "line 1: has no \"update\" and \"loss\"");
     refuse_log("{\"update\":0,\"loss\":1}\n", "line 1");
     refuse_log("[1]\n", "line 1");
     refuse_log("{\"update\":1,\"loss\":[2],\"validation\":3,\"start\":\"x\"}\n{}\n", "line 2");
@@ -312,13 +313,13 @@ static void test_bad_calls(void **state)
 {
     (void)state;
     struct process_result result = run_clformer(NULL, "curves -o page.html");
-    assert_refused(result, 2, "the logs of one or more runs");
+    assert_refused(result, 2, "one or more logs");
     result = run_clformer(NULL, "curves log");
     assert_refused(result, 2, "-o FILE.html");
     result = run_clformer(NULL, "curves /no/such/log -o -");
     assert_refused(result, 1, "/no/such/log");
     result = run_clformer(NULL, "curves / -o -");
-    assert_refused(result, 1, "/ cannot be read");
+    assert_refused(result, 1, "/: cannot be read");
     result = run_clformer(NULL, "curves --help");
     assert_int_equal(result.status, 0);
     assert_non_null(strstr(result.output, "$ clformer curves"));

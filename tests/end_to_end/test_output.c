@@ -17,7 +17,7 @@ static void test_full_disk(void **state)
         "--help",  "inspect " DEMO_MODEL, "attend -m " DEMO_MODEL " -o - Merci."};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         struct process_result result = process_run(&full, calls[i]);
-        assert_refused(result, 1, "standard output cannot be written: No space left on device");
+        assert_refused(result, 1, "standard output: cannot be written: No space left on device");
     }
     struct process_result result = run_clformer(NULL, "attend -m " DEMO_MODEL " -o /dev/full Merci.");
     assert_refused(result, 1, "/dev/full");
@@ -43,14 +43,14 @@ static void test_closed_descriptors(void **state)
     (void)state;
     struct process process = {.input = "Merci.\n", .closed = {1, 0, 0}};
     struct process_result result = process_run(&process, TRANSLATE);
-    assert_refused(result, 1, "standard input cannot be read: Bad file descriptor");
+    assert_refused(result, 1, "standard input: cannot be read: Bad file descriptor");
     const char *folder = support_temporary_folder();
     process_write(folder, "en", "Thanks.\n", 8);
     result = process_run(&process, process_format("score -m " DEMO_MODEL " - %s/en", folder));
-    assert_refused(result, 1, "standard input cannot be read: Bad file descriptor");
+    assert_refused(result, 1, "standard input: cannot be read: Bad file descriptor");
     process = (struct process){.closed = {0, 1, 0}};
     result = process_run(&process, "devices");
-    assert_refused(result, 1, "standard output cannot be written: Bad file descriptor");
+    assert_refused(result, 1, "standard output: cannot be written: Bad file descriptor");
     process.closed[2] = 1;
     result = process_run(&process, process_format("average " DEMO_MODEL " -o %s/mean", folder));
     assert_int_equal(result.status, 0); /* without output, it needs no standard output */

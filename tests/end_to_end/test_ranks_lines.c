@@ -116,8 +116,10 @@ static void test_wrong_calls_are_said_once(void **state)
         const char *call, *part;
         int status;
     } rows[] = {
-        {TRANSLATE "--nosuch", "translate has no flag --nosuch", 2}, {"score", "score requires a model", 2},
-        {"train --nosuch", "train has no flag --nosuch", 2},         {"nosuch", "there is no verb", 2},
+        {TRANSLATE "--nosuch", "--nosuch: unknown flag of translate", 2},
+        {"score", "score: requires a model", 2},
+        {"train --nosuch", "--nosuch: unknown flag of train", 2},
+        {"nosuch", "nosuch: unknown verb", 2},
         {"train --recipe /no/such/recipe", "/no/such/recipe", 1},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -132,7 +134,7 @@ static void test_wrong_calls_are_said_once(void **state)
     assert_true(result.status != 0);
     assert_int_equal(process_count(own_errors(&result), "clformer: "), 1);
     assert_non_null(strstr(own_errors(&result), "clformer: rank 1 on "));
-    assert_non_null(strstr(own_errors(&result), "translate has no flag --nosuch"));
+    assert_non_null(strstr(own_errors(&result), "--nosuch: unknown flag of translate"));
 }
 
 static void test_few_lines(void **state)
@@ -175,7 +177,7 @@ static void test_lines_are_answered_as_they_come(void **state)
 static void check_said(const struct process_result *result, int status, const char *sentence)
 {
     const char *errors = own_errors(result);
-    int sentences = process_count(errors, "\n") - process_count(errors, "/out.part keeps the first ");
+    int sentences = process_count(errors, "\n") - process_count(errors, "/out.part: contains the first ");
     if (result->status != status || sentences != 1 || strstr(errors, sentence) == NULL) {
         fail_msg("wanted %d and \"%s\", not %d and %s", status, sentence, result->status, result->errors);
     }
@@ -187,13 +189,13 @@ static void test_refused(void **state)
     ranks_need();
     const char *folder = support_temporary_folder();
     struct process_result result = run(2, "Merci.\n", TRANSLATE "--beam 1 --stream");
-    check_said(&result, 2, "clformer: --stream shows translations as they grow, which one process does");
+    check_said(&result, 2, "clformer: --stream: works in a single process only");
     result = run(2, "Merci.\n", process_format(TRANSLATE "--target-prefix-file %s/none", folder));
     assert_int_equal(result.status, 1);
-    assert_int_equal(process_count(own_errors(&result), "/none cannot be read: "), 1);
+    assert_int_equal(process_count(own_errors(&result), "/none: cannot be read: "), 1);
     process_write(folder, "two", "Oui.\nNon.\n", 10);
     result = run(2, "Merci.\n", process_format(SCORE "- %s/two", folder));
-    check_said(&result, 1, "give inputs with the same number of lines");
+    check_said(&result, 1, "both must have the same number of lines");
     /* Ranks that differ. */
     result = ranks_run_unlike(CLF_BUILD_FOLDER "/clformer", TRANSLATE "--beam 4", TRANSLATE "--beam 2");
     check_said(&result, 2, "--beam is 2, but 4 on rank 0; it must be the same on all ranks");
@@ -363,7 +365,7 @@ static void test_verbs_of_one_process(void **state)
     };
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         struct process_result result = run(2, NULL, calls[i]);
-        check_said(&result, 2, " works in one process; start it without  mpirun or srun");
+        check_said(&result, 2, ": runs as a single process only; start it without  mpirun or srun");
         assert_string_equal(result.output, "");
         assert_false(clf__folder_exists(process_format("%s/out", folder)));
     }

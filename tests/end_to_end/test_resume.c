@@ -71,7 +71,8 @@ static void stop_run(const char *folder, const char *lines, const char *call, in
     wait_for_lines(folder, before);
     kill(coprocess.child, signal_number);
     assert_int_equal(coprocess_end(&coprocess), 128 + signal_number);
-    assert_int_equal(process_count(coprocess.errors, "out.part keeps the first "), signal_number != SIGKILL);
+    assert_int_equal(process_count(coprocess.errors, "out.part: contains the first "),
+                     signal_number != SIGKILL);
     assert_true(exists(folder, "out.part"));
     size_t size;
     assert_string_equal(process_read(folder, "out", &size), "old\n");
@@ -200,7 +201,7 @@ static void test_mismatches(void **state)
            "--target-prefix-file");
     refuse(folder, "", call, "standard input ends before the end of the ");
     process_write(model, "added_tokens.json", "{}", 2);
-    refuse(folder, lines, call, "the model differs: added_tokens.json is missing in one of them");
+    refuse(folder, lines, call, "the model differs: added_tokens.json exists in only one of the models");
     process_remove(model, "added_tokens.json");
     /* Elsewhere it is the same model, and how fast it is may differ. */
     check_whole(folder, lines, TRANSLATE "--gemm auto --beam 1 --batch-tokens 300 -q", &whole);
@@ -252,13 +253,13 @@ static void test_beginnings(void **state)
     struct process_result whole = run_clformer(lines, call);
     struct process_result result = run_clformer(lines, process_format("%s -o %s/out --resume", call, folder));
     assert_output(result, "");
-    assert_int_equal(process_count(result.errors, "out.part does not exist; the run starts at line 1\n"), 1);
+    assert_int_equal(process_count(result.errors, "out.part: does not exist; the run starts at line 1\n"), 1);
     assert_string_equal(process_read(folder, "out", &size), whole.output);
     folder = stopped_folder(lines, call); /* without the flag it begins again */
     result = run_clformer(lines, process_format("%s -o %s/out", call, folder));
     assert_output(result, "");
     assert_int_equal(
-        process_count(result.errors, "of an earlier run is replaced; --resume would continue it\n"), 1);
+        process_count(result.errors, "of an earlier run are replaced; --resume would continue them\n"), 1);
     assert_string_equal(process_read(folder, "out", &size), whole.output);
     assert_false(exists(folder, "out.part") || exists(folder, "out.part.json"));
     folder = old_folder();
@@ -272,9 +273,9 @@ static void test_beginnings(void **state)
     assert_int_equal(coprocess_end(&idle), 128 + SIGINT);
     assert_false(exists(folder, "out.part") || exists(folder, "out.part.json"));
     result = run_clformer(lines, process_format("%s --resume", call));
-    assert_refused(result, 2, "--resume continues an output file; add --output FILE");
+    assert_refused(result, 2, "--resume: requires an output file; add --output FILE");
     result = run_clformer(lines, process_format("%s --resume -o /dev/null", call));
-    assert_refused(result, 2, "--resume continues an output file; add --output FILE");
+    assert_refused(result, 2, "--resume: requires an output file; add --output FILE");
 }
 
 /* Both inputs of score and of a file of prefixes are compared. */

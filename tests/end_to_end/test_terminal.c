@@ -182,7 +182,7 @@ static void test_advice(void **state)
 {
     (void)state;
     enum { PATIENCE = 120000 }; /* milliseconds */
-    static const char advice[] = "Ctrl-D on an empty line ends";
+    static const char advice[] = "press Ctrl-D on an empty line to end";
     char shown[4096] = "";
     size_t size = 0;
     pid_t child;
@@ -226,7 +226,7 @@ static void test_interrupted_bench(void **state)
     const char *rest = read_terminal(master, child, &status);
     assert_int_equal(status, -1); /* ended by the signal */
     assert_non_null(strstr(rest, "the report contains the rows measured before the interrupt"));
-    assert_non_null(strstr(rest, "GFLOP/s of fma"));
+    assert_non_null(strstr(rest, "GFLOP/s of FMA"));
     const char *page = process_read(folder, "page.html", &length);
     assert_int_equal(process_count(page, "\"work\":\"peaks\""), 1);
     assert_true(process_count(page, "\"work\":\"op\"") >= 1);

@@ -156,7 +156,7 @@ static void test_closed_output(void **state)
         &process, call(folder, "model",
                        process_format("--max-updates 3 --validate-every 3 --log %s/log --json", folder)));
     assert_int_equal(result.status, 1);
-    assert_int_equal(process_count(result.errors, "standard output cannot be written: Bad file descriptor"),
+    assert_int_equal(process_count(result.errors, "standard output: cannot be written: Bad file descriptor"),
                      1);
     size_t size;
     assert_int_equal(process_count(process_read(folder, "log", &size), "\"start\""), 1);
@@ -198,7 +198,7 @@ static void test_goes_on(void **state)
         struct process stopped = {.signal_when_started = signals[i]};
         result = process_run(&stopped, process_format("%s --max-updates 0", arguments));
         assert_int_equal(result.status, 128 + signals[i]);
-        assert_non_null(strstr(result.errors, i == 0 ? "goes on at update 5\n" : "goes on at update "));
+        assert_non_null(strstr(result.errors, i == 0 ? "resuming at update 5\n" : "resuming at update "));
         assert_non_null(strstr(result.errors, "run the same command to resume"));
         char *checkpoint = strstr(process_format("%s", result.errors), "command to resume from ") +
                            strlen("command to resume from ");
@@ -214,7 +214,7 @@ static void test_goes_on(void **state)
     json_decref(parts->lines);
     result = run_clformer(NULL, process_format("%s --max-updates %d", arguments, wanted));
     assert_int_equal(result.status, 0);
-    assert_non_null(strstr(result.errors, process_format("goes on at update %d\n", done + 1)));
+    assert_non_null(strstr(result.errors, process_format("resuming at update %d\n", done + 1)));
     const char *whole = call(folder, "whole", process_format("--log %s/whole.log --patience 0 -q", folder));
     result = run_clformer(NULL, process_format("%s --max-updates %d", whole, wanted));
     assert_output(result, "");
@@ -288,10 +288,11 @@ static void test_a_page_without_a_log(void **state)
     const char *first = process_read(folder, "page", &size);
     result = run_clformer(NULL, call(folder, "model", process_format("%s 3", more)));
     assert_int_equal(result.status, 0);
-    assert_non_null(strstr(
-        result.errors, process_format("page begins at update 3, because no --log holds the earlier updates; "
-                                      "the existing page was renamed to %s/page.2\n",
-                                      folder)));
+    assert_non_null(
+        strstr(result.errors,
+               process_format("page: begins at update 3, because there is no --log with the earlier updates; "
+                              "the existing page was renamed to %s/page.2\n",
+                              folder)));
     assert_string_equal(process_read(folder, "page.2", &size), first);
     const char *third = process_read(folder, "page", &size);
     assert_non_null(strstr(third, "\"update\":[3.0]"));
@@ -362,15 +363,15 @@ static void test_a_page_over_something_else(void **state)
     size_t size;
     const char *pairs = process_read(folder, "pairs", &size);
     refuse(call(folder, "model", process_format("--html %s/pairs", folder)), 1,
-           "pairs cannot be written: it exists and is not a page");
+           "pairs: exists and is not an HTML page");
     assert_string_equal(process_read(folder, "pairs", &size), pairs);
     refuse(call(folder, "model", process_format("--log %s/one --html %s/one", folder, folder)), 2,
-           "--log and --html are one file");
+           "--log and --html name the same file");
     assert_int_equal(access(process_format("%s/one", folder), F_OK), -1); /* a wrong call leaves nothing */
     static const char log[] = "{\"update\":1,\"loss\":5}\n";
     process_write(folder, "log", log, sizeof log - 1);
     refuse(process_format("train --log %s/log --html %s/log", folder, folder), 2,
-           "--log and --html are one file");
+           "--log and --html name the same file");
     refuse(process_format("curves %s/log -o %s/log", folder, folder), 1, "exists and is not a page");
     assert_string_equal(process_read(folder, "log", &size), log);
 }
@@ -422,15 +423,15 @@ static void test_bad_calls(void **state)
     refuse("train", 2, "-o FOLDER");
     refuse("train --html page", 2, "-o FOLDER");
     refuse("train --train a b --log log --html page", 2, "-o FOLDER");
-    refuse("train -o model --html -", 2, "--html: train updates its page repeatedly");
-    refuse("train -o model --nosuch", 2, "train has no flag --nosuch");
-    refuse("train -o model --seed", 2, "--seed needs a value");
-    refuse("train --train -o model", 2, "--train needs a value");
-    refuse("train --train a --valid --quiet -o model", 2, "--valid needs a value");
-    refuse("train --from --quiet -o model", 2, "--from needs a value");
-    refuse("train -o model --log=", 2, "log: a value is empty");
-    refuse("train -o model --html=", 2, "html: a value is empty");
-    refuse("train -o model --recipe=", 2, "recipe: a value is empty");
+    refuse("train -o model --html -", 2, "--html: train updates the page repeatedly");
+    refuse("train -o model --nosuch", 2, "--nosuch: unknown flag of train");
+    refuse("train -o model --seed", 2, "--seed: requires a value");
+    refuse("train --train -o model", 2, "--train: requires a value");
+    refuse("train --train a --valid --quiet -o model", 2, "--valid: requires a value");
+    refuse("train --from --quiet -o model", 2, "--from: requires a value");
+    refuse("train -o model --log=", 2, "--log: is empty");
+    refuse("train -o model --html=", 2, "--html: is empty");
+    refuse("train -o model --recipe=", 2, "--recipe: is empty");
     refuse("train -o model --seed x", 2, "seed");
     refuse("train -o model --preset gpt", 2, "gpt");
     refuse("train -o model --train a b c", 2, "1 argument");

@@ -23,7 +23,7 @@ static void test_full_disk(void **state)
     struct process full = {.output_path = "/dev/full"};
     const char *folder = support_temporary_folder();
     struct process_result result = process_run(&full, call(folder, "--format json"));
-    assert_refused(result, 1, "clformer: standard output cannot be written: No space left on device");
+    assert_refused(result, 1, "clformer: standard output: cannot be written: No space left on device");
 }
 
 /* At any moment, as in other verbs. */

@@ -148,13 +148,13 @@ static void test_cut_scores(void **state)
     struct process_result result =
         run_clformer(NULL, process_format("score -m " DEMO_MODEL " %s/long %s/short", folder, folder));
     assert_int_equal(result.status, 3);
-    assert_non_null(strstr(result.errors, "clformer: 1 of 1 lines was cut to the model's limit\n"));
-    assert_non_null(
-        strstr(result.errors, "line 1: the source's 401 tokens were cut to the model's limit of 256\n"));
+    assert_non_null(strstr(result.errors, "clformer: 1 of 1 lines was truncated to the model's limit\n"));
+    assert_non_null(strstr(result.errors,
+                           "line 1: the source of 401 tokens was truncated to the model's limit of 256\n"));
     result = run_clformer(NULL, process_format("score -m " DEMO_MODEL " %s/short %s/long", folder, folder));
     assert_int_equal(result.status, 3);
-    assert_non_null(
-        strstr(result.errors, "line 1: the target's 401 tokens were cut to the model's limit of 256\n"));
+    assert_non_null(strstr(result.errors,
+                           "line 1: the target of 401 tokens was truncated to the model's limit of 256\n"));
     /* frames: a header of 128 bytes, then 201 times 80 zeros */
     static char frames[128 + 201 * 80 * sizeof(float)] = "\x93NUMPY\x01";
     int length = snprintf(frames + 10, 118, "{'descr': '<f4', 'fortran_order': False, 'shape': (201, 80), }");
@@ -168,7 +168,8 @@ static void test_cut_scores(void **state)
                                                "/tests/fixtures/models/speech %s/paths %s/text",
                                                folder, folder));
     assert_int_equal(result.status, 3);
-    assert_non_null(strstr(result.errors, "the source's 201 frames were cut to the model's limit of 200\n"));
+    assert_non_null(
+        strstr(result.errors, "the source of 201 frames was truncated to the model's limit of 200\n"));
 }
 
 static void test_attend(void **state)

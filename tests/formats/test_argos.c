@@ -320,7 +320,7 @@ static void test_command(void **state)
     result = run_clformer(NULL, process_format("average %s %s -o %s/out", package, package, folder));
     assert_refused(result, 1, "but a folder is needed; unpack it");
     result = run_clformer(NULL, "--version");
-    assert_non_null(strstr(result.output, "packages of Argos Translate: read as they are (zlib "));
+    assert_non_null(strstr(result.output, "Argos Translate packages: yes (zlib "));
     assert_int_equal(count_files(folder), 0);
 }
 
@@ -349,7 +349,7 @@ static void test_without_zlib(void **state)
     assert_fails(clf__unpack(&unpacked, package_of("plain")), CLF_UNSUPPORTED,
                  "plain.argosmodel: is an Argos Translate package, but clformer was built without zlib");
     struct process_result result = run_clformer(NULL, "--version");
-    assert_non_null(strstr(result.output, "packages of Argos Translate: once they are unpacked"));
+    assert_non_null(strstr(result.output, "Argos Translate packages: unpacked folders only"));
 }
 
 int main(void)

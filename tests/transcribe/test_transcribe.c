@@ -342,16 +342,16 @@ static void check_formats(const char *always, const char *path)
         assert_true(size > 0);
     }
     result = run_clformer(NULL, process_format("%s %s", all, path));
-    assert_refused(result, 2, "--format all writes files; name a folder with --output");
+    assert_refused(result, 2, "--format all: writes several files; add --output FOLDER");
     result = run_clformer(NULL, process_format("%s --format vtt %s %s", always, path, path));
-    assert_refused(result, 2, "has a separate file of subtitles or a table; name a folder with --output");
+    assert_refused(result, 2, "need several files in this format; add --output FOLDER");
     assert_ok(clf__file_copy(process_format("%s/sound.txt", folder), path));
     result = run_clformer(NULL, process_format("%s -o %s %s/sound.txt", always, folder, folder));
     assert_refused(result, 2, "would overwrite the recording");
     result = run_clformer(NULL, process_format("%s --carry-initial-prompt %s", always, path));
-    assert_refused(result, 2, "--carry-initial-prompt requires --initial-prompt");
+    assert_refused(result, 2, "--carry-initial-prompt: requires --initial-prompt");
     result = run_clformer(NULL, process_format("%s --log-probability-threshold never %s", always, path));
-    assert_refused(result, 2, "takes a number from -1000 to 1000 or none, not \"never\"");
+    assert_refused(result, 2, "must be a number from -1000 to 1000 or none, not \"never\"");
     result =
         run_clformer(NULL, process_format("%s --log-probability-threshold none --no-speech-threshold none "
                                           "--compression-ratio-threshold none --max-initial-timestamp none "
@@ -385,10 +385,10 @@ static void test_command(void **state)
     assert_non_null(strstr(words.output, "<u>"));
     struct process_result lines =
         run_clformer(NULL, process_format("%s --max-line-width 9 %s", always, path));
-    assert_refused(lines, 2, "require --word-timestamps and --format srt, vtt or all");
+    assert_refused(lines, 2, "only with --word-timestamps and --format srt, vtt or all");
     check_formats(always, path);
     struct process_result clip = run_clformer(NULL, process_format("%s --clip 1,x %s", always, path));
-    assert_refused(clip, 2, "--clip takes seconds separated by commas");
+    assert_refused(clip, 2, "--clip: must be times in seconds separated by commas");
     const char *hot =
         process_format("%s --format json --log-probability-threshold 0 --best-of 2 %s", always, path);
     struct process_result drawn = run_clformer(
@@ -397,9 +397,9 @@ static void test_command(void **state)
     drawn = run_clformer(NULL, process_format("%s --temperature 0.3,0.7", hot));
     assert_non_null(strstr(drawn.output, "\"temperature\": 0.7"));
     struct process_result cut = run_clformer(NULL, process_format("%s --temperature 0.3,", hot));
-    assert_refused(cut, 2, "--temperature takes numbers separated by commas");
+    assert_refused(cut, 2, "--temperature: must be numbers separated by commas");
     struct process_result half = run_clformer(NULL, process_format("%s --suppress-tokens 1,2.5", hot));
-    assert_refused(half, 2, "--suppress-tokens takes ids separated by commas, or -1, not \"1,2.5\"");
+    assert_refused(half, 2, "--suppress-tokens: must be ids separated by commas, or -1, not \"1,2.5\"");
     char *longer = make_wav("talk.two.wav", 33 * CLF_AUDIO_RATE);
     const char *three = process_format("%s /nowhere.wav %s %s", longer, path, longer);
     struct process_result apart = run_clformer(NULL, process_format("%s %s", always, three));

@@ -9,9 +9,9 @@
 
 static const char help[] =
     "Usage: clformer attend -m MODEL -o FILE.html TEXT [FLAGS]\n\n"
-    "Writes one HTML page with the attention of every layer and head while the model translates TEXT, or\n"
-    "reads the translation given by --target. The page needs no other file; open it in a browser. For a\n"
-    "speech model, TEXT is the path of a recording (WAV, FLAC, OGG, MP3) or of a .npy file of frames.\n\n"
+    "Writes an HTML page with the attention maps of every layer and head for the translation of TEXT, or\n"
+    "for the translation given by --target. The page is a single file; open it in a browser. For a speech\n"
+    "model, TEXT is the path of a recording (WAV, FLAC, OGG, MP3) or of a .npy file of frames.\n\n"
     "Example:\n"
     "  $ clformer attend -m tools/models/fr-en-small -o page.html 'Je suis étudiant'\n"
     "  $ clformer attend -m tools/models/fr-en-small -o page.html --target \"I'm a student.\" \\\n"
@@ -30,7 +30,8 @@ static struct clf_line line_of(const char *text)
     return (struct clf_line){.text = text, .size = strlen(text)};
 }
 
-/* Tokens after the start token, as text: "▁" begins a word in SentencePiece's pieces. */
+/* Joins the tokens after the start token to a text. In SentencePiece tokens, "▁" marks the beginning of a
+ * word. */
 static char *join_tokens(const struct clf_attention_maps *maps)
 {
     static const char mark[] = "\u2581";
@@ -104,7 +105,7 @@ static void base64_put(struct base64 *base64, unsigned byte)
     }
 }
 
-/* 16-bit fractions, low byte first. A weight that is NaN counts as 0. */
+/* Writes weights as 16-bit fractions, low byte first. NaN is written as 0. */
 static void put_weights(struct base64 *base64, const float *weights, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -139,7 +140,7 @@ static void print_about(FILE *file, const struct clf_model_info *model)
             CLF_VERSION_STRING);
 }
 
-/* The text that replaces a name between two @ in attend.html. */
+/* Prints the replacement of a name between two @ in attend.html. */
 static int print_field(FILE *file, const void *context, const char *name, size_t length)
 {
     const struct job *job = context;
@@ -164,7 +165,7 @@ static int write_page(struct job *job)
 {
     job->translation = join_tokens(job->maps);
     if (job->translation == NULL) {
-        fprintf(stderr, "clformer: no memory left to write the page\n");
+        fprintf(stderr, "clformer: out of memory for the page\n");
         return EXIT_FAILED;
     }
     return page_write(job->flags.output, &(struct page){attend_template, print_field, job});
@@ -201,10 +202,10 @@ int verb_attend(int argc, char **argv)
     int takes = TAKES_MODEL | TAKES_DEVICE | TAKES_SEARCH | TAKES_LINES | TAKES_OUTPUT | TAKES_TARGET;
     int status = flags_parse(&job.flags, argc, argv, takes, help);
     if (status < 0) {
-        status = flags_operands(&job.flags, 1, 1, "attend takes one text, in quotes");
+        status = flags_operands(&job.flags, 1, 1, "attend takes one text, which must be quoted");
     }
     if (status < 0 && job.flags.output == NULL) {
-        status = report_wrong_call("attend needs a page to write: -o FILE.html");
+        status = report_wrong_call("attend: requires a page to write; add -o FILE.html");
     }
     if (status >= 0) {
         return status;

@@ -1,5 +1,5 @@
-/* `clformer bench` without --stage: measures each device in turn and each stage in a separate process, so
- * that a failing or hanging driver loses only one row, and memory is counted per stage. */
+/* `clformer bench` without --stage: measures the devices one after the other. Each stage runs in a separate
+ * process, so that a crash of the driver loses only one row, and memory is measured per stage. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 #include "shared/spawn.h"
 
 /* A warm-up compiles the kernels of the following jobs, so that their times and memory exclude compilation.
- * Its rows are dropped. If it fails, these jobs are skipped. */
+ * Its rows are discarded. If it fails, these jobs are skipped. */
 enum job_kind { JOB_ALONE, JOB_WARM_UP, JOB_BEHIND };
 
 /* The flags of a child process for one device; NULL omits a flag. */
@@ -125,7 +125,7 @@ static void add_failure(struct run *run)
         json_pack("{s:s, s:s, s:s, s:s, s:o}", "engine", "clformer", "precision", run->job->precision, "work",
                   run->job->stage, "gemm", run->job->gemm, "error", result_text(reason, strlen(reason)));
     if (row == NULL || json_array_append_new(run->rows, row) != 0) {
-        fprintf(stderr, "clformer: no memory left\n");
+        fprintf(stderr, "clformer: out of memory\n");
         exit(EXIT_FAILED);
     }
 }
@@ -135,14 +135,14 @@ static int ended_badly(struct run *run, const struct spawn_end *end)
 {
     const size_t size = sizeof run->reason;
     if (end->timed_out) {
-        snprintf(run->reason, size, "did not end within its time, after %.0f s", end->seconds);
+        snprintf(run->reason, size, "timed out after %.0f s", end->seconds);
     } else if (end->signal != 0) {
         snprintf(run->reason, size, "the driver crashed: %s%s%s", strsignal(end->signal),
                  end->last_error[0] != '\0' ? "; " : "", end->last_error);
     } else if (end->status != EXIT_DONE && end->last_error[0] != '\0') {
         snprintf(run->reason, size, "%s", end->last_error);
     } else if (end->status != EXIT_DONE && run->failed_count == 0) {
-        snprintf(run->reason, size, "it said no reason");
+        snprintf(run->reason, size, "failed without an error message");
     } else {
         return 0;
     }
@@ -153,7 +153,7 @@ static void judge(struct run *run, const struct spawn_end *end)
 {
     int bad = ended_badly(run, end);
     if (run->job->kind == JOB_WARM_UP) {
-        bad = run->good_count == 0; /* otherwise the following jobs report their own failures */
+        bad = run->good_count == 0; /* otherwise the following jobs report their failures */
         run->failed = bad ? run->job : NULL;
     }
     if (bad) {
@@ -198,7 +198,7 @@ static int run_job(struct run *run, const struct job *job, double seconds)
     return status;
 }
 
-/* Returns whether a row shows that the device has bf16 dot products. */
+/* Returns 1 if a row shows that the device has bf16 dot products. */
 static int has_bf16(const struct run *run)
 {
     double most = 0;
@@ -237,7 +237,7 @@ static int run_or_leave_out(struct run *run, double seconds)
         return EXIT_DONE;
     }
     if (seconds <= 0) {
-        snprintf(run->reason, sizeof run->reason, "left out: the device took too long for what came before");
+        snprintf(run->reason, sizeof run->reason, "skipped, because the time for this device was used up");
         if (job->kind != JOB_WARM_UP) { /* the job after it records the reason */
             add_failure(run);
         }
@@ -278,7 +278,7 @@ static int measure_device(struct run *run, json_t *devices, const struct clf_dev
     run->device = index;
     run->rows = json_object_get(device, "rows");
     if (device == NULL || json_array_append_new(devices, device) != 0) {
-        fprintf(stderr, "clformer: no memory left\n");
+        fprintf(stderr, "clformer: out of memory\n");
         return EXIT_FAILED;
     }
     return run_jobs(run);
@@ -302,7 +302,7 @@ static int measure_named(struct run *run, json_t *devices)
     return status;
 }
 
-/* Measures the named devices, or all. Returns an exit status. */
+/* Measures the named devices, or all devices. Returns an exit status. */
 static int measure(struct run *run, json_t *devices)
 {
     if (run->call->flags.device != NULL || clf__environment_value("CLFORMER_DEVICE") != NULL) {
@@ -325,7 +325,7 @@ static int measure(struct run *run, json_t *devices)
     return status;
 }
 
-/* Returns whether any row was measured before an interrupt. */
+/* Returns 1 if any row was measured. */
 static int has_rows(const json_t *devices)
 {
     size_t index, count = 0;

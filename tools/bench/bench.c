@@ -11,32 +11,36 @@
 static const char help[] =
     "Usage: clformer bench [-d DEVICE] [--gemm native] [--quick] [--json] [--html FILE]\n"
     "       clformer bench --merge FILE... [--json] [--html FILE]\n"
-    "       clformer bench --stage STAGE [-m MODEL] [--work FILE] [FLAGS]\n\n"
+    "       clformer bench --stage STAGE [-m MODEL] [--work FILE] [FLAGS]\n"
+    "\n"
     "Without --stage or --merge, bench measures every device, or the devices of -d or $CLFORMER_DEVICE,\n"
-    "for a few minutes each: peak rates, every op compared with the peaks, the demo model by stage, batch\n"
-    "size, precision and GEMM backend, a training step (in fp32, and in bf16 if the device has bf16 dot\n"
-    "products), startup time and memory. The report is a table; --json prints it as JSON; --html writes\n"
-    "one self-contained page, which --html - prints instead of the table. --quick takes less than a\n"
-    "minute for all devices: model speed in fp32 and int8, one GEMM and the peaks. After Ctrl-C, bench\n"
-    "reports the rows that it has measured. --merge joins the JSON of several machines; - is standard\n"
-    "input.\n\n"
-    "With --stage, bench times one stage for each batch size and beam: the median of the repeats after\n"
-    "one warm-up call, without loading and compilation. A batch is the first lines of the work file. The\n"
-    "default model is the demo model; the default work file is work.txt in the model's folder. With\n"
-    "several devices (-d; translate and score only) all work on each batch together. --verbose shows the\n"
-    "device time by kernel after a --stage.\n\n"
+    "for a few minutes each: peak rates; every op, relative to the peak rates; the demo model by stage,\n"
+    "batch size, precision and GEMM backend; a training step (in fp32, and in bf16 if the device has bf16\n"
+    "dot products); startup time and memory. The report is a table, or JSON with --json. --html writes it\n"
+    "as a self-contained page, and --html - prints the page instead of the table. --quick takes less than\n"
+    "a minute for all devices: model speed in fp32 and int8, one GEMM and the peak rates. After Ctrl-C,\n"
+    "bench reports the rows that it has measured. --merge merges the JSON reports of several machines;\n"
+    "- is standard input.\n"
+    "\n"
+    "With --stage, bench times one stage for each batch size and beam size: the median of the repeats\n"
+    "after one warm-up call, without loading and compilation. A batch is the first lines of the work\n"
+    "file. The default model is the demo model; the default work file is work.txt in the model folder.\n"
+    "Several devices (-d; translate and score only) share the lines of each batch. With --stage,\n"
+    "--verbose also prints the device time by kernel.\n"
+    "\n"
     "  encode     the encoder; counts source tokens\n"
-    "  translate  text to text; counts generated tokens with the end token\n"
-    "  score      each line as its own translation\n"
-    "  transcribe a recording (--work) with a Whisper model at temperature 0; --batch N transcribes N\n"
-    "             copies at once, and --min-length N --max-length N generates N tokens per window\n"
+    "  translate  translation from text to text; counts generated tokens, including the end token\n"
+    "  score      scoring of each line as its own translation\n"
+    "  transcribe transcription of a recording (--work) with a Whisper model at temperature 0; --batch N\n"
+    "             transcribes N copies at once, and --min-length N --max-length N generates N tokens per\n"
+    "             window\n"
     "  train      a training step: forward, backward, Adam; each line is its own translation\n"
     "  step       one greedy decoding step, and its memory bandwidth relative to a stream read\n"
-    "  ops        every op at the sizes of a Transformer-base, compared with the measured peaks\n"
-    "  products   GEMM with the precision and backend of the flags; --shape MxNxK: M rows by a weight\n"
-    "             of N outputs and K inputs\n"
+    "  ops        every op with the shapes of Transformer-base, relative to the measured peak rates\n"
+    "  products   GEMM in a --precision; --shape MxNxK: M rows times a weight of N outputs and K inputs\n"
     "  attention  attention; --shape BxTxHxW: B sequences of T tokens, H heads of width W\n"
-    "  start      from the start of the process to the first line, with warm and with empty caches\n\n"
+    "  start      the time from process start to the first line, with warm and with empty caches\n"
+    "\n"
     "Example:\n"
     "  $ clformer bench --quick --html page.html\n"
     "  $ clformer bench --html page.html --json > here.json\n"
@@ -46,7 +50,7 @@ static const char help[] =
     "  $ clformer bench --stage products --precision fp16 --shape 2048x512x512,64x512x512\n"
     "  $ clformer bench --stage encode -m base --work base/work.txt --tokens --batch 64 --json\n";
 
-/* Returns whether flags of a single stage are given. */
+/* Returns 1 if flags are set that apply only to a single stage. */
 static int names_case(const struct flags *flags)
 {
     return flags->batches != NULL || flags->beams != NULL || flags->shapes != NULL ||
@@ -57,10 +61,9 @@ static int names_case(const struct flags *flags)
 /* Rejects flags of a single stage without --stage. */
 static int check_whole(const struct flags *flags)
 {
-    return names_case(flags)
-               ? report_wrong_call("bench measures all batches, beams and precisions; name a --stage "
-                                   "to choose among them")
-               : -1;
+    return names_case(flags) ? report_wrong_call("bench without --stage measures all batch sizes, beams and "
+                                                 "precisions; add --stage STAGE to select some")
+                             : -1;
 }
 
 static int stage_has_model(int stage)
@@ -91,25 +94,24 @@ static int check_stage(const struct flags *flags)
     flags_choice(stage, sizeof stage, "stage", flags->stage);
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
         if (checks[i].is_given && !checks[i].is_taken) {
-            return report_wrong_call("--stage %s takes no --%s", stage, checks[i].name);
+            return report_wrong_call("--stage %s: does not use --%s; remove it", stage, checks[i].name);
         }
     }
     if (hears && (flags->model == NULL || flags->work == NULL)) {
         return report_wrong_call(
-            "--stage transcribe takes a model of speech with -m, and a recording with --work");
+            "--stage transcribe: requires a Whisper model and a recording; add -m MODEL and --work FILE");
     }
     if (hears && flags->min_length >= 0 && flags->min_length != flags->max_length) {
-        return report_wrong_call("--stage transcribe takes no --min-length but that of --max-length, which "
-                                 "gives every window that many tokens");
+        return report_wrong_call("--stage transcribe: --min-length must be equal to --max-length, so that "
+                                 "every window has this number of tokens");
     }
     if (flags->html != NULL && strcmp(flags->html, "-") == 0) {
-        return report_wrong_call("--stage prints its rows: --html takes a file");
+        return report_wrong_call("--html -: --stage prints rows on standard output; name a file");
     }
-    return flags->quick ? report_wrong_call("--quick is for bench without --stage; --repeats 1 is quick here")
-                        : -1;
+    return flags->quick ? report_wrong_call("--quick: applies only without --stage; use --repeats 1") : -1;
 }
 
-/* Rejects flags about measuring with --merge. */
+/* Rejects flags that --merge does not use. */
 static int check_merge(const struct flags *flags)
 {
     const struct clf_device_options *options = &flags->device_options;
@@ -119,14 +121,14 @@ static int check_merge(const struct flags *flags)
     int is_of_stage = flags->stage >= 0 || flags->quick || flags->repeats >= 0 || names_case(flags);
     int is_of_work = flags->model != NULL || flags->work != NULL || flags->pieces;
     return is_of_device || is_of_stage || is_of_work
-               ? report_wrong_call("--merge measures nothing: it takes only files, --json and --html")
+               ? report_wrong_call("--merge: measures nothing; give only files, --json and --html")
                : -1;
 }
 
 static int check_call(struct bench_call *call)
 {
     struct flags *flags = &call->flags;
-    int status = flags->merge ? flags_operands(flags, 1, INT_MAX, "bench --merge takes the files to join")
+    int status = flags->merge ? flags_operands(flags, 1, INT_MAX, "bench --merge takes one or more reports")
                               : flags_operands(flags, 0, 0, "bench takes only flags");
     if (status < 0) {
         status = flags->merge        ? check_merge(flags)
@@ -134,16 +136,16 @@ static int check_call(struct bench_call *call)
                                      : check_whole(flags);
     }
     if (status < 0 && flags->json && flags->html != NULL && strcmp(flags->html, "-") == 0) {
-        status = report_wrong_call("--json and the page of --html - would both go to standard output; name a "
-                                   "file for one of them");
+        status = report_wrong_call("--json and --html - would both write to standard output; name a "
+                                   "file for --html");
     }
     clf_precision precision = flags->model_options.precision;
     if (status < 0 && flags->stage == BENCH_TRAIN && precision != CLF_PRECISION_FP32 &&
         precision != CLF_PRECISION_BF16) {
-        status = report_wrong_call("--stage train takes --precision fp32 or bf16");
+        status = report_wrong_call("--stage train: requires --precision fp32 or bf16");
     }
     if (status < 0 && (flags->repeats == 0 || flags->repeats > TIMING_MOST_REPEATS)) {
-        status = report_wrong_call("--repeats is 1 to %d", (int)TIMING_MOST_REPEATS);
+        status = report_wrong_call("--repeats: must be 1 to %d", (int)TIMING_MOST_REPEATS);
     }
     if (status < 0) {
         status =
@@ -169,7 +171,7 @@ static int find_work(struct bench_call *call)
     size_t size = strlen(call->model) + sizeof "/work.txt";
     call->work = flags->work != NULL ? strdup(flags->work) : malloc(size);
     if (call->work == NULL) {
-        fprintf(stderr, "clformer: no memory left\n");
+        fprintf(stderr, "clformer: out of memory\n");
         return EXIT_FAILED;
     }
     if (flags->work == NULL) {

@@ -1,6 +1,6 @@
-/* Declarations shared by the files of `clformer bench`, which measures internals and therefore includes
- * lib/'s headers. Each measurement is a row, a JSON object: a case of a stage (see stage.c), an op, or a
- * start. A failed row has "error" instead of "seconds". */
+/* Declarations shared by the files of `clformer bench`, which calls internal functions of the library. Each
+ * measurement is a row, a JSON object: a case of a stage (stage.c), an op, or a process start. A row of a
+ * failed measurement has "error" instead of "seconds". */
 #ifndef CLF_TOOLS_BENCH_H
 #define CLF_TOOLS_BENCH_H
 
@@ -39,7 +39,7 @@ struct bench_shapes {
     int count;
 };
 
-/* The options of a call. */
+/* The options of the command. */
 struct bench_call {
     struct flags flags;
     char *model; /* owned */
@@ -51,7 +51,7 @@ struct bench_call {
 
 /* Times the cases of flags.stage and prints each result at once. Returns an exit status. */
 int bench_stage_run(struct bench_call *call);
-/* Parse "1,8,64", and "2048x512x512,..." with `sizes` sizes each. Return -1, or the exit status of a wrong
+/* Parse "1,8,64", and "2048x512x512,..." with `sizes` sizes each. Return -1, or the exit status for a wrong
  * value. */
 int bench_parse_numbers(struct bench_numbers *out, const char *flag, const char *list);
 int bench_parse_shapes(struct bench_shapes *out, const char *list, int sizes);
@@ -63,7 +63,7 @@ int bench_train_run(struct bench_call *call, const struct setup *setup, const st
  * read. */
 int bench_step_run(struct bench_call *call, const struct setup *setup, const struct clf_line *lines,
                    int batch);
-/* Times the stage "transcribe", whose work is a recording: each batch size and beam. Returns an exit status.
+/* Times the stage "transcribe" for each batch size and beam; the work is a recording. Returns an exit status.
  */
 int bench_transcribe_run(struct bench_call *call);
 /* Times the stages "ops", "products" and "attention", which need no model. Returns an exit status. */

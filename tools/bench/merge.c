@@ -1,4 +1,4 @@
-/* Reads reports of other machines, which are not trusted: every value is checked before it is used. */
+/* Reads reports of other machines. They are not trusted: every value is checked before it is used. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -153,23 +153,24 @@ static int check_report(const char *path, const json_t *report)
     const json_t *version = json_object_get(report, "format_version");
     if (format == NULL || strcmp(format, "clformer bench") != 0) {
         fprintf(stderr,
-                "clformer: %s: the key \"format\" is not \"clformer bench\": it is no report of `clformer "
-                "bench --json`\n",
+                "clformer: %s: \"format\" is not \"clformer bench\"; this is not a report of `clformer bench "
+                "--json`\n",
                 path);
         return EXIT_FAILED;
     }
     if (!json_is_integer(version) || json_integer_value(version) != 1) {
-        fprintf(stderr,
-                "clformer: %s: the key \"format_version\" is not 1: another version of clformer wrote it\n",
-                path);
+        fprintf(
+            stderr,
+            "clformer: %s: \"format_version\" is not 1; use the version of clformer that wrote this report\n",
+            path);
         return EXIT_FAILED;
     }
     if (!json_is_array(json_object_get(report, "devices"))) {
-        fprintf(stderr, "clformer: %s: the key \"devices\" is not a list\n", path);
+        fprintf(stderr, "clformer: %s: \"devices\" is not a list\n", path);
         return EXIT_FAILED;
     }
     if (json_array_size(json_object_get(report, "devices")) == 0) {
-        fprintf(stderr, "clformer: %s: the key \"devices\" is an empty list: nothing was measured\n", path);
+        fprintf(stderr, "clformer: %s: \"devices\" is empty; nothing was measured\n", path);
         return EXIT_FAILED;
     }
     size_t index;
@@ -183,7 +184,7 @@ static int check_report(const char *path, const json_t *report)
     return EXIT_DONE;
 }
 
-/* Returns whether an earlier report has the same device, measured at the same time. */
+/* Returns 1 if an earlier report has the same device, measured at the same time. */
 static int is_known(const json_t *devices, const json_t *device)
 {
     static const char *const keys[] = {"date", "name", "platform", "driver", "machine"};
@@ -212,11 +213,11 @@ static int add_devices(json_t *devices, const char *name, json_t *report, int is
         if (is_known(devices, device) && !is_quiet) {
             fprintf(
                 stderr,
-                "clformer: warning: %s: %s, measured %s, is in an earlier report too: it is listed twice\n",
+                "clformer: warning: %s: %s, measured %s, is also in an earlier report and is listed twice\n",
                 name, bench_text(device, "name"), bench_text(device, "date"));
         }
         if (json_array_append(devices, device) != 0) {
-            fprintf(stderr, "clformer: no memory left\n");
+            fprintf(stderr, "clformer: out of memory\n");
             return EXIT_FAILED;
         }
     }

@@ -5,7 +5,7 @@
 
 #include "bench/bench.h"
 
-/* Reads a whole number from 1 on and moves *text past the digits. Returns 0 for anything else. */
+/* Reads a positive whole number and moves *text past the digits. Returns 0 for anything else. */
 static int read_number(int *out, const char **text)
 {
     char *end;
@@ -22,11 +22,11 @@ int bench_parse_numbers(struct bench_numbers *out, const char *flag, const char 
     for (const char *rest = list;; rest++) {
         int value;
         if (!read_number(&value, &rest) || (*rest != ',' && *rest != '\0')) {
-            return report_wrong_call("--%s takes whole numbers from 1 on with commas between, not \"%s\"",
+            return report_wrong_call("--%s: must be positive whole numbers separated by commas, not \"%s\"",
                                      flag, list);
         }
         if (out->count == BENCH_MOST_NUMBERS) {
-            return report_wrong_call("--%s takes at most %d numbers", flag, (int)BENCH_MOST_NUMBERS);
+            return report_wrong_call("--%s: at most %d numbers are supported", flag, (int)BENCH_MOST_NUMBERS);
         }
         out->values[out->count++] = value;
         if (*rest == '\0') {
@@ -50,12 +50,13 @@ int bench_parse_shapes(struct bench_shapes *out, const char *list, int sizes)
 {
     for (const char *rest = list;; rest++) {
         if (out->count == BENCH_MOST_NUMBERS) {
-            return report_wrong_call("--shape takes at most %d shapes", (int)BENCH_MOST_NUMBERS);
+            return report_wrong_call("--shape: at most %d shapes are supported", (int)BENCH_MOST_NUMBERS);
         }
         if (!read_shape(&out->list[out->count++], &rest, sizes)) {
-            return report_wrong_call("--shape takes shapes of %d sizes with commas between, such as %s, not "
-                                     "\"%s\"",
-                                     sizes, sizes == 3 ? "2048x512x512" : "1x1500x20x64", list);
+            return report_wrong_call(
+                "--shape: must be shapes of %d sizes separated by commas, such as %s, not "
+                "\"%s\"",
+                sizes, sizes == 3 ? "2048x512x512" : "1x1500x20x64", list);
         }
         if (*rest == '\0') {
             return -1;

@@ -1,4 +1,5 @@
-/* The stages "ops", "products" and "attention": times ops and compares them with the device's peak rates. */
+/* The stages "ops", "products" and "attention": times ops and relates them to the peak rates of the device.
+ */
 #include "timings/ops.h"
 
 #include <math.h>
@@ -16,7 +17,8 @@ struct ops_job {
     int status;
 };
 
-/* The peak rate of a GEMM in a precision: dot products of that precision if the device has them. */
+/* Returns the peak rate for GEMM in a precision: that of dot products in this precision if the device has
+ * them. */
 static double peak_of(const struct ops_job *job, const struct op_result *result)
 {
     clf_precision precision =
@@ -55,7 +57,7 @@ static int report_op(void *user, const struct op_result *result)
                  add_rates(row, job, result) != EXIT_DONE;
     } else if (!failed) {
         const char *reason =
-            result->status == CLF_OK ? "the device's clock saw no time pass" : clf_last_error();
+            result->status == CLF_OK ? "the clock of the device measured no time" : clf_last_error();
         failed = json_object_set_new(row, "error", result_text(reason, strlen(reason))) != 0;
         job->status = EXIT_FAILED;
     }

@@ -8,7 +8,8 @@ static const char *const peaks[] = {"fma_operations_per_second", "int8_operation
                                     "bf16_operations_per_second", "read_bytes_per_second"};
 enum { PEAKS = sizeof peaks / sizeof *peaks, FMA = 0, INT8, BF16, READ };
 
-/* Sets the peaks to the best values of all processes, because other work on the machine only lowers them. */
+/* Sets the peak rates to the best values of all processes, because other work on the machine only lowers
+ * them. */
 static int set_peaks(json_t *device, double best[PEAKS])
 {
     json_t *object = json_object();
@@ -54,7 +55,7 @@ static int set_share(json_t *row, const double best[PEAKS])
                0;
 }
 
-/* NULL if there is none; ops only. */
+/* Returns the last component of a path; "none" for NULL. */
 static json_t *last_part(const char *path)
 {
     size_t length;
@@ -145,7 +146,7 @@ int bench_stage_page(const struct bench_call *call)
     if (report != NULL && conclude(devices) == 0) {
         status = bench_page_write(flags->html, report);
     } else {
-        fprintf(stderr, "clformer: no memory left for the page\n");
+        fprintf(stderr, "clformer: out of memory for the page\n");
     }
     json_decref(report);
     json_decref(devices);

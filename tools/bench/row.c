@@ -10,7 +10,7 @@ json_t *bench_row(const struct bench_call *call, const struct clf_device *device
     char precision[16] = "";
     flags_choice(precision, sizeof precision, "precision", (int)call->flags.model_options.precision);
     const struct clf__caps *caps = clf__device_caps(device);
-    /* CLBlast supports only fp32 weights; other precisions use the native kernels, whatever --gemm is */
+    /* CLBlast supports only fp32 weights; other precisions use native kernels, whatever --gemm is */
     int is_native =
         caps->gemm == CLF_GEMM_NATIVE || call->flags.model_options.precision != CLF_PRECISION_FP32;
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b}", "engine", "clformer", "precision", precision,
@@ -83,13 +83,13 @@ void bench_print_peaks(const char *fma, const json_t *peaks)
             printf("%.1f GOP/s of %s dot products, ", 1e-9 * bench_number(peaks, key), kinds[i]);
         }
     }
-    printf("%.1f GB/s read\n", 1e-9 * bench_number(peaks, "read_bytes_per_second"));
+    printf("%.1f GB/s of reads\n", 1e-9 * bench_number(peaks, "read_bytes_per_second"));
 }
 
 static void print_peaks(const json_t *row)
 {
-    printf("peaks: ");
-    bench_print_peaks("fp32 fma", row);
+    printf("peak rates: ");
+    bench_print_peaks("fp32 FMA", row);
 }
 
 static void print_op(const json_t *row)

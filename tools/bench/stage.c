@@ -1,4 +1,4 @@
-/* Times one stage of a model, case by case, without loading and compilation. */
+/* Times the cases of one stage of a model, without loading and compilation. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,12 +34,12 @@ static clf_status encode(void *context)
 
 static clf_status unusable_line(int index, const char *problem)
 {
-    return clf__fail(CLF_TEXT, "line %d of the work cannot be used: %s", index + 1, problem);
+    return clf__fail(CLF_TEXT, "line %d of the work file cannot be used: %s", index + 1, problem);
 }
 
 static clf_status blank_work(const struct stage_case *one)
 {
-    return clf__fail(CLF_TEXT, "the work's first %d lines are blank", one->batch);
+    return clf__fail(CLF_TEXT, "the first %d lines of the work file are blank", one->batch);
 }
 
 static clf_status translate(void *context)
@@ -184,7 +184,7 @@ static int set_beam(struct bench_call *call, const struct setup *setup, int beam
     return flags_apply(&call->flags, setup->model);
 }
 
-/* Checks before measuring that the model's search accepts every beam and length. Returns an exit status. */
+/* Checks before measuring that the model supports every beam size and length. Returns an exit status. */
 static int check_search(struct bench_call *call, const struct setup *setup)
 {
     for (int i = 0; i < call->beams.count; i++) {
@@ -223,7 +223,7 @@ static int too_few_lines(const struct bench_call *call, const struct bench_case 
 {
     size_t length;
     const char *name = page_last_part(call->work, &length);
-    clf_status status = clf__fail(CLF_TEXT, "%.*s has %d line%s, fewer than the batch of %d", (int)length,
+    clf_status status = clf__fail(CLF_TEXT, "%.*s: has %d line%s, fewer than the batch size %d", (int)length,
                                   name, count, count == 1 ? "" : "s", one->batch);
     return bench_end_case(call, one, status, NULL);
 }
@@ -244,7 +244,7 @@ static int run_any(struct bench_call *call, const struct setup *setup, const str
     }
 }
 
-/* Runs all cases; a failed case is reported in its row, and the next case runs. */
+/* Runs all cases. A failed case is reported in its row, and the next case runs. */
 static int run_cases(struct bench_call *call, const struct setup *setup, const struct window *window)
 {
     int status = EXIT_DONE, beam_count = call->flags.stage == BENCH_TRANSLATE ? call->beams.count : 1;
@@ -275,7 +275,7 @@ static int read_work(struct window *window, const struct bench_call *call)
     int status = windows_read(window, &reader, 1, &(struct window_limits){most, SIZE_MAX, 1});
     line_reader_close(&reader);
     if (status == EXIT_DONE && window->count == 0 && !signals_interrupted(NULL)) {
-        fprintf(stderr, "clformer: %s holds no line\n", call->work);
+        fprintf(stderr, "clformer: %s: has no lines\n", call->work);
         status = EXIT_FAILED;
     }
     return status;

@@ -36,9 +36,9 @@ static int read_first_line(struct start_job *job)
     size_t capacity = 0;
     long long length = input_read_line(&job->first_line, &capacity, file, LINE_BYTES_KEPT);
     if (length <= 0) {
-        fprintf(stderr, "clformer: %s cannot be read: %s\n", job->call->work,
+        fprintf(stderr, "clformer: %s: cannot be read: %s\n", job->call->work,
                 ferror(file) ? strerror(errno)
-                : length < 0 ? "its first line is longer than memory or than any model reads"
+                : length < 0 ? "its first line is too long"
                              : "it is empty");
     }
     fclose(file);
@@ -60,7 +60,7 @@ static clf_status run_translate(struct start_job *job, const char *environment, 
     }
     if (end.status != EXIT_DONE) {
         fprintf(stderr, "clformer: `clformer translate` failed: %s\n",
-                end.timed_out ? "it took too long" : end.last_error);
+                end.timed_out ? "it timed out" : end.last_error);
         return CLF_DEVICE;
     }
     *seconds = end.seconds;
@@ -68,8 +68,8 @@ static clf_status run_translate(struct start_job *job, const char *environment, 
     return CLF_OK;
 }
 
-/* Translates the line in this process to get the algorithms and the number of tokens; runs after all starts
- * are timed, so as not to disturb them. */
+/* Translates the line in this process to get the algorithms and the number of tokens. Called after the timed
+ * starts, because it would disturb them. */
 static clf_status describe(struct start_job *job)
 {
     struct setup setup;
@@ -130,7 +130,7 @@ static clf_status first_start(struct start_job *job)
 {
     char folder[] = "/tmp/clformer-bench-XXXXXX";
     if (mkdtemp(folder) == NULL) {
-        fprintf(stderr, "clformer: no folder can be made in /tmp: %s\n", strerror(errno));
+        fprintf(stderr, "clformer: /tmp: a folder cannot be created: %s\n", strerror(errno));
         return CLF_FILE;
     }
     double seconds = 0;

@@ -1,5 +1,5 @@
-/* Times a decoding step relative to a stream read: a step of few rows is limited by reading the weights once.
- */
+/* Times a decoding step relative to a stream read: the time of a step with few rows is limited by reading the
+ * weights. */
 #include "bench/bench.h"
 #include "open/peak.h"
 #include "shared/progress.h"
@@ -52,9 +52,8 @@ static clf_status translate(double *seconds, double *steps, const struct step_ca
     return CLF_OK;
 }
 
-/* Runs one round and returns seconds per step, and bytes per second of a stream read. Steps and reads
- * alternate and get equal time; the best of each is used, because other work on the machine only adds time.
- */
+/* Measures the seconds per step, and the bytes per second of a stream read. Steps and reads alternate and get
+ * equal time. The best of each is used, because other work on the machine only adds time. */
 static clf_status run_round(double *step, double *read, const struct step_case *one)
 {
     double best[2] = {0, 0}, steps[2] = {0, 0}, rate;
@@ -71,8 +70,8 @@ static clf_status run_round(double *step, double *read, const struct step_case *
     if (steps[1] <= steps[0] || best[1] <= best[0]) {
         return clf__fail(
             CLF_TEXT,
-            "a translation of %d tokens takes no longer than one of %d: nothing can be said of a step; are "
-            "the lines blank?",
+            "the time of a step cannot be measured, because a translation of %d tokens takes no longer than "
+            "one of %d; check that the lines are not blank",
             (int)LONG_TARGET, (int)SHORT_TARGET);
     }
     *step = (best[1] - best[0]) / (steps[1] - steps[0]);

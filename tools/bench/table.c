@@ -4,48 +4,49 @@
 #include "bench/bench.h"
 
 /* A variant: a column of the ops table or a line of the stages table. */
-struct way {
+struct variant {
     const char *precision, *gemm;
 };
-enum { MOST_WAYS = 16 };
+enum { MOST_VARIANTS = 16 };
 
 static int same(const json_t *row, const char *key, const char *value)
 {
     return strcmp(bench_text(row, key), value) == 0;
 }
 
-static int is_of(const json_t *row, struct way way)
+static int is_of(const json_t *row, struct variant variant)
 {
-    return same(row, "precision", way.precision) && same(row, "gemm", way.gemm);
+    return same(row, "precision", variant.precision) && same(row, "gemm", variant.gemm);
 }
 
 /* Lists the variants in the order in which they were measured. Returns their number. */
-static int list_ways(struct way *ways, const json_t *rows)
+static int list_variants(struct variant *variants, const json_t *rows)
 {
     int count = 0;
     size_t index;
     json_t *row;
     json_array_foreach(rows, index, row)
     {
-        struct way way = {bench_text(row, "precision"), bench_text(row, "gemm")};
-        int known = *way.gemm == '\0';
+        struct variant variant = {bench_text(row, "precision"), bench_text(row, "gemm")};
+        int known = *variant.gemm == '\0';
         for (int i = 0; i < count; i++) {
-            known |= is_of(row, ways[i]);
+            known |= is_of(row, variants[i]);
         }
-        if (!known && count < MOST_WAYS) {
-            ways[count++] = way;
+        if (!known && count < MOST_VARIANTS) {
+            variants[count++] = variant;
         }
     }
     return count;
 }
 
-static const json_t *find_case(const json_t *rows, struct way way, const char *work, int batch, int beam)
+static const json_t *find_case(const json_t *rows, struct variant variant, const char *work, int batch,
+                               int beam)
 {
     size_t index;
     json_t *row;
     json_array_foreach(rows, index, row)
     {
-        if (is_of(row, way) && same(row, "work", work) && (int)bench_number(row, "batch") == batch &&
+        if (is_of(row, variant) && same(row, "work", work) && (int)bench_number(row, "batch") == batch &&
             (int)bench_number(row, "beam") == beam) {
             return row;
         }
@@ -53,7 +54,7 @@ static const json_t *find_case(const json_t *rows, struct way way, const char *w
     return NULL;
 }
 
-/* Returns whether a row used the settings of `clformer tune`. */
+/* Returns 1 if a row was measured with settings of `clformer tune`. */
 static int is_tuned(const json_t *rows)
 {
     size_t index;
@@ -78,7 +79,7 @@ static void print_head(const json_t *device, size_t index)
            bench_number(machine, "cores"), bench_number(machine, "memory_bytes") / (1 << 30),
            bench_text(machine, "system"));
     printf("   peaks     ");
-    bench_print_peaks("fma", peak);
+    bench_print_peaks("FMA", peak);
 }
 
 static void print_starts(const json_t *rows)
@@ -90,7 +91,7 @@ static void print_starts(const json_t *rows)
         int is_first = same(row, "work", "first start");
         if ((is_first || same(row, "work", "start")) && bench_number(row, "seconds") > 0) {
             printf("   %-9s %.2f s to the first line%s, %.0f MB\n", is_first ? "first" : "start",
-                   bench_number(row, "seconds"), is_first ? " with nothing cached" : "",
+                   bench_number(row, "seconds"), is_first ? " with empty caches" : "",
                    1e-6 * bench_number(row, "peak_bytes"));
         }
     }
@@ -108,8 +109,9 @@ static const struct {
 enum { STAGES = sizeof stages / sizeof *stages, BATCHES = 3 };
 static const int batches[BATCHES] = {1, 8, 64};
 
-/* Prints tokens per second by stage and batch, and the maximum memory of a process, without training. */
-static void print_stages(const json_t *rows, const struct way *ways, int way_count, const char *model)
+/* Prints tokens per second by stage and batch, and the peak memory of a process except in training. */
+static void print_stages(const json_t *rows, const struct variant *variants, int variant_count,
+                         const char *model)
 {
     printf("\n   %-18s", "tokens/s");
     for (int s = 0; s < STAGES; s++) {
@@ -120,13 +122,13 @@ static void print_stages(const json_t *rows, const struct way *ways, int way_cou
         printf("  batch 1%8d%8d", batches[1], batches[2]);
     }
     printf("  peak MB\n");
-    for (int w = 0; w < way_count; w++) {
+    for (int w = 0; w < variant_count; w++) {
         double most = 0;
-        printf("   %-5s %-12s", ways[w].precision, ways[w].gemm);
+        printf("   %-5s %-12s", variants[w].precision, variants[w].gemm);
         for (int s = 0; s < STAGES; s++) {
             printf(" ");
             for (int b = 0; b < BATCHES; b++) {
-                const json_t *row = find_case(rows, ways[w], stages[s].work, batches[b], stages[s].beam);
+                const json_t *row = find_case(rows, variants[w], stages[s].work, batches[b], stages[s].beam);
                 double rate = bench_number(row, "tokens_per_second"), bytes = bench_number(row, "peak_bytes");
                 most = bytes > most && strcmp(stages[s].work, "train") != 0 ? bytes : most;
                 rate > 0 ? printf("%8.0f", rate) : printf("%8s", "-");
@@ -142,7 +144,7 @@ static int is_op(const json_t *row, const json_t *like)
            same(row, "shape", bench_text(like, "shape")) && bench_number(row, "share") > 0;
 }
 
-/* Returns whether a row is the first measured row of its op and shape. */
+/* Returns 1 for the first measured row of an op and shape. */
 static int is_first(const json_t *rows, size_t index)
 {
     const json_t *row = json_array_get(rows, index);
@@ -154,12 +156,12 @@ static int is_first(const json_t *rows, size_t index)
     return is_op(row, row);
 }
 
-/* Prints one row per op and shape with the fraction of the peak that each variant reaches. */
-static void print_ops(const json_t *rows, const struct way *ways, int way_count)
+/* Prints one line per op and shape with the fraction of the bound that each variant reaches. */
+static void print_ops(const json_t *rows, const struct variant *variants, int variant_count)
 {
-    printf("\n   %-67s", "op, at the sizes of a Transformer-base: % of the device's bound");
-    for (int w = 0; w < way_count; w++) {
-        printf("  %s %-7s", ways[w].precision, ways[w].gemm);
+    printf("\n   %-67s", "op, with shapes of Transformer-base: % of its bound");
+    for (int w = 0; w < variant_count; w++) {
+        printf("  %s %-7s", variants[w].precision, variants[w].gemm);
     }
     printf("\n");
     size_t index, other;
@@ -171,11 +173,11 @@ static void print_ops(const json_t *rows, const struct way *ways, int way_count)
         }
         printf("   %-17s %-38s %-10s", bench_text(row, "op"), bench_text(row, "shape"),
                bench_text(row, "bound"));
-        for (int w = 0; w < way_count; w++) {
+        for (int w = 0; w < variant_count; w++) {
             double share = 0;
             json_array_foreach(rows, other, again)
             {
-                share = is_op(again, row) && is_of(again, ways[w]) ? bench_number(again, "share") : share;
+                share = is_op(again, row) && is_of(again, variants[w]) ? bench_number(again, "share") : share;
             }
             share > 0 ? printf("%7.0f %%    ", 100 * share) : printf("%7s      ", "-");
         }
@@ -212,18 +214,18 @@ void bench_table(const json_t *devices)
     json_array_foreach(devices, index, device)
     {
         const json_t *rows = json_object_get(device, "rows");
-        struct way ways[MOST_WAYS];
-        int way_count = list_ways(ways, rows);
+        struct variant variants[MOST_VARIANTS];
+        int variant_count = list_variants(variants, rows);
         print_head(device, index);
         print_starts(rows);
-        if (way_count > 0) {
-            print_stages(rows, ways, way_count, bench_text(device, "model"));
-            print_ops(rows, ways, way_count);
+        if (variant_count > 0) {
+            print_stages(rows, variants, variant_count, bench_text(device, "model"));
+            print_ops(rows, variants, variant_count);
         }
         printf("\n");
         print_failures(rows);
     }
-    printf("A bound is the time that the device's peaks need for the arithmetic or for reading the operands "
+    printf("The bound of an op is the time for its arithmetic at the peak rate, or for reading its operands "
            "once,\n"
-           "whichever is longer; more than 100 %% of it is reached where operands lie in a cache.\n");
+           "whichever is longer. More than 100 %% is possible if operands are in a cache.\n");
 }

@@ -61,12 +61,12 @@ static clf_status read_side(struct side *side, const struct clf_model *model, co
     for (int i = 0; i < batch && status == CLF_OK; i++) {
         status = read_line(&ids, model, flags, &lines[i], is_target);
         if (status == CLF_OK && is_blank(&lines[i])) {
-            status = clf__fail(CLF_TEXT, "it is blank");
+            status = clf__fail(CLF_TEXT, "the line is blank");
         }
         if (status == CLF_OK) {
             status = append(side, i, &ids);
         } else {
-            status = clf__fail_in(status, "line %d of the work cannot be used", i + 1);
+            status = clf__fail_in(status, "line %d of the work file cannot be used", i + 1);
         }
     }
     clf__ids_free(&ids);
@@ -90,7 +90,7 @@ static clf_status prepare(struct train_case *one, const struct bench_call *call,
 {
     const struct clf__config *config = &model->transformer->config;
     if (config->feature_size > 0) {
-        return clf__fail(CLF_UNSUPPORTED, "%s: takes frames; a training step is timed with text models only",
+        return clf__fail(CLF_UNSUPPORTED, "%s: is a speech model; --stage train supports text models only",
                          model->folder);
     }
     CLF__TRY(read_side(&one->sources, model, &call->flags, lines, one->batch, 0));

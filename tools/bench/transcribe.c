@@ -53,8 +53,8 @@ static clf_status transcribe(void *context)
     return clf__failure_again(&one->failure);
 }
 
-/* Makes every window generate exactly --max-length tokens: windows are not skipped as silence, do not end
- * early, advance by 30 s and do not depend on each other. */
+/* Makes every window generate exactly --max-length tokens: windows are not skipped as silence, advance by 30
+ * s and do not depend on each other. */
 static void force_length(struct clf_transcribe_options *options)
 {
     options->timestamps = 0;
@@ -68,7 +68,7 @@ static clf_status limit_length(struct clf_transcriber *transcriber, const struct
         return CLF_OK;
     }
     if (flags->max_length < 1 || flags->max_length > transcriber->most_tokens) {
-        return clf__fail(CLF_BAD_ARGUMENT, "--max-length %d: a window of this model has 1 to %d tokens",
+        return clf__fail(CLF_BAD_ARGUMENT, "--max-length %d: must be 1 to %d for this model",
                          flags->max_length, transcriber->most_tokens);
     }
     transcriber->most_tokens = flags->max_length;
@@ -93,7 +93,7 @@ static clf_status prepare(struct transcribe_case *one, const struct bench_call *
     clf_transcribe_options_init(&options);
     options.beam = one->beam;
     options.batch = one->batch;
-    options.temperatures = zero; /* no window is decoded again */
+    options.temperatures = zero; /* windows are not decoded again */
     options.temperature_count = 1;
     options.interrupted = signals_interrupted;
     if (flags->min_length >= 0) {

@@ -7,7 +7,7 @@ void bench_words_add(struct bench_words *words, const char *word)
 {
     char *copy = strdup(word);
     if (copy == NULL || words->count + 1 == BENCH_MOST_WORDS) {
-        fprintf(stderr, "clformer: no memory left\n");
+        fprintf(stderr, "clformer: out of memory\n");
         exit(EXIT_FAILED);
     }
     words->list[words->count++] = copy;

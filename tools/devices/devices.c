@@ -15,16 +15,15 @@
 static const char help[] =
     "Usage: clformer devices [--json] [--report]\n"
     "\n"
-    "Lists every OpenCL device, which one is the default, and why: the first in\n"
-    "order that passes a small check, or the device that $CLFORMER_DEVICE names.\n"
-    "GPUs come before CPUs, GPUs with dedicated memory before others, then GPUs with\n"
-    "more estimated arithmetic. Between two drivers of one card, and between an\n"
-    "integrated GPU and a CPU, the faster one is the default, as measured once. -d of\n"
-    "the other verbs takes an index, gpu, cpu, a PCI address, a UUID (8 digits are\n"
-    "enough) or a part of a name.\n"
+    "Lists all OpenCL devices and shows which one is the default, and why. The default is the first\n"
+    "device in default order that passes a short check, or the device that $CLFORMER_DEVICE names. GPUs\n"
+    "come before CPUs, GPUs with dedicated memory before other GPUs, then GPUs with a higher estimated\n"
+    "peak rate first. If one card has two drivers, or if an integrated GPU competes with a CPU, clformer\n"
+    "measures once which one is faster. The other verbs take -d with an index, gpu, cpu, a PCI address, a\n"
+    "UUID (or at least its first 8 digits) or a part of a name.\n"
     "\n"
-    "--report measures each device and prints what a developer without such a card\n"
-    "needs: limits, extensions, kernels, launch times, peak rates.\n"
+    "--report measures each device and prints information for bug reports: limits, extensions, kernels,\n"
+    "launch times and peak rates.\n"
     "\n"
     "Example:\n"
     "  $ clformer devices\n"
@@ -42,13 +41,14 @@ static struct clf_device *open_default(void)
 {
     struct clf_device *device;
     if (clf_device_open(&device, NULL, NULL) != CLF_OK) {
-        fprintf(stderr, "clformer: there is no default device: %s\n", clf_last_error());
+        fprintf(stderr, "clformer: no default device: %s\n", clf_last_error());
         return NULL;
     }
     return device;
 }
 
-/* Reads the tuning file of a device, freed by clf__free(); NULL if there is none. */
+/* Returns the path of the tuning file of a device, which the caller frees by clf__free(); NULL if there is no
+ * file. */
 static char *find_tuning(const struct clf_device_info *info)
 {
     char *path = NULL;
@@ -66,7 +66,7 @@ static char *find_tuning(const struct clf_device_info *info)
     return path;
 }
 
-/* Prints what distinguishes two cards of the same name, if the driver reports it. */
+/* Prints the PCI address and UUID, which distinguish cards of the same name, if the driver reports them. */
 static void print_address(const struct clf_device_info *info)
 {
     const char *pci = info->pci_address, *uuid = info->uuid;
@@ -86,20 +86,20 @@ static void print_text(const struct clf_device_info *info, int is_default)
     printf("   memory    %.2f GiB%s, largest buffer %.2f GiB, %" PRIu64 " KiB local; %u compute units",
            (double)info->memory_bytes / (1 << 30),
            info->kind != CLF_DEVICE_GPU ? ""
-           : info->shares_memory        ? " shared with the processor"
-                                        : " of its own",
+           : info->shares_memory        ? " shared with the CPU"
+                                        : " dedicated",
            (double)info->max_buffer_bytes / (1 << 30), info->local_memory_bytes / 1024, info->compute_units);
     if (info->kind == CLF_DEVICE_GPU && info->clock_mhz > 0) {
         printf(" at up to %u MHz", info->clock_mhz);
     }
     printf("\n");
     print_address(info);
-    printf("   offers    compiler %s, fp16 %s, sub-groups %s, integer dot product %s; %s kernels\n",
+    printf("   features  compiler %s, fp16 %s, sub-groups %s, integer dot product %s; %s kernels\n",
            info->has_compiler ? "yes" : "no", info->has_fp16 ? "yes" : "no",
            info->has_subgroups ? "yes" : "no", info->has_integer_dot_product ? "yes" : "no",
            info->form == CLF_FORM_CPU ? "CPU" : "GPU");
     if (is_default) {
-        printf("   found     instructions %s: int8 dot products %s, bf16 dot products %s\n",
+        printf("   level     %s: int8 dot products %s, bf16 dot products %s\n",
                clf__level_words[info->instructions], info->has_dot_int8 ? "yes" : "no",
                info->has_dot_bf16 ? "yes" : "no");
     }
@@ -111,11 +111,11 @@ static void print_text(const struct clf_device_info *info, int is_default)
     if (info->candidate_order >= 0) {
         printf("   order     %d: %s\n", info->candidate_order + 1, info->order_reason);
     } else {
-        printf("   order     never chosen by itself: %s\n", info->order_reason);
+        printf("   order     never the default: %s\n", info->order_reason);
     }
 }
 
-/* Returns a flag that is known only for an open device, else null. */
+/* Returns a flag that is known only for an open device; null for other devices. */
 static json_t *found(int has, int is_open)
 {
     return is_open ? json_boolean(has) : json_null();

@@ -102,7 +102,7 @@ static clf_status run(struct clf_device *device, const struct clf__buffer *sums,
     return clf__launch(device, &launch);
 }
 
-/* Measures the host's seconds per small launch, and until all launches are finished. */
+/* Measures the time per small launch: on the host until it is enqueued, and until it has finished. */
 static clf_status time_launches(json_t *object, const char *name, struct clf_device *device,
                                 const struct clf__buffer *sums, unsigned without)
 {
@@ -124,7 +124,7 @@ static clf_status time_launches(json_t *object, const char *name, struct clf_dev
     return CLF_OK;
 }
 
-/* Compares a launch of some hundredths of a second by the device's clock and by the host's. */
+/* Times a launch of some hundredths of a second by the clocks of the device and of the host. */
 static clf_status compare_clocks(json_t *object, struct clf_device *device, const struct clf__buffer *sums)
 {
     double wall = 0.0;
@@ -186,7 +186,7 @@ static void add_result(json_t *object, const char *name, clf_status status)
     json_object_set_new(object, name, text_of(status == CLF_OK ? "passed" : clf_last_error()));
 }
 
-/* Measures an open device; every part is tried, even if another one fails. */
+/* Runs all measurements on an open device, even if one of them fails. */
 static void measure(json_t *object, struct clf_device *device)
 {
     int is_lasting = 0;

@@ -15,7 +15,7 @@
 #include "reference/philox.h"
 #include "selftest/selftest.h"
 
-/* A function to differentiate: the sum of dy * y, where forward() computes y from the operands in `op`. */
+/* The function to differentiate: the sum of dy * y, where forward() computes y from the operands in `op`. */
 struct function {
     void (*forward)(struct trial *trial, const void *op);
     const void *op;
@@ -297,10 +297,15 @@ static void attention_forward(struct trial *trial, const void *op)
     RUN(trial, clf__attention_forward(l->y, l->q, l->k, l->v, &l->call));
 }
 
-/* Two causal sequences with dropout of weights. */
+/* Two causal sequences with dropout of the attention weights. */
 static void attention(struct trial *trial)
 {
-    enum { HEADS = 1, WIDTH = 24, C = HEADS * WIDTH, R = 6 }; /* a width that other checks have compiled */
+    enum {
+        HEADS = 1,
+        WIDTH = 24,
+        C = HEADS * WIDTH,
+        R = 6
+    }; /* kernels for this width were compiled by other checks */
     static const int32_t ranges[] = {0, 4, 0, 4, 4, 2, 4, 2};
     struct look l = {.y = zero_tensor(trial, R, C),
                      .q = uniform_tensor(trial, R, C, 1.0f),
@@ -375,7 +380,7 @@ static void dropout(struct trial *trial)
     trial_compare(trial, in, expected);
 }
 
-/* Three steps, and the sum of squares of the last gradient. */
+/* Three Adam steps, and the sum of squares of the last gradient. */
 static void optimizer(struct trial *trial)
 {
     enum { N = 40001 };
@@ -449,7 +454,7 @@ static void convolutions(struct trial *trial)
 const struct check selftest_gradient_checks[] = {
     {"gradients: norms", 0, CLF_PRECISION_FP32, 1e-3, norms},
     {"gradients: activations", 0, CLF_PRECISION_FP32, 1e-3, activations},
-    {"gradients: products", USES_GEMM, CLF_PRECISION_FP32, 1e-3, products},
+    {"gradients: matrix product", USES_GEMM, CLF_PRECISION_FP32, 1e-3, products},
     {"gradients: embeddings", USES_GEMM, CLF_PRECISION_FP32, 1e-3, embeddings},
     {"gradients: attention", 0, CLF_PRECISION_FP32, 1e-3, attention},
     {"gradients: convolutions", 0, CLF_PRECISION_FP32, 1e-3, convolutions},

@@ -1,5 +1,5 @@
-/* Checks of a decoder layer for one new token per row, which runs in one launch for few rows if the device
- * supports it. */
+/* Checks of a decoder layer with one new token per row. For a few rows, some devices run it in a single
+ * launch. */
 #include <string.h>
 
 #include "math/layers/layer.h"
@@ -14,12 +14,13 @@ enum { ROWS = 3, D = 40, F = 65, HEADS = 2, KEY_WIDTH = 17, VALUE_WIDTH = 24 };
 enum { KEYS = HEADS * KEY_WIDTH, VALUES = HEADS * VALUE_WIDTH, POSITIONS = 5, MEMORY_ROWS = 11 };
 static const float score_scale = 0.25f, epsilon = 1e-5f;
 
-/* In the order of the layer: input and output of both attentions, then the two of the feed-forward. */
+/* In the order of the layer: input and output projections of both attentions, then both layers of the
+ * feed-forward network. */
 enum { SELF_INPUT, SELF_OUTPUT, CROSS_INPUT, CROSS_OUTPUT, UP, DOWN, PRODUCTS };
 static const int shapes[PRODUCTS][2] = {
     {2 * KEYS + VALUES, D}, {D, VALUES}, {KEYS, D}, {D, VALUES}, {F, D}, {D, F}};
 
-/* A post-norm layer, and a step of rows with separate histories, on the host. */
+/* A post-norm layer and the inputs of a step, on the host. Each row has a separate history. */
 struct step {
     const float *weights[PRODUCTS], *biases[PRODUCTS];
     const float *gammas[3], *betas[3];
@@ -224,8 +225,8 @@ static void place_step(struct device_step *out, struct trial *trial, const struc
     RUN(trial, clf__decoder_layers_store_addresses(&out->addresses, layer, &out->state, &out->call.memory));
 }
 
-/* Runs the layer in one launch if the device supports it, and with one launch per op. The step writes its
- * keys and values again each time. */
+/* Runs the layer with one launch per op, and in a single launch if the device supports it. Each run writes
+ * the keys and values of the step again. */
 static void run_layer(struct trial *trial, const struct clf__layer *layer, struct device_step *device_step,
                       const struct step *step, int in_one)
 {
@@ -234,7 +235,7 @@ static void run_layer(struct trial *trial, const struct clf__layer *layer, struc
     RUN(trial, clf__decoder_layers_forward(layer, 1, &device_step->workspace, &device_step->call));
 }
 
-/* Compares with the formulas. */
+/* Compares the device with the formulas. */
 static void decoder_layer(struct trial *trial)
 {
     struct step step = make_step(trial);
@@ -252,7 +253,7 @@ static void decoder_layer(struct trial *trial)
     clf__layer_free(&layer);
 }
 
-/* Compares one launch with the separate launches bit for bit. */
+/* Compares the single launch with one launch per op, bit for bit. */
 static void decoder_layer_rounded(struct trial *trial)
 {
     for (int precision = CLF_PRECISION_FP16; precision <= CLF_PRECISION_INT8; precision++) {
@@ -278,6 +279,6 @@ static void decoder_layer_rounded(struct trial *trial)
 
 const struct check selftest_layer_checks[] = {
     {"decoder layer, one step", USES_ATTENTION, CLF_PRECISION_FP32, 1e-5, decoder_layer},
-    {"the same, 16 and 8 bit", USES_GEMM | USES_PRECISION, CLF_PRECISION_FP32, 0.0, decoder_layer_rounded},
+    {"decoder layer, 16/8 bit", USES_GEMM | USES_PRECISION, CLF_PRECISION_FP32, 0.0, decoder_layer_rounded},
     {.name = NULL},
 };

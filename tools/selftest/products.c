@@ -7,8 +7,8 @@
 #include "reference/top_k.h"
 #include "selftest/selftest.h"
 
-/* Makes rows of small integers that include 127 and -127: no precision rounds them, including int8, whose
- * scales are 1. */
+/* Makes rows of small integers that no precision rounds. Each row includes 127 and -127, so that its int8
+ * scale is 1. */
 static float *whole_rows(struct trial *trial, int rows, int columns)
 {
     float *values = trial_array(trial, (size_t)rows * (size_t)columns, sizeof *values);
@@ -95,8 +95,8 @@ static void gradients(struct trial *trial)
     }
 }
 
-/* Candidates of the output projection: the last row has banned ids. Integers make the logits exact and many
- * of them equal; ties must be ordered by id. */
+/* Top-k after the output projection; the last row has banned ids. The operands are integers, so the logits
+ * are exact and many are equal; equal logits must be ordered by id. */
 enum { PROJECTED = 9, VOCABULARY = 1300, D_MODEL = 40, CANDIDATES = 8, BANNED = 3 };
 static const int32_t banned_ids[BANNED] = {0, 77, VOCABULARY - 1};
 static const int32_t banned_offsets[PROJECTED + 1] = {[PROJECTED] = BANNED};
@@ -205,7 +205,7 @@ static void batched_products(struct trial *trial)
 enum { HEADS = 2, WIDTH = 24, COLUMNS = HEADS * WIDTH, SEQUENCES = 2 };
 static const float score_scale = 0.25f;
 
-/* Two sequences of different lengths, with or without causal mask, and with masked keys in the second. */
+/* Two sequences of different lengths, with and without a causal mask; the second one has masked keys. */
 static void attend(struct trial *trial, const int32_t *ranges, int causal)
 {
     int rows = ranges[4] + ranges[5], keys = ranges[6] + ranges[7];
@@ -262,7 +262,7 @@ static void attention(struct trial *trial)
     attend(trial, cross, 0);
 }
 
-/* Attention weights of two sequences of few queries: the mean probability over all heads. */
+/* Attention weights of two sequences with few queries: the mean probability over all heads. */
 static void attention_weights(struct trial *trial)
 {
     enum { ROWS = 5, KEYS = 103, MOST_QUERIES = 3, MOST_KEYS = 70 };
@@ -367,13 +367,13 @@ const struct check selftest_product_checks[] = {
     {"matrix product, fp16", USES_GEMM | USES_PRECISION, CLF_PRECISION_FP16, 3e-6, products},
     {"matrix product, bf16", USES_GEMM | USES_PRECISION, CLF_PRECISION_BF16, 3e-6, products},
     {"matrix product, int8", USES_GEMM | USES_PRECISION, CLF_PRECISION_INT8, 3e-6, products},
-    {"gradients of a product", USES_GEMM, CLF_PRECISION_FP32, 3e-6, gradients},
+    {"matrix product gradients", USES_GEMM, CLF_PRECISION_FP32, 3e-6, gradients},
     {"gradients, bf16", USES_GEMM | USES_PRECISION, CLF_PRECISION_BF16, 3e-6, gradients},
-    {"candidates", USES_GEMM, CLF_PRECISION_FP32, 3e-6, candidates},
-    {"candidates, 16 and 8 bit", USES_GEMM | USES_PRECISION, CLF_PRECISION_FP32, 3e-6, candidates_rounded},
+    {"top-k of logits", USES_GEMM, CLF_PRECISION_FP32, 3e-6, candidates},
+    {"top-k of logits, 16/8 bit", USES_GEMM | USES_PRECISION, CLF_PRECISION_FP32, 3e-6, candidates_rounded},
     {"batched product", USES_GEMM, CLF_PRECISION_FP32, 3e-6, batched_products},
     {"attention", USES_ATTENTION, CLF_PRECISION_FP32, 3e-6, attention},
     {"attention weights", 0, CLF_PRECISION_FP32, 3e-6, attention_weights},
-    {"attention step, cache", 0, CLF_PRECISION_FP32, 3e-6, attention_step},
+    {"attention step, cached", 0, CLF_PRECISION_FP32, 3e-6, attention_step},
     {.name = NULL},
 };

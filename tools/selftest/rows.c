@@ -21,7 +21,7 @@
 #include "selftest/selftest.h"
 
 enum { ROWS = 5 };
-/* Around vector and work-group sizes. */
+/* Widths around the sizes of vectors and work-groups. */
 static const int widths[] = {1, 15, 17, 64, 129, 1001};
 enum { WIDTHS = sizeof widths / sizeof *widths };
 
@@ -64,7 +64,7 @@ static void log_softmax(struct trial *trial)
 
 static void norm(struct trial *trial, enum clf__norm_kind kind)
 {
-    for (int i = 1; i < WIDTHS; i++) { /* a single column has no deviation */
+    for (int i = 1; i < WIDTHS; i++) { /* the deviation of a single column is 0 */
         size_t count = ROWS * (size_t)widths[i];
         float *x = trial_uniform(trial, count, 3.0f);
         float *gamma = trial_uniform(trial, (size_t)widths[i], 1.0f);
@@ -180,7 +180,7 @@ static void top_k(struct trial *trial)
     trial_compare_ids(trial, ids, expected_ids);
 }
 
-/* Two samples of one row and one of another, each from two ranges. */
+/* Two samples of one row and one sample of another row, each drawn from two ranges. */
 static void drawing(struct trial *trial)
 {
     enum { V = 4097, R = 2, M = 2, D = 3 };
@@ -207,7 +207,7 @@ static void drawing(struct trial *trial)
     trial_compare_ids(trial, ids, expected_ids);
 }
 
-/* Two steps of one hypothesis compared with a sequence of two rows, and both with double precision. */
+/* Compares two steps of one hypothesis and a sequence of two rows with the formula in double precision. */
 static void recurrent(struct trial *trial)
 {
     enum { STEPS = 2 };
@@ -239,8 +239,8 @@ static void recurrent(struct trial *trial)
     }
 }
 
-/* Two steps of one hypothesis compared with a sequence of two rows, and both with double precision; then
- * gates. */
+/* Compares two steps of one hypothesis, a sequence of two rows, and gates with formulas in double precision.
+ */
 static void average(struct trial *trial)
 {
     enum { STEPS = 2 };
@@ -284,9 +284,9 @@ const struct check selftest_row_checks[] = {
     {"activations and gates", 0, CLF_PRECISION_FP32, 1e-6, activations},
     {"positions", 0, CLF_PRECISION_FP32, 1e-6, positions},
     {"embedding", USES_GEMM, CLF_PRECISION_FP32, 1e-6, embedding},
-    {"recurrent unit", 0, CLF_PRECISION_FP32, 1e-6, recurrent},
+    {"SSRU", 0, CLF_PRECISION_FP32, 1e-6, recurrent},
     {"average attention", 0, CLF_PRECISION_FP32, 1e-6, average},
-    {"top k", 0, CLF_PRECISION_FP32, 1e-6, top_k},
-    {"drawing", 0, CLF_PRECISION_FP32, 1e-6, drawing},
+    {"top-k", 0, CLF_PRECISION_FP32, 1e-6, top_k},
+    {"sampling", 0, CLF_PRECISION_FP32, 1e-6, drawing},
     {.name = NULL},
 };

@@ -12,9 +12,9 @@
 static const char help[] =
     "Usage: clformer selftest [-d DEVICE] [--form cpu|gpu] [--gemm native|clblast]\n"
     "\n"
-    "Runs every kernel on a device, in each kernel variant, and compares the results with references in\n"
-    "double precision, and gradients with finite differences. Shows its progress, and prints at the end\n"
-    "what to do about failures; the exit status is then 1.\n"
+    "Runs every kernel of each kernel variant on a device. Results are compared with references in double\n"
+    "precision, and gradients with finite differences. If a check fails, selftest prints what to do at\n"
+    "the end, and the exit status is 1.\n"
     "\n"
     "Example:\n"
     "  $ clformer selftest -d 0\n";
@@ -25,7 +25,7 @@ struct setting {
     const char *gemm_word;
     clf_attention attention;
     const char *attention_word;
-    int uses; /* runs checks that use these; -1: all */
+    int uses; /* only checks that use one of these run; -1: all checks */
 };
 static const struct setting settings[] = {
     {CLF_GEMM_NATIVE, "native", CLF_ATTENTION_FUSED, "fused", -1},
@@ -34,14 +34,14 @@ static const struct setting settings[] = {
 };
 enum { SETTINGS = sizeof settings / sizeof *settings, NATIVE_FUSED = 0, NATIVE_BATCHED, CLBLAST_BATCHED };
 
-/* Progress in checks, each counted in every setting in which it runs. */
+/* Numbers of checks; a check is counted in every setting in which it runs. */
 struct count {
     int done, all;
     struct progress progress;
 };
 
-/* Failures in one kernel variant: of checks that depend only on the variant, and of other checks by setting.
- */
+/* Numbers of checks and failures of one kernel variant. form_failed counts checks that depend only on the
+ * variant. */
 struct outcome {
     int is_offered;
     int ran, failed;
@@ -84,7 +84,8 @@ static const struct check *check_at(int index)
     return NULL;
 }
 
-/* Returns 1 if a check runs in a setting: a check is not repeated in settings on which it does not depend. */
+/* Returns 1 if a check runs in a setting. A check runs only once in settings that make no difference to it.
+ */
 static int is_run(const struct setting *setting, const struct check *check)
 {
     int is_elsewhere = setting->uses >= 0 && (check->uses & setting->uses) == 0;
@@ -112,7 +113,7 @@ static void run_check(struct outcome *outcome, struct count *count, struct clf_d
     if (trial.status == CLF_INTERRUPTED) {
         return;
     }
-    printf("%3d/%-3d %-24s %-5s %-8s %-8s", count->done, count->all, check->name, form_word(form),
+    printf("%3d/%-3d %-24s %-5s %-8s %-9s", count->done, count->all, check->name, form_word(form),
            check->uses ? setting->gemm_word : "",
            check->uses & USES_ATTENTION ? setting->attention_word : "");
     if (trial.status == CLF_OK) {
@@ -146,7 +147,7 @@ static int count_form(const struct flags *flags, clf_form form)
     return all;
 }
 
-/* Opens the device for each setting, with the options that a user would give. Returns an exit status. */
+/* Opens the device with each setting, and runs the checks. Returns an exit status. */
 static int run_form(struct outcome *outcome, struct count *count, const struct flags *flags, clf_form form)
 {
     for (int index = 0; index < SETTINGS && !signals_interrupted(NULL); index++) {
@@ -160,7 +161,7 @@ static int run_form(struct outcome *outcome, struct count *count, const struct f
         struct clf_device *device;
         clf_status status = clf_device_open(&device, flags->device, &options);
         if (status == CLF_UNSUPPORTED) {
-            printf("%7s %-24s %-5s %-8s %-8s not offered: %s\n", "", "all", form_word(form), "", "",
+            printf("%7s %-24s %-5s %-8s %-9s not supported: %s\n", "", "all", form_word(form), "", "",
                    clf_last_error());
             count->all -= count_form(flags, form) - outcome->ran;
             return EXIT_DONE;
@@ -181,7 +182,7 @@ static int run_form(struct outcome *outcome, struct count *count, const struct f
 }
 
 /* Writes the flags of a setting without failures. Returns 0 if there is none. */
-static int find_way(char *way, size_t size, const struct outcome *outcomes)
+static int find_flags(char *flags, size_t size, const struct outcome *outcomes)
 {
     for (int form = CLF_FORM_CPU; form <= CLF_FORM_GPU; form++) {
         const struct outcome *outcome = &outcomes[form];
@@ -191,7 +192,7 @@ static int find_way(char *way, size_t size, const struct outcome *outcomes)
         for (int i = 0; i < SETTINGS; i++) {
             int products = settings[i].gemm == CLF_GEMM_NATIVE ? NATIVE_FUSED : CLBLAST_BATCHED;
             if (outcome->gemm_failed[products] == 0 && outcome->attention_failed[i] == 0) {
-                snprintf(way, size, "--form %s --gemm %s --attention %s", form_word((clf_form)form),
+                snprintf(flags, size, "--form %s --gemm %s --attention %s", form_word((clf_form)form),
                          settings[i].gemm_word, settings[i].attention_word);
                 return 1;
             }
@@ -205,32 +206,30 @@ static int conclude(const struct outcome *outcomes)
     int ran = outcomes[CLF_FORM_CPU].ran + outcomes[CLF_FORM_GPU].ran;
     int failed = outcomes[CLF_FORM_CPU].failed + outcomes[CLF_FORM_GPU].failed;
     int rounded = outcomes[CLF_FORM_CPU].precision_failed + outcomes[CLF_FORM_GPU].precision_failed;
-    char way[128];
+    char flags[128];
     if (ran == 0) {
-        printf("\nNo check was run: this device supports none of the requested settings.\n");
+        printf("\nNo check was run: the device supports none of the requested settings.\n");
         return EXIT_FAILED;
     }
     if (failed == 0) {
-        printf("\nAll %d checks passed: this device computes correct results.\n", ran);
+        printf("\nAll %d checks passed: the device computes correct results.\n", ran);
         return EXIT_DONE;
     }
     printf("\n%d of %d checks failed. ", failed, ran);
     if (rounded > 0) {
-        printf("Weights of the precisions that failed cannot be used on this device: leave --precision at "
-               "fp32, or run `clformer selftest --instructions portable`; if it passes, give that flag to "
-               "the other verbs. ");
+        printf("Do not use the precisions that failed on this device: use --precision fp32, or run `clformer "
+               "selftest --instructions portable` and, if it passes, add that flag to the other verbs. ");
     }
     if (failed == rounded) {
-        printf("Everything else passed. ");
-    } else if (find_way(way, sizeof way, outcomes)) {
-        printf("Everything%s passed with `%s`: give these flags to the other verbs on this device. ",
-               rounded > 0 ? " in fp32" : "", way);
+        printf("All other checks passed. ");
+    } else if (find_flags(flags, sizeof flags, outcomes)) {
+        printf("All checks%s passed with `%s`; add these flags to the other verbs on this device. ",
+               rounded > 0 ? " in fp32" : "", flags);
     } else {
-        printf("Choose another device with -d (`clformer devices` lists them), or another driver for this "
-               "one. ");
+        printf("Choose another device with -d (`clformer devices` lists the devices), or install another "
+               "driver for this device. ");
     }
-    printf("Please report this table together with the output of `clformer devices` in the project's issue "
-           "tracker.\n");
+    printf("Please open an issue with this table and the output of `clformer devices`.\n");
     return EXIT_FAILED;
 }
 
@@ -248,7 +247,7 @@ static int run(const struct flags *flags)
     clf_device_close(device);
     struct count count = {.progress = {.shown = !flags->quiet && isatty(STDERR_FILENO)}};
     count.all = count_form(flags, CLF_FORM_CPU) + count_form(flags, CLF_FORM_GPU);
-    printf("%7s %-24s %-5s %-8s %-8s %9s %9s\n", "check", "op", "form", "gemm", "attend", "error",
+    printf("%7s %-24s %-5s %-8s %-9s %9s %9s\n", "check", "op", "form", "gemm", "attention", "error",
            "tolerance");
     for (int form = CLF_FORM_CPU; form <= CLF_FORM_GPU; form++) {
         int result = run_form(&outcomes[form], &count, flags, (clf_form)form);
@@ -273,7 +272,8 @@ int verb_selftest(int argc, char **argv)
     }
     if (status < 0 && flags.device_options.gemm == CLF_GEMM_CLBLAST &&
         flags.device_options.attention == CLF_ATTENTION_FUSED) {
-        status = report_wrong_call("selftest checks the fused attention with --gemm native only");
+        status = report_wrong_call(
+            "--attention fused: selftest checks it only with --gemm native; change one of the flags");
     }
     if (status >= 0) {
         return status;

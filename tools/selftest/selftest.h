@@ -1,6 +1,6 @@
-/* Declarations shared by the self-test: memory, tensors and comparison for one check. The self-test checks
- * the library's kernels and therefore calls lib/ functions, like `bench` and `tune`. The references in double
- * precision are shared with the tests (bench/reference). */
+/* Declarations shared by the files of the self-test: memory, tensors and comparisons for one check. The
+ * self-test calls internal functions of the library, as do `bench` and `tune`. Its references in double
+ * precision (bench/reference) are shared with the tests. */
 #ifndef CLF_TOOLS_SELFTEST_H
 #define CLF_TOOLS_SELFTEST_H
 
@@ -29,7 +29,7 @@ struct trial {
         }                                                                                                    \
     } while (0)
 
-/* All of these are freed by trial_release(). */
+/* trial_release() frees the results of the following functions. */
 
 /* Allocates zeroed host memory; exits if out of memory. */
 void *trial_array(struct trial *trial, size_t count, size_t size);

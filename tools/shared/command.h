@@ -21,7 +21,7 @@ struct verb {
     const char *name;
     const char *summary;
     int (*run)(int argc, char **argv);
-    int cleans_up; /* 1: writes or removes files before a signal ends the process */
+    int cleans_up; /* 1: a signal stops the work, after which the verb writes or removes files */
     enum verb_ranks ranks;
     const char *heading; /* heading before this verb in the help; NULL: none */
 };
@@ -64,7 +64,7 @@ struct flags {
     const char *shortlist, *length_decay;
     int length_rule, early_stopping;
     const char *forced_first, *forced_last, *suppress;
-    int pieces;
+    int pieces; /* --tokens */
     const char *source_language, *target_language;
     const char *task;
     int split_sentences;
@@ -97,18 +97,18 @@ struct flags {
 
 #define FLAG_NONE INFINITY
 
-/* The groups of flags that a verb takes. */
+/* Groups of flags that verbs accept. */
 enum {
     TAKES_MODEL = 1,
     TAKES_DEVICE = 2,
     TAKES_SEARCH = 4, /* beams, lengths, bans */
     TAKES_LINES = 8,  /* --batch-tokens, --tokens, --source-language, --target-language */
     TAKES_JSON = 16,
-    TAKES_OUTPUT = 32, /* -o, a page */
+    TAKES_OUTPUT = 32, /* -o: a page */
     TAKES_BENCH = 64,  /* --model is optional */
     TAKES_TUNE = 128,  /* --model is optional */
     TAKES_TARGET = 256,
-    TAKES_FOLDER = 512, /* -o, a model folder */
+    TAKES_FOLDER = 512, /* -o: a model folder */
     TAKES_TRAIN = 1024,
     TAKES_BLEU = 2048,
     TAKES_AVERAGE = 4096,
@@ -116,13 +116,13 @@ enum {
     TAKES_CONVERT = 16384,
     TAKES_DEVICES = 32768, /* -d with several devices */
     TAKES_SPEECH = 1 << 16,
-    TAKES_RESULTS = 1 << 17,    /* -o, a file of lines */
+    TAKES_RESULTS = 1 << 17,    /* -o: a file of lines */
     TAKES_REFERENCES = 1 << 18, /* lines to compare with */
     TAKES_REPORT = 1 << 19,     /* devices */
 };
 
-/* Parses the arguments of a verb. Returns -1 to continue, or an exit status after --help or a wrong call,
- * which was reported. `help` is printed for --help, followed by the flags of the verb. */
+/* Parses the arguments of a verb. Returns -1 to continue, or an exit status after --help or after reporting
+ * wrong usage. --help prints `help`, followed by the flags of the verb. */
 int flags_parse(struct flags *flags, int argc, char **argv, int takes, const char *help);
 /* Prints "  -d, --device DEVICE  meaning" with the meaning wrapped at word boundaries. `letter` may be 0 and
  * `value` NULL. */
@@ -133,8 +133,8 @@ int flags_choice(char *word, size_t size, const char *name, int index);
  * failure. */
 typedef clf_status flags_visit(void *user, const char *name, const char *value);
 clf_status flags_each(const struct flags *flags, int takes, flags_visit *visit, void *user);
-/* Fails with a message if the number of operands is not from `least` to `most`; `wanted` describes the
- * operands. */
+/* Reports an error if the number of operands is not from `least` to `most`; `wanted` describes the operands.
+ * Returns -1 to continue, or the exit status. */
 int flags_operands(const struct flags *flags, int least, int most, const char *wanted);
 
 /* A device and, if flags->model is set, a model on it; with several devices, the first device and model. */
@@ -160,8 +160,8 @@ void print_batch_sizes(const struct clf_translator *translator);
 void print_device_shares(const struct setup *setup, const struct clf_translator *translator);
 void setup_close(struct setup *setup);
 
-/* Measures the device's peaks and prints its time by kernel with them on stderr. Does nothing if the device
- * was opened without --verbose. Returns `status`, or the exit status of a failure. */
+/* Measures the device's peak rates and prints its times by kernel, relative to the peaks, on stderr. Does
+ * nothing if the device was opened without --verbose. Returns `status`, or the exit status of a failure. */
 int print_kernel_times(struct clf_device *device, int status);
 /* Calls print_kernel_times() for each device of a setup. */
 int print_all_kernel_times(const struct setup *setup, int status);
@@ -169,20 +169,20 @@ int print_all_kernel_times(const struct setup *setup, int status);
 /* Prints the host's seconds by stage on stderr, without a newline. */
 void print_stage_times(const struct clf_stage_times *times);
 
-/* Sets flags->translate to the model's own values, overridden by flags; flags_release() frees `suppressed`.
- */
+/* Sets flags->translate to the values of the model, overridden by flags. Returns -1 to continue, or an exit
+ * status. flags_release() frees the ids in flags->translate.suppressed. */
 int flags_apply(struct flags *flags, const struct clf_model *model);
 void flags_release(struct flags *flags);
 
-/* Sets the function that reports failures; NULL: print to standard error. `tell` is called once, with a
+/* Sets the function that reports failures; NULL: print to standard error. `report` is called once, with a
  * status that clf_last_error() describes, and returns the exit status. */
 typedef int failure_function(clf_status status);
-void failures_told_by(failure_function *tell);
+void failures_told_by(failure_function *report);
 
-/* Prints "clformer: <clf_last_error()>", or once that a signal interrupted the work. Returns the exit status.
- */
+/* Prints "clformer: <clf_last_error()>", or, at most once, that a signal interrupted the work. Returns the
+ * exit status. */
 int report_failure(clf_status status);
-/* Reports that there is no device, and what to install. Returns the exit status. */
+/* Reports that there is no device and what to install. Returns the exit status. */
 int report_no_device(const struct clf_device_list *list);
 /* Prints "clformer: interrupted". Returns EXIT_FAILED, to be passed to signals_finish(). */
 int report_interrupted(void);
@@ -192,13 +192,13 @@ int report_wrong_call(const char *format, ...) __attribute__((format(printf, 1, 
 /* Prints log messages on stderr: warnings and notices unless --quiet, the others with --verbose. */
 void log_to_stderr(const struct flags *flags);
 
-/* Ignores SIGPIPE, so that a closed pipe becomes a write error. If `asks` is set, SIGINT, SIGTERM and SIGHUP
- * set a flag that stops the work, unless the parent process has them ignored; otherwise they end the process.
- */
-void signals_catch(int asks);
+/* Ignores SIGPIPE, so that a closed pipe becomes a write error. If `stops_work` is 1, SIGINT, SIGTERM and
+ * SIGHUP set a flag that stops the work, except signals that the parent process ignored; otherwise they end
+ * the process. */
+void signals_catch(int stops_work);
 int signals_interrupted(void *unused);
-/* With by_signal 1, signals_finish() ends the process by SIGPIPE after standard output was closed, as other
- * commands do in a pipe to head. A rank of several passes 0, because its launcher would report a crash. */
+/* With by_signal 1, signals_finish() ends the process by SIGPIPE if standard output was closed, as other
+ * commands do in a pipe to `head`. One of several ranks passes 0, because mpirun would report a crash. */
 void signals_end_quietly(int by_signal);
 /* Ends the process by the signal that interrupted it, after cleaning up, so that Ctrl-C also ends a shell
  * loop around the command. Returns `status` if there was no signal. */
@@ -206,6 +206,6 @@ int signals_finish(int status);
 
 /* Flushes standard output and reports a failure other than a closed pipe. Returns the exit status. */
 int output_finish(int status);
-int output_failed(void); /* 1 if an earlier write failed, so that further output is useless */
+int output_failed(void); /* returns 1 if an earlier write to standard output failed */
 
 #endif

@@ -9,7 +9,7 @@ enum flag_kind {
     FLAG_TEXT,
     FLAG_COUNT,
     FLAG_CHOICE,
-    FLAG_REAL, /* numbers; each kind has its own range */
+    FLAG_REAL, /* this and the following kinds: numbers, each with a different range */
     FLAG_FACTOR,
     FLAG_SHARE,
     FLAG_KINDS
@@ -18,10 +18,10 @@ enum flag_kind {
 struct flag {
     const char *name;
     char letter;
-    int takes; /* shown and accepted by verbs with one of these; 0: by all */
+    int takes; /* groups of flags (TAKES_...) that include the flag; 0: every verb accepts it */
     enum flag_kind kind;
     size_t offset;       /* offset of the field in struct flags */
-    const char *choices; /* "a|b|c": the field gets the index; also shown as the value in help texts */
+    const char *choices; /* "a|b|c": the field is set to the index; help texts show this as the value */
     const char *help;
 };
 

@@ -85,7 +85,7 @@ static void print_flags(int takes)
             help_print_flag(stdout, flag->letter, flag->name, flag->choices, flag->help);
         }
     }
-    help_print_flag(stdout, 0, "help", NULL, "this text");
+    help_print_flag(stdout, 0, "help", NULL, "print this text");
 }
 
 static const struct flag *find_flag(const char *argument, size_t length, int takes)
@@ -136,7 +136,7 @@ static int set_flag(struct flags *flags, const struct flag *flag, const char *va
     } else if (flag->kind == FLAG_COUNT) {
         long count = strtol(value, &end, 10);
         if (end == value || *end != '\0' || errno != 0 || count < 0 || count > INT_MAX) {
-            return report_wrong_call("--%s takes a whole number, not \"%s\"", flag->name, value);
+            return report_wrong_call("--%s: must be a whole number, not \"%s\"", flag->name, value);
         }
         *(int *)field = (int)count;
     } else if (flag->kind >= FLAG_REAL) {
@@ -144,12 +144,12 @@ static int set_flag(struct flags *flags, const struct flag *flag, const char *va
         if (may_be_none(flag) && strcmp(value, "none") == 0) {
             real = FLAG_NONE;
         } else if (end == value || *end != '\0' || !(real >= low && real <= high)) {
-            return report_wrong_call("--%s takes a number from %g to %g%s, not \"%s\"", flag->name, low, high,
-                                     may_be_none(flag) ? " or none" : "", value);
+            return report_wrong_call("--%s: must be a number from %g to %g%s, not \"%s\"", flag->name, low,
+                                     high, may_be_none(flag) ? " or none" : "", value);
         }
         memcpy(field, &real, sizeof real);
     } else if (!parse_choice((int *)field, flag->choices, value)) {
-        return report_wrong_call("--%s takes %s, not \"%s\"", flag->name, flag->choices, value);
+        return report_wrong_call("--%s: must be %s, not \"%s\"", flag->name, flag->choices, value);
     }
     return -1;
 }
@@ -204,7 +204,7 @@ static void set_defaults(struct flags *flags)
     };
 }
 
-/* Suggests the flag most similar to a word; for train also keys of the recipe. */
+/* Suggests the most similar flag; for train also keys of the recipe. */
 static int report_no_flag(const char *verb, const char *argument, int length, int takes)
 {
     struct clf__suggestion nearest = clf__suggest_begin(argument, length);
@@ -219,10 +219,11 @@ static int report_no_flag(const char *verb, const char *argument, int length, in
         clf__suggest_try(&nearest, keys[i].name);
     }
     return nearest.best != NULL
-               ? report_wrong_call("%s has no flag %.*s; did you mean --%s? `clformer %s --help` lists them",
-                                   verb, length, argument, nearest.best, verb)
-               : report_wrong_call("%s has no flag %.*s; `clformer %s --help` lists them", verb, length,
-                                   argument, verb);
+               ? report_wrong_call(
+                     "%.*s: unknown flag of %s; did you mean --%s? `clformer %s --help` lists the flags",
+                     length, argument, verb, nearest.best, verb)
+               : report_wrong_call("%.*s: unknown flag of %s; `clformer %s --help` lists the flags", length,
+                                   argument, verb, verb);
 }
 
 /* Parses the flag at argv[*index] with its value in the same argument ("--x=1") or the next one. */
@@ -237,18 +238,19 @@ static int parse_flag(struct flags *flags, int *index, int argc, char **argv, in
     }
     const char *value = equals != NULL ? equals + 1 : NULL;
     if (flag->kind == FLAG_SWITCH && value != NULL) {
-        return report_wrong_call("--%s takes no value", flag->name);
+        return report_wrong_call("--%s: has no value; remove the value", flag->name);
     }
     if (flag->kind != FLAG_SWITCH && value == NULL) {
         if (*index + 1 >= argc) {
-            return report_wrong_call("--%s needs a value", flag->name);
+            return report_wrong_call("--%s: requires a value", flag->name);
         }
         value = argv[++*index];
     }
     return set_flag(flags, flag, value);
 }
 
-/* Measuring and writing default to fp32; using a model defaults to the precision of its folder. */
+/* The default is fp32 for bench, tune and average, int8 for convert, and the precision of the folder for
+ * verbs that run a model. */
 static clf_precision default_precision(int takes)
 {
     return (takes & TAKES_CONVERT) ? CLF_PRECISION_INT8
@@ -280,18 +282,18 @@ int flags_parse(struct flags *flags, int argc, char **argv, int takes, const cha
     }
     if (flags->device != NULL && flags->device[0] == '\0') {
         return report_wrong_call(
-            "--device is empty; give an index or a part of a name listed by `clformer devices`");
+            "--device: is empty; give an index or a part of a name, as shown by `clformer devices`");
     }
     if ((takes & TAKES_MODEL) && (flags->model == NULL || flags->model[0] == '\0')) {
-        return report_wrong_call("%s requires a model; add -m MODEL", argv[0]);
+        return report_wrong_call("%s: requires a model; add -m MODEL", argv[0]);
     }
     return -1;
 }
 
 int flags_choice(char *word, size_t size, const char *name, int index)
 {
-    const char *choice =
-        NULL; /* choices of the first flag with the name; other flags of the name have a subset of them */
+    const char *choice = NULL; /* of the first flag with this name, whose choices include those of other flags
+                                  with this name */
     for (int i = 0; i < flag_table_size && choice == NULL; i++) {
         choice = strcmp(flag_table[i].name, name) == 0 ? flag_table[i].choices : NULL;
     }
@@ -315,7 +317,7 @@ int flags_operands(const struct flags *flags, int least, int most, const char *w
     return -1;
 }
 
-/* The value of a flag, in `text` where it is no text already. */
+/* Returns the value of a flag as text; formats it in `text` if the value is not a string. */
 static const char *value_of(char *text, size_t size, const struct flags *flags, const struct flag *flag)
 {
     const char *field = (const char *)flags + flag->offset, *word = NULL;

@@ -11,7 +11,7 @@
 
 static void report(const char *path, const char *problem)
 {
-    fprintf(stderr, "clformer: %s cannot be read: %s\n", path, problem);
+    fprintf(stderr, "clformer: %s: cannot be read: %s\n", path, problem);
 }
 
 /* Returns why a file must not be read, such as an endless device (/dev/zero), or NULL. */

@@ -1,13 +1,12 @@
-/* Opening files and pipes that the user names (including /dev/stdin and <(...)), and refusing endless
- * devices. */
+/* Opens files and pipes that the user names, including /dev/stdin and <(...). Endless devices are refused. */
 #ifndef CLF_TOOLS_INPUT_H
 #define CLF_TOOLS_INPUT_H
 
 #include <stddef.h>
 #include <stdio.h>
 
-/* Opens a file for reading. A pipe without a writer is at its end; opening does not wait for one. Returns
- * NULL or -1 after reporting a failure. */
+/* Opens a file for reading. Opening a pipe does not wait for a writer; without one, the pipe is empty.
+ * Returns NULL or -1 after reporting a failure. */
 FILE *input_open(const char *path);
 int input_open_descriptor(const char *path);
 
@@ -20,7 +19,7 @@ int input_read_all(char **text, size_t *size, const char *path, size_t most);
 enum { INPUT_TOO_LONG = -1, INPUT_NO_MEMORY = -2 };
 long long input_read_line(char **text, size_t *capacity, FILE *file, size_t most);
 
-/* Opens a device or pipe for writing; does not wait for a reader of a pipe. Returns NULL with errno on
+/* Opens a device or pipe for writing. Opening a pipe does not wait for a reader. Returns NULL with errno on
  * failure. */
 FILE *input_open_sink(const char *path);
 

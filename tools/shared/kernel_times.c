@@ -1,4 +1,4 @@
-/* Prints the device's times for --verbose. */
+/* Prints the times of kernels and stages for --verbose. */
 #include <string.h>
 
 #include "shared/command.h"
@@ -56,19 +56,19 @@ static void print_table(const struct clf_kernel_time *times, int count, const st
     }
     fprintf(stderr, "clformer: %.3f s on the device", total);
     if (peaks->fma_operations > 0.0) {
-        fprintf(stderr, "; peak %.1f GFLOP/s of fma", 1e-9 * peaks->fma_operations);
+        fprintf(stderr, "; peak rates: %.1f GFLOP/s of FMA", 1e-9 * peaks->fma_operations);
     }
     if (peaks->int8_operations > 0.0) {
-        fprintf(stderr, ", %.1f of int8 dot products", 1e-9 * peaks->int8_operations);
+        fprintf(stderr, ", %.1f GOP/s of int8 dot products", 1e-9 * peaks->int8_operations);
     }
     if (peaks->bf16_operations > 0.0) {
-        fprintf(stderr, ", %.1f of bf16 ones", 1e-9 * peaks->bf16_operations);
+        fprintf(stderr, ", %.1f GFLOP/s of bf16 dot products", 1e-9 * peaks->bf16_operations);
     }
     if (peaks->read_bytes > 0.0) {
-        fprintf(stderr, ", and read %.1f GB/s", 1e-9 * peaks->read_bytes);
+        fprintf(stderr, ", %.1f GB/s of reads", 1e-9 * peaks->read_bytes);
     }
     fprintf(stderr, "\n  %-*s %9s %9s %7s %9s %7s %8s\n", NAME_WIDTH, "kernel", "launches", "seconds",
-            "share", "GFLOP/s", "GB/s", "at peak");
+            "share", "GFLOP/s", "GB/s", "of peak");
     int shown = count <= MOST_ROWS ? count : MOST_ROWS - 1;
     for (int i = 0; i < shown; i++) {
         print_kernel(&times[i], total, peaks);
@@ -87,8 +87,10 @@ static void print_table(const struct clf_kernel_time *times, int count, const st
         discarded += times[i].discarded;
     }
     if (discarded > 0) {
-        fprintf(stderr, "clformer: %lld launches are excluded because the driver reported invalid times\n",
-                discarded);
+        fprintf(
+            stderr,
+            "clformer: the times of %lld launches are missing because the driver reported invalid values\n",
+            discarded);
     }
 }
 
@@ -110,12 +112,12 @@ int print_kernel_times(struct clf_device *device, int status)
     static const struct clf_device_peaks unknown = {.fma_operations = 0.0};
     const struct clf_device_peaks *peaks = &unknown;
     if (signals_interrupted(NULL)) {
-        return status; /* do not delay an interrupted command by a measurement */
+        return status; /* no measurement delays an interrupted command */
     }
     clf_status done = clf_device_profile(device, &times, &count);
     if (done == CLF_OK && count > 0) {
         if (clf_device_measure_peaks(device, &peaks) != CLF_OK) {
-            fprintf(stderr, "clformer: cannot measure the device's peaks (last column): %s\n",
+            fprintf(stderr, "clformer: the peak rates of the device cannot be measured: %s\n",
                     clf_last_error());
             peaks = &unknown;
         }

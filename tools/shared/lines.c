@@ -12,7 +12,7 @@
 #include "shared/input.h"
 #include "shared/progress.h"
 
-/* bytes per read, and a typical block of a writer that does not wait for answers */
+/* Bytes per read, and the usual block size of a writer that does not wait for answers. */
 enum { READ_BYTES = 1 << 16, BLOCK_BYTES = 4096 };
 #define BLOCK_SECONDS 2e-3
 
@@ -91,8 +91,8 @@ static int has_arrived(const struct line_reader *reader, int milliseconds)
     return poll(&input, 1, milliseconds) > 0;
 }
 
-/* Makes space to read into: moves kept bytes to the start of the buffer, and of a line that is too long keeps
- * one byte more than the limit, as a mark. */
+/* Makes space for reading: moves the kept bytes to the start of the buffer. Of a line that is too long, one
+ * byte more than the limit is kept to mark it. */
 static int make_room(struct line_reader *reader)
 {
     size_t held = reader->filled - reader->next;
@@ -116,19 +116,18 @@ static int make_room(struct line_reader *reader)
     return EXIT_DONE;
 }
 
-/* On a terminal, tells the user that the command waits for input and how to end it. */
+/* On a terminal, prints that the command waits for input, and how to end the input. */
 static void advise(struct line_reader *reader)
 {
     int waits =
         !reader->has_advised && !reader->quiet && isatty(reader->descriptor) && !has_arrived(reader, 0);
     if (waits && isatty(STDERR_FILENO)) {
-        fprintf(stderr, "clformer: type a line and press Enter; Ctrl-D on an empty line ends\n");
+        fprintf(stderr, "clformer: type a line and press Enter; press Ctrl-D on an empty line to end\n");
     }
     reader->has_advised = 1;
 }
 
-/* Reads more bytes if the buffer holds no whole line; blocks until data arrives. An interrupt ends the input.
- */
+/* Reads more bytes; blocks until data arrives. An interrupt ends the input. */
 static int fill(struct line_reader *reader)
 {
     if (make_room(reader) != EXIT_DONE) {
@@ -143,7 +142,7 @@ static int fill(struct line_reader *reader)
         }
     }
     if (count < 0 && !signals_interrupted(NULL)) {
-        fprintf(stderr, "clformer: %s cannot be read: %s\n", reader->name, strerror(errno));
+        fprintf(stderr, "clformer: %s: cannot be read: %s\n", reader->name, strerror(errno));
         return EXIT_FAILED;
     }
     reader->filled += count > 0 ? (size_t)count : 0;
@@ -211,7 +210,7 @@ static int report_uneven(struct window *windows, struct line_reader *readers)
         goes_on[side] = !readers[side].at_end;
     }
     fprintf(stderr,
-            "clformer: %s has %s%lld line%s and %s has %s%lld; give inputs with the same number of lines\n",
+            "clformer: %s has %s%lld line%s, but %s has %s%lld; both must have the same number of lines\n",
             readers[0].name, more[goes_on[0]], readers[0].line_number, readers[0].line_number == 1 ? "" : "s",
             readers[1].name, more[goes_on[1]], readers[1].line_number);
     return EXIT_FAILED;
@@ -229,9 +228,9 @@ static int find_more(int *out, struct line_reader *reader)
     return EXIT_DONE;
 }
 
-/* Sets *out to 1 if each side has a next line or its end, without blocking. Single lines are processed at
- * once, because the writer may wait for the answer. Lines in blocks usually have more to follow: these may
- * arrive until `deadline`, which the first call that needs it sets. */
+/* Sets *out to 1 if each side has a next line or is at its end. Does not wait after single lines, because the
+ * writer may be waiting for the answer. After whole blocks, more lines usually follow; the function waits for
+ * them until `deadline`, which the first call that needs it sets. */
 static int are_ready(int *out, struct line_reader *readers, int sides, size_t bytes, double *deadline)
 {
     *out = 0;

@@ -20,7 +20,7 @@ struct line_reader {
     size_t next, searched, filled, capacity;
     size_t dropped; /* discarded bytes of the current line, which is too long */
     int ended;      /* no input after the buffer's content */
-    int at_end;     /* the buffer is empty as well */
+    int at_end;     /* the input has ended and the buffer is empty */
 };
 
 /* Opens a file for reading. Reports a failure and returns an exit status. */
@@ -45,8 +45,9 @@ struct window_limits {
     int waits;    /* 1: read up to the limits; 0: at least one line, then only lines that have arrived */
 };
 
-/* Reads lines from each of `sides` inputs, which must have equally many. Removes a carriage return before a
- * newline; the last newline is optional. Returns an exit status; count is 0 at the end of the inputs. */
+/* Reads lines from each of `sides` inputs, which must have the same number of lines. Removes a carriage
+ * return before a newline; the last newline is optional. Returns an exit status; count is 0 at the end of the
+ * inputs. */
 int windows_read(struct window *windows, struct line_reader *readers, int sides,
                  const struct window_limits *limits);
 void window_free(struct window *window);

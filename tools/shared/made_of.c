@@ -61,7 +61,7 @@ static const char *last_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* Returns 0 for hidden files, for the output and for the output's part and record. */
+/* Returns 0 for hidden files, for the output, and for the .part and .part.json files of the output. */
 static int is_of_model(const char *name, const char *output)
 {
     size_t size = strlen(last_name(output));
@@ -158,7 +158,7 @@ static clf_status compare_files(const char *path, const json_t *files, const jso
                              "%s: the model differs: %s %s; use the same model, or remove --resume to start "
                              "again",
                              path, name != NULL ? name : "files",
-                             other != NULL ? "has changed" : "is missing in one of them");
+                             other != NULL ? "has changed" : "exists in only one of the models");
         }
     }
     return CLF_OK;

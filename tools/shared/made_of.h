@@ -1,4 +1,5 @@
-/* The inputs of an output as JSON: clformer's version, the model's files and the flags. */
+/* Describes how an output was made, as JSON: the version of clformer, the files of the model, and the flags.
+ */
 #ifndef CLF_TOOLS_MADE_OF_H
 #define CLF_TOOLS_MADE_OF_H
 
@@ -16,8 +17,8 @@
  * Fails if a file of the model cannot be read. */
 clf_status made_of_describe(json_t **out, const char *verb, const struct flags *flags, int takes);
 
-/* Compares two such objects. Returns CLF_BAD_ARGUMENT with a sentence that begins with `path`, the output,
- * and names the first difference. `before` describes the existing output, `now` the current run. */
+/* Compares two such objects. Returns CLF_BAD_ARGUMENT with a message that begins with `path`, the output, and
+ * names the first difference. `before` describes the existing output, `now` the current run. */
 clf_status made_of_compare(const char *path, const json_t *before, const json_t *now);
 
 #endif

@@ -23,12 +23,12 @@ static void ask_to_stop(int signal_number)
     interrupted = signal_number;
 }
 
-void signals_catch(int asks)
+void signals_catch(int stops_work)
 {
     static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction action = {.sa_handler = ask_to_stop,
                                .sa_flags = (int)SA_RESETHAND}; /* a second signal ends the process */
-    for (size_t i = 0; asks && i < sizeof stops / sizeof *stops; i++) {
+    for (size_t i = 0; stops_work && i < sizeof stops / sizeof *stops; i++) {
         struct sigaction old; /* nohup ignores SIGHUP, a shell without job control SIGINT */
         if (sigaction(stops[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN) {
             sigaction(stops[i], &action, NULL);
@@ -68,40 +68,40 @@ int signals_finish(int status)
 }
 
 /* Printed once, even if several calls fail. */
-static int say_interrupted(const char *words)
+static int print_interrupted(const char *message)
 {
-    static int is_said;
-    if (!is_said) {
-        fprintf(stderr, "clformer: %s\n", words);
+    static int is_printed;
+    if (!is_printed) {
+        fprintf(stderr, "clformer: %s\n", message);
     }
-    is_said = 1;
+    is_printed = 1;
     return EXIT_FAILED;
 }
 
 int report_interrupted(void)
 {
-    return say_interrupted("interrupted");
+    return print_interrupted("interrupted");
 }
 
 static failure_function *told_by; /* replaces standard error */
 
-void failures_told_by(failure_function *tell)
+void failures_told_by(failure_function *report)
 {
-    told_by = tell;
+    told_by = report;
 }
 
 int report_failure(clf_status status)
 {
-    failure_function *tell = told_by;
+    failure_function *report = told_by;
     told_by = NULL;
-    if (tell != NULL) {
-        return tell(status);
+    if (report != NULL) {
+        return report(status);
     }
     if (status == CLF_INTERRUPTED) {
-        return say_interrupted(clf_last_error());
+        return print_interrupted(clf_last_error());
     }
     if (interrupted !=
-        0) { /* on a signal, LLVM would delete the files that it is writing, and compilation would fail */
+        0) { /* a failure may result from the signal: LLVM deletes the files that it is writing */
         return report_interrupted();
     }
     fprintf(stderr, "clformer: %s\n", clf_last_error());
@@ -161,7 +161,7 @@ int output_finish(int status)
     output_failed();
     is_output_closed = output_closed();
     if (!is_output_closed) {
-        fprintf(stderr, "clformer: standard output cannot be written: %s\n", strerror(output_error));
+        fprintf(stderr, "clformer: standard output: cannot be written: %s\n", strerror(output_error));
     }
     return EXIT_FAILED;
 }

@@ -91,8 +91,8 @@ static int print_page(FILE *file, const struct page *page)
 
 static int report_file(const char *path)
 {
-    fprintf(stderr, "clformer: %s cannot be written: %s\n", path,
-            errno == ENXIO ? "it is a pipe that nobody reads" : strerror(errno));
+    fprintf(stderr, "clformer: %s: cannot be written: %s\n", path,
+            errno == ENXIO ? "it is a pipe without a reader" : strerror(errno));
     return EXIT_FAILED;
 }
 
@@ -112,8 +112,8 @@ static int print_and_close(FILE *file, const char *path, const struct page *page
     return status;
 }
 
-/* Overwrites only an empty file or an earlier page: any other file may be the user's text or log. Reports a
- * failure and returns an exit status. */
+/* Fails if the file exists and is neither empty nor a page: it may be a text or a log of the user. Reports
+ * the failure and returns an exit status. */
 static int check_old(const char *path)
 {
     static const char start[] = "<!DOCTYPE html>";
@@ -132,10 +132,8 @@ static int check_old(const char *path)
         return report_file(path);
     }
     if (!is_free) {
-        fprintf(
-            stderr,
-            "clformer: %s cannot be written: it exists and is not a page; remove it or name another file\n",
-            path);
+        fprintf(stderr, "clformer: %s: exists and is not an HTML page; remove it, or name another file\n",
+                path);
     }
     return is_free ? EXIT_DONE : EXIT_FAILED;
 }

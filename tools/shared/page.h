@@ -26,10 +26,10 @@ int page_write(const char *path, const struct page *page);
 int page_check(const char *path);
 
 /* Returns the last component of a path and its length without slashes. Pages do not show whole paths, which
- * are private. */
+ * may be private. */
 const char *page_last_part(const char *path, size_t *length);
 
-/* Text for HTML. */
+/* Prints text with the special characters of HTML escaped. */
 void page_print_escaped(FILE *file, const char *text);
 /* Prints JSON for a script element, with "<" escaped because it could end the element. Takes ownership of the
  * value; NULL is a reported failure. */

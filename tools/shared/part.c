@@ -18,8 +18,8 @@
 #include "shared/made_of.h"
 #include "shared/progress.h"
 
-/* The record is written once a second, or less often on a slow disk, where it takes at most 1 % of the time.
- */
+/* The record is written once a second, or less often on a slow disk, so that it takes at most 1 % of the
+ * time. */
 #define RECORD_SECONDS 1.0
 #define RECORD_SHARE   0.01
 
@@ -61,12 +61,12 @@ static clf_status lock(int descriptor, const struct part *part)
     struct stat own, named;
     if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "%s: another run is writing this file; wait for its end, or choose another output",
+                         "%s: another run is writing this file; wait until it ends, or choose another output",
                          part->path);
     }
     /* The other run may have renamed the opened file before it released the lock. */
     if (fstat(descriptor, &own) != 0 || stat(part->path, &named) != 0 || own.st_ino != named.st_ino) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%s: another run has just finished this file; start again",
+        return clf__fail(CLF_BAD_ARGUMENT, "%s: another run has just finished this file; repeat the command",
                          part->path);
     }
     return CLF_OK;
@@ -174,7 +174,7 @@ struct older {
 /* Reads the record if there is one; fails for a file of the name that is no record. */
 static clf_status read_older(struct older *out, const struct part *part)
 {
-    const char *const sentence = "%s: not a record of clformer; move it, or choose another output";
+    const char *const sentence = "%s: is not a record of clformer; move it, or choose another output";
     struct stat about;
     *out = (struct older){.bytes = 0};
     out->size = fstat(fileno(part->file), &about) == 0 ? (long long)about.st_size : 0;
@@ -219,13 +219,13 @@ static clf_status begin_anew(struct part *part, const struct older *older, const
     if (older->size > 0 && older->record.root == NULL) {
         return clf__fail(
             CLF_BAD_ARGUMENT,
-            "%s: not an unfinished output of clformer, because %s does not exist; move it, or choose "
+            "%s: is not an unfinished output of clformer, because %s does not exist; move it, or choose "
             "another output",
             part->path, part->record_path);
     }
     if (older->state.lines > 0) {
         clf__log(CLF_LOG_NOTICE,
-                 "%s with %lld lines of an earlier run is replaced; --resume would continue it", part->path,
+                 "%s: %lld lines of an earlier run are replaced; --resume would continue them", part->path,
                  older->state.lines);
     }
     CLF__TRY(write_record(part, state, 0));
@@ -237,7 +237,7 @@ static clf_status begin(struct part *part, const struct older *older, int resume
     if (!resumes || older->record.root == NULL || older->state.lines == 0) {
         CLF__TRY(begin_anew(part, older, state));
         if (resumes) {
-            clf__log(CLF_LOG_NOTICE, "%s does not exist; the run starts at line 1", part->path);
+            clf__log(CLF_LOG_NOTICE, "%s: does not exist; the run starts at line 1", part->path);
         }
         return CLF_OK;
     }
@@ -277,7 +277,7 @@ clf_status part_continue(struct part *part, const struct part_state *state)
     if (fseeko(part->file, bytes, SEEK_SET) != 0 || ftruncate(fileno(part->file), bytes) != 0) {
         return fail_to_write(part);
     }
-    clf__log(CLF_LOG_NOTICE, "%s has %lld lines, %lld of which failed; the run continues at line %lld",
+    clf__log(CLF_LOG_NOTICE, "%s: has %lld lines, %lld of which failed; the run continues at line %lld",
              part->path, state->lines, state->failed, state->lines + 1);
     return CLF_OK;
 }

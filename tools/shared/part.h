@@ -1,6 +1,6 @@
-/* An incomplete output file. OUTPUT.part holds the finished lines. OUTPUT.part.json, the record, holds their
- * number and describes their origin: clformer's version, the model, the flags and the input. A later run can
- * continue. */
+/* An incomplete output file. OUTPUT.part holds the finished lines. OUTPUT.part.json, the record, holds the
+ * number of lines and describes how they were made: the version of clformer, the model, the flags and the
+ * input. A later run can continue the output. */
 #ifndef CLF_TOOLS_PART_H
 #define CLF_TOOLS_PART_H
 
@@ -42,7 +42,7 @@ clf_status part_open(struct part *out, const char *output);
  * earlier run.
  *
  * Returns CLF_BAD_ARGUMENT and changes nothing if another run is writing the files or if clformer did not
- * write them; with resumes also if the recorded lines have another origin. */
+ * write them; with resumes also if the version, model, flags or input differ from those in the record. */
 clf_status part_begin(struct part *part, json_t *made_of, int inputs, int resumes, struct part_state *state);
 
 /* Continues after the recorded lines and removes the rest of the file. Call this after the inputs were

@@ -1,4 +1,4 @@
-/* Progress line on a terminal; prints nothing into a pipe. */
+/* A progress line on a terminal; nothing is printed to a file or pipe. */
 #ifndef CLF_TOOLS_PROGRESS_H
 #define CLF_TOOLS_PROGRESS_H
 

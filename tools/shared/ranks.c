@@ -10,7 +10,7 @@
 #include "runtime/cluster/compare.h"
 #include "runtime/cluster/ranks.h"
 
-/* Ranks without the failure report it when all ranks agree for the first time. */
+/* Joins the other ranks, so that one of them reports the failure. */
 static int tell_failure(clf_status status)
 {
     struct clf_ranks *ranks;
@@ -64,8 +64,8 @@ static int find_device(const struct clf_device_list *list, const struct clf_devi
     return index;
 }
 
-/* --device decides; otherwise ranks on one host use different devices of the default's kind. `selector` stays
- * empty for the default device itself. */
+/* Without --device, the ranks on one host use different devices of the same kind as the default device.
+ * `selector` remains empty for the default device itself and with --device. */
 static clf_status choose_device(char *selector, size_t size, const struct flags *flags, int place)
 {
     struct clf_device_list *list;

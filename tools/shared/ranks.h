@@ -6,8 +6,8 @@
 
 #include "shared/command.h"
 
-/* Until ranks_join(), a process that is one of several ranks does not print failures: the ranks meet and one
- * of them prints the first failure. */
+/* If the process is one of several ranks, makes a failure before ranks_join() a failure of all ranks, which
+ * one of them prints. */
 void ranks_tell_failures(void);
 
 /* Joins the other ranks. Ranks other than 0 print no more log messages. Returns an exit status. */
@@ -21,11 +21,11 @@ int ranks_open_device(struct clf_ranks *ranks, struct setup *setup, const struct
  * the verb's flags. */
 clf_status ranks_check(struct clf_ranks *ranks, const struct flags *flags, int takes);
 
-/* Refuses to run as several ranks: one rank prints the sentence. Returns -1 for a single rank, else an exit
- * status. */
+/* Fails if the process is one of several ranks, one of which prints the message. Returns -1 for a single
+ * rank, otherwise an exit status. */
 int ranks_refuse(const char *sentence);
 
-/* Reports a failure of all ranks on one of them, as report_failure(). */
+/* Calls report_failure() on one of the ranks for a failure of all ranks. */
 int ranks_report(const struct clf_ranks *ranks, clf_status status);
 
 #endif

@@ -128,7 +128,7 @@ static void show_progress(void *user, int index, double seconds, double of)
         all += work->items[i].seconds;
     }
     erase_line();
-    fprintf(stderr, "%.0f of %.0f s, %.1f times real time", seconds, of, all / elapsed);
+    fprintf(stderr, "%.0f of %.0f s, %.1f× real time", seconds, of, all / elapsed);
     fflush(stderr);
 }
 
@@ -163,7 +163,7 @@ static clf_status write_outputs(struct work *work, int index, const struct clf_t
     return CLF_OK;
 }
 
-/* Replaces the library's message about an interruption by the command's own. */
+/* Reports an interruption with the message of the command instead of that of the library. */
 static int report(clf_status status)
 {
     return status == CLF_INTERRUPTED ? report_interrupted() : report_failure(status);

@@ -26,14 +26,14 @@ static char **strings_of(const struct window *window)
     return strings;
 }
 
-/* A string ends at a NUL byte, so a line must not hold one. The library rejects text that is not UTF-8 but
- * does not know the file name. */
+/* Rejects lines with NUL bytes, which would end a string, and lines that are not UTF-8. The library also
+ * rejects the latter, but does not know the file name. */
 static int check_lines(const struct window *window, const char *name)
 {
     clf_status status = CLF_OK;
     for (int i = 0; i < window->count && status == CLF_OK; i++) {
         const struct clf_line *line = &window->lines[i];
-        status = memchr(line->text, '\0', line->size) != NULL ? clf__fail(CLF_TEXT, "it holds a NUL byte")
+        status = memchr(line->text, '\0', line->size) != NULL ? clf__fail(CLF_TEXT, "contains a NUL byte")
                                                               : clf__utf8_check(line->text, line->size);
         if (status != CLF_OK) {
             (void)clf__fail_in(status, "%s, line %d", name, i + 1);
@@ -70,7 +70,7 @@ int with_references(const struct flags *flags, compare_lines *compare)
         status = check_lines(&windows[side], readers[side].name);
     }
     if (status == EXIT_DONE && windows->count == 0) {
-        fprintf(stderr, "clformer: %s and standard input hold no lines\n", path);
+        fprintf(stderr, "clformer: %s and standard input are empty\n", path);
         status = EXIT_FAILED;
     }
     if (status == EXIT_DONE) {

@@ -8,8 +8,8 @@
 typedef int compare_lines(const char *const *lines, const char *const *references, int count,
                           const struct flags *flags);
 
-/* Reads standard input and the reference file, the only operand, which must have equally many lines, and
- * calls `compare`. Reports failures and returns an exit status. */
+/* Reads standard input and the reference file, which is the only operand, and calls `compare`. Both must have
+ * the same number of lines. Reports failures and returns an exit status. */
 int with_references(const struct flags *flags, compare_lines *compare);
 
 #endif

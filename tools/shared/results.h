@@ -10,14 +10,15 @@
 
 /* Returns null for a value that is not finite, because JSON has no such numbers. */
 json_t *result_number(double value);
-/* Returns a string; bytes that are not UTF-8 (a message may contain any path) become question marks. */
+/* Returns a string. If the text is not UTF-8 (a message may contain any path), non-ASCII bytes become
+ * question marks. */
 json_t *result_text(const char *text, size_t size);
 /* Appends the value and returns the array; NULL if out of memory, after freeing both. */
 json_t *result_append(json_t *array, json_t *value);
 json_t *result_ids(const int32_t *ids, int count);
 json_t *result_tokens(const struct clf_model *model, const int32_t *ids, int count);
 
-/* Adds the length of a line before truncation (0: not truncated) and its problem (NULL: none); returns NULL
+/* Adds "cut_from", the length of a line before truncation (unless 0), and "error" (unless NULL). Returns NULL
  * for NULL. */
 json_t *result_remarks(json_t *object, int cut_from, const char *problem);
 /* Writes one object as a line and releases it. NULL means out of memory. */

@@ -8,8 +8,8 @@
 #include "model/config/types.h"
 #include "shared/command.h"
 
-/* Finds an id given in digits, else a target token; "none" gives -1. Digits are never a token, so that an id
- * means the same with every vocabulary. Returns -1, or the exit status for a wrong value. */
+/* Parses an id (digits), "none" (-1), or a target token. Digits are never a token, so that an id has the same
+ * meaning with every vocabulary. Returns -1, or the exit status for a wrong value. */
 static int find_token(int32_t *out, const struct clf_model *model, const char *flag, const char *token)
 {
     if (strcmp(token, "none") == 0) {
@@ -26,8 +26,8 @@ static int find_token(int32_t *out, const struct clf_model *model, const char *f
         id = clf_target_id(model, token);
     }
     if (id < 0 || clf_target_piece(model, id) == NULL) {
-        return report_wrong_call("--%s: \"%s\" is not a token or id of the model's target vocabulary", flag,
-                                 token);
+        return report_wrong_call("--%s: \"%s\" is not a token or id of the target vocabulary of the model",
+                                 flag, token);
     }
     *out = id;
     return -1;
@@ -63,7 +63,7 @@ static int parse_decay(struct clf_translate_options *options, const char *value)
     double factor = is_pair ? strtod(comma + 1, &end) : 0.0;
     if (!is_pair || end == comma + 1 || *end != '\0' ||
         !(factor >= CLF__LEAST_DECAY && factor <= CLF__MOST_DECAY)) {
-        return report_wrong_call("--length-decay takes a number of tokens and a factor from %g to %g "
+        return report_wrong_call("--length-decay: must be a number of tokens and a factor from %g to %g, "
                                  "separated by a comma, such as 20,1.05, not \"%s\"",
                                  CLF__LEAST_DECAY, CLF__MOST_DECAY, value);
     }
@@ -90,7 +90,7 @@ static void override_real(double *value, double given)
 static int apply_sampling(struct clf_translate_options *options, const struct flags *flags)
 {
     if (flags->sample && flags->no_sample) {
-        return report_wrong_call("--sample and --no-sample exclude each other");
+        return report_wrong_call("--sample and --no-sample cannot be combined; remove one of them");
     }
     options->sample = (options->sample || flags->sample) && !flags->no_sample;
     const struct {
@@ -112,7 +112,7 @@ static int apply_sampling(struct clf_translate_options *options, const struct fl
     override(&options->top_k, flags->top_k);
     options->seed = flags->seed >= 0 ? (uint64_t)flags->seed : options->seed;
     return given != NULL && !options->sample
-               ? report_wrong_call("--%s applies to sampling only; add --sample", given)
+               ? report_wrong_call("--%s: requires sampling; add --sample", given)
                : -1;
 }
 
@@ -124,19 +124,21 @@ static int check_streamed(const struct flags *flags)
         return -1;
     }
     if (options->beam != 1) {
-        return flags->beam >= 0 ? report_wrong_call("--stream requires --beam 1")
-                                : report_wrong_call("--stream requires --beam 1 (the model's default is %d)",
-                                                    options->beam);
+        return flags->beam >= 0 ? report_wrong_call("--stream: requires --beam 1")
+                                : report_wrong_call(
+                                      "--stream: requires --beam 1 (the model's default is %d); add --beam 1",
+                                      options->beam);
     }
     if (options->n_best != 1) {
-        return report_wrong_call("--stream requires --n-best 1");
+        return report_wrong_call("--stream: requires --n-best 1");
     }
-    return options->split_sentences ? report_wrong_call("--stream and --split-sentences exclude each other")
-                                    : -1;
+    return options->split_sentences
+               ? report_wrong_call("--stream and --split-sentences cannot be combined; remove one of them")
+               : -1;
 }
 
-/* Finds the tokens that flags name. Returns -1, or the exit status for a token that the model does not have.
- */
+/* Sets the options that contain tokens. Returns -1, or the exit status for a token that the model does not
+ * have. */
 static int apply_tokens(struct clf_translate_options *options, const struct flags *flags,
                         const struct clf_model *model)
 {
@@ -170,7 +172,7 @@ int flags_apply(struct flags *flags, const struct clf_model *model)
     override(&options->beam_groups, flags->beam_groups);
     override_real(&options->diversity_penalty, flags->diversity_penalty);
     if (!isnan(flags->diversity_penalty) && options->beam_groups < 2) {
-        return report_wrong_call("--diversity-penalty applies to beam groups only; add --beam-groups");
+        return report_wrong_call("--diversity-penalty: requires beam groups; add --beam-groups");
     }
     override(&options->n_best, flags->n_best);
     override(&options->alternatives, flags->alternatives);
@@ -202,7 +204,7 @@ int flags_apply(struct flags *flags, const struct clf_model *model)
     options->pieces = flags->pieces;
     options->split_sentences = flags->split_sentences;
     options->replace_unknown = flags->replace_unknown;
-    if (flags->alignments) { /* the second-to-last layer aligns best (Garg et al. 2019) */
+    if (flags->alignments) { /* the second-to-last layer gives the best alignments (Garg et al. 2019) */
         int layers = clf_model_describe(model)->decoder_layers;
         options->alignment_layer =
             flags->alignment_layer >= 0 ? flags->alignment_layer : layers - (layers > 1);

@@ -6,7 +6,7 @@
 #include "shared/command.h"
 #include "translate/internal.h"
 
-static void say_device(const struct clf_device *device, const struct flags *flags)
+static void print_device(const struct clf_device *device, const struct flags *flags)
 {
     if (flags->verbose) {
         const struct clf_device_info *info = clf_device_describe(device);
@@ -34,7 +34,7 @@ int setup_open(struct setup *setup, const struct flags *flags)
     struct clf_device_options options = device_options(flags);
     clf_status status = clf_device_open(&setup->device, flags->device, &options);
     if (status == CLF_OK) {
-        say_device(setup->device, flags);
+        print_device(setup->device, flags);
     }
     if (status == CLF_OK && flags->model != NULL) {
         status = clf_model_load(&setup->model, setup->device, flags->model, &flags->model_options);
@@ -75,7 +75,7 @@ int setup_open_several(struct setup *setup, const struct flags *flags)
     struct clf_device_options options = device_options(flags);
     clf_status status = clf_devices_open(&setup->devices, &setup->count, flags->device, &options);
     for (int i = 0; i < setup->count; i++) {
-        say_device(setup->devices[i], flags);
+        print_device(setup->devices[i], flags);
     }
     if (status == CLF_OK) {
         status = load_models(setup, flags);
@@ -127,6 +127,6 @@ void print_device_shares(const struct setup *setup, const struct clf_translator 
                 "batches%s\n",
                 info->index, info->name, (long long)times->lines, (long long)times->source_tokens,
                 (long long)times->target_tokens, (long long)times->batches,
-                translator->model->is_lost ? ", then it failed" : "");
+                translator->model->is_lost ? "; then the device failed" : "");
     }
 }

@@ -22,7 +22,7 @@ int sink_is_file(const char *path)
 static clf_status fail(const struct sink *sink)
 {
     if (errno == ENXIO) {
-        return clf__fail(CLF_FILE, "%s cannot be written: it is a pipe that nobody reads", sink->path);
+        return clf__fail(CLF_FILE, "%s: cannot be written: it is a pipe without a reader", sink->path);
     }
     return clf__file_fail(sink->is_part ? sink->part.path : sink->path, "written");
 }

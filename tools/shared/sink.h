@@ -1,5 +1,4 @@
-/* The output of lines: standard output, a pipe or a device, or a file that gets its name when it is complete.
- */
+/* The output for lines: standard output, a pipe, a device, or a file that is renamed when it is complete. */
 #ifndef CLF_TOOLS_SINK_H
 #define CLF_TOOLS_SINK_H
 
@@ -14,8 +13,8 @@ struct sink {
     int is_part;
 };
 
-/* Whether a path names an existing or a new regular file: not standard output, a device, a pipe or a link
- * such as /dev/stdout, which no file must replace. */
+/* Returns 1 if a path names an existing or a new regular file, and 0 for standard output, a device, a pipe or
+ * a link such as /dev/stdout, which must not be replaced by a file. */
 int sink_is_file(const char *path);
 
 /* Opens the output. NULL or "-" is standard output. The path is borrowed. End with sink_close(), also after a
@@ -24,8 +23,8 @@ clf_status sink_open(struct sink *out, const char *path);
 /* Calls part_begin() for a file. */
 clf_status sink_begin_part(struct sink *sink, json_t *made_of, int inputs, int resumes,
                            struct part_state *state);
-/* Flushes the output. `state` counts the lines that are printed. Fails if they cannot be written; never fails
- * for standard output. */
+/* Flushes the output. `state` counts the printed lines. Fails if they cannot be written, except on standard
+ * output. */
 clf_status sink_flush(struct sink *sink, const struct part_state *state);
 /* Closes the output. With CLF_OK a file gets its name. Any other status is returned, and an earlier file of
  * the name is unchanged. *kept: see part_close(). Closing again does nothing. */

@@ -170,7 +170,7 @@ int spawn_run(const struct spawn *spawn, struct spawn_end *end)
     double begin = seconds_now();
     pid_t child = start(spawn, pipes);
     if (child < 0) {
-        fprintf(stderr, "clformer: %s cannot be run: %s\n", spawn->arguments[0], strerror(errno));
+        fprintf(stderr, "clformer: %s: cannot be run: %s\n", spawn->arguments[0], strerror(errno));
         return EXIT_FAILED;
     }
     for (size_t size = spawn->input != NULL ? strlen(spawn->input) : 0, done = 0; done < size;) {

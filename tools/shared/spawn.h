@@ -26,8 +26,8 @@ struct spawn_end {
     char last_error[512]; /* the last line of standard error, without "clformer: " */
 };
 
-/* Runs a process to its end or until the user interrupts. Returns EXIT_FAILED, after reporting it, if the
- * process could not be started. */
+/* Runs a process until it ends or the user interrupts. Returns EXIT_FAILED and reports an error if the
+ * process cannot be started. */
 int spawn_run(const struct spawn *spawn, struct spawn_end *end);
 
 #endif

@@ -7,8 +7,8 @@
 #include "shared/made_of.h"
 #include "translate/internal.h"
 
-/* Windows are large if their results are printed during the work, because devices are not full at the end of
- * a window. Otherwise a window has a few batches, so that results are printed early. */
+/* Windows are large if their results can be printed during the work, because batches become smaller near the
+ * end of a window. Otherwise a window consists of a few batches, so that results are printed early. */
 enum {
     EARLY_WINDOW_LINES = 8192,
     LATE_WINDOW_LINES = 512,
@@ -18,7 +18,7 @@ enum {
 };
 enum { USUAL_TOKENS = 32 }; /* tokens of a typical line */
 
-/* Reports a line that failed or was cut on stderr. */
+/* Counts a line that failed or was truncated, and reports it on stderr. */
 static void report_line(struct stream *stream, long long number, const struct answer *answer,
                         const char *problem)
 {
@@ -33,7 +33,8 @@ static void report_line(struct stream *stream, long long number, const struct an
     if (cut.from > 0 && !stream->flags.quiet) {
         const struct clf_model_info *info = clf_model_describe(stream->setup.model);
         progress_clear(&stream->progress);
-        fprintf(stderr, "clformer: warning: line %lld: the %s's %d %s were cut to the model's limit of %d\n",
+        fprintf(stderr,
+                "clformer: warning: line %lld: the %s of %d %s was truncated to the model's limit of %d\n",
                 number, cut.is_target ? "target" : "source", cut.from,
                 info->feature_size > 0 && !cut.is_target ? "frames" : "tokens",
                 cut.is_target ? info->max_target_length : info->max_source_length);
@@ -182,7 +183,8 @@ static int begin(struct stream *stream, int takes, int status)
     if (status == EXIT_DONE && stream_is_first(stream)) {
         status = begin_part(stream, takes);
     }
-    clf_status own = status == EXIT_DONE ? CLF_OK : clf__fail(CLF_BAD_ARGUMENT, "the flags do not fit");
+    clf_status own =
+        status == EXIT_DONE ? CLF_OK : clf__fail(CLF_BAD_ARGUMENT, "the flags do not suit the model");
     clf_status all = clf_ranks_agree(stream->ranks, own);
     if (own == CLF_OK && all != CLF_OK) {
         return ranks_report(stream->ranks, all);
@@ -190,7 +192,7 @@ static int begin(struct stream *stream, int takes, int status)
     for (int side = 0; side < STREAM_SIDES; side++) {
         stream->readers[side].quiet = flags->quiet;
     }
-    flags->quiet = stream->is_quiet; /* the rank that translates a line reports its problems */
+    flags->quiet = stream->is_quiet; /* each rank prints the warnings about its lines */
     return status;
 }
 
@@ -224,13 +226,13 @@ static int window_lines(const struct stream *stream)
     return stream->flags.stream ? 1 : lines * clf_ranks_size(stream->ranks);
 }
 
-/* Reports the number of failed and cut lines at the end, where it is visible. */
+/* Reports the number of truncated and failed lines at the end, where the user sees it. */
 static int report_incomplete(const struct stream *stream)
 {
     const struct part_state *done = &stream->done;
     if (done->cut > 0 && !stream->flags.quiet) {
-        fprintf(stderr, "clformer: %lld of %lld lines %s cut to the model's limit\n", done->cut, done->lines,
-                done->cut == 1 ? "was" : "were");
+        fprintf(stderr, "clformer: %lld of %lld lines %s truncated to the model's limit\n", done->cut,
+                done->lines, done->cut == 1 ? "was" : "were");
     }
     if (stream->failed_before > 0) {
         fprintf(stderr, "clformer: %lld of %lld lines failed, %lld of them in the earlier run\n",
@@ -282,7 +284,7 @@ static int end_output(struct stream *stream, int status)
         stream->failure = clf__failure_keep(sink_close(&stream->sink, &stream->done, CLF_OK, &stream->kept));
         return report_incomplete(stream);
     }
-    /* This check comes first, because MPI soon kills a process that waits for a killed rank. */
+    /* Saves the output now, because MPI soon kills a process that waits for a killed rank. */
     sink_close(&stream->sink, &stream->done, CLF_INTERRUPTED, &stream->kept);
     return status;
 }
@@ -356,7 +358,7 @@ int stream_run(struct stream *stream, stream_function *function, int takes, int 
     if (status == EXIT_DONE && stream_is_first(stream)) {
         clf_status opened = sink_open(&stream->sink, stream->flags.output);
         if (opened == CLF_OK && stream->flags.resume && !stream->sink.is_part) {
-            opened = clf__fail(CLF_BAD_ARGUMENT, "--resume continues an output file; add --output FILE");
+            opened = clf__fail(CLF_BAD_ARGUMENT, "--resume: requires an output file; add --output FILE");
         }
         status = opened == CLF_OK ? EXIT_DONE : report_failure(opened);
     }
@@ -366,7 +368,7 @@ int stream_run(struct stream *stream, stream_function *function, int takes, int 
     }
     status = run_rank(stream);
     if (stream->kept > 0 && status != EXIT_WRONG_CALL && !stream->flags.quiet) {
-        fprintf(stderr, "clformer: %s.part keeps the first %lld line%s; add --resume to continue\n",
+        fprintf(stderr, "clformer: %s.part: contains the first %lld line%s; add --resume to continue\n",
                 stream->flags.output, stream->kept, stream->kept == 1 ? "" : "s");
     }
     if (stream->flags.verbose) {

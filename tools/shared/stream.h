@@ -50,11 +50,13 @@ int stream_join(struct stream *stream);
 /* Returns whether this rank reads the input and prints the output. */
 int stream_is_first(const struct stream *stream);
 
-/* Opens the devices and the model that the flags name (`takes` lists the flags) if `status`, an exit
- * status, shows that the readers are open. Then processes the input until its end, an interrupt or a
- * failure, which it reports. Ranks share the lines, and rank 0 prints the results in order. --verbose
- * prints the time of each stage and kernel. Returns an exit status: EXIT_FAILED if a line failed, EXIT_CUT
- * if a line was cut and none failed. */
+/* Opens the devices and the model that the flags name, and processes the input until its end, an interrupt or
+ * a failure, which is reported. Ranks share the lines, and rank 0 prints the results in order. --verbose
+ * prints the time of each stage and kernel.
+ *
+ * takes: the groups of flags. status: EXIT_DONE if the caller opened the readers, else its exit status.
+ *
+ * Returns an exit status: EXIT_FAILED if a line failed, EXIT_CUT if a line was truncated and none failed. */
 int stream_run(struct stream *stream, stream_function *function, int takes, int status);
 void stream_free(
     struct stream *stream); /* frees the readers and the flags, and closes the model and the devices */

@@ -1,5 +1,5 @@
-/* Replaces stderr and stdout by other streams, which glibc documents as possible. Other C libraries do not
- * support this; there, log messages are escaped by the library. */
+/* Replaces the streams stderr and stdout, which glibc permits. Other C libraries do not; there, only log
+ * messages are escaped, by the library. */
 #define _GNU_SOURCE /* fopencookie() */
 #include "shared/terminal_guard.h"
 
@@ -67,8 +67,8 @@ static int begins_with(const char *bytes, size_t size, const char *start)
     return size >= strlen(start) && memcmp(bytes, start, strlen(start)) == 0;
 }
 
-/* libmpg123, used by libsndfile, prints messages without the file's name; the decoder reports the same
- * problems with the name. */
+/* Returns 1 for messages of libmpg123, which libsndfile uses. They do not name the file; the decoder reports
+ * the same problems with its name. */
 static int is_of_mpg123(const char *bytes, size_t size)
 {
     static const char name[] = "libmpg123";

@@ -1,4 +1,4 @@
-/* Lines to work on and their answers: passed as pointers within a process, and as messages between ranks. */
+/* Batches of lines and their answers, which are sent between ranks as messages. */
 #ifndef CLF_TOOLS_WORK_MESSAGES_H
 #define CLF_TOOLS_WORK_MESSAGES_H
 
@@ -45,7 +45,7 @@ struct answers {
 clf_status answers_begin(struct answers *out, int capacity);
 /* Adds the answer to the next line; its output is the text written to the file since the last call. */
 clf_status answers_add(struct answers *answers, clf_status status, const char *problem, struct line_cut cut);
-/* Removes the answers, after a message was made of them. */
+/* Removes the answers after they were copied to a message. */
 clf_status answers_restart(struct answers *answers);
 void answers_free(struct answers *answers);
 
@@ -53,7 +53,7 @@ enum message_kind {
     MESSAGE_WORK,    /* from rank 0: a batch */
     MESSAGE_ANSWERS, /* to rank 0: answers to some lines of a batch, in order */
     MESSAGE_FAILURE, /* to rank 0: reason of a failure */
-    MESSAGE_END,     /* from rank 0: the end; running work is not needed any more */
+    MESSAGE_END,     /* from rank 0: stop; unfinished work is not needed any more */
     MESSAGE_BYE,     /* to rank 0: the last message of a rank */
 };
 

@@ -11,9 +11,9 @@
 enum {
     LEAST_LINES = 4, /* minimum number of lines per message */
     MESSAGES_HELD =
-        2, /* maximum number of unanswered messages per rank: a rank never waits for the next one */
+        2, /* maximum number of unanswered messages per rank, so that a rank need not wait for the next one */
     LONG_ROUNDS =
-        4, /* remaining rounds: near the end, a second message would wait while other ranks are idle */
+        4, /* with fewer remaining rounds, a rank gets no second message while other ranks may be idle */
     BYTES_A_TOKEN = 4, /* estimate until the first answers */
     PAUSE_NANOSECONDS = 200000
 };
@@ -203,9 +203,9 @@ static clf_status work_on(struct scheduler *scheduler, const struct batch *batch
     return status;
 }
 
-/* Half of an equal share of the remaining cost, so that ranks of different speed end at the same time, but at
- * least a full batch, because every decoder step reads all weights. If the rest does not fill all devices it
- * is divided equally. A single rank takes everything. */
+/* Returns half of an equal share of the remaining cost, so that ranks of different speed finish at the same
+ * time, but at least a full batch, because every decoding step reads all weights. A rest that does not fill
+ * all devices is divided equally. A single rank takes all lines. */
 static size_t next_share(struct scheduler *scheduler)
 {
     size_t size = (size_t)scheduler->ranks->size;
@@ -278,7 +278,7 @@ static clf_status hand_out(struct scheduler *scheduler)
     return CLF_OK;
 }
 
-/* Takes the share of rank 0 before sending others: a single line is then not sent to another rank. */
+/* Takes the share of rank 0 before sending the others, so that a single line is not sent to another rank. */
 static clf_status work_here(struct scheduler *scheduler)
 {
     struct batch batch;
@@ -323,7 +323,7 @@ clf_status scheduler_window(struct scheduler *scheduler, const struct window *wi
         CLF__TRY(scheduler->next < scheduler->count ? work_here(scheduler) : CLF_OK);
         CLF__TRY(read_messages(scheduler, &has_come));
         CLF__TRY(clf__failure_again(&scheduler->failure));
-        if (scheduler->said_bye > 0) { /* the rank had no memory to send a reason */
+        if (scheduler->said_bye > 0) { /* the rank had no memory for a failure message */
             return clf__fail(CLF_OUT_OF_MEMORY,
                              "another rank ended without answers; it is probably out of memory");
         }
@@ -380,7 +380,7 @@ static clf_status look(struct scheduler *scheduler)
     return CLF_OK;
 }
 
-static struct message *next_letter(struct scheduler *scheduler)
+static struct message *next_message(struct scheduler *scheduler)
 {
     struct message *message = scheduler->inbox_count > 0 ? scheduler->inbox[0] : NULL;
     for (int i = 1; i < scheduler->inbox_count; i++) {
@@ -401,12 +401,12 @@ static clf_status answer(struct scheduler *scheduler, struct message *message)
     return status;
 }
 
-/* The status of this rank before the end message. */
+/* Processes messages until the end message, and returns the status of this rank. */
 static clf_status work_until_end(struct scheduler *scheduler)
 {
     while (!scheduler->has_ended) {
         CLF__TRY(look(scheduler));
-        struct message *message = scheduler->has_ended ? NULL : next_letter(scheduler);
+        struct message *message = scheduler->has_ended ? NULL : next_message(scheduler);
         if (message != NULL) {
             clf_status status = answer(scheduler, message);
             clf__free(message);
@@ -422,7 +422,7 @@ static clf_status work_until_end(struct scheduler *scheduler)
 }
 
 /* Sends the reason of a failure and waits for the end message. */
-static clf_status say_failure(struct scheduler *scheduler, clf_status status)
+static clf_status send_failure(struct scheduler *scheduler, clf_status status)
 {
     struct clf__failure failure = clf__failure_keep(status);
     struct message *message;
@@ -430,7 +430,7 @@ static clf_status say_failure(struct scheduler *scheduler, clf_status status)
     CLF__TRY(send(scheduler, 0, message));
     while (!scheduler->has_ended) {
         CLF__TRY(look(scheduler));
-        clf__free(scheduler->has_ended ? NULL : next_letter(scheduler));
+        clf__free(scheduler->has_ended ? NULL : next_message(scheduler));
         pause_a_little();
     }
     return clf__failure_again(&failure);
@@ -440,7 +440,7 @@ clf_status scheduler_serve(struct scheduler *scheduler)
 {
     clf_status status = work_until_end(scheduler);
     if (status != CLF_OK && status != CLF_NETWORK) {
-        status = say_failure(scheduler, status);
+        status = send_failure(scheduler, status);
     }
     struct clf__failure failure = clf__failure_keep(status);
     if (status != CLF_NETWORK) {

@@ -8,10 +8,10 @@ static const char help[] =
     "       clformer train --log FILE --html FILE\n"
     "\n"
     "Trains a model from parallel text: two files with one sentence per line, or one file with a tab\n"
-    "between source and target. FOLDER becomes a model for translate: config.json, model.safetensors and\n"
-    "the tokenizer's files, with all options in recipe.json and the state of the run in checkpoints/. The\n"
-    "same command resumes an interrupted run from its last checkpoint; Ctrl-C saves a checkpoint first.\n"
-    "Options that are not given have the values of the preset.\n"
+    "between source and target. FOLDER becomes a model for `clformer translate`: config.json,\n"
+    "model.safetensors and the files of the tokenizer. recipe.json in it records all options, and\n"
+    "checkpoints/ the state of the run. Ctrl-C saves a checkpoint; the same command resumes an\n"
+    "interrupted run from its last checkpoint. The defaults of the options are the values of the preset.\n"
     "\n"
     "Example:\n"
     "  $ clformer train --preset paper --train train.en train.de --valid valid.en valid.de -o model\n"
@@ -25,10 +25,10 @@ static const char help[] =
     "  $ clformer train --from model --train more.tsv --valid valid.tsv -o tuned\n"
     "  $ clformer train --recipe model/recipe.json --seed 2 -o model2\n"
     "\n"
-    "A log holds one JSON object per update, with update, loss, learning_rate and others; a validation\n"
-    "adds an object with the same update and the key \"validation\". --json prints the same lines. The\n"
-    "second form writes the page from a log, also while the run continues; `clformer curves` compares\n"
-    "several logs.\n";
+    "A log has one JSON object per update, with the keys update, loss, learning_rate and others. A\n"
+    "validation adds another object with the same update and the key \"validation\". --json prints the same\n"
+    "objects. The second form writes the page from an existing log, also during a run; `clformer curves`\n"
+    "compares several logs.\n";
 
 static void print_keys(FILE *file)
 {
@@ -83,7 +83,7 @@ static int most_words(const struct clf_recipe_key *key)
     return count;
 }
 
-/* A word that looks like a flag is a flag, even where a path is expected: ./-x or --train=-x names a file. */
+/* Returns 1 if a word in the place of a path is a flag. A file named -x is given as ./-x or --train=-x. */
 static int is_flag(const struct clf_recipe_key *key, const char *word)
 {
     int names_file = strncmp(key->value, "FILE", 4) == 0 || strcmp(key->value, "FOLDER") == 0;
@@ -102,7 +102,7 @@ static int set_key(struct clf_recipe *recipe, const struct clf_recipe_key *key, 
         words[count++] = equals + 1;
         most = count;
     } else if (most > 0 && (*index + 1 >= argc || is_flag(key, argv[*index + 1]))) {
-        return report_wrong_call("--%s needs a value", key->name);
+        return report_wrong_call("--%s: requires a value", key->name);
     }
     for (; count < most && count < (int)(sizeof words / sizeof *words) && *index + 1 < argc; count++) {
         const char *word = argv[*index + 1];
@@ -144,7 +144,7 @@ static int check_values(const struct flags *flags)
     } texts[] = {{"log", flags->log}, {"html", flags->html}, {"recipe", flags->recipe}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         if (texts[i].value != NULL && texts[i].value[0] == '\0') {
-            return report_wrong_call("%s: a value is empty", texts[i].name);
+            return report_wrong_call("--%s: is empty; give a file", texts[i].name);
         }
     }
     return -1;

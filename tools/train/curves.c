@@ -8,10 +8,10 @@
 static const char help[] =
     "Usage: clformer curves LOG... -o FILE.html\n"
     "\n"
-    "Writes an HTML page with the curves of runs, from logs of `clformer train --log LOG`: loss,\n"
-    "perplexity, BLEU, learning rate, gradient norm, and sample translations. Several runs, from one log\n"
-    "or several, are drawn in the same charts. The page is a single file; open it in a browser. Runs may\n"
-    "still be in progress.\n"
+    "Writes an HTML page with the training curves of one or more runs from their logs (`clformer train\n"
+    "--log LOG`): loss, perplexity, BLEU, learning rate, gradient norm, and sample translations. Several\n"
+    "runs are drawn in the same charts; one log can contain several runs. Runs may still be in progress.\n"
+    "The page is a single file; open it in a browser.\n"
     "\n"
     "Example:\n"
     "  $ clformer train --train pairs.tsv --valid valid.tsv -o model --log model.log\n"
@@ -26,7 +26,7 @@ int curves_write(const char *path, char **logs, int count)
         int before = run_count;
         status = history_read(&runs, &run_count, logs[i]);
         if (status == EXIT_DONE && run_count == before) {
-            fprintf(stderr, "clformer: %s holds no update yet\n", logs[i]);
+            fprintf(stderr, "clformer: %s: has no updates yet\n", logs[i]);
             status = EXIT_FAILED;
         }
     }
@@ -45,10 +45,10 @@ int verb_curves(int argc, char **argv)
     struct flags flags;
     int status = flags_parse(&flags, argc, argv, TAKES_OUTPUT, help);
     if (status < 0) {
-        status = flags_operands(&flags, 1, INT_MAX, "curves requires the logs of one or more runs");
+        status = flags_operands(&flags, 1, INT_MAX, "curves requires one or more logs");
     }
     if (status < 0 && flags.output == NULL) {
-        status = report_wrong_call("curves requires a page to write; add -o FILE.html");
+        status = report_wrong_call("curves: requires a page to write; add -o FILE.html");
     }
     return status >= 0 ? status : curves_write(flags.output, flags.operands, flags.operand_count);
 }

@@ -10,8 +10,8 @@
 #include "shared/command.h"
 #include "shared/input.h"
 
-/* Limits for endless pipes, larger than any log. A line holds an update, the start's recipe or a validation
- * with its samples. */
+/* Limits for endless pipes, larger than any log. A line contains an update, and the recipe of the run or a
+ * validation with its samples. */
 enum { MOST_LINE_BYTES = 1 << 24, MOST_BYTES = 1 << 30 };
 static const struct clf__json_limits line_limits = {MOST_LINE_BYTES, 1 << 16};
 static const size_t most_kept_values =
@@ -85,7 +85,7 @@ int history_add(struct train_history *history, json_t *line, const char *place)
     const json_t *update = json_object_get(line, "update");
     if (!json_is_integer(update) || json_integer_value(update) < 1 || json_object_get(line, "loss") == NULL) {
         fprintf(stderr,
-                "clformer: %s: it has no \"update\" and \"loss\": this is not a log of `clformer train`\n",
+                "clformer: %s: has no \"update\" and \"loss\"; this is not a log of `clformer train`\n",
                 place);
         return EXIT_FAILED;
     }
@@ -180,7 +180,7 @@ static int check_kept(struct reading *reading, const json_t *line, const char *p
         return EXIT_DONE;
     }
     fprintf(stderr,
-            "clformer: %s: the starts and validations hold more than %zu values up to here; this is not a "
+            "clformer: %s: starts and validations have more than %zu values up to this line; this is not a "
             "log of `clformer train`\n",
             place, most_kept_values);
     return EXIT_FAILED;
@@ -217,9 +217,10 @@ static int read_lines(struct reading *reading, FILE *file, char **text)
             break;
         }
         if (size < 0 || bytes > MOST_BYTES) {
-            fprintf(stderr, "clformer: %s, line %lld: %s: this is not a log of `clformer train`\n",
+            fprintf(stderr, "clformer: %s, line %lld: %s; this is not a log of `clformer train`\n",
                     reading->path, number,
-                    size < 0 ? "it has more than 16777216 bytes" : "more than 1 GiB up to here");
+                    size < 0 ? "has more than 16777216 bytes"
+                             : "the log has more than 1 GiB up to this line");
             status = EXIT_FAILED;
             break;
         }
@@ -243,7 +244,7 @@ int history_read(struct train_history **runs, int *count, const char *path)
     char *text = NULL;
     int status = read_lines(&reading, file, &text);
     if (status == EXIT_DONE && ferror(file)) {
-        fprintf(stderr, "clformer: %s cannot be read: %s\n", path, strerror(errno));
+        fprintf(stderr, "clformer: %s: cannot be read: %s\n", path, strerror(errno));
         status = EXIT_FAILED;
     }
     name_runs(&reading);

@@ -16,7 +16,7 @@ static json_t *text_of(const char *text)
     return text != NULL ? result_text(text, strlen(text)) : json_null();
 }
 
-/* When, in UTC. */
+/* Returns the current time in UTC. */
 static json_t *time_now(void)
 {
     char text[32];
@@ -86,12 +86,12 @@ json_t *log_validation(const struct clf_train_validation *validation, const stru
 
 static int report(const char *path, const char *problem)
 {
-    fprintf(stderr, "clformer: %s cannot be written: %s\n", path, problem);
+    fprintf(stderr, "clformer: %s: cannot be written: %s\n", path, problem);
     return 0;
 }
 
-/* Returns 1 if a file begins like a line of log_update(), as far as it goes: a run may have been killed
- * during its first line. */
+/* Returns 1 if a file begins like a line of log_update(). It may end within this beginning, because a run may
+ * have been killed while it wrote the first line. */
 static int begins_as_log(FILE *file)
 {
     static const char start[] = "{\"update\":";
@@ -113,7 +113,7 @@ static int cut_off(FILE *file, const char *path)
         return 1;
     }
     if (!begins_as_log(file)) {
-        return report(path, "it exists and is not a log");
+        return report(path, "it exists and is not a log; name another file");
     }
     off_t end = status.st_size;
     while (end > 0 && fseeko(file, end - 1, SEEK_SET) == 0 && (byte = getc(file)) != '\n' && byte != EOF) {
@@ -132,7 +132,7 @@ FILE *log_open(const char *path)
     FILE *file =
         is_file ? fopen(path, "a+") : input_open_sink(path); /* a pipe cannot be opened for reading as well */
     if (file == NULL) {
-        report(path, errno == ENXIO ? "it is a pipe that nobody reads" : strerror(errno));
+        report(path, errno == ENXIO ? "it is a pipe without a reader" : strerror(errno));
         return NULL;
     }
     if (is_file && !cut_off(file, path)) {

@@ -8,7 +8,7 @@
 #include "shared/page.h"
 #include "shared/results.h"
 
-enum { MOST_POINTS = 1200 }; /* maximum points of a curve; more than a page is wide */
+enum { MOST_POINTS = 1200 }; /* maximum number of points per curve; a page shows no more */
 
 /* The updates that share one point of the page. */
 struct bucket {

@@ -82,15 +82,15 @@ void terminal_started(struct terminal *terminal, const struct clf_train_start *s
     }
     putc('\n', stderr);
     if (start->first_update > 1) {
-        fprintf(stderr, "goes on at update %lld\n", (long long)start->first_update);
+        fprintf(stderr, "resuming at update %lld\n", (long long)start->first_update);
     }
     if (terminal->live) {
         fprintf(stderr,
-                "columns: updates, loss in nats per label, gradient norm, learning rate, tokens of both "
-                "sides per\n"
-                "second, remaining time unless patience ends the run sooner%s\n",
-                start->ranks > 1 ? ",\nranks, and the fraction of the time in which the first rank waits"
-                                 : "");
+                "columns: updates, loss in nats per label, gradient norm, learning rate, source and target "
+                "tokens "
+                "per\n"
+                "second, remaining time (less if --patience ends the run)%s\n",
+                start->ranks > 1 ? ", number of ranks,\nfraction of the time in which rank 0 waits" : "");
     }
 }
 
@@ -134,7 +134,7 @@ static double seconds_left(const struct terminal *terminal, const struct clf_tra
                : 0;
 }
 
-/* For a run of 100000 updates, everything except skipped updates and the epoch fits into 80 columns. */
+/* In a run of 100000 updates, all fields except the skipped updates and the epoch fit into 80 columns. */
 static void draw(struct terminal *terminal, const struct clf_train_update *update, double now)
 {
     char text[TEXT];
@@ -183,15 +183,15 @@ static void warn_of_days(struct terminal *terminal, const struct clf_train_updat
     terminal->has_warned = 1;
     terminal_clear(terminal);
     fprintf(stderr,
-            "clformer: warning: at this speed the %lld updates take %.1f days unless patience ends them "
+            "clformer: warning: at this speed, %lld updates take %.1f days unless --patience ends the run "
             "sooner; use --size, --max-updates or --minutes for a shorter run\n",
             (long long)update->expected_updates, left / DAY);
 }
 
 void terminal_updated(struct terminal *terminal, const struct clf_train_update *update)
 {
-    enum { REMEMBERED = 20 }; /* number of recent updates in the mean speed */
-    double keep = 1.0 - 1.0 / REMEMBERED, now = seconds_now();
+    enum { RECENT = 20 }; /* number of recent updates in the mean speed */
+    double keep = 1.0 - 1.0 / RECENT, now = seconds_now();
     terminal->tokens = keep * terminal->tokens + (double)(update->source_tokens + update->target_tokens);
     terminal->seconds = keep * terminal->seconds + update->seconds;
     terminal->waited = keep * terminal->waited + update->waited;
@@ -220,9 +220,9 @@ void terminal_validated(struct terminal *terminal, const struct clf_train_valida
         fprintf(stderr, ", BLEU %.2f", validation->bleu);
     }
     /* a BLEU of 0.00 is not reported as the best */
-    int is_told = validation->better_by != NULL &&
-                  (strcmp(validation->better_by, "BLEU") != 0 || validation->bleu >= 0.005);
-    if (is_told) {
+    int is_reported = validation->better_by != NULL &&
+                      (strcmp(validation->better_by, "BLEU") != 0 || validation->bleu >= 0.005);
+    if (is_reported) {
         fprintf(stderr, ", the best so far by %s", validation->better_by);
     }
     putc('\n', stderr);

@@ -1,5 +1,5 @@
-/* Progress of a run on standard error: on a terminal a line that is updated in place, otherwise a line every
- * half minute; in both cases lines for the start, each validation and the end. */
+/* Progress of a run on standard error: a progress line on a terminal, otherwise a line every half minute; in
+ * both cases also lines for the start, each validation and the end. */
 #ifndef CLF_TOOLS_TRAIN_TERMINAL_H
 #define CLF_TOOLS_TRAIN_TERMINAL_H
 

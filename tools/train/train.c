@@ -35,7 +35,7 @@ struct job {
     int failed; /* exit status of the log or the page, whose failures do not end the training */
 };
 
-/* Adds a settings file to the description of the data. */
+/* Adds the content of a JSON file to the start object of the log. */
 static void add_file(json_t *start, const char *key, const char *folder, const char *name)
 {
     struct clf__json settings;
@@ -64,8 +64,8 @@ static void tell(struct job *job, json_t *line)
     }
     if (job->log != NULL && !log_write(job->log, line)) {
         terminal_clear(&job->terminal);
-        fprintf(stderr, "clformer: %s cannot be written, training continues without it: %s\n", job->flags.log,
-                strerror(errno));
+        fprintf(stderr, "clformer: %s: cannot be written: %s; training continues without the log\n",
+                job->flags.log, strerror(errno));
         fclose(job->log);
         job->log = NULL;
         job->failed = EXIT_FAILED;
@@ -82,8 +82,8 @@ static void tell(struct job *job, json_t *line)
     json_decref(line);
 }
 
-/* Gives an existing page a second name that is free: PATH.N, else PATH.N.2 and so on; the next page replaces
- * the first name. Returns 0 on failure. */
+/* Links an existing page to an unused name: PATH.N, or PATH.N.2 and so on. The new page then replaces PATH.
+ * Returns 0 on failure. */
 static int keep_under(char *kept, size_t size, const char *path, long long last)
 {
     enum { MOST_NAMES = 1000 };
@@ -99,7 +99,8 @@ static int keep_under(char *kept, size_t size, const char *path, long long last)
     return 0;
 }
 
-/* The page of a run resumed without a log lacks the earlier updates, so a page with more updates is kept. */
+/* Without a log, the page of a resumed run lacks the earlier updates. Keeps the existing page under another
+ * name. */
 static void keep_page(const struct job *job)
 {
     const char *path = job->flags.html;
@@ -114,10 +115,10 @@ static void keep_page(const struct job *job)
     int is_kept =
         stat(path, &status) == 0 && S_ISREG(status.st_mode) && keep_under(kept, size, path, first - 1);
     if (!job->flags.quiet) {
-        fprintf(
-            stderr,
-            "clformer: warning: %s begins at update %lld, because no --log holds the earlier updates%s%s\n",
-            path, first, is_kept ? "; the existing page was renamed to " : "", is_kept ? kept : "");
+        fprintf(stderr,
+                "clformer: warning: %s: begins at update %lld, because there is no --log with the earlier "
+                "updates%s%s\n",
+                path, first, is_kept ? "; the existing page was renamed to " : "", is_kept ? kept : "");
     }
     free(kept);
 }
@@ -192,7 +193,7 @@ static void print_message(void *user, clf_log_level level, const char *message)
     }
 }
 
-/* Reads the log of the run to be resumed: its last run, if it has this folder. */
+/* Reads the log of the run to be resumed: the last run in the log, if it has the same output folder. */
 static int read_log(struct job *job)
 {
     struct train_history *runs = NULL;
@@ -233,7 +234,9 @@ static int check_page(const struct flags *flags)
         return -1;
     }
     int is_log = strcmp(flags->log, flags->html) == 0 || clf__file_is(flags->html, flags->log);
-    return is_log ? report_wrong_call("--log and --html are one file: %s", flags->html) : -1;
+    return is_log ? report_wrong_call("--log and --html name the same file, %s; name different files",
+                                      flags->html)
+                  : -1;
 }
 
 static int train(struct job *job)
@@ -248,10 +251,11 @@ static int train(struct job *job)
     terminal_clear(&job->terminal);
     write_page(job);
     if (flags->verbose) {
-        fprintf(stderr,
-                "clformer: data %.3f s, forward and backward %.3f s, update %.3f s, validation %.3f s, "
-                "checkpoints %.3f s\n",
-                times->data, times->passes, times->update, times->validation, times->checkpoint);
+        fprintf(
+            stderr,
+            "clformer: data %.3f s, forward and backward passes %.3f s, optimizer %.3f s, validation %.3f s, "
+            "checkpoints %.3f s\n",
+            times->data, times->passes, times->update, times->validation, times->checkpoint);
     }
     if (done != CLF_OK) {
         return ranks_report(job->ranks, done);
@@ -275,10 +279,10 @@ static void discard(const struct job *job)
 static int check_call(const struct flags *flags)
 {
     if (flags->output == NULL || flags->output[0] == '\0') {
-        return report_wrong_call("train requires a folder for the model; add -o FOLDER");
+        return report_wrong_call("train: requires an output folder; add -o FOLDER");
     }
     if (flags->html != NULL && strcmp(flags->html, "-") == 0) {
-        return report_wrong_call("--html: train updates its page repeatedly; name a regular file");
+        return report_wrong_call("--html: train updates the page repeatedly; name a regular file");
     }
     return -1;
 }

@@ -4,52 +4,52 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Appends to a text; TUNE_GAINS_TEXT is large enough for all texts of this file. */
+/* Appends to a text. TUNE_GAINS_TEXT is large enough for every text of this file. */
 static void add(char *text, size_t size, const char *more)
 {
     size_t used = strlen(text);
     snprintf(text + used, size - used, "%s", more);
 }
 
-void tune_tell_gains(char *text, size_t size, const double ratios[CLF__KNOB_COUNT])
+void tune_describe_gains(char *text, size_t size, const double ratios[CLF__KNOB_COUNT])
 {
     int faster = 0, others = 0;
     *text = '\0';
     for (int knob = 0; knob < CLF__KNOB_COUNT; knob++) {
         if (ratios[knob] > 0 && ratios[knob] < 1) {
             char gain[32];
-            snprintf(gain, sizeof gain, " %.2f times as fast", 1 / ratios[knob]);
-            add(text, size, faster++ == 0 ? "Gained: " : ", ");
+            snprintf(gain, sizeof gain, " %.2f×", 1 / ratios[knob]);
+            add(text, size, faster++ == 0 ? "Speed-up: " : ", ");
             add(text, size, clf__knobs[knob].name);
             add(text, size, gain);
         }
     }
-    add(text, size, faster > 0 ? ", each over the work that it affects." : "");
+    add(text, size, faster > 0 ? " (each for the work that it affects)." : "");
     for (int knob = 0; knob < CLF__KNOB_COUNT; knob++) {
         if (ratios[knob] >= 1) {
-            const char *begin = faster > 0 ? " Nothing: " : "Gained nothing: ";
+            const char *begin = faster > 0 ? " No speed-up: " : "No speed-up: ";
             add(text, size, others++ == 0 ? begin : ", ");
             add(text, size, clf__knobs[knob].name);
         }
     }
-    add(text, size, others > 0 ? ", where the default choice of the device is the fastest." : "");
+    add(text, size, others > 0 ? " (the default is the fastest)." : "");
 }
 
-void tune_tell_sum(char *text, size_t size, const struct tune_result results[2])
+void tune_describe_total(char *text, size_t size, const struct tune_result results[2])
 {
     const struct tune_result *untuned = &results[0], *tuned = &results[1];
     const char *what = "encoding and decoding, one line and many";
     double gain = 1 - tuned->ratio;
     if (tuned->is_slow) {
-        snprintf(text, size, "In total: %s takes more than three times the time untuned.", what);
+        snprintf(text, size, "Total: %s takes more than three times as long as untuned.", what);
     } else if (gain > tuned->spread || -gain > tuned->spread) {
-        snprintf(text, size, "In total: %s is %.2f times as %s as untuned, %.3g ms against %.3g ms.", what,
+        snprintf(text, size, "Total: %s is %.2f times as %s as untuned, %.3g ms instead of %.3g ms.", what,
                  gain > 0 ? 1 / tuned->ratio : tuned->ratio, gain > 0 ? "fast" : "slow", 1e3 * tuned->seconds,
                  1e3 * untuned->seconds);
     } else {
         snprintf(
             text, size,
-            "In total: %s takes %.2f of the time untuned, which is within the variation of the times (%.2f).",
+            "Total: %s takes %.2f of the untuned time, which is within the variation of the times (%.2f).",
             what, tuned->ratio, tuned->spread / 2);
     }
 }

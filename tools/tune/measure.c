@@ -8,7 +8,7 @@
 
 /* Minimum speed-up for a candidate to be preferred. */
 static const double least_gain = 0.02;
-/* Time relative to the first candidate at which a candidate is dropped. */
+/* Time relative to the first candidate above which a candidate is excluded. */
 static const double hopeless = 3;
 
 enum { MOST_RUNS = 1000 };
@@ -49,7 +49,7 @@ static clf_status time_piece(double *seconds, const struct turns *turns, int can
     return CLF_OK;
 }
 
-/* Runs every case a second time, to drop slow candidates and to plan the rounds. */
+/* Runs every case a second time to exclude slow candidates and to plan the rounds. */
 static clf_status leave_out_slow(struct turns *turns, const struct tune_patience *patience)
 {
     double first[TUNE_MOST_CASES] = {0};
@@ -93,9 +93,8 @@ static clf_status warm_up(struct turns *turns, const struct tune_patience *patie
         }
     }
     if (turns->results[0].is_wrong) {
-        return clf__fail(
-            CLF_DEVICE,
-            "the device's results differ from the reference; run `clformer selftest` for details");
+        return clf__fail(CLF_DEVICE,
+                         "the results of the device are wrong; run `clformer selftest` for details");
     }
     return leave_out_slow(turns, patience);
 }
@@ -109,7 +108,7 @@ static void show(struct progress *progress, const char *name, int round, int rou
     }
 }
 
-/* Each round begins with another candidate. */
+/* Measures all rounds. Each round begins with another candidate. */
 static clf_status take_turns(struct turns *turns, struct progress *progress, const char *name)
 {
     for (int round = 0; round < turns->rounds; round++) {
@@ -146,7 +145,7 @@ static void conclude(struct turns *turns, int candidate)
     result->spread = ratios[rounds - 1 - quarter] - ratios[quarter];
 }
 
-/* Sorts the times, so only after all ratios were computed. */
+/* Adds up the median times. Sorts the times, so all ratios must have been computed before. */
 static void add_up(struct turns *turns, int candidate)
 {
     for (int piece = 0; piece < turns->work->cases; piece++) {
@@ -198,7 +197,7 @@ clf_status tune_measure(struct tune_result *results, const struct tune_work *wor
 int tune_best(const struct tune_result *results, int count)
 {
     int best = 0;
-    double most = 0; /* over all cases together */
+    double most = 0; /* gain over all cases */
     for (int i = 1; i < count; i++) {
         int is_sure = is_measured(&results[i]) && 1 - results[i].ratio > least_gain &&
                       1 - results[i].ratio > results[i].spread;

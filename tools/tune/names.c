@@ -1,4 +1,5 @@
-/* Names of the settings that `clformer tune` measures: selecting them, and the help that lists them. */
+/* The names of the settings that `clformer tune` measures: their selection, and the help text that lists
+ * them. */
 #include "tune/tune.h"
 
 #include <stdio.h>
@@ -9,21 +10,20 @@
 static const char help[] =
     "Usage: clformer tune [-m MODEL] [-d DEVICE] [--precision P] [NAME...]\n"
     "\n"
-    "Measures which kernel variants, GEMM backends and block sizes are fastest on a device at the sizes\n"
-    "of this model, and saves the results as text in $XDG_CACHE_HOME/clformer/tuning; the other verbs\n"
-    "use them from then on. A candidate is saved only if its results match the reference and it is\n"
-    "faster by more than the variation of the times. Saved results are not measured again, whatever\n"
-    "model and precision they were measured with, so an interrupted call can be repeated. --again\n"
-    "measures them again, and so does a call without --quick for results of --quick. At the end tune\n"
-    "prints the gain of each setting, and of all together. Flags that select an algorithm, and\n"
-    "$CLFORMER_TUNING=off, override saved results.\n"
+    "Finds the fastest kernel variants, GEMM backends and block sizes of a device for the shapes of a\n"
+    "model, and saves them as text in $XDG_CACHE_HOME/clformer/tuning, where the other verbs read them. A\n"
+    "candidate is saved only if its results match the reference and the gain exceeds the variation of the\n"
+    "times. Saved results apply to all models and precisions and are not measured again, so an\n"
+    "interrupted run continues if the command is repeated. --again measures them again; without --quick,\n"
+    "results of --quick are also measured again. At the end, tune prints the gain of each setting and the\n"
+    "total gain. Flags that select an algorithm, and $CLFORMER_TUNING=off, override saved results.\n"
     "\n"
-    "The default of -m is the demo model. Each NAME is a setting to measure:\n";
+    "Without -m, the demo model is used. Each NAME is a setting to measure (all):\n";
 
 static const char example[] = "\nExample:\n"
                               "  $ clformer tune -m base --precision int8\n"
                               "  $ clformer tune -m base --precision int8 --again step_rows_int8\n"
-                              "  $ clformer devices          # says whether a device is tuned\n";
+                              "  $ clformer devices          # shows whether a device is tuned\n";
 
 /* All knobs except the instruction level: the fastest level depends on the precision, which is not known when
  * a device is opened. A file may still contain it. */
@@ -41,7 +41,7 @@ int tune_is_wanted(const struct flags *flags, enum clf__knob knob)
     return is_tuned(knob) && is_named;
 }
 
-/* Returns the variable if it makes a choice. */
+/* Returns the variable if it is set to a value other than auto, or NULL. */
 static const char *chooses(const char *variable)
 {
     const char *word = clf__environment_value(variable + strlen("$"));
@@ -71,19 +71,18 @@ static int precision_of(enum clf__knob knob)
                                            : -1;
 }
 
-/* Checks for flags with which a named knob cannot be measured. Returns -1, or an exit status. */
+/* Fails if a named knob cannot be measured with the flags. Returns -1, or an exit status. */
 static int check_flags(const struct flags *flags, enum clf__knob knob)
 {
     const char *name = clf__knobs[knob].name, *fixed = tune_fixed_by(flags, knob);
     if (fixed != NULL && fixed[0] == '-') {
-        return report_wrong_call("%s: fixed by %s; leave out the flag or the name", name, fixed);
+        return report_wrong_call("%s: fixed by %s; remove the flag or the name", name, fixed);
     }
     int precision = precision_of(knob);
     char word[16];
     if (precision >= 0 && precision != (int)flags->model_options.precision &&
         flags_choice(word, sizeof word, "precision", precision)) {
-        return report_wrong_call("%s: add --precision %s, the only precision with which it can be measured",
-                                 name, word);
+        return report_wrong_call("%s: can be measured only with --precision %s; add this flag", name, word);
     }
     return -1;
 }
@@ -103,11 +102,9 @@ int tune_check_names(const struct flags *flags)
     int status = -1;
     for (int i = 0; i < flags->operand_count && status < 0; i++) {
         int knob = find_name(flags->operands[i]);
-        status = knob >= 0
-                     ? check_flags(flags, (enum clf__knob)knob)
-                     : report_wrong_call(
-                           "there is nothing named \"%s\" to tune; `clformer tune --help` lists the names",
-                           flags->operands[i]);
+        status = knob >= 0 ? check_flags(flags, (enum clf__knob)knob)
+                           : report_wrong_call("%s: unknown setting; `clformer tune --help` lists the names",
+                                               flags->operands[i]);
     }
     return status;
 }

@@ -1,4 +1,5 @@
-/* Measures GEMM with a model's shapes; a knob never changes the bits of native results. */
+/* Measures GEMM with the shapes of a model. Knobs never change the results of native GEMM, to the last bit.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,7 @@ struct tune_products {
     float *result;
 };
 
-/* Maximum error relative to the norm, compared with GEMM in double precision from the same fp32 numbers. */
+/* Maximum error relative to the norm, compared with GEMM in double precision on the same fp32 numbers. */
 static const double tolerances[CLF__PRECISIONS] = {1e-5, 1e-3, 1e-2, 3e-2};
 
 static void add_shape(struct tune_products *products, int outputs, int inputs)
@@ -63,7 +64,7 @@ static void add_side(struct tune_products *products, const struct clf__config *c
     add_shape(products, config->d_model, width);
 }
 
-/* Numbers of rows for which the knob makes a difference, terminated by 0. */
+/* Returns the numbers of rows for which the knob makes a difference, terminated by 0. */
 static const int *rows_of(enum clf__knob knob)
 {
     static const int any[] = {1, 8, 64, 256, MOST_ROWS, 0};
@@ -89,7 +90,7 @@ static float *random_values(size_t count)
     float *values = calloc(count > 0 ? count : 1, sizeof *values);
     unsigned state = 1;
     for (size_t i = 0; values != NULL && i < count; i++) {
-        state = state * 1664525u + 1013904223u; /* Numerical Recipes' generator */
+        state = state * 1664525u + 1013904223u; /* the linear congruential generator of Numerical Recipes */
         values[i] = (float)(state >> 8) / (float)(1 << 23) - 1.0f;
     }
     return values;
@@ -97,7 +98,7 @@ static float *random_values(size_t count)
 
 static clf_status no_memory(void)
 {
-    return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the products to measure");
+    return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the matrices to measure");
 }
 
 static clf_status make_weight(struct tune_products *products, struct shape *shape)
@@ -192,7 +193,7 @@ static clf_status take_candidate(void *context, int value)
     return CLF_OK;
 }
 
-/* Most GEMM knobs are the maximum number of rows for which another kernel is used. */
+/* Most GEMM knobs are the maximum number of rows for which a different kernel is used. */
 static int is_alike(void *context, int index, int value, int other)
 {
     const struct tune_products *products = context;
@@ -211,7 +212,7 @@ static clf_status multiply(void *context, int index)
     return clf__device_finish(products->device);
 }
 
-/* Compares the first and the last row of a result with double precision. */
+/* Compares the first and the last row of a result with GEMM in double precision. */
 static clf_status is_near_reference(int *is_right, const struct tune_products *products,
                                     const struct piece *piece)
 {
@@ -242,7 +243,7 @@ static clf_status check_product(void *context, int index, int is_first, int *is_
     struct piece *piece = &products->pieces[index];
     size_t bytes = (size_t)piece->rows * (size_t)piece->shape->outputs * sizeof(float);
     CLF__TRY(clf__buffer_read(products->y, 0, bytes, products->result));
-    CLF__TRY(clf__buffer_fill(products->y, 0, bytes, NAN)); /* the next candidate must write all of it */
+    CLF__TRY(clf__buffer_fill(products->y, 0, bytes, NAN)); /* the next candidate must overwrite all values */
     if (products->knob == CLF__KNOB_ROW_MAJOR_ROWS) {       /* CLBlast does not guarantee identical bits */
         return is_near_reference(is_right, products, piece);
     }

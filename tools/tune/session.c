@@ -1,4 +1,4 @@
-/* Measures the model itself: encoding and decoding random sources. */
+/* Measures the model: encodes and decodes random sources. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ struct tune_session {
     int32_t *chosen;
 };
 
-/* Generates random sources, identical in every session. */
+/* Generates pseudo-random sources, which are identical in every session. */
 static clf_status fill_sources(struct tune_session *session, const struct clf__config *config)
 {
     size_t tokens = (size_t)session->sources * (size_t)session->length;
@@ -81,7 +81,7 @@ static struct clf__session_limits limits_of(const struct tune_session *session)
     };
 }
 
-/* Sources of large batches: 8 per compute unit, in at most half of the free memory. */
+/* Sets the number of sources of large batches: 8 per compute unit, using at most half of the free memory. */
 static clf_status choose_sources(struct tune_session *session, struct clf_model *model)
 {
     enum { UNIT_SOURCES = 8, MOST_SOURCES = 1024 };
@@ -218,7 +218,7 @@ static clf_status check_steps(float **expected, const struct tune_session *sessi
     return CLF_OK;
 }
 
-/* Numbers of rows of the cases: as in a search over few lines, and larger. */
+/* Numbers of rows of the cases. */
 static const int step_rows[] = {1, 4, 8, 16, 32, 64};
 enum { STEP_PIECES = sizeof step_rows / sizeof *step_rows };
 
@@ -311,7 +311,7 @@ static clf_status run_batches(void *context, int piece)
     return CLF_OK;
 }
 
-/* Compares the first step for the rows that every batch has. */
+/* Compares the results of the first rows, which every batch size has. */
 static clf_status compare_batches(void *context, int piece, int is_first, int *is_right)
 {
     struct tune_batches *batches = context;
@@ -367,7 +367,7 @@ static clf_status run_choice(void *context, int piece)
     return piece <= ENCODE_MANY ? encode(session, rows) : decode(session, rows);
 }
 
-/* Results of encoding are compared through the steps. */
+/* The results of encoding are compared through the results of the steps. */
 static clf_status compare_choice(void *context, int piece, int is_first, int *is_right)
 {
     struct tune_choices *choices = context;

@@ -30,7 +30,7 @@ static void print_line(const struct tune *tune, enum clf__knob knob, const char 
     fflush(stdout);
 }
 
-/* Sets the last component of the model's path, restricted to characters allowed in a comment. */
+/* Sets model_name to the last component of the path, with control characters replaced. */
 static void name_model(struct tune *tune)
 {
     const char *folder = tune->flags.model, *end = folder + strlen(folder);
@@ -47,18 +47,19 @@ static void name_model(struct tune *tune)
     }
 }
 
-/* Candidates with wrong results are always printed, the others with --verbose. */
+/* Prints a candidate that was not chosen: always if its results are wrong, otherwise with --verbose. */
 static void print_rival(const struct tune *tune, enum clf__knob knob, const struct tune_result *result)
 {
     const char *name = clf__knobs[knob].name;
     char value[CLF__KNOB_TEXT];
     clf__knob_text(value, knob, result->value);
     if (result->is_wrong) {
-        fprintf(stderr, "clformer: %s = %s has different results and is not used\n", name, value);
+        fprintf(stderr, "clformer: %s = %s gives wrong results and is not used\n", name, value);
     } else if (tune->flags.verbose && result->is_slow) {
-        fprintf(stderr, "clformer: %s = %s is far slower\n", name, value);
+        fprintf(stderr, "clformer: %s = %s takes more than three times as long as the default\n", name,
+                value);
     } else if (tune->flags.verbose && result->pieces > 0) {
-        fprintf(stderr, "clformer: %s = %s takes %.3f ± %.3f of the time, where it differs\n", name, value,
+        fprintf(stderr, "clformer: %s = %s takes %.3f ± %.3f times as long as the default\n", name, value,
                 result->ratio, result->spread / 2);
     }
 }
@@ -75,10 +76,10 @@ static clf_status keep(struct tune *tune, enum clf__knob knob, const struct tune
     clf__knob_text(standard, knob, results[0].value);
     const char *mark = tune->flags.quick ? quick_mark : "";
     if (best == results) {
-        snprintf(note, sizeof note, "%s%.3g ms, the fastest of %d; %s, %s", mark, 1e3 * best->seconds, count,
+        snprintf(note, sizeof note, "%s%.3g ms, fastest of %d; %s, %s", mark, 1e3 * best->seconds, count,
                  tune->precision, tune->model_name);
     } else {
-        snprintf(note, sizeof note, "%s%.3g ms against %.3g ms with %s; %s, %s", mark, 1e3 * best->seconds,
+        snprintf(note, sizeof note, "%s%.3g ms instead of %.3g ms with %s; %s, %s", mark, 1e3 * best->seconds,
                  1e3 * results->seconds, standard, tune->precision, tune->model_name);
     }
     snprintf(line, sizeof line, "%-8s %s", value, note);
@@ -91,7 +92,7 @@ static clf_status keep(struct tune *tune, enum clf__knob knob, const struct tune
     return tune_keep(tune->path, clf_device_describe(tune->setup.device), knob, best->value, note);
 }
 
-/* The default comes first. */
+/* Lists the candidates, the default first. */
 static int list_candidates(int *out, enum clf__knob knob)
 {
     const struct clf__knob_info *info = &clf__knobs[knob];
@@ -178,9 +179,10 @@ static void print_unmeasured(const struct tune *tune, enum clf__knob knob)
     }
     progress_clear(&tune->progress);
     if (fixed != NULL) {
-        fprintf(stderr, "clformer: %s: fixed by %s; not measured\n", name, fixed);
+        fprintf(stderr, "clformer: %s: not measured, because it is fixed by %s\n", name, fixed);
     } else {
-        fprintf(stderr, "clformer: %s: not tuned on this device with these flags\n", name);
+        fprintf(stderr, "clformer: %s: not measured, because this device does not use it with these flags\n",
+                name);
     }
 }
 
@@ -218,8 +220,8 @@ static int alternative(const struct tune *tune, enum clf__knob knob)
         if (caps->gemm == CLF_GEMM_CLBLAST) {
             return CLF_GEMM_NATIVE;
         }
-        /* CLBlast's kernels are for GPUs; on a CPU they would also make the bits of a line depend on its
-         * batch. */
+        /* CLBlast is tuned for GPUs; on a CPU, it would only make the results of a line depend on its batch.
+         */
         return caps->form == CLF_FORM_GPU ? CLF_GEMM_CLBLAST : 0;
     default:
         return caps->attention == CLF_ATTENTION_FUSED ? CLF_ATTENTION_BATCHED : CLF_ATTENTION_FUSED;
@@ -243,7 +245,7 @@ static int open_setup(const struct tune *tune, struct setup *setup, const struct
     return status;
 }
 
-/* Runs all checks of the self-test that the choice affects. */
+/* Runs the checks of the self-test that the knob affects; returns 1 if they pass. */
 static int passes_selftest(struct clf_device *device, enum clf__knob knob)
 {
     static const int all = ~0;
@@ -310,7 +312,7 @@ static clf_status tune_choice(struct tune *tune, enum clf__knob knob)
         if (signals_interrupted(NULL)) {
             return CLF_INTERRUPTED;
         }
-        fprintf(stderr, "clformer: %s = %s is not measured\n", clf__knobs[knob].name, word);
+        fprintf(stderr, "clformer: %s = %s was not measured\n", clf__knobs[knob].name, word);
         return CLF_OK;
     }
     struct tune_result results[2];
@@ -323,8 +325,8 @@ static clf_status tune_choice(struct tune *tune, enum clf__knob knob)
         loser = tune->setup;
         tune->setup = other;
         if (knob == CLF__KNOB_GEMM && value == CLF_GEMM_CLBLAST) {
-            fprintf(stderr, "clformer: with CLBlast the bits of a line depend on its batch; use --gemm "
-                            "native to avoid this\n");
+            fprintf(stderr, "clformer: with CLBlast, the last digits of the scores of a line depend on its "
+                            "batch; use --gemm native to avoid this\n");
         }
     }
     setup_close(&loser);
@@ -347,7 +349,7 @@ static void print_kept(const struct tune *tune, enum clf__knob knob)
     clf__knob_text(value, knob, tune->file.tuning.values[knob]);
     const char *note = tune->file.notes[knob];
     progress_clear(&tune->progress);
-    printf("%-18s %-8s saved earlier%s%s\n", clf__knobs[knob].name, value, note != NULL ? ": " : "",
+    printf("%-18s %-8s already saved%s%s\n", clf__knobs[knob].name, value, note != NULL ? ": " : "",
            note != NULL ? note : "");
 }
 
@@ -366,14 +368,13 @@ static clf_status tune_all(struct tune *tune)
         CLF__TRY(knob < CLF__KNOB_CHOICES ? tune_choice(tune, knob) : tune_number(tune, knob));
     }
     if (kept > 0 && !tune->flags.quiet) {
-        fprintf(stderr, "clformer: earlier results were measured with the model and precision shown; --again "
-                        "measures them again\n");
+        fprintf(stderr, "clformer: saved results were not measured again; use --again to measure them\n");
     }
     return CLF_OK;
 }
 
 /* Measures the model with the current tuning and untuned, in interleaved rounds. */
-static clf_status measure_sum(struct tune *tune)
+static clf_status measure_total(struct tune *tune)
 {
     struct clf__tuning standard = clf__tuning_standard();
     struct setup untuned;
@@ -385,35 +386,36 @@ static clf_status measure_sum(struct tune *tune)
         if (signals_interrupted(NULL)) {
             return CLF_INTERRUPTED;
         }
-        fprintf(stderr, "clformer: the total gain is not measured\n");
+        fprintf(stderr, "clformer: the total gain was not measured\n");
         return CLF_OK;
     }
-    clf_status status = measure_models(tune, untuned.model, tune->setup.model, 1, "in all", results);
+    clf_status status = measure_models(tune, untuned.model, tune->setup.model, 1, "total", results);
     setup_close(&untuned);
     CLF__TRY(status);
     if (results[1].is_wrong) {
-        return clf__fail(CLF_DEVICE,
-                         "with all saved settings together the results of the model differ; delete %s",
-                         tune->path);
+        return clf__fail(
+            CLF_DEVICE,
+            "%s: the results of the model are wrong with all saved settings together; delete this file",
+            tune->path);
     }
     char text[TUNE_GAINS_TEXT];
-    tune_tell_sum(text, sizeof text, results);
+    tune_describe_total(text, sizeof text, results);
     printf("%s\n", text);
     return CLF_OK;
 }
 
-/* Prints the gains at the end, if anything was measured. */
-static clf_status tell_gains(struct tune *tune)
+/* Prints the gains if anything was measured. */
+static clf_status print_gains(struct tune *tune)
 {
     char text[TUNE_GAINS_TEXT];
-    tune_tell_gains(text, sizeof text, tune->ratios);
+    tune_describe_gains(text, sizeof text, tune->ratios);
     if (*text == '\0') {
         return CLF_OK;
     }
     progress_clear(&tune->progress);
     printf("\n%s\n", text);
     fflush(stdout);
-    return measure_sum(tune);
+    return measure_total(tune);
 }
 
 /* Reads earlier results and opens a device with them; settings to be measured again start at the default.
@@ -454,10 +456,11 @@ static int run(struct tune *tune)
         return result;
     }
     const struct clf_device_info *info = clf_device_describe(tune->setup.device);
-    printf("device %d \"%s\", driver %s; kept in %s\n", info->index, info->name, info->driver, tune->path);
+    printf("device %d \"%s\", driver %s; results are saved in %s\n", info->index, info->name, info->driver,
+           tune->path);
     clf_status status = tune_all(tune);
     if (status == CLF_OK) {
-        status = tell_gains(tune);
+        status = print_gains(tune);
     }
     if (status == CLF_OK) {
         return EXIT_DONE;
@@ -467,7 +470,7 @@ static int run(struct tune *tune)
         return report_failure(status);
     }
     result = report_interrupted();
-    fprintf(stderr, "clformer: results so far are saved; the same call continues\n");
+    fprintf(stderr, "clformer: the results so far are saved; repeat the command to continue\n");
     return result;
 }
 

@@ -1,5 +1,4 @@
-/* Declarations shared by the files of `clformer tune`, which uses the library's internals and includes
- * headers of lib/. */
+/* Declarations shared by the files of `clformer tune`, which calls internal functions of the library. */
 #ifndef CLF_TOOLS_TUNE_H
 #define CLF_TOOLS_TUNE_H
 
@@ -8,11 +7,12 @@
 #include "shared/progress.h"
 #include "translate/internal.h"
 
-/* names.c: returns 1 if this call measures a knob: all knobs, or those named. */
+/* names.c: returns 1 if this run measures a knob: without names on the command line, all knobs, else the
+ * named ones. */
 int tune_is_wanted(const struct flags *flags, enum clf__knob knob);
 /* Returns -1, or the exit status for an unknown name or a name that a flag contradicts. */
 int tune_check_names(const struct flags *flags);
-/* Returns the flag or environment variable that already makes a choice, or NULL. */
+/* Returns the flag or environment variable that fixes a knob, or NULL. */
 const char *tune_fixed_by(const struct flags *flags, enum clf__knob knob);
 /* Returns the help text with the names. */
 const char *tune_help(void);
@@ -27,8 +27,8 @@ struct tune_work {
     int (*is_alike)(void *context, int piece, int value, int other);
     /* Runs a case and waits for its end. */
     clf_status (*run)(void *context, int piece);
-    /* Sets *is_right to 1 if the results of the last run are right. The first candidate runs first and is the
-     * reference for the others. */
+    /* Sets *is_right to 1 if the results of the last run are correct. The first candidate runs first and is
+     * the reference for the others. */
     clf_status (*check)(void *context, int piece, int is_first, int *is_right);
 };
 
@@ -43,7 +43,7 @@ struct tune_result {
     double spread;  /* interquartile range of the ratio over the rounds */
 };
 
-/* The duration of the measurement. */
+/* How long to measure. */
 struct tune_patience {
     int rounds;
     double seconds; /* minimum duration of a case in a round */
@@ -61,17 +61,17 @@ clf_status tune_measure(struct tune_result *results, const struct tune_work *wor
  * measurements. */
 int tune_best(const struct tune_result *results, int count);
 
-/* gains.c: describes the gains as a sentence. `ratios`: for each knob the time relative to the default, 1 if
- * the default is the fastest, 0 if not measured; "" if none was measured. */
+/* gains.c: describes the gains in sentences; "" if nothing was measured. ratios: for each knob the time
+ * relative to the default; 1 if the default is the fastest, 0 if the knob was not measured. */
 enum { TUNE_GAINS_TEXT = 1024 };
-void tune_tell_gains(char *text, size_t size, const double ratios[CLF__KNOB_COUNT]);
-/* Describes the model untuned (the first result) and tuned. */
-void tune_tell_sum(char *text, size_t size, const struct tune_result results[2]);
+void tune_describe_gains(char *text, size_t size, const double ratios[CLF__KNOB_COUNT]);
+/* Compares the untuned model (the first result) with the tuned one. */
+void tune_describe_total(char *text, size_t size, const struct tune_result results[2]);
 
 /* Checks before measuring that a file can be written. */
 clf_status tune_check_place(const char *path);
 
-/* Sets a knob in the current file, which another call may have changed in the meantime. */
+/* Sets a knob in the file, which is read again because another process may have changed it. */
 clf_status tune_keep(const char *path, const struct clf_device_info *info, enum clf__knob knob, int value,
                      const char *note);
 
@@ -84,7 +84,7 @@ void tune_products_work(struct tune_work *out, struct tune_products *products);
 
 /* The model itself: encoding and decoding steps. */
 struct tune_session;
-/* is_large: the largest batches for the compute units and the memory. */
+/* is_large: 1 for batches that fill the compute units, as far as the memory allows. */
 clf_status tune_session_create(struct tune_session **out, struct clf_model *model, int is_large,
                                int is_quick);
 void tune_session_free(struct tune_session *session);
@@ -108,7 +108,7 @@ struct tune_batches {
 void tune_batches_work(struct tune_work *out, struct tune_batches *batches);
 void tune_batches_free(struct tune_batches *batches);
 
-/* Encoding and decoding with different choices, each on a separate device. */
+/* Encoding and decoding with different choices; the device is opened once for each choice. */
 enum { TUNE_MOST_CHOICES = 3 };
 struct tune_choices {
     int values[TUNE_MOST_CHOICES];

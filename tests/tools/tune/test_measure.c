@@ -117,7 +117,7 @@ static void test_wrong(void **state)
     assert_int_equal(tune_best(results, 4), 1);
     assert_int_equal(script.counts[2], PIECES); /* no longer measured */
     script = (struct script){.seconds = {1, 0.5}, .is_wrong = {1, 0}};
-    assert_fails(measure(results, &script, 2), CLF_DEVICE, "differ from the reference");
+    assert_fails(measure(results, &script, 2), CLF_DEVICE, "the results of the device are wrong");
 }
 
 static void test_slow(void **state)
@@ -178,7 +178,7 @@ static void assert_sum(struct tune_result untuned, struct tune_result tuned, con
 {
     char text[TUNE_GAINS_TEXT];
     const struct tune_result results[2] = {untuned, tuned};
-    tune_tell_sum(text, sizeof text, results);
+    tune_describe_total(text, sizeof text, results);
     assert_string_equal(text, expected);
 }
 
@@ -188,35 +188,33 @@ static void test_words(void **state)
     (void)state;
     char text[TUNE_GAINS_TEXT];
     double ratios[CLF__KNOB_COUNT] = {0};
-    tune_tell_gains(text, sizeof text, ratios);
+    tune_describe_gains(text, sizeof text, ratios);
     assert_string_equal(text, "");
     ratios[CLF__KNOB_GEMM] = 1;
     ratios[CLF__KNOB_FORM] = 1;
-    tune_tell_gains(text, sizeof text, ratios);
-    assert_string_equal(text,
-                        "Gained nothing: form, gemm, where the default choice of the device is the fastest.");
+    tune_describe_gains(text, sizeof text, ratios);
+    assert_string_equal(text, "No speed-up: form, gemm (the default is the fastest).");
     ratios[CLF__KNOB_CPU_GROUPS] = 0.8;
     ratios[CLF__KNOB_FORM] = 0.5;
-    tune_tell_gains(text, sizeof text, ratios);
-    assert_string_equal(
-        text, "Gained: form 2.00 times as fast, cpu_groups 1.25 times as fast, each over the work "
-              "that it affects. Nothing: gemm, where the default choice of the device is the fastest.");
+    tune_describe_gains(text, sizeof text, ratios);
+    assert_string_equal(text, "Speed-up: form 2.00×, cpu_groups 1.25× (each for the work that it affects). "
+                              "No speed-up: gemm (the default is the fastest).");
     for (int knob = 0; knob < CLF__KNOB_COUNT; knob++) {
         ratios[knob] = 0.5;
     }
-    tune_tell_gains(text, sizeof text, ratios); /* the longest */
-    assert_non_null(strstr(text, "step_rows_int8 2.00 times as fast, each over the work that it affects."));
-#define SUM "In total: encoding and decoding, one line and many"
+    tune_describe_gains(text, sizeof text, ratios); /* the longest */
+    assert_non_null(strstr(text, "step_rows_int8 2.00× (each for the work that it affects)."));
+#define SUM "Total: encoding and decoding, one line and many"
     assert_sum((struct tune_result){.seconds = 0.0125}, (struct tune_result){.seconds = 0.01, .ratio = 0.8},
-               SUM " is 1.25 times as fast as untuned, 10 ms against 12.5 ms.");
+               SUM " is 1.25 times as fast as untuned, 10 ms instead of 12.5 ms.");
     assert_sum((struct tune_result){.seconds = 0.01},
                (struct tune_result){.seconds = 0.0125, .ratio = 1.25, .spread = 0.1},
-               SUM " is 1.25 times as slow as untuned, 12.5 ms against 10 ms.");
+               SUM " is 1.25 times as slow as untuned, 12.5 ms instead of 10 ms.");
     assert_sum((struct tune_result){.seconds = 0.01},
                (struct tune_result){.seconds = 0.0095, .ratio = 0.95, .spread = 0.06},
-               SUM " takes 0.95 of the time untuned, which is within the variation of the times (0.03).");
+               SUM " takes 0.95 of the untuned time, which is within the variation of the times (0.03).");
     assert_sum((struct tune_result){.seconds = 0.01}, (struct tune_result){.is_slow = 1},
-               SUM " takes more than three times the time untuned.");
+               SUM " takes more than three times as long as untuned.");
 }
 
 int main(void)
