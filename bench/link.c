@@ -1,7 +1,7 @@
-/* Measures the link between ranks for bench/cluster: `mpirun -n N clf_link FLOATS STRETCH` prints one line of
+/* Measures the link between ranks for bench/cluster: `mpirun -n N clf_link FLOATS BLOCK` prints one line of
  * JSON. Latency and bidirectional rate are measured between pairs of ranks. Then all ranks reduce FLOATS
- * numbers, by MPI_Allreduce and by clformer's algorithm (reduce-scatter and all-gather of blocks of STRETCH
- * floats). Waiting by MPI_Wait(), which spins, gives the best rate of the link. */
+ * numbers, by MPI_Allreduce and by clformer's algorithm (reduce-scatter and all-gather of blocks of BLOCK
+ * floats). All calls wait by spinning, which gives the best rate of the link. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +18,8 @@ enum {
 
 struct link {
     int rank, size, other; /* other: the partner of this rank, or none */
-    size_t floats, stretch;
-    float *values, *parts; /* (floats), (stretch + size) */
+    size_t floats, block;
+    float *values, *parts; /* (floats), (block + size) */
     int *counts, *places, *own, *zeros;
 };
 
@@ -75,8 +75,8 @@ static void add_shares(struct link *link, size_t share)
 
 static void exchange(struct link *link)
 {
-    for (size_t first = 0; first < link->floats; first += link->stretch) {
-        size_t left = link->floats - first, length = left < link->stretch ? left : link->stretch;
+    for (size_t first = 0; first < link->floats; first += link->block) {
+        size_t left = link->floats - first, length = left < link->block ? left : link->block;
         size_t size = (size_t)link->size, share = 0;
         for (size_t i = 0, place = 0; i < size; i++) {
             link->counts[i] = (int)(length * (i + 1) / size - length * i / size);
@@ -100,8 +100,8 @@ static void exchange(struct link *link)
 /* Adds a block of numbers repeatedly, on all ranks at once as in a training update. */
 static void add(struct link *link)
 {
-    for (size_t first = 0; first + link->stretch <= link->floats; first += link->stretch) {
-        for (size_t k = 0; k < link->stretch; k++) {
+    for (size_t first = 0; first + link->block <= link->floats; first += link->block) {
+        for (size_t k = 0; k < link->block; k++) {
             link->values[first + k] += link->parts[k];
         }
     }
@@ -131,11 +131,11 @@ static void measure_all(struct link *link)
     double adding = measure(link, add, 0);
     double reducing = measure(link, reduce, 0), exchanging = measure(link, exchange, 0);
     if (link->rank == 0) {
-        printf("{\"ranks\": %d, \"floats\": %zu, \"stretch\": %zu, \"latency\": %.9g, "
+        printf("{\"ranks\": %d, \"floats\": %zu, \"block\": %zu, \"latency\": %.9g, "
                "\"bytes_per_second\": %.9g, \"added_bytes_per_second\": %.9g, \"allreduce_seconds\": %.9g, "
                "\"exchange_seconds\": %.9g}\n",
-               link->size, link->floats, link->stretch, small, LARGE_BYTES / large,
-               (double)(link->floats / link->stretch * link->stretch * sizeof(float)) / adding, reducing,
+               link->size, link->floats, link->block, small, LARGE_BYTES / large,
+               (double)(link->floats / link->block * link->block * sizeof(float)) / adding, reducing,
                exchanging);
     }
 }
@@ -147,19 +147,18 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &link.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &link.size);
     link.floats = argc == 3 ? strtoul(argv[1], NULL, 10) : 0;
-    link.stretch = argc == 3 ? strtoul(argv[2], NULL, 10) : 0;
-    if (link.size < 2 || link.stretch < LARGE_BYTES / sizeof(float) || link.floats < link.stretch ||
-        link.stretch > MOST_AT_ONCE) {
-        fprintf(stderr,
-                "usage: mpirun -n N clf_link FLOATS STRETCH, with N of 2 or more, FLOATS of STRETCH or "
-                "more, and STRETCH from 131072 to 16777216\n");
+    link.block = argc == 3 ? strtoul(argv[2], NULL, 10) : 0;
+    if (link.size < 2 || link.block < LARGE_BYTES / sizeof(float) || link.floats < link.block ||
+        link.block > MOST_AT_ONCE) {
+        fprintf(stderr, "usage: mpirun -n N clf_link FLOATS BLOCK\nN is 2 or more, BLOCK is 131072 to "
+                        "16777216, FLOATS is at least BLOCK\n");
         MPI_Finalize();
         return 2;
     }
     size_t size = (size_t)link.size;
     link.other = link.rank ^ 1;
     link.values = allocate(link.floats, sizeof *link.values);
-    link.parts = allocate(link.stretch + size, sizeof *link.parts);
+    link.parts = allocate(link.block + size, sizeof *link.parts);
     link.counts = allocate(4 * size, sizeof *link.counts);
     link.places = link.counts + size;
     link.own = link.places + size;

@@ -1,5 +1,5 @@
-# Functions of tools/demo and tools/test, to be sourced. They run in the project's root, add packages but never upgrade or
-# remove any, and write everything else to build/.
+# Functions of tools/demo and tools/test, to be sourced. Sourcing changes to the root folder of the project. Packages are
+# installed, but never upgraded or removed; all other files are written to build/.
 # shellcheck shell=bash
 
 set -euo pipefail
@@ -7,7 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 ROOT=$PWD
 export LC_ALL=C.UTF-8
 
-# package:alternative, where the alternative is a command or header that makes the package unnecessary.
+# PACKAGE:ALTERNATIVE: the package is not required if the alternative, a command or header, exists.
 BUILD_PACKAGES=(cmake:cmake ninja-build:ninja gcc:cc g++:c++ pkg-config:pkg-config libc6-dev
     ocl-icd-opencl-dev:/usr/include/CL/cl.h libclblast-dev libsentencepiece-dev libjansson-dev libyaml-dev libicu-dev
     libpcre2-dev zlib1g-dev libsndfile1-dev libsoxr-dev pocl-opencl-icd)
@@ -37,7 +37,7 @@ need_packages() {
     command -v apt-get >/dev/null || die "these Debian packages are missing: ${missing[*]}"
     if ((EUID != 0)); then
         echo "These Debian packages are missing: ${missing[*]}" >&2
-        echo "Install them as root, then run this again:" >&2
+        echo "Install them as root, then repeat the command:" >&2
         echo "  apt-get update && $install" >&2
         exit 1
     fi
@@ -47,12 +47,12 @@ need_packages() {
     if ! { apt-get update && DEBIAN_FRONTEND=noninteractive $install </dev/null; } >"$log" 2>&1; then
         tail -n 20 "$log" >&2
         rm -f "$log"
-        die "apt-get could not install ${missing[*]}"
+        die "apt-get failed to install ${missing[*]}"
     fi
     rm -f "$log"
 }
 
-# A folder of .icd files that makes one OpenCL implementation visible: OCL_ICD_VENDORS takes its path.
+# Creates a folder with one .icd file; with OCL_ICD_VENDORS set to this folder, only this OpenCL implementation is visible.
 make_icd() { # NAME LIBRARY
     mkdir -p "build/icd/$1"
     [[ $(cat "build/icd/$1/$1.icd" 2>/dev/null) == "$2" ]] || echo "$2" >"build/icd/$1/$1.icd"
@@ -69,7 +69,7 @@ configure() { # FOLDER OPTION...
     if ! cmake -S . -B "$folder" "${generator[@]}" "$@" >"$log" 2>&1; then
         cat "$log" >&2
         rm -f "$log"
-        die "cmake could not configure $folder"
+        die "$folder: cmake failed to configure the build"
     fi
     rm -f "$log"
 }
@@ -81,7 +81,7 @@ build() { # FOLDER TARGET...
     if ! cmake --build "$folder" --parallel "$(nproc)" --target "$@" >"$log" 2>&1; then
         grep -v '^\[[0-9]*/[0-9]*\] \(Building\|Linking\|Generating\)' "$log" | tail -n 60 >&2
         rm -f "$log"
-        die "the build in $folder failed"
+        die "$folder: the build failed"
     fi
     rm -f "$log"
 }

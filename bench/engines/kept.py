@@ -1,4 +1,4 @@
-"""Saves the rows of a benchmark in a JSON file with the setting in which they were measured."""
+"""Saves the rows of a benchmark in a JSON file, with the settings with which they were measured."""
 import datetime
 import json
 import os
@@ -13,7 +13,7 @@ def processor():
 
 
 def read_kept(bench, path, setting, take):
-    """Returns the result of `take` on the file's content; None if there is no file."""
+    """Returns the result of `take` for the content of the file; None if there is no file."""
     if not path or not os.path.exists(path):
         return None
     try:
@@ -22,9 +22,9 @@ def read_kept(bench, path, setting, take):
         other = [key for key, value in setting.items() if kept[key] != value]
         taken = take(kept)
     except (ValueError, KeyError, TypeError) as error:
-        sys.exit(f"{bench}: {path} is not a file of --json ({error!r}); move it away")
+        sys.exit(f"{bench}: {path}: was not written by --json ({error!r}); name another file")
     if other:
-        sys.exit(f"{bench}: the rows in {path} were measured with another {' and '.join(other)}; name another file")
+        sys.exit(f"{bench}: {path}: its rows were measured with other settings ({', '.join(other)}); name another file")
     return taken
 
 

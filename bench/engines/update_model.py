@@ -1,19 +1,19 @@
 """Predicts the time of a training update on N ranks from measurements of one rank and a link (α–β model).
 
-A message of B bytes takes latency + B / rate. An update of M micro-batches gives each of N ranks M / N of them, one after
-the other; then the ranks all-reduce their gradients, and each rank runs the optimizer step.
+A message of B bytes takes latency + B / rate. In an update of M micro-batches, each of N ranks processes M / N micro-batches
+one after the other, the ranks all-reduce their gradients, and each rank runs the optimizer step.
 """
 import dataclasses
 import math
 
-# Bytes per all-reduce block of clformer, and the minimum size of a rank's part of it: lib/model/backprop/buckets.c
-STRETCH, LEAST_SHARE = 1 << 20, 1 << 16
+# Bytes of a block of clformer's all-reduce, and the minimum size of a rank's part of it: lib/model/backprop/buckets.c
+BLOCK_BYTES, LEAST_SHARE = 1 << 20, 1 << 16
 
 
 @dataclasses.dataclass
 class Link:
-    latency: float   # seconds of a message, α
-    rate: float      # bytes per second that a rank sends while it receives as many, 1 / β
+    latency: float   # seconds per message, α
+    rate: float      # bytes per second that a rank sends while it receives at the same rate, 1 / β
     add_rate: float  # bytes per second that a rank adds or packs
 
 
@@ -21,14 +21,14 @@ class Link:
 class Work:
     """Work of one rank in seconds, and its message sizes."""
     micro_batch: float
-    step: float         # norm and Adam
-    bytes: int          # of gradients
-    late_bytes: int = 0  # complete only at the end of the backward pass: embeddings
-    loans: int = 1      # minimum number of gradient buckets: a layer is sent as soon as it is complete
+    step: float         # gradient norm and Adam
+    bytes: int          # size of the gradients
+    late_bytes: int = 0  # gradients that are complete only at the end of the backward pass: embeddings
+    buckets: int = 1    # minimum number of gradient buckets; a layer is sent as soon as its gradients are complete
     backward: float = 2 / 3  # share of a micro-batch during which gradients can be sent
 
 
-def ring(ranks, count, link, loans=1):  # the number of messages does not depend on loans
+def ring(ranks, count, link, buckets=1):  # the number of messages does not depend on buckets
     """Ring all-reduce: each rank sends 2 (N - 1) blocks of count / N bytes and adds half of them."""
     if ranks == 1:
         return 0.0
@@ -36,16 +36,16 @@ def ring(ranks, count, link, loans=1):  # the number of messages does not depend
     return steps * (link.latency + piece / link.rate) + steps / 2 * piece / link.add_rate
 
 
-def tree(ranks, count, link, loans=1):
-    """clformer's fixed tree: each stretch is packed, dealt out, added up by the ranks, a share each, and gathered.
+def tree(ranks, count, link, buckets=1):
+    """clformer's fixed tree: each block is packed and scattered, each rank adds up its share, and the sums are gathered.
 
-    As many bytes as a ring's, in 2 (N - 1) messages of a stretch. One node of the tree a rank, as where M / N is a power of
-    two.
+    Sends as many bytes as a ring, in 2 (N - 1) messages per block. Assumes one node of the tree per rank, as if M / N is a
+    power of two.
     """
     if ranks == 1:
         return 0.0
-    stretches = max(loans, math.ceil(count / max(STRETCH, ranks * LEAST_SHARE)))
-    messages = stretches * 2 * (ranks - 1)
+    blocks = max(buckets, math.ceil(count / max(BLOCK_BYTES, ranks * LEAST_SHARE)))
+    messages = blocks * 2 * (ranks - 1)
     moved = 2 * (ranks - 1) / ranks * count
     return messages * link.latency + moved / link.rate + (1 + (ranks - 1) / ranks) * count / link.add_rate
 
@@ -53,10 +53,10 @@ def tree(ranks, count, link, loans=1):
 def update(work, micro_batches, ranks, link, reduce=tree, overlaps=False, cores=0):
     """Returns the seconds of an update. If there are fewer `cores` than ranks, the ranks share them."""
     passes = math.ceil(micro_batches / ranks) * work.micro_batch
-    spoken = reduce(ranks, work.bytes, link, work.loans)
+    communication = reduce(ranks, work.bytes, link, work.buckets)
     if overlaps:  # the last backward pass overlaps with sending earlier gradients
         hidden = work.backward * work.micro_batch
-        spoken = max(spoken - hidden, reduce(ranks, work.late_bytes, link))
+        communication = max(communication - hidden, reduce(ranks, work.late_bytes, link))
     turns = max(1.0, ranks / cores) if cores else 1.0
     return turns * (passes + work.step + spoken)
 

@@ -201,13 +201,13 @@ def main():
     parser.add_argument("engine", choices=ENGINES)
     parser.add_argument("precision", choices=("fp32", "bf16", "int8"))
     parser.add_argument("--model", type=pathlib.Path, required=True)
-    parser.add_argument("--cache", type=pathlib.Path, required=True, help="where converted models are kept")
-    parser.add_argument("--work", type=pathlib.Path, help="lines of pieces, or a recording")
-    parser.add_argument("--source-ids", type=pathlib.Path, help="real lines instead: objects with ids, one a line")
+    parser.add_argument("--cache", type=pathlib.Path, required=True, help="folder for converted models")
+    parser.add_argument("--work", type=pathlib.Path, help="file of tokenized lines, or a recording")
+    parser.add_argument("--source-ids", type=pathlib.Path, help="file of real lines instead: JSON objects with ids, one per line")
     arguments = parser.parse_args()
     arguments.cache.mkdir(parents=True, exist_ok=True)
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # output of libraries is not part of the answers
+    os.dup2(2, 1)  # sends the output of libraries to standard error
     try:
         engine = ENGINES[arguments.engine](arguments)
         first = {"version": importlib.metadata.version(arguments.engine)}

@@ -12,7 +12,7 @@ static void keep_buffer(struct op_bench *bench, struct clf__tensor *tensor, int 
     *tensor = (struct clf__tensor){.rows = rows, .columns = columns, .stride = columns};
     size_t count = (size_t)rows * (size_t)columns;
     if (bench->buffer_count == OP_MOST_BUFFERS) {
-        abort(); /* a case of this benchmark exceeds a fixed limit */
+        abort(); /* a case of this benchmark needs more entries */
     }
     OP_TRY(bench, clf__buffer_create(&tensor->buffer, bench->device, count * sizeof(float), "the bench"));
     if (bench->status == CLF_OK) {
@@ -82,8 +82,8 @@ static void release(struct op_bench *bench)
     bench->status = CLF_OK;
 }
 
-/* Measures one call by the device's clock, or by the host's if the device reports invalid times. Returns the
- * sums over all kernels, and the name of the slowest. */
+/* Measures one call by the clock of the device, or of the host if the device reports invalid times. Returns
+ * the sums over all kernels, and the name of the slowest kernel. */
 static clf_status run_once(struct op_bench *bench, struct clf_kernel_time *sum, op_work *work, void *context)
 {
     const struct clf_kernel_time *kernels;
@@ -114,7 +114,7 @@ static clf_status measure(struct op_bench *bench, struct op_result *result, char
     double seconds[TIMING_MOST_REPEATS], end = 0;
     struct clf_kernel_time sum;
     int count = 0;
-    CLF__TRY(run_once(bench, &sum, work, context)); /* compiles */
+    CLF__TRY(run_once(bench, &sum, work, context)); /* compiles the kernels */
     for (end = clf__seconds() + bench->choice.seconds;
          count < bench->choice.least || (count < TIMING_MOST_REPEATS && clf__seconds() < end); count++) {
         CLF__TRY(run_once(bench, &sum, work, context));

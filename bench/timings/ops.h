@@ -1,5 +1,5 @@
-/* Speed of each op on a device at the sizes of a Transformer-base, with the cases of the tests (bench/cases).
- * Times are the device's, from kernel events; operations and bytes are reported by the launches. */
+/* Measures the speed of each op on a device with the shapes of Transformer-base (bench/cases, shared with the
+ * tests). Times are those of kernel events; the launches report operations and bytes. */
 #ifndef CLF_BENCH_TIMINGS_OPS_H
 #define CLF_BENCH_TIMINGS_OPS_H
 

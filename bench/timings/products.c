@@ -8,8 +8,8 @@
 #include "runtime/device/caps.h"
 #include "timings/internal.h"
 
-/* Weights of decoding steps are not in any cache, so products of few rows use copies of the weight of this
- * total size in turn. */
+/* In decoding steps, weights are read from memory. To measure this, GEMMs with few rows use several copies of
+ * the weight in turn, with this total size. */
 enum { FEW_ROWS = 8, COLD_BYTES = 1 << 28 };
 
 struct product {
@@ -68,7 +68,7 @@ static void gradient(struct op_bench *bench, const struct gemm_case *shape, cons
     op_end(bench, op, text, work, &product);
 }
 
-/* Training has fp32 weights, with GEMM in fp32, or in bf16 with native kernels. */
+/* In training, weights are fp32, and GEMM computes in fp32, or in bf16 with native kernels. */
 static void gradients(struct op_bench *bench)
 {
     clf_precision precision = bench->choice.precision;
@@ -86,7 +86,7 @@ static void gradients(struct op_bench *bench)
     }
 }
 
-/* The logits of a decoding step: the best candidates of each row without bans. */
+/* The output projection of a decoding step with top-k of each row, without banned ids. */
 struct projection {
     struct clf__tensor x, values, ids, statistics, banned, offsets;
     struct clf__projection_scratch scratch;

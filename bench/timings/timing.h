@@ -11,7 +11,7 @@ struct timing {
     int repeats;
 };
 
-/* Runs the work once and waits for the end of everything that it enqueued. */
+/* Runs the work once and waits until everything that it enqueued has finished. */
 typedef clf_status timed_work(void *context);
 
 /* Polled between repetitions; non-zero ends the timing with CLF_INTERRUPTED. */
@@ -22,8 +22,8 @@ enum { TIMING_MOST_REPEATS = 1000 };
 /* Computes the result from the seconds of `count` repetitions (1 .. TIMING_MOST_REPEATS), which it sorts. */
 void timing_conclude(struct timing *out, double *seconds, int count);
 
-/* Calls work once, then `repeats` times (1 .. TIMING_MOST_REPEATS) with a clock. Ends at a failing call or if
- * `interrupted`, which gets NULL as its argument, returns non-zero. */
+/* Calls work once for warm-up, then `repeats` times (1 .. TIMING_MOST_REPEATS), and measures these calls.
+ * Ends if a call fails, or if `interrupted`, which is called with NULL, returns non-zero. */
 clf_status timing_measure(struct timing *out, timed_work *work, void *context, int repeats,
                           timing_interrupted *interrupted);
 

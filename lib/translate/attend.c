@@ -10,8 +10,8 @@
 static void warn_of_cut(const char *side, const char *unit, int cut_from, int limit)
 {
     if (cut_from > 0) {
-        clf__log(CLF_LOG_WARNING, "the %s's %d %s were cut to the model's limit of %d", side, cut_from, unit,
-                 limit);
+        clf__log(CLF_LOG_WARNING, "the %s of %d %s was truncated to the model's limit of %d", side, cut_from,
+                 unit, limit);
     }
 }
 

@@ -327,7 +327,7 @@ static void test_shapes(void **state)
     assert_true(process_count(usual.output, "attention ") > 6);
 }
 
-/* The script that compares engines lists the rows that it would measure: 30 of peers, 21 of the machine. */
+/* bench/peers --list prints the names of all rows: 30 compare clformer with a peer, 21 with the machine. */
 static void test_peers_list(void **state)
 {
     (void)state;
@@ -359,7 +359,7 @@ static void test_peers_unknown_row(void **state)
     int status = pclose(pipe);
     assert_int_equal(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 2);
     assert_non_null(
-        strstr(said, "bench/peers: no row has \"nosuch\" in its name; the rows are:\n  encode 64"));
+        strstr(said, "bench/peers: --rows: no row name contains \"nosuch\"; the rows are:\n  encode 64"));
     assert_int_equal(process_count(said, "\n"), 1 + 51);
 }
 

@@ -104,9 +104,8 @@ static void test_foreign_reports(void **state)
     struct process_result result = run_clformer(one, process_format("bench --merge %s/report -", folder));
     assert_int_equal(result.status, 0);
     assert_int_equal(process_count(result.output, "  a\033[2J\n\302\233z  [cpu]"), 2); /* no terminal */
-    assert_non_null(strstr(result.errors,
-                           "warning: standard input: a\\x1b[2J\n\\u009bz, measured 2026, is in "
-                           "also in an earlier report"));
+    assert_non_null(strstr(result.errors, "warning: standard input: a\\x1b[2J\n\\u009bz, measured 2026, is "
+                                          "also in an earlier report"));
     result = run_clformer("\"\x1b", "bench --merge -");
     assert_refused(result, 1, "standard input: line 1");
     assert_null(strchr(result.errors, '\x1b'));

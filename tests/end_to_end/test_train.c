@@ -133,8 +133,8 @@ static void test_stages(void **state)
     struct process_result result =
         run_clformer(NULL, call(folder, "model", "--max-updates 6 --validate-every 3 -v"));
     assert_int_equal(result.status, 0);
-    static const char *const stages[] = {"clformer: data ", "forward and backward ", "update ", "validation ",
-                                         "checkpoints "};
+    static const char *const stages[] = {"clformer: data ", "forward and backward passes ", "optimizer ",
+                                         "validation ", "checkpoints "};
     const char *line = strstr(result.errors, "clformer: data ");
     assert_non_null(line);
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {

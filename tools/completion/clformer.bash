@@ -1,4 +1,4 @@
-# Bash completion of clformer: verbs, flags and their choices come from the command's own --help.
+# Bash completion for clformer. Verbs, flags and choices are read from the output of --help.
 _clformer() {
     local command=${COMP_WORDS[0]} verb=${COMP_WORDS[1]} current=${COMP_WORDS[COMP_CWORD]}
     local previous=${COMP_WORDS[COMP_CWORD - 1]} choices
@@ -21,8 +21,8 @@ _clformer() {
         return
         ;;
     --*)
-        # "--gemm auto|native|clblast": the words in small letters are choices, the others stand for
-        # values; a line that ends in "|" continues on the next one
+        # "--gemm auto|native|clblast": lower-case words are choices, others are placeholders; a line that
+        # ends in "|" continues on the next line
         choices=$("$command" "$verb" --help 2>/dev/null | sed -n -e ':join' -e '/|$/{N;s/\n *//;b join' -e '}' \
             -e "s/^  .\{4\}$previous \([^ ]*\).*/\1/p" | head -n 1)
         if [[ $choices == *[a-z0-9]* ]]; then

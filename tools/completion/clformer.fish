@@ -1,12 +1,13 @@
-# Fish completion of clformer: verbs, flags and their choices come from the command's own --help.
+# Fish completion for clformer. Verbs, flags and choices are read from the output of --help.
 function __clformer_verbs
     clformer --help 2>/dev/null | sed -n '/^Examples:/q; s/^  \([a-z]*\)  *\(.*\)/\1\t\2/p'
 end
 function __clformer_flags
     clformer (commandline -opc)[2] --help 2>/dev/null | grep -o '^  .\{4\}--[a-z0-9-]*' | grep -o -e '--[a-z0-9-]*'
 end
-# What the word before takes: "--gemm auto|native|clblast" gives choices, the words in small letters; FILE and FOLDER
-# give the paths below; of N and the like nothing is known. A line that ends in "|" continues on the next one.
+# Prints the completions of the value of the preceding flag. In "--gemm auto|native|clblast", lower-case words are choices;
+# FILE and FOLDER are completed to paths; there are no completions for N and other placeholders. In the help, a line that ends
+# in "|" continues on the next line.
 function __clformer_values
     set -l words (commandline -opc)
     switch $words[-1]
@@ -28,7 +29,7 @@ function __clformer_values
             end
     end
 end
-# Whether the word before is a flag with a value.
+# Succeeds if the preceding word is a flag that takes a value.
 function __clformer_needs_value
     set -l words (commandline -opc)
     test (count $words) -ge 3; or return 1

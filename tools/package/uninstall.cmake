@@ -1,6 +1,6 @@
-# cmake -DMANIFEST=FILE -P uninstall.cmake: removes the files that an install listed, and folders that are empty then.
+# cmake -DMANIFEST=FILE -P uninstall.cmake: removes the files that an installation listed, and then its empty folders.
 if(NOT EXISTS "${MANIFEST}")
-  message(FATAL_ERROR "${MANIFEST}: is not there; nothing was installed from this build folder")
+  message(FATAL_ERROR "${MANIFEST}: does not exist; nothing was installed from this build folder")
 endif()
 file(STRINGS "${MANIFEST}" files)
 foreach(file IN LISTS files)
