@@ -123,13 +123,13 @@ static void test_score(void **state)
     assert_true(strtod(end, NULL) < first);
     process.input = "one\n";
     result = process_run(&process, process_format("score -m " DEMO_MODEL " %s/fr -", folder));
-    assert_refused(result, 1, "fr has 2 lines and standard input has 1");
+    assert_refused(result, 1, "fr has 2 lines, but standard input has 1");
     result = process_run(&process, process_format("score -m " DEMO_MODEL " - %s/fr", folder));
-    assert_refused(result, 1, "standard input has 1 line and ");
+    assert_refused(result, 1, "standard input has 1 line, but ");
     process_write(folder, "cut", "Je suis étudiant\nMerci.", 24); /* the last line without a newline */
     process.input = "one\ntwo\nthree\n";
     result = process_run(&process, process_format("score -m " DEMO_MODEL " %s/cut -", folder));
-    assert_refused(result, 1, "cut has 2 lines and standard input has 3");
+    assert_refused(result, 1, "cut has 2 lines, but standard input has 3");
     result = run_clformer(NULL, process_format("score -m " DEMO_MODEL " %s/fr %s/none", folder, folder));
     assert_refused(result, 1, "/none");
 }
@@ -212,7 +212,7 @@ static void test_attend(void **state)
     result = run_clformer(NULL, process_format("attend -m " DEMO_MODEL " -o %s/cut.html %s", folder, words));
     assert_int_equal(result.status, 0);
     assert_non_null(
-        strstr(result.errors, "warning: the source's 401 tokens were cut to the model's limit of 256"));
+        strstr(result.errors, "warning: the source of 401 tokens was truncated to the model's limit of 256"));
 }
 
 static void test_inspect(void **state)
@@ -255,7 +255,7 @@ static void test_devices(void **state)
     result = process_run(&(struct process){.environment = "CLFORMER_DEVICE=nosuchdevice"}, "devices");
     assert_int_equal(process_count(result.output, "  default"), 0);
     assert_non_null(
-        strstr(result.errors, "there is no default device: no OpenCL device fits \"nosuchdevice\""));
+        strstr(result.errors, "no default device: no OpenCL device fits \"nosuchdevice\""));
 }
 
 /* Everything that a developer without the device needs. */
@@ -334,7 +334,7 @@ static void test_selftest(void **state)
         assert_int_equal(process_count(result.output, process_format("\n%3d/%-3d ", i, passed)), 1);
     }
     assert_non_null(strstr(last, " checks passed: "));
-    assert_non_null(strstr(result.output, "top k"));
+    assert_non_null(strstr(result.output, "top-k"));
     assert_non_null(strstr(result.output, "matrix product, int8"));
     assert_non_null(strstr(result.output, "gradients: norms"));
     assert_int_equal(process_count(result.output, "WRONG") + process_count(result.output, "FAILED"), 0);
