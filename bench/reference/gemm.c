@@ -19,12 +19,12 @@ double reference_activation(enum clf__activation kind, double v)
     return NAN;
 }
 
-float reference_round(clf_precision precision, float value)
+float reference_round(enum clf__precision precision, float value)
 {
-    if (precision == CLF_PRECISION_FP32 || value == 0 || !isfinite(value)) {
+    if (precision == CLF__PRECISION_FP32 || value == 0 || !isfinite(value)) {
         return value;
     }
-    int is_half = precision == CLF_PRECISION_FP16;
+    int is_half = precision == CLF__PRECISION_FP16;
     int least = is_half ? -24 : -133; /* the smallest step is 2^least */
     int step = ilogb((double)value) - (is_half ? 10 : 7);
     double rounded =

@@ -21,7 +21,7 @@ void reference_weight_gradient(double *dw, const float *dy, const float *x, int 
                                int inputs);
 
 /* Rounds to the nearest number of a 16-bit precision, ties to even; fp32 is unchanged. */
-float reference_round(clf_precision precision, float value);
+float reference_round(enum clf__precision precision, float value);
 
 /* One element: alpha * sum over k of a[k * a_step] b[k * b_step]. */
 double reference_dot(const float *a, size_t a_step, const float *b, size_t b_step, int k, double alpha);

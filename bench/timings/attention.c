@@ -55,7 +55,7 @@ static struct clf__sequence_ranges make_ranges(struct op_bench *bench, const str
 static struct clf__tensor operand(struct op_bench *bench, int rows, int columns,
                                   const struct clf__attention_call *call)
 {
-    enum clf__type type = call->precision == CLF_PRECISION_BF16 ? CLF__BF16 : CLF__F16;
+    enum clf__type type = call->precision == CLF__PRECISION_BF16 ? CLF__BF16 : CLF__F16;
     struct clf__tensor floats = op_floats(bench, rows, columns);
     if (bench->status != CLF_OK || !clf__attention_reads(type, bench->device, call)) {
         return floats;

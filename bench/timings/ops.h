@@ -3,7 +3,7 @@
 #ifndef CLF_BENCH_TIMINGS_OPS_H
 #define CLF_BENCH_TIMINGS_OPS_H
 
-#include <clformer/device.h>
+#include "base/precision.h"
 
 #include "timings/timing.h"
 
@@ -35,7 +35,7 @@ struct op_shape {
 
 /* The ops to time. */
 struct op_choice {
-    clf_precision precision; /* of the weights */
+    enum clf__precision precision; /* of the weights */
     enum op_group group;
     const struct op_shape *shapes; /* (shape_count) sizes that replace the group's usual cases */
     int shape_count;

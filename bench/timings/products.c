@@ -71,9 +71,9 @@ static void gradient(struct op_bench *bench, const struct gemm_case *shape, cons
 /* In training, weights are fp32, and GEMM computes in fp32, or in bf16 with native kernels. */
 static void gradients(struct op_bench *bench)
 {
-    clf_precision precision = bench->choice.precision;
+    enum clf__precision precision = bench->choice.precision;
     int is_native = clf__device_caps(bench->device)->gemm == CLF_GEMM_NATIVE;
-    if (precision != CLF_PRECISION_FP32 && (precision != CLF_PRECISION_BF16 || !is_native)) {
+    if (precision != CLF__PRECISION_FP32 && (precision != CLF__PRECISION_BF16 || !is_native)) {
         return;
     }
     for (int i = 0; i < gemm_gradient_speed_case_count; i++) {
@@ -173,7 +173,7 @@ static void usual_products(struct op_bench *bench)
         projection(bench, top_k_speed_cases[i].rows);
     }
     /* Activations are fp32 in every precision. */
-    int batched_count = bench->choice.precision == CLF_PRECISION_FP32 ? gemm_batched_speed_case_count : 0;
+    int batched_count = bench->choice.precision == CLF__PRECISION_FP32 ? gemm_batched_speed_case_count : 0;
     for (int i = 0; i < batched_count && !bench->stopped; i++) {
         batched_product(bench, &gemm_batched_speed_cases[i], 0);
         batched_product(bench, &gemm_batched_speed_cases[i], 1);

@@ -54,15 +54,15 @@ typedef enum clf_instructions {
 
 /* The precision in which weights are stored and matrix multiplications are computed. */
 typedef enum clf_precision {
-    CLF_PRECISION_FP32,
-    CLF_PRECISION_FP16, /* weights in half precision, sums in fp32; activations in half precision if the
-                           device has matrix instructions, else in fp32 */
-    CLF_PRECISION_BF16, /* weights in bfloat16, sums in fp32; activations in bfloat16 in GPU kernels and if
-                           the device has bf16 dot products, else in fp32 */
-    CLF_PRECISION_INT8, /* weights in 8 bits with one scale per output, activations in 8 bits with one scale
-                           per row, exact sums; decoding stores keys and values in half precision */
-    CLF_PRECISION_AUTO, /* for loading a model: the precision that clf_convert() wrote, int8 if another
-                           engine's folder holds int8, else fp32 */
+    CLF_PRECISION_AUTO = 0, /* for loading a model: the precision that clf_convert() wrote, int8 if another
+                               engine's folder holds int8, else fp32 */
+    CLF_PRECISION_FP32 = 1,
+    CLF_PRECISION_FP16 = 2, /* weights in half precision, sums in fp32; activations in half precision if the
+                               device has matrix instructions, else in fp32 */
+    CLF_PRECISION_BF16 = 3, /* weights in bfloat16, sums in fp32; activations in bfloat16 in GPU kernels and
+                               if the device has bf16 dot products, else in fp32 */
+    CLF_PRECISION_INT8 = 4, /* weights in 8 bits with one scale per output, activations in 8 bits with one
+                               scale per row, exact sums; decoding stores keys and values in half precision */
 } clf_precision;
 
 /* One device of a list; the strings are owned by the list. */

@@ -12,7 +12,7 @@
 struct models {
     const char *const *folders;
     int count;
-    clf_precision precision;        /* precision of the mean */
+    enum clf__precision precision;  /* precision of the mean */
     struct clf__parameters **items; /* (count) */
 };
 
@@ -163,10 +163,10 @@ static clf_status open_models(struct models *models)
 }
 
 clf_status clf__model_average(const char *output, const char *const *folders, int count,
-                              clf_precision precision)
+                              enum clf__precision precision)
 {
-    if (precision != CLF_PRECISION_FP32 && precision != CLF_PRECISION_FP16 &&
-        precision != CLF_PRECISION_BF16) {
+    if (precision != CLF__PRECISION_FP32 && precision != CLF__PRECISION_FP16 &&
+        precision != CLF__PRECISION_BF16) {
         return clf__fail(CLF_UNSUPPORTED, "precision: averaged weights must be stored in fp32, fp16 or bf16");
     }
     if (count < 1) {
@@ -176,9 +176,9 @@ clf_status clf__model_average(const char *output, const char *const *folders, in
     struct models models = {.folders = folders, .count = count, .precision = precision};
     clf_status status = open_models(&models);
     if (status == CLF_OK) {
-        static const char *const types[] = {[CLF_PRECISION_FP32] = "float32",
-                                            [CLF_PRECISION_FP16] = "float16",
-                                            [CLF_PRECISION_BF16] = "bfloat16"};
+        static const char *const types[] = {[CLF__PRECISION_FP32] = "float32",
+                                            [CLF__PRECISION_FP16] = "float16",
+                                            [CLF__PRECISION_BF16] = "bfloat16"};
         struct clf__new_folder folder = {
             .from = folders[0], .weights = {.type = types[precision]}, .write = write_mean, .user = &models};
         status = clf__new_folder_write(output, &folder);

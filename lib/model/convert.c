@@ -8,7 +8,7 @@
 
 struct conversion {
     struct clf__parameters *parameters;
-    clf_precision precision;
+    enum clf__precision precision;
 };
 
 static clf_status write_weights(void *user, const char *path, const struct clf__beside *beside)
@@ -42,12 +42,12 @@ static clf_status load(struct clf__parameters **out, const char *folder)
     return status;
 }
 
-static clf_status convert(const char *output, const char *folder, clf_precision precision)
+static clf_status convert(const char *output, const char *folder, enum clf__precision precision)
 {
-    static const struct clf__format_weights names[] = {[CLF_PRECISION_FP32] = {"float32", "fp32"},
-                                                       [CLF_PRECISION_FP16] = {"float16", "fp16"},
-                                                       [CLF_PRECISION_BF16] = {"bfloat16", "bf16"},
-                                                       [CLF_PRECISION_INT8] = {"int8", "int8"}};
+    static const struct clf__format_weights names[] = {[CLF__PRECISION_FP32] = {"float32", "fp32"},
+                                                       [CLF__PRECISION_FP16] = {"float16", "fp16"},
+                                                       [CLF__PRECISION_BF16] = {"bfloat16", "bf16"},
+                                                       [CLF__PRECISION_INT8] = {"int8", "int8"}};
     struct conversion conversion = {.precision = precision};
     clf_status status = load(&conversion.parameters, folder);
     if (status == CLF_OK) {
@@ -61,12 +61,13 @@ static clf_status convert(const char *output, const char *folder, clf_precision 
 
 clf_status clf__model_convert(const char *output, const char *path, clf_precision precision)
 {
-    if ((unsigned)precision > CLF_PRECISION_INT8) {
+    if (precision < CLF_PRECISION_FP32 || precision > CLF_PRECISION_INT8) {
         return clf__fail(CLF_BAD_ARGUMENT, "precision %d: unknown value; use fp32, fp16, bf16 or int8",
                          (int)precision);
     }
     struct clf__unpacked unpacked;
     CLF__TRY(clf__new_folder_check(output));
     CLF__TRY(clf__unpack(&unpacked, path));
-    return clf__unpacked_close(&unpacked, path, convert(output, unpacked.folder, precision));
+    return clf__unpacked_close(&unpacked, path,
+                               convert(output, unpacked.folder, clf__precision_of(precision)));
 }

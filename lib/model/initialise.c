@@ -91,7 +91,7 @@ static clf_status initialise(const char *folder, const struct clf__config *confi
     drawing->list = &list;
     clf_status status = clf__path_join(&path, folder, "model.safetensors");
     if (status == CLF_OK) {
-        status = clf__parameters_save(path, &list, NULL, CLF_PRECISION_FP32, draw, drawing);
+        status = clf__parameters_save(path, &list, NULL, CLF__PRECISION_FP32, draw, drawing);
     }
     clf__free(path);
     clf__parameter_list_free(&list);

@@ -38,7 +38,7 @@ static void describe(struct clf_model *model)
         .max_source_length = is_limited ? tokenizer_limit : limit,
         .max_target_length = config->decoder_max_positions,
         .parameters = model->transformer->parameter_count,
-        .precision = model->transformer->precision,
+        .precision = clf__precision_public(model->transformer->precision),
         .weight_bytes = model->transformer->weight_bytes,
     };
 }
@@ -133,8 +133,8 @@ static void warn_of_provider(const struct clf_model *model)
 {
     static const char *const words[] = {"fp32", "fp16", "bf16", "int8"};
     const struct clf__caps *caps = clf__device_caps(model->transformer->device);
-    clf_precision precision = model->transformer->precision;
-    if (caps->asks_for_clblast && precision != CLF_PRECISION_FP32) {
+    enum clf__precision precision = model->transformer->precision;
+    if (caps->asks_for_clblast && precision != CLF__PRECISION_FP32) {
         int is_batched = caps->attention == CLF_ATTENTION_BATCHED;
         clf__log(CLF_LOG_WARNING,
                  "CLBlast supports only fp32 weights: %s, loaded in %s, uses the native kernels%s",
@@ -152,7 +152,7 @@ clf_status clf_model_load(struct clf_model **out, struct clf_device *device, con
     }
     struct clf_model_options own = CLF_MODEL_OPTIONS_INIT;
     CLF__TRY(clf__options_take(&own, sizeof own, options, "clf_model_options", "CLF_MODEL_OPTIONS_INIT"));
-    if ((unsigned)own.precision > CLF_PRECISION_AUTO) {
+    if ((unsigned)own.precision > CLF_PRECISION_INT8) {
         return clf__fail(
             CLF_BAD_ARGUMENT,
             "the model options contain the unknown precision %d; start from CLF_MODEL_OPTIONS_INIT",
@@ -173,11 +173,11 @@ clf_status clf_model_load(struct clf_model **out, struct clf_device *device, con
 clf_status clf__model_fail_not_finite(const struct clf_model *model)
 {
     static const char *const causes[] = {
-        [CLF_PRECISION_FP32] = "its weights are probably damaged",
-        [CLF_PRECISION_FP16] =
+        [CLF__PRECISION_FP32] = "its weights are probably damaged",
+        [CLF__PRECISION_FP16] =
             "a value is too large for fp16, or its weights are damaged; use --precision bf16",
-        [CLF_PRECISION_BF16] = "its weights are probably damaged",
-        [CLF_PRECISION_INT8] =
+        [CLF__PRECISION_BF16] = "its weights are probably damaged",
+        [CLF__PRECISION_INT8] =
             "a value is too large for int8, or its weights are damaged; use --precision fp32",
     };
     return clf__fail(

@@ -20,17 +20,17 @@ static const struct {
     const char *type;
     size_t bytes;
 } stored[] = {
-    [CLF_PRECISION_FP32] = {"F32", 4},
-    [CLF_PRECISION_FP16] = {"F16", 2},
-    [CLF_PRECISION_BF16] = {"BF16", 2},
-    [CLF_PRECISION_INT8] = {"I8", 1},
+    [CLF__PRECISION_FP32] = {"F32", 4},
+    [CLF__PRECISION_FP16] = {"F16", 2},
+    [CLF__PRECISION_BF16] = {"BF16", 2},
+    [CLF__PRECISION_INT8] = {"I8", 1},
 };
 
 /* A tensor of the file; tensors are sorted by name, as in files written by the safetensors library. */
 struct entry {
     const struct clf__parameter *parameter; /* NULL: copied unchanged */
     int index;
-    clf_precision precision;
+    enum clf__precision precision;
     int is_factors; /* 1: the factors of an int8 parameter's rows */
     const char *suffix;
     const struct clf__stored_tensor *stored; /* source of a copy, or of int8 values and factors */
@@ -130,17 +130,17 @@ static clf_status write_start(struct clf__file_writer *writer, const char *heade
 }
 
 /* Converts floats in place to the stored format, little-endian. */
-static void store_in_place(float *values, size_t count, clf_precision precision)
+static void store_in_place(float *values, size_t count, enum clf__precision precision)
 {
     uint8_t *bytes = (uint8_t *)values;
     for (size_t i = 0; i < count; i++) {
         uint32_t bits;
         memcpy(&bits, &values[i], sizeof bits);
-        if (precision == CLF_PRECISION_FP32) {
+        if (precision == CLF__PRECISION_FP32) {
             clf__write_32(bytes + 4 * i, bits);
         } else {
-            clf__write_16(bytes + 2 * i, precision == CLF_PRECISION_FP16 ? clf__fp16_of(values[i])
-                                                                         : clf__bf16_of(values[i]));
+            clf__write_16(bytes + 2 * i, precision == CLF__PRECISION_FP16 ? clf__fp16_of(values[i])
+                                                                          : clf__bf16_of(values[i]));
         }
     }
 }
@@ -163,16 +163,16 @@ static void quantize_in_place(float *values, const struct entry *entry)
 }
 
 static clf_status check_range(const struct clf__parameter *parameter, const float *values, size_t count,
-                              clf_precision precision)
+                              enum clf__precision precision)
 {
-    for (size_t i = 0; i < count && precision == CLF_PRECISION_FP16; i++) {
+    for (size_t i = 0; i < count && precision == CLF__PRECISION_FP16; i++) {
         if (isfinite(values[i]) && isinf(clf__float_of_fp16(clf__fp16_of(values[i])))) {
             return clf__fail(CLF_UNSUPPORTED,
                              "%s has the value %g, beyond the 65504 of fp16; write it in bf16 or fp32",
                              parameter->name, values[i]);
         }
     }
-    for (size_t i = 0; i < count && precision == CLF_PRECISION_INT8; i++) {
+    for (size_t i = 0; i < count && precision == CLF__PRECISION_INT8; i++) {
         if (!isfinite(values[i])) {
             return clf__fail(CLF_UNSUPPORTED,
                              "%s holds a value that is NaN or infinite, which int8 cannot represent; write "
@@ -190,7 +190,7 @@ static clf_status read_kept(float *values, const struct entry *entry)
     CLF__TRY(clf__stored_tensor_read_int8(entry->stored, (int8_t *)values, factors));
     if (entry->is_factors) {
         memmove(values, factors, (size_t)entry->parameter->rows * sizeof *factors);
-        store_in_place(values, (size_t)entry->parameter->rows, CLF_PRECISION_FP32);
+        store_in_place(values, (size_t)entry->parameter->rows, CLF__PRECISION_FP32);
     }
     return CLF_OK;
 }
@@ -209,10 +209,10 @@ static clf_status write_entry(struct clf__file_writer *writer, const struct entr
     CLF__TRY(source->reader(source->user, entry->index, values));
     CLF__TRY(check_range(entry->parameter, values, count, entry->precision));
     CLF__TRY(source->asks ? clf__interrupt_check() : CLF_OK);
-    if (entry->precision == CLF_PRECISION_INT8 || entry->is_factors) {
+    if (entry->precision == CLF__PRECISION_INT8 || entry->is_factors) {
         quantize_in_place(values, entry);
     }
-    if (entry->precision != CLF_PRECISION_INT8) {
+    if (entry->precision != CLF__PRECISION_INT8) {
         store_in_place(values, left, entry->precision);
     }
     return clf__file_writer_write(writer, values, left * stored[entry->precision].bytes);
@@ -259,7 +259,7 @@ static clf_status save(const char *path, struct entry *entries, int count, const
 }
 
 static clf_status save_list(const char *path, const struct clf__parameter_list *list, const char *suffix,
-                            clf_precision precision, const struct source *source)
+                            enum clf__precision precision, const struct source *source)
 {
     struct entry *entries = NULL;
     CLF__TRY(clf__allocate(&entries, (size_t)list->count, sizeof *entries));
@@ -275,32 +275,32 @@ static clf_status save_list(const char *path, const struct clf__parameter_list *
 }
 
 clf_status clf__parameters_save(const char *path, const struct clf__parameter_list *list, const char *suffix,
-                                clf_precision precision, clf__parameter_reader *reader, void *user)
+                                enum clf__precision precision, clf__parameter_reader *reader, void *user)
 {
     return save_list(path, list, suffix, precision, &(struct source){.reader = reader, .user = user});
 }
 
 clf_status clf__parameters_save_new(const char *path, const struct clf__parameter_list *list,
-                                    clf_precision precision, clf__parameter_reader *reader, void *user)
+                                    enum clf__precision precision, clf__parameter_reader *reader, void *user)
 {
     return save_list(path, list, NULL, precision, &(struct source){reader, user, 1});
 }
 
 /* Adds a parameter's values, and in int8 its factors. */
 static int add_parameter(struct entry *entries, const struct clf__parameters *parameters, int index,
-                         clf_precision precision)
+                         enum clf__precision precision)
 {
     const struct clf__parameter *parameter = &clf__parameters_list(parameters)->items[index];
     const struct clf__stored_tensor *own = clf__parameters_stored(parameters, parameter->name);
     struct entry entry = {.parameter = parameter, .index = index, .suffix = ""};
-    entry.precision = parameter->is_product ? precision : CLF_PRECISION_FP32;
+    entry.precision = parameter->is_product ? precision : CLF__PRECISION_FP32;
     entries[0] = entry;
-    if (entry.precision != CLF_PRECISION_INT8) {
+    if (entry.precision != CLF__PRECISION_INT8) {
         return 1;
     }
     entry.stored = own != NULL && clf__stored_tensor_is_int8(own) ? own : NULL;
     entries[0] = entry;
-    entry.precision = CLF_PRECISION_FP32;
+    entry.precision = CLF__PRECISION_FP32;
     entry.is_factors = 1;
     entry.suffix = "_scale";
     entries[1] = entry;
@@ -315,7 +315,7 @@ static clf_status read_parameter(void *user, int index, float *target)
 }
 
 clf_status clf__parameters_save_as_loaded(const char *path, struct clf__parameters *parameters,
-                                          clf_precision precision, const struct clf__beside *beside)
+                                          enum clf__precision precision, const struct clf__beside *beside)
 {
     struct entry *entries = NULL;
     int count = 0, parameter_count = clf__parameters_list(parameters)->count;

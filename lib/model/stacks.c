@@ -83,7 +83,7 @@ struct loader {
     struct clf__stacks out;
     struct clf_device *device;
     const struct clf__config *config;
-    clf_precision precision;
+    enum clf__precision precision;
     const struct clf__parameters *parameters;
 };
 
@@ -281,7 +281,7 @@ static clf_status load_module(void *context, const struct clf__module *module)
 }
 
 clf_status clf__stacks_load(struct clf__stacks out, struct clf_device *device,
-                            const struct clf__config *config, clf_precision precision,
+                            const struct clf__config *config, enum clf__precision precision,
                             const struct clf__parameters *parameters)
 {
     struct loader loader = {out, device, config, precision, parameters};

@@ -8,7 +8,7 @@
 /* Loads both stacks, which must be zero, to a device; matrices in `precision`. The caller calls
  * clf__stacks_free(), also after a failure. */
 clf_status clf__stacks_load(struct clf__stacks out, struct clf_device *device,
-                            const struct clf__config *config, clf_precision precision,
+                            const struct clf__config *config, enum clf__precision precision,
                             const struct clf__parameters *parameters);
 /* Enlarges every table of positions and relative biases, like clf__embedder_ensure_positions(). */
 clf_status clf__stack_ensure_positions(struct clf__stack *stack, struct clf_device *device,

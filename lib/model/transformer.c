@@ -51,12 +51,11 @@ clf_status clf__transformer_load_weights(struct clf__transformer *transformer, c
     return status;
 }
 
-static clf_status configure(struct clf__transformer *transformer, const char *folder)
+static clf_status configure(struct clf__transformer *transformer, const char *folder, clf_precision precision)
 {
     CLF__TRY(clf__format_read_config(&transformer->config, folder));
-    if (transformer->precision == CLF_PRECISION_AUTO) {
-        transformer->precision = transformer->config.precision;
-    }
+    transformer->precision =
+        precision == CLF_PRECISION_AUTO ? transformer->config.precision : clf__precision_of(precision);
     return clf__config_check_heads(&transformer->config, transformer->device, folder, 0);
 }
 
@@ -66,8 +65,7 @@ clf_status clf__transformer_configure(struct clf__transformer **out, struct clf_
     struct clf__transformer *transformer;
     CLF__TRY(clf__allocate(&transformer, 1, sizeof *transformer));
     transformer->device = device;
-    transformer->precision = precision;
-    clf_status status = configure(transformer, folder);
+    clf_status status = configure(transformer, folder, precision);
     if (status != CLF_OK) {
         clf__transformer_free(transformer);
         return status;

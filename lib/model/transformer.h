@@ -7,7 +7,7 @@
 
 struct clf__transformer {
     struct clf_device *device;
-    clf_precision precision;
+    enum clf__precision precision;
     struct clf__config config;
     struct clf__stack encoder, decoder;
     int64_t parameter_count; /* number of values, shared ones counted once */

@@ -43,7 +43,8 @@ struct product {
     int outputs;
 };
 
-static clf_status make_product(struct product *product, struct clf_device *device, clf_precision precision)
+static clf_status make_product(struct product *product, struct clf_device *device,
+                               enum clf__precision precision)
 {
     /* With fewer tiles than half the compute units, the kernel for few rows would be selected. */
     product->outputs = CLF__TILE * (int)(device->caps.compute_units / 2 + 1);
@@ -100,7 +101,7 @@ static clf_status check_product(struct product *product, struct clf_device *devi
     return CLF_OK;
 }
 
-static clf_status check_products(struct clf_device *device, clf_precision precision, int *is_lasting)
+static clf_status check_products(struct clf_device *device, enum clf__precision precision, int *is_lasting)
 {
     struct product product = {.weight = NULL};
     clf_status status = make_product(&product, device, precision);
@@ -190,9 +191,9 @@ static clf_status check_attention(struct clf_device *device, int *is_lasting)
 clf_status clf__check_kernels(struct clf_device *device, int *is_lasting)
 {
     *is_lasting = 0;
-    clf_status status = check_products(device, CLF_PRECISION_FP32, is_lasting);
+    clf_status status = check_products(device, CLF__PRECISION_FP32, is_lasting);
     if (status == CLF_OK && clf__caps_have_matrix(&device->caps)) { /* separate GEMM kernels */
-        status = check_products(device, CLF_PRECISION_FP16, is_lasting);
+        status = check_products(device, CLF__PRECISION_FP16, is_lasting);
     }
     if (status == CLF_OK) {
         status = check_attention(device, is_lasting);

@@ -24,13 +24,13 @@ static int number_of_b(int column, int k)
     return (column * 3 + k * 7 + column * k * 2) % 13 - 6;
 }
 
-static void fill_row(char *bytes, clf_precision precision, int (*number)(int, int), int row)
+static void fill_row(char *bytes, enum clf__precision precision, int (*number)(int, int), int row)
 {
     for (int k = 0; k < CLF__MATRIX_INPUTS(precision); k++) {
         int value = number(row, k);
         uint16_t half =
-            precision == CLF_PRECISION_FP16 ? clf__fp16_of((float)value) : clf__bf16_of((float)value);
-        if (precision == CLF_PRECISION_INT8) {
+            precision == CLF__PRECISION_FP16 ? clf__fp16_of((float)value) : clf__bf16_of((float)value);
+        if (precision == CLF__PRECISION_INT8) {
             bytes[k] = (char)value;
         } else {
             memcpy(bytes + 2 * k, &half, sizeof half);
@@ -38,7 +38,7 @@ static void fill_row(char *bytes, clf_precision precision, int (*number)(int, in
     }
 }
 
-static int is_right(const int32_t *sums, const struct clf__matrix_level *level, clf_precision precision)
+static int is_right(const int32_t *sums, const struct clf__matrix_level *level, enum clf__precision precision)
 {
     for (int i = 0; i < level->rows * level->columns; i++) {
         int expected = 0;
@@ -47,7 +47,7 @@ static int is_right(const int32_t *sums, const struct clf__matrix_level *level, 
         }
         float sum;
         memcpy(&sum, sums + i, sizeof sum);
-        if (precision == CLF_PRECISION_INT8 ? sums[i] != expected : sum != (float)expected) {
+        if (precision == CLF__PRECISION_INT8 ? sums[i] != expected : sum != (float)expected) {
             return 0;
         }
     }
@@ -60,7 +60,7 @@ struct buffers {
 };
 
 static clf_status run(struct clf_device *device, const struct buffers *buffers,
-                      const struct clf__matrix_level *level, clf_precision precision, int32_t *sums)
+                      const struct clf__matrix_level *level, enum clf__precision precision, int32_t *sums)
 {
     char a[MOST_TILE * SLICE_BYTES], b[MOST_TILE * SLICE_BYTES];
     size_t sums_bytes = (size_t)(level->rows * level->columns) * sizeof *sums;
@@ -105,10 +105,10 @@ static clf_status create_buffers(struct buffers *out, struct clf_device *device,
  * rejects counts as unsupported. */
 static int has_level(struct clf_device *device, const struct buffers *buffers, const struct clf__level *level)
 {
-    for (int precision = CLF_PRECISION_FP16; precision <= CLF_PRECISION_INT8; precision++) {
+    for (int precision = CLF__PRECISION_FP16; precision <= CLF__PRECISION_INT8; precision++) {
         int32_t sums[MOST_TILE];
-        clf_status status = run(device, buffers, &level->matrix, (clf_precision)precision, sums);
-        if (status != CLF_OK || !is_right(sums, &level->matrix, (clf_precision)precision)) {
+        clf_status status = run(device, buffers, &level->matrix, (enum clf__precision)precision, sums);
+        if (status != CLF_OK || !is_right(sums, &level->matrix, (enum clf__precision)precision)) {
             clf__log(CLF_LOG_INFO, "device %s: matrix instructions %s are not used: %s", device->label,
                      clf__level_words[level->name],
                      status != CLF_OK ? clf_last_error() : "their products are wrong");

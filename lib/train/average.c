@@ -9,7 +9,7 @@ clf_status clf_average(const char *output, const char *const *folders, int count
             return clf__fail(CLF_BAD_ARGUMENT, "folder %d of the %d to average is NULL", i + 1, count);
         }
     }
-    return clf__model_average(output, folders, count, precision);
+    return clf__model_average(output, folders, count, clf__precision_of(precision));
 }
 
 clf_status clf_convert(const char *output, const char *folder, clf_precision precision)

@@ -45,8 +45,8 @@ static clf_status publish_mean(const struct clf__run *run, const struct clf__nam
                          run->state.update));
     clf_status status = clf__folder_remove(mean);
     if (status == CLF_OK) {
-        status =
-            clf__model_average(mean, (const char *const *)folders->items, folders->count, CLF_PRECISION_FP32);
+        status = clf__model_average(mean, (const char *const *)folders->items, folders->count,
+                                    CLF__PRECISION_FP32);
     }
     if (status == CLF_OK) {
         status = publish(run->output, mean);

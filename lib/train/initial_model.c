@@ -151,7 +151,7 @@ static clf_status copy_weights(const char *folder, struct clf__config *config, c
     CLF__TRY(clf__path_join(&path, folder, "model.safetensors"));
     clf_status status = clf__parameters_load(&parameters, config, from);
     if (status == CLF_OK) {
-        status = clf__parameters_save(path, clf__parameters_list(parameters), NULL, CLF_PRECISION_FP32,
+        status = clf__parameters_save(path, clf__parameters_list(parameters), NULL, CLF__PRECISION_FP32,
                                       read_parameter, parameters);
     }
     clf__parameters_free(parameters);

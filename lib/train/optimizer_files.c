@@ -66,7 +66,7 @@ static clf_status save(const char *folder, const char *name, const struct clf__p
 {
     char *path = NULL;
     CLF__TRY(clf__path_join(&path, folder, name));
-    clf_status status = clf__parameters_save(path, list, NULL, CLF_PRECISION_FP32, reader, user);
+    clf_status status = clf__parameters_save(path, list, NULL, CLF__PRECISION_FP32, reader, user);
     clf__free(path);
     return status;
 }

@@ -8,12 +8,12 @@
 
 /* Tolerances of a GEMM precision against PyTorch, which computes in double. */
 struct way {
-    clf_precision products;
+    enum clf__precision products;
     double loss, gradients; /* relative */
     double key_bias;        /* absolute: the gradient of a key projection's bias */
 };
-static const struct way in_fp32 = {CLF_PRECISION_FP32, 1e-5, 1e-4, 1e-5};
-static const struct way in_bf16 = {CLF_PRECISION_BF16, 1e-2, 0.1, 0.1};
+static const struct way in_fp32 = {CLF__PRECISION_FP32, 1e-5, 1e-4, 1e-5};
+static const struct way in_bf16 = {CLF__PRECISION_BF16, 1e-2, 0.1, 0.1};
 
 struct subject {
     struct clf__transformer *transformer;

@@ -40,7 +40,7 @@ static struct training_fixture make_large(struct training_copies *copies)
 /* A dry run predicts the memory exactly, and no update uses more; after the first two, which build programs,
  * the host allocates nothing either. */
 static void check_memory(struct clf_device *device, const struct training_fixture *fixture,
-                         clf_precision products)
+                         enum clf__precision products)
 {
     struct clf__training_limits limits = training_fixture_limits(fixture);
     const struct clf__training_options options = {
@@ -82,14 +82,14 @@ static void test_memory(void **state)
     {
         for (const char *const *name = training_fixtures; *name != NULL; name++) {
             struct training_fixture fixture = training_fixture_load(*name);
-            check_memory(device, &fixture, CLF_PRECISION_FP32);
-            check_memory(device, &fixture, CLF_PRECISION_BF16);
+            check_memory(device, &fixture, CLF__PRECISION_FP32);
+            check_memory(device, &fixture, CLF__PRECISION_BF16);
             if (support_small()) {
                 return;
             }
         }
-        check_memory(device, &large, CLF_PRECISION_FP32);
-        check_memory(device, &large, CLF_PRECISION_BF16);
+        check_memory(device, &large, CLF__PRECISION_FP32);
+        check_memory(device, &large, CLF__PRECISION_BF16);
     }
 }
 
@@ -152,7 +152,7 @@ static void test_memory_of_clblast(void **state)
     struct training_copies copies = {.first = {0}};
     struct training_fixture large = make_large(&copies);
     struct clf_device *device = support_device_with(CLF_FORM_AUTO, CLF_GEMM_CLBLAST, CLF_ATTENTION_AUTO);
-    check_memory(device, &large, CLF_PRECISION_FP32);
+    check_memory(device, &large, CLF__PRECISION_FP32);
 }
 
 int main(void)

@@ -19,7 +19,7 @@
 /* Native GEMM in each kernel variant. */
 #define FOR_EACH_NATIVE(device)                                                                              \
     for (int form = support_first_form(); form <= support_last_form(); form++)                               \
-        for (struct clf_device *device = native_device(form, 0, CLF_PRECISION_FP32); device; device = NULL)
+        for (struct clf_device *device = native_device(form, 0, CLF__PRECISION_FP32); device; device = NULL)
 
 enum variant { OWN, PORTABLE, EMULATED };
 
@@ -31,7 +31,7 @@ enum variant { OWN, PORTABLE, EMULATED };
             for (struct clf_device *device = native_device(form, variant, precision); device; device = NULL)
 
 /* Returns the device in a form and variant; NULL if the variant makes no difference in this precision. */
-static inline struct clf_device *native_device(int form, int variant, clf_precision precision)
+static inline struct clf_device *native_device(int form, int variant, enum clf__precision precision)
 {
     struct clf_device *device = support_device_with((clf_form)form, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
     const struct clf__caps *caps = clf__device_caps(device);
@@ -42,7 +42,7 @@ static inline struct clf_device *native_device(int form, int variant, clf_precis
         return form == CLF_FORM_GPU && !clf__caps_have_matrix(caps) ? support_matrix_device() : NULL;
     }
     int differs = (caps->level->instructions & (CLF__DOT_BF16 | CLF__MATRIX_ANY)) != 0;
-    if (precision == CLF_PRECISION_INT8) {
+    if (precision == CLF__PRECISION_INT8) {
         differs = form == CLF_FORM_CPU ? caps->level->int8_bytes == CLF__INT8_DOT
                                        : caps->has_integer_dot_product || clf__caps_have_matrix(caps);
     }
@@ -50,10 +50,10 @@ static inline struct clf_device *native_device(int form, int variant, clf_precis
 }
 
 /* Returns whether the GEMM rounds x like the weight. */
-static inline int rounds_operands(const struct clf_device *device, clf_precision precision)
+static inline int rounds_operands(const struct clf_device *device, enum clf__precision precision)
 {
-    return (precision == CLF_PRECISION_BF16 && clf__has_bf16_products(device)) ||
-           (precision == CLF_PRECISION_FP16 && clf__caps_have_matrix(clf__device_caps(device)));
+    return (precision == CLF__PRECISION_BF16 && clf__has_bf16_products(device)) ||
+           (precision == CLF__PRECISION_FP16 && clf__caps_have_matrix(clf__device_caps(device)));
 }
 
 /* The same, newly opened: nothing is reserved or compiled yet. */
@@ -118,10 +118,10 @@ struct gemm_check {
     int has_bias;
     int offset, gap; /* of the views */
     float scale;
-    clf_precision precision; /* of the weight */
+    enum clf__precision precision; /* of the weight */
 };
 
-static inline struct clf__weight *make_weight_in(struct clf_device *device, clf_precision precision,
+static inline struct clf__weight *make_weight_in(struct clf_device *device, enum clf__precision precision,
                                                  const float *w, int outputs, int inputs)
 {
     struct clf__weight_part part = {.data = w, .rows = outputs};
@@ -138,10 +138,10 @@ static inline struct clf__weight *make_weight_in(struct clf_device *device, clf_
 static inline struct clf__weight *make_weight(struct clf_device *device, const float *w, int outputs,
                                               int inputs)
 {
-    return make_weight_in(device, CLF_PRECISION_FP32, w, outputs, inputs);
+    return make_weight_in(device, CLF__PRECISION_FP32, w, outputs, inputs);
 }
 
-static inline void round_all(clf_precision precision, float *values, size_t count)
+static inline void round_all(enum clf__precision precision, float *values, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         values[i] = reference_round(precision, values[i]);
@@ -149,7 +149,8 @@ static inline void round_all(clf_precision precision, float *values, size_t coun
 }
 
 /* Returns edge case i with every option of a GEMM. */
-static inline struct gemm_check edge_check(int i, clf_precision precision, enum clf__activation activation)
+static inline struct gemm_check edge_check(int i, enum clf__precision precision,
+                                           enum clf__activation activation)
 {
     return (struct gemm_check){
         .shape = gemm_edge_cases[i],
@@ -255,7 +256,7 @@ static inline float *multiply(struct clf_device *device, const struct clf__weigh
 }
 
 /* Batch invariance: the bits of a row depend neither on the number of rows nor on its position. */
-static inline void check_batch_invariance(struct clf_device *device, clf_precision precision,
+static inline void check_batch_invariance(struct clf_device *device, enum clf__precision precision,
                                           enum clf__activation activation)
 {
     enum { ROWS = 70, OUTPUTS = 75, INPUTS = 83 };
@@ -281,7 +282,7 @@ static inline void check_batch_invariance(struct clf_device *device, clf_precisi
 }
 
 /* NaN or infinity affects only its own row or column. */
-static inline void check_not_finite(struct clf_device *device, clf_precision precision,
+static inline void check_not_finite(struct clf_device *device, enum clf__precision precision,
                                     enum clf__activation activation)
 {
     enum { ROWS = 66, OUTPUTS = 40, INPUTS = 21 };
@@ -309,7 +310,7 @@ static inline void check_not_finite(struct clf_device *device, clf_precision pre
 }
 
 /* Memory and OpenCL failures during a GEMM, including the memory for its packed operand. */
-static inline void check_failures(clf_precision precision, int rows, int inputs)
+static inline void check_failures(enum clf__precision precision, int rows, int inputs)
 {
     enum { OUTPUTS = 3 };
     for (int calls = 0; calls <= 1; calls++) {

@@ -12,7 +12,7 @@ struct gradient_check {
     enum residual_choice residual;
     int offset, gap; /* of the views */
     float scale;
-    clf_precision precision; /* of the products */
+    enum clf__precision precision; /* of the products */
 };
 
 static inline struct clf__weight *make_zero(struct clf_device *device, int outputs, int inputs)
@@ -55,7 +55,7 @@ static inline void check_input_gradient(struct clf_device *device, struct gradie
     float *residual = support_uniform_array(&random, count, 1.0f);
     struct clf__weight *weight = make_weight(device, w, outputs, inputs);
     assert_ok(clf__weight_multiply_in(weight, check.precision));
-    clf_precision products = clf__products_precision(weight);
+    enum clf__precision products = clf__products_precision(weight);
     struct framed dy_frame = make_framed(device, rows, outputs, check.offset, check.gap, dy);
     struct framed dx_frame = make_framed(device, rows, inputs, 2 * check.offset, 2 * check.gap,
                                          check.residual == RESIDUAL_IN_PLACE ? residual : NULL);
@@ -92,7 +92,7 @@ static inline void check_weight_gradient(struct clf_device *device, struct gradi
     double *expected = support_array(count, sizeof *expected);
     struct clf__weight *gradient = make_zero(device, outputs, inputs);
     assert_ok(clf__weight_multiply_in(gradient, check.precision));
-    clf_precision products = clf__products_precision(gradient);
+    enum clf__precision products = clf__products_precision(gradient);
     for (int time = 0; time < 2; time++) {
         float *dy = support_uniform_array(&random, (size_t)rows * (size_t)outputs, 1.0f);
         float *x = support_uniform_array(&random, (size_t)rows * (size_t)inputs, 1.0f);

@@ -127,7 +127,7 @@ static void weights_lie_row_major(void **state)
     struct clf__weight_layout layout = clf__weight_layout(weight);
     assert_int_equal(layout.panel, 1);
     assert_true(clf__buffer_bytes(layout.buffer) <=
-                clf__weight_bytes(clf__buffer_device(layout.buffer), CLF_PRECISION_FP32, 35, 6));
+                clf__weight_bytes(clf__buffer_device(layout.buffer), CLF__PRECISION_FP32, 35, 6));
     float *held = support_array(35 * 6, sizeof *held);
     assert_ok(clf__buffer_read(layout.buffer, 0, 35 * 6 * sizeof *held, held));
     assert_memory_equal(held, w, 35 * 6 * sizeof *held);
@@ -204,7 +204,7 @@ static void large_gradients(void **state)
     for (int i = 0; i <= 1; i++) {
         struct clf_device *device = clblast_device(CLF_FORM_CPU);
         assert_ok(clf__gemm_reserve_gradients(device, check.shape.rows, check.shape.outputs,
-                                              check.shape.inputs, CLF_PRECISION_FP32));
+                                              check.shape.inputs, CLF__PRECISION_FP32));
         const struct clf__buffer *reserved = device->packed;
         check_input_gradient(device, check);
         check_weight_gradient(device, check);
@@ -229,9 +229,9 @@ static void weight_rows(void **state)
     assert_memory_equal(part, rows, sizeof rows);
     assert_ok(clf__weight_read(weight, 5, 0, NULL));
     assert_fails(clf__weight_write(weight, 4, 2, rows), CLF_BAD_ARGUMENT, "5 outputs");
-    assert_ok(clf__weight_multiply_in(weight, CLF_PRECISION_FP32));
+    assert_ok(clf__weight_multiply_in(weight, CLF__PRECISION_FP32));
     assert_ok(clf__weight_changed(weight));
-    assert_fails(clf__weight_multiply_in(weight, CLF_PRECISION_BF16), CLF_UNSUPPORTED, "native");
+    assert_fails(clf__weight_multiply_in(weight, CLF__PRECISION_BF16), CLF_UNSUPPORTED, "native");
     clf__weight_free(weight);
 }
 

@@ -10,7 +10,8 @@
  * operand. */
 static const struct gemm_case deep_cases[] = {{641, 40, 31}, {385, 300, 130}, {512, 1, 1}, {300, 3, 5000}};
 
-static void check_shape(struct clf_device *device, struct gemm_case shape, clf_precision precision, int i)
+static void check_shape(struct clf_device *device, struct gemm_case shape, enum clf__precision precision,
+                        int i)
 {
     struct gradient_check check = {.shape = shape, .scale = 1.0f, .precision = precision};
     check_input_gradient(device, check); /* packed, bare */
@@ -24,7 +25,7 @@ static void check_shape(struct clf_device *device, struct gemm_case shape, clf_p
     support_free_all();
 }
 
-static void check_shapes(struct clf_device *device, clf_precision precision)
+static void check_shapes(struct clf_device *device, enum clf__precision precision)
 {
     for (int i = 0; i < gemm_edge_case_count; i += support_small() ? 5 : 1) {
         check_shape(device, gemm_edge_cases[i], precision, i);
@@ -39,16 +40,16 @@ static void shapes(void **state)
     (void)state;
     FOR_EACH_NATIVE(device)
     {
-        check_shapes(device, CLF_PRECISION_FP32);
+        check_shapes(device, CLF__PRECISION_FP32);
     }
 }
 
 static void shapes_in_bf16(void **state)
 {
     (void)state;
-    FOR_EACH_DEVICE(device, CLF_PRECISION_BF16)
+    FOR_EACH_DEVICE(device, CLF__PRECISION_BF16)
     {
-        check_shapes(device, CLF_PRECISION_BF16);
+        check_shapes(device, CLF__PRECISION_BF16);
     }
 }
 
@@ -61,17 +62,17 @@ static void products_in_bf16(void **state)
     struct support_random random = {.state = 15};
     float *x = support_uniform_array(&random, ROWS * INPUTS, 1.0f);
     float *values = support_uniform_array(&random, 2 * COUNT, 1.0f);
-    FOR_EACH_DEVICE(device, CLF_PRECISION_BF16)
+    FOR_EACH_DEVICE(device, CLF__PRECISION_BF16)
     {
         size_t bytes = ROWS * OUTPUTS * sizeof *x;
         struct clf__weight *weight = make_weight(device, values, OUTPUTS, INPUTS);
-        struct clf__weight *first = make_weight_in(device, CLF_PRECISION_BF16, values, OUTPUTS, INPUTS);
+        struct clf__weight *first = make_weight_in(device, CLF__PRECISION_BF16, values, OUTPUTS, INPUTS);
         struct clf__weight *second =
-            make_weight_in(device, CLF_PRECISION_BF16, values + COUNT, OUTPUTS, INPUTS);
+            make_weight_in(device, CLF__PRECISION_BF16, values + COUNT, OUTPUTS, INPUTS);
         float *exact = multiply(device, weight, x, ROWS);
         assert_ok(clf__weight_changed(weight));
-        assert_ok(clf__weight_multiply_in(weight, CLF_PRECISION_BF16));
-        assert_ok(clf__weight_multiply_in(weight, CLF_PRECISION_BF16));
+        assert_ok(clf__weight_multiply_in(weight, CLF__PRECISION_BF16));
+        assert_ok(clf__weight_multiply_in(weight, CLF__PRECISION_BF16));
         assert_ok(clf__weight_changed(weight)); /* before there is a copy */
         if (!clf__has_bf16_products(device)) {
             assert_memory_equal(multiply(device, weight, x, ROWS), exact, bytes);
@@ -81,7 +82,7 @@ static void products_in_bf16(void **state)
             continue;
         }
         assert_memory_equal(multiply(device, weight, x, ROWS), multiply(device, first, x, ROWS), bytes);
-        assert_int_equal(clf__gemm_operand(weight), CLF_PRECISION_FP32);
+        assert_int_equal(clf__gemm_operand(weight), CLF__PRECISION_FP32);
         assert_ok(clf__weight_write(weight, 0, OUTPUTS, values + COUNT));
         assert_memory_equal(multiply(device, weight, x, ROWS), multiply(device, second, x, ROWS), bytes);
 
@@ -91,7 +92,7 @@ static void products_in_bf16(void **state)
                                    clf__weight_elements(weight) * sizeof(float)));
         assert_ok(clf__weight_changed(weight));
         assert_memory_equal(multiply(device, weight, x, ROWS), multiply(device, first, x, ROWS), bytes);
-        assert_ok(clf__weight_multiply_in(weight, CLF_PRECISION_FP32));
+        assert_ok(clf__weight_multiply_in(weight, CLF__PRECISION_FP32));
         assert_memory_equal(multiply(device, weight, x, ROWS), exact, bytes);
         clf__weight_free(weight);
         clf__weight_free(first);
@@ -102,7 +103,7 @@ static void products_in_bf16(void **state)
 
 /* The weight gradient over all rows has the bits of accumulation over a few rows at a time, unless matrix
  * instructions compute it, and the input gradient of a row is independent of other rows. */
-static void check_chunks(struct clf_device *device, clf_precision precision)
+static void check_chunks(struct clf_device *device, enum clf__precision precision)
 {
     enum { ROWS = 300, OUTPUTS = 75, INPUTS = 83 };
     static const int chunks[] = {2, 6, 128, 130}; /* bf16 processes rows in pairs */
@@ -114,10 +115,10 @@ static void check_chunks(struct clf_device *device, clf_precision precision)
     struct clf__tensor gradients = support_tensor(device, CLF__F32, ROWS, OUTPUTS, dy);
     struct clf__weight *weight = make_weight(device, w, OUTPUTS, INPUTS);
     assert_ok(clf__weight_multiply_in(weight, precision));
-    int is_chain = precision == CLF_PRECISION_FP32 || !clf__caps_have_matrix(clf__device_caps(device));
+    int is_chain = precision == CLF__PRECISION_FP32 || !clf__caps_have_matrix(clf__device_caps(device));
     const float *dx = NULL, *dw = NULL;
     for (int i = -1; i < 4; i += support_small() ? 3 : 1) {
-        int chunk = i < 0 ? ROWS : chunks[i] + (precision == CLF_PRECISION_FP32);
+        int chunk = i < 0 ? ROWS : chunks[i] + (precision == CLF__PRECISION_FP32);
         struct clf__tensor result = support_tensor(device, CLF__F32, ROWS, INPUTS, NULL);
         struct clf__weight *gradient = make_zero(device, OUTPUTS, INPUTS);
         assert_ok(clf__weight_multiply_in(gradient, precision));
@@ -149,13 +150,13 @@ static void bits_do_not_depend_on_the_batch(void **state)
     (void)state;
     FOR_EACH_NATIVE(device)
     {
-        check_chunks(device, CLF_PRECISION_FP32);
-        check_chunks(device, CLF_PRECISION_BF16);
+        check_chunks(device, CLF__PRECISION_FP32);
+        check_chunks(device, CLF__PRECISION_BF16);
     }
 }
 
 /* An infinity affects what it meets, but not the padding of the gradient. */
-static void check_gradient_not_finite(struct clf_device *device, clf_precision precision)
+static void check_gradient_not_finite(struct clf_device *device, enum clf__precision precision)
 {
     enum { ROWS = 20, OUTPUTS = 40, INPUTS = 70 };
     struct support_random random = {.state = 13};
@@ -182,8 +183,8 @@ static void padding_stays_zero(void **state)
     (void)state;
     FOR_EACH_NATIVE(device)
     {
-        check_gradient_not_finite(device, CLF_PRECISION_FP32);
-        check_gradient_not_finite(device, CLF_PRECISION_BF16);
+        check_gradient_not_finite(device, CLF__PRECISION_FP32);
+        check_gradient_not_finite(device, CLF__PRECISION_BF16);
     }
 }
 
@@ -227,15 +228,15 @@ static void bad_calls_are_refused(void **state)
     assert_fails(clf__weight_create_zero(&weight, device, -3, 4, "w"), CLF_BAD_ARGUMENT, "w: ");
     assert_null(weight);
 
-    weight = make_weight_in(device, CLF_PRECISION_BF16, numbers, 4, 4);
+    weight = make_weight_in(device, CLF__PRECISION_BF16, numbers, 4, 4);
     struct clf__matrix x = clf__tensor_matrix(support_tensor(device, CLF__F32, 3, 4, numbers));
     struct clf__matrix y = clf__tensor_matrix(support_tensor(device, CLF__F32, 3, 4, NULL));
     struct clf__matrix none = {.stride = 4}, narrow = {.buffer = x.buffer, .stride = 3},
                        late = {.buffer = x.buffer, .offset = 1, .stride = 4};
-    struct clf__matrix rounded = {.buffer = x.buffer, .stride = 4, .precision = CLF_PRECISION_BF16};
+    struct clf__matrix rounded = {.buffer = x.buffer, .stride = 4, .precision = CLF__PRECISION_BF16};
     assert_fails(clf__weight_read(weight, 0, 4, numbers), CLF_BAD_ARGUMENT, "only fp32");
     assert_fails(clf__weight_write(weight, 0, 4, numbers), CLF_BAD_ARGUMENT, "only fp32");
-    assert_fails(clf__weight_multiply_in(weight, CLF_PRECISION_FP32), CLF_UNSUPPORTED, "precision 2");
+    assert_fails(clf__weight_multiply_in(weight, CLF__PRECISION_FP32), CLF_UNSUPPORTED, "precision 2");
     assert_fails(clf__gemm_input_gradient(y, x, 3, weight, 1.0f, none), CLF_BAD_ARGUMENT, "precisions 2");
     assert_fails(clf__gemm_weight_gradient(weight, y, x, 3, 1.0f), CLF_BAD_ARGUMENT, "precisions 2");
     clf__weight_free(weight);
@@ -244,7 +245,7 @@ static void bad_calls_are_refused(void **state)
     assert_fails(clf__weight_read(weight, -1, 1, numbers), CLF_BAD_ARGUMENT, "row -1");
     assert_fails(clf__weight_read(weight, 1, -1, numbers), CLF_BAD_ARGUMENT, "-1 rows");
     assert_fails(clf__weight_write(weight, 2, 3, numbers), CLF_BAD_ARGUMENT, "4 outputs");
-    assert_fails(clf__weight_multiply_in(weight, CLF_PRECISION_INT8), CLF_UNSUPPORTED, "precision 3");
+    assert_fails(clf__weight_multiply_in(weight, CLF__PRECISION_INT8), CLF_UNSUPPORTED, "precision 3");
     assert_ok(clf__gemm_input_gradient(none, none, 0, weight, 1.0f, none));
     assert_ok(clf__gemm_weight_gradient(weight, none, none, 0, 1.0f));
     assert_fails(clf__gemm_input_gradient(y, x, -1, weight, 1.0f, none), CLF_BAD_ARGUMENT, "-1 rows");
@@ -260,9 +261,9 @@ static void bad_calls_are_refused(void **state)
                          "residual");
         }
     }
-    assert_fails(clf__gemm_reserve_gradients(device, 4, 4, 4, CLF_PRECISION_FP16), CLF_BAD_ARGUMENT,
+    assert_fails(clf__gemm_reserve_gradients(device, 4, 4, 4, CLF__PRECISION_FP16), CLF_BAD_ARGUMENT,
                  "precision 1");
-    assert_ok(clf__gemm_reserve_gradients(device, 0, 4, 4, CLF_PRECISION_FP32));
+    assert_ok(clf__gemm_reserve_gradients(device, 0, 4, 4, CLF__PRECISION_FP32));
     clf__weight_free(weight);
 }
 
@@ -287,7 +288,7 @@ static void reserved_memory_is_enough(void **state)
     int rows = support_small() ? 90 : 900, outputs = support_small() ? 70 : 700, inputs = outputs - 10;
     FOR_EACH_NATIVE(device)
     {
-        assert_ok(clf__gemm_reserve_gradients(device, rows, outputs, inputs, CLF_PRECISION_FP32));
+        assert_ok(clf__gemm_reserve_gradients(device, rows, outputs, inputs, CLF__PRECISION_FP32));
         const struct clf__buffer *operand = device->packed, *transposed = device->transposed;
         assert_ok(differentiate(device, rows, outputs, inputs));
         assert_ok(differentiate(device, 13, 7, inputs));
@@ -298,8 +299,8 @@ static void reserved_memory_is_enough(void **state)
 
 /* Each allocation, then each OpenCL call, of creating, filling and using a weight fails in turn: an error
  * message every time, and no leak (checked by sanitizers). */
-static clf_status train_weight(struct clf__weight *weight, clf_precision precision, struct clf__matrix dx,
-                               struct clf__matrix dy)
+static clf_status train_weight(struct clf__weight *weight, enum clf__precision precision,
+                               struct clf__matrix dx, struct clf__matrix dy)
 {
     float numbers[16] = {0};
     const struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
@@ -312,7 +313,7 @@ static clf_status train_weight(struct clf__weight *weight, clf_precision precisi
     return clf__weight_read(weight, 1, 2, numbers);
 }
 
-static clf_status train(struct clf_device *device, clf_precision precision, struct clf__matrix dx,
+static clf_status train(struct clf_device *device, enum clf__precision precision, struct clf__matrix dx,
                         struct clf__matrix dy)
 {
     struct clf__weight *weight = NULL;
@@ -322,7 +323,7 @@ static clf_status train(struct clf_device *device, clf_precision precision, stru
     return status;
 }
 
-static void fail_each(struct clf_device *device, clf_precision precision, void (*fail_at)(uint64_t))
+static void fail_each(struct clf_device *device, enum clf__precision precision, void (*fail_at)(uint64_t))
 {
     float numbers[64] = {0};
     struct clf__matrix dy = clf__tensor_matrix(support_tensor(device, CLF__F32, 3, 4, numbers));
@@ -349,7 +350,7 @@ static void failures_are_told(void **state)
     FOR_EACH_NATIVE(device)
     {
         for (int bf16 = 0; bf16 <= 1; bf16++) {
-            clf_precision precision = bf16 ? CLF_PRECISION_BF16 : CLF_PRECISION_FP32;
+            enum clf__precision precision = bf16 ? CLF__PRECISION_BF16 : CLF__PRECISION_FP32;
             fail_each(device, precision, clf__device_fail_at);
             fail_each(device, precision, clf__memory_fail_at);
         }

@@ -82,13 +82,13 @@ static void check_int8(struct clf_device *device, struct gemm_check check)
 static void shapes(void **state)
 {
     (void)state;
-    FOR_EACH_DEVICE(device, CLF_PRECISION_INT8)
+    FOR_EACH_DEVICE(device, CLF__PRECISION_INT8)
     {
         for (int i = 0; i < gemm_edge_case_count; i += support_small() ? 5 : 1) {
             struct gemm_check bare = {
-                .shape = gemm_edge_cases[i], .scale = 1.0f, .precision = CLF_PRECISION_INT8};
+                .shape = gemm_edge_cases[i], .scale = 1.0f, .precision = CLF__PRECISION_INT8};
             check_int8(device, bare); /* packed */
-            check_int8(device, edge_check(i, CLF_PRECISION_INT8, (enum clf__activation)(i % 5)));
+            check_int8(device, edge_check(i, CLF__PRECISION_INT8, (enum clf__activation)(i % 5)));
             support_free_all();
         }
     }
@@ -101,11 +101,11 @@ static void many_inputs(void **state)
     static const struct gemm_case cases[] = {{1, 33, 1023},  {2, 40, 1025}, {50, 33, 2048},
                                              {8, 33, 2048},  {3, 20, 2049}, {9, 40, 3001},
                                              {33, 65, 2500}, {1, 7, 60001}, {17, 5, 65536}};
-    FOR_EACH_DEVICE(device, CLF_PRECISION_INT8)
+    FOR_EACH_DEVICE(device, CLF__PRECISION_INT8)
     {
         for (size_t i = 0; i < sizeof cases / sizeof *cases - (support_small() ? 2 : 0); i++) {
             check_int8(device, (struct gemm_check){
-                                   .shape = cases[i], .scale = 1.0f, .precision = CLF_PRECISION_INT8});
+                                   .shape = cases[i], .scale = 1.0f, .precision = CLF__PRECISION_INT8});
             support_free_all();
         }
     }
@@ -125,9 +125,9 @@ static void largest_sums(void **state)
     for (int i = 0; i < OUTPUTS * inputs; i++) {
         w[i] = i / inputs % 2 ? 127.0f : -127.0f;
     }
-    FOR_EACH_DEVICE(device, CLF_PRECISION_INT8)
+    FOR_EACH_DEVICE(device, CLF__PRECISION_INT8)
     {
-        struct clf__weight *weight = make_weight_in(device, CLF_PRECISION_INT8, w, OUTPUTS, inputs);
+        struct clf__weight *weight = make_weight_in(device, CLF__PRECISION_INT8, w, OUTPUTS, inputs);
         for (int rows = 1; rows <= ROWS; rows += ROWS - 1) {
             float *values = multiply(device, weight, x, rows);
             for (int i = 0; i < rows * OUTPUTS; i++) {
@@ -142,9 +142,9 @@ static void largest_sums(void **state)
 static void bits_do_not_depend_on_the_batch(void **state)
 {
     (void)state;
-    FOR_EACH_DEVICE(device, CLF_PRECISION_INT8)
+    FOR_EACH_DEVICE(device, CLF__PRECISION_INT8)
     {
-        check_batch_invariance(device, CLF_PRECISION_INT8, CLF__IDENTITY);
+        check_batch_invariance(device, CLF__PRECISION_INT8, CLF__IDENTITY);
     }
 }
 
@@ -154,7 +154,7 @@ static void strange_numbers(void **state)
 {
     (void)state;
     enum { ROWS = 66, OUTPUTS = 40, INPUTS = 21, NONE = -1 };
-    FOR_EACH_DEVICE(device, CLF_PRECISION_INT8)
+    FOR_EACH_DEVICE(device, CLF__PRECISION_INT8)
     {
         struct support_random random = {.state = 8};
         float *w = support_uniform_array(&random, OUTPUTS * INPUTS, 1.0f);
@@ -169,7 +169,7 @@ static void strange_numbers(void **state)
             w[9 * INPUTS + k] = 0.0f;
             x[9 * INPUTS + k] *= 1e37f;
         }
-        struct clf__weight *weight = make_weight_in(device, CLF_PRECISION_INT8, w, OUTPUTS, INPUTS);
+        struct clf__weight *weight = make_weight_in(device, CLF__PRECISION_INT8, w, OUTPUTS, INPUTS);
         for (int first = 0; first < ROWS; first += ROWS - 4) { /* all, and few */
             int rows = first == 0 ? ROWS : 4;
             float *y = multiply(device, weight, x + first * INPUTS, rows);
@@ -198,9 +198,9 @@ static void near_the_product(void **state)
         reference_gemm_row(expected + row * OUTPUTS, x + row * INPUTS, w, OUTPUTS, INPUTS, 1, NULL,
                            CLF__IDENTITY, NULL);
     }
-    FOR_EACH_DEVICE(device, CLF_PRECISION_INT8)
+    FOR_EACH_DEVICE(device, CLF__PRECISION_INT8)
     {
-        struct clf__weight *weight = make_weight_in(device, CLF_PRECISION_INT8, w, OUTPUTS, INPUTS);
+        struct clf__weight *weight = make_weight_in(device, CLF__PRECISION_INT8, w, OUTPUTS, INPUTS);
         assert_close(multiply(device, weight, x, ROWS), expected, ROWS * OUTPUTS, 0.01);
         clf__weight_free(weight);
     }
@@ -214,17 +214,17 @@ static void layout_is_as_said(void **state)
     struct support_random random = {.state = 6};
     float *w = support_uniform_array(&random, OUTPUTS * INPUTS, 1.0f);
     int8_t q[INPUTS];
-    FOR_EACH_DEVICE(device, CLF_PRECISION_INT8)
+    FOR_EACH_DEVICE(device, CLF__PRECISION_INT8)
     {
-        struct clf__weight *weight = make_weight_in(device, CLF_PRECISION_INT8, w, OUTPUTS, INPUTS);
+        struct clf__weight *weight = make_weight_in(device, CLF__PRECISION_INT8, w, OUTPUTS, INPUTS);
         struct clf__weight_layout layout = clf__weight_layout(weight);
-        assert_int_equal(layout.precision, CLF_PRECISION_INT8);
+        assert_int_equal(layout.precision, CLF__PRECISION_INT8);
         int is_matrix = clf__caps_have_matrix(clf__device_caps(device));
         int group = is_matrix ? 16 : 4, inputs = is_matrix ? 64 : 8; /* the latter with their padding */
         size_t panel_bytes = (size_t)inputs * 32 + 8 * 32;
         assert_int_equal(layout.group, group);
         assert_int_equal(clf__buffer_bytes(layout.buffer), PANELS * panel_bytes);
-        assert_int_equal(clf__weight_bytes(device, CLF_PRECISION_INT8, OUTPUTS, INPUTS),
+        assert_int_equal(clf__weight_bytes(device, CLF__PRECISION_INT8, OUTPUTS, INPUTS),
                          PANELS * panel_bytes);
         int8_t *packed = support_array(PANELS, panel_bytes);
         assert_ok(clf__buffer_read(layout.buffer, 0, PANELS * panel_bytes, packed));
@@ -262,9 +262,9 @@ static void embedding(void **state)
             }
         }
     }
-    FOR_EACH_DEVICE(device, CLF_PRECISION_INT8)
+    FOR_EACH_DEVICE(device, CLF__PRECISION_INT8)
     {
-        struct clf__weight *weight = make_weight_in(device, CLF_PRECISION_INT8, e, V, D);
+        struct clf__weight *weight = make_weight_in(device, CLF__PRECISION_INT8, e, V, D);
         struct clf__tensor y = support_tensor(device, CLF__F32, N, D, NULL);
         assert_ok(clf__embedding_forward(y, support_tensor(device, CLF__I32, 1, N, ids), weight, 22.5f,
                                          CLF__NO_TENSOR, CLF__NO_TENSOR));
@@ -283,16 +283,16 @@ static void reserved_memory_is_enough(void **state)
     float *x = support_uniform_array(&random, ROWS * INPUTS, 1.0f);
     struct clf_device *device = open_native(1);
     uint64_t before = clf__device_free_bytes(device);
-    assert_ok(clf__gemm_reserve(device, ROWS, INPUTS, CLF_PRECISION_FP32));
+    assert_ok(clf__gemm_reserve(device, ROWS, INPUTS, CLF__PRECISION_FP32));
     assert_int_equal(clf__device_free_bytes(device), before);
-    assert_ok(clf__gemm_reserve(device, ROWS, INPUTS, CLF_PRECISION_INT8));
+    assert_ok(clf__gemm_reserve(device, ROWS, INPUTS, CLF__PRECISION_INT8));
     uint64_t reserved = clf__device_free_bytes(device);
     assert_true(reserved < before);
-    struct clf__weight *weight = make_weight_in(device, CLF_PRECISION_INT8, w, OUTPUTS, INPUTS);
+    struct clf__weight *weight = make_weight_in(device, CLF__PRECISION_INT8, w, OUTPUTS, INPUTS);
     for (int rows = 1; rows <= ROWS; rows += 13) {
         multiply(device, weight, x, rows);
     }
-    assert_ok(clf__gemm_reserve(device, ROWS / 2, INPUTS, CLF_PRECISION_INT8));
+    assert_ok(clf__gemm_reserve(device, ROWS / 2, INPUTS, CLF__PRECISION_INT8));
     clf__weight_free(weight);
     support_free_all();
     assert_int_equal(clf__device_free_bytes(device), reserved);
@@ -305,11 +305,11 @@ static void too_many_inputs_are_refused(void **state)
     float *row = support_array((1 << 16) + 1, sizeof *row);
     struct clf__weight_part part = {.data = row, .rows = 1};
     struct clf__weight *weight = NULL;
-    assert_fails(clf__weight_create(&weight, native_device(support_first_form(), 0, CLF_PRECISION_INT8),
+    assert_fails(clf__weight_create(&weight, native_device(support_first_form(), 0, CLF__PRECISION_INT8),
                                     &(struct clf__weight_source){.parts = &part,
                                                                  .part_count = 1,
                                                                  .inputs = (1 << 16) + 1,
-                                                                 .precision = CLF_PRECISION_INT8,
+                                                                 .precision = CLF__PRECISION_INT8,
                                                                  .what = "a long weight"}),
                  CLF_UNSUPPORTED, "a long weight: 65537 inputs");
 }
@@ -317,7 +317,7 @@ static void too_many_inputs_are_refused(void **state)
 static void failures_are_told(void **state)
 {
     (void)state;
-    check_failures(CLF_PRECISION_INT8, 9, 20);
+    check_failures(CLF__PRECISION_INT8, 9, 20);
 }
 
 int main(void)

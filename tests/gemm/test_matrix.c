@@ -16,7 +16,7 @@ static float *multiply_rows(const struct clf__weight *weight, const float *x, in
 }
 
 /* One row, a tile of the instructions, and more than one group's tile of each size. */
-static void check_rows(clf_precision precision, int inputs)
+static void check_rows(enum clf__precision precision, int inputs)
 {
     enum { ROWS = 512, OUTPUTS = 72 };
     static const int counts[] = {16, 64, ROWS};
@@ -45,11 +45,11 @@ static void check_rows(clf_precision precision, int inputs)
 static void bits_do_not_depend_on_rows_or_tiles(void **state)
 {
     (void)state;
-    check_rows(CLF_PRECISION_FP16, 70); /* one chunk of K */
-    if (!support_small()) {             /* several, the last one partial */
-        check_rows(CLF_PRECISION_FP16, 600);
-        check_rows(CLF_PRECISION_BF16, 600);
-        check_rows(CLF_PRECISION_INT8, 1100);
+    check_rows(CLF__PRECISION_FP16, 70); /* one chunk of K */
+    if (!support_small()) {              /* several, the last one partial */
+        check_rows(CLF__PRECISION_FP16, 600);
+        check_rows(CLF__PRECISION_BF16, 600);
+        check_rows(CLF__PRECISION_INT8, 1100);
     }
 }
 
@@ -80,8 +80,8 @@ static void level_is_reported(void **state)
     assert_true(clf_device_describe(device)->instructions >= CLF_INSTRUCTIONS_NV80);
     assert_true(clf__caps_have_matrix(clf__device_caps(device)));
     const float one = 1.0f;
-    struct clf__weight *weight = make_weight_in(device, CLF_PRECISION_FP16, &one, 1, 1);
-    assert_int_equal(clf__gemm_operand(weight), CLF_PRECISION_FP32); /* its rows are not whole slices */
+    struct clf__weight *weight = make_weight_in(device, CLF__PRECISION_FP16, &one, 1, 1);
+    assert_int_equal(clf__gemm_operand(weight), CLF__PRECISION_FP32); /* its rows are not whole slices */
     clf__weight_free(weight);
 }
 

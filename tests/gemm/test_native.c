@@ -14,7 +14,7 @@ static void shapes(void **state)
         for (int i = 0; i < gemm_edge_case_count; i += support_small() ? 5 : 1) {
             struct gemm_check bare = {.shape = gemm_edge_cases[i], .scale = 1.0f};
             check_gemm(device, bare); /* packed */
-            check_gemm(device, edge_check(i, CLF_PRECISION_FP32, CLF__RELU));
+            check_gemm(device, edge_check(i, CLF__PRECISION_FP32, CLF__RELU));
             support_free_all();
         }
     }
@@ -50,7 +50,7 @@ static void bits_do_not_depend_on_the_batch(void **state)
     FOR_EACH_NATIVE(device)
     {
         for (int kind = CLF__IDENTITY; kind <= last_kind; kind += CLF__GELU_ERF) {
-            check_batch_invariance(device, CLF_PRECISION_FP32, (enum clf__activation)kind);
+            check_batch_invariance(device, CLF__PRECISION_FP32, (enum clf__activation)kind);
         }
     }
 }
@@ -92,7 +92,7 @@ static void layout_is_as_said(void **state)
     assert_int_equal(layout.panel, CLF__PANEL);
     assert_int_equal(
         clf__buffer_bytes(layout.buffer),
-        clf__weight_bytes(clf__buffer_device(layout.buffer), CLF_PRECISION_FP32, OUTPUTS, INPUTS));
+        clf__weight_bytes(clf__buffer_device(layout.buffer), CLF__PRECISION_FP32, OUTPUTS, INPUTS));
     float *packed = support_array(1, clf__buffer_bytes(layout.buffer));
     assert_ok(clf__buffer_read(layout.buffer, 0, clf__buffer_bytes(layout.buffer), packed));
     for (int n = 0; n < 64; n++) {
@@ -133,7 +133,7 @@ static void not_finite_values_stay_where_they_are(void **state)
     FOR_EACH_NATIVE(device)
     {
         for (int kind = CLF__IDENTITY; kind <= CLF__SILU; kind++) {
-            check_not_finite(device, CLF_PRECISION_FP32, (enum clf__activation)kind);
+            check_not_finite(device, CLF__PRECISION_FP32, (enum clf__activation)kind);
         }
     }
 }

@@ -6,12 +6,12 @@
 #include "runtime/device/caps.h"
 #include "runtime/opencl/testing.h"
 
-static const clf_precision precisions[] = {CLF_PRECISION_FP16, CLF_PRECISION_BF16};
+static const enum clf__precision precisions[] = {CLF__PRECISION_FP16, CLF__PRECISION_BF16};
 
 #define FOR_EACH_CASE(device, precision)                                                                     \
-    FOR_EACH_DEVICE(device, CLF_PRECISION_BF16)                                                              \
-    for (clf_precision precision = precisions[variant == PORTABLE && form == CLF_FORM_CPU];                  \
-         precision <= CLF_PRECISION_BF16; precision = (clf_precision)(precision + 1))
+    FOR_EACH_DEVICE(device, CLF__PRECISION_BF16)                                                             \
+    for (enum clf__precision precision = precisions[variant == PORTABLE && form == CLF_FORM_CPU];            \
+         precision <= CLF__PRECISION_BF16; precision = (enum clf__precision)(precision + 1))
 
 static void shapes(void **state)
 {
@@ -61,13 +61,14 @@ static void stored_bits_are_those_of_rounded_weights(void **state)
     float *w = support_uniform_array(&random, OUTPUTS * INPUTS, 1.0f);
     float *rounded = support_array(OUTPUTS * INPUTS, sizeof *rounded);
     for (int i = 0; i < 4; i++) {
-        clf_precision precision = precisions[i / 2];
+        enum clf__precision precision = precisions[i / 2];
         int width = inputs[i % 2];
         for (int k = 0; k < OUTPUTS * width; k++) {
             rounded[k] = reference_round(precision, w[k]);
         }
-        struct clf__weight *weights[] = {make_weight_in(device, precision, w, OUTPUTS, width),
-                                         make_weight_in(device, CLF_PRECISION_FP32, rounded, OUTPUTS, width)};
+        struct clf__weight *weights[] = {
+            make_weight_in(device, precision, w, OUTPUTS, width),
+            make_weight_in(device, CLF__PRECISION_FP32, rounded, OUTPUTS, width)};
         assert_memory_equal(multiply(device, weights[0], x, ROWS), multiply(device, weights[1], x, ROWS),
                             ROWS * OUTPUTS * sizeof *x);
         clf__weight_free(weights[0]);
@@ -81,12 +82,12 @@ static void bits_do_not_depend_on_slices(void **state)
     (void)state;
     const int rows = support_small() ? 26 : 300, outputs = support_small() ? 1 : 33;
     const int inputs = support_small() ? 1029 : 2603;
-    struct clf_device *device = native_device(support_first_form(), 0, CLF_PRECISION_FP32);
+    struct clf_device *device = native_device(support_first_form(), 0, CLF__PRECISION_FP32);
     struct support_random random = {.state = 4};
     float *x = support_uniform_array(&random, rows * inputs, 1.0f);
     float *w = support_uniform_array(&random, outputs * inputs, 1.0f);
-    for (clf_precision precision = CLF_PRECISION_FP32; precision <= CLF_PRECISION_BF16;
-         precision = (clf_precision)(precision + 1)) {
+    for (enum clf__precision precision = CLF__PRECISION_FP32; precision <= CLF__PRECISION_BF16;
+         precision = (enum clf__precision)(precision + 1)) {
         struct clf__weight *weight = make_weight_in(device, precision, w, outputs, inputs);
         const float *together = multiply(device, weight, x, rows);
         for (int row = 0; row < rows; row++) {
@@ -99,12 +100,12 @@ static void bits_do_not_depend_on_slices(void **state)
 
 /* Every 16-bit number that a float can round to, from itself and from both sides of the midpoint to the next
  * one. Sets values[i], i < 4 * 65536. */
-static float *make_roundings(clf_precision precision)
+static float *make_roundings(enum clf__precision precision)
 {
     float *values = support_array(4 * 65536, sizeof *values);
     for (uint32_t pattern = 0; pattern < 65536; pattern++) {
         float number, middle;
-        if (precision == CLF_PRECISION_BF16) {
+        if (precision == CLF__PRECISION_BF16) {
             uint32_t bits[2] = {pattern << 16, pattern << 16 | 0x8000u};
             memcpy(&number, &bits[0], sizeof number);
             memcpy(&middle, &bits[1], sizeof middle);
@@ -124,12 +125,12 @@ static float *make_roundings(clf_precision precision)
     return values;
 }
 
-static float unpack(clf_precision precision, uint16_t bits)
+static float unpack(enum clf__precision precision, uint16_t bits)
 {
     float value;
     uint32_t wide = (uint32_t)bits << 16;
     memcpy(&value, &wide, sizeof value);
-    if (precision == CLF_PRECISION_FP16) {
+    if (precision == CLF__PRECISION_FP16) {
         int exponent = bits >> 10 & 31, fraction = bits & 1023;
         double size = ldexp(exponent == 0 ? fraction : fraction + 1024, (exponent == 0 ? 1 : exponent) - 25);
         size = exponent < 31 ? size : fraction ? (double)NAN : (double)INFINITY;
@@ -149,9 +150,9 @@ static void weights_are_rounded_to_the_nearest(void **state)
     (void)state;
     struct clf_device *device = support_device_at(support_first_form(), CLF_INSTRUCTIONS_PORTABLE);
     for (int p = 0; p < 2; p++) {
-        int count = 4 * 65536, group = precisions[p] == CLF_PRECISION_BF16 ? 2 : 1;
+        int count = 4 * 65536, group = precisions[p] == CLF__PRECISION_BF16 ? 2 : 1;
         float *values = make_roundings(precisions[p]);
-        for (int i = 0; precisions[p] == CLF_PRECISION_FP16 && i < count; i++) {
+        for (int i = 0; precisions[p] == CLF__PRECISION_FP16 && i < count; i++) {
             values[i] =
                 fabsf(values[i]) >= 65520.0f ? copysignf(INFINITY, values[i]) : values[i]; /* refused */
         }
@@ -178,7 +179,7 @@ static void activations_are_rounded_to_the_nearest(void **state)
     (void)state;
     const float one = 1.0f;
     int step = support_small() ? 97 : 1;
-    float *values = make_roundings(CLF_PRECISION_BF16);
+    float *values = make_roundings(CLF__PRECISION_BF16);
     int count = 0;
     for (int i = 0; i < 4 * 65536; i += step) {
         values[count++] = values[i];
@@ -190,7 +191,7 @@ static void activations_are_rounded_to_the_nearest(void **state)
         for (int i = 0; i < count; i++) {
             float expected =
                 rounds_operands(device, precision) ? reference_round(precision, values[i]) : values[i];
-            if (isinf(expected) && isfinite(values[i]) && precision == CLF_PRECISION_FP16) {
+            if (isinf(expected) && isfinite(values[i]) && precision == CLF__PRECISION_FP16) {
                 expected = copysignf(65504.0f, expected); /* cl/include/operand16.cl */
             }
             int may_vanish = fabsf(expected) < 0x1p-126f; /* devices may flush such values to zero */
@@ -226,10 +227,10 @@ static void layout_is_as_said(void **state)
     enum { INPUTS = 7, OUTPUTS = 45, PAIRS = 4 };
     struct support_random random = {.state = 6};
     float *w = support_uniform_array(&random, OUTPUTS * INPUTS, 1.0f);
-    struct clf__weight *weight = make_weight_in(native_device(support_first_form(), 0, CLF_PRECISION_BF16),
-                                                CLF_PRECISION_BF16, w, OUTPUTS, INPUTS);
+    struct clf__weight *weight = make_weight_in(native_device(support_first_form(), 0, CLF__PRECISION_BF16),
+                                                CLF__PRECISION_BF16, w, OUTPUTS, INPUTS);
     struct clf__weight_layout layout = clf__weight_layout(weight);
-    assert_int_equal(layout.precision, CLF_PRECISION_BF16);
+    assert_int_equal(layout.precision, CLF__PRECISION_BF16);
     assert_int_equal(clf__buffer_bytes(layout.buffer), 64 * PAIRS * 2 * sizeof(uint16_t));
     uint16_t *packed = support_array(64 * PAIRS * 2, sizeof *packed);
     assert_ok(clf__buffer_read(layout.buffer, 0, 64 * PAIRS * 2 * sizeof *packed, packed));
@@ -237,21 +238,23 @@ static void layout_is_as_said(void **state)
         for (int k = 0; k < 2 * PAIRS; k++) {
             int at = (((n / layout.panel) * PAIRS + k / 2) * layout.panel + n % layout.panel) * 2 + k % 2;
             float expected =
-                n < OUTPUTS && k < INPUTS ? reference_round(CLF_PRECISION_BF16, w[n * INPUTS + k]) : 0.0f;
-            assert_true(unpack(CLF_PRECISION_BF16, packed[at]) == expected);
+                n < OUTPUTS && k < INPUTS ? reference_round(CLF__PRECISION_BF16, w[n * INPUTS + k]) : 0.0f;
+            assert_true(unpack(CLF__PRECISION_BF16, packed[at]) == expected);
         }
     }
     clf__weight_free(weight);
 }
 
-static struct clf__matrix matrix_in(clf_precision precision, struct clf__tensor tensor)
+static struct clf__matrix matrix_in(enum clf__precision precision, struct clf__tensor tensor)
 {
-    return clf__tensor_matrix(clf__tensor_as(tensor, precision == CLF_PRECISION_FP16 ? CLF__F16 : CLF__BF16));
+    return clf__tensor_matrix(
+        clf__tensor_as(tensor, precision == CLF__PRECISION_FP16 ? CLF__F16 : CLF__BF16));
 }
 
 /* The first `columns` of each row are `exact` rounded; everything else is unchanged. wide: fp32, whose memory
  * holds 16-bit numbers. */
-static void check_rounded(clf_precision precision, struct clf__tensor wide, const float *exact, int columns)
+static void check_rounded(enum clf__precision precision, struct clf__tensor wide, const float *exact,
+                          int columns)
 {
     const uint16_t *rounded = (const uint16_t *)support_read(wide);
     for (int i = 0; i < 2 * wide.rows * wide.columns; i++) {
@@ -285,7 +288,7 @@ static void rows_in_16_bits_pass_between_products(void **state)
         struct clf__matrix narrow = matrix_in(precision, wide);
         struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
         epilogue.activation = CLF__RELU;
-        if (clf__gemm_operand(down) == CLF_PRECISION_FP32) {
+        if (clf__gemm_operand(down) == CLF__PRECISION_FP32) {
             assert_fails(clf__gemm_weight(narrow, clf__tensor_matrix(x), ROWS, up, &epilogue),
                          CLF_BAD_ARGUMENT, "precisions");
             assert_fails(clf__gemm_weight(clf__tensor_matrix(y), narrow, ROWS, down, &epilogue),
@@ -325,7 +328,7 @@ static void rows_in_16_bits_pass_between_products(void **state)
 static void failures_are_told(void **state)
 {
     (void)state;
-    check_failures(CLF_PRECISION_BF16, 3, 200);
+    check_failures(CLF__PRECISION_BF16, 3, 200);
 }
 
 /* A finite weight is not silently rounded to infinity. */
@@ -334,12 +337,12 @@ static void too_large_weights_are_refused(void **state)
     (void)state;
     const float w[] = {1.0f, -65536.0f, INFINITY};
     struct clf__weight_part part = {w, 1};
-    struct clf__weight_source source = {&part, 1, 3, CLF_PRECISION_FP16, "a large weight"};
+    struct clf__weight_source source = {&part, 1, 3, CLF__PRECISION_FP16, "a large weight"};
     struct clf__weight *weight = NULL;
     struct clf_device *device = support_device(CLF_FORM_AUTO);
     assert_fails(clf__weight_create(&weight, device, &source), CLF_UNSUPPORTED,
                  "a large weight: a weight is -65536");
-    source.precision = CLF_PRECISION_BF16;
+    source.precision = CLF__PRECISION_BF16;
     assert_ok(clf__weight_create(&weight, device, &source));
     clf__weight_free(weight);
 }

@@ -19,7 +19,7 @@ struct layer_case {
     int norm_first, has_bias, has_relative, has_hidden;
     enum clf__norm_kind norm;
     enum clf__activation activation;
-    clf_precision precision;
+    enum clf__precision precision;
     int positions; /* of a target */
 };
 
@@ -67,7 +67,7 @@ static inline void make_layer(struct clf__layer *out, struct clf_device *device,
 
 static inline void make_front_end(struct clf__front_end *out, struct clf_device *device,
                                   struct support_random *random, const struct layer_case *c,
-                                  clf_precision precision)
+                                  enum clf__precision precision)
 {
     struct clf__weight_part part = {support_uniform_array(random, WORDS * (size_t)c->d_model, 0.5f), WORDS};
     struct clf__weight_source source = {&part, 1, c->d_model, precision, "a test's embedding"};

@@ -3,26 +3,26 @@
 #include "layers/decoder_case.h"
 
 static const struct layer_case cases[] = {
-    {1, 1, 23, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP32, 5},
-    {2, 1, 23, 40, 33, 2, 24, 40, 1, 0, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_FP32, 5},
-    {3, 3, 23, 64, 64, 4, 16, 16, 1, 1, 1, 0, CLF__NORM_RMS, CLF__GELU_ERF, CLF_PRECISION_FP32, 5},
-    {4, 8, 23, 48, 128, 3, 16, 16, 0, 0, 0, 0, CLF__NORM_STD, CLF__GELU_TANH, CLF_PRECISION_FP32, 5},
-    {1, 9, 23, 33, 65, 2, 17, 15, 0, 1, 0, 1, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP32, 5},
-    {2, 32, 23, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP32, 5},
-    {3, 4, 23, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP16, 5},
-    {4, 1, 23, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_BF16, 5},
-    {5, 9, 23, 64, 96, 2, 32, 32, 1, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_BF16, 5},
-    {1, 9, 23, 33, 65, 2, 17, 15, 1, 1, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_BF16, 5},
-    {9, 1, 23, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_INT8, 5},
-    {2, 9, 23, 33, 65, 2, 17, 15, 1, 0, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_INT8, 5},
-    {3, 32, 23, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_INT8, 5},
-    {1, 67, 23, 33, 65, 2, 17, 15, 0, 1, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_FP32, 5},
-    {2, 67, 23, 64, 96, 2, 32, 32, 1, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_BF16, 5},
-    {2, 300, 23, 36, 161, 2, 18, 18, 1, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_INT8, 5},
+    {1, 1, 23, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF__PRECISION_FP32, 5},
+    {2, 1, 23, 40, 33, 2, 24, 40, 1, 0, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF__PRECISION_FP32, 5},
+    {3, 3, 23, 64, 64, 4, 16, 16, 1, 1, 1, 0, CLF__NORM_RMS, CLF__GELU_ERF, CLF__PRECISION_FP32, 5},
+    {4, 8, 23, 48, 128, 3, 16, 16, 0, 0, 0, 0, CLF__NORM_STD, CLF__GELU_TANH, CLF__PRECISION_FP32, 5},
+    {1, 9, 23, 33, 65, 2, 17, 15, 0, 1, 0, 1, CLF__NORM_LAYER, CLF__RELU, CLF__PRECISION_FP32, 5},
+    {2, 32, 23, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF__PRECISION_FP32, 5},
+    {3, 4, 23, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF__PRECISION_FP16, 5},
+    {4, 1, 23, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF__PRECISION_BF16, 5},
+    {5, 9, 23, 64, 96, 2, 32, 32, 1, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF__PRECISION_BF16, 5},
+    {1, 9, 23, 33, 65, 2, 17, 15, 1, 1, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF__PRECISION_BF16, 5},
+    {9, 1, 23, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF__PRECISION_INT8, 5},
+    {2, 9, 23, 33, 65, 2, 17, 15, 1, 0, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF__PRECISION_INT8, 5},
+    {3, 32, 23, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF__PRECISION_INT8, 5},
+    {1, 67, 23, 33, 65, 2, 17, 15, 0, 1, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF__PRECISION_FP32, 5},
+    {2, 67, 23, 64, 96, 2, 32, 32, 1, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF__PRECISION_BF16, 5},
+    {2, 300, 23, 36, 161, 2, 18, 18, 1, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF__PRECISION_INT8, 5},
     /* Sources whose keys are processed in parts. */
-    {2, 1, 800, 64, 96, 3, 32, 24, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP32, 5},
-    {2, 5, 266, 64, 96, 2, 32, 32, 1, 1, 0, 1, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_BF16, 5},
-    {3, 30, 600, 33, 65, 2, 17, 15, 0, 1, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF_PRECISION_INT8, 5},
+    {2, 1, 800, 64, 96, 3, 32, 24, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF__PRECISION_FP32, 5},
+    {2, 5, 266, 64, 96, 2, 32, 32, 1, 1, 0, 1, CLF__NORM_LAYER, CLF__RELU, CLF__PRECISION_BF16, 5},
+    {3, 30, 600, 33, 65, 2, 17, 15, 0, 1, 0, 1, CLF__NORM_LAYER, CLF__SILU, CLF__PRECISION_INT8, 5},
 };
 
 /* The last layer's output, and the keys and values of all, concatenated, from one launch or many. */
@@ -123,7 +123,7 @@ static void test_many_launches(void **state)
     clf__device_set_knob(device, knob, clf__knobs[knob].standard);
     struct clf__front_end like, other, frames = {.kind = &clf__frames_front_end};
     make_front_end(&like, device, &random, &c, c.precision);
-    make_front_end(&other, device, &random, &c, CLF_PRECISION_INT8);
+    make_front_end(&other, device, &random, &c, CLF__PRECISION_INT8);
     struct clf__step_start start = {.front_end = &like};
     assert_true(clf__decoder_layers_take_start(&layer, 1, 8, &call, &start));
     start.front_end = &other;

@@ -6,19 +6,19 @@
 
 /* Few programs: compilers take long for them. */
 static const struct layer_case cases[] = {
-    {1, 1, 23, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP16, 5},
-    {2, 17, 90, 64, 200, 2, 32, 32, 1, 1, 1, 1, CLF__NORM_LAYER, CLF__GELU_TANH, CLF_PRECISION_FP16, 5},
-    {1, 64, 140, 256, 1060, 3, 32, 32, 0, 1, 0, 1, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP16, 5},
-    {3, 33, 23, 32, 33, 2, 17, 15, 1, 0, 0, 1, CLF__NORM_RMS, CLF__SILU, CLF_PRECISION_BF16, 5},
-    {2, 5, 23, 96, 161, 2, 17, 15, 0, 0, 1, 0, CLF__NORM_RMS, CLF__GELU_ERF, CLF_PRECISION_BF16, 5},
-    {1, 3, 23, 1056, 4200, 1, 17, 15, 1, 1, 0, 0, CLF__NORM_STD, CLF__RELU, CLF_PRECISION_BF16, 5},
-    {2, 37, 23, 96, 161, 2, 17, 15, 0, 1, 1, 1, CLF__NORM_RMS, CLF__SILU, CLF_PRECISION_INT8, 5},
-    {1, 3, 23, 1056, 4200, 1, 17, 15, 1, 1, 0, 0, CLF__NORM_STD, CLF__GELU_ERF, CLF_PRECISION_INT8, 5},
+    {1, 1, 23, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF__PRECISION_FP16, 5},
+    {2, 17, 90, 64, 200, 2, 32, 32, 1, 1, 1, 1, CLF__NORM_LAYER, CLF__GELU_TANH, CLF__PRECISION_FP16, 5},
+    {1, 64, 140, 256, 1060, 3, 32, 32, 0, 1, 0, 1, CLF__NORM_LAYER, CLF__RELU, CLF__PRECISION_FP16, 5},
+    {3, 33, 23, 32, 33, 2, 17, 15, 1, 0, 0, 1, CLF__NORM_RMS, CLF__SILU, CLF__PRECISION_BF16, 5},
+    {2, 5, 23, 96, 161, 2, 17, 15, 0, 0, 1, 0, CLF__NORM_RMS, CLF__GELU_ERF, CLF__PRECISION_BF16, 5},
+    {1, 3, 23, 1056, 4200, 1, 17, 15, 1, 1, 0, 0, CLF__NORM_STD, CLF__RELU, CLF__PRECISION_BF16, 5},
+    {2, 37, 23, 96, 161, 2, 17, 15, 0, 1, 1, 1, CLF__NORM_RMS, CLF__SILU, CLF__PRECISION_INT8, 5},
+    {1, 3, 23, 1056, 4200, 1, 17, 15, 1, 1, 0, 0, CLF__NORM_STD, CLF__GELU_ERF, CLF__PRECISION_INT8, 5},
     /* Sources and targets whose keys are processed in parts, which groups share if there are few rows. */
-    {2, 1, 523, 96, 161, 2, 17, 15, 0, 0, 0, 1, CLF__NORM_RMS, CLF__GELU_ERF, CLF_PRECISION_BF16, 5},
-    {2, 5, 700, 64, 96, 2, 32, 32, 0, 1, 1, 1, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP16, 600},
-    {1, 3, 23, 96, 161, 2, 17, 15, 0, 0, 1, 0, CLF__NORM_RMS, CLF__GELU_ERF, CLF_PRECISION_BF16, 300},
-    {1, 34, 300, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF_PRECISION_FP16, 300},
+    {2, 1, 523, 96, 161, 2, 17, 15, 0, 0, 0, 1, CLF__NORM_RMS, CLF__GELU_ERF, CLF__PRECISION_BF16, 5},
+    {2, 5, 700, 64, 96, 2, 32, 32, 0, 1, 1, 1, CLF__NORM_LAYER, CLF__RELU, CLF__PRECISION_FP16, 600},
+    {1, 3, 23, 96, 161, 2, 17, 15, 0, 0, 1, 0, CLF__NORM_RMS, CLF__GELU_ERF, CLF__PRECISION_BF16, 300},
+    {1, 34, 300, 64, 96, 2, 32, 32, 0, 1, 0, 0, CLF__NORM_LAYER, CLF__RELU, CLF__PRECISION_FP16, 300},
 };
 
 /* The layers of a case, their embedding and the tables of a step. */

@@ -17,7 +17,7 @@ static struct clf__linear make_linear(struct clf_device *device, struct support_
     struct clf__linear linear;
     struct clf__weight_part part = {support_uniform_array(random, (size_t)outputs * (size_t)inputs, 0.2f),
                                     outputs};
-    struct clf__weight_source source = {&part, 1, inputs, CLF_PRECISION_BF16, "a test's layer"};
+    struct clf__weight_source source = {&part, 1, inputs, CLF__PRECISION_BF16, "a test's layer"};
     float *bias = support_uniform_array(random, (size_t)outputs, 0.5f);
     assert_ok(clf__linear_create(&linear, device, &source, bias));
     return linear;
@@ -83,7 +83,7 @@ static float *run(struct clf_device *device, const struct clf__layer *layer, int
         uint16_t *rounded = support_array(ROWS * D, sizeof *rounded);
         assert_ok(clf__tensor_read(workspace.rounded, rounded));
         for (int i = 0; i < ROWS * D; i++) {
-            assert_true(clf__float_of_bf16(rounded[i]) == reference_round(CLF_PRECISION_BF16, x[i]));
+            assert_true(clf__float_of_bf16(rounded[i]) == reference_round(CLF__PRECISION_BF16, x[i]));
         }
     }
     clf__arena_free(&arena);

@@ -205,7 +205,7 @@ static void test_precisions(void **state)
         char *config;
         size_t size;
         assert_ok(clf__file_read(&config, &size, path_in(output, "config.json"), 1 << 16));
-        assert_non_null(strstr(config, types[precision]));
+        assert_non_null(strstr(config, types[precision - CLF_PRECISION_FP32]));
         clf__free(config);
     }
     char *none = path_in(support_temporary_folder(), "none");
@@ -231,7 +231,7 @@ static void test_too_large_for_fp16(void **state)
     struct clf__parameters *parameters;
     load(&parameters, folder);
     struct clf__parameter_list *list = (struct clf__parameter_list *)clf__parameters_list(parameters);
-    assert_ok(clf__parameters_save(path_in(folder, "model.safetensors"), list, NULL, CLF_PRECISION_FP32,
+    assert_ok(clf__parameters_save(path_in(folder, "model.safetensors"), list, NULL, CLF__PRECISION_FP32,
                                    give_large, list));
     clf__parameters_free(parameters);
     const char *parent = support_temporary_folder();

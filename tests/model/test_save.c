@@ -314,7 +314,7 @@ static void test_the_file(void **state)
     char *path;
     assert_ok(clf__path_join(&path, folder, "model.safetensors"));
     struct counted counted = {.list = &three};
-    assert_ok(clf__parameters_save(path, &three, ".first_moment", CLF_PRECISION_FP32, give_index, &counted));
+    assert_ok(clf__parameters_save(path, &three, ".first_moment", CLF__PRECISION_FP32, give_index, &counted));
     for (int i = 0; i < 3; i++) {
         assert_int_equal(counted.calls[i], 1);
     }
@@ -355,18 +355,18 @@ static void test_nothing_half_written(void **state)
     size_t size;
     assert_ok(clf__path_join(&path, folder, "model.safetensors"));
     struct counted counted = {.list = &three};
-    assert_ok(clf__parameters_save(path, &three, NULL, CLF_PRECISION_FP32, give_index, &counted));
+    assert_ok(clf__parameters_save(path, &three, NULL, CLF__PRECISION_FP32, give_index, &counted));
     before = read_weights(folder, &size);
     counted = (struct counted){.list = &three, .failing = 2};
-    assert_fails(clf__parameters_save(path, &three, "x", CLF_PRECISION_FP32, give_index, &counted),
+    assert_fails(clf__parameters_save(path, &three, "x", CLF__PRECISION_FP32, give_index, &counted),
                  CLF_DEVICE, "is gone");
     clf__memory_fail_at(0);
     counted.failing = 0;
-    assert_ok(clf__parameters_save(path, &three, NULL, CLF_PRECISION_FP32, give_index, &counted));
+    assert_ok(clf__parameters_save(path, &three, NULL, CLF__PRECISION_FP32, give_index, &counted));
     uint64_t total = clf__memory_count();
     for (uint64_t n = 1; n < total; n++) { /* the last one is after the rename */
         clf__memory_fail_at(n);
-        assert_fails(clf__parameters_save(path, &three, "x", CLF_PRECISION_FP32, give_index, &counted),
+        assert_fails(clf__parameters_save(path, &three, "x", CLF__PRECISION_FP32, give_index, &counted),
                      CLF_OUT_OF_MEMORY, "");
     }
     clf__memory_fail_at(0);
@@ -375,7 +375,7 @@ static void test_nothing_half_written(void **state)
     little.rlim_max = all.rlim_max;
     signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
-    clf_status status = clf__parameters_save(path, &three, "x", CLF_PRECISION_FP32, give_index, &counted);
+    clf_status status = clf__parameters_save(path, &three, "x", CLF__PRECISION_FP32, give_index, &counted);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &all), 0);
     assert_fails(status, CLF_FILE, "model.safetensors: cannot be written");
     size_t after_size;

@@ -13,13 +13,14 @@ enum { MOST_ROWS = 300, MOST_BANNED = 16 };
 /* Kernel variants and precisions. With CLBlast in $CLFORMER_GEMM only fp32. */
 #define FOR_EACH_CASE(device, precision)                                                                     \
     FOR_EACH_FORM(device)                                                                                    \
-    for (clf_precision precision = CLF_PRECISION_FP32; precision <= CLF_PRECISION_INT8; precision++)
+    for (enum clf__precision precision = CLF__PRECISION_FP32; precision <= CLF__PRECISION_INT8; precision++)
 
 /* The same, with only the most different precisions in small tests. */
 #define FOR_SOME_CASES(device, precision)                                                                    \
     FOR_EACH_FORM(device)                                                                                    \
-    for (int step = support_small() ? CLF_PRECISION_INT8 : 1, at = 0; at <= CLF_PRECISION_INT8; at += step)  \
-        for (clf_precision precision = (clf_precision)at, *once = &precision; once; once = NULL)
+    for (int step = support_small() ? CLF__PRECISION_INT8 : 1, at = 0; at <= CLF__PRECISION_INT8;            \
+         at += step)                                                                                         \
+        for (enum clf__precision precision = (enum clf__precision)at, *once = &precision; once; once = NULL)
 
 /* The same with native GEMM, whose results are reproducible bit for bit. */
 #define FOR_EACH_NATIVE_CASE(device, precision)                                                              \
@@ -27,7 +28,8 @@ enum { MOST_ROWS = 300, MOST_BANNED = 16 };
         for (struct clf_device *device =                                                                     \
                  support_device_with((clf_form)form, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);                   \
              device; device = NULL)                                                                          \
-            for (clf_precision precision = CLF_PRECISION_FP32; precision <= CLF_PRECISION_INT8; precision++)
+            for (enum clf__precision precision = CLF__PRECISION_FP32; precision <= CLF__PRECISION_INT8;      \
+                 precision++)
 
 struct problem {
     int rows, vocabulary, inputs, k, both, has_bias;
@@ -44,7 +46,7 @@ static inline int same(double expected, float actual, double tolerance)
 }
 
 static inline struct clf__projection make_projection(struct clf_device *device, const struct problem *problem,
-                                                     clf_precision precision)
+                                                     enum clf__precision precision)
 {
     struct clf__weight_part part = {.data = problem->w, .rows = problem->vocabulary};
     struct clf__weight *weight = NULL;

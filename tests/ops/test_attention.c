@@ -48,7 +48,7 @@ static void check_16_bits(struct clf_device *device, enum clf__type type, struct
     struct clf__tensor v = support_attention_operand(device, 0, problem.key_rows, columns, problem.v);
     struct clf__tensor memory = support_tensor(device, CLF__F32, rows, columns, NULL);
     struct clf__tensor y = clf__tensor_as(memory, type);
-    clf_precision precision = type == CLF__F16 ? CLF_PRECISION_FP16 : CLF_PRECISION_BF16;
+    enum clf__precision precision = type == CLF__F16 ? CLF__PRECISION_FP16 : CLF__PRECISION_BF16;
     assert_true(clf__attention_writes(type, device, &call));
     assert_ok(clf__attention_forward(y, q, k, v, &call));
     uint16_t *all = (uint16_t *)support_read(memory);

@@ -269,7 +269,7 @@ static void test_16_bits(void **state)
         const uint16_t *all = (const uint16_t *)support_read(operands.y);
         for (int i = 0; i < problem.rows * columns; i++) {
             float found = clf__float_of_bf16(all[i / columns * y.stride + i % columns]);
-            assert_true(found == reference_round(CLF_PRECISION_BF16, expected[i]));
+            assert_true(found == reference_round(CLF__PRECISION_BF16, expected[i]));
         }
     }
 }

@@ -28,7 +28,7 @@ static struct clf_device *matrix_device(int is_own)
     return clf__caps_have_matrix(clf__device_caps(device)) ? device : NULL;
 }
 
-static const float *round_values(const float *values, size_t count, clf_precision precision)
+static const float *round_values(const float *values, size_t count, enum clf__precision precision)
 {
     float *rounded = support_array(count, sizeof *rounded);
     for (size_t i = 0; i < count; i++) {
@@ -44,7 +44,7 @@ static size_t count_results(const struct attention_problem *problem)
 
 /* A problem whose operands are exact in the precision. */
 static struct attention_problem rounded_problem(const struct attention_shape *shape, uint64_t seed,
-                                                clf_precision precision)
+                                                enum clf__precision precision)
 {
     struct attention_problem problem = support_attention_problem(shape, seed);
     size_t key_columns = (size_t)(shape->heads * shape->key_width);
@@ -55,7 +55,8 @@ static struct attention_problem rounded_problem(const struct attention_shape *sh
     return problem;
 }
 
-static float *run(struct clf_device *device, const struct attention_problem *problem, clf_precision precision)
+static float *run(struct clf_device *device, const struct attention_problem *problem,
+                  enum clf__precision precision)
 {
     struct clf__attention_call call = support_attention_call(device, problem);
     call.precision = precision;
@@ -63,16 +64,16 @@ static float *run(struct clf_device *device, const struct attention_problem *pro
 }
 
 /* Columns 8 .. of a wider 16-bit tensor; the other columns are NaN, or large in bf16. */
-static struct clf__tensor rounded_operand(struct clf_device *device, clf_precision precision, int rows,
+static struct clf__tensor rounded_operand(struct clf_device *device, enum clf__precision precision, int rows,
                                           int columns, const float *values)
 {
     enum { MARGIN = 8 };
     struct clf__tensor all = support_tensor(device, CLF__F16, rows, columns + 2 * MARGIN, NULL);
-    all.type = precision == CLF_PRECISION_BF16 ? CLF__BF16 : CLF__F16;
+    all.type = precision == CLF__PRECISION_BF16 ? CLF__BF16 : CLF__F16;
     struct clf__tensor own = clf__tensor_columns(all, MARGIN, columns);
     uint16_t *rounded = support_array((size_t)rows * (size_t)columns, sizeof *rounded);
     for (int i = 0; i < rows * columns; i++) {
-        rounded[i] = precision == CLF_PRECISION_BF16 ? clf__bf16_of(values[i]) : clf__fp16_of(values[i]);
+        rounded[i] = precision == CLF__PRECISION_BF16 ? clf__bf16_of(values[i]) : clf__fp16_of(values[i]);
     }
     assert_ok(clf__tensor_write(own, rounded));
     return own;
@@ -80,7 +81,7 @@ static struct clf__tensor rounded_operand(struct clf_device *device, clf_precisi
 
 /* Output for operands stored in the precision. */
 static float *run_rounded(struct clf_device *device, const struct attention_problem *problem,
-                          clf_precision precision)
+                          enum clf__precision precision)
 {
     const struct attention_shape *shape = &problem->shape;
     int key_columns = shape->heads * shape->key_width, value_columns = shape->heads * shape->value_width;
@@ -101,7 +102,7 @@ static void check(struct attention_shape shape)
 {
     static uint64_t seed = 100;
     seed++;
-    clf_precision precision = shape.column_views ? CLF_PRECISION_BF16 : CLF_PRECISION_FP16;
+    enum clf__precision precision = shape.column_views ? CLF__PRECISION_BF16 : CLF__PRECISION_FP16;
     struct attention_problem problem = rounded_problem(&shape, seed, precision);
     size_t count = count_results(&problem);
     double *expected = support_array(count, sizeof *expected);
@@ -109,7 +110,7 @@ static void check(struct attention_shape shape)
     FOR_EACH_MATRIX(device)
     {
         assert_close(run(device, &problem, precision), expected, count,
-                     precision == CLF_PRECISION_BF16 ? 2e-3 : 2.5e-4);
+                     precision == CLF__PRECISION_BF16 ? 2e-3 : 2.5e-4);
     }
     support_free_all();
 }
@@ -186,7 +187,7 @@ static void test_rounded_operands(void **state)
     FOR_EACH_MATRIX(device)
     {
         for (int masks = 0; masks < 16; masks = masks == 0 ? 1 : support_next_masks(masks)) {
-            for (int precision = CLF_PRECISION_FP16; precision <= CLF_PRECISION_BF16; precision++) {
+            for (int precision = CLF__PRECISION_FP16; precision <= CLF__PRECISION_BF16; precision++) {
                 struct attention_shape shape = {.heads = 1 + (int)clf__device_caps(device)->compute_units,
                                                 .key_width = 16,
                                                 .value_width = 32,
@@ -198,8 +199,8 @@ static void test_rounded_operands(void **state)
                                                 .additive = masks & 4,
                                                 .relative = masks & 8 ? 6 : 0};
                 struct attention_problem problem = support_attention_problem(&shape, 50 + (uint64_t)masks);
-                const float *expected = run(device, &problem, (clf_precision)precision);
-                assert_memory_equal(run_rounded(device, &problem, (clf_precision)precision), expected,
+                const float *expected = run(device, &problem, (enum clf__precision)precision);
+                assert_memory_equal(run_rounded(device, &problem, (enum clf__precision)precision), expected,
                                     count_results(&problem) * sizeof *expected);
                 support_free_all();
             }
@@ -223,8 +224,8 @@ static void test_rounded_widths(void **state)
                                                 .queries = {queries, 3},
                                                 .keys = {33, queries}};
                 struct attention_problem problem = support_attention_problem(&shape, 70 + (uint64_t)i);
-                const float *expected = run(device, &problem, CLF_PRECISION_FP16);
-                assert_memory_equal(run_rounded(device, &problem, CLF_PRECISION_FP16), expected,
+                const float *expected = run(device, &problem, CLF__PRECISION_FP16);
+                assert_memory_equal(run_rounded(device, &problem, CLF__PRECISION_FP16), expected,
                                     count_results(&problem) * sizeof *expected);
                 support_free_all();
             }
@@ -246,7 +247,7 @@ static void test_all_hidden(void **state)
     struct attention_problem problem = support_attention_problem(&shape, 7);
     FOR_EACH_MATRIX(device)
     {
-        const float *y = run(device, &problem, CLF_PRECISION_FP16);
+        const float *y = run(device, &problem, CLF__PRECISION_FP16);
         for (size_t i = 0; i < count_results(&problem); i++) {
             assert_true(y[i] == 0.0f);
         }
@@ -259,13 +260,13 @@ static void test_large_scores(void **state)
     (void)state;
     struct attention_shape shape = {
         .heads = 1, .key_width = 16, .value_width = 32, .sequences = 1, .queries = {33}, .keys = {70}};
-    struct attention_problem problem = rounded_problem(&shape, 8, CLF_PRECISION_FP16);
+    struct attention_problem problem = rounded_problem(&shape, 8, CLF__PRECISION_FP16);
     problem.reference.scale = 100.0;
     double expected[33 * 32];
     reference_attention_forward(expected, NULL, problem.q, problem.k, problem.v, &problem.reference);
     FOR_EACH_MATRIX(device)
     {
-        assert_close(run(device, &problem, CLF_PRECISION_FP16), expected, 33 * 32, 1e-3);
+        assert_close(run(device, &problem, CLF__PRECISION_FP16), expected, 33 * 32, 1e-3);
     }
 }
 
@@ -284,7 +285,7 @@ static void test_batch_invariance(void **state)
         struct attention_problem problem = support_attention_problem(&together, 9);
         FOR_EACH_MATRIX(device)
         {
-            const float *y = run(device, &problem, CLF_PRECISION_FP16);
+            const float *y = run(device, &problem, CLF__PRECISION_FP16);
             for (int b = 0; b < together.sequences; b++) {
                 const int32_t *range = problem.reference.ranges + 4 * b;
                 struct attention_shape shape = together;
@@ -295,7 +296,7 @@ static void test_batch_invariance(void **state)
                 alone.q = problem.q + range[0] * HEADS * KEY_WIDTH;
                 alone.k = problem.k + range[2] * HEADS * KEY_WIDTH;
                 alone.v = problem.v + range[2] * HEADS * VALUE_WIDTH;
-                const float *y_alone = run(device, &alone, CLF_PRECISION_FP16);
+                const float *y_alone = run(device, &alone, CLF__PRECISION_FP16);
                 assert_memory_equal(y_alone, y + range[0] * HEADS * VALUE_WIDTH,
                                     (size_t)(range[1] * HEADS * VALUE_WIDTH) * sizeof *y);
             }
@@ -313,7 +314,7 @@ static void check_stores(struct clf_device *device, enum clf__type type)
         .heads = 2, .key_width = 16, .value_width = 32, .sequences = 2, .queries = {34, 3}, .keys = {18, 35}};
     struct attention_problem problem = support_attention_problem(&shape, 31);
     struct clf__attention_call call = support_attention_call(device, &problem);
-    clf_precision precision = type == CLF__F16 ? CLF_PRECISION_FP16 : CLF_PRECISION_BF16;
+    enum clf__precision precision = type == CLF__F16 ? CLF__PRECISION_FP16 : CLF__PRECISION_BF16;
     call.precision = precision;
     const float *expected = support_attention_run(device, &problem, &call);
     struct clf__tensor q = support_attention_operand(device, 0, ROWS, 32, problem.q);
@@ -379,17 +380,17 @@ static void test_nan(void **state)
     problem.q = q;
     FOR_EACH_MATRIX(device)
     {
-        for (int precision = CLF_PRECISION_FP16; precision <= CLF_PRECISION_BF16; precision++) {
+        for (int precision = CLF__PRECISION_FP16; precision <= CLF__PRECISION_BF16; precision++) {
             k[HIDDEN * WIDTH] = 0.0f;
             q[BAD_QUERY * WIDTH] = 1.0f;
-            const float *expected = run(device, &problem, (clf_precision)precision);
+            const float *expected = run(device, &problem, (enum clf__precision)precision);
             k[HIDDEN * WIDTH] = q[BAD_QUERY * WIDTH] = NAN;
-            const float *y = run(device, &problem, (clf_precision)precision);
+            const float *y = run(device, &problem, (enum clf__precision)precision);
             for (int i = 0; i < QUERIES * VALUE_WIDTH; i++) {
                 assert_true(i / VALUE_WIDTH == BAD_QUERY ? isnan(y[i]) : y[i] == expected[i]);
             }
             k[(HIDDEN + 1) * WIDTH] = NAN;
-            y = run(device, &problem, (clf_precision)precision);
+            y = run(device, &problem, (enum clf__precision)precision);
             for (int i = 0; i < QUERIES * VALUE_WIDTH; i++) {
                 assert_true(isnan(y[i]));
             }
@@ -412,7 +413,7 @@ static void test_limits(void **state)
     problem.v = v;
     FOR_EACH_MATRIX(device)
     {
-        const float *y = run(device, &problem, CLF_PRECISION_FP16);
+        const float *y = run(device, &problem, CLF__PRECISION_FP16);
         for (int i = 0; i < 64; i++) {
             assert_true(y[i] == (i % 2 ? -65504.0f : 65504.0f));
         }
@@ -429,9 +430,9 @@ static void test_choice(void **state)
     {
         struct attention_problem problem = support_attention_problem(&shape, 14);
         size_t bytes = count_results(&problem) * sizeof(float);
-        const float *halves = run(device, &problem, CLF_PRECISION_FP16);
-        const float *plain = run(device, &problem, CLF_PRECISION_FP32);
-        assert_memory_equal(run(device, &problem, CLF_PRECISION_INT8), halves, bytes);
+        const float *halves = run(device, &problem, CLF__PRECISION_FP16);
+        const float *plain = run(device, &problem, CLF__PRECISION_FP32);
+        assert_memory_equal(run(device, &problem, CLF__PRECISION_INT8), halves, bytes);
         assert_memory_not_equal(plain, halves, bytes);
         for (int i = 0; i < 3; i++) {
             struct attention_shape other = shape;
@@ -439,8 +440,8 @@ static void test_choice(void **state)
             other.key_width = i == 1 ? 24 : 16;
             other.value_width = i == 2 ? 144 : 32;
             problem = support_attention_problem(&other, 15);
-            assert_memory_equal(run(device, &problem, CLF_PRECISION_BF16),
-                                run(device, &problem, CLF_PRECISION_FP32),
+            assert_memory_equal(run(device, &problem, CLF__PRECISION_BF16),
+                                run(device, &problem, CLF__PRECISION_FP32),
                                 count_results(&problem) * sizeof(float));
         }
     }

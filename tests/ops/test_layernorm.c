@@ -76,7 +76,7 @@ static void check_rounded(struct clf_device *device, int columns, enum clf__norm
             int row = i / rounded.stride - 1, column = i % rounded.stride - 2;
             if (row >= 0 && row < ROWS && column >= 0 && column < columns) {
                 assert_true(clf__float_of_bf16(all[i]) ==
-                            reference_round(CLF_PRECISION_BF16, expected[row * columns + column]));
+                            reference_round(CLF__PRECISION_BF16, expected[row * columns + column]));
             } else {
                 assert_true(all[i] == (i % 2 ? 0x7fc0 : 0)); /* the poison's halves */
             }

@@ -62,7 +62,8 @@ static struct answer find(struct clf_device *device, const struct problem *probl
     return one;
 }
 
-static void check_case(struct clf_device *device, const struct problem *problem, clf_precision precision)
+static void check_case(struct clf_device *device, const struct problem *problem,
+                       enum clf__precision precision)
 {
     int v = problem->vocabulary, k = problem->k;
     struct clf__projection projection = make_projection(device, problem, precision);
@@ -144,7 +145,7 @@ static void test_launches(void **state)
         struct support_random random = {5};
         struct problem problem = random_problem(&random, counts[i], 70, 5, 3);
         assert_ok(clf_device_profile_reset(device));
-        check_case(device, &problem, CLF_PRECISION_FP32); /* without a counter, and with one */
+        check_case(device, &problem, CLF__PRECISION_FP32); /* without a counter, and with one */
         assert_int_equal(support_launches(device, "projection_top_k_cpu"),
                          counts[i] <= 8 && spares_one ? 1 : 2);
         support_free_all();
@@ -337,7 +338,7 @@ static void test_scratch_follows_memory(void **state)
         struct clf__caps *caps = (struct clf__caps *)clf__device_caps(device), before = *caps;
         struct support_random random = {i};
         struct problem problem = random_problem(&random, 1, cases[i].vocabulary, 1, 1);
-        struct clf__projection projection = make_projection(device, &problem, CLF_PRECISION_FP32);
+        struct clf__projection projection = make_projection(device, &problem, CLF__PRECISION_FP32);
         struct clf__projection_scratch scratch = {.rows = 0};
         struct clf__arena arena;
         clf__arena_init(&arena, device);
@@ -358,7 +359,7 @@ static void test_refuses_k(void **state)
     struct clf_device *device = support_device(CLF_FORM_CPU);
     struct support_random random = {1};
     struct problem problem = random_problem(&random, 1, 5, 5, 1);
-    struct clf__projection projection = make_projection(device, &problem, CLF_PRECISION_FP32);
+    struct clf__projection projection = make_projection(device, &problem, CLF__PRECISION_FP32);
     struct clf__projection_scratch scratch = {.rows = 1};
     struct clf__tensor values = support_tensor(device, CLF__F32, 1, CLF__TOP_K_LIMIT + 1, NULL);
     struct clf__tensor ids = support_tensor(device, CLF__I32, 1, CLF__TOP_K_LIMIT + 1, NULL);

@@ -19,8 +19,8 @@ static float *pick(struct clf_device *device, const struct problem *problem,
     return support_read(picked.tensor);
 }
 
-static void check_pick(struct clf_device *device, const struct problem *problem, clf_precision precision,
-                       const int32_t *labels)
+static void check_pick(struct clf_device *device, const struct problem *problem,
+                       enum clf__precision precision, const int32_t *labels)
 {
     int rows = problem->rows, v = problem->vocabulary;
     struct clf__projection projection = make_projection(device, problem, precision);

@@ -245,7 +245,7 @@ float *support_round_halves(const float *values, size_t count)
 {
     float *rounded = support_array(count, sizeof *rounded);
     for (size_t i = 0; i < count; i++) {
-        rounded[i] = reference_round(CLF_PRECISION_FP16, values[i]);
+        rounded[i] = reference_round(CLF__PRECISION_FP16, values[i]);
     }
     return rounded;
 }

@@ -450,7 +450,7 @@ static void test_unknown_precision(void **state)
     (void)state;
     struct clf_device *device = support_device(CLF_FORM_AUTO);
     struct clf_model_options options = {.size = sizeof options,
-                                        .precision = (clf_precision)(CLF_PRECISION_AUTO + 1)};
+                                        .precision = (clf_precision)(CLF_PRECISION_INT8 + 1)};
     struct clf_model *model = NULL;
     assert_fails(clf_model_load(&model, device, CLF_SOURCE_FOLDER "/tools/models/fr-en-small", &options),
                  CLF_BAD_ARGUMENT, "precision 5");

@@ -63,7 +63,8 @@ static int list_training(struct job *jobs, const char *precision)
 static int list_jobs(struct job *jobs, char precisions[][16])
 {
     int count = 0, precision_count = 0;
-    while (flags_choice(precisions[precision_count], sizeof precisions[0], "precision", precision_count)) {
+    while (flags_choice(precisions[precision_count], sizeof precisions[0], "precision",
+                        CLF_PRECISION_FP32 + precision_count)) {
         precision_count++;
     }
     jobs[count++] = (struct job){"ops", "fp32", "native", NULL, NULL, JOB_ALONE, NULL};

@@ -100,7 +100,7 @@ int bench_ops_run(struct bench_call *call)
         return status;
     }
     struct op_choice choice = {
-        .precision = flags.model_options.precision,
+        .precision = clf__precision_of(flags.model_options.precision),
         .group = flags.stage == BENCH_PRODUCTS    ? OP_PRODUCTS
                  : flags.stage == BENCH_ATTENTION ? OP_ATTENTION
                                                   : OP_ALL,

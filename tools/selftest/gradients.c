@@ -452,14 +452,14 @@ static void convolutions(struct trial *trial)
 
 /* The error of the differences is about 1e-5. */
 const struct check selftest_gradient_checks[] = {
-    {"gradients: norms", 0, CLF_PRECISION_FP32, 1e-3, norms},
-    {"gradients: activations", 0, CLF_PRECISION_FP32, 1e-3, activations},
-    {"gradients: matrix product", USES_GEMM, CLF_PRECISION_FP32, 1e-3, products},
-    {"gradients: embeddings", USES_GEMM, CLF_PRECISION_FP32, 1e-3, embeddings},
-    {"gradients: attention", 0, CLF_PRECISION_FP32, 1e-3, attention},
-    {"gradients: convolutions", 0, CLF_PRECISION_FP32, 1e-3, convolutions},
-    {"gradients: loss", 0, CLF_PRECISION_FP32, 1e-3, loss},
-    {"dropout", 0, CLF_PRECISION_FP32, 1e-6, dropout},
-    {"optimizer", 0, CLF_PRECISION_FP32, 1e-6, optimizer},
+    {"gradients: norms", 0, CLF__PRECISION_FP32, 1e-3, norms},
+    {"gradients: activations", 0, CLF__PRECISION_FP32, 1e-3, activations},
+    {"gradients: matrix product", USES_GEMM, CLF__PRECISION_FP32, 1e-3, products},
+    {"gradients: embeddings", USES_GEMM, CLF__PRECISION_FP32, 1e-3, embeddings},
+    {"gradients: attention", 0, CLF__PRECISION_FP32, 1e-3, attention},
+    {"gradients: convolutions", 0, CLF__PRECISION_FP32, 1e-3, convolutions},
+    {"gradients: loss", 0, CLF__PRECISION_FP32, 1e-3, loss},
+    {"dropout", 0, CLF__PRECISION_FP32, 1e-6, dropout},
+    {"optimizer", 0, CLF__PRECISION_FP32, 1e-6, optimizer},
     {.name = NULL},
 };

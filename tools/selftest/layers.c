@@ -146,7 +146,7 @@ static void expect(double *expected, const struct step *step)
 /* ---- on the device ---- */
 
 static void make_layer(struct clf__layer *layer, struct trial *trial, const struct step *step,
-                       clf_precision precision)
+                       enum clf__precision precision)
 {
     struct clf__heads heads = {HEADS, KEY_WIDTH, VALUE_WIDTH, score_scale};
     *layer = (struct clf__layer){.mixer = {.kind = &clf__self_attention_mixer, .attention.heads = heads},
@@ -180,7 +180,7 @@ struct device_step {
 };
 
 static void place_step(struct device_step *out, struct trial *trial, const struct step *step,
-                       const struct clf__layer *layer, clf_precision precision)
+                       const struct clf__layer *layer, enum clf__precision precision)
 {
     enum clf__type type = clf__cache_type(precision);
     struct clf__heads heads = {HEADS, KEY_WIDTH, VALUE_WIDTH, score_scale};
@@ -243,8 +243,8 @@ static void decoder_layer(struct trial *trial)
     struct device_step device_step;
     double expected[ROWS * D];
     expect(expected, &step);
-    make_layer(&layer, trial, &step, CLF_PRECISION_FP32);
-    place_step(&device_step, trial, &step, &layer, CLF_PRECISION_FP32);
+    make_layer(&layer, trial, &step, CLF__PRECISION_FP32);
+    place_step(&device_step, trial, &step, &layer, CLF__PRECISION_FP32);
     for (int in_one = 0; in_one < 2; in_one++) {
         run_layer(trial, &layer, &device_step, &step, in_one);
         trial_compare(trial, device_step.workspace.x, expected);
@@ -256,14 +256,14 @@ static void decoder_layer(struct trial *trial)
 /* Compares the single launch with one launch per op, bit for bit. */
 static void decoder_layer_rounded(struct trial *trial)
 {
-    for (int precision = CLF_PRECISION_FP16; precision <= CLF_PRECISION_INT8; precision++) {
+    for (int precision = CLF__PRECISION_FP16; precision <= CLF__PRECISION_INT8; precision++) {
         struct step step = make_step(trial);
         struct clf__layer layer;
         struct device_step device_step;
         float x[ROWS * D] = {0};
         double expected[ROWS * D];
-        make_layer(&layer, trial, &step, (clf_precision)precision);
-        place_step(&device_step, trial, &step, &layer, (clf_precision)precision);
+        make_layer(&layer, trial, &step, (enum clf__precision)precision);
+        place_step(&device_step, trial, &step, &layer, (enum clf__precision)precision);
         run_layer(trial, &layer, &device_step, &step, 0);
         RUN(trial, clf__tensor_read(device_step.workspace.x, x));
         for (int i = 0; i < ROWS * D; i++) {
@@ -278,7 +278,7 @@ static void decoder_layer_rounded(struct trial *trial)
 }
 
 const struct check selftest_layer_checks[] = {
-    {"decoder layer, one step", USES_ATTENTION, CLF_PRECISION_FP32, 1e-5, decoder_layer},
-    {"decoder layer, 16/8 bit", USES_GEMM | USES_PRECISION, CLF_PRECISION_FP32, 0.0, decoder_layer_rounded},
+    {"decoder layer, one step", USES_ATTENTION, CLF__PRECISION_FP32, 1e-5, decoder_layer},
+    {"decoder layer, 16/8 bit", USES_GEMM | USES_PRECISION, CLF__PRECISION_FP32, 0.0, decoder_layer_rounded},
     {.name = NULL},
 };

@@ -23,8 +23,9 @@ static float *whole_rows(struct trial *trial, int rows, int columns)
 /* Makes numbers that the precision of the check represents exactly. */
 static float *exact_rows(struct trial *trial, int rows, int columns)
 {
-    return trial->precision == CLF_PRECISION_FP32 ? trial_uniform(trial, (size_t)rows * (size_t)columns, 1.0f)
-                                                  : whole_rows(trial, rows, columns);
+    return trial->precision == CLF__PRECISION_FP32
+               ? trial_uniform(trial, (size_t)rows * (size_t)columns, 1.0f)
+               : whole_rows(trial, rows, columns);
 }
 
 /* y = relu(0.5 x Wᵀ + bias) + residual */
@@ -157,8 +158,8 @@ static void candidates(struct trial *trial)
 
 static void candidates_rounded(struct trial *trial)
 {
-    for (int precision = CLF_PRECISION_FP16; precision <= CLF_PRECISION_INT8; precision++) {
-        trial->precision = (clf_precision)precision;
+    for (int precision = CLF__PRECISION_FP16; precision <= CLF__PRECISION_INT8; precision++) {
+        trial->precision = (enum clf__precision)precision;
         candidates(trial);
         trial_release(trial);
     }
@@ -306,7 +307,7 @@ static float *cached_numbers(struct trial *trial, enum clf__type type, size_t co
 {
     float *values = trial_uniform(trial, count, scale);
     for (size_t i = 0; i < count && type == CLF__F16; i++) {
-        values[i] = reference_round(CLF_PRECISION_FP16, values[i]);
+        values[i] = reference_round(CLF__PRECISION_FP16, values[i]);
     }
     return values;
 }
@@ -363,17 +364,17 @@ static void attention_step(struct trial *trial)
 }
 
 const struct check selftest_product_checks[] = {
-    {"matrix product", USES_GEMM, CLF_PRECISION_FP32, 3e-6, products},
-    {"matrix product, fp16", USES_GEMM | USES_PRECISION, CLF_PRECISION_FP16, 3e-6, products},
-    {"matrix product, bf16", USES_GEMM | USES_PRECISION, CLF_PRECISION_BF16, 3e-6, products},
-    {"matrix product, int8", USES_GEMM | USES_PRECISION, CLF_PRECISION_INT8, 3e-6, products},
-    {"matrix product gradients", USES_GEMM, CLF_PRECISION_FP32, 3e-6, gradients},
-    {"gradients, bf16", USES_GEMM | USES_PRECISION, CLF_PRECISION_BF16, 3e-6, gradients},
-    {"top-k of logits", USES_GEMM, CLF_PRECISION_FP32, 3e-6, candidates},
-    {"top-k of logits, 16/8 bit", USES_GEMM | USES_PRECISION, CLF_PRECISION_FP32, 3e-6, candidates_rounded},
-    {"batched product", USES_GEMM, CLF_PRECISION_FP32, 3e-6, batched_products},
-    {"attention", USES_ATTENTION, CLF_PRECISION_FP32, 3e-6, attention},
-    {"attention weights", 0, CLF_PRECISION_FP32, 3e-6, attention_weights},
-    {"attention step, cached", 0, CLF_PRECISION_FP32, 3e-6, attention_step},
+    {"matrix product", USES_GEMM, CLF__PRECISION_FP32, 3e-6, products},
+    {"matrix product, fp16", USES_GEMM | USES_PRECISION, CLF__PRECISION_FP16, 3e-6, products},
+    {"matrix product, bf16", USES_GEMM | USES_PRECISION, CLF__PRECISION_BF16, 3e-6, products},
+    {"matrix product, int8", USES_GEMM | USES_PRECISION, CLF__PRECISION_INT8, 3e-6, products},
+    {"matrix product gradients", USES_GEMM, CLF__PRECISION_FP32, 3e-6, gradients},
+    {"gradients, bf16", USES_GEMM | USES_PRECISION, CLF__PRECISION_BF16, 3e-6, gradients},
+    {"top-k of logits", USES_GEMM, CLF__PRECISION_FP32, 3e-6, candidates},
+    {"top-k of logits, 16/8 bit", USES_GEMM | USES_PRECISION, CLF__PRECISION_FP32, 3e-6, candidates_rounded},
+    {"batched product", USES_GEMM, CLF__PRECISION_FP32, 3e-6, batched_products},
+    {"attention", USES_ATTENTION, CLF__PRECISION_FP32, 3e-6, attention},
+    {"attention weights", 0, CLF__PRECISION_FP32, 3e-6, attention_weights},
+    {"attention step, cached", 0, CLF__PRECISION_FP32, 3e-6, attention_step},
     {.name = NULL},
 };

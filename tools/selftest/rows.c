@@ -277,16 +277,16 @@ static void average(struct trial *trial)
 }
 
 const struct check selftest_row_checks[] = {
-    {"softmax", 0, CLF_PRECISION_FP32, 1e-6, softmax},
-    {"log-softmax", 0, CLF_PRECISION_FP32, 1e-6, log_softmax},
-    {"layer norm", 0, CLF_PRECISION_FP32, 1e-6, layer_norm},
-    {"RMS norm", 0, CLF_PRECISION_FP32, 1e-6, rms_norm},
-    {"activations and gates", 0, CLF_PRECISION_FP32, 1e-6, activations},
-    {"positions", 0, CLF_PRECISION_FP32, 1e-6, positions},
-    {"embedding", USES_GEMM, CLF_PRECISION_FP32, 1e-6, embedding},
-    {"SSRU", 0, CLF_PRECISION_FP32, 1e-6, recurrent},
-    {"average attention", 0, CLF_PRECISION_FP32, 1e-6, average},
-    {"top-k", 0, CLF_PRECISION_FP32, 1e-6, top_k},
-    {"sampling", 0, CLF_PRECISION_FP32, 1e-6, drawing},
+    {"softmax", 0, CLF__PRECISION_FP32, 1e-6, softmax},
+    {"log-softmax", 0, CLF__PRECISION_FP32, 1e-6, log_softmax},
+    {"layer norm", 0, CLF__PRECISION_FP32, 1e-6, layer_norm},
+    {"RMS norm", 0, CLF__PRECISION_FP32, 1e-6, rms_norm},
+    {"activations and gates", 0, CLF__PRECISION_FP32, 1e-6, activations},
+    {"positions", 0, CLF__PRECISION_FP32, 1e-6, positions},
+    {"embedding", USES_GEMM, CLF__PRECISION_FP32, 1e-6, embedding},
+    {"SSRU", 0, CLF__PRECISION_FP32, 1e-6, recurrent},
+    {"average attention", 0, CLF__PRECISION_FP32, 1e-6, average},
+    {"top-k", 0, CLF__PRECISION_FP32, 1e-6, top_k},
+    {"sampling", 0, CLF__PRECISION_FP32, 1e-6, drawing},
     {.name = NULL},
 };

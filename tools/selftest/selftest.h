@@ -11,7 +11,7 @@
 /* State of a running check. The first failing call ends it: see RUN(). */
 struct trial {
     struct clf_device *device;
-    clf_precision precision; /* precision of the weights of the check */
+    enum clf__precision precision; /* precision of the weights of the check */
     clf_status status;
     double error; /* the largest relative error so far */
     uint64_t random;
@@ -57,7 +57,7 @@ enum { USES_GEMM = 1, USES_ATTENTION = 2, USES_PRECISION = 4 };
 struct check {
     const char *name;
     int uses;
-    clf_precision precision; /* precision of the weights */
+    enum clf__precision precision; /* precision of the weights */
     double tolerance;
     void (*run)(struct trial *trial);
 };

@@ -118,7 +118,7 @@ const struct flag flag_table[] = {
      "int8 CTranslate2 folder, otherwise fp32 (auto)"},
     {"precision", 0, TAKES_CONVERT, FLAG_CHOICE, FIELD(model_options.precision), "fp32|fp16|bf16|int8",
      "precision of linear weights and embeddings (int8)"},
-    {"precision", 0, TAKES_AVERAGE, FLAG_CHOICE, FIELD(model_options.precision), "fp32|fp16|bf16",
+    {"precision", 0, TAKES_AVERAGE, FLAG_CHOICE, FIELD(model_options.precision), "|fp32|fp16|bf16",
      "precision of the written weights (fp32)"},
     {"stage", 0, TAKES_BENCH, FLAG_CHOICE, FIELD(stage),
      "encode|translate|score|transcribe|train|step|ops|products|attention|start",

@@ -76,13 +76,18 @@ void help_print_flag(FILE *file, char letter, const char *name, const char *valu
     print_meaning(file, meaning);
 }
 
+static const char *shown_choices(const struct flag *flag)
+{
+    return flag->choices != NULL && flag->choices[0] == '|' ? flag->choices + 1 : flag->choices;
+}
+
 static void print_flags(int takes)
 {
     printf("\nFlags:\n");
     for (int i = 0; i < flag_table_size; i++) {
         const struct flag *flag = &flag_table[i];
         if (is_taken(flag, takes)) {
-            help_print_flag(stdout, flag->letter, flag->name, flag->choices, flag->help);
+            help_print_flag(stdout, flag->letter, flag->name, shown_choices(flag), flag->help);
         }
     }
     help_print_flag(stdout, 0, "help", NULL, "print this text");
@@ -108,7 +113,7 @@ static int parse_choice(int *out, const char *choices, const char *value)
     for (int index = 0; choices != NULL; index++) {
         const char *bar = strchr(choices, '|');
         size_t choice_length = bar != NULL ? (size_t)(bar - choices) : strlen(choices);
-        if (choice_length == length && strncasecmp(choices, value, length) == 0) {
+        if (length > 0 && choice_length == length && strncasecmp(choices, value, length) == 0) {
             *out = index;
             return 1;
         }

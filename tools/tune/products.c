@@ -28,7 +28,7 @@ struct piece {
 struct tune_products {
     struct clf_device *device;
     enum clf__knob knob;
-    clf_precision precision;
+    enum clf__precision precision;
     struct shape shapes[MOST_SHAPES];
     struct piece pieces[TUNE_MOST_CASES];
     int shape_count, piece_count;

@@ -139,7 +139,8 @@ static const double tolerances[CLF__PRECISIONS] = {1e-4, 1e-2, 5e-2, 1e-1};
 static clf_status measure_batches(struct tune *tune, enum clf__knob knob, struct tune_result *results,
                                   const int *candidates, int count)
 {
-    struct tune_batches batches = {.tolerance = tolerances[tune->flags.model_options.precision]};
+    struct tune_batches batches = {.tolerance =
+                                       tolerances[clf__precision_of(tune->flags.model_options.precision)]};
     struct tune_work work;
     CLF__TRY(tune_session_create(&batches.session, tune->setup.model, !tune->flags.quick, tune->flags.quick));
     tune_batches_work(&work, &batches);
@@ -154,8 +155,8 @@ static clf_status measure_batches(struct tune *tune, enum clf__knob knob, struct
 static int makes_a_difference(const struct tune *tune, enum clf__knob knob)
 {
     const struct clf__caps *caps = clf__device_caps(tune->setup.device);
-    unsigned precision = tune->flags.model_options.precision;
-    int is_native = caps->gemm == CLF_GEMM_NATIVE || precision != CLF_PRECISION_FP32;
+    unsigned precision = clf__precision_of(tune->flags.model_options.precision);
+    int is_native = caps->gemm == CLF_GEMM_NATIVE || precision != CLF__PRECISION_FP32;
     int is_cpu = caps->form == CLF_FORM_CPU;
     if (knob >= CLF__KNOB_STEP_ROWS) {
         return knob - CLF__KNOB_STEP_ROWS == precision && is_native && is_cpu && caps->has_device_atomics &&
@@ -269,8 +270,10 @@ static clf_status measure_models(struct tune *tune, struct clf_model *model, str
                                  int value, const char *name, struct tune_result results[2])
 {
     const int candidates[2] = {0, value};
-    struct tune_choices choices = {
-        .values = {0, value}, .count = 2, .tolerance = tolerances[tune->flags.model_options.precision]};
+    struct tune_choices choices = {.values = {0, value},
+                                   .count = 2,
+                                   .tolerance =
+                                       tolerances[clf__precision_of(tune->flags.model_options.precision)]};
     struct tune_work work;
     clf_status status = tune_session_create(&choices.sessions[0], model, 0, tune->flags.quick);
     if (status == CLF_OK) {

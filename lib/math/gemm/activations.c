@@ -22,19 +22,19 @@ struct conversion {
     size_t tail_bytes;    /* extra data at the end of each row */
 };
 
-static struct conversion conversion_of(const struct clf__caps *caps, clf_precision precision)
+static struct conversion conversion_of(const struct clf__caps *caps, enum clf__precision precision)
 {
-    if (precision == CLF_PRECISION_INT8) {
+    if (precision == CLF__PRECISION_INT8) {
         size_t element_bytes = caps->form == CLF_FORM_CPU ? (size_t)caps->level->int8_bytes : 1;
         return (struct conversion){"quantize", "quantize_cpu", "quantize_gpu",    NULL,
                                    1,          element_bytes,  CLF__INT8_ROW_TAIL};
     }
-    if (clf__caps_have_matrix(caps) && precision != CLF_PRECISION_FP32) {
-        const char *defines = precision == CLF_PRECISION_FP16 ? "-DPRECISION=1" : "-DPRECISION=2";
+    if (clf__caps_have_matrix(caps) && precision != CLF__PRECISION_FP32) {
+        const char *defines = precision == CLF__PRECISION_FP16 ? "-DPRECISION=1" : "-DPRECISION=2";
         return (struct conversion){"round_operand",  NULL, "round_operand_gpu", defines, 0,
                                    sizeof(uint16_t), 0};
     }
-    if (precision == CLF_PRECISION_BF16 && caps->level->instructions & CLF__DOT_BF16 &&
+    if (precision == CLF__PRECISION_BF16 && caps->level->instructions & CLF__DOT_BF16 &&
         caps->form == CLF_FORM_CPU) {
         return (struct conversion){"round_bf16", "round_bf16_cpu", NULL, NULL, 0, sizeof(uint16_t), 0};
     }
@@ -43,10 +43,10 @@ static struct conversion conversion_of(const struct clf__caps *caps, clf_precisi
 
 int clf__has_bf16_products(const struct clf_device *device)
 {
-    return device->caps.form == CLF_FORM_GPU || clf__activations_are_packed(device, CLF_PRECISION_BF16);
+    return device->caps.form == CLF_FORM_GPU || clf__activations_are_packed(device, CLF__PRECISION_BF16);
 }
 
-int clf__activations_are_packed(const struct clf_device *device, clf_precision precision)
+int clf__activations_are_packed(const struct clf_device *device, enum clf__precision precision)
 {
     return conversion_of(&device->caps, precision).program != NULL;
 }
@@ -78,7 +78,7 @@ clf_status clf__transposed_reserve(struct clf_device *device, size_t bytes)
     return reserve(&device->transposed, device, bytes, "a transposed operand");
 }
 
-clf_status clf__gemm_reserve(struct clf_device *device, int rows, int inputs, clf_precision precision)
+clf_status clf__gemm_reserve(struct clf_device *device, int rows, int inputs, enum clf__precision precision)
 {
     struct conversion conversion = conversion_of(&device->caps, precision);
     if (conversion.program == NULL || rows < 1 || inputs < 1) {
@@ -114,7 +114,7 @@ static clf_status convert(struct clf_device *device, const struct conversion *co
 }
 
 clf_status clf__activations_pack(struct clf__activations *out, struct clf_device *device,
-                                 struct clf__matrix x, int rows, int inputs, clf_precision precision)
+                                 struct clf__matrix x, int rows, int inputs, enum clf__precision precision)
 {
     struct conversion conversion = conversion_of(&device->caps, precision);
     size_t pitch = pitch_of(&conversion, inputs);
@@ -132,7 +132,7 @@ clf_status clf__gemm_round(struct clf__matrix y, struct clf__matrix x, int rows,
 {
     struct clf_device *device = clf__buffer_device(y.buffer);
     struct conversion conversion = conversion_of(&device->caps, y.precision);
-    int is_int8 = y.precision == CLF_PRECISION_INT8;
+    int is_int8 = y.precision == CLF__PRECISION_INT8;
     assert(conversion.program != NULL && y.offset == 0);
     assert(conversion.element_bytes == (is_int8 ? 1 : sizeof(uint16_t)) && (is_int8 || columns % 2 == 0));
     if (rows == 0) {

@@ -19,11 +19,11 @@ clf_status clf__transposed_reserve(struct clf_device *device, size_t bytes);
 int clf__has_bf16_products(const struct clf_device *device);
 
 /* Returns whether GEMMs of this precision read packed rows instead of fp32 rows. */
-int clf__activations_are_packed(const struct clf_device *device, clf_precision precision);
+int clf__activations_are_packed(const struct clf_device *device, enum clf__precision precision);
 
 /* Enqueues the conversion of x (rows, inputs). Enlarges the device's scratch memory unless
  * clf__gemm_reserve() reserved enough. */
 clf_status clf__activations_pack(struct clf__activations *out, struct clf_device *device,
-                                 struct clf__matrix x, int rows, int inputs, clf_precision precision);
+                                 struct clf__matrix x, int rows, int inputs, enum clf__precision precision);
 
 #endif

@@ -19,7 +19,7 @@ static inline size_t clf__ceil_divide(size_t a, size_t b)
 struct clf__weight {
     struct clf_device *device;
     struct clf__buffer *buffer;
-    clf_precision precision;
+    enum clf__precision precision;
     int inputs, outputs;
     const struct clf__gemm_backend *backend, *bf16_backend; /* backend of the weight, and of its GEMMs
                                                              * in bf16 */
@@ -31,16 +31,16 @@ static inline int clf__weight_reads_copy(const struct clf__weight *weight)
 {
     return weight->has_copy && !weight->is_paused;
 }
-static inline clf_precision clf__products_precision(const struct clf__weight *weight)
+static inline enum clf__precision clf__products_precision(const struct clf__weight *weight)
 {
-    return clf__weight_reads_copy(weight) ? CLF_PRECISION_BF16 : weight->precision;
+    return clf__weight_reads_copy(weight) ? CLF__PRECISION_BF16 : weight->precision;
 }
 
-clf_status clf__weight_check(long long outputs, int inputs, clf_precision precision, const char *what);
+clf_status clf__weight_check(long long outputs, int inputs, enum clf__precision precision, const char *what);
 void clf__weight_free_copy(struct clf__weight *weight);
 /* Allocates a weight with undefined contents; the caller has checked the sizes. */
-clf_status clf__weight_allocate(struct clf__weight **out, struct clf_device *device, clf_precision precision,
-                                int outputs, int inputs, const char *what);
+clf_status clf__weight_allocate(struct clf__weight **out, struct clf_device *device,
+                                enum clf__precision precision, int outputs, int inputs, const char *what);
 
 /* The element layout of a panel (see clf__weight_layout); implemented in weight_pack.c. */
 struct clf__packing {
@@ -53,8 +53,8 @@ struct clf__packing {
 };
 /* Return the packings of the native kernels and of matrix instructions (cl/include/matrix.cl); NULL for an
  * unsupported precision. */
-const struct clf__packing *clf__packing_of(clf_precision precision);
-const struct clf__packing *clf__matrix_packing_of(clf_precision precision);
+const struct clf__packing *clf__packing_of(enum clf__precision precision);
+const struct clf__packing *clf__matrix_packing_of(enum clf__precision precision);
 /* Returns the inputs of a panel, including padding. */
 size_t clf__packed_inputs(const struct clf__packing *packing, int inputs);
 /* pack_row() for int8 values. */
@@ -85,8 +85,9 @@ struct clf__cost clf__gradient_cost(int rows, const struct clf__weight *dweight)
 struct clf__gemm_backend {
     int panel;          /* panel of its clf__weight_layout */
     int rounds_weights; /* GEMMs with fp32 weights can be computed in bf16 */
-    const struct clf__packing *(*packing)(clf_precision precision); /* packing of its panels; NULL: none */
-    size_t (*weight_bytes)(clf_precision precision, int outputs, int inputs);
+    const struct clf__packing *(*packing)(
+        enum clf__precision precision); /* packing of its panels; NULL: none */
+    size_t (*weight_bytes)(enum clf__precision precision, int outputs, int inputs);
     clf_status (*write_stream)(struct clf__weight *weight, const struct clf__weight_stream *stream);
     /* For fp32 weights; count > 0. */
     clf_status (*read_rows)(const struct clf__weight *weight, int first, int count, float *target);
@@ -100,12 +101,13 @@ struct clf__gemm_backend {
     clf_status (*weight_gradient)(struct clf__weight *dweight, struct clf__matrix dy, struct clf__matrix x,
                                   int rows, float scale);
     clf_status (*reserve_gradients)(struct clf_device *device, int rows, int outputs, int inputs,
-                                    clf_precision precision);
+                                    enum clf__precision precision);
 };
 extern const struct clf__gemm_backend clf__gemm_native, clf__gemm_matrix, clf__gemm_clblast;
 /* Returns the backend for a precision: CLBlast for fp32 if requested, matrix instructions for the other
  * precisions if the device has them, otherwise the native kernels. */
-const struct clf__gemm_backend *clf__gemm_backend_of(struct clf_device *device, clf_precision precision);
+const struct clf__gemm_backend *clf__gemm_backend_of(struct clf_device *device,
+                                                     enum clf__precision precision);
 
 /* weight_panels.c: the layouts in panels. */
 size_t clf__panels_bytes(const struct clf__packing *packing, int outputs, int inputs);
@@ -115,7 +117,7 @@ clf_status clf__panels_write(struct clf__weight *weight, int first, int count, c
 
 /* The native backend's gradients: native_gradient.c. */
 clf_status clf__native_reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs,
-                                         clf_precision precision);
+                                         enum clf__precision precision);
 clf_status clf__native_input_gradient(struct clf__matrix dx, struct clf__matrix dy, int rows,
                                       const struct clf__weight *weight, float scale,
                                       struct clf__matrix residual);

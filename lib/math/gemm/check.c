@@ -26,7 +26,7 @@ clf_status clf__gemm_check_matrix(const char *what, struct clf__matrix matrix, s
                          matrix.offset, INT_MAX);
     }
     size_t end = matrix.offset + first + (size_t)(rows - 1) * (size_t)matrix.stride + (size_t)columns;
-    size_t element_bytes = matrix.precision == CLF_PRECISION_FP32 ? sizeof(float) : 2;
+    size_t element_bytes = matrix.precision == CLF__PRECISION_FP32 ? sizeof(float) : 2;
     size_t held = clf__buffer_bytes(matrix.buffer) / element_bytes;
     if (end > held) {
         return clf__fail(CLF_BAD_ARGUMENT,

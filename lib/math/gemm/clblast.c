@@ -193,7 +193,7 @@ static clf_status weight_gradient(struct clf__weight *dweight, struct clf__matri
 /* Reserves scratch memory for the GEMM and its two gradients. Offsets of one element make CLBlast report
  * the copies of the worst case. */
 static clf_status reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs,
-                                    clf_precision precision)
+                                    enum clf__precision precision)
 {
     (void)precision; /* only fp32 is supported */
     const struct clf__matrix wide = {.offset = 1, .stride = inputs}, high = {.offset = 1, .stride = outputs};
@@ -365,7 +365,7 @@ static size_t bytes_of(const struct clf__weight *weight, int rows)
     return (size_t)rows * (size_t)weight->inputs * sizeof(float);
 }
 
-static size_t weight_bytes(clf_precision precision, int outputs, int inputs)
+static size_t weight_bytes(enum clf__precision precision, int outputs, int inputs)
 {
     (void)precision;
     return (size_t)outputs * (size_t)inputs * sizeof(float);

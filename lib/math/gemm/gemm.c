@@ -6,24 +6,24 @@
 #include "math/gemm/backend.h"
 #include "runtime/device/buffer.h"
 
-clf_precision clf__gemm_operand(const struct clf__weight *weight)
+enum clf__precision clf__gemm_operand(const struct clf__weight *weight)
 {
-    clf_precision precision = weight->precision;
-    int reads_16_bits = (precision == CLF_PRECISION_BF16 || precision == CLF_PRECISION_FP16) &&
+    enum clf__precision precision = weight->precision;
+    int reads_16_bits = (precision == CLF__PRECISION_BF16 || precision == CLF__PRECISION_FP16) &&
                         clf__activations_are_packed(weight->device, precision) &&
                         weight->inputs % clf__operand_multiple(weight->device) == 0;
-    return reads_16_bits ? precision : CLF_PRECISION_FP32;
+    return reads_16_bits ? precision : CLF__PRECISION_FP32;
 }
 
-clf_precision clf__gemm_row_operand(const struct clf__weight *weight)
+enum clf__precision clf__gemm_row_operand(const struct clf__weight *weight)
 {
-    int reads_quantized = weight->precision == CLF_PRECISION_INT8 && weight->backend == &clf__gemm_matrix;
-    return reads_quantized ? CLF_PRECISION_INT8 : clf__gemm_operand(weight);
+    int reads_quantized = weight->precision == CLF__PRECISION_INT8 && weight->backend == &clf__gemm_matrix;
+    return reads_quantized ? CLF__PRECISION_INT8 : clf__gemm_operand(weight);
 }
 
 int clf__operand_multiple(const struct clf_device *device)
 {
-    return clf__caps_have_matrix(clf__device_caps(device)) ? CLF__MATRIX_INPUTS(CLF_PRECISION_FP16) : 2;
+    return clf__caps_have_matrix(clf__device_caps(device)) ? CLF__MATRIX_INPUTS(CLF__PRECISION_FP16) : 2;
 }
 
 /* Returns whether operands other than fp32 are aligned as the kernels require. */
@@ -36,11 +36,11 @@ static int is_operand_aligned(struct clf__matrix x, const struct clf_device *dev
 /* Returns whether kernels exist for the precisions of x and y. */
 static int are_readable(struct clf__matrix y, struct clf__matrix x, const struct clf__weight *weight)
 {
-    clf_precision operand = clf__gemm_row_operand(weight), rounded = weight->precision;
-    int rounds = clf__activations_are_packed(weight->device, rounded) && rounded != CLF_PRECISION_INT8;
-    return (x.precision == CLF_PRECISION_FP32 ||
+    enum clf__precision operand = clf__gemm_row_operand(weight), rounded = weight->precision;
+    int rounds = clf__activations_are_packed(weight->device, rounded) && rounded != CLF__PRECISION_INT8;
+    return (x.precision == CLF__PRECISION_FP32 ||
             (x.precision == operand && is_operand_aligned(x, weight->device))) &&
-           (y.precision == CLF_PRECISION_FP32 || (y.precision == rounded && rounds));
+           (y.precision == CLF__PRECISION_FP32 || (y.precision == rounded && rounds));
 }
 
 clf_status clf__gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows,
@@ -53,12 +53,12 @@ clf_status clf__gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows
         return clf__fail(CLF_BAD_ARGUMENT, "a matrix product of %d rows with activation %d", rows,
                          (int)epilogue->activation);
     }
-    if (!are_readable(y, x, weight) || epilogue->residual.precision != CLF_PRECISION_FP32) {
+    if (!are_readable(y, x, weight) || epilogue->residual.precision != CLF__PRECISION_FP32) {
         return clf__fail(CLF_BAD_ARGUMENT, "a matrix product of precisions %d and %d with a weight in %d",
                          (int)y.precision, (int)x.precision, (int)weight->precision);
     }
     CLF__TRY(clf__gemm_check_matrix("result", y, 0, rows, weight->outputs));
-    int is_quantized = x.precision == CLF_PRECISION_INT8;
+    int is_quantized = x.precision == CLF__PRECISION_INT8;
     CLF__TRY(clf__gemm_check_matrix("operand", x, 0, rows,
                                     is_quantized ? CLF__QUANTIZED_STRIDE(weight->inputs) : weight->inputs));
     if (epilogue->residual.buffer) {
@@ -105,5 +105,5 @@ clf_status clf__gemm_batched(struct clf__batched_matrix c, struct clf__batched_m
     CLF__TRY(shape->transpose_b ? check_batch("second operand", b, shape->batches, shape->n, shape->k)
                                 : check_batch("second operand", b, shape->batches, shape->k, shape->n));
     struct clf_device *device = clf__buffer_device(c.matrix.buffer);
-    return clf__gemm_backend_of(device, CLF_PRECISION_FP32)->multiply_batched(c, a, b, shape);
+    return clf__gemm_backend_of(device, CLF__PRECISION_FP32)->multiply_batched(c, a, b, shape);
 }

@@ -10,6 +10,7 @@
 
 #include <clformer/device.h>
 
+#include "base/precision.h"
 #include "base/status.h"
 
 struct clf_device;
@@ -23,7 +24,7 @@ struct clf__matrix {
     const struct clf__buffer *buffer;
     size_t offset;
     int stride;
-    clf_precision precision; /* FP32; other precisions if clf__gemm_row_operand() returns them */
+    enum clf__precision precision; /* FP32; other precisions if clf__gemm_row_operand() returns them */
 };
 
 /* One block of rows of a weight, as PyTorch's nn.Linear stores it. */
@@ -37,7 +38,7 @@ struct clf__weight_source {
     const struct clf__weight_part *parts;
     int part_count;
     int inputs;
-    clf_precision precision;
+    enum clf__precision precision;
     const char *what; /* for messages */
 };
 
@@ -51,7 +52,7 @@ float clf__int8_factor(float largest);
  * whole weight. */
 struct clf__weight_stream {
     int outputs, inputs;
-    clf_precision precision;
+    enum clf__precision precision;
     const char *what;                                                    /* for messages */
     clf_status (*read)(void *user, int first, int count, float *target); /* (count, inputs) */
     /* Reads int8 values with the scale of each row. NULL: the weight is not stored as int8. */
@@ -82,12 +83,12 @@ int clf__weight_outputs(const struct clf__weight *weight);
  * sums described in cl/include/product_int8.cl follow each panel. */
 struct clf__weight_layout {
     const struct clf__buffer *buffer;
-    clf_precision precision;
+    enum clf__precision precision;
     int panel, group;
 };
 struct clf__weight_layout clf__weight_layout(const struct clf__weight *weight);
 /* Returns the bytes of a weight on a device. */
-size_t clf__weight_bytes(struct clf_device *device, clf_precision precision, int outputs, int inputs);
+size_t clf__weight_bytes(struct clf_device *device, enum clf__precision precision, int outputs, int inputs);
 
 enum clf__activation { CLF__IDENTITY, CLF__RELU, CLF__GELU_ERF, CLF__GELU_TANH, CLF__SILU };
 /* Returns the build option "-DACTIVATION=<kind>"; NULL for an unknown kind. */
@@ -131,7 +132,7 @@ size_t clf__weight_elements(const struct clf__weight *weight);
  * are rounded, sums and results are fp32. Devices without bf16 instructions, where bf16 would be slower,
  * keep fp32. clf__weight_changed() updates the bf16 copies and must be called after every write to the
  * values on the device. Returns CLF_UNSUPPORTED for bf16 with CLBlast. */
-clf_status clf__weight_multiply_in(struct clf__weight *weight, clf_precision precision);
+clf_status clf__weight_multiply_in(struct clf__weight *weight, enum clf__precision precision);
 clf_status clf__weight_changed(struct clf__weight *weight);
 /* Creates the bf16 copies now; otherwise the first GEMM creates them. */
 clf_status clf__weight_prepare(struct clf__weight *weight);
@@ -153,14 +154,14 @@ clf_status clf__gemm_weight_gradient(struct clf__weight *dweight, struct clf__ma
 /* Reserves the device's scratch memory for both gradients (and the GEMM with CLBlast) of up to `rows` rows,
  * so that they allocate no memory. */
 clf_status clf__gemm_reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs,
-                                       clf_precision precision);
+                                       enum clf__precision precision);
 
 /* Returns the precision in which GEMMs with this weight read x; fp32 is also accepted, and converted first.
  * If the result is bf16 or fp16, a GEMM can also write y in that precision for the next GEMM. */
-clf_precision clf__gemm_operand(const struct clf__weight *weight);
+enum clf__precision clf__gemm_operand(const struct clf__weight *weight);
 /* Returns the precision of rows that are converted once for several GEMMs: clf__gemm_operand(), or
- * CLF_PRECISION_INT8 for rows of cl/gemm/quantize.cl with stride CLF__QUANTIZED_STRIDE(). */
-clf_precision clf__gemm_row_operand(const struct clf__weight *weight);
+ * CLF__PRECISION_INT8 for rows of cl/gemm/quantize.cl with stride CLF__QUANTIZED_STRIDE(). */
+enum clf__precision clf__gemm_row_operand(const struct clf__weight *weight);
 /* GEMMs read 16-bit x only if the inputs of the weight are a multiple of this number. */
 int clf__operand_multiple(const struct clf_device *device);
 
@@ -170,7 +171,7 @@ clf_status clf__gemm_round(struct clf__matrix y, struct clf__matrix x, int rows,
 
 /* Reserves the scratch memory into which GEMMs in bf16, int8 and, with matrix instructions, fp16 convert x,
  * for this many rows and inputs, so that they allocate no memory. */
-clf_status clf__gemm_reserve(struct clf_device *device, int rows, int inputs, clf_precision precision);
+clf_status clf__gemm_reserve(struct clf_device *device, int rows, int inputs, enum clf__precision precision);
 /* Returns the scratch memory of clf__gemm_reserve(), for kernels that contain GEMMs; NULL if none is
  * reserved. */
 const struct clf__buffer *clf__gemm_scratch(const struct clf_device *device);

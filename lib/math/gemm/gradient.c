@@ -13,8 +13,8 @@ static clf_status check(const struct clf__weight *weight, struct clf__matrix dy,
     if (rows < 0) {
         return clf__fail(CLF_BAD_ARGUMENT, "a gradient of a matrix product of %d rows", rows);
     }
-    if (weight->precision != CLF_PRECISION_FP32 || dy.precision != CLF_PRECISION_FP32 ||
-        x.precision != CLF_PRECISION_FP32) {
+    if (weight->precision != CLF__PRECISION_FP32 || dy.precision != CLF__PRECISION_FP32 ||
+        x.precision != CLF__PRECISION_FP32) {
         return clf__fail(CLF_BAD_ARGUMENT,
                          "a gradient of a matrix product in precisions %d, %d and %d; all are fp32",
                          (int)weight->precision, (int)dy.precision, (int)x.precision);
@@ -32,7 +32,7 @@ clf_status clf__gemm_input_gradient(struct clf__matrix dx, struct clf__matrix dy
     }
     CLF__TRY(check(weight, dy, "gradient of the operand", dx, rows));
     if (residual.buffer) {
-        if (residual.precision != CLF_PRECISION_FP32) {
+        if (residual.precision != CLF__PRECISION_FP32) {
             return clf__fail(CLF_BAD_ARGUMENT, "a matrix product's residual in precision %d",
                              (int)residual.precision);
         }
@@ -52,17 +52,17 @@ clf_status clf__gemm_weight_gradient(struct clf__weight *dweight, struct clf__ma
 }
 
 clf_status clf__gemm_reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs,
-                                       clf_precision precision)
+                                       enum clf__precision precision)
 {
-    if (precision != CLF_PRECISION_FP32 && precision != CLF_PRECISION_BF16) {
+    if (precision != CLF__PRECISION_FP32 && precision != CLF__PRECISION_BF16) {
         return clf__fail(CLF_BAD_ARGUMENT, "gradients of matrix products in precision %d", (int)precision);
     }
     if (rows < 1 || outputs < 1 || inputs < 1) {
         return CLF_OK;
     }
     if (!clf__has_bf16_products(device)) {
-        precision = CLF_PRECISION_FP32; /* as clf__weight_multiply_in() does */
+        precision = CLF__PRECISION_FP32; /* as clf__weight_multiply_in() does */
     }
-    return clf__gemm_backend_of(device, CLF_PRECISION_FP32)
+    return clf__gemm_backend_of(device, CLF__PRECISION_FP32)
         ->reserve_gradients(device, rows, outputs, inputs, precision);
 }

@@ -56,7 +56,7 @@ static clf_status launch_product(const struct product *product, struct clf__laun
     const struct clf__epilogue *epilogue = product->epilogue;
     const struct clf__argument arguments[] = {
         CLF__MATRIX(product->y),
-        CLF__INT(product->y.precision != CLF_PRECISION_FP32),
+        CLF__INT(product->y.precision != CLF__PRECISION_FP32),
         CLF__BUFFER(product->x.buffer),
         CLF__INT((int)(product->x.offset / CLF__WORD_HALVES)),
         CLF__INT(product->x.stride / CLF__WORD_HALVES),
@@ -95,7 +95,7 @@ static int count_warps(const struct clf__weight *weight)
 /* Returns whether chunks of K need no separate sums: there is only one, or integer sums are exact. */
 static int has_one_chunk(const struct clf__weight *weight)
 {
-    return weight->precision == CLF_PRECISION_INT8 ||
+    return weight->precision == CLF__PRECISION_INT8 ||
            weight->inputs <= CLF__CHUNK_SLICES * CLF__MATRIX_INPUTS(weight->precision);
 }
 
@@ -142,7 +142,7 @@ static clf_status multiply(struct clf__matrix y, struct clf__matrix x, int rows,
 {
     struct product product = {.y = y, .x = x, .rows = rows, .weight = weight, .epilogue = epilogue};
     const struct tile *tile = choose_tile(clf__device_caps(weight->device), rows, weight->outputs);
-    if (x.precision == CLF_PRECISION_FP32) {
+    if (x.precision == CLF__PRECISION_FP32) {
         struct clf__activations packed;
         CLF__TRY(clf__activations_pack(&packed, weight->device, x, rows, weight->inputs, weight->precision));
         /* The stride is in units of 16 bits, in int8 as well. */
@@ -175,7 +175,7 @@ static clf_status transpose(struct clf__buffer *out, const char *kernel, int wor
 
 static int count_words(int rows)
 {
-    int inputs = CLF__MATRIX_INPUTS(CLF_PRECISION_BF16);
+    int inputs = CLF__MATRIX_INPUTS(CLF__PRECISION_BF16);
     return (rows + inputs - 1) / inputs * CLF__SLICE_WORDS;
 }
 
@@ -201,14 +201,14 @@ static clf_status add_rows(struct clf__weight *dweight, struct clf__matrix dy, s
     CLF__TRY(transpose(device->transposed, "transpose_panels_gpu", words, dy, rows, outputs, scale));
     const struct clf__weight panels = {.device = device,
                                        .buffer = device->transposed,
-                                       .precision = CLF_PRECISION_BF16,
+                                       .precision = CLF__PRECISION_BF16,
                                        .inputs = rows,
                                        .outputs = outputs};
     struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
     epilogue.residual = (struct clf__matrix){.buffer = dweight->buffer, .stride = inputs * CLF__PANEL};
     const struct product product = {
         .y = epilogue.residual,
-        .x = {.buffer = device->packed, .stride = words * CLF__WORD_HALVES, .precision = CLF_PRECISION_BF16},
+        .x = {.buffer = device->packed, .stride = words * CLF__WORD_HALVES, .precision = CLF__PRECISION_BF16},
         .rows = inputs,
         .weight = &panels,
         .epilogue = &epilogue,
@@ -231,7 +231,7 @@ clf_status clf__matrix_weight_gradient(struct clf__weight *dweight, struct clf__
     return CLF_OK;
 }
 
-static size_t weight_bytes(clf_precision precision, int outputs, int inputs)
+static size_t weight_bytes(enum clf__precision precision, int outputs, int inputs)
 {
     return clf__panels_bytes(clf__matrix_packing_of(precision), outputs, inputs);
 }

@@ -7,8 +7,8 @@
 enum { BATCHED_TILE = 32 }; /* tile of the GPU variant of gemm_batched.cl */
 
 /* The macros of cl/gemm/gemm.cl. */
-static const char *gemm_defines(clf_precision precision, enum clf__activation activation,
-                                clf_precision result)
+static const char *gemm_defines(enum clf__precision precision, enum clf__activation activation,
+                                enum clf__precision result)
 {
 #define OF_ACTIVATION(options, a) options " -DACTIVATION=" #a
 #define OF_PRECISION(options)                                                                                \
@@ -19,7 +19,7 @@ static const char *gemm_defines(clf_precision precision, enum clf__activation ac
     static const char *const defines[][5] = {OF_PRECISION("-DPRECISION=0"), OF_PRECISION("-DPRECISION=1"),
                                              OF_PRECISION("-DPRECISION=2")};
     static const char *const to_bf16[5] = OF_PRECISION("-DPRECISION=2 -DRESULT_PRECISION=2");
-    return result == CLF_PRECISION_BF16 ? to_bf16[activation] : defines[precision][activation];
+    return result == CLF__PRECISION_BF16 ? to_bf16[activation] : defines[precision][activation];
 }
 
 /* A kernel of the GPU variant, and the rows and columns that a group computes. */
@@ -83,7 +83,7 @@ static clf_status multiply_int8(struct clf__matrix y, struct clf__matrix x, int 
                                            {"gemm_int8_tile_gpu", CLF__TILE, CLF__TILE}};
     size_t block = rows_per_group(weight, rows, (size_t)weight->inputs);
     struct clf__activations packed;
-    CLF__TRY(clf__activations_pack(&packed, weight->device, x, rows, weight->inputs, CLF_PRECISION_INT8));
+    CLF__TRY(clf__activations_pack(&packed, weight->device, x, rows, weight->inputs, CLF__PRECISION_INT8));
     const struct clf__argument arguments[] = {
         CLF__MATRIX(y),
         CLF__BUFFER(packed.buffer),
@@ -106,11 +106,11 @@ static clf_status multiply(struct clf__matrix y, struct clf__matrix x, int rows,
     static const struct kernels kernels = {"gemm_weight_cpu",
                                            {"gemm_weight_skinny_gpu", CLF__SKINNY_ROWS, CLF__PANEL},
                                            {"gemm_weight_tile_gpu", CLF__TILE, CLF__TILE}};
-    if (weight->precision == CLF_PRECISION_INT8) {
+    if (weight->precision == CLF__PRECISION_INT8) {
         return multiply_int8(y, x, rows, weight, epilogue);
     }
     size_t row_bytes = (size_t)weight->inputs * sizeof(float);
-    if (x.precision == CLF_PRECISION_BF16) {
+    if (x.precision == CLF__PRECISION_BF16) {
         x.offset /= 2; /* the kernel counts pairs */
         x.stride /= 2;
         row_bytes /= 2;
@@ -163,7 +163,7 @@ static clf_status multiply_batched(struct clf__batched_matrix c, struct clf__bat
     return clf__launch(device, &launch);
 }
 
-static size_t weight_bytes(clf_precision precision, int outputs, int inputs)
+static size_t weight_bytes(enum clf__precision precision, int outputs, int inputs)
 {
     return clf__panels_bytes(clf__packing_of(precision), outputs, inputs);
 }

@@ -10,19 +10,19 @@
 enum { DEPTH = 128, SLICE_END = 16 };
 enum { LEAST_BLOCKS = 4, BLOCKS_A_GROUP = 32, MOST_ROWS = 512, PACKED_BYTES = 1 << 21 };
 
-static const char *defines_of(clf_precision precision)
+static const char *defines_of(enum clf__precision precision)
 {
-    return precision == CLF_PRECISION_BF16 ? "-DPRECISION=2" : "-DPRECISION=0";
+    return precision == CLF__PRECISION_BF16 ? "-DPRECISION=2" : "-DPRECISION=0";
 }
 
 /* Returns the rows that are interleaved in the packed operand of gemm_weight_gradient.cl. */
-static int together(clf_precision precision)
+static int together(enum clf__precision precision)
 {
     return clf__packing_of(precision)->group;
 }
 
 /* Returns the rows of x that are packed at a time, few enough to stay in a cache. */
-static int packed_rows(int rows, int inputs, clf_precision precision)
+static int packed_rows(int rows, int inputs, enum clf__precision precision)
 {
     int slice = DEPTH * together(precision);
     int most = PACKED_BYTES / (int)clf__packing_of(precision)->bytes / inputs / slice * slice;
@@ -36,7 +36,8 @@ static size_t block_of(const struct clf_device *device)
     return (size_t)device->caps.level->block_rows;
 }
 
-static size_t packed_bytes(const struct clf_device *device, int rows, int inputs, clf_precision precision)
+static size_t packed_bytes(const struct clf_device *device, int rows, int inputs,
+                           enum clf__precision precision)
 {
     size_t slices =
         clf__ceil_divide((size_t)packed_rows(rows, inputs, precision), DEPTH * (size_t)together(precision));
@@ -45,10 +46,10 @@ static size_t packed_bytes(const struct clf_device *device, int rows, int inputs
 }
 
 clf_status clf__native_reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs,
-                                         clf_precision precision)
+                                         enum clf__precision precision)
 {
     if (device->caps.form == CLF_FORM_GPU) {
-        int is_matrix = precision == CLF_PRECISION_BF16 && clf__caps_have_matrix(&device->caps);
+        int is_matrix = precision == CLF__PRECISION_BF16 && clf__caps_have_matrix(&device->caps);
         const struct clf__packing *packing =
             is_matrix ? clf__matrix_packing_of(precision) : clf__packing_of(precision);
         if (is_matrix) {
@@ -64,9 +65,9 @@ clf_status clf__native_reserve_gradients(struct clf_device *device, int rows, in
 static clf_status transpose(struct clf__weight *out, const struct clf__weight *weight)
 {
     struct clf_device *device = weight->device;
-    clf_precision precision = clf__products_precision(weight);
+    enum clf__precision precision = clf__products_precision(weight);
     const struct clf__gemm_backend *backend =
-        precision == CLF_PRECISION_BF16 ? weight->bf16_backend : weight->backend;
+        precision == CLF__PRECISION_BF16 ? weight->bf16_backend : weight->backend;
     size_t bytes = backend->weight_bytes(precision, weight->inputs, weight->outputs);
     CLF__TRY(clf__transposed_reserve(device, bytes));
     const struct clf__argument arguments[] = {
@@ -115,8 +116,8 @@ static clf_status multiply_on_cpu(struct clf__matrix dx, struct clf__matrix dy, 
                                   const struct clf__weight *weight, float scale, struct clf__matrix residual)
 {
     struct clf_device *device = weight->device;
-    clf_precision precision = clf__products_precision(weight);
-    if (precision == CLF_PRECISION_BF16) {
+    enum clf__precision precision = clf__products_precision(weight);
+    if (precision == CLF__PRECISION_BF16) {
         struct clf__activations packed;
         CLF__TRY(clf__activations_pack(&packed, device, dy, rows, weight->outputs, precision));
         dy = (struct clf__matrix){.buffer = packed.buffer, .stride = packed.pitch / 4};
@@ -160,7 +161,7 @@ clf_status clf__native_input_gradient(struct clf__matrix dx, struct clf__matrix 
 /* Packs rows first .. first + rows - 1 of x into the device's scratch memory, in the layout that
  * weight_gradient_cpu reads. */
 static clf_status pack_rows(struct clf_device *device, struct clf__matrix x, int first, int rows, int inputs,
-                            clf_precision precision)
+                            enum clf__precision precision)
 {
     CLF__TRY(clf__activations_reserve(device, packed_bytes(device, rows, inputs, precision)));
     const struct clf__argument arguments[] = {
@@ -212,7 +213,7 @@ static clf_status add_rows(struct clf__weight *dweight, struct clf__matrix dy, i
 static clf_status add_on_cpu(struct clf__weight *dweight, struct clf__matrix dy, struct clf__matrix x,
                              int rows, float scale)
 {
-    clf_precision precision = clf__products_precision(dweight);
+    enum clf__precision precision = clf__products_precision(dweight);
     int most = packed_rows(rows, dweight->inputs, precision);
     for (int first = 0; first < rows; first += most) {
         int count = rows - first < most ? rows - first : most;
@@ -225,8 +226,8 @@ static clf_status add_on_cpu(struct clf__weight *dweight, struct clf__matrix dy,
 static clf_status add_on_gpu(struct clf__weight *dweight, struct clf__matrix dy, struct clf__matrix x,
                              int rows, float scale)
 {
-    clf_precision precision = clf__products_precision(dweight);
-    if (precision == CLF_PRECISION_BF16 && clf__caps_have_matrix(&dweight->device->caps)) {
+    enum clf__precision precision = clf__products_precision(dweight);
+    if (precision == CLF__PRECISION_BF16 && clf__caps_have_matrix(&dweight->device->caps)) {
         return clf__matrix_weight_gradient(dweight, dy, x, rows, scale);
     }
     const struct clf__argument arguments[] = {

@@ -18,7 +18,7 @@ int clf__weight_outputs(const struct clf__weight *weight)
     return weight->outputs;
 }
 
-size_t clf__weight_bytes(struct clf_device *device, clf_precision precision, int outputs, int inputs)
+size_t clf__weight_bytes(struct clf_device *device, enum clf__precision precision, int outputs, int inputs)
 {
     return clf__gemm_backend_of(device, precision)->weight_bytes(precision, outputs, inputs);
 }
@@ -55,7 +55,7 @@ void clf__weight_free(struct clf__weight *weight)
     }
 }
 
-clf_status clf__weight_check(long long outputs, int inputs, clf_precision precision, const char *what)
+clf_status clf__weight_check(long long outputs, int inputs, enum clf__precision precision, const char *what)
 {
     if (inputs < 1 || outputs < 1 || outputs > INT_MAX - CLF__PANEL || clf__packing_of(precision) == NULL) {
         return clf__fail(CLF_BAD_ARGUMENT, "%s: a weight of %lld outputs and %d inputs in precision %d", what,
@@ -66,7 +66,7 @@ clf_status clf__weight_check(long long outputs, int inputs, clf_precision precis
 
 /* Allocates a weight, in the pool if there is one. */
 static clf_status allocate(struct clf__weight **out, struct clf_device *device, struct clf__pool *pool,
-                           clf_precision precision, int outputs, int inputs, const char *what)
+                           enum clf__precision precision, int outputs, int inputs, const char *what)
 {
     struct clf__weight *weight = NULL;
     CLF__TRY(clf__allocate(&weight, 1, sizeof *weight));
@@ -75,7 +75,7 @@ static clf_status allocate(struct clf__weight **out, struct clf_device *device, 
     weight->inputs = inputs;
     weight->outputs = outputs;
     weight->backend = clf__gemm_backend_of(device, precision);
-    weight->bf16_backend = clf__gemm_backend_of(device, CLF_PRECISION_BF16);
+    weight->bf16_backend = clf__gemm_backend_of(device, CLF__PRECISION_BF16);
     size_t bytes = weight->backend->weight_bytes(precision, outputs, inputs);
     clf_status status = pool != NULL ? clf__pool_reserve(&weight->buffer, pool, bytes, what)
                                      : clf__buffer_create_streamed(&weight->buffer, device, bytes, what);
@@ -87,8 +87,8 @@ static clf_status allocate(struct clf__weight **out, struct clf_device *device, 
     return CLF_OK;
 }
 
-clf_status clf__weight_allocate(struct clf__weight **out, struct clf_device *device, clf_precision precision,
-                                int outputs, int inputs, const char *what)
+clf_status clf__weight_allocate(struct clf__weight **out, struct clf_device *device,
+                                enum clf__precision precision, int outputs, int inputs, const char *what)
 {
     return allocate(out, device, NULL, precision, outputs, inputs, what);
 }
@@ -96,7 +96,7 @@ clf_status clf__weight_allocate(struct clf__weight **out, struct clf_device *dev
 clf_status clf__weight_reserve_zero(struct clf__weight **out, struct clf__pool *pool,
                                     const struct clf__weight *like, const char *what)
 {
-    return allocate(out, pool->device, pool, CLF_PRECISION_FP32, like->outputs, like->inputs, what);
+    return allocate(out, pool->device, pool, CLF__PRECISION_FP32, like->outputs, like->inputs, what);
 }
 
 clf_status clf__weight_create_copy(struct clf__weight **out, const struct clf__weight *weight,
@@ -120,7 +120,7 @@ clf_status clf__weight_create_streamed(struct clf__weight **out, struct clf_devi
 {
     struct clf__weight *weight = NULL;
     CLF__TRY(clf__weight_check(stream->outputs, stream->inputs, stream->precision, stream->what));
-    if (stream->precision == CLF_PRECISION_INT8 && stream->inputs > CLF__INT8_INPUTS) {
+    if (stream->precision == CLF__PRECISION_INT8 && stream->inputs > CLF__INT8_INPUTS) {
         return clf__fail(CLF_UNSUPPORTED, "%s: %d inputs; in int8 at most %d are supported", stream->what,
                          stream->inputs, CLF__INT8_INPUTS);
     }

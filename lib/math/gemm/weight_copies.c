@@ -6,14 +6,14 @@
 #include "runtime/device/device.h"
 #include "runtime/program/launch.h"
 
-clf_status clf__weight_multiply_in(struct clf__weight *weight, clf_precision precision)
+clf_status clf__weight_multiply_in(struct clf__weight *weight, enum clf__precision precision)
 {
-    if (weight->precision != CLF_PRECISION_FP32 ||
-        (precision != CLF_PRECISION_FP32 && precision != CLF_PRECISION_BF16)) {
+    if (weight->precision != CLF__PRECISION_FP32 ||
+        (precision != CLF__PRECISION_FP32 && precision != CLF__PRECISION_BF16)) {
         return clf__fail(CLF_UNSUPPORTED, "products in precision %d of a weight in precision %d",
                          (int)precision, (int)weight->precision);
     }
-    if (precision == CLF_PRECISION_FP32) {
+    if (precision == CLF__PRECISION_FP32) {
         clf__weight_free_copy(weight);
         return CLF_OK;
     }
@@ -53,7 +53,7 @@ clf_status clf__weight_prepare(struct clf__weight *weight)
         return CLF_OK;
     }
     struct clf__weight *rounded = NULL;
-    CLF__TRY(clf__weight_allocate(&rounded, weight->device, CLF_PRECISION_BF16, weight->outputs,
+    CLF__TRY(clf__weight_allocate(&rounded, weight->device, CLF__PRECISION_BF16, weight->outputs,
                                   weight->inputs, "a weight's copy in bf16"));
     clf_status status = round_weight(rounded, weight);
     if (status != CLF_OK) {

@@ -109,7 +109,7 @@ clf_status clf__weight_check_values(const struct clf__weight_stream *stream, con
                                     size_t count)
 {
     const float limit = 65520.0f; /* larger numbers round to infinity; the largest half is 65504 */
-    for (size_t i = 0; stream->precision == CLF_PRECISION_FP16 && i < count; i++) {
+    for (size_t i = 0; stream->precision == CLF__PRECISION_FP16 && i < count; i++) {
         if (isfinite(values[i]) && fabsf(values[i]) >= limit) {
             return clf__fail(
                 CLF_UNSUPPORTED,
@@ -121,32 +121,32 @@ clf_status clf__weight_check_values(const struct clf__weight_stream *stream, con
 }
 
 static const struct clf__packing native[] = {
-    [CLF_PRECISION_FP32] = {1, 1, sizeof(float), 0, pack_fp32},
-    [CLF_PRECISION_FP16] = {1, 1, sizeof(uint16_t), 0, pack_fp16},
-    [CLF_PRECISION_BF16] = {2, 2, sizeof(uint16_t), 0, pack_bf16},
-    [CLF_PRECISION_INT8] = {4, 4, sizeof(int8_t), CLF__INT8_TAIL, pack_int8},
+    [CLF__PRECISION_FP32] = {1, 1, sizeof(float), 0, pack_fp32},
+    [CLF__PRECISION_FP16] = {1, 1, sizeof(uint16_t), 0, pack_fp16},
+    [CLF__PRECISION_BF16] = {2, 2, sizeof(uint16_t), 0, pack_bf16},
+    [CLF__PRECISION_INT8] = {4, 4, sizeof(int8_t), CLF__INT8_TAIL, pack_int8},
 };
 
 /* Groups of 16 bytes, padded to whole slices. */
 static const struct clf__packing matrix[] = {
-    [CLF_PRECISION_FP16] = {8, CLF__MATRIX_INPUTS(CLF_PRECISION_FP16), sizeof(uint16_t), 0, pack_fp16},
-    [CLF_PRECISION_BF16] = {8, CLF__MATRIX_INPUTS(CLF_PRECISION_BF16), sizeof(uint16_t), 0, pack_bf16},
-    [CLF_PRECISION_INT8] = {16, CLF__MATRIX_INPUTS(CLF_PRECISION_INT8), sizeof(int8_t), CLF__INT8_TAIL,
-                            pack_int8},
+    [CLF__PRECISION_FP16] = {8, CLF__MATRIX_INPUTS(CLF__PRECISION_FP16), sizeof(uint16_t), 0, pack_fp16},
+    [CLF__PRECISION_BF16] = {8, CLF__MATRIX_INPUTS(CLF__PRECISION_BF16), sizeof(uint16_t), 0, pack_bf16},
+    [CLF__PRECISION_INT8] = {16, CLF__MATRIX_INPUTS(CLF__PRECISION_INT8), sizeof(int8_t), CLF__INT8_TAIL,
+                             pack_int8},
 };
 
 static const struct clf__packing *find(const struct clf__packing *packings, size_t count,
-                                       clf_precision precision)
+                                       enum clf__precision precision)
 {
     return (size_t)precision < count && packings[precision].group > 0 ? &packings[precision] : NULL;
 }
 
-const struct clf__packing *clf__packing_of(clf_precision precision)
+const struct clf__packing *clf__packing_of(enum clf__precision precision)
 {
     return find(native, sizeof native / sizeof *native, precision);
 }
 
-const struct clf__packing *clf__matrix_packing_of(clf_precision precision)
+const struct clf__packing *clf__matrix_packing_of(enum clf__precision precision)
 {
     return find(matrix, sizeof matrix / sizeof *matrix, precision);
 }

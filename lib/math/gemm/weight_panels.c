@@ -85,7 +85,7 @@ clf_status clf__panels_write_stream(struct clf__weight *weight, const struct clf
     size_t total = clf__ceil_divide((size_t)weight->outputs, CLF__PANEL), chunk = STAGING_BYTES / bytes;
     chunk = chunk == 0 ? 1 : chunk < total ? chunk : total;
     struct packer packer = {.weight = weight, .stream = stream, .at_once = (int)chunk * CLF__PANEL};
-    packer.is_int8 = weight->precision == CLF_PRECISION_INT8 && stream->read_int8 != NULL;
+    packer.is_int8 = weight->precision == CLF__PRECISION_INT8 && stream->read_int8 != NULL;
     size_t values = (size_t)packer.at_once * (size_t)weight->inputs;
     clf_status status =
         clf__resize(&packer.panels, chunk, bytes); /* pack_rows() zeroes all unused elements */
@@ -144,7 +144,7 @@ static clf_status read_panels(const struct clf__weight *weight, int first, int e
 static clf_status change_panels(struct clf__weight *weight, int first, int end, float *panel,
                                 const float *source)
 {
-    const struct clf__packing *packing = clf__packing_of(CLF_PRECISION_FP32);
+    const struct clf__packing *packing = clf__packing_of(CLF__PRECISION_FP32);
     while (first < end) {
         struct panel_rows rows = rows_of_panel(weight, first, end);
         if (rows.is_whole) {

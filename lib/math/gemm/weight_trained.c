@@ -7,8 +7,8 @@ clf_status clf__weight_create_zero(struct clf__weight **out, struct clf_device *
                                    int inputs, const char *what)
 {
     struct clf__weight *weight = NULL;
-    CLF__TRY(clf__weight_check(outputs, inputs, CLF_PRECISION_FP32, what));
-    CLF__TRY(clf__weight_allocate(&weight, device, CLF_PRECISION_FP32, outputs, inputs, what));
+    CLF__TRY(clf__weight_check(outputs, inputs, CLF__PRECISION_FP32, what));
+    CLF__TRY(clf__weight_allocate(&weight, device, CLF__PRECISION_FP32, outputs, inputs, what));
     clf_status status = clf__buffer_fill(weight->buffer, 0, clf__buffer_bytes(weight->buffer), 0.0f);
     if (status != CLF_OK) {
         clf__weight_free(weight);
@@ -25,7 +25,7 @@ size_t clf__weight_elements(const struct clf__weight *weight)
 
 static clf_status check_rows(const struct clf__weight *weight, int first, int count)
 {
-    if (weight->precision != CLF_PRECISION_FP32) {
+    if (weight->precision != CLF__PRECISION_FP32) {
         return clf__fail(CLF_BAD_ARGUMENT, "rows of a weight in precision %d; only fp32 is read and written",
                          (int)weight->precision);
     }

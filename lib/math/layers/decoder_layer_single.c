@@ -24,7 +24,7 @@ static void list_products(const struct clf__linear *out[PRODUCTS], const struct 
     out[5] = &layer->feed_forward.down;
 }
 
-static clf_precision precision_of(const struct clf__layer *layer)
+static enum clf__precision precision_of(const struct clf__layer *layer)
 {
     return clf__weight_layout(layer->mixer.attention.input.weight).precision;
 }

@@ -20,7 +20,7 @@ static const char kernel_name[] = "decoder_layers_gpu";
  * about a microsecond. A CPU needs more, because reads are faster and threads may be preempted. */
 enum { MOST_LOOKS = 1 << 22, MOST_CPU_LOOKS = 1 << 26 };
 
-static clf_precision precision_of(const struct clf__layer *layer)
+static enum clf__precision precision_of(const struct clf__layer *layer)
 {
     return clf__weight_layout(layer->mixer.attention.input.weight).precision;
 }
@@ -145,7 +145,7 @@ static struct clf__stages_sizes list_sizes(const struct clf__layer *layer,
     const struct clf__heads *heads = &layer->mixer.attention.heads;
     const struct clf_device *device = clf__buffer_device(workspace->x.buffer);
     int keys = heads->count * heads->key_width, projected = persistent->rows[CLF__ROWS_PROJECTED].stride;
-    int is_int8 = precision_of(layer) == CLF_PRECISION_INT8;
+    int is_int8 = precision_of(layer) == CLF__PRECISION_INT8;
     struct clf__stages_sizes sizes = {
         .self = clf__attention_step_sizes(heads, history, workspace->x.rows),
         .cross = {.y = {0, persistent->rows[is_int8 ? CLF__ROWS_ATTENDED : CLF__ROWS_CONTEXT].stride},

@@ -80,16 +80,16 @@ void clf__linear_free(struct clf__linear *linear)
 
 enum clf__type clf__linear_operand(const struct clf__linear *linear)
 {
-    clf_precision precision = clf__gemm_operand(linear->weight);
-    return precision == CLF_PRECISION_BF16   ? CLF__BF16
-           : precision == CLF_PRECISION_FP16 ? CLF__F16
-                                             : CLF__F32;
+    enum clf__precision precision = clf__gemm_operand(linear->weight);
+    return precision == CLF__PRECISION_BF16   ? CLF__BF16
+           : precision == CLF__PRECISION_FP16 ? CLF__F16
+                                              : CLF__F32;
 }
 
 enum clf__type clf__linear_row_operand(const struct clf__linear *linear)
 {
-    return clf__gemm_row_operand(linear->weight) == CLF_PRECISION_INT8 ? CLF__QUANTIZED
-                                                                       : clf__linear_operand(linear);
+    return clf__gemm_row_operand(linear->weight) == CLF__PRECISION_INT8 ? CLF__QUANTIZED
+                                                                        : clf__linear_operand(linear);
 }
 
 clf_status clf__linear_forward(struct clf__tensor y, struct clf__tensor x, const struct clf__linear *linear,

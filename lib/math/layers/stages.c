@@ -25,15 +25,15 @@ static void list_linears(const struct clf__linear *out[PRODUCTS], const struct c
     out[5] = &layer->feed_forward.down;
 }
 
-static int is_taken(const struct clf__linear *linear, clf_precision precision)
+static int is_taken(const struct clf__linear *linear, enum clf__precision precision)
 {
     struct clf__weight_layout layout = clf__weight_layout(linear->weight);
-    int word = precision == CLF_PRECISION_INT8 ? WORD : CLF__WORD_HALVES;
+    int word = precision == CLF__PRECISION_INT8 ? WORD : CLF__WORD_HALVES;
     return linear->scale == 1.0f && layout.precision == precision && layout.panel == CLF__PANEL &&
            layout.group == word;
 }
 
-static clf_precision precision_of(const struct clf__layer *layer)
+static enum clf__precision precision_of(const struct clf__layer *layer)
 {
     return clf__weight_layout(layer->mixer.attention.input.weight).precision;
 }
@@ -51,7 +51,7 @@ static int can_be_persistent(const struct clf__caps *caps, const struct clf__lay
     if (!layer->mixer.kind->is_in_single_launch || layer->cross_attention.input.weight == NULL) {
         return 0;
     }
-    clf_precision precision = precision_of(first);
+    enum clf__precision precision = precision_of(first);
     const struct clf__linear *linears[PRODUCTS];
     list_linears(linears, layer);
     for (int i = 0; i < PRODUCTS; i++) {
@@ -62,9 +62,9 @@ static int can_be_persistent(const struct clf__caps *caps, const struct clf__lay
     const struct clf__heads *heads = &first->mixer.attention.heads;
     int has_barrier = caps->has_device_atomics || (caps->level->instructions & CLF__MATRIX_NV80) != 0;
     return clf__caps_have_matrix(caps) && has_barrier && caps->attention == CLF_ATTENTION_FUSED &&
-           precision != CLF_PRECISION_FP32 && !layer->feed_forward.gated &&
+           precision != CLF__PRECISION_FP32 && !layer->feed_forward.gated &&
            layer->relative.table.buffer == NULL && layer->norm_first == first->norm_first &&
-           layer->mixer_norm.gamma.columns % CLF__MATRIX_INPUTS(CLF_PRECISION_FP16) == 0 &&
+           layer->mixer_norm.gamma.columns % CLF__MATRIX_INPUTS(CLF__PRECISION_FP16) == 0 &&
            layer->feed_forward.width == first->feed_forward.width &&
            layer->mixer_norm.kind == first->mixer_norm.kind &&
            layer->mixer_norm.epsilon == first->mixer_norm.epsilon &&
@@ -73,13 +73,13 @@ static int can_be_persistent(const struct clf__caps *caps, const struct clf__lay
 }
 
 /* Returns the bytes between rows of a matrix with this many columns. */
-static int row_bytes(enum clf__stage_rows rows, int columns, clf_precision precision)
+static int row_bytes(enum clf__stage_rows rows, int columns, enum clf__precision precision)
 {
     if (rows < CLF__ROWS_FLOATS) {
         return round_up(columns * (int)sizeof(float), WORD);
     }
-    int stride = precision == CLF_PRECISION_INT8 ? CLF__QUANTIZED_STRIDE(columns)
-                                                 : round_up(columns, CLF__MATRIX_INPUTS(precision));
+    int stride = precision == CLF__PRECISION_INT8 ? CLF__QUANTIZED_STRIDE(columns)
+                                                  : round_up(columns, CLF__MATRIX_INPUTS(precision));
     return stride * (int)sizeof(uint16_t);
 }
 
@@ -88,7 +88,7 @@ static int place_rows(struct clf__place out[CLF__ROWS_COUNT], const struct clf__
 {
     const struct clf__heads *heads = &layer->mixer.attention.heads;
     int d_model = layer->mixer_norm.gamma.columns, values = heads->count * heads->value_width, words = 0;
-    clf_precision precision = precision_of(layer);
+    enum clf__precision precision = precision_of(layer);
     const int columns[CLF__ROWS_COUNT] = {
         [CLF__ROWS_X] = d_model,
         [CLF__ROWS_SUMS] = d_model,
@@ -99,7 +99,7 @@ static int place_rows(struct clf__place out[CLF__ROWS_COUNT], const struct clf__
         [CLF__ROWS_CONTEXT] = values,
         [CLF__ROWS_HIDDEN] = layer->feed_forward.width,
     };
-    int is_int8 = precision == CLF_PRECISION_INT8;
+    int is_int8 = precision == CLF__PRECISION_INT8;
     const int is_elsewhere[CLF__ROWS_COUNT] = {
         [CLF__ROWS_X] = 1,
         [CLF__ROWS_ATTENDED] = !is_int8,
@@ -142,7 +142,7 @@ clf_status clf__persistent_reserve(struct clf__persistent *persistent, struct cl
     }
     rows = rows < CLF__PERSISTENT_ROWS ? rows : CLF__PERSISTENT_ROWS;
     int words = place_rows(persistent->rows, layers, rows);
-    persistent->layer_stages = LAYER_STAGES + (precision_of(layers) == CLF_PRECISION_INT8 ? INT8_STAGES : 0);
+    persistent->layer_stages = LAYER_STAGES + (precision_of(layers) == CLF__PRECISION_INT8 ? INT8_STAGES : 0);
     CLF__TRY(clf__arena_reserve(arena, &persistent->vectors, CLF__F32, 1, vectors,
                                 "the layers' biases and norms"));
     CLF__TRY(clf__arena_reserve(arena, &persistent->work, CLF__F32, words, WORD / (int)sizeof(float),
@@ -308,7 +308,7 @@ clf_status clf__persistent_prepare(struct clf__persistent *persistent, const str
     for (int i = 0; i < 2; i++) {
         CLF__TRY(clf__buffer_fill(zeros[i], 0, clf__buffer_bytes(zeros[i]), 0.0f));
     }
-    struct list list = {.persistent = persistent, .is_int8 = precision_of(layers) == CLF_PRECISION_INT8};
+    struct list list = {.persistent = persistent, .is_int8 = precision_of(layers) == CLF__PRECISION_INT8};
     CLF__TRY(clf__allocate(&list.stages, (size_t)persistent->stages.rows, sizeof *list.stages));
     clf_status status = list_stages(&list, layers, count, states, memory);
     clf__free(list.stages);

@@ -161,7 +161,7 @@ static int takes_matrix(const struct clf__attention_call *call, const struct clf
 {
     enum { WIDEST = 128, WIDTHS = 16 };
     const struct clf__heads *heads = &call->heads;
-    return clf__caps_have_matrix(caps) && call->precision != CLF_PRECISION_FP32 && !takes_rows(call) &&
+    return clf__caps_have_matrix(caps) && call->precision != CLF__PRECISION_FP32 && !takes_rows(call) &&
            call->window == NULL && call->dropout.rate == 0.0f && heads->key_width <= WIDEST &&
            heads->value_width <= WIDEST && heads->key_width % WIDTHS == 0 && heads->value_width % WIDTHS == 0;
 }
@@ -238,14 +238,14 @@ clf_status clf__attention_count_tasks(size_t *tasks, const struct clf__attention
 }
 
 /* Returns the 16-bit precision to which matrix instructions round the operands. */
-static clf_precision operand_precision(const struct clf__attention_call *call)
+static enum clf__precision operand_precision(const struct clf__attention_call *call)
 {
-    return call->precision == CLF_PRECISION_BF16 ? CLF_PRECISION_BF16 : CLF_PRECISION_FP16;
+    return call->precision == CLF__PRECISION_BF16 ? CLF__PRECISION_BF16 : CLF__PRECISION_FP16;
 }
 
 static enum clf__type operand_type(const struct clf__attention_call *call)
 {
-    return operand_precision(call) == CLF_PRECISION_BF16 ? CLF__BF16 : CLF__F16;
+    return operand_precision(call) == CLF__PRECISION_BF16 ? CLF__BF16 : CLF__F16;
 }
 
 /* A group of cl/attention/attention_matrix.cl: warps with `tiles` tiles of queries each. */
@@ -279,13 +279,6 @@ static struct matrix_group choose_matrix_group(const struct clf__attention_call 
                : most;
 }
 
-/* Returns whether every head of a 16-bit tensor is 16-byte aligned. */
-static int has_words(struct clf__tensor x, int width)
-{
-    enum { WORD = 8 };
-    return x.offset % WORD == 0 && x.stride % WORD == 0 && width % WORD == 0;
-}
-
 /* Computes attention with matrix instructions. */
 static clf_status forward_matrix(struct clf__tensor y, struct clf__tensor q, struct clf__tensor k,
                                  struct clf__tensor v, const struct clf__attention_call *call)
@@ -300,8 +293,8 @@ static clf_status forward_matrix(struct clf__tensor y, struct clf__tensor q, str
     const struct matrix_group group = choose_matrix_group(call, caps, is_rounded, has_bias);
     assert(y.type == CLF__F32 || y.type == operand_type(call));
     assert(k.type == q.type && v.type == q.type);
-    assert(!is_rounded || (has_words(q, heads->key_width) && has_words(k, heads->key_width) &&
-                           has_words(v, heads->value_width)));
+    assert(!is_rounded || (is_aligned(q, heads->key_width, OCTET) && is_aligned(k, heads->key_width, OCTET) &&
+                           is_aligned(v, heads->value_width, OCTET)));
     const struct clf__attention_sizes sizes = list_sizes(y, q, k, v, call);
     size_t tasks;
     CLF__TRY(clf__attention_count_tasks(&tasks, call, group.queries, 1));

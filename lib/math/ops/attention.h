@@ -85,9 +85,9 @@ struct clf__attention_call {
                       * sequence must have the same bits in every batch */
     const struct clf__global_blocks *blocks;    /* blocks of the global tokens; NULL: none */
     const struct clf__attention_window *window; /* for clf__attention_local_forward(); else NULL */
-    clf_precision precision; /* precision of the layer's weights. Except for fp32, devices with matrix
-                              * instructions use them for blocks of queries: q, k, v and probabilities are
-                              * then rounded to bf16 (weights in bf16) or fp16 (otherwise) */
+    enum clf__precision precision; /* precision of the layer's weights. Except for fp32, devices with matrix
+                                    * instructions use them for blocks of queries: q, k, v and probabilities
+                                    * are then rounded to bf16 (weights in bf16) or fp16 (otherwise) */
 };
 
 /* Returns the number of parts of this many keys. */

@@ -6,9 +6,9 @@
 #include "math/ops/rows.h"
 #include "runtime/device/caps.h"
 
-enum clf__type clf__cache_type(clf_precision precision)
+enum clf__type clf__cache_type(enum clf__precision precision)
 {
-    return precision == CLF_PRECISION_INT8 ? CLF__F16 : CLF__F32;
+    return precision == CLF__PRECISION_INT8 ? CLF__F16 : CLF__F32;
 }
 
 /* Returns the cost of copying rows of floats to the cache or back. */

@@ -8,7 +8,7 @@
 
 /* Returns the type of cached keys and values for a weight precision: halves with int8, whose GEMMs round
  * inputs much more. fp16 and bf16 cache floats, to give the same results as fp32 with the same weights. */
-enum clf__type clf__cache_type(clf_precision precision);
+enum clf__type clf__cache_type(enum clf__precision precision);
 
 /* Returns the build option of programs that access this cache. */
 static inline const char *clf__cache_define(struct clf__tensor cache)

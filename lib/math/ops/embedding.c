@@ -79,7 +79,7 @@ clf_status clf__embedding_backward(struct clf__weight *dweight, struct clf__tens
                                    const struct clf__id_groups *id_groups, float scale)
 {
     struct clf__weight_layout layout = clf__weight_layout(dweight);
-    assert(layout.precision == CLF_PRECISION_FP32 && layout.group == 1);
+    assert(layout.precision == CLF__PRECISION_FP32 && layout.group == 1);
     assert(dy.columns == clf__weight_inputs(dweight) && id_groups->order.columns == dy.rows);
     const struct clf__tensor views[] = {dy, id_groups->distinct, id_groups->first, id_groups->order};
     const struct clf__argument extras[] = {CLF__BUFFER(layout.buffer), CLF__INT(layout.panel),

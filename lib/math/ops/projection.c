@@ -183,7 +183,7 @@ static clf_status launch_tiles(const struct tiles *tiles)
         CLF__TRY(
             clf__activations_pack(&packed, device, x, tiles->x.rows, tiles->x.columns, layout.precision));
         x = (struct clf__matrix){.buffer = packed.buffer, .stride = packed.pitch};
-        x.stride /= layout.precision == CLF_PRECISION_INT8 ? 1 : 4; /* in pairs for bf16 */
+        x.stride /= layout.precision == CLF__PRECISION_INT8 ? 1 : 4; /* in pairs for bf16 */
     }
     const struct clf__projection_sizes sizes = list_sizes(tiles, x);
     const struct clf__argument arguments[] = {

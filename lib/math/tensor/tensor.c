@@ -51,10 +51,10 @@ struct clf__tensor clf__tensor_as(struct clf__tensor tensor, enum clf__type type
 
 struct clf__matrix clf__tensor_matrix(struct clf__tensor tensor)
 {
-    clf_precision precision = tensor.type == CLF__BF16        ? CLF_PRECISION_BF16
-                              : tensor.type == CLF__F16       ? CLF_PRECISION_FP16
-                              : tensor.type == CLF__QUANTIZED ? CLF_PRECISION_INT8
-                                                              : CLF_PRECISION_FP32;
+    enum clf__precision precision = tensor.type == CLF__BF16        ? CLF__PRECISION_BF16
+                                    : tensor.type == CLF__F16       ? CLF__PRECISION_FP16
+                                    : tensor.type == CLF__QUANTIZED ? CLF__PRECISION_INT8
+                                                                    : CLF__PRECISION_FP32;
     return (struct clf__matrix){
         .buffer = tensor.buffer, .offset = tensor.offset, .stride = tensor.stride, .precision = precision};
 }

@@ -185,7 +185,7 @@ static clf_status prepare_products(struct clf__training *training)
 {
     const struct clf__transformer *transformer = training->transformer;
     struct clf_device *device = transformer->device;
-    clf_precision products = training->options.products;
+    enum clf__precision products = training->options.products;
     const struct clf__weight *projection = transformer->decoder.projection.weight;
     int most = clf__max_int(training->limits.source_tokens, training->limits.target_tokens);
     for (int i = 0; i < training->list.count; i++) {
@@ -270,7 +270,7 @@ static void leave_weights(struct clf__training *training)
     for (int i = 0; training->places != NULL && i < training->list.count; i++) {
         struct clf__weight *weight = training->places[i].weights[CLF__VALUES];
         if (weight != NULL) {
-            (void)clf__weight_multiply_in(weight, CLF_PRECISION_FP32);
+            (void)clf__weight_multiply_in(weight, CLF__PRECISION_FP32);
         }
     }
 }

@@ -19,8 +19,8 @@ struct clf__training_limits {
 };
 
 struct clf__training_options {
-    clf_precision products; /* FP32 or BF16; the parameters are fp32 */
-    uint64_t seed;          /* seed of dropout; the configuration holds its rates */
+    enum clf__precision products; /* FP32 or BF16; the parameters are fp32 */
+    uint64_t seed;                /* seed of dropout; the configuration holds its rates */
     struct clf__smoothing smoothing;
     /* The pad token's row of the output projection has no gradient. MarianMT models start decoding from the
      * same row as an embedding; the row is zero, and CTranslate2 relies on that. */

@@ -259,14 +259,14 @@ static clf_status read_ours(struct clf__config *config, struct clf__config_choic
 
 clf_status clf__config_read_precision(struct clf__config *config, const struct clf__json *json)
 {
-    static const struct clf__key_word words[] = {{"fp32", CLF_PRECISION_FP32},
-                                                 {"fp16", CLF_PRECISION_FP16},
-                                                 {"bf16", CLF_PRECISION_BF16},
-                                                 {"int8", CLF_PRECISION_INT8},
+    static const struct clf__key_word words[] = {{"fp32", CLF__PRECISION_FP32},
+                                                 {"fp16", CLF__PRECISION_FP16},
+                                                 {"bf16", CLF__PRECISION_BF16},
+                                                 {"int8", CLF__PRECISION_INT8},
                                                  {NULL, 0}};
-    int precision = CLF_PRECISION_FP32;
+    int precision = CLF__PRECISION_FP32;
     CLF__TRY(clf__config_read_word(json, "clformer_precision", words, &precision));
-    config->precision = (clf_precision)precision;
+    config->precision = (enum clf__precision)precision;
     return CLF_OK;
 }
 

@@ -289,7 +289,7 @@ static clf_status read_embeddings(const struct reading *reading)
     const struct clf__stored_tensor *projection = clf__weights_find(reading->weights, "lm_head.weight");
     const struct clf__stored_tensor *source = find(reading, 0, "embed_tokens.weight");
     const struct clf__stored_tensor *target = find(reading, 1, "embed_tokens.weight");
-    config->precision = clf__stored_tensor_is_int8(target) ? CLF_PRECISION_INT8 : CLF_PRECISION_FP32;
+    config->precision = clf__stored_tensor_is_int8(target) ? CLF__PRECISION_INT8 : CLF__PRECISION_FP32;
     CLF__TRY(clf__format_said_precision(config, reading->weights));
     config->share_source_target = source != NULL && same_place(source, target);
     config->share_target_output = same_place(target, projection);

@@ -68,19 +68,19 @@ static clf_status read_converted(json_t **options, struct clf__config *said, con
     return status;
 }
 
-static clf_status read_options(json_t **options, clf_precision *precision,
+static clf_status read_options(json_t **options, enum clf__precision *precision,
                                const struct clf__marian_folder *files, const char *folder)
 {
     int is_int8 = 0;
     *options = NULL;
     if (is_converted(files)) {
-        struct clf__config said = {.precision = CLF_PRECISION_FP32};
+        struct clf__config said = {.precision = CLF__PRECISION_FP32};
         CLF__TRY(read_converted(options, &said, folder));
         *precision = said.precision;
         return CLF_OK;
     }
     CLF__TRY(clf__marian_is_int8(&is_int8, files->model));
-    *precision = is_int8 ? CLF_PRECISION_INT8 : CLF_PRECISION_FP32;
+    *precision = is_int8 ? CLF__PRECISION_INT8 : CLF__PRECISION_FP32;
     return clf__marian_options(options, files->model);
 }
 
@@ -88,7 +88,7 @@ static clf_status read_config(struct clf__config *out, const char *folder)
 {
     struct clf__marian_folder files;
     struct clf__marian_ids ids;
-    clf_precision precision;
+    enum clf__precision precision;
     json_t *options = NULL;
     *out = (struct clf__config){0};
     CLF__TRY(find_files(&files, folder));
@@ -182,7 +182,7 @@ static clf_status find_shortlist(char **out, struct clf__shortlist_cut *cut, con
 static clf_status describe(struct clf__beside *out, const char *folder)
 {
     struct clf__marian_folder files;
-    clf_precision precision;
+    enum clf__precision precision;
     json_t *options;
     char *text = NULL;
     *out = (struct clf__beside){.metadata = NULL};

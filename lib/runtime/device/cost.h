@@ -2,13 +2,13 @@
 #ifndef CLF_DEVICE_COST_H
 #define CLF_DEVICE_COST_H
 
-#include <clformer/device.h>
+#include "base/precision.h"
 
 /* The operations of a launch (2 for an fma, 1 for a function such as exp) and the minimum bytes that it
  * moves, each operand once. An upper bound if only the device knows the exact numbers. */
 struct clf__cost {
     double operations, bytes;
-    clf_precision precision; /* precision of the multiplications; fp32 except for GEMMs with weights */
+    enum clf__precision precision; /* precision of the multiplications; fp32 except for GEMMs with weights */
 };
 
 #endif

@@ -152,10 +152,11 @@ static clf_status collect(struct clf_device *device, int count)
 }
 
 static clf_status find_entry(int *index, struct clf__profile *profile, const char *name,
-                             clf_precision precision)
+                             enum clf__precision precision)
 {
     for (int i = 0; i < profile->entry_count; i++) {
-        if (profile->entries[i].precision == precision && strcmp(profile->entries[i].name, name) == 0) {
+        if (profile->entries[i].precision == clf__precision_public(precision) &&
+            strcmp(profile->entries[i].name, name) == 0) {
             *index = i;
             return CLF_OK;
         }
@@ -164,7 +165,8 @@ static clf_status find_entry(int *index, struct clf__profile *profile, const cha
     char *copy = NULL;
     CLF__TRY(clf__copy_string(&copy, name));
     *index = profile->entry_count++;
-    profile->entries[*index] = (struct clf_kernel_time){.name = copy, .precision = precision};
+    profile->entries[*index] =
+        (struct clf_kernel_time){.name = copy, .precision = clf__precision_public(precision)};
     return CLF_OK;
 }
 

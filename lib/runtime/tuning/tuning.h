@@ -5,9 +5,8 @@
 
 #include <clformer/device.h>
 
+#include "base/precision.h"
 #include "base/status.h"
-
-enum { CLF__PRECISIONS = CLF_PRECISION_INT8 + 1 };
 
 /* Choices come first: AUTO (0) leaves them to the device. They are fixed when a device is opened. The
  * numbers after them may change while it is open, and never affect the bits of native GEMMs. */
