@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/little_endian.h"
+
 const char *clf__container_name(const struct clf__byte_range *bytes)
 {
     /* Signatures: ISO/IEC 14496-12 (a box ftyp), RFC 8794 (EBML), the ASF specification (GUID of the header),
@@ -30,12 +32,9 @@ const char *clf__container_name(const struct clf__byte_range *bytes)
     return NULL;
 }
 
-static int64_t read_64(const unsigned char *bytes)
+static int64_t read_size(const unsigned char *bytes)
 {
-    uint64_t value = 0;
-    for (int i = 7; i >= 0; i--) {
-        value = value << 8 | bytes[i];
-    }
+    uint64_t value = clf__read_64(bytes);
     return value < INT64_MAX / 2 ? (int64_t)value : INT64_MAX / 2;
 }
 
@@ -57,10 +56,11 @@ double clf__container_wma_seconds(const struct clf__byte_range *bytes)
         }
         if (memcmp(object, properties, GUID) == 0) {
             int is_broadcast = object[FLAGS] & 1;
-            double seconds = (double)read_64(object + LENGTH) / 1e7 - (double)read_64(object + PREROLL) / 1e3;
+            double seconds =
+                (double)read_size(object + LENGTH) / 1e7 - (double)read_size(object + PREROLL) / 1e3;
             return is_broadcast || seconds < 0 ? 0 : seconds;
         }
-        int64_t size = read_64(object + GUID);
+        int64_t size = read_size(object + GUID);
         if (size >= clf__byte_range_size(bytes) - at) {
             return 0;
         }

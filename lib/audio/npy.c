@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/little_endian.h"
 #include "base/memory.h"
 
 /* Format: "\x93NUMPY", version, header length, then a Python dictionary as text (NumPy Enhancement Proposal
@@ -34,10 +35,7 @@ static clf_status read_header(struct header *out, const struct clf__file *file, 
     }
     int is_long = bytes[6] >= 2;
     size_t prefix = is_long ? LONG_PREFIX_BYTES : PREFIX_BYTES;
-    size_t length = 0;
-    for (size_t i = prefix; i-- > 8;) {
-        length = length << 8 | bytes[i];
-    }
+    size_t length = is_long ? clf__read_32(bytes + 8) : clf__read_16(bytes + 8);
     if (prefix > there || length > file->size - prefix) {
         return clf__fail(CLF_FORMAT, "%s: the header is cut off; the file is truncated, save it again", path);
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/little_endian.h"
 #include "base/memory.h"
 
 enum { WINDOW = 1 << 16 };
@@ -259,7 +260,7 @@ static clf_status find_wav(struct clf__audio_parts *parts, struct bytes *bytes, 
     while ((head = look(bytes, at, 12)) != NULL && memcmp(head, "RIFF", 4) == 0 &&
            memcmp(head + 8, "WAVE", 4) == 0) {
         CLF__TRY(at > start ? add(parts, at) : CLF_OK);
-        int64_t size = head[4] | head[5] << 8 | head[6] << 16 | (int64_t)head[7] << 24;
+        int64_t size = clf__read_32(head + 4);
         at += 8 + size + size % 2;
     }
     return CLF_OK;

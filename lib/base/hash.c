@@ -6,6 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/little_endian.h"
+
 struct state {
     uint64_t v0, v1, v2, v3;
 };
@@ -31,16 +33,6 @@ static void mix(struct state *s, int rounds)
     }
 }
 
-/* Reads up to eight bytes in little-endian order. */
-static uint64_t read_word(const uint8_t *bytes, size_t count)
-{
-    uint64_t word = 0;
-    for (size_t i = 0; i < count; i++) {
-        word |= (uint64_t)bytes[i] << (8 * i);
-    }
-    return word;
-}
-
 static void absorb(struct state *s, uint64_t word)
 {
     s->v3 ^= word;
@@ -55,9 +47,9 @@ uint64_t clf__siphash(const uint64_t key[2], const void *bytes, size_t size)
     const uint8_t *next = bytes;
     size_t left = size;
     for (; left >= 8; next += 8, left -= 8) {
-        absorb(&s, read_word(next, 8));
+        absorb(&s, clf__read_number(next, 8));
     }
-    absorb(&s, read_word(next, left) | (uint64_t)size << 56);
+    absorb(&s, clf__read_number(next, left) | (uint64_t)size << 56);
     s.v2 ^= 0xFF;
     mix(&s, 4);
     return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;

@@ -7,10 +7,10 @@
 #include "base/half.h"
 #include "base/interrupt.h"
 #include "base/json.h"
+#include "base/little_endian.h"
 #include "base/memory.h"
 #include "math/gemm/gemm.h"
 #include "model/save.h"
-#include "model/weights/little_endian.h"
 
 /* The data is aligned, so that a memory map of the file holds aligned floats. */
 enum { ALIGNMENT = 8, LENGTH_BYTES = 8 };

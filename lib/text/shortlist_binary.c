@@ -1,4 +1,5 @@
 /* Binary shortlists in the format of marian-dev's src/data/shortlist.cpp. */
+#include "base/little_endian.h"
 #include "base/memory.h"
 #include "text/shortlist_lists.h"
 
@@ -8,30 +9,21 @@ static const uint64_t magic = 0xF11A48D5013417F5u;
 enum { QUICKSAND = 1234567890 };
 
 struct file {
-    const char *bytes, *path;
+    const uint8_t *bytes;
+    const char *path;
     size_t size;
     uint64_t head[HEAD_NUMBERS];
 };
 
-/* Reads a little-endian number at any alignment. */
-static uint64_t number_at(const char *bytes, int width)
-{
-    uint64_t value = 0;
-    for (int i = width; i-- > 0;) {
-        value = value << 8 | (uint8_t)bytes[i];
-    }
-    return value;
-}
-
 static uint64_t offset_at(const struct file *file, uint64_t word)
 {
-    return number_at(file->bytes + 8 * (HEAD_NUMBERS + word), 8);
+    return clf__read_64(file->bytes + 8 * (HEAD_NUMBERS + word));
 }
 
 static uint64_t listed_at(const struct file *file, uint64_t place)
 {
     uint64_t lists = 8 * (HEAD_NUMBERS + file->head[OFFSETS]);
-    return number_at(file->bytes + lists + 4 * place, 4);
+    return clf__read_32(file->bytes + lists + 4 * place);
 }
 
 static clf_status damaged(const struct file *file, const char *what)
@@ -42,11 +34,11 @@ static clf_status damaged(const struct file *file, const char *what)
 }
 
 /* Hashes 64-bit words from the third on; remaining bytes are ignored. */
-static uint64_t checksum(const char *bytes, size_t size)
+static uint64_t checksum(const uint8_t *bytes, size_t size)
 {
     uint64_t hash = 0;
     for (size_t at = 16; at + 8 <= size; at += 8) {
-        hash ^= number_at(bytes + at, 8) + 0x9e3779b9u + (hash << 6) + (hash >> 2);
+        hash ^= clf__read_64(bytes + at) + 0x9e3779b9u + (hash << 6) + (hash >> 2);
     }
     return hash;
 }
@@ -93,16 +85,16 @@ static clf_status check_lists(const struct file *file, const struct clf__shortli
 
 static clf_status check(struct file *file, const struct clf__shortlist_words *words)
 {
-    if (file->size >= 4 && number_at(file->bytes, 4) == QUICKSAND) {
+    if (file->size >= 4 && clf__read_32(file->bytes) == QUICKSAND) {
         return clf__fail(CLF_UNSUPPORTED,
                          "%s: is a Microsoft Quicksand shortlist, which is not supported; leave it out",
                          file->path);
     }
-    if (file->size < 8 * HEAD_NUMBERS || number_at(file->bytes, 8) != magic) {
+    if (file->size < 8 * HEAD_NUMBERS || clf__read_64(file->bytes) != magic) {
         return damaged(file, "its first bytes");
     }
     for (size_t i = 0; i < HEAD_NUMBERS; i++) {
-        file->head[i] = number_at(file->bytes + 8 * i, 8);
+        file->head[i] = clf__read_64(file->bytes + 8 * i);
     }
     CLF__TRY(check_head(file, words));
     return check_lists(file, words);
@@ -111,7 +103,7 @@ static clf_status check(struct file *file, const struct clf__shortlist_words *wo
 clf_status clf__shortlist_read_binary(struct clf__shortlist_lists *out, const char *bytes, size_t size,
                                       const char *path, const struct clf__shortlist_words *words)
 {
-    struct file file = {.bytes = bytes, .path = path, .size = size};
+    struct file file = {.bytes = (const uint8_t *)bytes, .path = path, .size = size};
     CLF__TRY(check(&file, words));
     CLF__TRY(clf__allocate(&out->starts, (size_t)file.head[OFFSETS], sizeof *out->starts));
     CLF__TRY(clf__allocate(&out->listed, (size_t)file.head[LISTED] + 1, sizeof *out->listed));

@@ -2,7 +2,7 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "model/weights/little_endian.h"
+#include "base/little_endian.h"
 #include "support/process.h"
 
 #define TEXT_MODEL "models/bart-text"

@@ -4,9 +4,9 @@
 
 #include <jansson.h>
 
+#include "base/little_endian.h"
 #include "model/config/config.h"
 #include "model/parameters.h"
-#include "model/weights/little_endian.h"
 
 enum { MOST_NAMES = 4 };
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "model/weights/little_endian.h"
+#include "base/little_endian.h"
 #include "support/support.h"
 
 enum { LOCAL = 30, ENTRY = 46, END = 22 };

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/little_endian.h"
 #include "base/memory.h"
-#include "model/weights/little_endian.h"
 #include "model/weights/weights.h"
 
 /* Parts of pickles, as Python writes them. */

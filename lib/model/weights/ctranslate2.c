@@ -2,9 +2,9 @@
  * specs/model_spec.py). */
 #include <string.h>
 
+#include "base/little_endian.h"
 #include "base/memory.h"
 #include "model/weights/format.h"
-#include "model/weights/little_endian.h"
 #include "model/weights/quantized.h"
 
 enum { LATEST_VERSION = 6, MAX_VARIABLES = 1 << 15 };

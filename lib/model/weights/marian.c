@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/ascii.h"
+#include "base/little_endian.h"
 #include "base/memory.h"
 #include "base/yaml.h"
-#include "model/weights/little_endian.h"
 #include "model/weights/marian_items.h"
 
 static const char options_name[] = "special:model.yml";

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/little_endian.h"
 #include "base/memory.h"
-#include "model/weights/little_endian.h"
 #include "model/weights/zip.h"
 
 /* The file begins with version and item count. The header of an item has the lengths of its name, shape and

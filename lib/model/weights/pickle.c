@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/little_endian.h"
 #include "base/memory.h"
-#include "model/weights/little_endian.h"
 
 enum { MAX_MEMO = 1 << 22, MAX_LONG_BYTES = 8, STORAGE_PARTS = 5, VIEW_PARTS = 3, TENSOR_PARTS = 4 };
 
@@ -219,11 +219,8 @@ static clf_status push_number(struct clf__pickle_machine *machine, int64_t numbe
 static clf_status read_number(struct clf__pickle_machine *machine, size_t size, int has_sign)
 {
     const uint8_t *bytes = NULL;
-    uint64_t value = 0;
     CLF__TRY(take(machine, &bytes, size));
-    for (size_t i = 0; i < size; i++) {
-        value |= (uint64_t)bytes[i] << 8 * i;
-    }
+    uint64_t value = clf__read_number(bytes, size);
     if (has_sign && size > 0 && size < sizeof value && (bytes[size - 1] & 0x80) != 0) {
         value |= ~(uint64_t)0 << 8 * size;
     }

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/little_endian.h"
 #include "base/memory.h"
-#include "model/weights/little_endian.h"
 
 enum { PROTOCOL_VERSION = 1001, COUNT_BYTES = 8 };
 

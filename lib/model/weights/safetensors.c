@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/little_endian.h"
 #include "base/memory.h"
 #include "model/weights/format.h"
-#include "model/weights/little_endian.h"
 #include "model/weights/quantized.h"
 
 /* The reference implementation rejects larger headers as well. */

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/half.h"
+#include "base/little_endian.h"
 #include "base/memory.h"
-#include "model/weights/little_endian.h"
 #include "model/weights/stored_tensor.h"
 
 /* size of the conversion buffer, which fits in the cache */

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/ascii.h"
+#include "base/little_endian.h"
 #include "base/memory.h"
-#include "model/weights/little_endian.h"
 
 enum {
     LOCAL_SIGNATURE = 0x04034b50,

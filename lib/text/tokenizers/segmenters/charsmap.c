@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/little_endian.h"
 #include "base/memory.h"
 
 /* NFKC's longest replacement has 33 bytes, its longest key a few letters; the tables that SentencePiece ships
@@ -33,8 +34,7 @@ struct walk {
 
 static uint32_t unit_at(const struct clf__charsmap *map, size_t position)
 {
-    const uint8_t *bytes = map->units + 4 * position;
-    return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+    return clf__read_32(map->units + 4 * position);
 }
 
 static uint32_t unit_offset(uint32_t unit)

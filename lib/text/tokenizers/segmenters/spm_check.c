@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/little_endian.h"
 #include "base/memory.h"
 
 /* The required fields of a SentencePiece file, a protobuf message. Its parser merges repeated messages and
@@ -265,11 +266,8 @@ clf_status clf__spm_check(struct clf__spm_tables *out, const uint8_t *bytes, siz
 /* Reads a little-endian float of four bytes. */
 static float float_of(struct clf__span value)
 {
-    uint32_t bits = 0;
+    uint32_t bits = clf__read_32(value.bytes);
     float number;
-    for (size_t i = 0; i < sizeof bits; i++) {
-        bits |= (uint32_t)value.bytes[i] << 8 * i;
-    }
     memcpy(&number, &bits, sizeof number);
     return number;
 }
