@@ -5,11 +5,12 @@
 #include "base/minmax.h"
 #include "translate/internal.h"
 
-enum { LENGTH_STEP = 64 }; /* lengths are rounded up to this multiple so that sessions can be reused */
-
-static int round_up(int length)
+/* Returns the length of a session for sequences of `needed` tokens. */
+static int choose_length(int length, int needed, int limit)
 {
-    return (length + LENGTH_STEP - 1) / LENGTH_STEP * LENGTH_STEP;
+    enum { FIRST = 64 };
+    length = clf__max_int(length, clf__min_int(FIRST, limit));
+    return clf__max_int(clf__grow_length(length, needed, limit), needed);
 }
 
 /* Creates a session for the two lengths. */
@@ -20,11 +21,9 @@ static clf_status make_session(struct clf_translator *translator, int sources, i
         targets <= limits->target_length) {
         return CLF_OK;
     }
-    int longest = clf__max_int(round_up(sources), limits->source_length);
-    int longest_target = clf__max_int(round_up(targets), limits->target_length);
     const struct clf_model_info *info = &translator->model->info;
-    longest = clf__max_int(sources, clf__min_int(longest, info->max_source_length));
-    longest_target = clf__max_int(targets, clf__min_int(longest_target, info->max_target_length));
+    int longest = choose_length(limits->source_length, sources, info->max_source_length);
+    int longest_target = choose_length(limits->target_length, targets, info->max_target_length);
     *limits = (struct clf__session_limits){
         .sources = 1,
         .source_tokens = longest,

@@ -139,15 +139,6 @@ static void choose_lengths(struct clf_translator *translator)
     translator->target_length = clf__min_int(info->max_target_length, USUAL);
 }
 
-/* Doubles a length until it is at least `needed` or the model's limit. */
-static int grow(int length, int needed, int limit)
-{
-    while (length < needed && length < limit) {
-        length = length > limit / 2 ? limit : 2 * length;
-    }
-    return length;
-}
-
 static clf_status ensure_lengths(struct clf_translator *translator, int source, int target)
 {
     const struct clf_model_info *info = &translator->model->info;
@@ -157,8 +148,8 @@ static clf_status ensure_lengths(struct clf_translator *translator, int source, 
     clf__session_free(translator->session);
     clf__session_free(translator->force_session);
     translator->session = translator->force_session = NULL;
-    translator->source_length = grow(translator->source_length, source, info->max_source_length);
-    translator->target_length = grow(translator->target_length, target, info->max_target_length);
+    translator->source_length = clf__grow_length(translator->source_length, source, info->max_source_length);
+    translator->target_length = clf__grow_length(translator->target_length, target, info->max_target_length);
     return choose_lines(translator, translator->max_lines);
 }
 

@@ -3,20 +3,24 @@
 #include "base/minmax.h"
 #include "model/infer/internal.h"
 
-/* Returns the table length for sequences of this length; the session starts with CLF__FIRST_POSITIONS. */
-static int round_positions(int length)
+int clf__grow_length(int length, int needed, int limit)
 {
-    int rounded = CLF__FIRST_POSITIONS;
-    while (rounded < length && rounded <= INT_MAX / 2) {
-        rounded *= 2;
+    while (length < needed && length < limit) {
+        length = length > limit / 2 ? limit : 2 * length;
     }
-    return length <= CLF__FIRST_POSITIONS ? 1 : clf__max_int(rounded, length);
+    return length;
+}
+
+/* Returns the table length for sequences of this length; the session starts with CLF__FIRST_POSITIONS. */
+static int table_length(int length)
+{
+    return length <= CLF__FIRST_POSITIONS ? 1 : clf__grow_length(CLF__FIRST_POSITIONS, length, INT_MAX);
 }
 
 clf_status clf__session_ensure_positions(struct clf__session *session, int source_rows, int target_rows)
 {
     return clf__max_int(source_rows, target_rows) <= CLF__FIRST_POSITIONS
                ? CLF_OK
-               : clf__transformer_ensure_positions(session->transformer, round_positions(source_rows),
-                                                   round_positions(target_rows));
+               : clf__transformer_ensure_positions(session->transformer, table_length(source_rows),
+                                                   table_length(target_rows));
 }

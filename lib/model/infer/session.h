@@ -33,6 +33,10 @@ struct clf__session_limits {
     int shortlist_base, shortlist_each;
 };
 
+/* Doubles a length until it is at least `needed` or the limit. Sessions and tables of positions grow by this
+ * rule. */
+int clf__grow_length(int length, int needed, int limit);
+
 struct clf__session;
 
 clf_status clf__session_create(struct clf__session **out, struct clf__transformer *transformer,
