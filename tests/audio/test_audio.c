@@ -14,6 +14,7 @@
 #include "audio/decoder.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "support/samples.h"
 #include "support/support.h"
 
 static void test_memory(void **state)
@@ -79,20 +80,6 @@ static char *make_recording(const struct kind *kind)
     return path;
 }
 
-/* All samples, read in blocks of unusual sizes. */
-static int read_all(float *samples, struct clf_audio *audio)
-{
-    int total = 0;
-    size_t count, wanted = 1;
-    do {
-        wanted = wanted % 5000 + 777;
-        assert_true(total + (int)wanted <= LONGEST);
-        assert_ok(clf_audio_read(audio, samples + total, wanted, &count));
-        total += (int)count;
-    } while (count == wanted);
-    return total;
-}
-
 /* The distance from the tone, excluding its start, end and volume changes. */
 static double distance(const float *samples, int count, int channels)
 {
@@ -112,7 +99,8 @@ static double distance(const float *samples, int count, int channels)
 static void check_recording(struct clf_audio *audio, const struct kind *kind)
 {
     float *samples = support_array(LONGEST, sizeof *samples), *again = support_array(LONGEST, sizeof *again);
-    int count = read_all(samples, audio), expected = (int)lround(kind->seconds * CLF_AUDIO_RATE);
+    int count = support_read_samples(samples, LONGEST, audio),
+        expected = (int)lround(kind->seconds * CLF_AUDIO_RATE);
     int is_mp3 = (kind->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_MPEG; /* its ends are not kept exactly */
     assert_in_range(count, expected - (is_mp3 ? 2400 : 1), expected + (is_mp3 ? 2400 : 1));
     if (!is_mp3) {
@@ -123,7 +111,7 @@ static void check_recording(struct clf_audio *audio, const struct kind *kind)
         assert_in_range(clf_audio_length(audio), expected - 1, expected + 1);
     }
     assert_ok(clf_audio_rewind(audio));
-    assert_int_equal(read_all(again, audio), count);
+    assert_int_equal(support_read_samples(again, LONGEST, audio), count);
     assert_memory_equal(again, samples, (size_t)count * sizeof *samples);
 }
 
@@ -207,13 +195,13 @@ static void test_concatenated(void **state)
             paths[k] = make_recording(&parts[i][k]);
             assert_ok(clf_audio_open(&audio, paths[k]));
             length += clf_audio_length(audio);
-            count += read_all(expected + count, audio);
+            count += support_read_samples(expected + count, LONGEST - count, audio);
             clf_audio_free(audio);
         }
         assert_ok(clf_audio_open(&audio, concatenate("all", paths, 3)));
         assert_int_equal(clf_audio_length(audio), length);
         for (int turn = 0; turn < 2; turn++) {
-            assert_int_equal(read_all(all, audio), count);
+            assert_int_equal(support_read_samples(all, LONGEST, audio), count);
             assert_memory_equal(all, expected, (size_t)count * sizeof *all);
             assert_ok(clf_audio_rewind(audio));
         }

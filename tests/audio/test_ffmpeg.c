@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "support/samples.h"
 #include "support/support.h"
 
 #ifdef CLF_HAS_FFMPEG
@@ -26,20 +27,6 @@ static const char *recording(const char *name)
     static char path[4096];
     snprintf(path, sizeof path, "%s/tests/fixtures/audio/%s", CLF_SOURCE_FOLDER, name);
     return path;
-}
-
-/* All of it, read in pieces of odd sizes. */
-static int read_all(float *samples, struct clf_audio *audio)
-{
-    int total = 0;
-    size_t count, wanted = 1;
-    do {
-        wanted = wanted % 3000 + 777;
-        assert_true(total + (int)wanted <= LONGEST);
-        assert_ok(clf_audio_read(audio, samples + total, wanted, &count));
-        total += (int)count;
-    } while (count == wanted);
-    return total;
 }
 
 static void check_samples(const float *samples, const char *name, double tolerance)
@@ -96,11 +83,11 @@ static void test_decoded(void **state)
               *again = support_array(LONGEST, sizeof *again);
         struct clf_audio *audio;
         assert_ok(clf_audio_open(&audio, recording(kinds[i].name)));
-        int count = read_all(samples, audio);
+        int count = support_read_samples(samples, LONGEST, audio);
         assert_in_range(count, kinds[i].count - 1, kinds[i].count + 1);
         check_samples(samples, kinds[i].name, kinds[i].tolerance);
         assert_ok(clf_audio_rewind(audio));
-        assert_int_equal(read_all(again, audio), count);
+        assert_int_equal(support_read_samples(again, LONGEST, audio), count);
         assert_memory_equal(again, samples, (size_t)count * sizeof *samples);
         int64_t length = clf_audio_length(audio);
         assert_true(length == 0 || llabs(length - count) < CLF_AUDIO_RATE / 10);
@@ -136,7 +123,8 @@ static void test_pipes(void **state)
         assert_ok(clf_audio_open(&audio, "-"));
         dup2(saved, STDIN_FILENO);
         close(saved);
-        assert_in_range(read_all(samples, audio), kinds[i].count - 1, kinds[i].count + 1);
+        assert_in_range(support_read_samples(samples, LONGEST, audio), kinds[i].count - 1,
+                        kinds[i].count + 1);
         check_samples(samples, kinds[i].name, kinds[i].tolerance);
         clf_audio_free(audio);
     }
@@ -171,13 +159,13 @@ static int read_damaged(const char *path, const char *warning)
     struct clf_audio *audio;
     clf_log_set(keep_message, message);
     assert_ok(clf_audio_open(&audio, path));
-    int count = read_all(samples, audio);
+    int count = support_read_samples(samples, LONGEST, audio);
     if (strstr(message, warning) == NULL) {
         fail_msg("warned \"%s\", not \"%s\"", message, warning);
     }
     message[0] = '\0';
     assert_ok(clf_audio_rewind(audio));
-    assert_int_equal(read_all(samples, audio), count);
+    assert_int_equal(support_read_samples(samples, LONGEST, audio), count);
     assert_string_equal(message, "");
     clf_audio_free(audio);
     clf_log_set(NULL, NULL);
