@@ -4,21 +4,17 @@
 #include <stdio.h>
 
 #include "base/minmax.h"
-#include "math/ops/operand.h"
+#include "math/ops/attention_launch.h"
 
 static const struct clf__global_tokens no_globals = {.block_size = 1};
 
-static struct clf__attention_local_sizes list_sizes(struct clf__tensor y, struct clf__tensor q,
-                                                    struct clf__tensor k, struct clf__tensor v,
+static struct clf__attention_local_sizes list_sizes(const struct clf__attention_operands *operands,
                                                     const struct clf__attention_call *call,
                                                     const struct clf__global_tokens *globals)
 {
     const struct clf__mask *mask = &call->mask;
     return (struct clf__attention_local_sizes){
-        .y = CLF__PLACE(y),
-        .q = CLF__PLACE(q),
-        .k = CLF__PLACE(k),
-        .v = CLF__PLACE(v),
+        CLF__ATTENTION_PLACES(*operands),
         .global_k = CLF__PLACE(globals->keys),
         .global_v = CLF__PLACE(globals->values),
         .ranges = CLF__PLACE(call->ranges.table),
@@ -68,17 +64,15 @@ clf_status clf__attention_local_forward(struct clf__tensor y, struct clf__tensor
     assert(q.type == CLF__F32 && k.type == CLF__F32 && v.type == CLF__F32 && globals->block_size > 0);
     assert(call->dropout.rate == 0.0f && !call->few_queries && !call->mask.causal);
     assert(call->mask.hidden_keys.buffer == NULL && call->mask.additive.buffer == NULL);
-    struct clf__attention_local_sizes sizes = list_sizes(y, q, k, v, call, globals);
+    const struct clf__attention_operands operands = {y, q, k, v};
+    struct clf__attention_local_sizes sizes = list_sizes(&operands, call, globals);
     sizes.block_queries = clf__attention_block_queries(call, caps);
     size_t slices = caps->form == CLF_FORM_CPU ? 1 : ((size_t)heads->value_width + 63) / 64, tasks;
     CLF__TRY(clf__attention_count_tasks(&tasks, call, sizes.block_queries, slices));
     const struct clf__attention_group group = choose_group(caps, heads, q, k, v, globals);
     const struct clf__argument arguments[] = {
         CLF__LOCAL(group.local_bytes),
-        CLF__BUFFER(y.buffer),
-        CLF__BUFFER(q.buffer),
-        CLF__BUFFER(k.buffer),
-        CLF__BUFFER(v.buffer),
+        CLF__ATTENTION_BUFFERS(operands),
         CLF__BUFFER(globals->keys.buffer),
         CLF__BUFFER(globals->values.buffer),
         CLF__BUFFER(call->ranges.table.buffer),

@@ -1,10 +1,8 @@
 #include <assert.h>
 #include <stdio.h>
 
-#include "math/ops/attention.h"
+#include "math/ops/attention_launch.h"
 #include "math/ops/cache.h"
-#include "math/ops/operand.h"
-#include "runtime/device/caps.h"
 
 struct clf__attention_step_sizes clf__attention_step_sizes(const struct clf__heads *heads,
                                                            const struct clf__attention_history *history,
@@ -36,7 +34,7 @@ int clf__attention_most_keys(const struct clf__attention_history *history)
 
 /* A launch of the kernel: its operands and its groups. */
 struct step {
-    struct clf__tensor y, q, k, v;
+    struct clf__attention_operands operands;
     const struct clf__heads *heads;
     const struct clf__attention_history *history;
     struct clf__attention_step_sizes sizes;
@@ -50,22 +48,14 @@ static clf_status launch_step(const struct step *step, const char *gpu_kernel, s
     const struct clf__attention_history *history = step->history;
     char defines[144];
     snprintf(defines, sizeof defines, "-DKEY_WIDTH=%d -DVALUE_WIDTH=%d%s%s%s", step->heads->key_width,
-             step->heads->value_width, clf__result_define(step->y), clf__cache_define(history->keys),
+             step->heads->value_width, clf__result_define(step->operands.y), clf__cache_define(history->keys),
              step->group.defines);
     const struct clf__argument arguments[] = {
-        CLF__LOCAL(step->group.local_bytes),
-        CLF__GPU_BUFFER(history->partials.buffer),
-        CLF__BUFFER(step->y.buffer),
-        CLF__BUFFER(step->q.buffer),
-        CLF__BUFFER(step->k.buffer),
-        CLF__BUFFER(step->v.buffer),
-        CLF__BUFFER(history->keys.buffer),
-        CLF__BUFFER(history->values.buffer),
-        CLF__BUFFER(history->table.buffer),
-        CLF__BUFFER(history->cache_rows.buffer),
-        CLF__BUFFER(history->positions.buffer),
-        CLF__BUFFER(history->relative.buffer),
-        CLF__STRUCT(step->sizes),
+        CLF__LOCAL(step->group.local_bytes),     CLF__GPU_BUFFER(history->partials.buffer),
+        CLF__ATTENTION_BUFFERS(step->operands),  CLF__BUFFER(history->keys.buffer),
+        CLF__BUFFER(history->values.buffer),     CLF__BUFFER(history->table.buffer),
+        CLF__BUFFER(history->cache_rows.buffer), CLF__BUFFER(history->positions.buffer),
+        CLF__BUFFER(history->relative.buffer),   CLF__STRUCT(step->sizes),
     };
     const struct clf__launch launch = {
         .program = "attention_step",
@@ -76,7 +66,7 @@ static clf_status launch_step(const struct step *step, const char *gpu_kernel, s
         .cost = cost,
         .exceeds = exceeds,
     };
-    return clf__launch(clf__buffer_device(step->y.buffer), &launch);
+    return clf__launch(clf__buffer_device(step->operands.y.buffer), &launch);
 }
 
 clf_status clf__attention_step_forward(struct clf__tensor y, struct clf__tensor q, struct clf__tensor k,
@@ -92,7 +82,7 @@ clf_status clf__attention_step_forward(struct clf__tensor y, struct clf__tensor 
     const struct clf_device *device = clf__buffer_device(y.buffer);
     double pairs = history->pairs > 0.0 ? history->pairs : (double)q.rows * history->table.columns;
     size_t queries = (size_t)q.rows * (size_t)heads->count;
-    struct step step = {.y = y, .q = q, .k = k, .v = v, .heads = heads, .history = history};
+    struct step step = {.operands = {y, q, k, v}, .heads = heads, .history = history};
     step.sizes = clf__attention_step_sizes(heads, history, q.rows);
     step.sizes.y = (struct clf__place)CLF__PLACE(y);
     step.sizes.q = (struct clf__place)CLF__PLACE(q);
