@@ -92,20 +92,6 @@ static clf_status keep(struct tune *tune, enum clf__knob knob, const struct tune
     return tune_keep(tune->path, clf_device_describe(tune->setup.device), knob, best->value, note);
 }
 
-/* Lists the candidates, the default first. */
-static int list_candidates(int *out, enum clf__knob knob)
-{
-    const struct clf__knob_info *info = &clf__knobs[knob];
-    int count = 0;
-    out[count++] = info->standard;
-    for (int i = 0; i < info->candidate_count; i++) {
-        if (info->candidates[i] != info->standard) {
-            out[count++] = info->candidates[i];
-        }
-    }
-    return count;
-}
-
 static clf_status measure_products(struct tune *tune, enum clf__knob knob, struct tune_result *results,
                                    const int *candidates, int count)
 {
@@ -151,26 +137,6 @@ static clf_status measure_batches(struct tune *tune, enum clf__knob knob, struct
     return status;
 }
 
-/* Returns 1 if the current algorithms use a knob. */
-static int makes_a_difference(const struct tune *tune, enum clf__knob knob)
-{
-    const struct clf__caps *caps = clf__device_caps(tune->setup.device);
-    unsigned precision = clf__precision_of(tune->flags.model_options.precision);
-    int is_native = caps->gemm == CLF_GEMM_NATIVE || precision != CLF__PRECISION_FP32;
-    int is_cpu = caps->form == CLF_FORM_CPU;
-    if (knob >= CLF__KNOB_STEP_ROWS) {
-        return knob - CLF__KNOB_STEP_ROWS == precision && is_native && is_cpu && caps->has_device_atomics &&
-               caps->attention == CLF_ATTENTION_FUSED;
-    }
-    if (knob >= CLF__KNOB_SKINNY_ROWS) {
-        return knob - CLF__KNOB_SKINNY_ROWS == precision && is_native && !is_cpu;
-    }
-    if (knob == CLF__KNOB_BATCH_TOKENS) {
-        return !is_cpu;
-    }
-    return knob == CLF__KNOB_ROW_MAJOR_ROWS ? !is_native && !is_cpu : is_native && is_cpu;
-}
-
 /* Reports named knobs that are not measured. */
 static void print_unmeasured(const struct tune *tune, enum clf__knob knob)
 {
@@ -189,12 +155,12 @@ static void print_unmeasured(const struct tune *tune, enum clf__knob knob)
 
 static clf_status tune_number(struct tune *tune, enum clf__knob knob)
 {
-    if (!makes_a_difference(tune, knob)) {
+    if (!tune_makes_a_difference(tune->setup.device, &tune->flags, knob)) {
         print_unmeasured(tune, knob);
         return CLF_OK;
     }
     int candidates[CLF__KNOB_CANDIDATES];
-    int count = list_candidates(candidates, knob);
+    int count = tune_candidates(candidates, knob);
     struct tune_result results[CLF__KNOB_CANDIDATES];
     clf_status status = knob >= CLF__KNOB_STEP_ROWS ? measure_steps(tune, knob, results, candidates, count)
                         : knob == CLF__KNOB_BATCH_TOKENS
@@ -205,28 +171,6 @@ static clf_status tune_number(struct tune *tune, enum clf__knob knob)
     }
     clf__device_set_knob(tune->setup.device, knob, tune->current.values[knob]);
     return status;
-}
-
-/* Returns the alternative to the device's default choice, or 0 if there is none. */
-static int alternative(const struct tune *tune, enum clf__knob knob)
-{
-    const struct clf__caps *caps = clf__device_caps(tune->setup.device);
-    switch (knob) {
-    case CLF__KNOB_FORM:
-        return caps->form == CLF_FORM_CPU ? CLF_FORM_GPU : CLF_FORM_CPU;
-    case CLF__KNOB_GEMM:
-        if (tune->flags.model_options.precision != CLF_PRECISION_FP32) {
-            return 0;
-        }
-        if (caps->gemm == CLF_GEMM_CLBLAST) {
-            return CLF_GEMM_NATIVE;
-        }
-        /* CLBlast is tuned for GPUs; on a CPU, it would only make the results of a line depend on its batch.
-         */
-        return caps->form == CLF_FORM_GPU ? CLF_GEMM_CLBLAST : 0;
-    default:
-        return caps->attention == CLF_ATTENTION_FUSED ? CLF_ATTENTION_BATCHED : CLF_ATTENTION_FUSED;
-    }
 }
 
 /* Opens the device and the model according to flags, with the current tuning and without profiling. Returns
@@ -301,7 +245,7 @@ static clf_status measure_choice(struct tune *tune, enum clf__knob knob, const s
 
 static clf_status tune_choice(struct tune *tune, enum clf__knob knob)
 {
-    int value = alternative(tune, knob);
+    int value = tune_alternative(tune->setup.device, &tune->flags, knob);
     if (tune_fixed_by(&tune->flags, knob) != NULL || value == 0) {
         print_unmeasured(tune, knob);
         return CLF_OK;

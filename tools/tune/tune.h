@@ -17,6 +17,13 @@ const char *tune_fixed_by(const struct flags *flags, enum clf__knob knob);
 /* Returns the help text with the names. */
 const char *tune_help(void);
 
+/* candidates.c: lists the candidates of a numeric knob, the default first; returns their number. */
+int tune_candidates(int *out, enum clf__knob knob);
+/* Returns 1 if the current algorithms use a knob. */
+int tune_makes_a_difference(const struct clf_device *device, const struct flags *flags, enum clf__knob knob);
+/* Returns the alternative to the device's default choice, or 0 if there is none. */
+int tune_alternative(const struct clf_device *device, const struct flags *flags, enum clf__knob knob);
+
 /* The work measured for each candidate of a knob, in several cases. */
 struct tune_work {
     void *context;

@@ -1,0 +1,56 @@
+/* The values of a knob that are measured on a device. */
+#include "runtime/device/caps.h"
+#include "tune/tune.h"
+
+int tune_candidates(int *out, enum clf__knob knob)
+{
+    const struct clf__knob_info *info = &clf__knobs[knob];
+    int count = 0;
+    out[count++] = info->standard;
+    for (int i = 0; i < info->candidate_count; i++) {
+        if (info->candidates[i] != info->standard) {
+            out[count++] = info->candidates[i];
+        }
+    }
+    return count;
+}
+
+int tune_makes_a_difference(const struct clf_device *device, const struct flags *flags, enum clf__knob knob)
+{
+    const struct clf__caps *caps = clf__device_caps(device);
+    unsigned precision = clf__precision_of(flags->model_options.precision);
+    int is_native = caps->gemm == CLF_GEMM_NATIVE || precision != CLF__PRECISION_FP32;
+    int is_cpu = caps->form == CLF_FORM_CPU;
+    if (knob >= CLF__KNOB_STEP_ROWS) {
+        return knob - CLF__KNOB_STEP_ROWS == precision && is_native && is_cpu && caps->has_device_atomics &&
+               caps->attention == CLF_ATTENTION_FUSED;
+    }
+    if (knob >= CLF__KNOB_SKINNY_ROWS) {
+        return knob - CLF__KNOB_SKINNY_ROWS == precision && is_native && !is_cpu;
+    }
+    if (knob == CLF__KNOB_BATCH_TOKENS) {
+        return !is_cpu;
+    }
+    return knob == CLF__KNOB_ROW_MAJOR_ROWS ? !is_native && !is_cpu : is_native && is_cpu;
+}
+
+int tune_alternative(const struct clf_device *device, const struct flags *flags, enum clf__knob knob)
+{
+    const struct clf__caps *caps = clf__device_caps(device);
+    switch (knob) {
+    case CLF__KNOB_FORM:
+        return caps->form == CLF_FORM_CPU ? CLF_FORM_GPU : CLF_FORM_CPU;
+    case CLF__KNOB_GEMM:
+        if (flags->model_options.precision != CLF_PRECISION_FP32) {
+            return 0;
+        }
+        if (caps->gemm == CLF_GEMM_CLBLAST) {
+            return CLF_GEMM_NATIVE;
+        }
+        /* CLBlast is tuned for GPUs; on a CPU, it would only make the results of a line depend on its batch.
+         */
+        return caps->form == CLF_FORM_GPU ? CLF_GEMM_CLBLAST : 0;
+    default:
+        return caps->attention == CLF_ATTENTION_FUSED ? CLF_ATTENTION_BATCHED : CLF_ATTENTION_FUSED;
+    }
+}
