@@ -365,7 +365,7 @@ static void test_verbs_of_one_process(void **state)
     };
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         struct process_result result = run(2, NULL, calls[i]);
-        check_said(&result, 2, ": runs as a single process only; start it without  mpirun or srun");
+        check_said(&result, 2, ": runs as a single process only; start it without mpirun or srun");
         assert_string_equal(result.output, "");
         assert_false(clf__folder_exists(process_format("%s/out", folder)));
     }

@@ -214,7 +214,7 @@ static void test_use(void **state)
     tuned = run_clformer("Je suis étudiant\n", "translate --form cpu --verbose -m " DEMO_MODEL);
     assert_int_equal(tuned.status, 0);
     assert_non_null(strstr(tuned.errors, "is tuned by "));
-    assert_int_equal(process_count(tuned.errors, ".txt:2: unknown parameter \"cpu_gruops\""), 1);
+    assert_int_equal(process_count(tuned.errors, "\"cpu_gruops\"; the line is ignored"), 1);
     assert_non_null(strstr(tuned.errors, "softmax")); /* a kernel of batched attention */
     tuned =
         run_clformer("Je suis étudiant\n", "translate --form cpu --attention fused --verbose -m " DEMO_MODEL);
