@@ -73,7 +73,7 @@ static void test_flags(void **state)
     refuse_call(TRANSLATE "--beam 2x", "--beam");
     refuse_call(TRANSLATE "--beam=", "--beam");
     refuse_call(TRANSLATE "--beam 99999999999", "--beam");
-    refuse_call(TRANSLATE "--precision fp8", "--precision: must be fp32");
+    refuse_call(TRANSLATE "--precision fp8", "--precision: must be auto|fp32|");
     refuse_call(TRANSLATE "--gemm cublas", "auto|native|clblast");
     refuse_call(TRANSLATE "--form xpu", "--form");
     refuse_call(TRANSLATE "--length-penalty nan", "--length-penalty");

@@ -76,6 +76,7 @@ void help_print_flag(FILE *file, char letter, const char *name, const char *valu
     print_meaning(file, meaning);
 }
 
+/* Choices of a flag that begin with "|" have no word for the value 0, such as auto. */
 static const char *shown_choices(const struct flag *flag)
 {
     return flag->choices != NULL && flag->choices[0] == '|' ? flag->choices + 1 : flag->choices;
@@ -154,7 +155,7 @@ static int set_flag(struct flags *flags, const struct flag *flag, const char *va
         }
         memcpy(field, &real, sizeof real);
     } else if (!parse_choice((int *)field, flag->choices, value)) {
-        return report_wrong_call("--%s: must be %s, not \"%s\"", flag->name, flag->choices, value);
+        return report_wrong_call("--%s: must be %s, not \"%s\"", flag->name, shown_choices(flag), value);
     }
     return -1;
 }
@@ -297,8 +298,7 @@ int flags_parse(struct flags *flags, int argc, char **argv, int takes, const cha
 
 int flags_choice(char *word, size_t size, const char *name, int index)
 {
-    const char *choice = NULL; /* of the first flag with this name, whose choices include those of other flags
-                                  with this name */
+    const char *choice = NULL; /* the first flag with the name; its choices include those of the others */
     for (int i = 0; i < flag_table_size && choice == NULL; i++) {
         choice = strcmp(flag_table[i].name, name) == 0 ? flag_table[i].choices : NULL;
     }

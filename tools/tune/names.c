@@ -66,8 +66,8 @@ const char *tune_fixed_by(const struct flags *flags, enum clf__knob knob)
 /* Returns the precision that a knob applies to, or -1. */
 static int precision_of(enum clf__knob knob)
 {
-    return knob >= CLF__KNOB_STEP_ROWS     ? (int)(knob - CLF__KNOB_STEP_ROWS)
-           : knob >= CLF__KNOB_SKINNY_ROWS ? (int)(knob - CLF__KNOB_SKINNY_ROWS)
+    return knob >= CLF__KNOB_STEP_ROWS     ? CLF_PRECISION_FP32 + (int)(knob - CLF__KNOB_STEP_ROWS)
+           : knob >= CLF__KNOB_SKINNY_ROWS ? CLF_PRECISION_FP32 + (int)(knob - CLF__KNOB_SKINNY_ROWS)
                                            : -1;
 }
 
