@@ -372,7 +372,7 @@ static void test_a_page_over_something_else(void **state)
     process_write(folder, "log", log, sizeof log - 1);
     refuse(process_format("train --log %s/log --html %s/log", folder, folder), 2,
            "--log and --html name the same file");
-    refuse(process_format("curves %s/log -o %s/log", folder, folder), 1, "exists and is not a page");
+    refuse(process_format("curves %s/log -o %s/log", folder, folder), 1, "exists and is not an HTML page");
     assert_string_equal(process_read(folder, "log", &size), log);
 }
 
