@@ -12,24 +12,8 @@ static clf_status reserve_state(struct clf__mixer_state *state, struct clf__aren
                                 const struct clf__mixer *mixer, int cache_rows, int positions)
 {
     (void)positions;
-    for (int i = 0; i < 2; i++) {
-        CLF__TRY(clf__arena_reserve(arena, &state->parts[i], CLF__F32, cache_rows,
-                                    clf__weight_inputs(mixer->attention.input.weight), "the states"));
-    }
-    return CLF_OK;
-}
-
-static clf_status reserve_shared(struct clf__mixer_state *shared, struct clf__arena *arena, int cache_rows,
-                                 int positions)
-{
-    (void)shared, (void)arena, (void)cache_rows, (void)positions;
-    return CLF_OK;
-}
-
-static clf_status follow(const struct clf__mixer_step *step)
-{
-    (void)step;
-    return CLF_OK;
+    return clf__mixer_reserve_vectors(state, arena, cache_rows,
+                                      clf__weight_inputs(mixer->attention.input.weight), "the states");
 }
 
 static void mix(float *y, float *state, const float *x, int width)
@@ -82,11 +66,8 @@ static clf_status forward(struct clf__tensor y, struct clf__tensor x, struct clf
     return clf__tensor_write(y, sums);
 }
 
-static const struct clf__mixer_kind halving = {.reserve_state = reserve_state,
-                                               .reserve_shared = reserve_shared,
-                                               .follow = follow,
-                                               .step = step_forward,
-                                               .forward = forward};
+static const struct clf__mixer_kind halving = {
+    .reserve_state = reserve_state, .step = step_forward, .forward = forward};
 
 /* The largest logit of each row of the last step. */
 static void decode(float best[SOURCES], struct clf__session *session)

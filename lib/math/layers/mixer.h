@@ -63,9 +63,11 @@ struct clf__mixer_kind {
     /* Reserves the states for this many cache rows. */
     clf_status (*reserve_state)(struct clf__mixer_state *state, struct clf__arena *arena,
                                 const struct clf__mixer *mixer, int cache_rows, int positions);
+    /* Reserves the state that all layers share. NULL: they share none. */
     clf_status (*reserve_shared)(struct clf__mixer_state *shared, struct clf__arena *arena, int cache_rows,
                                  int positions);
-    /* Moves the state shared by all layers from the parents to the new rows; called before the layers. */
+    /* Moves the shared state from the parents to the new rows; called before the layers. NULL: they share
+     * none. */
     clf_status (*follow)(const struct clf__mixer_step *step);
     /* The same for a forced prefix: fills in the shared state of positions first .. first + count - 1 of
      * one cache row, with `count` copies at cache_rows. NULL: the kind processes rows one by one. */
@@ -97,6 +99,11 @@ struct clf__mixer_kind {
     int gives_maps;          /* forward() can write attention maps */
     int is_in_single_launch; /* supported by cl/layers/decoder_layer.cl */
 };
+
+/* Reserves both parts of a state: a vector of `columns` per cache row, before and after a step. `what` names
+ * them in errors. */
+clf_status clf__mixer_reserve_vectors(struct clf__mixer_state *state, struct clf__arena *arena,
+                                      int cache_rows, int columns, const char *what);
 
 /* The state of a layer is its keys and values, (cache rows * positions, H * width) each; the layers share
  * two tables, (cache rows, positions) i32, that map hypotheses to cache rows and are written alternately

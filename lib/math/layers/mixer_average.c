@@ -9,24 +9,8 @@ static clf_status reserve_state(struct clf__mixer_state *state, struct clf__aren
                                 const struct clf__mixer *mixer, int cache_rows, int positions)
 {
     (void)positions; /* the state does not grow */
-    for (int i = 0; i < 2; i++) {
-        CLF__TRY(clf__arena_reserve(arena, &state->parts[i], CLF__F32, cache_rows,
-                                    mixer->average.norm->gamma.columns, "the running means"));
-    }
-    return CLF_OK;
-}
-
-static clf_status reserve_shared(struct clf__mixer_state *shared, struct clf__arena *arena, int cache_rows,
-                                 int positions)
-{
-    (void)shared, (void)arena, (void)cache_rows, (void)positions;
-    return CLF_OK;
-}
-
-static clf_status follow(const struct clf__mixer_step *step)
-{
-    (void)step;
-    return CLF_OK;
+    return clf__mixer_reserve_vectors(state, arena, cache_rows, mixer->average.norm->gamma.columns,
+                                      "the running means");
 }
 
 /* Applies the filters to the mean, alternating between two tensors of the workspace; *h is the output of
@@ -95,8 +79,6 @@ static clf_status forward(struct clf__tensor y, struct clf__tensor x, struct clf
 
 const struct clf__mixer_kind clf__average_mixer = {
     .reserve_state = reserve_state,
-    .reserve_shared = reserve_shared,
-    .follow = follow,
     .step = step_forward,
     .forward = forward,
     .norms_itself = 1,

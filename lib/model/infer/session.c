@@ -172,8 +172,11 @@ static clf_status reserve_decoder(struct clf__session *session)
         CLF__TRY(
             clf__arena_reserve(arena, &session->counters, CLF__I32, 1, counters, "the decoder's counters"));
         CLF__TRY(reserve_partials(session));
-        CLF__TRY(clf__session_mixer(session)->reserve_shared(&session->shared_state, arena,
-                                                             limits->cache_rows, limits->positions));
+        const struct clf__mixer_kind *kind = clf__session_mixer(session);
+        if (kind->reserve_shared != NULL) {
+            CLF__TRY(
+                kind->reserve_shared(&session->shared_state, arena, limits->cache_rows, limits->positions));
+        }
     }
     int rows = clf__max_int(limits->cache_rows, limits->target_tokens);
     int64_t looked = 4 * (int64_t)limits->target_tokens * limits->ranges;

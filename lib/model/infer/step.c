@@ -276,7 +276,9 @@ static clf_status start_step(struct clf__session *session, struct clf__layer_cal
         return CLF_OK;
     }
     const struct clf__front_end_input input = {.ids = start->ids};
-    CLF__TRY(clf__session_mixer(session)->follow(call->step));
+    if (clf__session_mixer(session)->follow != NULL) {
+        CLF__TRY(clf__session_mixer(session)->follow(call->step));
+    }
     return clf__embedder_forward(clf__tensor_rows(session->workspace.x, 0, rows), &decoder->embedder, &input,
                                  start->positions);
 }
