@@ -355,44 +355,6 @@ static void test_nobody_sets_the_mask(void **state)
     assert_int_equal(broken_rules, 0);
 }
 
-/* Returns whether the source defines a variadic macro. */
-static int has_variadic_macro(const char *source)
-{
-    for (const char *line = source; line != NULL; line = strchr(line, '\n')) {
-        char parameters[256];
-        line += *line == '\n';
-        if (sscanf(line, " # define %*[A-Za-z0-9_](%255[^)\n]", parameters) == 1 &&
-            strstr(parameters, "...")) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
-static int check_kernels(const char *path, const struct stat *status, int kind, struct FTW *walk)
-{
-    (void)status, (void)walk;
-    static const char *const suffixes[] = {".cl", NULL};
-    const char *source = read_source(path, kind, suffixes);
-    if (source != NULL && has_variadic_macro(source)) {
-        print_message("%s: NVIDIA's compiler refuses variadic macros\n", path);
-        broken_rules++;
-    }
-    return 0;
-}
-
-static void test_kernels_have_no_variadic_macros(void **state)
-{
-    (void)state;
-    assert_true(has_variadic_macro("int a;\n#define F(x, ...) x\n"));
-    assert_true(has_variadic_macro("#  define F(...) __VA_ARGS__\n"));
-    assert_false(has_variadic_macro("#define F(x) x /* ... */\n#define G (...)\n"));
-    broken_rules = source_files = 0;
-    assert_int_equal(nftw(CLF_SOURCE_FOLDER "/cl", check_kernels, 16, FTW_PHYS), 0);
-    assert_true(source_files > 0);
-    assert_int_equal(broken_rules, 0);
-}
-
 /* How many links of a Markdown document in a folder lead to no file. */
 static int count_broken_links(const char *folder, const char *text)
 {
@@ -447,7 +409,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_file_keeps_the_rules),
         cmocka_unit_test(test_nobody_sets_the_mask),
-        cmocka_unit_test(test_kernels_have_no_variadic_macros),
         cmocka_unit_test(test_each_rule_catches_its_breach),
         cmocka_unit_test(test_links_of_documents),
     };

@@ -182,106 +182,146 @@ static inline void mask_window_part(__local float *scores, const struct key_set 
     }
 }
 
+/* A task: a block of queries of one head of one sequence, and up to 64 columns of its values. The tiles of the keys
+ * around the queries come first, then those of the global tokens. */
+struct block_task {
+    struct sources from;
+    struct key_set keys;
+    int begin, end, own_tiles, tiles; /* the keys, and the numbers of tiles */
+    int query;                        /* the query whose weights the work-item computes */
+    int sequence, head, slice;
+    __global result_element *y;
+};
+
+/* Finds task `task`. Without queries (from.count <= 0) there is no such task. */
+static inline void find_task(struct block_task *out, int task, const struct place *at, LOCAL_ARGUMENTS)
+{
+    int blocks = (sizes.max_queries + QUERIES - 1) / QUERIES, block = task / SLICES, first = block % blocks * QUERIES;
+    out->slice = task % SLICES * SLICE;
+    out->sequence = block / blocks / sizes.heads;
+    out->head = block / blocks % sizes.heads;
+    const __global int *range = ranges + sizes.ranges.offset + out->sequence * 4;
+    int length = range[1], count = min(length - first, QUERIES);
+    int global_count = globals ? globals[sizes.globals.offset + out->sequence * 2 + 1] : 0;
+    out->begin = max(first - sizes.radius, 0) / KEYS * KEYS;
+    out->end = first + count - 1 < length - sizes.radius ? first + count + sizes.radius : length;
+    out->own_tiles = (out->end - out->begin + KEYS - 1) / KEYS;
+    out->tiles = out->own_tiles + (global_count + KEYS - 1) / KEYS;
+    out->query = min(first + at->query, length - 1);
+    size_t query_row = (size_t)(range[0] + first);
+    find_own_keys(&out->keys, out->head, range, LOCAL_NAMES);
+    out->from = (struct sources){ROW(q, query_row) + out->head * KEY_WIDTH,
+                                 out->keys.k,
+                                 out->keys.v + out->slice,
+                                 sizes.q.stride,
+                                 out->keys.k_stride,
+                                 out->keys.v_stride,
+                                 count,
+                                 min(SLICE, VALUE_WIDTH - out->slice)};
+    out->y = ROW(y, query_row) + out->head * VALUE_WIDTH + out->slice;
+}
+
+/* Returns the first key of tile `number`; switches the task to the global tokens at their first tile. */
+static inline int find_tile(struct block_task *task, int number, LOCAL_ARGUMENTS)
+{
+    if (number < task->own_tiles) {
+        return task->begin + number * KEYS;
+    }
+    const __global int *range = globals + sizes.globals.offset + task->sequence * 2;
+    find_global_keys(&task->keys, task->head, range[0], range[1], LOCAL_NAMES);
+    task->end = range[1];
+    task->from.k = task->keys.k;
+    task->from.v = task->keys.v + task->slice;
+    task->from.k_stride = task->keys.k_stride;
+    task->from.v_stride = task->keys.v_stride;
+    return (number - task->own_tiles) * KEYS;
+}
+
+/* at->weights = the scores of the `width` keys from `tile` on, without masks; then fetches the first values. */
+static inline void score_keys(const struct place *at, struct chunk *next, const struct sources *from, int tile, int width,
+                              float scale)
+{
+    int has_keys = PLACE * 4 < width;
+    struct block scores = {0.0f, 0.0f, 0.0f, 0.0f};
+    fetch_products(next, from, tile, width, 0);
+#pragma unroll 1
+    for (int d = DEPTH; d < KEY_WIDTH; d += DEPTH) {
+        put_products(at->stage, next, from, tile, width, d - DEPTH);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        fetch_products(next, from, tile, width, d);
+        if (has_keys) {
+            add_products(&scores, at->stage, DEPTH);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    put_products(at->stage, next, from, tile, width, (KEY_WIDTH - 1) / DEPTH * DEPTH);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    fetch_values(next, from, tile, width);
+    if (has_keys) {
+        add_products(&scores, at->stage, (KEY_WIDTH - 1) % DEPTH + 1);
+        put_scores(at->weights, &scores, scale * M_LOG2E_F);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+/* Turns the scores of a tile into weights, and stores the factors of the earlier sums in at->shares. */
+static inline void weigh_keys(struct running *running, const struct place *at, const struct block_task *task, int tile,
+                              int width)
+{
+    int has_part = at->key < width;
+    at->parts[at->item] = -INFINITY;
+    if (has_part) {
+        mask_window_part(at->own, &task->keys, position_of(task->query, &task->keys), tile + at->key, tile + width);
+        at->parts[at->item] = find_largest(at->own);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    float subtracted = raise_maximum(running, at);
+    if (has_part) {
+        running->total += weigh_part(at->own, subtracted);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+/* Adds the weighted values of a tile, the first of which have been fetched. */
+static inline void add_weighted(struct block *sums, const struct place *at, struct chunk *next, const struct sources *from,
+                                int tile, int width)
+{
+#pragma unroll 1
+    for (int key = 0; key < width; key += DEPTH) {
+        put_values(at->stage, next, from, tile + key, width - key);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (key + DEPTH < width) {
+            fetch_values(next, from, tile + key + DEPTH, width - key - DEPTH);
+        }
+        if (PLACE * 4 < from->columns) {
+            sum_values(sums, at->weights + key * QUERIES, at->stage);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+
 /* memory: as in attention_forward_gpu of attention.cl. */
 GPU_KERNEL_OF(ITEMS) void attention_local_gpu(__local float4 *memory, LOCAL_ARGUMENTS)
 {
-    __local float *stage = (__local float *)memory, *weights = stage + STAGE;
-    __local float *parts = weights + KEYS * QUERIES, *shares = parts + ITEMS;
-    int item = ITEM, place = item % QUERIES, own_key = item / QUERIES * PART;
-    __local float *own = weights + own_key * QUERIES + place; /* scores of this work-item */
-    int blocks = (sizes.max_queries + QUERIES - 1) / QUERIES;
-    int tasks = sizes.sequences * sizes.heads * blocks * SLICES;
-    for (int task = (int)get_group_id(0); task < tasks; task += (int)get_num_groups(0)) {
-        int slice = task % SLICES * SLICE, block = task / SLICES;
-        int sequence = block / blocks / sizes.heads, head = block / blocks % sizes.heads;
-        int first = block % blocks * QUERIES;
-        const __global int *range = ranges + sizes.ranges.offset + sequence * 4;
-        int length = range[1], count = min(length - first, QUERIES);
-        if (count <= 0) {
+    struct place at = place_in(memory);
+    int tasks = sizes.sequences * sizes.heads * ((sizes.max_queries + QUERIES - 1) / QUERIES) * SLICES;
+    for (int number = (int)get_group_id(0); number < tasks; number += (int)get_num_groups(0)) {
+        struct block_task task;
+        find_task(&task, number, &at, LOCAL_NAMES);
+        if (task.from.count <= 0) {
             continue;
         }
-        const __global int *global_range = globals ? globals + sizes.globals.offset + sequence * 2 : 0;
-        int global_count = global_range ? global_range[1] : 0;
-        int begin = max(first - sizes.radius, 0) / KEYS * KEYS;
-        int end = first + count - 1 < length - sizes.radius ? first + count + sizes.radius : length;
-        int own_tiles = (end - begin + KEYS - 1) / KEYS, tiles = own_tiles + (global_count + KEYS - 1) / KEYS;
-        size_t query_row = (size_t)(range[0] + first);
-        struct key_set keys;
-        find_own_keys(&keys, head, range, LOCAL_NAMES);
-        struct sources from = {ROW(q, query_row) + head * KEY_WIDTH, keys.k,         keys.v + slice, sizes.q.stride,
-                               keys.k_stride,                        keys.v_stride, count,          min(SLICE, VALUE_WIDTH - slice)};
-        int query = min(first + place, length - 1);
         struct running running = {-INFINITY, 0.0f};
         struct block sums = {0.0f, 0.0f, 0.0f, 0.0f};
         struct chunk next;
 #pragma unroll 1
-        for (int number = 0; number < tiles; number++) {
-            int tile = begin + number * KEYS;
-            if (number >= own_tiles) {
-                tile = (number - own_tiles) * KEYS;
-                end = global_count;
-                find_global_keys(&keys, head, global_range[0], global_count, LOCAL_NAMES);
-                from.k = keys.k;
-                from.v = keys.v + slice;
-                from.k_stride = keys.k_stride;
-                from.v_stride = keys.v_stride;
-            }
-            int width = min(end - tile, KEYS), has_keys = PLACE * 4 < width, has_part = own_key < width;
-            struct block scores = {0.0f, 0.0f, 0.0f, 0.0f};
-            fetch_products(&next, &from, tile, width, 0);
-#pragma unroll 1
-            for (int d = DEPTH; d < KEY_WIDTH; d += DEPTH) {
-                put_products(stage, &next, &from, tile, width, d - DEPTH);
-                barrier(CLK_LOCAL_MEM_FENCE);
-                fetch_products(&next, &from, tile, width, d);
-                if (has_keys) {
-                    add_products(&scores, stage, DEPTH);
-                }
-                barrier(CLK_LOCAL_MEM_FENCE);
-            }
-            put_products(stage, &next, &from, tile, width, (KEY_WIDTH - 1) / DEPTH * DEPTH);
-            barrier(CLK_LOCAL_MEM_FENCE);
-            fetch_values(&next, &from, tile, width);
-            if (has_keys) {
-                add_products(&scores, stage, (KEY_WIDTH - 1) % DEPTH + 1);
-                put_scores(weights, &scores, sizes.scale * M_LOG2E_F);
-            }
-            barrier(CLK_LOCAL_MEM_FENCE);
-            parts[item] = -INFINITY;
-            if (has_part) {
-                mask_window_part(own, &keys, position_of(query, &keys), tile + own_key, tile + width);
-                parts[item] = find_largest(own);
-            }
-            barrier(CLK_LOCAL_MEM_FENCE);
-            float largest = fmax(running.maximum, max4(PARTS_OF(parts, place)));
-            /* For a query that has seen no key yet, subtracting 0 instead of -inf gives weights 0, not
-             * NaN. */
-            float subtracted = largest == -INFINITY ? 0.0f : largest;
-            float factor = EXP2(running.maximum - subtracted);
-            running.maximum = largest;
-            running.total *= factor;
-            if (item < QUERIES) {
-                shares[item] = factor;
-            }
-            if (has_part) {
-                running.total += weigh_part(own, subtracted);
-            }
-            barrier(CLK_LOCAL_MEM_FENCE);
-            rescale(&sums, shares);
-#pragma unroll 1
-            for (int key = 0; key < width; key += DEPTH) {
-                put_values(stage, &next, &from, tile + key, width - key);
-                barrier(CLK_LOCAL_MEM_FENCE);
-                if (key + DEPTH < width) {
-                    fetch_values(&next, &from, tile + key + DEPTH, width - key - DEPTH);
-                }
-                if (PLACE * 4 < from.columns) {
-                    sum_values(&sums, weights + key * QUERIES, stage);
-                }
-                barrier(CLK_LOCAL_MEM_FENCE);
-            }
+        for (int n = 0; n < task.tiles; n++) {
+            int tile = find_tile(&task, n, LOCAL_NAMES), width = min(task.end - tile, KEYS);
+            score_keys(&at, &next, &task.from, tile, width, sizes.scale);
+            weigh_keys(&running, &at, &task, tile, width);
+            rescale(&sums, at.shares);
+            add_weighted(&sums, &at, &next, &task.from, tile, width);
         }
-        put_outputs(ROW(y, query_row) + head * VALUE_WIDTH + slice, sizes.y.stride, count, from.columns, &sums,
-                    running.total, parts, shares);
+        put_outputs(task.y, sizes.y.stride, task.from.count, task.from.columns, &sums, running.total, &at);
     }
 }

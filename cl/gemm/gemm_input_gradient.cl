@@ -22,40 +22,7 @@
 #if PRECISION == 0 || defined(HAS_DOT_BF16)
 #define DEPTH 256 /* outputs, or pairs, per slice: 32 KB of W, for the second-level cache */
 
-#define ZIP_LOW(a, b)                                                                                                  \
-    (float16)(a.s0, b.s0, a.s1, b.s1, a.s2, b.s2, a.s3, b.s3, a.s4, b.s4, a.s5, b.s5, a.s6, b.s6, a.s7, b.s7)
-#define ZIP_HIGH(a, b)                                                                                                 \
-    (float16)(a.s8, b.s8, a.s9, b.s9, a.sa, b.sa, a.sb, b.sb, a.sc, b.sc, a.sd, b.sd, a.se, b.se, a.sf, b.sf)
-
-/* Transposes a square: to (16 outputs, 16 inputs), rows PANEL apart, = scale * w (16 inputs, 16 outputs), of
- * which `inputs` exist. Zipping rows i and i + 8 rotates the bits of (row, lane) by one position; four rounds
- * exchange row and lane. */
-static inline void transpose_square(weight_element *to, const __global float *w, int inputs, float scale)
-{
-    float16 a[16], b[16];
-#pragma unroll
-    for (int i = 0; i < 16; i++) {
-        a[i] = i < inputs ? scale * vload16(0, w + i * PANEL) : (float16)(0.0f);
-    }
-#define ZIP(OUT, IN)                                                                                                   \
-    _Pragma("unroll") for (int i = 0; i < 8; i++)                                                                      \
-    {                                                                                                                  \
-        OUT[2 * i] = ZIP_LOW(IN[i], IN[i + 8]);                                                                        \
-        OUT[2 * i + 1] = ZIP_HIGH(IN[i], IN[i + 8]);                                                                   \
-    }
-    ZIP(b, a)
-    ZIP(a, b)
-    ZIP(b, a)
-    ZIP(a, b)
-#pragma unroll
-    for (int i = 0; i < 16; i += OUTPUTS_TOGETHER) {
-#if PRECISION == 0
-        vstore16(a[i], 0, to + i * PANEL);
-#else
-        vstore16(round_bf16_16(a[i]) >> 16 | round_bf16_16(a[i + 1]), 0, to + i / 2 * PANEL);
-#endif
-    }
-}
+#include "include/transpose_square.cl"
 
 /* Stores a vector of a row; `columns` elements from here on exist. */
 static inline void store_columns(const floatv *value, __global float *to, int columns)
@@ -120,11 +87,13 @@ DEFINE_ROWS(4)
 DEFINE_ROWS(BLOCK_ROWS)
 
 #ifdef TILES_OF_PAIRS
-/* The same with tiles, for up to MOST_TILED rows. */
-static inline void add_rows_tiled(struct tiled *tiled, __global float *dx, size_t dx_stride, const __global float *from,
-                                  size_t from_stride, const __global operand_element *dy, size_t dy_stride,
-                                  const weight_element *panel, int rows, int steps, int columns)
+#define ROWS_AT_ONCE MOST_TILED
+/* The same with tiles, for as many as possible of `left` rows; returns their number. */
+static inline int add_rows(struct tiled *tiled, __global float *dx, size_t dx_stride, const __global float *from,
+                           size_t from_stride, const __global operand_element *dy, size_t dy_stride,
+                           const weight_element *panel, int left, int steps, int columns)
 {
+    int rows = min(left, MOST_TILED);
     multiply_tiles(tiled, (const __global uchar *)dy, dy_stride * sizeof *dy, rows, (ulong)panel, steps, 0);
     for (int i = 0; i < rows * (PANEL / VECTOR_LANES); i++) {
         int row = i / (PANEL / VECTOR_LANES), c = i % (PANEL / VECTOR_LANES) * VECTOR_LANES;
@@ -134,10 +103,35 @@ static inline void add_rows_tiled(struct tiled *tiled, __global float *dx, size_
         }
         store_columns(&sums, dx + row * dx_stride + c, columns - c);
     }
+    return rows;
 }
-#define ROWS_AT_ONCE MOST_TILED
 #else
 #define ROWS_AT_ONCE BLOCK_ROWS
+struct tiled {
+    int unused; /* a level without tiles */
+};
+
+/* The same for as many as possible of `left` rows; returns their number. */
+static inline int add_rows(struct tiled *tiled, __global float *dx, size_t dx_stride, const __global float *from,
+                           size_t from_stride, const __global operand_element *dy, size_t dy_stride,
+                           const weight_element *panel, int left, int steps, int columns)
+{
+    (void)tiled;
+    if (left >= BLOCK_ROWS) {
+        add_rows_BLOCK_ROWS(dx, dx_stride, from, from_stride, dy, dy_stride, panel, steps, columns);
+        return BLOCK_ROWS;
+    }
+    if (left >= 4) {
+        add_rows_4(dx, dx_stride, from, from_stride, dy, dy_stride, panel, steps, columns);
+        return 4;
+    }
+    if (left >= 2) {
+        add_rows_2(dx, dx_stride, from, from_stride, dy, dy_stride, panel, steps, columns);
+        return 2;
+    }
+    add_rows_1(dx, dx_stride, from, from_stride, dy, dy_stride, panel, steps, columns);
+    return 1;
+}
 #endif
 
 /* Packs a panel of `depth` outputs and 32 inputs; `square`: the first square of the panel in W. */
@@ -176,9 +170,9 @@ CPU_KERNEL void input_gradient_cpu(__global float *dx, int dx_offset, int dx_str
     dy += dy_offset;
     residual = residual ? residual + residual_offset : 0;
     weight_element panel[DEPTH * PANEL];
+    struct tiled tiled;
 #ifdef TILES_OF_PAIRS
     uint room[MOST_TILED * PANEL];
-    struct tiled tiled;
     begin_tiled(&tiled, room);
 #endif
     for (int start = 0; start < outputs; start += DEPTH * OUTPUTS_TOGETHER, dy += DEPTH) {
@@ -203,24 +197,7 @@ CPU_KERNEL void input_gradient_cpu(__global float *dx, int dx_offset, int dx_str
                 int next_line = min(lines, line + lines_a_block);
                 fetch_squares(next, inputs, line, next_line);
                 line = next_line;
-#ifdef TILES_OF_PAIRS
-                int count = min(left, MOST_TILED);
-                add_rows_tiled(&tiled, to, dx_stride, from, sums_stride, operand, dy_stride, panel, count, steps, columns);
-                row += count;
-#else
-#define ADD_ROWS(COUNT)                                                                                                \
-    add_rows_##COUNT(to, dx_stride, from, sums_stride, operand, dy_stride, panel, steps, columns);                     \
-    row += COUNT;
-                if (left >= BLOCK_ROWS) {
-                    ADD_ROWS(BLOCK_ROWS)
-                } else if (left >= 4) {
-                    ADD_ROWS(4)
-                } else if (left >= 2) {
-                    ADD_ROWS(2)
-                } else {
-                    ADD_ROWS(1)
-                }
-#endif
+                row += add_rows(&tiled, to, dx_stride, from, sums_stride, operand, dy_stride, panel, left, steps, columns);
             }
         }
     }

@@ -1,5 +1,5 @@
-/* The CPU variant of attention.cl; other attention kernels use parts of it. This file is included; it is
- * not a program. Lanes are keys for the scores and columns for the sums. Scores are multiplied by log2(e),
+/* Blocks of queries times tiles of keys: the shared part of the CPU variants of attention.cl, attention_local.cl and
+ * attention_backward.cl. This file is included; it is not a program. Lanes are keys for the scores and columns for the sums. Scores are multiplied by log2(e),
  * so that weights are powers of two. result.cl describes the precision of y. */
 #include "math/gemm/layout.h"
 #include "include/block.cl"
@@ -26,6 +26,7 @@
     __global result_element *y, const __global float *q, const __global key_element *k, const __global key_element *v,          \
         const __global int *ranges, const __global int *hidden, const __global float *additive,                        \
         const __global float *relative, struct clf__attention_sizes sizes COMMA_DROPOUT_ARGUMENTS
+#define ATTENTION_NAMES y, q, k, v, ranges, hidden, additive, relative, sizes COMMA_DROPOUT_NAMES
 
 #define LANES          16
 #define VECTORS(width) (((width) + LANES - 1) / LANES)
@@ -60,83 +61,7 @@ struct attention_work {
     float16 sums[MOST_QUERIES][VECTORS(VALUE_WIDTH)];
 };
 
-/* One of several identical rounds that transpose a square with one row per lane: to[2 i] and to[2 i + 1] are
- * the first and second halves of two rows, interleaved. */
-static inline void deal(floatv *to, const floatv *from)
-{
-#pragma unroll
-    for (int i = 0; i < VECTOR_LANES / 2; i++) {
-        floatv a = from[i], b = from[i + VECTOR_LANES / 2];
-#if VECTOR_LANES == 16
-        to[2 * i] = (float16)(a.s0, b.s0, a.s1, b.s1, a.s2, b.s2, a.s3, b.s3, a.s4, b.s4, a.s5, b.s5, a.s6, b.s6,
-                              a.s7, b.s7);
-        to[2 * i + 1] = (float16)(a.s8, b.s8, a.s9, b.s9, a.sa, b.sa, a.sb, b.sb, a.sc, b.sc, a.sd, b.sd, a.se, b.se,
-                                  a.sf, b.sf);
-#else
-        to[2 * i] = (float8)(a.s0, b.s0, a.s1, b.s1, a.s2, b.s2, a.s3, b.s3);
-        to[2 * i + 1] = (float8)(a.s4, b.s4, a.s5, b.s5, a.s6, b.s6, a.s7, b.s7);
-#endif
-    }
-}
-
-static inline void transpose(floatv *rows)
-{
-    floatv other[VECTOR_LANES];
-    deal(other, rows);
-    deal(rows, other);
-    deal(other, rows);
-#if VECTOR_LANES == 16
-    deal(rows, other);
-#else
-#pragma unroll
-    for (int i = 0; i < VECTOR_LANES; i++) {
-        rows[i] = other[i];
-    }
-#endif
-}
-
-/* Prefetches the rows of a head, which are strided, so that the hardware does not prefetch them. */
-static inline void fetch_rows(const __global float *rows, int stride, int count, int width)
-{
-    for (int i = 0; i < count; i++) {
-        for (int c = 0; c < width; c += LANES) {
-            FETCH_SOON(rows + (size_t)i * stride + c);
-        }
-    }
-}
-
-/* Columns d .. d + 15 of a row of `width`, zeros beyond it. Inlined early: later inlining leaves an alias
- * intrinsic that Oclgrind does not know. */
-#define load_columns(row, d, width) (wide_load_columns(row, d, width).v)
-static inline __attribute__((always_inline)) struct wide wide_load_columns(const __global float *row, int d, int width)
-{
-    return WIDE(d + LANES <= width ? vload16(0, row + d) : load_part(row + d, width - d, 0.0f));
-}
-
-/* Packs count rows of `width` times scale: packed[n * width + d] is column d of rows 16 n .. 16 n + 15;
- * the last row repeats beyond the end. */
-static inline void pack_rows(float16 *packed, const __global float *rows, int stride, int count, int width, float scale)
-{
-    for (int first = 0; first < count; first += LANES, packed += width) {
-        for (int part = 0; part < LANES; part += VECTOR_LANES) {
-            for (int d = 0; d < width; d += VECTOR_LANES) {
-                floatv tile[VECTOR_LANES];
-#pragma unroll
-                for (int i = 0; i < VECTOR_LANES; i++) {
-                    const __global float *row = rows + (size_t)min(first + part + i, count - 1) * stride + d;
-                    tile[i] = load_lanes(row, width - d);
-                }
-                transpose(tile);
-#pragma unroll
-                for (int i = 0; i < VECTOR_LANES; i++) {
-                    if (d + i < width) {
-                        vstorev(tile[i] * scale, 0, (float *)&packed[d + i] + part);
-                    }
-                }
-            }
-        }
-    }
-}
+#include "include/pack_rows.cl"
 
 #define LANE_NUMBERS (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 
@@ -383,97 +308,5 @@ static inline void mask_rows(float16 (*scores)[VECTORS(TILE_KEYS)], const int16 
             int16 is_later = causal ? LANE_NUMBERS + first > last + row : (int16)(0);
             scores[row][vector] = (unseen[vector] | is_later) != 0 ? (float16)(-INFINITY) : score;
         }
-    }
-}
-
-/* The keys and values that follow a tile, to prefetch: of this head from key `next` on or, if `next` is 0, of
- * the next head or the first head of the next sequence. */
-struct following {
-    const __global float *k, *v;
-    int count, has_queries; /* has_queries: prefetch the queries of this block in the next head as well */
-};
-
-static inline struct following find_following(int sequence, int head, int next, const __global float *k,
-                                              const __global float *v, const __global int *ranges,
-                                              struct clf__attention_sizes sizes)
-{
-    int next_head = next > 0 ? head : (head + 1) % sizes.heads;
-    int next_sequence = next > 0 || next_head > 0 ? sequence : sequence + 1;
-    const __global int *range = ranges + sizes.ranges.offset + min(next_sequence, sizes.sequences - 1) * 4;
-    struct following following;
-    following.k = ROW(k, range[2] + next) + next_head * KEY_WIDTH;
-    following.v = ROW(v, range[2] + next) + next_head * VALUE_WIDTH;
-    following.count = next_sequence < sizes.sequences ? min(range[3] - next, TILE_KEYS) : 0;
-    following.has_queries = next_sequence == sequence && next_head != head;
-    return following;
-}
-
-/* Prefetches the share that corresponds to `rows` of `count` queries, from `row` on. */
-static inline void fetch_following(const struct following *following, int row, int rows, int count,
-                                   const __global float *block_q, struct clf__attention_sizes sizes)
-{
-    int from = following->count * row / count, to = following->count * (row + rows) / count;
-    fetch_rows(following->k + (size_t)from * sizes.k.stride, sizes.k.stride, to - from, KEY_WIDTH);
-    fetch_rows(following->v + (size_t)from * sizes.v.stride, sizes.v.stride, to - from, VALUE_WIDTH);
-    if (following->has_queries) {
-        fetch_rows(block_q + (size_t)row * sizes.q.stride + KEY_WIDTH, sizes.q.stride, rows, KEY_WIDTH);
-    }
-}
-
-/* Computes a block of queries of one head of one sequence, if it exists. Late blocks of a head, which are
- * long with causal masks, come first. During a tile the first block prefetches the next tile, and the last
- * block the tile of the next head. */
-static inline void attention_task(struct attention_work *work, int task, ATTENTION_ARGUMENTS)
-{
-    int blocks = (sizes.max_queries + sizes.block_queries - 1) / sizes.block_queries;
-    int sequence = task / blocks / sizes.heads, head = task / blocks % sizes.heads;
-    int first = (blocks - 1 - task % blocks) * sizes.block_queries;
-    const __global int *range = ranges + sizes.ranges.offset + sequence * 4;
-    int queries = range[1], first_key = range[2], keys = range[3], causal = sizes.causal;
-    int count = min(queries - first, sizes.block_queries);
-    if (count <= 0) {
-        return;
-    }
-    const __global float *block_q = ROW(q, range[0] + first) + head * KEY_WIDTH;
-    __global result_element *results = (__global result_element *)y;
-    __global result_element *block_y =
-        results + sizes.y.offset + (size_t)(range[0] + first) * sizes.y.stride + head * VALUE_WIDTH;
-    const __global float *bias = relative ? ROW(relative, head) : 0;
-    const __global float *terms = additive ? ROW(additive, (size_t)sequence * sizes.max_queries + first) : 0;
-    int last = causal ? first + keys - queries : keys - 1; /* the last key that the block's first query sees */
-    int end = causal ? min(last + count, keys) : keys;
-    int tile = 0;
-    do { /* runs at least once, to clear the sums */
-        int width = clamp(end - tile, 0, TILE_KEYS), next = tile + TILE_KEYS < end ? tile + TILE_KEYS : 0;
-        int fetches = next > 0 ? queries - first <= sizes.block_queries : first == 0; /* once for all blocks of a head */
-        struct following following = find_following(sequence, head, next, k, v, ranges, sizes);
-        pack_rows(&work->keys[0][0], ROW(k, first_key + tile) + head * KEY_WIDTH, sizes.k.stride, width, KEY_WIDTH,
-                  sizes.scale * M_LOG2E_F);
-        find_unseen(work->unseen, hidden ? hidden + sizes.hidden.offset + first_key + tile : 0, width);
-        for (int row = 0, rows; row < count; row += rows) {
-            rows = rows_together(count - row);
-            int seen = causal ? clamp(last + row + rows - tile, 0, width) : width; /* visible to any of these queries */
-            int vectors = VECTORS(seen);
-            if (fetches) {
-                fetch_following(&following, row, rows, count, block_q, sizes);
-            }
-            score_rows(work, block_q + (size_t)row * sizes.q.stride, sizes.q.stride, rows, vectors);
-            if (vectors * LANES > seen || hidden || bias || terms || (causal && tile + seen - 1 > last + row)) {
-                mask_rows(work->scores, work->unseen, first + row, rows, tile, vectors, keys, last + row, causal, bias,
-                          sizes.reach, terms ? terms + (size_t)row * sizes.additive.stride : 0, sizes.additive.stride);
-            }
-            weigh_rows(work, row, rows, vectors, tile == 0);
-#ifdef HAS_DROPOUT
-            for (int i = 0; i < rows; i++) {
-                int mask_row = (range[0] + first + row + i) * sizes.heads + head;
-                drop_weights(work->scores[i], tile, vectors, mask_row, DROPOUT_NAMES);
-            }
-#endif
-            add_values(work, row, rows, ROW(v, first_key + tile) + head * VALUE_WIDTH, sizes.v.stride, seen, tile == 0);
-        }
-        tile += TILE_KEYS;
-    } while (tile < end);
-    for (int row = 0; row < count; row += MOST_ROWS) {
-        finish_rows(block_y + (size_t)row * sizes.y.stride, sizes.y.stride, work, row, min(count - row, MOST_ROWS));
     }
 }

@@ -181,105 +181,21 @@ static inline void rescale(struct block *sums, const __local float *shares)
     sums->s3 *= own;
 }
 
-/* ---- between the multiplications: four work-items per query, with 16 keys of a tile each ---- */
-
-#define PART (KEYS / 4)
-
-/* The query whose weights a work-item computes, the last key that it sees, and its masks: hidden, bias
- * (the head's) and terms (the query's) may be null. */
-struct view {
-    int query, last, reach;
-    const __global int *hidden;
-    const __global float *bias, *terms;
-};
-
-/* Adds the masks to the scores of one query for a part's keys, from `key` on. Scores are multiplied by
- * log2(e). */
-static inline void mask_part(__local float *scores, int key, const struct view *view)
-{
-#pragma unroll 1
-    for (int j = 0; j < PART; j++, key++) {
-        float score = -INFINITY;
-        if (key <= view->last && !(view->hidden && view->hidden[key])) {
-            score = scores[j * QUERIES];
-            if (view->bias) {
-                score = fma(M_LOG2E_F, view->bias[clamp(key - view->query + view->reach, 0, 2 * view->reach)], score);
-            }
-            if (view->terms) {
-                score = fma(M_LOG2E_F, view->terms[key], score);
-            }
-        }
-        scores[j * QUERIES] = score;
-    }
-}
-
-#define FOUR_KEYS(scores)                                                                                              \
-    (float4)((scores)[0], (scores)[QUERIES], (scores)[2 * QUERIES], (scores)[3 * QUERIES])
-
-static inline float find_largest(const __local float *scores)
-{
-    float4 largest = -INFINITY;
-#pragma unroll
-    for (int j = 0; j < PART; j += 4) {
-        largest = fmax(largest, FOUR_KEYS(scores + j * QUERIES));
-    }
-    return max4(largest);
-}
-
-/* scores = 2^(scores - subtracted); returns their sum. */
-static inline float weigh_part(__local float *scores, float subtracted)
-{
-    float4 sum = 0.0f;
-#pragma unroll 1
-    for (int j = 0; j < PART; j += 4, scores += 4 * QUERIES) {
-        float4 below = FOUR_KEYS(scores) - subtracted;
-        float4 weights = (float4)(EXP2(below.x), EXP2(below.y), EXP2(below.z), EXP2(below.w));
-        sum += weights;
-        scores[0] = weights.x;
-        scores[QUERIES] = weights.y;
-        scores[2 * QUERIES] = weights.z;
-        scores[3 * QUERIES] = weights.w;
-    }
-    return sum4(sum);
-}
-
-#ifdef HAS_DROPOUT
-/* Drops weights of a part's keys, from `key` on; row is the query's row in the mask. */
-static inline void drop_part(__local float *weights, int key, int row, DROPOUT_ARGUMENTS)
-{
-#pragma unroll 1
-    for (int j = 0; j < PART; j += 4, weights += 4 * QUERIES) {
-        float4 kept = dropout_quad((key + j) / 4, row, DROPOUT_NAMES);
-        weights[0] *= kept.x;
-        weights[QUERIES] *= kept.y;
-        weights[2 * QUERIES] *= kept.z;
-        weights[3 * QUERIES] *= kept.w;
-    }
-}
-#endif
-
-/* The values of the four work-items of a query; `place` is one of them. */
-#define PARTS_OF(parts, place)                                                                                         \
-    (float4)((parts)[place], (parts)[place + QUERIES], (parts)[place + 2 * QUERIES], (parts)[place + 3 * QUERIES])
-
-/* A query's maximum so far, and the sum of the weights of a work-item's part of all tiles. */
-struct running {
-    float maximum, total;
-};
+#include "include/attention_softmax_gpu.cl"
 
 /* y = sums / total. */
 static inline void put_outputs(__global result_element *y, int y_stride, int count, int columns, struct block *sums, float total,
-                               __local float *parts, __local float *shares)
+                               const struct place *at)
 {
-    int item = ITEM, column = PLACE * 4, row = ROW_PLACE * 4;
-    parts[item] = total;
+    int column = PLACE * 4, row = ROW_PLACE * 4;
+    at->parts[at->item] = total;
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (item < QUERIES) {
-        float all = sum4(PARTS_OF(parts, item));
-        shares[item] = all == 0.0f ? 0.0f : 1.0f / all;
+    if (at->item < QUERIES) {
+        float all = sum4(PARTS_OF(at->parts, at->item));
+        at->shares[at->item] = all == 0.0f ? 0.0f : 1.0f / all;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    rescale(sums, shares);
+    rescale(sums, at->shares);
     __global result_element *to = y + (size_t)row * y_stride + column;
     /* Rotates the vectors so that each query is first in turn: if the loop were unrolled, compilers would
      * keep four addresses in registers. */

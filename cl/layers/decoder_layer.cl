@@ -14,7 +14,7 @@
  * Among the keys that this step adds, a row may read only its own, as in a search: the other keys may not be
  * written yet.
  *
- * CPU variant only. Needs PRECISION and the macros of finish.cl, attention_step.cl and layernorm.cl,
+ * CPU variant only. Needs PRECISION and the macros of finish.cl, attention_step.cl and norm_row.cl,
  * NORM_FIRST (1: norm before each sub-layer, 0: after it), OpenCL C 3.0 with acquire and release across
  * the device, and addresses of buffers that stay constant between launches. */
 #ifndef NORM_FIRST
@@ -27,7 +27,7 @@
 #undef CPU_KERNEL
 #define CPU_KERNEL static
 #include "attention/attention_step.cl"
-#include "rows/layernorm.cl"
+#include "include/norm_row.cl"
 #include "include/embedding_row.cl"
 #include "include/follow_row.cl"
 
@@ -61,62 +61,12 @@ enum {
     STAGES
 };
 
-/* Counters are a cache line apart, all zero before and after a launch: groups that left, then tiles taken
- * and tiles done of the start, and of each stage and each conversion of each layer. */
-#define COUNTER(i)       (counters + (i)*16)
-#define COUNTERS(layers) (3 + 4 * STAGES * (layers))
-#define LEFT             COUNTER(0)
-#define START            0
-#define STAGE(l, stage)  (1 + 2 * STAGES * (l) + (stage))
-#define TAKEN(s)         COUNTER(1 + 2 * (s))
-#define DONE(s)          COUNTER(2 + 2 * (s))
-#define ADD_TO(c, n)     atomic_fetch_add_explicit(c, n, memory_order_acq_rel, memory_scope_device)
+#include "include/tile_queue.cl"
 
-#ifdef __x86_64__
-#define RELAX __asm__ volatile("pause")
-#elif defined(__aarch64__)
-#define RELAX __asm__ volatile("yield")
-#else
-#define RELAX
-#endif
-
-/* The tiles that a group takes at once. */
-struct piece {
-    int first, end;
-};
-
-/* Takes the next tiles; none are left if `first` is `tiles`. The first portions are large, because sequential
- * reads are fastest and each portion costs communication between cores; the last ones are small, so that all
- * groups finish at about the same time (guided self-scheduling, Polychronopoulos and Kuck 1987). */
-static inline struct piece take_piece(__global atomic_int *taken, int tiles)
-{
-    int shares = 2 * (int)get_num_groups(0), first = 0, size = max(1, tiles / shares);
-    for (int others = ADD_TO(taken, 1); others > 0 && first < tiles; others--) {
-        first += size;
-        size = max(1, (tiles - first) / shares);
-    }
-    return (struct piece){first, first + size};
-}
-
-/* Runs the statement for every tile that this group takes of a stage, and waits for the tiles of other
- * groups. */
-#define FOR_TILES(stage, tiles, statement)                                                                             \
-    {                                                                                                                  \
-        int ready = 0;                                                                                                 \
-        for (struct piece piece = take_piece(TAKEN(stage), tiles); piece.first < (tiles);                              \
-             piece = take_piece(TAKEN(stage), tiles)) {                                                                \
-            for (int tile = piece.first; tile < piece.end; tile++) {                                                   \
-                statement;                                                                                             \
-            }                                                                                                          \
-            ready += piece.end - piece.first;                                                                          \
-        }                                                                                                              \
-        if (ready > 0) {                                                                                               \
-            ADD_TO(DONE(stage), ready);                                                                                \
-        }                                                                                                              \
-        while (atomic_load_explicit(DONE(stage), memory_order_acquire, memory_scope_device) < (tiles)) {               \
-            RELAX;                                                                                                     \
-        }                                                                                                              \
-    }
+/* The queues of a launch: the start, and each stage and each conversion of each layer. */
+#define START_QUEUE           0
+#define STAGE_QUEUE(l, stage) (1 + 2 * STAGES * (l) + (stage))
+#define QUEUES(layers)        (1 + 2 * STAGES * (layers))
 
 /* A matrix in memory. */
 struct rows {
@@ -189,14 +139,14 @@ static inline void product_tile(int tile, const struct product *product, int row
 }
 
 /* Runs a GEMM, after the conversion of x if the GEMM reads converted rows. */
-static inline void run_product(__global atomic_int *counters, int stage, const struct product *product, int rows,
+static inline void run_product(__global atomic_int *counters, int queue, const struct product *product, int rows,
                                __global uchar *operand)
 {
 #ifdef CONVERT_ROW
-    FOR_TILES(stage + STAGES, rows, convert_tile(tile, product, operand))
+    FOR_TILES(counters, queue + STAGES, rows, tile, convert_tile(tile, product, operand))
 #endif
     int panels = (product->outputs + PANEL - 1) / PANEL, shares = row_shares(panels, rows);
-    FOR_TILES(stage, panels * shares, product_tile(tile, product, rows, shares, operand))
+    FOR_TILES(counters, queue, panels * shares, tile, product_tile(tile, product, rows, shares, operand))
 }
 
 /* The data of one layer: weights and biases, norms, and its caches of earlier tokens and of the encoder's
@@ -263,13 +213,54 @@ static inline void start_tile(int tile, const struct start *start, const struct 
     }
 }
 
-/* Leaves the kernel; the last group clears all counters. */
-static inline void leave(__global atomic_int *counters, int layers)
+/* The caches and the masks that the attentions of every layer read, and their work space. */
+struct attention_inputs {
+    const __global int *table, *cache_rows, *positions, *ranges, *hidden_keys;
+    const __global float *relative;
+    __global float *partials;
+    int self_together, cross_together; /* heads of a tile */
+};
+
+/* Runs the self-attention, the cross-attention or the join of its parts. */
+static inline void run_attention(__global atomic_int *counters, int queue, int stage, struct step_work *work,
+                                 const struct layer *layer, const struct work_space *space, const struct attention_inputs *seen,
+                                 const struct clf__decoder_step_sizes *sizes)
 {
-    if (ADD_TO(LEFT, 1) == (int)get_num_groups(0) - 1) {
-        for (int i = 0; i < COUNTERS(layers); i++) {
-            atomic_store_explicit(COUNTER(i), 0, memory_order_relaxed, memory_scope_device);
-        }
+    __global float *context = space->context.at, *projected = space->projected.at;
+    if (stage == SELF_ATTENTION) {
+        FOR_TILES(counters, queue, sizes->self.rows * count_head_groups(sizes->self.heads, seen->self_together), tile,
+                  step_task(work, tile, seen->self_together, context, projected, projected, projected, layer->keys,
+                            layer->values, seen->table, seen->cache_rows, seen->positions, seen->relative, sizes->self))
+    } else if (stage == CROSS_ATTENTION) {
+        FOR_TILES(counters, queue, count_row_tasks(seen->cross_together, sizes->cross), tile,
+                  rows_task(work, tile, seen->cross_together, seen->partials, context, projected, layer->memory,
+                            layer->memory, seen->ranges, seen->hidden_keys, 0, 0, sizes->cross))
+    } else if (sizes->cross.parts > 1) {
+        FOR_TILES(counters, queue, sizes->cross.sequences * sizes->cross.max_queries, tile,
+                  join_task(tile, context, seen->partials, seen->ranges, sizes->cross))
+    }
+}
+
+/* Runs stage `stage` of a layer, whose GEMMs are `products`; `operand` is work space for converted inputs. */
+static inline void run_stage(__global atomic_int *counters, int queue, int stage, struct step_work *work,
+                             const struct layer *layer, const struct product *products, const struct work_space *space,
+                             const struct attention_inputs *seen, __global uchar *operand, const struct clf__decoder_step_sizes *sizes)
+{
+    const struct norm norms[] = {
+        [SELF_NORM] = layer->self_norm,
+        [CROSS_NORM] = layer->cross_norm,
+        [FEED_FORWARD_NORM] = layer->ffn_norm,
+    };
+    struct product product = products[stage];
+    if (product.linear.weight) {
+        run_product(counters, queue, &product, sizes->self.rows, operand);
+    } else if (stage == SELF_ATTENTION || stage == CROSS_ATTENTION || stage == CROSS_JOIN) {
+        run_attention(counters, queue, stage, work, layer, space, seen, sizes);
+    } else {
+        FOR_TILES(counters, queue, sizes->self.rows, tile,
+                  norm_row(space->in.at + (size_t)tile * space->in.stride, 0,
+                           space->out.at + (size_t)tile * space->out.stride, norms[stage].gamma, norms[stage].beta,
+                           sizes->d_model, sizes->epsilon))
     }
 }
 
@@ -294,48 +285,28 @@ CPU_KERNEL void decoder_layer_step_cpu(__global atomic_int *counters, const __gl
                                      {projected, sizes.projected_stride},
                                      {context, sizes.context_stride},
                                      {hidden, sizes.hidden_stride}};
-    int rows = sizes.self.rows, self_together = heads_together(rows, sizes.self.heads, 1);
-    int cross_together = rows_together_of(sizes.cross);
+    const struct attention_inputs seen = {.table = table,
+                                          .cache_rows = cache_rows,
+                                          .positions = positions,
+                                          .ranges = ranges,
+                                          .hidden_keys = hidden_keys,
+                                          .relative = relative,
+                                          .partials = partials,
+                                          .self_together = heads_together(sizes.self.rows, sizes.self.heads, 1),
+                                          .cross_together = rows_together_of(sizes.cross)};
     struct step_work work;
     if (ids) {
         const struct start start = {table, history, cache_rows, parents, positions, ids, added_rows, embedding, added};
-        FOR_TILES(START, 2 * rows, start_tile(tile, &start, &x_rows, &sizes))
+        FOR_TILES(counters, START_QUEUE, 2 * sizes.self.rows, tile, start_tile(tile, &start, &x_rows, &sizes))
     }
     for (int l = 0; l < sizes.layers; l++) {
         struct layer layer = layers[sizes.first_layer + l];
         struct product products[STAGES];
         list_products(products, &layer, &space, &sizes);
-        const struct norm norms[] = {
-            [SELF_NORM] = layer.self_norm,
-            [CROSS_NORM] = layer.cross_norm,
-            [FEED_FORWARD_NORM] = layer.ffn_norm,
-        };
         for (int step = 0; step < STAGES; step++) {
             int stage = NORM_FIRST ? (step + STAGES - 1) % STAGES : step;
-            int count = STAGE(l, stage);
-            struct product product = products[stage];
-            if (product.linear.weight) {
-                run_product(counters, count, &product, rows, operand);
-            } else if (stage == SELF_ATTENTION) {
-                FOR_TILES(count, rows * count_head_groups(sizes.self.heads, self_together),
-                          step_task(&work, tile, self_together, context, projected, projected, projected, layer.keys,
-                                    layer.values, table, cache_rows, positions, relative, sizes.self))
-            } else if (stage == CROSS_ATTENTION) {
-                FOR_TILES(count, count_row_tasks(cross_together, sizes.cross),
-                          rows_task(&work, tile, cross_together, partials, context, projected, layer.memory, layer.memory,
-                                    ranges, hidden_keys, 0, 0, sizes.cross))
-            } else if (stage == CROSS_JOIN) {
-                if (sizes.cross.parts > 1) {
-                    FOR_TILES(count, sizes.cross.sequences * sizes.cross.max_queries,
-                              join_task(tile, context, partials, ranges, sizes.cross))
-                }
-            } else {
-                FOR_TILES(count, rows,
-                          norm_row(space.in.at + (size_t)tile * space.in.stride, 0,
-                                   space.out.at + (size_t)tile * space.out.stride, norms[stage].gamma, norms[stage].beta,
-                                   sizes.d_model, sizes.epsilon))
-            }
+            run_stage(counters, STAGE_QUEUE(l, stage), stage, &work, &layer, products, &space, &seen, operand, &sizes);
         }
     }
-    leave(counters, sizes.layers);
+    leave(counters, QUEUES(sizes.layers));
 }

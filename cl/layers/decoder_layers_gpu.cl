@@ -6,7 +6,7 @@
  * Buffers are arguments, and stages name a buffer and a place in it. Activations are written during the
  * launch, so they are never read through pointers that are restrict or constant.
  *
- * GPU variant only. Needs PRECISION (fp16, bf16 or int8), the macros of attention_step.cl and layernorm.cl,
+ * GPU variant only. Needs PRECISION (fp16, bf16 or int8), the macros of attention_step.cl and norm_row.cl,
  * and GROUPS_TOGETHER. */
 #include "include/grid_barrier.cl"
 #include "include/matrix.cl"
@@ -21,7 +21,7 @@
 
 #define WITHOUT_KERNELS
 #include "attention/attention_step.cl"
-#include "rows/layernorm.cl"
+#include "include/norm_row.cl"
 #define B_TILES        1
 #define FETCHED_SLICES (CLF__CHUNK_SLICES / 2 / B_WORDS) /* smaller, because attention needs registers as well */
 #include "include/matrix_result.cl"

@@ -1,0 +1,90 @@
+/* Few rows times a panel of weights, GPU variant: the slices of gemm_weight_skinny_gpu in gemm.cl, which includes this
+ * file; it is not a program. */
+#define SKINNY_ROWS  CLF__SKINNY_ROWS
+#define SKINNY_DEPTH 128
+#define SKINNY_BATCH 4 /* inputs read from local memory while the previous ones are multiplied */
+#define SKINNY_LOADS (SKINNY_DEPTH * PANEL / 4 / TILE_GROUP / INPUTS_TOGETHER) /* loads of an item for a
+                                                                                * slice of W */
+
+/* A few adjacent inputs of an item's 4 rows and of its column. */
+struct skinny_batch {
+    float4 x[SKINNY_BATCH];
+    float w[SKINNY_BATCH];
+};
+
+static inline void load_batch(struct skinny_batch *batch, const __local float *x_tile, const __local float *w_tile, int k)
+{
+#pragma unroll
+    for (int i = 0; i < SKINNY_BATCH; i++) {
+        batch->x[i] = *(const __local float4 *)&x_tile[(k + i) * SKINNY_ROWS];
+        batch->w[i] = w_tile[(k + i) * PANEL];
+    }
+}
+
+static inline void add_batch(float4 *acc, const struct skinny_batch *batch)
+{
+#pragma unroll
+    for (int i = 0; i < SKINNY_BATCH; i++) {
+        *acc = fma(batch->x[i], (float4)(batch->w[i]), *acc);
+    }
+}
+
+/* acc (4) += the products of a slice's inputs, at most SKINNY_DEPTH: x_tile from the item's rows on,
+ * w_tile from its column on. */
+static inline void multiply_skinny(float4 *acc, const __local float *x_tile, const __local float *w_tile, int inputs)
+{
+    if (inputs >= SKINNY_DEPTH) {
+        struct skinny_batch even, odd;
+        load_batch(&even, x_tile, w_tile, 0);
+#pragma unroll 1
+        for (int k = 0; k < SKINNY_DEPTH; k += 2 * SKINNY_BATCH) {
+            load_batch(&odd, x_tile, w_tile, k + SKINNY_BATCH);
+            add_batch(acc, &even);
+            /* After the last batch the first one is read again, unused: cheaper than a branch. */
+            load_batch(&even, x_tile, w_tile, (k + 2 * SKINNY_BATCH) % SKINNY_DEPTH);
+            add_batch(acc, &odd);
+        }
+    } else {
+        for (int k = 0; k < inputs; k++) {
+            *acc = fma(*(const __local float4 *)&x_tile[k * SKINNY_ROWS], (float4)(w_tile[k * PANEL]), *acc);
+        }
+    }
+}
+
+/* The prefetch registers of an item: its part of W, and one input of all rows of x. */
+struct skinny_prefetch {
+    float x[SKINNY_ROWS];
+    weight4 w[SKINNY_LOADS];
+};
+
+/* Loads the slice from input `next` on, zeros beyond the last one; x_from and w_from are the item's
+ * elements in the first slice. */
+static inline void fetch_skinny(struct skinny_prefetch *prefetched, const __global float *x_from, int x_stride, int rows,
+                                const __global weight_element *w_from, int inputs, int next)
+{
+    int item = (int)get_local_id(0);
+#pragma unroll
+    for (int i = 0; i < SKINNY_LOADS; i++) {
+        /* 8 items per input, so the group loads 16 inputs or pairs at a time */
+        int inside = next + (i * (TILE_GROUP / 8) + item / 8) * INPUTS_TOGETHER < inputs;
+        const __global weight_element *from = w_from + (size_t)(next / INPUTS_TOGETHER + i * (TILE_GROUP / 8)) * PANEL;
+        prefetched->w[i] = inside ? load_weight4(from) : (weight4)(0);
+    }
+#pragma unroll
+    for (int i = 0; i < SKINNY_ROWS; i++) {
+        prefetched->x[i] = i < rows && next + item < inputs ? x_from[(size_t)i * x_stride + next] : 0.0f;
+    }
+}
+
+static inline void put_skinny(__local float *x_tile, __local float *w_tile, const struct skinny_prefetch *prefetched)
+{
+    int item = (int)get_local_id(0);
+#pragma unroll
+    for (int i = 0; i < SKINNY_LOADS; i++) {
+        store_weight4(&w_tile[(i * (TILE_GROUP / 8) + item / 8) * INPUTS_TOGETHER * PANEL + item % 8 * 4], PANEL, prefetched->w[i]);
+    }
+#pragma unroll
+    for (int i = 0; i < SKINNY_ROWS; i++) {
+        x_tile[item * SKINNY_ROWS + i] = ROUND_OPERAND(prefetched->x[i]);
+    }
+}
